@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from calibrate.cli.console import complain
 from calibrate.cli.failures import wrong_usage
@@ -14,6 +14,8 @@ from measure.units import counted
 
 if TYPE_CHECKING:
     from measure import Finding, Sweep
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,22 @@ def known_series(sweep: Sweep, series: str | None, device: str = "") -> tuple[st
         where = f"{device}: " if device else ""
         raise wrong_usage(f"--series: {where}{not_one_of(series, sweep.series)}")
     return (series,)
+
+
+def of_each(names: Iterable[str], make: Callable[[str], T]) -> tuple[dict[str, T], dict[str, str]]:
+    """What ``make`` gives of each name, and why others give nothing; DataError, the first reason, where none does."""
+    from measure.errors import DataError
+
+    found: dict[str, T] = {}
+    refused: dict[str, str] = {}
+    for name in names:
+        try:
+            found[name] = make(name)
+        except DataError as error:
+            refused[name] = str(error)
+    if not found and refused:
+        raise DataError(next(iter(refused.values())))
+    return found, refused
 
 
 def check_peak(sweep: Sweep, peak: float | None) -> None:

@@ -1,7 +1,7 @@
 """What goes wrong, as one line and an exit code; the only place where exceptions become either.
 
 A command raises what the library raises.  ``failure_of`` decides which of the documented exit codes that is, and the
-root group (:mod:`calibrate.cli.root`) prints the line.
+root group (:mod:`calibrate.cli.app`) prints the line.
 """
 
 from __future__ import annotations

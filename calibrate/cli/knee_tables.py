@@ -56,12 +56,9 @@ def knees_of(
     return (*found[:-1], told, found[-1])
 
 
-ASKED = ("objective", "tail objective", "share")
-
-
 def asked_points(fit: Fit, sweep: Sweep, objective: Objective | None, share: float | None) -> tuple[NamedKnee, ...]:
     """The operating points that --slo and --share ask for."""
-    return tuple(one for one in knees_of(fit, objective, sweep, share=share) if one.name in ASKED)
+    return tuple(one for one in knees_of(fit, objective, sweep, share=share) if one.asked)
 
 
 def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
@@ -74,21 +71,16 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
 
     lines = []
     show, load = throughput_figure(fit.load_kind), fit.load_type
-    for one in found:
+    for one in (one for one in found if one.asked):
         k = one.knee
-        if one.name not in ASKED:
-            continue
-        what = k.definition.replace("mean response time within", "Under").replace(
-            " of the response time within", " under"
-        )
         if k.load is None:
-            lines.append(f"{what}: no {load.noun} ({k.note}).")
+            lines.append(f"{one.asked}: no {load.noun} ({k.note}).")
             continue
         at = with_interval(load_figure(fit.load_kind), k.load, k.low, k.high)
         at = at if load.is_throughput else load.place(at)
         time = "" if one.name == "objective" else f", {format_duration(k.response_time_s, 2)} on average"
         beyond = f" ({k.note})" if k.note else ""
-        lines.append(f"{what}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}.")
+        lines.append(f"{one.asked}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}.")
     if lines and fit.calibrated_on and not load.is_delay:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
@@ -102,7 +94,7 @@ def knee_table(found: Sequence[NamedKnee], fit: Fit, *, every: bool) -> str:
     """One row for each definition of the knee of ``fit``; those of --slo and --share alone unless ``every``."""
     from calibrate.knees.definitions import knee_rows
 
-    rows = knee_rows([one for one in found if every or one.name in ASKED], fit.load_kind)
+    rows = knee_rows([one for one in found if every or one.asked], fit.load_kind)
     header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", "over repeats", ""]
     kept = [i for i in range(len(header)) if i in (0, 1) or any(row[i] for row in rows)]
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])

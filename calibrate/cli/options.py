@@ -18,58 +18,36 @@ Details: TypeAlias = Annotated[bool, typer.Option("--details", help="Also print 
 DATA_HELP = "What a tool wrote: a sweep directory, fio JSON, MLC text, a CSV table. Several files are one sweep."
 Data: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 Dataset: TypeAlias = Annotated[
-    str | None, shared("NAME", None, "A published table instead of DATA; see qsim datasets.", "--dataset")
+    str | None, shared("NAME", None, "A published table instead of DATA; see qsim datasets.")
 ]
 Columns: TypeAlias = Annotated[
-    str | None,
-    shared("SPEC", None, "Columns of a table by role, with units: load=qd,latency=lat:us.", "--columns"),
+    str | None, shared("SPEC", None, "Columns of a table by role, with units: load=qd,latency=lat:us.")
 ]
-AsPublished: TypeAlias = Annotated[
-    bool,
-    typer.Option("--as-published", help="Take a dataset as printed, uncorrected."),
-]
+AsPublished: TypeAlias = Annotated[bool, typer.Option("--as-published", help="Take a dataset as printed, uncorrected.")]
 IdleLatency: TypeAlias = Annotated[
-    float | None,
-    shared("TIME", parsing.seconds, "Data sheet: latency of one request alone, as 80us.", "--idle-latency"),
+    float | None, shared("TIME", parsing.seconds, "Data sheet: latency of one request alone, as 80us.")
 ]
 PeakIops: TypeAlias = Annotated[
     float | None,
-    shared(
-        "RATE",
-        parsing.per_second,
-        "Data sheet, or beside one measured point: peak requests a second, as 600k.",
-        "--peak-iops",
-    ),
+    shared("RATE", parsing.per_second, "Data sheet, or beside one measured point: peak requests a second, as 600k."),
 ]
 Use: TypeAlias = Annotated[
-    parsing.Numbers | None,
-    shared(
-        "LOADS",
-        parsing.used_loads,
-        "Calibrate on these loads, as 1,32, or all.",
-        "--use",
-    ),
+    parsing.Numbers | None, shared("LOADS", parsing.used_loads, "Calibrate on these loads, as 1,32, or all.")
 ]
 At: TypeAlias = Annotated[
     parsing.Numbers | None,
     shared("LOADS", parsing.loads, "The loads to predict at, as 1,8,64 or 1..256 (doubling).", "--at", "--clients"),
 ]
-Series: TypeAlias = Annotated[str | None, shared("NAME", None, "Only this curve. Default: every curve.", "--series")]
+Series: TypeAlias = Annotated[str | None, shared("NAME", None, "Only this curve. Default: every curve.")]
 DeviceModel: TypeAlias = Annotated[
-    str | None,
-    shared("NAME", None, "The device model; without it the data decide. An unknown name lists all.", "--model"),
+    str | None, shared("NAME", None, "The device model; without it the data decide. An unknown name lists all.")
 ]
 Level: TypeAlias = Annotated[
-    float | None, shared("SHARE", parsing.level, "The level of intervals and bands.", "--level", shown="0.9")
+    float | None, shared("SHARE", parsing.level, "The level of intervals and bands.", shown="0.9")
 ]
 Peak: TypeAlias = Annotated[
     float | None,
-    shared(
-        "BANDWIDTH",
-        parsing.bandwidth,
-        "A memory's peak bandwidth, where a bandwidth test shows it, as 120GB/s.",
-        "--peak",
-    ),
+    shared("BANDWIDTH", parsing.bandwidth, "A memory's peak bandwidth, where a bandwidth test shows it, as 120GB/s."),
 ]
 Seed: TypeAlias = Annotated[
     int | None, shared("N", parsing.seed, "The seed of everything that is drawn.", "--seed", shown="0")
@@ -80,16 +58,13 @@ Objective: TypeAlias = Annotated[
         "TIME",
         parsing.objective,
         "Also print the largest load within this mean response time, as 1ms, or tail, as p99=1ms.",
-        "--slo",
     ),
 ]
 Share: TypeAlias = Annotated[
-    float | None,
-    shared("PART", parsing.share, "Also print the load that gives this share of the peak, as 0.9 or 90%.", "--share"),
+    float | None, shared("PART", parsing.share, "Also print the load that gives this share of the peak, as 0.9 or 90%.")
 ]
 Knees: TypeAlias = Annotated[
-    bool,
-    typer.Option("--knees", help="Also print the knee by every definition, with intervals."),
+    bool, typer.Option("--knees", help="Also print the knee by every definition, with intervals.")
 ]
 
 
@@ -107,15 +82,12 @@ class KneeOptions(OptionGroup):
         return self.knees or self.slo is not None or self.share is not None
 
 
-Report: TypeAlias = Annotated[
-    Path | None, shared("FILE", parsing.path, "Also write an HTML page that opens offline.", "--report")
-]
+Report: TypeAlias = Annotated[Path | None, shared("FILE", parsing.path, "Also write an HTML page that opens offline.")]
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Replace an earlier file of the same kind (never another file).")
 ]
 ArrivalRates: TypeAlias = Annotated[
-    parsing.Numbers | None,
-    shared("RATES", parsing.rates, "Open: arrivals a second, as 500,1k,20k/s.", "--arrival-rates"),
+    parsing.Numbers | None, shared("RATES", parsing.rates, "Open: arrivals a second, as 500,1k,20k/s.")
 ]
 Ramp: TypeAlias = Annotated[
     float, shared("TIME", parsing.seconds, "Time before each point that is not counted.", "--ramp", shown="1s")
@@ -126,7 +98,6 @@ LoadOrder: TypeAlias = Annotated[
         "ORDER",
         parsing.choice("ascending", "descending", "random"),
         "Order of the loads: ascending, descending or random.",
-        "--order",
         shown=True,
     ),
 ]
@@ -136,18 +107,12 @@ FailOn: TypeAlias = Annotated[
         "SEVERITY",
         parsing.choice("info", "warning", "error"),
         "Exit with 3 on findings of this severity: info, warning or error.",
-        "--fail-on",
         shown=True,
     ),
 ]
 SweepDirectory: TypeAlias = Annotated[
-    Path | None, shared("DIR", parsing.path, "Directory of the points; run the command again to resume.", "--out")
+    Path | None, shared("DIR", parsing.path, "Directory of the points; run the command again to resume.")
 ]
 DryRun: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        "--plan",
-        help="Print the points, commands and time; run nothing.",
-    ),
+    bool, typer.Option("--dry-run", "--plan", help="Print the points, commands and time; run nothing.")
 ]

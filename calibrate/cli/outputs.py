@@ -13,28 +13,66 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import Report
 from calibrate.cli.progress import Bar
-from calibrate.cli.report_files import check_report_path
+from measure.errors import MeasureError
 from measure.units import counted
 
 if TYPE_CHECKING:
-    from calibrate.report.front import FrontPage
-    from calibrate.report.view import Section
+    from calibrate.report.view import FrontPage, Section
+
+
+def check_report_path(path: Path) -> None:
+    """MeasureError where ``path`` is a directory or a file that is no report of ours; nothing is changed."""
+    if path.is_dir():
+        raise MeasureError(f"{path} is a directory; name a file for the report, such as {path / 'report.html'}")
+    if path.exists() and not is_report(path):
+        raise MeasureError(f"{path} exists and is not a report of qsim; choose another name for the report")
+
+
+def free_report_path(path: Path) -> Path:
+    """``path``, or the first numbered name beside it that is free or holds a report of ours."""
+    candidate, number = path, 1
+    while candidate.exists() and (candidate.is_dir() or not is_report(candidate)):
+        number += 1
+        candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    return candidate
+
+
+def is_report(path: Path) -> bool:
+    """Whether the file is a report that qsim wrote."""
+    from calibrate.report.page import MARK
+
+    try:
+        with path.open("rb") as file:
+            return MARK.encode() in file.read(4096)
+    except OSError:
+        return False
+
+
+def write_new(path: Path, text: str, option: str) -> str:
+    """Write ``text`` to a file that does not exist yet, and give its name back. MeasureError where that fails."""
+    if not path.parent.is_dir():
+        raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise MeasureError(f"{path} exists and is not replaced; choose another name for {option}") from error
+    except OSError as error:
+        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
+    return str(path)
+
 
 IMAGES = ("svg", "png", "pdf")
 REPORT = "report.html"
 
 Plots: TypeAlias = Annotated[
     Path | None,
-    shared(
-        "DIR", parsing.path, "Also write every plot as an image (needs pip install 'qsim-queue\\[plots]').", "--plots"
-    ),
+    shared("DIR", parsing.path, "Also write every plot as an image (needs pip install 'qsim-queue\\[plots]')."),
 ]
 Image: TypeAlias = Annotated[
     str | None, shared("FORMAT", parsing.choice(*IMAGES), "With --plots: svg, png or pdf.", "--format", shown="svg")
 ]
-Csv: TypeAlias = Annotated[
-    Path | None, shared("DIR", parsing.path, "Also write the data of every plot as CSV.", "--csv")
-]
+Csv: TypeAlias = Annotated[Path | None, shared("DIR", parsing.path, "Also write the data of every plot as CSV.")]
 
 
 @dataclass(frozen=True)
@@ -135,7 +173,7 @@ class PageInDirectory(Outputs):
 
     report: Annotated[
         Path | None,
-        shared("FILE", parsing.path, "The page with all tables and plots.", "--report", shown="report.html in --out"),
+        shared("FILE", parsing.path, "The page with all tables and plots.", shown="report.html in --out"),
     ] = None
 
     def within(self, directory: Path | None) -> Outputs:

@@ -101,5 +101,4 @@ class Bar:
 
 
 def _left(seconds: float) -> str:
-    """What is left, in whole seconds."""
     return f"{format_duration(max(1.0, round(seconds)), 2)} left"

@@ -9,10 +9,8 @@ sections = published_sections(["003-ssd-read"])     # the same of published tabl
 from __future__ import annotations
 
 from calibrate.course.front import front_of
-from calibrate.course.planning import CoursePlan, MemoryStep, plan_course
-from calibrate.course.published import published_names, published_sections
-from calibrate.course.running import CourseResults, run_course
-from calibrate.course.sections import course_sections
+from calibrate.course.planning import CoursePlan, CourseResults, MemoryStep, plan_course, run_course
+from calibrate.course.sections import course_sections, published_names, published_sections
 
 __all__ = [
     "CoursePlan",

@@ -1,4 +1,4 @@
-"""What the two ends predict of the points between, where one request is in flight: block sizes, and mixes.
+"""What one part of a course predicts of another: two ends the points between, one sweep another, caches.
 
 With one request at a time nothing queues, so a throughput is one over a mean time, and means add up: a block of b bytes
 takes alpha + beta b (:mod:`calibrate.surface`), and a share f of reads among writes takes f R(1) + (1 - f) R(0).
@@ -8,16 +8,20 @@ What is missed says what the ends do not know of each other: caches, turning fro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from calibrate.report.axes import throughput_axis
 from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured import MeasuredData, shown
+from calibrate.report.measured.drawings import bars
 from calibrate.report.view import View
-from calibrate.surface import SurfaceComparison, size_lines, surface_points
+from calibrate.surface import Places, Surface, SurfaceComparison, size_lines, surface_points
 from measure.errors import DataError
-from measure.sweep import Sweep
+from measure.memory.steps import LatencyStep, plateaus, steps
+from measure.sweep import Sweep, recorded_caches
 from measure.units import format_bytes
 
 _MIXES, _SIZES = 3, 4  # how many are enough to hold two against the others
@@ -50,7 +54,6 @@ def size_view(sweep: Sweep) -> View | None:
 
 
 def _line_rows(line: SurfaceComparison) -> list[dict[str, object]]:
-    """A row for each size of a line, named by its pattern and share of reads."""
     places = line.points.places
     name = f"{line.points.pattern} {100 * places.read_fraction[0]:g} % read".strip()
     return [
@@ -108,9 +111,96 @@ def _pairs(table: pd.DataFrame, x: str) -> list[Line]:
 
 
 def _missed(table: pd.DataFrame) -> str:
-    """By how much the points between the ends are missed."""
     held: Sequence[float] = np.abs(table.loc[table["calibrated"] == "", "error_pct"].to_numpy(float)).tolist()
     middle, worst = (f"{v:.0f}" if v >= 100 else f"{v:.2g}" for v in (float(np.median(held)), max(held)))
     if len(held) == 1:
         return f"The other point is missed by {middle} %."
     return f"The {len(held)} other points are missed by {middle} % at the median, {worst} % at worst."
+
+
+def cache_view(sweep: Sweep) -> View | None:
+    """Each reported cache beside the rise in which its size lies; None for any other sweep, or without caches."""
+    caches = recorded_caches(sweep.provenance.details)
+    if not sweep.load_type.is_size or not caches:
+        return None
+    rises = steps(plateaus(sweep), caches)
+
+    def of(size: float) -> LatencyStep | None:
+        """The rise of a cache: a buffer as large as the cache does not fit any more beside all else."""
+        return next((rise for rise in rises if rise.after_bytes <= size <= rise.upto_bytes), None)
+
+    largest = float(sweep.points["load"].max())
+    rows = []
+    for name, size in caches.items():
+        found = of(size)
+        rows.append({
+            "cache": name, "reported_bytes": size,
+            "after_bytes": float("nan") if found is None else float(found.after_bytes),
+            "upto_bytes": float("nan") if found is None else float(found.upto_bytes),
+            "factor_ratio": float("nan") if found is None else found.factor,
+            "rise": "found" if found is not None else "beyond the sweep" if size >= largest else "none found there",
+        })  # fmt: skip
+    table = pd.DataFrame(rows)
+    named = [of(size) for size in caches.values()]
+    others = [rise for rise in rises if rise not in named]
+    beside = "".join(
+        f" A rise by {r.factor:.2g} between {format_bytes(r.after_bytes)} and {format_bytes(r.upto_bytes)} belongs to "
+        "no reported cache." for r in others
+    )  # fmt: skip
+    shows = sum(row["rise"] == "found" for row in rows)
+    caption = (
+        f"A buffer larger than a cache is answered by the next one, so the latency must rise at its size: {shows} of "
+        f"{len(rows)} reported caches show so.{beside}"
+    )
+    names = {"reported_bytes": "reported", "after_bytes": "rises after", "upto_bytes": "up to", "factor_ratio": "by"}
+    return View("predicted-caches", "predicted-caches", "Where the caches end, from what the system reports", caption,
+                table, None, shown(table, names))  # fmt: skip
+
+
+_BASELINE_DRAWN = {"throughput_per_s": "observed", "predicted_per_s": "predicted"}
+
+
+def baseline_view(baseline: Sweep, sizes: Sweep | None) -> View | None:
+    """Throughput of every baseline beside the line's; None where nothing of it has a line among ``sizes``.
+
+    The line is N / X = alpha + beta b through the smallest and the largest random block. The random baselines tell how
+    well a measurement repeats, the sequential ones what order gains: read-ahead and merging.
+    """
+    rows = []
+    for series in baseline.series if sizes is not None else ():
+        row = baseline.select(series).mean_points().iloc[0]
+        line = None if sizes is None or row["load"] != 1 else _baseline_line(sizes, float(row["read_fraction"]))
+        if line is None or not row["block_bytes"] > 0:
+            continue
+        size, observed = float(row["block_bytes"]), float(row["throughput_per_s"])
+        one = np.ones(1)
+        at = line.predict(Places(size * one, line.used.places.read_fraction[:1], one, one)).rows()[0]
+        predicted = at["predicted_throughput_per_s"]
+        rows.append({
+            "series": series, "throughput_per_s": observed, "predicted_per_s": predicted,
+            "predicted_low_per_s": at["predicted_throughput_low_per_s"],
+            "predicted_high_per_s": at["predicted_throughput_high_per_s"],
+            "error_pct": round(100 * (predicted / observed - 1), 3) + 0.0,
+        })  # fmt: skip
+    if not rows:
+        return None
+    table = pd.DataFrame(rows)
+    axis = throughput_axis(table[list(_BASELINE_DRAWN)].to_numpy(float))
+    caption = (
+        "Predicted from another sweep of this course: the line alpha + beta b through the smallest and the largest "
+        "random block. What is random here repeats a point of that sweep, so its error says how well a measurement "
+        "repeats; for what is sequential it says what order gains."
+    )
+    return View("predicted-baseline", "predicted-baseline", "The baselines, from the line over block sizes", caption,
+                table, bars(table, "series", _BASELINE_DRAWN, axis), shown(table, _NAMES))  # fmt: skip
+
+
+def _baseline_line(sizes: Sweep, share: float) -> Surface | None:
+    """The line of blocks with this share of reads, one request at a time."""
+    points = sizes.points
+    near = np.isclose(points["read_fraction"].to_numpy(float), share, atol=0.01) & (points["load"].to_numpy() == 1)
+    try:
+        lines = size_lines(surface_points(replace(sizes, points=points[near])))
+    except DataError:  # none, or one size
+        return None
+    return lines[0].surface if lines else None

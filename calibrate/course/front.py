@@ -10,8 +10,7 @@ from calibrate.fitting.fitted import Fit
 from calibrate.load_text import Figure, load_figure, throughput_figure, with_interval
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.front import FrontPage, KeyFigure
-from calibrate.report.view import Section
+from calibrate.report.view import FrontPage, KeyFigure, Section
 from measure.sweep import Provenance
 from measure.units import counted, format_bandwidth, format_duration
 
@@ -39,7 +38,6 @@ def front_of(sections: Sequence[Section]) -> FrontPage:
 
 
 def _drive_figures(fit: Fit | None) -> list[KeyFigure]:
-    """Knee, peak and idle latency of a closed curve."""
     if fit is None:
         return []
     show, found = load_figure(fit.load_kind), []
@@ -52,7 +50,6 @@ def _drive_figures(fit: Fit | None) -> list[KeyFigure]:
 
 
 def _memory_figures(comparison: Comparison | None) -> list[KeyFigure]:
-    """Peak and idle latency of the memory."""
     if comparison is None:
         return []
     return _estimates(comparison.fit, {"B": "peak bandwidth of the memory", "Xmax": "peak bandwidth of the memory",

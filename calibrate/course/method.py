@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from calibrate.course.planning import CoursePlan
-from calibrate.course.running import CourseResults
+from calibrate.course.planning import CoursePlan, CourseResults
 from calibrate.report.measured import shown
 from calibrate.report.view import Section, View
 from measure.fio.preconditioning import chosen_state
@@ -73,7 +72,6 @@ def _row(plan: CoursePlan, name: str, sweep: Sweep) -> dict[str, object]:
 
 
 def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
-    """The method in words."""
     told = [_machine(results)]
     for step in plan.memory:
         if step.directory not in results.sweeps:
@@ -110,7 +108,6 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
 
 
 def _machine(results: CourseResults) -> str:
-    """The machine and the tools, in a sentence."""
     first = next(iter(results.sweeps.values())).provenance
     devices = dict.fromkeys(s.provenance.device for s in results.sweeps.values() if s.load_type.is_closed)
     known = {"CPU": first.cpu, "kernel": first.kernel, "drive": "; ".join(d for d in devices if d)}

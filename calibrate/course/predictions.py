@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calibrate.course.caches import cache_view
-from calibrate.course.demands import mix_view, size_view
+from calibrate.course.demands import cache_view, mix_view, size_view
 from calibrate.prediction.comparison import Comparison, compare_all
 from calibrate.prediction.profiles import profile_parameters
 from calibrate.report.compared import Evidence, compared_section, evidence_of

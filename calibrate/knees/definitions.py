@@ -31,6 +31,7 @@ from calibrate.knees.knee import Knee
 from calibrate.knees.mean_objective import objective_knee
 from calibrate.knees.peak_share import USUAL, knee_at, share_knee, share_of_peak
 from calibrate.load_text import knee_text, throughput_text
+from measure.units import format_duration
 from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ DEFINITIONS: Mapping[str, str] = {
 class NamedKnee:
     """A knee by one definition. ``bootstrap``: its interval over resampled repeats, None where nobody asked for one.
 
+    ``asked`` is what an objective or a share asks for, to begin a sentence with; empty for the other definitions.
+
     >>> from calibrate import from_datasheet
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> from calibrate import named_knees
@@ -58,6 +61,7 @@ class NamedKnee:
     name: str
     knee: Knee
     bootstrap: tuple[float, float] | None = None
+    asked: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""
@@ -90,9 +94,11 @@ def named_knees(
             continue  # the tangent is it
         named.append(NamedKnee(name, knee_at(fit, best, DEFINITIONS[name], _index(name, best, cut))))
     if objective_s is not None:
-        named.insert(-1, NamedKnee("objective", objective_knee(fit, best.load, objective_s)))
+        asked = f"Under {format_duration(objective_s)}"
+        named.insert(-1, NamedKnee("objective", objective_knee(fit, best.load, objective_s), asked=asked))
     if share is not None:
-        named.insert(-1, NamedKnee("share", share_knee(fit, share, best)))
+        reached = share_knee(fit, share, best)
+        named.insert(-1, NamedKnee("share", reached, asked=reached.definition))
     return tuple(named)
 
 

@@ -14,7 +14,6 @@ from calibrate.lab.compare import page as compare
 from calibrate.lab.compare.shelf import Shelf
 from calibrate.lab.explore import page as explore
 from calibrate.lab.guard import teaches
-from calibrate.lab.run import api
 from calibrate.lab.run import page as run
 from calibrate.lab.run.session import RunTable
 from calibrate.lab.watch import page as watch
@@ -55,7 +54,7 @@ def build(table: RunTable) -> Dash:
     run.register(app, table)
     compare.register(app, shelf)
     watch.register(app, watched)
-    api.register(app.server, table)
+    run.register_files(app.server, table)
     app.layout = lambda: _frame(parts, joining=[panel(app.server.config.get(ADDRESS))] if teaches() else [])
 
     def shown(path: object) -> tuple[Component, *tuple[str, ...]]:

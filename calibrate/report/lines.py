@@ -12,17 +12,7 @@ import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
-from calibrate.report.drawing import (
-    DASHES,
-    HEIGHT,
-    PALETTE,
-    SYMBOLS,
-    Drawing,
-    interval,
-    marker,
-    panels,
-    solid,
-)
+from calibrate.report.drawing import DASHES, HEIGHT, PALETTE, SYMBOLS, Drawing, interval, marker, panels, solid
 from calibrate.report.view import View
 
 Kind = Literal["time", "rate", "number", "share"]
@@ -124,7 +114,6 @@ class _Look:
 
 
 def _axis(kind: Kind, symbols: Sequence[str], values: Array, *, in_seconds: bool) -> Axis:
-    """The axis of a panel, named by its quantity where it has one only."""
     name = NAMES.get(symbols[0], symbols[0]) if len(symbols) == 1 else ""
     known = values[np.isfinite(values)]
     if in_seconds and known.size and kind == "time":

@@ -19,8 +19,7 @@ from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared.comparison_text import told
 from calibrate.report.drawing import DARK
 from calibrate.report.files import csv_text
-from calibrate.report.front import FrontPage
-from calibrate.report.view import Section, View
+from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError
 from measure.sweep import Provenance
 
@@ -29,11 +28,7 @@ MARK = '<meta name="generator" content="qsim report">'
 
 
 def write_report(
-    comparisons: Sequence[Comparison],
-    path: str | Path,
-    *,
-    title: str = "",
-    refused: Mapping[str, str] | None = None,
+    comparisons: Sequence[Comparison], path: str | Path, *, title: str = "", refused: Mapping[str, str] | None = None
 ) -> Path:
     """Write the report of one sweep to ``path``; see ``write_sections``."""
     heading = title or (comparisons[0].points.source if comparisons else "")

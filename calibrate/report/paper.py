@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from calibrate.report.front import FrontPage
 from calibrate.report.images import browser_here
 from calibrate.report.page import render_paper
-from calibrate.report.view import Section
+from calibrate.report.view import FrontPage, Section
 from measure.errors import MeasureError
 
 PATIENCE_S = 120

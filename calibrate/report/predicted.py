@@ -53,7 +53,6 @@ def _rate(fit: Fit) -> str:
 
 
 def _lead(fit: Fit) -> str:
-    """The model, what it was calibrated on, and the knee with its interval, in a sentence."""
     used = loads_text(fit.load_kind, fit.calibrated_on)
     known = f"calibrated on {fit.load_name} = {used}" if used else "from no measurement"
     ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_type.is_closed else ""

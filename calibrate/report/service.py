@@ -65,7 +65,6 @@ def _axis(times: Times) -> Axis:
 
 
 def _grid(times: Times) -> Array:
-    """Times over what was observed, evenly in the logarithm."""
     finite = times.edges_s[(times.edges_s > 0) & np.isfinite(times.edges_s)]
     low, high = float(finite[0]), float(finite[-1])
     if times.kind == "percentiles":
@@ -78,7 +77,6 @@ def _bins(times: Times) -> pd.DataFrame:
 
 
 def _functions(fit: ServiceFit) -> pd.DataFrame:
-    """Distribution functions at the edges: observed and of every drawn family."""
     edges = fit.times.edges_s[1:-1]
     table = pd.DataFrame({"time_s": edges, "observed_share": fit.times.shares_below[1:-1]})
     for family in fit.families[:DRAWN_FAMILIES]:

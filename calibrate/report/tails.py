@@ -30,7 +30,6 @@ def tail_text(tails: Tails) -> Shown:
 
 
 def _columns(name: str) -> tuple[Column[TailPoint], ...]:
-    """One percentile: observed, predicted, and the error."""
     return (
         Column(NAMES[name], lambda p: format_duration(p.observed[name]) if name in p.observed else ""),
         Column("predicted", lambda p: format_duration(p.predicted[name])),

@@ -77,6 +77,7 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Name
                                                      centre * (low / centre) ** wider)
     )  # fmt: skip
     definition = f"{quantile} of the response time within {format_duration(time_s)}"
+    asked = f"{quantile} under {format_duration(time_s)}"
     ends = (_whole(least), _whole(most))
     if not 0 < at < math.inf:
         note = (
@@ -84,7 +85,7 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Name
             else f"met at every depth up to {depths[-1]:g}"
         )  # fmt: skip
         nothing = Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
-        return NamedKnee("tail objective", nothing)
+        return NamedKnee("tail objective", nothing, asked=asked)
     load = float(math.floor(at))
     there = predict(fit, [load])
     taken = float(np.exp(np.interp(math.log(load), np.log(depths), np.log(centre))))
@@ -94,7 +95,7 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Name
     known = ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < 2
     found = Knee(load, *ends, float(there.throughput_per_s[0]), float(there.response_time_s[0]), definition,
                  fit.load_name, known, note)  # fmt: skip
-    return NamedKnee("tail objective", found)
+    return NamedKnee("tail objective", found, asked=asked)
 
 
 def depths_for(fit: Fit) -> list[float]:

@@ -3,7 +3,7 @@
 The device is the one that nbdkit plays (:class:`measure.known_device.plugin.Server`). N threads are the N requests that
 circulate: each sends its next one when its last is answered. The threads sleep until the device answers, so that c
 servers need no processors. A machine ends a sleep late, and a busy one much later now and then, so the device answers
-early: the mean response time is that of the queue.
+early (:class:`Punctuality`): the mean response time is that of the queue.
 
 A point of half a second has some hundred requests, whose mean time differs from the law's by several percent. So the
 times are drawn in strata (:func:`stratified`): any 32 successive ones are spread over the law as all of them are.
@@ -175,29 +175,26 @@ def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
 
 
 def closed_loop(
-    server: Server, threads: int, seconds: float, early_s: float = 0.0, share: float = 0.0, delay_s: float = 0.0
+    server: Server, threads: int, seconds: float, punctuality: Punctuality, delay_s: float = 0.0
 ) -> NDArray[np.float64]:
     """When requests were answered, in seconds from the start, and how long each took: (n, 2), in no order.
 
     Each of the ``threads`` sends its next request when its last was answered, for so many ``seconds``; each answer
-    comes ``delay_s`` after the departure, less ``early_s``, which grows by a ``share`` of how late each answer came. So
-    late wakings lengthen the mean by next to nothing. The share is small where many requests wait at once, since these
-    all wake before it can act.
+    comes ``delay_s`` after the departure.
     """
     lock, rows = threading.Lock(), [list[tuple[float, float]]() for _ in range(threads)]
     begin = time.perf_counter()
 
     def send(own: list[tuple[float, float]]) -> None:
-        nonlocal early_s
         answered = time.perf_counter()
         while answered - begin < seconds:
             with lock:
                 sent = time.perf_counter()
                 due = server.admit(sent)[1] + delay_s
-            time.sleep(max(0.0, due - early_s - time.perf_counter()))
+            time.sleep(max(0.0, due - punctuality.early_s - time.perf_counter()))
             answered = time.perf_counter()
             with lock:
-                early_s += share * (answered - due)
+                punctuality.answered(answered - due)
             own.append((answered - begin, answered - sent))
 
     started = [threading.Thread(target=send, args=(own,), name="request", daemon=True) for own in rows]

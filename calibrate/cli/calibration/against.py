@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
-from calibrate.cli.data import DataSource, known_series
+from calibrate.cli.data import DataSource, known_series, of_each
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from measure.units import counted, format_duration, format_rate, plain_number
 
@@ -51,28 +51,19 @@ def tell_against(
     if not both:
         raise DataError(f"{now.title} and {before} have no curve of the same name; they have: "
                         f"{', '.join(new.series)}; and {', '.join(old.series)}")  # fmt: skip
-    found, refused = {}, {}
-    for name in both:
-        try:
-            found[name] = changes(points_of(old, name), points_of(new, name), level)
-        except DataError as error:
-            refused[name] = str(error)
-    if not found:
-        raise DataError(next(iter(refused.values())))
+    found, refused = of_each(both, lambda name: changes(points_of(old, name), points_of(new, name), level))
     for reason in refused.values():
         warn(f"not compared: {reason}")
     worst = max(change.worse for made in found.values() for change in made)
     document = {"against": before, "series": [_document(name, made) for name, made in found.items()], "worst": worst}
+    if not as_json:
+        say(_text(now.title, before, found))
     if isinstance(fail_on, Slower) and worst > fail_on.share:
-        if not as_json:
-            say(_text(now.title, before, found))
         raise CommandError(
             f"{_slowest(found)}; --fail-on slower:{100 * fail_on.share:g}% was asked for", CHECK_FAILED, document
         )
     if as_json:
         print_json(document)
-    else:
-        say(_text(now.title, before, found))
 
 
 def _document(name: str, made: Sequence[Change]) -> Mapping[str, Any]:

@@ -57,22 +57,18 @@ qsim compare new-firmware/ --against old-firmware/ --fail-on slower:5%
 def compare(
     *,
     data: o.Data = None,
-    dataset: list[str] | None = option(
-        "NAME", None, "A published table, instead of DATA or beside it; repeatable.", "--dataset"
-    ),
+    dataset: list[str] | None = option("NAME", None, "A published table, instead of DATA or beside it; repeatable."),
     columns: o.Columns = None,
     as_published: o.AsPublished = False,
     use: o.Use = None,
     series: o.Series = None,
     model: o.DeviceModel = None,
-    fit: Path | None = option("FIT", parsing.path, "Hold this fit against DATA instead of calibrating on it.", "--fit"),
+    fit: Path | None = option("FIT", parsing.path, "Hold this fit against DATA instead of calibrating on it."),
     sealed: Path | None = option(
-        "FILE", parsing.path, "Hold this sealed prediction (qsim predict --seal) against DATA.", "--sealed"
+        "FILE", parsing.path, "Hold this sealed prediction (qsim predict --seal) against DATA."
     ),
     only_new: bool = flag("--only-new", "With --sealed: leave out the points it was made from."),
-    baseline: str | None = option(
-        "DEVICE", None, "The device that the others are held against. Default: the first.", "--baseline"
-    ),
+    baseline: str | None = option("DEVICE", None, "The device that the others are held against. Default: the first."),
     level: o.Level = None,
     peak: o.Peak = None,
     outputs: Outputs,
@@ -86,13 +82,10 @@ def compare(
     baselines: bool = flag("--baselines", "Also print what simple baselines miss on the same held-out points."),
     details: o.Details = False,
     against: str | None = option(
-        "DATA", None, "Say whether DATA moved against this earlier sweep by more than the noise.", "--against"
+        "DATA", None, "Say whether DATA moved against this earlier sweep by more than the noise."
     ),
     fail_on: Any = option(
-        "WHAT",
-        failure,
-        "Exit with 3 where the audit finds this severity, or --against that it is slower:5%.",
-        "--fail-on",
+        "WHAT", failure, "Exit with 3 where the audit finds this severity, or --against that it is slower:5%."
     ),
     max_error: float | None = option(
         "PCT", parsing.allowed_error, "Exit with 3 where a mean held-out error exceeds this."
@@ -139,12 +132,10 @@ def compare(
         heading = title if len(devices) > 1 else sources[0].title
         _tell(told, heading, held, found, knees=asked, every=wanted.knees, baselines=baselines, details=details)
         written.tell()
-    document = None
-    if as_json:
-        document = {
-            **_document(told, knees=asked), **beside_document(told, found.beside),
-            "seal": None if held is None else held.to_dict(), **written.to_dict(),
-        }  # fmt: skip
+    document = {
+        **_document(told, knees=asked), **beside_document(told, found.beside),
+        "seal": None if held is None else held.to_dict(), **written.to_dict(),
+    } if as_json else None  # fmt: skip
     _check([c for d in devices for c in d.done], fail_on, max_error, document)
     if document is not None:
         print_json(document)
@@ -171,7 +162,6 @@ def _devices(
 
 
 def _title(devices: Sequence[str]) -> str:
-    """The heading of a page of several devices."""
     from calibrate.report.compared.devices import MOST_IN_FULL
 
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
@@ -216,7 +206,7 @@ def _tell(
     knees: bool, every: bool, baselines: bool, details: bool,
 ) -> None:  # fmt: skip
     """The answer of all curves, what was asked for beside it, and with ``details`` every curve in full."""
-    from calibrate.cli.calibration.compare_text import answer_text, say_baselines
+    from calibrate.cli.calibration.compare_pages import answer_text, say_baselines
 
     if held is not None:
         say(f"{held}\n")
@@ -256,15 +246,13 @@ def _document(told: Sequence[Told], *, knees: bool) -> dict[str, Any]:
     return {**{k: v for k, v in parts[0].items() if k != "device"}, "series": parts, "refused": refused}
 
 
-def comparison_document(
-    done: Sequence[Comparison], refused: dict[str, str], report: str | None = None
-) -> dict[str, Any]:
+def comparison_document(done: Sequence[Comparison], refused: dict[str, str]) -> dict[str, Any]:
     """The JSON of several comparisons: the first one's keys at the top, every one under ``series``."""
     parts = []
     for comparison in done:
         part = comparison.to_dict()
         parts.append({"name": part.pop("series"), **part})
-    return {**parts[0], "series": parts, "refused": refused, "report": report}
+    return {**parts[0], "series": parts, "refused": refused, "report": None}
 
 
 def _check_brought(fit: Path | None, sealed: Path | None, twice: Sequence[str], only_new: bool) -> None:
@@ -287,7 +275,6 @@ def _read_seal(path: Path) -> SealedPrediction:
 def _check(
     done: Sequence[Comparison], fail_on: str | None, max_error: float | None, document: dict[str, Any] | None
 ) -> None:
-    """CommandError (a check failed) by --fail-on and --max-error."""
     check_findings([f for c in done for f in c.audit], fail_on, document)
     if max_error is None:
         return

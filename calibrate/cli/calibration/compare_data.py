@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import DataSource, check_peak, check_use, known_series
+from calibrate.cli.data import DataSource, check_peak, check_use, known_series, of_each
 from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
@@ -167,17 +167,12 @@ def _held_against(
 
     fits = {f.series: f for f in brought}
     only = next(iter(fits.values())) if len(fits) == 1 else None
-    done: list[Comparison] = []
-    refused: dict[str, str] = {}
-    for name in names:
+
+    def held(name: str) -> Comparison:
         fitted = fits.get(name, only)
         if fitted is None:
-            refused[name] = f"{name}: {path} has no fit of this name; it has: {', '.join(fits)}"
-            continue
-        try:
-            done.append(compare(sweep, series=name, fitted=fitted))
-        except DataError as error:
-            refused[name] = str(error)
-    if not done:
-        raise DataError(next(iter(refused.values())))
-    return done, refused
+            raise DataError(f"{name}: {path} has no fit of this name; it has: {', '.join(fits)}")
+        return compare(sweep, series=name, fitted=fitted)
+
+    done, refused = of_each(names, held)
+    return [*done.values()], refused

@@ -42,7 +42,7 @@ def fit(
     model: o.DeviceModel = None,
     level: o.Level = None,
     peak: o.Peak = None,
-    out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --fit.", "--out"),
+    out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --fit."),
     force: o.Force = False,
     wanted: o.KneeOptions,
     profiles: bool = flag("--profiles", "Also print the profile likelihood of each parameter (no priors)."),
@@ -50,7 +50,6 @@ def fit(
         "LOW,HIGH",
         parsing.span,
         "The part Z of a latency that keeps no server busy, measured by itself, as 80us,120us.",
-        "--delay",
     ),
     details: o.Details = False,
     as_json: o.AsJson = False,
@@ -106,7 +105,6 @@ def _say_of_each(
 
 
 def _asked(fits: Sequence[Fit], shown: Sequence[Sequence[NamedKnee]]) -> list[str]:
-    """What --slo and --share ask for, a line each."""
     return [
         f"{f.series}: {line}" if len(fits) > 1 else line
         for f, found in zip(fits, shown, strict=False) for line in asked_lines(found, f)

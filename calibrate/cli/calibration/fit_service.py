@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calibrate.cli import parsing
-from calibrate.cli.calibration.service_source import is_table, of_sweep, of_table, of_typed
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import DataSource, tell
+from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, tell
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.show import part_of
 from calibrate.cli.option_groups import flag, option
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from calibrate.report.view import Section
     from calibrate.service import GoodnessOfFit, ServiceFit, Times
     from measure.sweep import Provenance
+
 
 HELP = """Fit laws of service times to the latencies of one load, and rank them.
 
@@ -46,27 +46,23 @@ def fit_service(
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
-    percentiles: str | None = option(
-        "SPEC", None, "Published percentiles instead of DATA: p50=80us,p99=300us.", "--percentiles"
-    ),
+    percentiles: str | None = option("SPEC", None, "Published percentiles instead of DATA: p50=80us,p99=300us."),
     load: float | None = option(
-        "N", parsing.number, "The load whose latencies are taken. Default: the smallest, where nobody waits.", "--load"
+        "N", parsing.number, "The load whose latencies are taken. Default: the smallest, where nobody waits."
     ),
     series: Series = None,
     requests: float | None = option(
-        "N", parsing.number, "How many requests the percentiles are of; histograms and logs know it.", "--requests"
+        "N", parsing.number, "How many requests the percentiles are of; histograms and logs know it."
     ),
     bootstrap: int | None = option(
-        "N", parsing.whole, "Draws for the goodness of fit of the best family; 0 for none.", "--bootstrap", shown="99"
+        "N", parsing.whole, "Draws for the goodness of fit of the best family; 0 for none.", shown="99"
     ),
     level: Level = None,
     seed: Seed = None,
     out: Path | None = option(
-        "FILE", parsing.path, "Keep the law of one curve here; fitted:FILE is it wherever a law is taken.", "--out"
+        "FILE", parsing.path, "Keep the law of one curve here; fitted:FILE is it wherever a law is taken."
     ),
-    family: str | None = option(
-        "NAME", None, "With --out: keep this family and not the best one, as 'shifted gamma'.", "--family"
-    ),
+    family: str | None = option("NAME", None, "With --out: keep this family and not the best one, as 'shifted gamma'."),
     force: Force = False,
     outputs: Outputs,
     details: bool = flag("--details", "Also print every family, and the parameters of the best with intervals."),
@@ -78,15 +74,12 @@ def fit_service(
     _check_out(out, family, force=force)
 
     from calibrate.fitting.answer import labelled
-    from measure.errors import DataError
 
     found, refused, provenance = (
         of_typed(percentiles, requests) if percentiles is not None else
         of_table(dataset, series, load, requests) if dataset is not None and is_table(dataset) else
         of_sweep(DataSource(data or (), dataset, columns), series, load, requests)
     )  # fmt: skip
-    if not found:
-        raise DataError(next(iter(refused.values())))
     if out is not None and len(found) > 1:
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
     fits = _fitted_all(found, refused, level, bootstrap, seed or 0)
@@ -158,7 +151,6 @@ def _fitted_all(
 def _fitted(
     times: Times, level: float | None, draws: int, seed: int, progress: Callable[[float], None]
 ) -> tuple[ServiceFit, GoodnessOfFit | None]:
-    """The fit and, with draws, how good it is."""
     from calibrate.fitting.curve_fit import LEVEL
     from calibrate.service import fit_service as fitted
     from calibrate.service import goodness as checked
@@ -221,7 +213,70 @@ def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, G
 def _sections(
     fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]], provenance: Provenance | None
 ) -> list[Section]:
-    """The section of each curve."""
     from calibrate.report.service import service_section
 
     return [service_section(name, fit, good, provenance) for name, (fit, good) in fits.items()]
+
+
+Found: TypeAlias = "tuple[dict[str, Times], dict[str, str], Provenance | None]"
+"""The times by name, why other curves have none, and where all are from."""
+
+
+def of_typed(text: str, requests: float | None) -> Found:
+    """Percentiles as typed."""
+    from calibrate.service.sources import parse_percentiles
+    from calibrate.service.times import of_percentiles
+
+    try:
+        told = parse_percentiles(text)
+    except ValueError as error:
+        raise wrong_usage(f"--percentiles: {error}") from error
+    return {"percentiles": of_percentiles(told, requests)}, {}, None
+
+
+def is_table(dataset: str) -> bool:
+    """Whether the dataset is no curve, but a table of percentiles. CommandError for an unknown one."""
+    from measure.datasets import about
+
+    return not about(known_dataset(dataset)).curve
+
+
+def of_table(dataset: str, series: str | None, load: float | None, requests: float | None) -> Found:
+    """The percentiles of a published table."""
+    from calibrate.report.measured import published
+    from calibrate.service.sources import table_times
+
+    shown = published(dataset)
+    names = list(dict.fromkeys(shown.table["series"]))
+    if series is not None and series not in names:
+        raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
+    at = _load(sorted(set(shown.table["load"])), load)
+    read = _by_source(names if series is None else [series], lambda name: table_times(shown.table, name, at, requests))
+    return *read, shown.provenance
+
+
+def of_sweep(source: DataSource, series: str | None, load: float | None, requests: float | None) -> Found:
+    """The logs, histograms or percentiles of a sweep."""
+    from calibrate.service.sources import service_times
+
+    sweep = source.load()
+    names = known_series(sweep, series)
+    rows = sweep.points[sweep.points["series"].isin(names)]
+    at = _load(sorted(set(rows["load"])), load) if load is not None else None
+    if sweep.load_type.is_closed and (rows["load"].min() if at is None else at) > 1:
+        warn(
+            "at a load above 1 latencies hold the waiting as well as the service; measure depth 1 for the service alone"
+        )
+    return *_by_source(names, lambda name: service_times(sweep, name, at, requests)), sweep.provenance
+
+
+def _load(measured: Sequence[float], load: float | None) -> float:
+    if load is not None and load not in measured:
+        there = ", ".join(f"{n:g}" for n in measured)
+        raise wrong_usage(f"--load: no point was measured at {load:g}; there are {there}")
+    return measured[0] if load is None else load
+
+
+def _by_source(names: Sequence[str], read: Callable[[str], Times]) -> tuple[dict[str, Times], dict[str, str]]:
+    found, refused = of_each(names, read)
+    return {times.source: times for times in found.values()}, refused

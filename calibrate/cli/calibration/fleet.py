@@ -79,7 +79,6 @@ def fleet(
 
 
 def _inventory(path: Path) -> Facts:
-    """What a CSV tells of each file."""
     from measure.errors import DataError
     from measure.text_files import read_text
 

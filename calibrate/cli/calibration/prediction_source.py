@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import DataSource, check_peak, check_use, known_series, tell, tell_findings
+from calibrate.cli.data import DataSource, check_peak, check_use, known_series, of_each, tell, tell_findings
 from calibrate.cli.failures import wrong_usage
 from measure.units import format_duration
 
@@ -96,7 +96,6 @@ def basis(
 
 
 def _measured(data: Sequence[str], calibration: Mapping[str, Any]) -> bool:
-    """Whether DATA are measurements to calibrate on, and no fit."""
     from measure.text_files import read_head
 
     if len(data) > 1 or any(value is not None for value in calibration.values()):
@@ -153,26 +152,16 @@ def calibrated(
 
     from calibrate.fitting.curve_fit import LEVEL, fit
     from calibrate.fitting.origin import with_origin
-    from measure.errors import DataError
 
-    level, known_peak = LEVEL if level is None else level, peak if peak is not None else peak_iops
-    fits: list[Fit] = []
-    refused: dict[str, str] = {}
-    for name in names:
-        try:
-            made = fit(
-                sweep, use or None, series=name, model=model, level=level, delay_s=delay_s, peak_per_s=known_peak
-            )
-            fits.append(with_origin(made, sweep))
-        except DataError as error:
-            refused[name] = str(error)
-    if not fits:
-        raise DataError(next(iter(refused.values())))
-    return Calibrated(sweep, names, fits, refused)
+    options: dict[str, Any] = {
+        "model": model, "level": LEVEL if level is None else level, "delay_s": delay_s,
+        "peak_per_s": peak if peak is not None else peak_iops,
+    }  # fmt: skip
+    fits, refused = of_each(names, lambda name: with_origin(fit(sweep, use or None, series=name, **options), sweep))
+    return Calibrated(sweep, names, [*fits.values()], refused)
 
 
 def _fits(path: Path, series: str | None) -> list[Fit]:
-    """Every fit of the file; wrong usage where none is of ``series``."""
     from calibrate.cli.fit_files import read_fits
 
     fits = read_fits(path)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
-from calibrate.cli.calibration.places import TypedPlaces, at_places, places, read_shares
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
@@ -14,9 +16,69 @@ from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, L
 from calibrate.cli.outputs import Outputs, Written
 
 if TYPE_CHECKING:
-    from calibrate.surface import SurfaceComparison
+    from calibrate.surface import Places, SurfaceComparison
     from calibrate.surface.memory import MixComparison
     from measure import Finding, Sweep
+
+
+KEYS: Mapping[str, Callable[[Any], parsing.Numbers]] = {
+    "block": parsing.sizes, "read": parsing.percents, "depth": parsing.depths, "jobs": parsing.depths,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TypedPlaces:
+    """What was typed for each key: sizes in bytes, reads in percent, depths of one job, numbers of jobs."""
+
+    typed: Mapping[str, tuple[float, ...]]
+
+    def columns(self) -> dict[str, tuple[float, ...]]:
+        """The same by the columns of a surface, shares of reads from 0 to 1."""
+        names = {"block": "block_bytes", "read": "read_fraction", "depth": "depth", "jobs": "jobs"}
+        return {names[k]: tuple(v / 100 for v in values) if k == "read" else values for k, values in self.typed.items()}
+
+
+@parsing.parser
+def places(text: str) -> TypedPlaces:
+    """Keys with their values, spaces or semicolons between them; ``all`` names no key."""
+    if text.strip().lower() == "all":
+        return TypedPlaces({})
+    typed: dict[str, tuple[float, ...]] = {}
+    for word in text.replace(";", " ").split():
+        key, equals, values = word.partition("=")
+        if key not in KEYS or not equals:
+            raise ValueError(f"{word!r}: write places like block=4KiB,64KiB read=0,100 depth=1..32 jobs=1")
+        if key in typed:
+            raise ValueError(f"{key!r} is named twice; write its values with commas between them")
+        typed[key] = tuple(KEYS[key](values))
+    if not typed:
+        raise ValueError("no place is named; write places like block=4KiB,64KiB read=0,100 depth=1..32 jobs=1")
+    return TypedPlaces(typed)
+
+
+def at_places(typed: TypedPlaces, measured: Places) -> Places:
+    """Every combination of what was typed; what was not takes the values that were measured, the least of the jobs."""
+    import numpy as np
+
+    from calibrate.surface import Places
+
+    named = typed.columns()
+    jobs = named.get("jobs", (float(measured.jobs.min()),))
+    depths = named.get("depth", tuple(np.unique(measured.outstanding / jobs[0])))
+    blocks = named.get("block_bytes", tuple(measured.values("block_bytes")))
+    shares = named.get("read_fraction", tuple(measured.values("read_fraction")))
+    block, share, depth, job = np.array(list(product(blocks, shares, depths, jobs))).T
+    return Places(block, share, depth * job, job)
+
+
+def read_shares(typed: TypedPlaces, option: str, measured: Sequence[float]) -> list[float]:
+    """The shares of reads of a memory's places, from 0 to 1; those ``measured`` where all are."""
+    if not typed.typed:
+        return list(measured)
+    if set(typed.typed) != {"read"}:
+        raise wrong_usage(f"{option}: a memory's places are shares of reads; write them like read=50,100")
+    return list(typed.columns()["read_fraction"])
+
 
 HELP = """Predict a drive over block size, share of reads, depth and jobs, or a memory over shares of reads.
 
@@ -44,25 +106,16 @@ def surface(
     columns: Columns = None,
     as_published: AsPublished = False,
     pattern: str | None = option(
-        "PATTERN", parsing.choice("random", "sequential"), "Random or sequential, where DATA has both.", "--pattern"
+        "PATTERN", parsing.choice("random", "sequential"), "Random or sequential, where DATA has both."
     ),
-    series: str | None = option("TEXT", None, "Of a memory, only curves with this in their names.", "--series"),
+    series: str | None = option("TEXT", None, "Of a memory, only curves with this in their names."),
     use: TypedPlaces | None = option(
-        "PLACES",
-        places,
-        'The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1", or all.',
-        "--use",
+        "PLACES", places, 'The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1", or all.'
     ),
     ask: int | None = option(
-        "N",
-        parsing.whole,
-        "Further points (of a memory: mixes) to calibrate on.",
-        "--ask",
-        shown="2, of a memory 0",
+        "N", parsing.whole, "Further points (of a memory: mixes) to calibrate on.", shown="2, of a memory 0"
     ),
-    at: TypedPlaces | None = option(
-        "PLACES", places, "Also predict these places, written like those of --use.", "--at"
-    ),
+    at: TypedPlaces | None = option("PLACES", places, "Also predict these places, written like those of --use."),
     level: Level = None,
     details: bool = flag("--details", "Also print every point, parameter and knee."),
     outputs: Outputs,
@@ -110,7 +163,6 @@ def _drive(
     sweep: Sweep, pattern: str | None, use: TypedPlaces | None, ask: int | None, at: TypedPlaces | None,
     level: float | None, noticed: list[Finding],
 ) -> tuple[SurfaceComparison, list[dict[str, Any]]]:  # fmt: skip
-    """The comparison of a drive, and the rows of --at."""
     from calibrate.inference.estimates import LEVEL
     from calibrate.surface import compare_surface, surface_points
     from calibrate.surface.compare import DEFAULT_ASKED
@@ -137,7 +189,6 @@ def _memory(
     at: TypedPlaces | None,
     level: float | None,
 ) -> tuple[MixComparison, list[dict[str, Any]]]:
-    """The comparison of a memory, and the rows of --at."""
     from calibrate.inference.estimates import LEVEL
     from calibrate.surface.memory import compare_mixes, mix_family
 
@@ -174,7 +225,6 @@ def _print(compared: SurfaceComparison | MixComparison, predictions: list[dict[s
 def _check(
     compared: SurfaceComparison | MixComparison, max_error: float | None, document: dict[str, Any] | None
 ) -> None:
-    """CommandError (a check failed) by --max-error."""
     missed = compared.missed_pct()
     if max_error is not None and missed is not None and missed > max_error:
         raise CommandError(

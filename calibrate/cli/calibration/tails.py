@@ -61,9 +61,7 @@ def tails_of_fits(
     )
 
 
-def _simulated(
-    curves: Iterable[tuple[str, Callable[[], Tails | None]]],
-) -> tuple[dict[str, Tails], dict[str, str]]:
+def _simulated(curves: Iterable[tuple[str, Callable[[], Tails | None]]]) -> tuple[dict[str, Tails], dict[str, str]]:
     """The tails of each curve that has histograms, by series, and why others give none."""
     from measure.errors import DataError
 

@@ -141,7 +141,6 @@ def _known(fit_file: Path | None, sheet: Sheet) -> Fit | None:
 def _until(
     looks: Iterator[list[DeviceInterval | Lost]], seconds: float | None
 ) -> Iterator[DeviceInterval | Lost]:  # fmt: skip
-    """What is found, until so many seconds are over."""
     end = None if seconds is None else time.monotonic() + seconds
     for found in looks:
         yield from found
@@ -151,7 +150,7 @@ def _until(
 
 def _new_record(path: Path) -> TextIO:
     """A new file with the first line of a record, whose lines reach the kernel one by one."""
-    from calibrate.cli.report_files import write_new
+    from calibrate.cli.outputs import write_new
     from measure.formats.watched.steady import record_header
 
     write_new(path, record_header(), "--record")

@@ -11,8 +11,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.plan_table import kept_in, plan_document, plan_text
-from calibrate.cli.measuring.run import PlanOrRun, keeping, sweep_document
+from calibrate.cli.measuring.run import PlanOrRun, keeping, kept_in, plan_document, plan_text, sweep_document
 from calibrate.cli.option_groups import shared
 from calibrate.cli.progress import Bar
 from measure.units import format_duration
@@ -25,20 +24,11 @@ TOLERANCE = 10.0
 FEWEST = 3
 
 Adaptive: TypeAlias = Annotated[
-    int | None,
-    shared(
-        "K", parsing.whole, "Find the knee in at most K points, among --depths (or 28 from 1 to 256).", "--adaptive"
-    ),
+    int | None, shared("K", parsing.whole, "Find the knee in at most K points, among --depths (or 28 from 1 to 256).")
 ]
 Tolerance: TypeAlias = Annotated[
     float | None,
-    shared(
-        "PCT",
-        parsing.percent,
-        "With --adaptive: stop at a 90 % interval of the knee this narrow.",
-        "--tolerance",
-        shown="10%",
-    ),
+    shared("PCT", parsing.percent, "With --adaptive: stop at a 90 % interval of the knee this narrow.", shown="10%"),
 ]
 
 
@@ -98,7 +88,6 @@ def measure_adaptively(plan: FioPlan, output: PlanOrRun, budget: int, tolerance_
 
 
 def _show_plan(plan: FioPlan, first: list[float], budget: int, output: PlanOrRun) -> None:
-    """What is certain of the plan, and what comes on top."""
     begin = replace(plan, points=tuple(p for p in plan.points if p.job.load in first))
     rest = [p.job.load for p in plan.points if p.job.load not in first]
     seconds = _seconds(plan, budget)

@@ -54,10 +54,7 @@ def measure_device(
         shown="none",
     ),
     depths: parsing.Numbers | None = option(
-        "N,...",
-        parsing.depths,
-        "Closed: queue depths, as 1,2,4,8 or 1..32 (doubling).",
-        shown="1, 2, 4, ... 32",
+        "N,...", parsing.depths, "Closed: queue depths, as 1,2,4,8 or 1..32 (doubling).", shown="1, 2, 4, ... 32"
     ),
     arrival_rates: ArrivalRates = None,
     utilizations: parsing.Numbers | None = option(
@@ -105,7 +102,6 @@ def measure_device(
 
 
 def _truth_text(truth: Truth) -> str:
-    """What the points must come to."""
     return (
         f"the truth: peak {format_rate(truth.peak_throughput_per_s)}; service mean "
         f"{format_duration(truth.service.mean)} and scv {truth.service.scv:.3g} (of the times drawn: "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
@@ -15,8 +16,6 @@ from calibrate.cli.measuring.adaptive import (
     depths_to_choose_among,
     measure_adaptively,
 )
-from calibrate.cli.measuring.hosts import hosts_of, measure_on_hosts, refuse_with_hosts
-from calibrate.cli.measuring.plan_table import kept_in, left_text, plan_document, plan_text
 from calibrate.cli.measuring.repeating import (
     HowOften,
     Precision,
@@ -27,14 +26,30 @@ from calibrate.cli.measuring.repeating import (
     further_points,
     further_text,
 )
-from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, naming_consent, one_of
+from calibrate.cli.measuring.run import (
+    DriveOptions,
+    PlanOrRun,
+    Seed,
+    Target,
+    check_target,
+    kept_in,
+    left_text,
+    naming_consent,
+    one_of,
+    plan_document,
+    plan_text,
+)
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import ArrivalRates, LoadOrder, Ramp
-from measure.units import format_duration
+from measure.units import counted, format_duration
 
 if TYPE_CHECKING:
+    from measure.fio.hosts_sweep import Host, HostsPlan
+    from measure.fio.settings import RunSettings
     from measure.fio.sweep import FioPlan
+    from measure.fio.workload import FioJob
     from measure.store.directory import SweepStore
+
 
 HELP = """Measure a drive with fio over queue depths or arrival rates; each point is stored as it finishes.
 
@@ -117,12 +132,12 @@ def measure_fio(
     seed: Seed = 1,
     log: bool = flag("--log", "Keep the latency of every request (30 bytes each)."),
     write_device: str | None = option(
-        "/dev/NAME", None, "Consent to DESTROYING what this block device holds: its name again.", "--write-device"
+        "/dev/NAME", None, "Consent to DESTROYING what this block device holds: its name again."
     ),
     hosts: parsing.Words | None = option(
         "HOST,...", parsing.words, "Measure on these hosts at once (NAME or NAME:PORT), where fio --server runs."
     ),
-    hosts_file: Path | None = option("FILE", parsing.path, "The same from a file, one host a line.", "--hosts-file"),
+    hosts_file: Path | None = option("FILE", parsing.path, "The same from a file, one host a line."),
     output: PlanOrRun,
 ) -> None:
     """Plan, say what will be done, do it, print the points."""
@@ -189,7 +204,6 @@ def measure_fio(
 
 
 def _refuse_contradictions(*, closed: bool, is_open: bool, timed: bool, budgeted: bool, mixing: str) -> None:
-    """CommandError for two options of which one rules out the other."""
     if closed and is_open:
         raise wrong_usage("--depths (closed) and --arrival-rates (open) were both given: a sweep varies one of them")
     if timed and budgeted:
@@ -215,3 +229,53 @@ def _within(plan: FioPlan, budget_s: float, kept: SweepStore | None, finished: f
             f"{format_duration(plan.seconds(finished))}, {format_duration(plan.runtime_s)} each as the others there"
         )
     return plan
+
+
+def hosts_of(names: Sequence[str] | None, file: Path | None) -> tuple[Host, ...]:
+    """The hosts of --hosts or --hosts-file; none where neither was given."""
+    if names is None and file is None:
+        return ()
+    from measure.fio.hosts_plan import parse_hosts, read_hosts
+
+    if file is None:
+        return parse_hosts(names or ())
+    if names is not None:
+        raise wrong_usage("--hosts and --hosts-file were both given: name the hosts once")
+    return read_hosts(file)
+
+
+def refuse_with_hosts(typed: Mapping[str, object]) -> None:
+    """CommandError naming the first option of those that many hosts do not take, {option: its value}."""
+    for name, value in typed.items():
+        if value not in (None, False):
+            raise wrong_usage(f"{name} is for one machine; leave it out, or measure without --hosts")
+
+
+def measure_on_hosts(
+    target: str, hosts: Sequence[Host], workloads: Sequence[FioJob], output: PlanOrRun, settings: RunSettings
+) -> None:
+    """Plan, say what will be done, do it, print the points."""
+    from measure.fio.hosts_sweep import plan_hosts, run_hosts
+
+    plan = plan_hosts(target, hosts, workloads, settings)
+    if output.dry_run:
+        output.show_plan(partial(_plan_text, plan), lambda: _plan_document(plan))
+        return
+    opening = f"{len(plan.points)} points on {counted(len(hosts), 'host')}, about {format_duration(plan.seconds())}"
+    output.measure(opening, lambda out, bar: run_hosts(plan, out, bar))
+
+
+def _plan_text(plan: HostsPlan) -> str:
+    first = plan.point_jobs(plan.points[0])[plan.hosts[0]]
+    return "\n".join([plan.describe(), "", *plan.commands, "", f"{plan.points[0].key}-1.fio:", first.rstrip()])
+
+
+def _plan_document(plan: HostsPlan) -> dict[str, Any]:
+    points = [
+        {"key": p.key, "depth": p.job.depth, "repeat": p.repeat,
+         "job_files": {str(host): text for host, text in plan.point_jobs(p).items()}}
+        for p in plan.points
+    ]  # fmt: skip
+    return {
+        "points": points, "commands": list(plan.commands), "seconds": plan.seconds(), "settings": plan.settings(),
+    }  # fmt: skip

@@ -133,7 +133,6 @@ def _refuse_contradictions(modes: dict[str, bool], *, buffer: bool, strides: boo
 
 
 def _show_plan(plan: MemoryPlan | BufferPlan, further: str, output: PlanOrRun) -> None:
-    """The plan on stdout, for a dry run: each point with its command and its seconds."""
     from measure.memory.probe import BufferPlan
 
     if isinstance(plan, BufferPlan):
@@ -236,7 +235,6 @@ def _text(sweep: Sweep, where: Path) -> str:
 
 
 def _sizes_text(sweep: Sweep) -> str:
-    """Latency and bandwidths by buffer size."""
     from measure.memory.probe import summarize
 
     summary = summarize(sweep)

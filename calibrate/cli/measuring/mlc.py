@@ -105,7 +105,6 @@ def _whole(values: parsing.Numbers | None) -> list[int] | None:
 
 
 def _tables(result: MlcResult) -> list[str]:
-    """The figures beside the curves, each as a table."""
     parts = []
     idle = [f for f in result.figures if "idle_latency_s" in f.values]
     if idle:

@@ -64,15 +64,12 @@ HowOften: TypeAlias = Annotated[
         "N|auto",
         _repeats,
         "Rounds over all points; auto (or auto:20, at most 20) goes on until --precision.",
-        "--repeats",
         shown="1",
     ),
 ]
 Precision: TypeAlias = Annotated[
     float | None,
-    shared(
-        "PCT", parsing.percent, "With --repeats auto: the half width of the 95 % intervals.", "--precision", shown="2%"
-    ),
+    shared("PCT", parsing.percent, "With --repeats auto: the half width of the 95 % intervals.", shown="2%"),
 ]
 Steady: TypeAlias = Annotated[
     Settling | None,
@@ -80,16 +77,9 @@ Steady: TypeAlias = Annotated[
         "PCT[:WINDOW[:LONGEST]]",
         _settling,
         "Run each point until its throughput is steady, as 5%:10s:2min or slope:0.3%:30s.",
-        "--steady",
     ),
 ]
-Remeasure: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--remeasure",
-        help="Measure flagged points again, twice at most.",
-    ),
-]
+Remeasure: TypeAlias = Annotated[bool, typer.Option("--remeasure", help="Measure flagged points again, twice at most.")]
 
 
 def first_rounds(plan: FioPlan, repeats: Repeats) -> FioPlan:

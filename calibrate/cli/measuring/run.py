@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
@@ -15,7 +15,6 @@ from calibrate.cli import parsing
 from calibrate.cli.console import plain, print_json, say, table
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError, wrong_usage
-from calibrate.cli.measuring.plan_table import varying
 from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
@@ -25,7 +24,65 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from measure import Sweep
+    from measure.fio.sweep import FioPlan
+    from measure.store.directory import SweepStore
     from measure.store.measuring import Progress
+
+
+def kept_in(directory: Path | None) -> SweepStore | None:
+    """The sweep that is in the directory already."""
+    from measure.store.directory import MANIFEST, SweepStore
+
+    return SweepStore.read(directory) if directory is not None and (directory / MANIFEST).exists() else None
+
+
+def plan_text(plan: FioPlan, finished: Collection[str] = (), then: str = "") -> str:
+    """What is planned in words, a line for each point, every command, and what comes ``then``."""
+    jobs = [p.job for p in plan.points]
+    columns = varying({
+        "block": [format_bytes(j.block_bytes) for j in jobs],
+        "pattern": [j.pattern for j in jobs],
+        "reads": [f"{j.read_percent} %" for j in jobs],
+        "jobs": [str(j.jobs) for j in jobs],
+        "repeat": [str(p.repeat + 1) for p in plan.points],
+    })  # fmt: skip
+    load = [format_rate(j.load) if plan.is_open else str(j.depth) for j in jobs]
+    time = ["kept" if p.key in finished else format_duration(plan.point_seconds) for p in plan.points]
+    shown = {"arrivals" if plan.is_open else "depth": load, **columns, "time": time}
+    parts = [plan.describe()]
+    if finished:
+        parts.append(left_text(plan, finished))
+    parts += [table(list(shown), list(zip(*shown.values(), strict=True)), left=0), "\n".join(plan.commands)]
+    return "\n\n".join(parts) + then
+
+
+def left_text(plan: FioPlan, finished: Collection[str]) -> str:
+    """How many points there are to measure, and how long they take."""
+    left = sum(p.key not in finished for p in plan.points)
+    kept = f" ({len(plan.points) - left} of {len(plan.points)} are there already)" if finished else ""
+    if not left:
+        return f"nothing is left to measure{kept}"
+    return f"{left} point{'s' if left > 1 else ''}{kept}, about {format_duration(plan.seconds(finished))}"
+
+
+def plan_document(plan: FioPlan, finished: Collection[str] = ()) -> dict[str, Any]:
+    """The plan in JSON; ``seconds`` is for what is not finished."""
+    points = [
+        {"key": p.key, "load": p.job.load, **asdict(p.job), "repeat": p.repeat, "seconds": plan.point_seconds,
+         "finished": p.key in finished, "command": p.command}
+        for p in plan.points
+    ]  # fmt: skip
+    return {
+        "points": points, "commands": list(plan.commands), "engine": plan.engine,
+        "engine_reason": plan.engine_reason, "runtime_s": plan.runtime_s, "ramp_s": plan.ramp_s,
+        "fill_seconds": plan.fill_seconds(), "seconds": plan.seconds(finished),
+    }  # fmt: skip
+
+
+def varying(columns: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """The columns that hold more than one value."""
+    return {name: values for name, values in columns.items() if len(set(values)) > 1}
+
 
 Result = TypeVar("Result")
 
@@ -82,8 +139,7 @@ class DriveOptions(OptionGroup):
     """How a drive is treated, whatever is measured on it."""
 
     size_bytes: Annotated[
-        int | None,
-        shared("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB"),
+        int | None, shared("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB")
     ] = None
     precondition: Annotated[
         str,
@@ -91,7 +147,6 @@ class DriveOptions(OptionGroup):
             "HOW",
             parsing.choice("auto", "none", "sequential", "random"),
             "Writes to the test file first: none (one pass), sequential (two), random (and at random), auto.",
-            "--precondition",
             shown=True,
         ),
     ] = "auto"
@@ -116,7 +171,7 @@ class DriveOptions(OptionGroup):
 Target: TypeAlias = Annotated[
     str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
 ]
-Seed: TypeAlias = Annotated[int, shared("N", parsing.whole, "Seed of what is drawn.", "--seed", shown=True)]
+Seed: TypeAlias = Annotated[int, shared("N", parsing.whole, "Seed of what is drawn.", shown=True)]
 
 
 def one_of(literal: Any, typed: str) -> Any:

@@ -44,15 +44,14 @@ MOST_ROWS = 12
 _TELL_EVERY_POINT = ("baseline", "tails")
 
 DatasheetIops = Annotated[
-    float | None,
-    shared("RATE", parsing.per_second, "What the drive's data sheet promises, as 600k.", "--datasheet-iops"),
+    float | None, shared("RATE", parsing.per_second, "What the drive's data sheet promises, as 600k.")
 ]
 
 
 def show(
     *,
     data: Data = None,
-    dataset: list[str] | None = option("NAME", None, "A published table; repeatable.", "--dataset"),
+    dataset: list[str] | None = option("NAME", None, "A published table; repeatable."),
     columns: Columns = None,
     as_published: AsPublished = False,
     series: Series = None,

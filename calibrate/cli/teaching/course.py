@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import DriveOptions, end, keeping, naming_consent
 from calibrate.cli.measuring.show import DatasheetIops, check_datasheet
 from calibrate.cli.measuring.suite import minutes
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson, DryRun
 from calibrate.cli.outputs import Outputs, PageInDirectory, Written
 from calibrate.cli.progress import Bar
@@ -21,8 +22,7 @@ from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.course import CoursePlan, CourseResults
-    from calibrate.report.front import FrontPage
-    from calibrate.report.view import Section
+    from calibrate.report.view import FrontPage, Section
 
 HELP = """The course in one command: measure the memory and a drive as the course reports did, and write the report.
 
@@ -44,39 +44,33 @@ MODELLING = "a minute or two for the models"
 def course(
     ctx: typer.Context,
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FOLDER", parser=parsing.path, show_default=False,
-                     help="Directory of the points and report.html; run the same command again to resume."),
-    ] = None,
-    disk: Annotated[
-        str | None,
-        typer.Option("--disk", metavar="DIR", show_default=False,
-                     help="A directory on the drive (a test file is made there and removed), or a file that does not "
-                     "exist yet."),
-    ] = None,
-    dataset: Annotated[
-        list[str] | None,
-        typer.Option("--dataset", metavar="NAME", show_default=False,
-                     help="A published table instead (see qsim datasets), or all of a report, as 003; can be given "
-                     "again."),
-    ] = None,
-    budget_s: Annotated[
-        float | None,
-        typer.Option("--budget", metavar="TIME", parser=parsing.seconds, show_default="10min",
-                     help="Time for the whole; it decides how many repeats there are and how long they run."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer and shorter points, a test file of 64MiB: two minutes or so.")
-    ] = False,
-    no_memory: Annotated[bool, typer.Option("--no-memory", help="Leave the memory out.")] = False,
+    out: Path | None = option(
+        "FOLDER", parsing.path, "Directory of the points and report.html; run the same command again to resume."
+    ),
+    disk: str | None = option(
+        "DIR",
+        None,
+        "A directory on the drive (a test file is made there and removed), or a file that does not exist yet.",
+    ),
+    dataset: list[str] | None = option(
+        "NAME", None, "A published table instead (see qsim datasets), or all of a report, as 003; can be given again."
+    ),
+    budget_s: float | None = option(
+        "TIME",
+        parsing.seconds,
+        "Time for the whole; it decides how many repeats there are and how long they run.",
+        "--budget",
+        shown="10min",
+    ),
+    quick: bool = flag("--quick", "Fewer and shorter points, a test file of 64MiB: two minutes or so."),
+    no_memory: bool = flag("--no-memory", "Leave the memory out."),
     drive: DriveOptions,
-    seed: Annotated[int, typer.Option(metavar="N", parser=parsing.whole, help="Seed of orders and addresses.")] = 1,
+    seed: int = option("N", parsing.whole, "Seed of orders and addresses.", default=1, shown=True),
     datasheet_iops: DatasheetIops = None,
     outputs: PageInDirectory,
     dry_run: DryRun = False,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Plan, say how long it takes, measure, model, write the page; or build it from published tables."""
     if ctx.invoked_subcommand is not None:
         return
@@ -132,7 +126,6 @@ def _outputs(out: Path | None, outputs: PageInDirectory) -> Outputs:
 
 
 def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | None, *, as_json: bool) -> None:
-    """The tables and plots of published reports on a page."""
     from calibrate.course import front_of, published_names, published_sections
     from measure.errors import DataError
 
@@ -157,7 +150,6 @@ def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | N
 
 
 def _title(plan: CoursePlan, results: CourseResults) -> str:
-    """What was measured, as a heading."""
     drive = plan.storage is not None and any(s.directory in results.sweeps for s in plan.storage.steps)
     memory = any(s.directory in results.sweeps for s in plan.memory)
     return f"The {' and the '.join([*['memory'] * memory, *['drive'] * drive])} of this machine"

@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, remark, say
 from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError
+from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
+from calibrate.cli.outputs import check_report_path, free_report_path
 from calibrate.cli.progress import Bar
-from calibrate.cli.report_files import check_report_path, free_report_path
 from measure.machine.system import user_number
 from measure.units import format_duration
 
@@ -64,21 +63,21 @@ QUICK = Pace((0, 50, 200, 500, 2500), 1, 0.1, (1, 2, 8, 16, 32, 64), 1, 0.5, 0.2
 
 
 def demo(
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", parser=parsing.path, show_default="qsim-demo, or the next free name",
-                     help="Directory of the measurements; an interrupted demo resumes in its directory."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", parser=parsing.path, show_default="report.html",
-                     help="The page. Without this option a numbered name is taken where another file has it."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer and shorter points, once each: seconds, not minutes.")
-    ] = False,
+    out: Path | None = option(
+        "DIR",
+        parsing.path,
+        "Directory of the measurements; an interrupted demo resumes in its directory.",
+        shown="qsim-demo, or the next free name",
+    ),
+    report: Path | None = option(
+        "FILE",
+        parsing.path,
+        "The page. Without this option a numbered name is taken where another file has it.",
+        shown="report.html",
+    ),
+    quick: bool = flag("--quick", "Fewer and shorter points, once each: seconds, not minutes."),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Run the four steps and print the verdicts."""
     from calibrate.prediction.answer import answer, last_lines
     from calibrate.prediction.comparison import compare_all
@@ -122,7 +121,6 @@ def demo(
 
 
 def _memory(pace: Pace, out: Path, step: str) -> Sweep | str:
-    """The sweep of the memory, or why there is none."""
     from measure.memory.probe import plan_memory, run_memory
 
     try:
@@ -219,7 +217,6 @@ def _document(
 
 @contextmanager
 def _resumable(directory: Path) -> Iterator[None]:
-    """Let an interruption say how to go on."""
     try:
         yield
     except KeyboardInterrupt as error:

@@ -15,7 +15,7 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import FAILED, CommandError
 from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
-from calibrate.cli.report_files import write_new
+from calibrate.cli.outputs import write_new
 from measure.units import counted, significant
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def handouts(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", parser=parsing.path, help="The folder to hand out.", show_default=False)
     ],
-    keys: Path | None = option("DIR", parsing.path, "Also write the keys, into a folder outside of DIR.", "--keys"),
+    keys: Path | None = option("DIR", parsing.path, "Also write the keys, into a folder outside of DIR."),
     as_json: AsJson = False,
 ) -> None:
     """Write the notebooks."""
@@ -92,12 +92,10 @@ def hand_in(
         typer.Argument(metavar="NOTEBOOK", parser=parsing.path, show_default=False, help="The handout, filled in."),
     ],
     name: Name,
-    guess: Path | None = option("FILE", parsing.path, "Your own guess, as qsim seal add kept it.", "--guess"),
-    seal: Path | None = option("FILE", parsing.path, "The list in which the guess was sealed.", "--seal"),
-    fit: Path | None = option(
-        "FILE", parsing.path, "The fit of what was measured, as qsim fit --out keeps it.", "--fit"
-    ),
-    out: Path | None = option("FILE", parsing.path, "The file to hand in.", "--out", shown="NAME-LAB.json"),
+    guess: Path | None = option("FILE", parsing.path, "Your own guess, as qsim seal add kept it."),
+    seal: Path | None = option("FILE", parsing.path, "The list in which the guess was sealed."),
+    fit: Path | None = option("FILE", parsing.path, "The fit of what was measured, as qsim fit --out keeps it."),
+    out: Path | None = option("FILE", parsing.path, "The file to hand in.", shown="NAME-LAB.json"),
     as_json: AsJson = False,
 ) -> None:
     """Write the file to hand in, and say what is missing."""
@@ -127,11 +125,9 @@ def grade(
         ),
     ],
     due: dt.datetime | None = option(
-        "TIME", moment, "When the labs were due: '2026-11-20 18:00', in this machine's zone.", "--due"
+        "TIME", moment, "When the labs were due: '2026-11-20 18:00', in this machine's zone."
     ),
-    seal: Path | None = option(
-        "FILE", parsing.path, "The list of the class: each guess must have been sealed in it.", "--seal"
-    ),
+    seal: Path | None = option("FILE", parsing.path, "The list of the class: each guess must have been sealed in it."),
     csv_file: Path | None = option("FILE", parsing.path, "Also write a row for each file, with its answers.", "--csv"),
     as_json: AsJson = False,
 ) -> None:
@@ -157,7 +153,6 @@ def grade(
 
 
 def _say(found: GradedFolder) -> None:
-    """The answer, the table, and a line for each file that could not be graded."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

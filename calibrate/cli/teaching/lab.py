@@ -7,14 +7,12 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import remark, say, warn
 from calibrate.cli.failures import CommandError
 from calibrate.cli.interrupts import stop_if_told
+from calibrate.cli.option_groups import flag, option
 from qsim.installed import install_hint
 
 HELP = """Open the lab page: explore queues, guess a knee before it is measured live, compare datasets.
@@ -35,22 +33,23 @@ SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 def lab(
-    folder: Annotated[
-        Path,
-        typer.Option("--folder", metavar="DIR", parser=parsing.path, show_default="qsim-lab",
-                     help="The lab's own folder: its runs, and in DIR/sweeps what you put there to be compared."),
-    ] = Path("qsim-lab"),
-    host: Annotated[
-        str,
-        typer.Option("--host", metavar="ADDRESS",
-                     help="The address to listen on; 0.0.0.0: every one of this machine. Beyond 127.0.0.1 a token is "
-                     "needed."),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", parser=parsing.whole, help="The port; 0 takes a free one.")
-    ] = PORT,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
-) -> None:  # fmt: skip
+    folder: Path = option(
+        "DIR",
+        parsing.path,
+        "The lab's own folder: its runs, and in DIR/sweeps what you put there to be compared.",
+        default=Path("qsim-lab"),
+        shown="qsim-lab",
+    ),
+    host: str = option(
+        "ADDRESS",
+        None,
+        "The address to listen on; 0.0.0.0: every one of this machine. Beyond 127.0.0.1 a token is needed.",
+        default="127.0.0.1",
+        shown=True,
+    ),
+    port: int = option("N", parsing.whole, "The port; 0 takes a free one.", default=PORT, shown=True),
+    no_browser: bool = flag("--no-browser", "Do not open a browser."),
+) -> None:
     """Serve the page until interrupted."""
     if not 0 <= port < PORTS:
         raise ValueError(f"port is {port}; it must be from 0 to {PORTS - 1}")

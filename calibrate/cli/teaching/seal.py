@@ -12,6 +12,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import DataSource, known_series, tell_findings
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
+from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson, Columns, Dataset, Series
 
 if TYPE_CHECKING:
@@ -53,18 +54,12 @@ def add(
     knee: Annotated[
         float, typer.Option(metavar="LOAD", parser=parsing.number, help="The guessed knee, outstanding requests.")
     ],
-    peak: Annotated[
-        float | None,
-        typer.Option(metavar="RATE", parser=parsing.per_second, show_default=False,
-                     help="The guessed peak, requests a second, as 600k."),
-    ] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", parser=parsing.path, show_default=False,
-                     help="File for the guess itself, until the reveal. Default: beside the list."),
-    ] = None,
+    peak: float | None = option("RATE", parsing.per_second, "The guessed peak, requests a second, as 600k."),
+    keep: Path | None = option(
+        "FILE", parsing.path, "File for the guess itself, until the reveal. Default: beside the list."
+    ),
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Commit to one guess."""
     from calibrate.sealing.guesses import Guess, add_guess, head, read_list
 
@@ -94,10 +89,7 @@ def reveal(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", parser=parsing.path, help="The list, guesses, predictions.")
     ],
-    data: Annotated[
-        list[str] | None,
-        typer.Option("--data", metavar="DATA", show_default=False, help="What was measured since; may be repeated."),
-    ] = None,
+    data: list[str] | None = option("DATA", None, "What was measured since; may be repeated."),
     dataset: Dataset = None,
     columns: Columns = None,
     series: Series = None,

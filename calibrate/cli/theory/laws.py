@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,43 +33,27 @@ class Law:
             return _read(self.family, self.file)
         v = dict(self.values)
         shift = v.pop("shift", None)
-        made: dict[str, Callable[..., Distribution]] = {
-            "exponential": qsim.Exponential,
-            "deterministic": _constant,
-            "erlang": qsim.Erlang,
-            "gamma": qsim.Gamma,
-            "hyperexponential": qsim.HyperExponential.from_moments,
-            "lognormal": qsim.LogNormal,
-            "weibull": qsim.Weibull,
-            "burr": qsim.BurrXII,
-            "uniform": qsim.Uniform.from_moments,
-            "normal": qsim.TruncatedNormal.from_moments,
-            "pareto": qsim.Pareto.from_moments,
-        }
-        base = made[self.family](**v)
+        name, wanted = LAWS[self.family]
+        base: Distribution = attrgetter(name)(qsim)(*(v[n] for n in wanted))
         return base if shift is None else qsim.Shifted(base=base, shift=shift)
 
 
-LAWS: Mapping[str, tuple[str, ...]] = {
-    "exponential": ("mean",),
-    "deterministic": ("mean",),
-    "erlang": ("k", "mean"),
-    "gamma": ("mean", "scv"),
-    "hyperexponential": ("mean", "scv"),
-    "lognormal": ("mean", "scv"),
-    "weibull": ("shape", "mean"),
-    "burr": ("c", "k", "mean"),
-    "uniform": ("mean", "scv"),
-    "normal": ("mean", "scv"),
-    "pareto": ("mean", "scv"),
-    "histogram": ("FILE",),
-    "fitted": ("FILE",),
+LAWS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "exponential": ("Exponential", ("mean",)),
+    "deterministic": ("Deterministic", ("mean",)),
+    "erlang": ("Erlang", ("k", "mean")),
+    "gamma": ("Gamma", ("mean", "scv")),
+    "hyperexponential": ("HyperExponential.from_moments", ("mean", "scv")),
+    "lognormal": ("LogNormal", ("mean", "scv")),
+    "weibull": ("Weibull", ("shape", "mean")),
+    "burr": ("BurrXII", ("c", "k", "mean")),
+    "uniform": ("Uniform.from_moments", ("mean", "scv")),
+    "normal": ("TruncatedNormal.from_moments", ("mean", "scv")),
+    "pareto": ("Pareto.from_moments", ("mean", "scv")),
+    "histogram": ("", ("FILE",)),
+    "fitted": ("", ("FILE",)),
 }
-FILES = (
-    "histogram:FILE (fio's json+ output, or a table with the header latency_s,count), fitted:FILE (the law that qsim "
-    "fit-service --out kept)"
-)
-"""The laws that a file holds, for help texts."""
+"""By family: what makes it in qsim, and its parameters, in that order."""
 _TIMES = ("mean", "shift")
 
 
@@ -80,11 +65,11 @@ def law_of(text: str) -> Law:
         raise ValueError(
             f"distribution {parsing.not_one_of(family, tuple(LAWS))}; write it like lognormal:mean=80us,scv=2"
         )
-    if LAWS[family] == ("FILE",):
+    wanted = LAWS[family][1]
+    if wanted == ("FILE",):
         made = Law(text, family, {}, True, parsing.path(rest.strip()))
         made.distribution()  # raises for a file that holds no law
         return made
-    wanted = LAWS[family]
     example = f"{family}:{','.join(f'{name}=...' for name in wanted)}"
     values: dict[str, float] = {}
     has_unit = False
@@ -111,16 +96,6 @@ law = parsing.parser(law_of)
 
 
 def _read(family: str, path: Path) -> Distribution:
-    if family == "fitted":
-        from measure.formats.law_file import read_law
+    from measure.formats.law_file import read_histogram, read_law
 
-        return read_law(path)
-    from measure.formats.law_file import read_histogram
-
-    return read_histogram(path)
-
-
-def _constant(mean: float) -> Distribution:
-    from qsim import Deterministic
-
-    return Deterministic(mean)
+    return read_law(path) if family == "fitted" else read_histogram(path)

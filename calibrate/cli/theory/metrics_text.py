@@ -1,14 +1,19 @@
-"""Metrics as text and as JSON: bare numbers, or with units where the user gave units."""
+"""Metrics and derivations as text and as JSON: bare numbers, or with units where the user gave units."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from calibrate.cli.console import print_json, say
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from qsim import Metrics
+    from qsim.derivations import Derivation, DerivationStep, Line
+
 
 _RATES = ("throughput",)
 _TIMES = ("W", "Wq")
@@ -38,6 +43,22 @@ def metrics_document(metrics: Metrics, *, with_units: bool, quantiles: Sequence[
     return document
 
 
+def say_solved(
+    model: Any, metrics: Metrics, *, with_units: bool, explain: bool, as_json: bool, quantiles: Sequence[float] = ()
+) -> None:
+    """Print the values of a model that was solved, and with ``explain`` how they come about."""
+    from qsim.derivations import derive
+
+    derivation = derive(model) if explain else None
+    if as_json:
+        document = metrics_document(metrics, with_units=with_units, quantiles=quantiles)
+        print_json(document if derivation is None else {**document, "derivation": derivation_document(derivation)})
+        return
+    say(metrics_text(metrics, with_units=with_units, quantiles=quantiles))
+    if derivation is not None:
+        say(f"\n{derivation_text(derivation, with_units=with_units)}")
+
+
 def value_text(name: str, value: float, with_units: bool) -> str:
     """One of the values by name, with its unit where ``with_units``."""
     if with_units and name in _TIMES:
@@ -45,3 +66,53 @@ def value_text(name: str, value: float, with_units: bool) -> str:
     if with_units and name in _RATES:
         return format_rate(value, 4)
     return f"{value:.6g}"
+
+
+_WIDEST = 50
+_LINE = 100
+
+
+def derivation_text(derivation: Derivation, *, with_units: bool) -> str:
+    """The steps, a line each; what the model says first."""
+    from qsim.derivations import DerivationTable, Remark
+
+    equations = [_equation(step, with_units=with_units) for step in derivation.steps]
+    column = min(max(map(len, equations), default=0), _WIDEST) + 2
+    lines: list[str] = ["how this comes about:"]
+    for line in derivation.lines:
+        if isinstance(line, Remark):
+            lines += textwrap.wrap(line.text, _LINE, initial_indent="  ", subsequent_indent="  ")
+            continue
+        if isinstance(line, DerivationTable):
+            lines += textwrap.indent(line.text(), "    ").splitlines()
+            continue
+        equation = _equation(line, with_units=with_units)
+        if len(equation) + 2 > column and line.because:
+            lines += [f"  {equation}", f"  {' ' * column}{line.because}"]
+        else:
+            lines.append(f"  {equation.ljust(column)}{line.because}".rstrip())
+    return "\n".join(lines)
+
+
+def derivation_document(derivation: Derivation) -> dict[str, Any]:
+    """The same in JSON; a step's ``name`` is the key of the value that it ends in, "" where there is none.
+
+    Of a table that is shortened, the row that stands for those left out is None.
+    """
+    return {"method": derivation.method, "lines": [_line(line) for line in derivation.lines]}
+
+
+def _line(line: Line) -> dict[str, Any]:
+    from qsim.derivations import DerivationTable, Remark
+
+    match line:
+        case Remark():
+            return {"remark": line.text}
+        case DerivationTable():
+            return {"header": list(line.header), "rows": [r if r is None else list(r) for r in line.rows]}
+    return asdict(line)
+
+
+def _equation(step: DerivationStep, *, with_units: bool) -> str:
+    value = value_text(step.name, step.value, with_units) if step.name and with_units else ""
+    return step.equation(value)

@@ -13,11 +13,11 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
+from calibrate.cli.outputs import write_new
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.progress import Bar
-from calibrate.cli.report_files import write_new
 from calibrate.cli.theory import queue_options as q
-from calibrate.cli.theory.metrics_text import metrics_document, metrics_text
+from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, say_solved
 from measure.units import parse_count
 
 if TYPE_CHECKING:
@@ -103,19 +103,13 @@ def network(
         Path | None, typer.Argument(metavar="FILE", show_default=False, help="A network in TOML or JSON.")
     ] = None,
     station: list[NamedStation] | None = option(
-        "STATION", place, "[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order.", "--station"
+        "STATION", place, "[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order."
     ),
     arrival_rate: Rates | None = option(
-        "RATE[,...]",
-        rates,
-        "Arrivals from outside; with --routing one for each station, in their order.",
-        "--arrival-rate",
+        "RATE[,...]", rates, "Arrivals from outside; with --routing one for each station, in their order."
     ),
     routing: Matrix | None = option(
-        "P,P;P,P",
-        matrix,
-        "Probabilities to go from each station (a row) to each other; the rest leaves.",
-        "--routing",
+        "P,P;P,P", matrix, "Probabilities to go from each station (a row) to each other; the rest leaves."
     ),
     population: q.Population = None,
     think_time: q.ThinkTime = None,
@@ -130,7 +124,7 @@ def network(
         default="compiled",
         shown=True,
     ),
-    svg: Path | None = option("FILE", parsing.path, "Write a drawing of the FILE's network.", "--svg"),
+    svg: Path | None = option("FILE", parsing.path, "Write a drawing of the FILE's network."),
     as_json: AsJson = False,
 ) -> None:
     """Build the network, solve or simulate it, print it as a whole and station by station."""
@@ -159,24 +153,13 @@ def network(
         model = _closed(station, population or 0, think_time, routing)
 
     import qsim
-    from calibrate.cli.theory.derivation_text import derivation_document, derivation_text
-    from qsim.derivations import derive
 
-    metrics = qsim.solve(model)
-    derivation = derive(model) if explain else None
-    if as_json:
-        document = metrics_document(metrics, with_units=with_units)
-        print_json(document if derivation is None else {**document, "derivation": derivation_document(derivation)})
-        return
-    say(metrics_text(metrics, with_units=with_units))
-    if derivation is not None:
-        say(f"\n{derivation_text(derivation, with_units=with_units)}")
+    say_solved(model, qsim.solve(model), with_units=with_units, explain=explain, as_json=as_json)
 
 
 def _of_file(
     file: Path, *, simulated: bool, customers: float, seed: int | None, engine: str, svg: Path | None, as_json: bool
 ) -> None:
-    """The network of a file: solved or simulated, drawn where that was asked for."""
     import qsim
     from calibrate.cli.theory.network_file import read_network
 

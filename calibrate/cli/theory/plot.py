@@ -16,14 +16,72 @@ from calibrate.cli.data import DataSource, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson, Columns, Series
+from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.queue_models import MODELS, model_name
-from calibrate.cli.theory.varied import Varied, varied
 from measure.errors import MeasureError
 
 if TYPE_CHECKING:
     from calibrate.report.lines import Line
     from calibrate.report.view import View
+
+
+_TIMES, _RATES = ("service-time", "think-time"), ("arrival-rate", "service-rate")
+_WHOLE = ("servers", "capacity", "population", "batch-size")
+VARIED = (*_RATES, *_TIMES, *_WHOLE, "scv", "arrival-scv")
+_POINTS = 200
+_MOST_WHOLE = 300
+
+
+@dataclass(frozen=True)
+class Varied:
+    """An option and the values that it takes, as ``arrival-rate=0.1..0.99``."""
+
+    option: str
+    values: tuple[Any, ...]
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The values as numbers."""
+        return tuple(v.value if isinstance(v, Quantity) else float(v) for v in self.values)
+
+
+@parsing.parser
+def varied(text: str) -> Varied:
+    """``arrival-rate=0.1..0.99`` (evenly, from end to end), ``servers=1,2,4``."""
+    option, equals, values = (part.strip() for part in text.partition("="))
+    option = option.removeprefix("--").replace("_", "-")
+    if option not in VARIED:
+        raise ValueError(f"{parsing.not_one_of(option, VARIED)}; write it like arrival-rate=0.1..0.99")
+    if not equals or not values:
+        raise ValueError(f"{text!r} names no values; write it like {option}=1..8 or {option}=1,2,4")
+    first, dots, last = values.partition("..")
+    if not dots:
+        return Varied(option, tuple(_one(option, v.strip()) for v in values.split(",") if v.strip()))
+    low, high = _one(option, first), _one(option, last)
+    return Varied(option, _between(option, low, high, text))
+
+
+def _one(option: str, text: str) -> Any:
+    read = parsing.rate if option in _RATES else parsing.time if option in _TIMES else None
+    return (read or (parsing.whole if option in _WHOLE else parsing.number))(text)
+
+
+def _between(option: str, low: Any, high: Any, text: str) -> tuple[Any, ...]:
+    import numpy as np
+
+    ends = Varied(option, (low, high)).numbers
+    if not ends[0] < ends[1]:
+        raise ValueError(f"{text!r} must go from a smaller value to a larger one")
+    if option in _WHOLE:
+        if ends[1] - ends[0] <= _MOST_WHOLE:
+            return tuple(range(low, high + 1))
+        return tuple(int(n) for n in np.unique(np.geomspace(max(ends[0], 1), ends[1], _POINTS).round()))
+    values = np.linspace(ends[0], ends[1], _POINTS).tolist()
+    if isinstance(low, Quantity):
+        return tuple(Quantity(v, low.has_unit or high.has_unit) for v in values)
+    return tuple(values)
+
 
 HELP = """Plot any curve: a model over one of its options, the prediction of a fit, measured points; several together.
 
@@ -52,7 +110,6 @@ class Pixels:
 
 @parsing.parser
 def _pixels(text: str) -> Pixels:
-    """``1600x900``."""
     width, by, height = text.lower().partition("x")
     if not by or not (width.isdigit() and height.isdigit()):
         raise ValueError(f"invalid image size {text!r}: expected e.g. 1600x900")
@@ -68,34 +125,29 @@ def plot(
         typer.Argument(metavar="WHAT", show_default=False, help="A model, files of qsim fit, or what a tool wrote."),
     ] = None,
     y: parsing.Words = option(
-        "Q,...", parsing.words, "What is drawn: W, Lq, X, p99...", "--y", default=parsing.Words(("W",)), shown=True
+        "Q,...", parsing.words, "What is drawn: W, Lq, X, p99...", default=parsing.Words(("W",)), shown=True
     ),
     vary: Varied | None = option(
-        "OPTION=VALUES", varied, "What goes along the axis, as arrival-rate=0.1..0.99 or servers=1,2,4.", "--vary"
+        "OPTION=VALUES", varied, "What goes along the axis, as arrival-rate=0.1..0.99 or servers=1,2,4."
     ),
-    each: Varied | None = option("OPTION=VALUES", varied, "A curve for each of these, as scv=0,1,4.", "--each"),
-    x: str | None = option("Q", None, "A quantity along the axis, as rho or X.", "--x"),
+    each: Varied | None = option("OPTION=VALUES", varied, "A curve for each of these, as scv=0,1,4."),
+    x: str | None = option("Q", None, "A quantity along the axis, as rho or X."),
     options: q.QueueOptions,
-    dataset: list[str] | None = option("NAME", None, "A published table; can be given again.", "--dataset"),
+    dataset: list[str] | None = option("NAME", None, "A published table; can be given again."),
     columns: Columns = None,
     series: Series = None,
-    simulate: float | None = option(
-        "N", parsing.number, "Also simulate N customers at some of the values.", "--simulate"
-    ),
+    simulate: float | None = option("N", parsing.number, "Also simulate N customers at some of the values."),
     seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),
     log_x: bool = flag("--log-x", "A logarithmic x axis."),
     log_y: bool = flag("--log-y", "Logarithmic y axes."),
     size: Pixels | None = option(
-        "WxH", _pixels, "The pixels of an image, as 1600x900.", "--size", shown="1000 wide; a PNG twice as sharp"
+        "WxH", _pixels, "The pixels of an image, as 1600x900.", shown="1000 wide; a PNG twice as sharp"
     ),
     title: str = option("TEXT", None, "The title above the plot.", default=""),
     out: Path | None = option(
-        "FILE",
-        parsing.path,
-        "The plot: .html, .png, .svg or .pdf (images need pip install 'qsim-queue\\[plots]').",
-        "--out",
+        "FILE", parsing.path, "The plot: .html, .png, .svg or .pdf (images need pip install 'qsim-queue\\[plots]')."
     ),
-    csv: Path | None = option("FILE", parsing.path, "The data as CSV (a new file).", "--csv"),
+    csv: Path | None = option("FILE", parsing.path, "The data as CSV (a new file)."),
     as_json: AsJson = False,
 ) -> None:
     """Collect the lines, draw them, write them."""
@@ -150,7 +202,6 @@ def plot(
 def _simulated(
     given: q.Given, over: Varied, each: Varied | None, y: Sequence[str], x: str | None, customers: float, seed: int
 ) -> list[Line]:  # fmt: skip
-    """The simulated points, with a bar."""
     from calibrate.cli.progress import Bar
     from calibrate.cli.theory import plot_lines as made
 
@@ -206,7 +257,7 @@ def check_out(out: Path | None, csv: Path | None, size: Pixels | None) -> None:
     if out.suffix.lower() not in SUFFIXES:
         raise wrong_usage(f"--out: {out} ends in none of {', '.join(SUFFIXES)}; the data go to --csv")
     if out.suffix.lower() == ".html":
-        from calibrate.cli.report_files import check_report_path
+        from calibrate.cli.outputs import check_report_path
 
         check_report_path(out)
         return
@@ -248,7 +299,6 @@ def _of_files(
 
 
 def _x_title(name: str, *, in_seconds: bool) -> str:
-    """What stands below the axis."""
     from calibrate.report.lines import NAMES
 
     words = NAMES.get(name, name.replace("-", " ").replace("_", " "))
@@ -259,7 +309,7 @@ def _x_title(name: str, *, in_seconds: bool) -> str:
 
 def write_view(view: View, out: Path | None, csv: Path | None, x: str, *, as_json: bool) -> None:
     """Write the plot and the data to their files, or print them as a table or as JSON."""
-    from calibrate.cli.report_files import write_new
+    from calibrate.cli.outputs import write_new
     from calibrate.report.files import csv_text
 
     written = []

@@ -13,9 +13,9 @@ import numpy as np
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.theory.plot import Varied
 from calibrate.cli.theory.queue_models import queue_of
 from calibrate.cli.theory.queue_options import Given
-from calibrate.cli.theory.varied import Varied
 from calibrate.report.lines import Kind, Line
 
 if TYPE_CHECKING:
@@ -45,9 +45,6 @@ def quantity(text: str) -> str:
     if (share := _QUANTILE.fullmatch(plain)) and 0 < float(share[1]) < 100:
         return plain
     raise ValueError(f"{parsing.not_one_of(text, tuple(QUANTITIES))}, and quantiles such as p99")
-
-
-quantities = parsing.parser(lambda text: parsing.Words(quantity(part) for part in parsing.words(text)))
 
 
 def theory(given: Given, over: Varied, each: Varied | None, y: Sequence[str], x: str | None) -> list[Line]:
@@ -112,7 +109,6 @@ def simulated(
 
 
 def _points(name: str, symbol: str, x: str | None, found: Sequence[tuple[float, Metrics]]) -> Line:
-    """Simulated points with their intervals."""
     at = np.array([_value(m, x) if x else n for n, m in found])
     low, high = np.array([_interval(m, symbol) for _, m in found]).T
     value = np.array([_value(m, symbol) for _, m in found])
@@ -127,7 +123,6 @@ def _interval(metrics: Metrics, symbol: str) -> tuple[float, float]:
 
 
 def _curves(given: Given, each: Varied | None) -> list[tuple[str, dict[str, Any]]]:
-    """(name, options) of each curve."""
     if each is None:
         return [("", dict(given.values))]
     return [

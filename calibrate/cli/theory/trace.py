@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say
+from calibrate.cli.console import described_table, print_json, say, table
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
+from calibrate.cli.outputs import write_new
 from calibrate.cli.parsing import Quantity
-from calibrate.cli.report_files import write_new
 from calibrate.cli.theory import queue_options as q
+from calibrate.cli.theory.metrics_text import value_text
 from calibrate.cli.theory.queue_models import ModelName, queue_of
 from measure.units import parse_duration, parse_list
 
 if TYPE_CHECKING:
     from qsim import Metrics, Open
+    from qsim._types import FloatArray
+    from qsim.engines.by_hand import Event, Totals
+    from qsim.engines.trace import SamplePath
+
 
 FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "mx1", "gg1", "ggc")
 
@@ -67,14 +73,10 @@ def trace(
     options: q.FollowedOptions,
     customers: int | None = option("N", parsing.whole, "How many are followed.", shown="10"),
     seed: int | None = option("N", parsing.whole, "Seed of what is drawn.", shown="1"),
-    gaps: TypedTimes | None = option(
-        "TIME,...", times_in_order, "Times between arrivals, instead of drawn ones.", "--gaps"
-    ),
-    times: TypedTimes | None = option(
-        "TIME,...", times_in_order, "The service times, one for each of --gaps.", "--times"
-    ),
+    gaps: TypedTimes | None = option("TIME,...", times_in_order, "Times between arrivals, instead of drawn ones."),
+    times: TypedTimes | None = option("TIME,...", times_in_order, "The service times, one for each of --gaps."),
     events: bool = flag("--events", "Also print the list of events."),
-    csv: Path | None = option("FILE", parsing.path, "Also write the table as CSV (a new file).", "--csv"),
+    csv: Path | None = option("FILE", parsing.path, "Also write the table as CSV (a new file)."),
     as_json: AsJson = False,
 ) -> None:
     """Build the queue, draw or take the times, follow the customers, print the table."""
@@ -91,17 +93,16 @@ def trace(
     count, seed = 10 if customers is None else customers, 1 if seed is None else seed
     _check_length(count if gaps is None else len(gaps.values), as_json=as_json)
 
-    from calibrate.cli.theory import trace_text as text
     from qsim import trace as followed
     from qsim.engines.by_hand import draw, totals
     from qsim.engines.by_hand import events as listed
     from qsim.engines.trace import SamplePath
 
     if gaps is not None and times is not None:
-        scale = text.scale_of([*gaps.values, *times.values], with_units)
+        scale = scale_of([*gaps.values, *times.values], with_units)
         between, needed = scale.steps(gaps.values), scale.steps(times.values)
     else:
-        scale = text.scale_for(queue.service.mean, with_units)
+        scale = scale_for(queue.service.mean, with_units)
         between, needed = (scale.steps(v) for v in draw(queue, count, seed))
         if not between.sum() < _LARGEST_SUM:
             raise wrong_usage("so few customers come that no table holds both their arrivals and their services")
@@ -110,27 +111,26 @@ def trace(
     happened = listed(path)
     averages = totals(path, queue.servers, happened)
     steady = _steady(queue) if drawn else None
-    rows = text.customer_rows(path, scale.times(between), scale.times(needed))
+    rows = customer_rows(path, scale.times(between), scale.times(needed))
     written = None if csv is None else write_new(csv, _csv(rows, with_units=with_units), "--csv")
     if as_json:
         print_json({
             "model": queue.kendall, "time_unit": "s" if with_units else None, "seed": seed if drawn else None,
-            "rounded_to": scale.step if drawn else None, "customers": rows, "events": text.event_rows(happened),
+            "rounded_to": scale.step if drawn else None, "customers": rows, "events": event_rows(happened),
             "averages": asdict(averages), "long_run": None if steady is None else steady.to_dict(), "csv": written,
         })  # fmt: skip
         return
     unit = f", in {scale.unit}" if scale.unit else ""
     origin = f"seed {seed}, times rounded to {scale.with_unit(scale.step)}{unit}" if drawn else f"given times{unit}"
-    blocks = [f"{queue.kendall}, {origin}", text.customers_table(rows, scale, servers=queue.servers)]
-    blocks += [text.events_table(happened, scale)] if events else []
-    blocks.append(text.averages_table(averages, steady, scale, with_units=with_units))
+    blocks = [f"{queue.kendall}, {origin}", customers_table(rows, scale, servers=queue.servers)]
+    blocks += [events_table(happened, scale)] if events else []
+    blocks.append(averages_table(averages, steady, scale, with_units=with_units))
     say("\n\n".join(blocks))
     if written is not None:
         say(f"\ntable: {written}")
 
 
 def _check_length(customers: int, *, as_json: bool) -> None:
-    """CommandError where the table would be too long to look at, or to hold."""
     if customers > MOST_LISTED:
         raise wrong_usage(f"{customers} customers are too many for a table; follow at most {MOST_LISTED}, or simulate")
     if customers > MOST_PRINTED and not as_json:
@@ -157,7 +157,6 @@ def _of_given_times(
 
 
 def _steady(queue: Open) -> Metrics | None:
-    """The long run by formula, where there is one."""
     import qsim
 
     try:
@@ -171,3 +170,115 @@ def _csv(rows: list[dict[str, Any]], *, with_units: bool) -> str:
 
     names = {c: f"{c}_s" for c, v in rows[0].items() if isinstance(v, float)} if with_units else {}
     return str(pd.DataFrame(rows).rename(columns=names).to_csv(index=False, lineterminator="\n"))
+
+
+_DIGITS = 3  # of a mean service time
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_COLUMNS = ("gap", "arrival", "found", "start", "wait", "service", "finish", "response")
+
+
+@dataclass(frozen=True)
+class TraceScale:
+    """How times are written: divided by ``factor``, in ``unit`` ("" where the user has their own)."""
+
+    factor: float
+    unit: str
+    decimals: int
+
+    @property
+    def step(self) -> float:
+        """What the last decimal stands for, in the time unit of the model."""
+        return float(self.factor * 10.0**-self.decimals)
+
+    def text(self, value: float) -> str:
+        """A time, without its unit."""
+        return f"{value / self.factor:.{self.decimals}f}"
+
+    def with_unit(self, value: float) -> str:
+        """A time and its unit."""
+        return f"{self.text(value)} {self.unit}".strip()
+
+    def steps(self, times: Sequence[float] | FloatArray) -> FloatArray:
+        """``times`` as whole numbers of last decimals, so that sums of them are exact."""
+        import numpy as np
+
+        whole: FloatArray = np.rint(np.asarray(times) / self.factor * 10.0**self.decimals)
+        return whole
+
+    def times(self, steps: FloatArray) -> FloatArray:
+        """The times that so many steps are; equal ones stay equal."""
+        return steps / 10.0**self.decimals * self.factor
+
+
+def scale_for(mean: float, with_units: bool) -> TraceScale:
+    """A scale on which ``mean`` has three digits or four."""
+    factor, unit = _unit_for(mean) if with_units else (1.0, "")
+    return TraceScale(factor, unit, max(0, _DIGITS - 1 - math.floor(math.log10(mean / factor))))
+
+
+def scale_of(values: Sequence[float], with_units: bool) -> TraceScale:
+    """A scale on which no digit of ``values`` is lost, six decimals at most."""
+    factor, unit = _unit_for(min((v for v in values if v > 0), default=1.0)) if with_units else (1.0, "")
+    scaled = [v / factor for v in values]
+    exact = (d for d in range(6) if all(math.isclose(round(v, d), v, abs_tol=1e-9) for v in scaled))
+    return TraceScale(factor, unit, next(exact, 6))
+
+
+def _unit_for(value: float) -> tuple[float, str]:
+    return next(((s, u) for s, u in _UNITS if value >= s * 0.9995), _UNITS[-1])
+
+
+def customer_rows(path: SamplePath, gaps: FloatArray, services: FloatArray) -> list[dict[str, Any]]:
+    """A row for each customer; customers and servers are counted from 1, as at the board."""
+    import numpy as np
+
+    columns = {
+        "customer": np.arange(1, path.arrival.size + 1), "gap": gaps, "arrival": path.arrival, "found": path.present,
+        "start": path.start, "wait": path.wait, "service": services, "finish": path.finish, "response": path.response,
+        "server": path.server + 1,
+    }  # fmt: skip
+    listed = [column.tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*listed, strict=True)]
+
+
+def event_rows(happened: Sequence[Event]) -> list[dict[str, Any]]:
+    """A row for each event, customers counted from 1."""
+    return [{**asdict(e), "customer": e.customer + 1} for e in happened]
+
+
+def customers_table(rows: Sequence[dict[str, Any]], scale: TraceScale, *, servers: int) -> str:
+    """The table that one fills in by hand; the server's number where there are several."""
+    header = ["customer", *_COLUMNS, *(["server"] if servers > 1 else [])]
+    cells = [[str(row[c]) if isinstance(row[c], int) else scale.text(row[c]) for c in header] for row in rows]
+    return table(header, cells, left=0)
+
+
+def events_table(happened: Sequence[Event], scale: TraceScale) -> str:
+    """What happens, in order, and how many are present and waiting right after it."""
+    rows = [(scale.text(e.time), str(e.customer + 1), e.what, str(e.present), str(e.waiting)) for e in happened]
+    return table(("time", "customer", "event", "present", "waiting"), rows, left=0)
+
+
+_AVERAGES = (
+    ("throughput", "X", "customers per time unit"), ("utilization", "rho", "share of time that a server is busy"),
+    ("L", "L", "mean number present; table: from the events"),
+    ("W", "W", "mean response; table: from the customers"),
+    ("Lq", "Lq", "mean number waiting"), ("Wq", "Wq", "mean wait"), ("p_wait", "P(wait)", "share of those who wait"),
+)  # fmt: skip
+
+
+def averages_table(found: Totals, steady: Metrics | None, scale: TraceScale, *, with_units: bool) -> str:
+    """The averages, the long run beside them where a formula tells it, and Little's law on the table."""
+
+    def cells(source: Totals | Metrics) -> list[str]:
+        return [value_text(name, getattr(source, name), with_units) for name, *_ in _AVERAGES]
+
+    columns = {"table": cells(found), **({} if steady is None else {"long run": cells(steady)})}
+    rows = [(symbol, *(c[i] for c in columns.values()), meaning) for i, (_, symbol, meaning) in enumerate(_AVERAGES)]
+    told = described_table(("", *columns), rows)
+    x, w = value_text("throughput", found.throughput, with_units), value_text("W", found.W, with_units)
+    law = (
+        f"Little's law on this table, from zero to {scale.with_unit(found.span)}: X * W = {x} * {w} = "
+        f"{found.throughput * found.W:.6g}, and L = {found.L:.6g}"
+    )
+    return f"{told}\n{law}"

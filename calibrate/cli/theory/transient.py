@@ -77,16 +77,15 @@ def transient(
         "TIME=RATE,...", steps, "Arrival rates from a time on, as 0=5,9=40,10=5, in place of --arrival-rate."
     ),
     simulate: int | None = option(
-        "N", parsing.whole, "Also simulate N independent runs, with 95 % intervals at each time.", "--simulate"
+        "N", parsing.whole, "Also simulate N independent runs, with 95 % intervals at each time."
     ),
     seed: int = option("N", parsing.whole, "Seed of --simulate.", default=1, shown=True),
     out: Path | None = option(
         "FILE",
         parsing.path,
         "The plot: .html, or an image, .png, .svg, .pdf (needs pip install 'qsim-queue\\[plots]').",
-        "--out",
     ),
-    csv: Path | None = option("FILE", parsing.path, "The data as CSV (a new file).", "--csv"),
+    csv: Path | None = option("FILE", parsing.path, "The data as CSV (a new file)."),
     as_json: AsJson = False,
 ) -> None:
     """Solve the queue over time, simulate it where asked, print or draw it."""
@@ -131,7 +130,6 @@ def transient(
 
 
 def _lines(found: list[OverTime], *, varies: bool) -> list[Line]:
-    """The number present and waiting of each, and the arrival rate where it varies."""
     from calibrate.report.lines import Line
 
     lines = []

@@ -91,7 +91,6 @@ def themed(figure: Drawing, theme: Theme) -> dict[str, Any]:
 
 
 def _curve(curve: ShelfCurve, x: Any, y: Any, number: int, theme: Theme) -> dict[str, Any]:
-    """Points joined in the order of their loads."""
     colour = theme.palette[number % len(theme.palette)]
     return {
         "type": "scatter", "mode": "lines+markers", "x": list(x), "y": list(y), "name": escape(curve.label),

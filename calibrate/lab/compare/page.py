@@ -185,7 +185,6 @@ def _little_view(shelf: Shelf, sources: Sequence[str], picked: Sequence[ShelfCur
 
 
 def _report_views(shelf: Shelf, sources: Sequence[str], views: Callable[..., Any], theme: Theme) -> list[Component]:
-    """Figures that the reports have, of each of the sources."""
     from calibrate.lab.compare.figures import themed
 
     found, parts = shelf.sources(), list[Component]()

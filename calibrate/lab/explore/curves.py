@@ -83,7 +83,6 @@ def said_of(simulated: Sequence[Mark]) -> str:
 
 
 def _held(x: float, settings: Settings, values: Mapping[str, tuple[float, float, float]]) -> Mark:
-    """The simulated values at ``x`` held against the theory's."""
     exact = solve(settings.model())
     return Mark(x, values, frozenset(n for n, (_, low, high) in values.items() if not low <= getattr(exact, n) <= high))
 

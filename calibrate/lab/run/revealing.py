@@ -100,7 +100,6 @@ def _leaderboard(directory: Path, sweep: Sweep, observed: Fit) -> tuple[list[Row
 
 
 def _standing(directory: Path, paths: Sequence[Path]) -> Revealed:
-    """What was sealed in ``paths`` without what was taken back."""
     revealed, note = read_revealed(paths), directory / TAKEN_BACK
     gone = set(json.loads(note.read_text("utf-8"))) if note.exists() else set()
     return replace(revealed, entries=tuple(e for e in revealed.entries if e.commitment not in gone))

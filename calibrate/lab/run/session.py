@@ -262,8 +262,6 @@ class RunTable:
 
 
 class _Lines:
-    """Cuts chunks of output into lines."""
-
     def __init__(self, hear: Any) -> None:
         self._hear = hear
         self._rest = b""
@@ -288,7 +286,6 @@ def _checked_name(name: object) -> str:
 
 
 def _why(stderr: bytes, returncode: int, *, timed_out: bool) -> str:
-    """Why a measurement failed, in one line."""
     if timed_out:
         return f"it took longer than {TIME_LIMIT_S / 60:g} minutes and was stopped"
     said = stderr.decode("utf-8", "replace").strip().splitlines()

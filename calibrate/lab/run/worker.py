@@ -7,18 +7,119 @@ nbdkit end with it, and every finished point is stored. Everything is imported b
 from __future__ import annotations
 
 import json
+import platform
 import signal
 import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
+from calibrate.lab.folder import DISK
 from calibrate.lab.run.event_log import ORDER, RESULT, TOLD
-from calibrate.lab.run.measuring import measure
-from calibrate.lab.run.orders import Order
+from calibrate.lab.run.orders import DISK_BYTES, Device, Order, why_no_tools
 from calibrate.lab.run.revealing import reveal
-from calibrate.lab.run.worker_messages import Teller
+from calibrate.lab.run.worker_messages import RAMP_S, Teller, first_loads
 from measure.errors import MeasureError
 from measure.machine.durable import write_durably
+from measure.sweep import Sweep
+
+MOST_SEEDS = 10_000
+MEMORY_TRAFFIC = "mix"
+
+
+def measure(teller: Teller) -> Sweep:
+    """Measure what is missing, telling every point, and return the whole sweep. Raises what the measurements raise."""
+    sweep = _MEASUREMENTS[teller.order.device](teller)
+    teller.points(sweep)
+    teller.seal(sweep)
+    return sweep
+
+
+def _disk(teller: Teller) -> Sweep:
+    """fio on a file in the lab's folder; the file is gone afterwards."""
+    from measure.fio.sweep import FioPoint, plan_fio, run_fio
+
+    depths = [int(n) for n in teller.order.loads]
+    plan = plan_fio(
+        teller.directory.parents[1] / DISK, [int(n) for n in first_loads(teller.order)],
+        runtime_s=teller.order.seconds_per_point, ramp_s=RAMP_S, size_bytes=DISK_BYTES, label=teller.order.label,
+    )  # fmt: skip
+
+    def more(sweep: Sweep) -> Sequence[FioPoint]:
+        teller.points(sweep)
+        teller.seal(sweep)
+        return [plan.point(replace(plan.points[0].job, depth=depth), 0) for depth in depths]
+
+    return run_fio(plan, teller.sweep_directory, teller.progress, more)
+
+
+def _known(teller: Teller) -> Sweep:
+    """A device with the truth that the order drew; its first depths are a sweep of their own, which then goes on.
+
+    nbdkit plays it and fio drives it; where one is missing, and on Windows, threads of Python do both.
+    """
+    from measure.known_device.in_python import PythonDevice
+    from measure.known_device.server import truth_of
+    from measure.known_device.sweep import DeviceSweep
+    from qsim import Exponential
+
+    order = teller.order
+    truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
+    sweep, in_python = None, bool(why_no_tools("fio", "nbdkit")) or platform.system() == "Windows"
+    for loads in (first_loads(order), order.loads):
+        depths = tuple(int(n) for n in loads)
+        if in_python:
+            python = PythonDevice(truth, order.seconds_per_point, RAMP_S)
+            sweep = python.run(depths, teller.sweep_directory, teller.progress)
+        else:
+            ordered = DeviceSweep(truth, depths, runtime_s=order.seconds_per_point, ramp_s=RAMP_S)
+            sweep = ordered.run(teller.sweep_directory, teller.progress)
+        teller.points(sweep)
+        teller.seal(sweep)
+    assert sweep is not None  # noqa: S101 - the loop has two rounds
+    return sweep
+
+
+def _memory(teller: Teller) -> Sweep:
+    """The built-in probe. Delays are shuffled against drift, by a seed that takes the first points first."""
+    from measure.memory.probe import MemoryPlan, plan_memory, run_memory
+
+    order, first = teller.order, set(first_loads(teller.order))
+
+    def begins_well(plan: MemoryPlan) -> bool:
+        loaded = [p.delay for p in plan.points() if p.kind == "loaded"]
+        return set(loaded[: len(first)]) == first
+
+    plan = plan_memory(order.loads, traffic=MEMORY_TRAFFIC, repeats=3, seconds_per_repeat=order.seconds_per_point / 5)
+    shuffled = (replace(plan, seed=seed) for seed in range(1, MOST_SEEDS))
+    return run_memory(next(p for p in shuffled if begins_well(p)), teller.sweep_directory, teller.progress)
+
+
+def _replay(teller: Teller) -> Sweep:
+    """An earlier sweep point by point, as if it were measured now."""
+    order = teller.order
+    sweep = order.source().load().select(order.series)
+    first = first_loads(order)
+    wanted = [*first, *(n for n in order.loads if n not in first)]
+    for done, load in enumerate(wanted):
+        left = len(wanted) - done
+        teller.tell(
+            "progress", text=f"replaying {order.load_type.at(load)}", seconds_left=left * order.seconds_per_point
+        )
+        time.sleep(0.0 if teller.has(load) else order.seconds_per_point)
+        here = sweep.points[sweep.points["load"].isin(wanted[: done + 1])]
+        so_far = replace(sweep, points=here)
+        teller.points(so_far)
+        teller.seal(so_far)
+    return sweep
+
+
+_MEASUREMENTS: Mapping[Device, Callable[[Teller], Sweep]] = {
+    "memory": _memory, "disk": _disk, "known": _known, "replay": _replay,
+}  # fmt: skip
+
 
 FAILED, STOPPED = 1, 130
 

@@ -39,7 +39,6 @@ def told(comparison: Comparison) -> dict[str, Any]:
 
 
 def _truth(comparison: Comparison) -> Shown | None:
-    """Estimates against the truth; None where it is not known."""
     check = comparison.truth
     if check is None:
         return None
@@ -77,10 +76,7 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
         if load.is_closed and (ninety := comparison.fit.ninety).load is not None:
             ends = " to ".join("..." if end is None else show(end) for end in (ninety.low, ninety.high))
             noun = load.plural if load.is_counted else load.noun
-            numbers.insert(
-                1 if knee.sharp else 0,
-                (show(ninety.load), ends, f"{noun} with 90 % of the peak"),
-            )
+            numbers.insert(1 if knee.sharp else 0, (show(ninety.load), ends, f"{noun} with 90 % of the peak"))
     numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
     for name, what in (("R1", "idle response time R1"), ("L0", "idle latency L0"), ("S", "mean service time S"),
                        ("Xmax", "peak throughput Xmax")):  # fmt: skip
@@ -102,7 +98,6 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
 
 
 def _points(comparison: Comparison) -> Shown:
-    """Every point: observed, predicted, and how far the prediction is off."""
     points, predicted = comparison.points, comparison.predicted
     show = throughput_text(points.load_kind)
     x_error, r_error = comparison.residual_throughput_pct, comparison.residual_response_pct

@@ -95,7 +95,6 @@ def _matched_views(matched: Matched, suffix: str) -> list[View]:
 
 
 def _over_load(found: SideBySide, what: str) -> Drawing:
-    """Throughput or response time of every curve against the load."""
     comparisons = [c for _, c in found.curves]
     axis = axes_of(comparisons)[0 if what == "throughput" else 1]
     column = "throughput_per_s" if what == "throughput" else "response_time_s"
@@ -170,7 +169,6 @@ def _knee_figure(matched: Matched) -> Drawing | None:
 
 
 def _ratio_loads(matched: Matched) -> Array:
-    """Loads from the lightest to the heaviest that every device was measured over."""
     loads = [c.points.load for c in matched.comparisons]
     low, high = max(float(v.min()) for v in loads), min(float(v.max()) for v in loads)
     return grid(min(low, high), max(low, high), 60)
@@ -204,7 +202,6 @@ def _ratio_table(matched: Matched) -> pd.DataFrame:
 
 
 def _parameter_table(matched: Matched) -> pd.DataFrame:
-    """A row for each device and parameter, SI units."""
     rows = [
         {"device": device, "parameter": name, "unit": e.unit, "estimate": e.estimate, "low": e.low, "high": e.high,
          "identified": e.identified}

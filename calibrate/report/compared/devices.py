@@ -130,7 +130,6 @@ def alone(devices: Mapping[str, Sequence[Evidence]]) -> str:
 
 
 def _matched(devices: Mapping[str, Sequence[Evidence]]) -> list[Matched]:
-    """Curves of the same name, or the only ones."""
     if all(len(evidence) == 1 for evidence in devices.values()):
         return [_together("", [(name, evidence[0]) for name, evidence in devices.items()])]
     found = []

@@ -95,7 +95,6 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
 
 
 def _along(comparison: Comparison, reach: Array) -> Prediction:
-    """The curve from the lightest to the heaviest load that is shown."""
     ends = (reach.min(), reach.max())
     if np.allclose(ends, (comparison.smooth.load.min(), comparison.smooth.load.max())):
         return comparison.smooth

@@ -73,7 +73,6 @@ def views_of(evidence: Evidence) -> ComparedCurve:
 
 
 def _overview(comparisons: list[Comparison]) -> View:
-    """All curves of one sweep in one plot."""
     import pandas as pd
 
     table = pd.concat([curves.curve_table(c).assign(series=c.series) for c in comparisons], ignore_index=True)
@@ -82,7 +81,6 @@ def _overview(comparisons: list[Comparison]) -> View:
 
 
 def _curves(comparison: Comparison) -> list[View]:
-    """The curves themselves, by the kind of load."""
     load, table = comparison.points.load_type, curves.curve_table(comparison)
     curve = curves.latency_against_throughput(comparison)
     if load.is_bandwidth:

@@ -138,7 +138,6 @@ def _line(figure: Drawing, i: int, name: str, x: Array, rows: pd.DataFrame, y: s
 
 
 def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None:
-    """Error bars from ``column``'s interval, or None where there is none."""
     low, high = end_of(column, "low"), end_of(column, "high")
     if low not in rows or not rows[low].notna().any():
         return None
@@ -146,7 +145,6 @@ def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None
 
 
 def _groups(rows: pd.DataFrame, by: str) -> Iterable[tuple[str, pd.DataFrame]]:
-    """The first MOST_LINES groups in their order."""
     for count, (name, group) in enumerate(rows.groupby(by, sort=False)):
         if count == MOST_LINES:
             return

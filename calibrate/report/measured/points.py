@@ -139,7 +139,6 @@ def _tails(printed: pd.DataFrame) -> tuple[pd.DataFrame, Sequence[str]]:
 
 
 def _baseline(printed: pd.DataFrame) -> tuple[pd.DataFrame, Sequence[str]]:
-    """Statistics of four workloads at depth 1, one column each."""
     values = printed.set_index("statistic_us") / 1e6
     workloads = {"4Ki_random_read": (4096.0, 1.0, "random"), "4Ki_random_write": (4096.0, 0.0, "random"),
                  "128Ki_sequential_read": (131072.0, 1.0, "sequential"),
@@ -248,5 +247,4 @@ def _without(series: str, words: Sequence[str]) -> str:
 
 
 def _tidy(name: str) -> str:
-    """A name out of which words were taken."""
     return " ".join(name.split()).replace(" ,", ",").removeprefix(", ")

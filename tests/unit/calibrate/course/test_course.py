@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.course import CoursePlan, plan_course, planning, published_names, published_sections, run_course, running
-from calibrate.course.baselines import baseline_view
-from calibrate.course.caches import cache_view
-from calibrate.course.demands import mix_view, size_view
+from calibrate.course import CoursePlan, plan_course, planning, published_names, published_sections, run_course
+from calibrate.course.demands import baseline_view, cache_view, mix_view, size_view
 from calibrate.course.method import method_section
+from calibrate.course.planning import CourseResults
 from calibrate.course.predictions import curve_part, surface_part
-from calibrate.course.running import CourseResults
 from calibrate.report.measured import published
 from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
@@ -109,13 +107,13 @@ def test_what_fails_is_told_and_the_rest_is_measured(tmp_path: Path, monkeypatch
         progress(1, 2, 5.0, "16 KiB")  # type: ignore[operator]
         return caches
 
-    monkeypatch.setattr(running, "run_memory", works_on_buffers)
+    monkeypatch.setattr(planning, "run_memory", works_on_buffers)
     plan = plan_course(None, budget_s=600)
     results = run_course(plan, tmp_path / "out", lambda *p: told.append(p))
     assert list(results.sweeps) == ["memory-caches"]
     assert results.failed == {"memory": "the clock stands still"}
     assert told == [(plan.memory[0].count + 1, plan.points, 5.0, "memory-caches: 16 KiB")]
-    monkeypatch.setattr(running, "run_memory", fails)
+    monkeypatch.setattr(planning, "run_memory", fails)
     with pytest.raises(ToolFailedError, match="clock"):
         run_course(plan, tmp_path / "out")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from calibrate.course import front_of, published_names, published_sections
-from calibrate.report.front import FrontPage, KeyFigure
 from calibrate.report.page import render, render_paper
 from calibrate.report.paper import write_paper
+from calibrate.report.view import FrontPage, KeyFigure
 from measure.errors import MeasureError
 
 FRONT = FrontPage("a drive", (KeyFigure("7.2", "4 to 11", "knee"),), ("All is <well>.",))

@@ -17,12 +17,12 @@ pytest.importorskip("dash")
 
 from calibrate.fitting.curve_fit import Fit, fit
 from calibrate.lab.folder import LabFolder
-from calibrate.lab.run.api import guesses_csv
 from calibrate.lab.run.event_log import GUESSES, PREDICTION, REPORT, SWEEP, TAKEN_BACK
-from calibrate.lab.run.measuring import measure
 from calibrate.lab.run.orders import choices, order_for
+from calibrate.lab.run.page import guesses_csv
 from calibrate.lab.run.revealing import outcome, reveal
 from calibrate.lab.run.session import LabRun
+from calibrate.lab.run.worker import measure
 from calibrate.lab.run.worker_messages import Teller, first_loads
 from calibrate.sealing.guesses import Row, off_text
 from measure import load_dataset

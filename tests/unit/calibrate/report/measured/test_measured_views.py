@@ -24,7 +24,7 @@ from calibrate.report.measured import (
     together,
     views_of,
 )
-from calibrate.report.measured.crossover import crossover
+from calibrate.report.measured.by_size import crossover
 from calibrate.report.page import render
 from calibrate.report.view import View
 from measure import DataError, MeasureError, Provenance, Sweep, load_dataset
