@@ -133,7 +133,7 @@ def two_stations(
 def host_and_device(sweep: Sweep, series: str) -> HostAndDevice:
     """The two stations of a curve over depths whose points carry the block layer's counters.
 
-    Raises DataError where they are not told, or where fewer than three depths are left whose requests are the
+    Raises DataError where they are unknown, or where fewer than three depths are left whose requests are the
     device's own.
     """
     load, throughput, host, device, threads, busy = _times(sweep, series)

@@ -70,7 +70,7 @@ def workers_for(fit: Fit, rate_per_s: float) -> WorkersNeeded:
 
     >>> from calibrate import from_datasheet
     >>> print(workers_for(from_datasheet(idle_latency=2e-3, peak_iops=1e3), 3000).wanted)
-    12
+    10
     """
     peak, idle = (fit.parameters.get(name) for name in ("Xmax", "R1"))
     if not fit.load_type.is_closed or peak is None or peak.estimate is None or idle is None or idle.high is None:

@@ -1,7 +1,7 @@
 """Stations of a network as devices are built: servers, their order, their places, and what they need to be ready.
 
 A :class:`Node` has any order of service that a single station has, and may have limited places; ``when_full`` says what
-happens to a customer who finds them taken.  A :class:`Gather` lets customers go together.  A :class:`Region` lets a
+happens to a customer that finds them taken.  A :class:`Gather` lets customers go together.  A :class:`Region` lets a
 number of customers inside and keeps the others at its gate, as a host's queue depth or a controller's tags do.
 
 Source of the three kinds of blocking: Onvural (1990), ACM Computing Surveys 22, "Survey of closed queueing networks
@@ -44,7 +44,7 @@ class Node:
     - ``service``: the law of service times, or one for each class by its name;
     - ``servers``: how many; math.inf where nobody waits;
     - ``capacity``: the places, those at the servers included; None for no limit;
-    - ``when_full``: a customer who finds every place taken is "lost", or stays on the server just used until a
+    - ``when_full``: a customer that finds every place taken is "lost", or stays on the server just used until a
       place is free ("after service"), or begins no service there before a place here is reserved ("before service"),
       or is served there once more and tries again ("repetitive").  An arrival from outside is always lost;
     - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each

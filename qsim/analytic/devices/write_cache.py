@@ -8,11 +8,6 @@ While X > μ the B places fill at X - μ, so that they are full after
 and the writes after that go at the disk's rate μ.  Below μ nothing fills.  This is the limit of many small writes
 (functional law of large numbers: Chen & Yao 2001, Fundamentals of Queueing Networks, chapter 5); chance moves t by
 about the square root of B writes' worth of time.
-
->>> from qsim import Exponential, WriteCache
->>> burst = fluid_cache(WriteCache(8, 0.0, cache=Exponential(20e-6), disk=Exponential(100e-6), places=40_000))
->>> [round(x, 6) for x in (burst.before, burst.after, burst.full_at)]
-[50000.0, 10000.0, 1.0]
 """
 
 from __future__ import annotations
@@ -29,7 +24,11 @@ from qsim.models import Network, Node
 
 @dataclass(frozen=True)
 class FluidCache:
-    """Writes per time unit ``before`` the cache is full and ``after``; ``full_at`` is inf where it never is."""
+    """Writes per time unit ``before`` the cache is full and ``after``; ``full_at`` is inf where it never is.
+
+    >>> FluidCache.of_rates(offered=50e3, drained=10e3, places=40e3).full_at
+    1.0
+    """
 
     before: float
     after: float
@@ -52,6 +51,11 @@ def fluid_cache(model: Network) -> FluidCache:
     """What becomes of a cache that starts empty; the rate before by :func:`qsim.solve`, as if the disk were not there.
 
     Raises NoFormulaError where no station, or more than one, copies to one with limited places.
+
+    >>> from qsim import Exponential, WriteCache
+    >>> drive = WriteCache(8, 0.0, cache=Exponential(20e-6), disk=Exponential(100e-6), places=40_000)
+    >>> round(fluid_cache(drive).full_at, 6)
+    1.0
     """
     from qsim.analytic import solve
 

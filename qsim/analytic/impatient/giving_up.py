@@ -1,4 +1,4 @@
-"""Impatience: customers who give up waiting (Erlang-A), and arrivals who see the queue and do not join (balking).
+"""Impatience: customers that give up waiting (Erlang-A), and arrivals that see the queue and do not join (balking).
 
 With Poisson arrivals, exponential services and exponential patience of mean 1/θ the number present is a birth-death
 process: with n present an arrival joins with probability 1 - b(n), and
@@ -90,7 +90,7 @@ def solve(model: Model) -> Metrics:
     require_stable(model)
     p, lam, S, c = _state_probabilities(model), model.arrival_rate, model.service.mean, model.servers
     n = np.arange(p.size)
-    join = _rates(model, p.size)[0] * p  # customers per time unit who join with n present
+    join = _rates(model, p.size)[0] * p  # customers per time unit that join with n present
     if model.capacity is not None:
         join[-1] = 0.0
     Lq, busy = float(p @ np.maximum(n - c, 0)), float(p @ np.minimum(n, c))

@@ -1,4 +1,4 @@
-"""Customers who are held where they are until there is a place; and circles of stations that hold each other."""
+"""Customers that are held where they are until there is a place; and circles of stations that hold each other."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_without_mlc_one_line_says_how_to_get_it_and_what_else_there_is(qsim, mo
 def test_the_commands_of_the_manual_are_taken(qsim, fake_mlc, repository):
     page = (repository / "docs" / "howto-measure-memory.md").read_text()
     commands = [line.split()[1:] for line in page.splitlines() if line.startswith("qsim measure mlc")]
-    assert len(commands) == 4
+    assert len(commands) == 3
     for command in commands:
         run = qsim(*command)
         assert run.code == 0, run.err

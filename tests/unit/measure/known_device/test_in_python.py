@@ -30,7 +30,7 @@ SERVICE_S, SERVERS, SECONDS = 5e-3, 2, 0.5
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_the_servers_limit_the_rate_and_no_request_is_answered_before_it_was_served(threads: int) -> None:
-    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), threads, SECONDS)
+    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), threads, SECONDS, Punctuality())
     busy = min(threads, SERVERS)
     assert 1 <= len(rows) <= busy * SECONDS / SERVICE_S + threads
     assert rows[:, 1].min() >= SERVICE_S
@@ -55,7 +55,7 @@ def test_late_wakings_do_not_lengthen_the_mean_since_later_answers_come_early(
     share: float, expected: float, room: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(in_python, "time", LateMachine())
-    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), 1, 10.0, share=share)
+    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), 1, 10.0, Punctuality(share=share))
     assert rows[:, 1].mean() == pytest.approx(expected, rel=room)
     assert len(rows) == pytest.approx(10.0 / expected, rel=room)
 

@@ -28,7 +28,11 @@ FEWEST_EACH = 3
 
 @dataclass(frozen=True)
 class WriteCacheFit:
-    """Writes a second ``before`` the cache is full, at ``full_at_s``, and ``after``; it holds ``places`` writes."""
+    """Writes a second ``before`` the cache is full, at ``full_at_s``, and ``after``; it holds ``places`` writes.
+
+    >>> WriteCacheFit(before=50.0, after=10.0, full_at_s=4.0).at_rate(30.0).full_at
+    8.0
+    """
 
     before: float
     after: float
