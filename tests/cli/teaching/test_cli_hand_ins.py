@@ -168,7 +168,7 @@ def test_what_is_not_filled_in_is_missing(qsim):
         (("hand-in", "no.ipynb", "--name", "Ada"), 1, "no.ipynb"),
         (("hand-in", "no.ipynb", "--name", " "), 2, "--name is empty"),
         (("hand-in", "no.ipynb", "--name", "Ada", "--guess", "g.json"), 2, "--seal and --guess belong together"),
-        (("hand-ins",), 2, "unknown command 'hand-ins'; did you mean hand-in?"),
+        (("hand-ins",), 2, "unknown command 'hand-ins'; did you mean hand-in"),
     ],
 )
 def test_what_is_wrong_is_one_line(qsim, words, code, said):
