@@ -176,3 +176,9 @@ def test_what_is_wrong_is_one_line(qsim, words, code, said):
     run = qsim("course", *words)
     assert run.code == code
     assert said in run.error
+
+
+def test_a_fit_that_does_not_exist_is_told_so(qsim):
+    run = qsim("predict", "nowhere.json")
+    assert run.code == 1
+    assert "nowhere.json does not exist" in run.error
