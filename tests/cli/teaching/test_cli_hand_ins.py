@@ -182,3 +182,8 @@ def test_a_fit_that_does_not_exist_is_told_so(qsim):
     run = qsim("predict", "nowhere.json")
     assert run.code == 1
     assert "nowhere.json does not exist" in run.error
+
+
+def test_an_objective_that_every_load_meets_is_told_so(qsim):
+    run = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--slo", "10s")
+    assert "Under 10.0 s: met at every load." in run.out
