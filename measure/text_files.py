@@ -157,8 +157,9 @@ def read_document(path: Path, schemas: Collection[str], what: str, remedy: str) 
 
     DataError naming the file, ``what`` it is not, and ``remedy``.
     """
+    text = read_text(path)
     try:
-        document = json.loads(read_text(path))
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not JSON, so it is not {what}; {remedy}") from error
     schema = document.get("schema") if isinstance(document, dict) else None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from calibrate.cli.failures import option_name, refused_parameter
+from calibrate.cli.failures import option_name, refused_parameter, wrong_usage
 from calibrate.cli.option_groups import with_options_of_groups
 from qsim.errors import InvalidParameterError
 
@@ -64,10 +65,11 @@ class LazyGroup(TyperGroup):
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is named first; of a name that there is not, typer suggests near ones of those imported."""
-        if args[0] not in self.list_commands(ctx):
-            for name in self.list_commands(ctx):
-                self.get_command(ctx, name)
+        """The command that is named first; CommandError with near names where there is none."""
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            near = " or ".join(get_close_matches(args[0].lower(), self.list_commands(ctx)))
+            guess = f"; did you mean {near}?" if near else ""
+            raise wrong_usage(f"unknown command {args[0]!r}{guess} (see {ctx.command_path} --help)")
         return super().resolve_command(ctx, args)
 
 

@@ -74,7 +74,7 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
     for one in (one for one in found if one.asked):
         k = one.knee
         if k.load is None:
-            lines.append(f"{one.asked}: no {load.noun} ({k.note}).")
+            lines.append(f"{one.asked}: {k.note}.")
             continue
         at = with_interval(load_figure(fit.load_kind), k.load, k.low, k.high)
         at = at if load.is_throughput else load.place(at)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 def check_report_path(path: Path) -> None:
     """MeasureError where ``path`` is a directory or a file that is no report of ours; nothing is changed."""
+    from calibrate.report.page import is_report
+
     if path.is_dir():
         raise MeasureError(f"{path} is a directory; name a file for the report, such as {path / 'report.html'}")
     if path.exists() and not is_report(path):
@@ -30,22 +32,13 @@ def check_report_path(path: Path) -> None:
 
 def free_report_path(path: Path) -> Path:
     """``path``, or the first numbered name beside it that is free or holds a report of ours."""
+    from calibrate.report.page import is_report
+
     candidate, number = path, 1
     while candidate.exists() and (candidate.is_dir() or not is_report(candidate)):
         number += 1
         candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
     return candidate
-
-
-def is_report(path: Path) -> bool:
-    """Whether the file is a report that qsim wrote."""
-    from calibrate.report.page import MARK
-
-    try:
-        with path.open("rb") as file:
-            return MARK.encode() in file.read(4096)
-    except OSError:
-        return False
 
 
 def write_new(path: Path, text: str, option: str) -> str:

@@ -47,7 +47,7 @@ def write_sections(
     """
     target = Path(path)
     try:
-        if target.exists() and not _is_ours(target):
+        if target.exists() and not is_report(target):
             raise MeasureError(f"{target} exists and is not a report of qsim; choose another name for the report")
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{target.name}.tmp")
@@ -58,11 +58,13 @@ def write_sections(
     return target
 
 
-def _is_ours(path: Path) -> bool:
-    if not path.is_file():
+def is_report(path: Path) -> bool:
+    """Whether the file is a report that qsim wrote."""
+    try:
+        with path.open("rb") as file:
+            return MARK.encode() in file.read(4096)
+    except OSError:
         return False
-    with path.open("rb") as file:
-        return MARK.encode() in file.read(2000)
 
 
 def render(sections: Sequence[Section], *, title: str, front: FrontPage | None = None) -> str:

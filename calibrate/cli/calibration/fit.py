@@ -85,7 +85,7 @@ def fit(
         print_json({**parts[0], "series": parts, "refused": refused, "written": written})
         return
     at = " --at 1..256" if all(f.load_type.is_closed for f in fits) else ""
-    keep = f"kept in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
+    keep = f"saved in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
     last = last_lines(fits, sweep, f"--details: every parameter;   {keep}")
     say("\n".join([*_asked(fits, shown), *first_lines(source.title, fits), *last]))
     _say_of_each(fits, shown if wanted.knees else [], profiled, details=details)

@@ -110,5 +110,5 @@ def _outcome_text(result: AdaptiveResult, plan: FioPlan, where: Path) -> str:
     took, whole = (format_duration(n * plan.point_seconds) for n in (len(result.steps), len(result.allowed)))
     return (
         f"{result}\n\n{len(result.steps)} points take about {took}, and all {len(result.allowed)} depths {whole}\n"
-        f"kept in {where}, how they were chosen in {where / HISTORY}; next: qsim fit {where}"
+        f"saved in {where}, how they were chosen in {where / HISTORY}; next: qsim fit {where}"
     )

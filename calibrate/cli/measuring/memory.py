@@ -213,7 +213,7 @@ def _figure(value: Repeated) -> dict[str, Any]:
 def _text(sweep: Sweep, where: Path) -> str:
     """The idle latency and the peaks, the points as tables, the directory, and the next command."""
     if sweep.load_type.is_size:
-        return "\n\n".join([_sizes_text(sweep), _plateaus_text(sweep), f"kept in {where}"])
+        return "\n\n".join([_sizes_text(sweep), _plateaus_text(sweep), f"saved in {where}"])
     from measure.memory.probe import summarize
 
     header = ("delay", "bandwidth", "best", "spread", "latency", "95 % interval", "best", "spread")
@@ -230,7 +230,7 @@ def _text(sweep: Sweep, where: Path) -> str:
     figures = [f"idle latency {format_duration(details['idle_latency_s'])}"] if "idle_latency_s" in details else []
     peaks = details.get("peaks_bytes_per_s", {})
     figures += [f"peak of {name} {format_bandwidth(peak['mean'])}" for name, peak in peaks.items()]
-    following = f"kept in {where}; next: qsim compare {where} --report report.html"
+    following = f"saved in {where}; next: qsim compare {where} --report report.html"
     return "\n\n".join([*([", ".join(figures)] if figures else []), *parts, following])
 
 

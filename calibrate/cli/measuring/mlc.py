@@ -96,7 +96,7 @@ def measure_mlc(
                     "repeat": f.repeat, **f.values} for f in result.figures]  # fmt: skip
         print_json({**document, "figures": figures})
     else:
-        curves = points_text(result.sweep, where) if result.sweep is not None else f"kept in {where}"
+        curves = points_text(result.sweep, where) if result.sweep is not None else f"saved in {where}"
         say("\n\n".join([*_tables(result), curves]))
 
 

@@ -231,7 +231,7 @@ def points_text(sweep: Sweep, out: Path) -> str:
     """The knee of one curve, the table of points, their directory, and the next command."""
     tables = _memory_tables(sweep) if sweep.load_type.is_delay else [_points_table(sweep)]
     found = _answer(sweep)
-    return "\n\n".join([*(["\n".join(found)] if found else []), *tables, f"kept in {out}; next: {_next(sweep, out)}"])
+    return "\n\n".join([*(["\n".join(found)] if found else []), *tables, f"saved in {out}; next: {_next(sweep, out)}"])
 
 
 def _answer(sweep: Sweep) -> list[str]:

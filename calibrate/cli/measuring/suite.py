@@ -110,7 +110,7 @@ def _tell(
         written.tell()
         closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
         following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
-        say(f"kept in {where}; next: {following} --report {'compare' if closed else 'again'}.html")
+        say(f"saved in {where}; next: {following} --report {'compare' if closed else 'again'}.html")
     end(results.failed, f"{len(results.failed)} of {len(plan.steps)} sweeps", document if as_json else None)
 
 

@@ -171,7 +171,7 @@ def _tell(
     if not as_json:
         _answer(_title(plan, results), front, sections)
         written.tell()
-        say(f"kept in {out}; look again: qsim show {out}")
+        say(f"saved in {out}; look again: qsim show {out}")
     end(results.failed, f"{counted(len(results.failed), 'part')} of the course", document if as_json else None)
 
 

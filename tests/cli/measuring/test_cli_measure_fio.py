@@ -139,7 +139,7 @@ def test_the_next_command_is_one_that_takes_such_points(varied, then):
     rows = {"throughput_per_s": 1000.0, "latency_s": 1e-3, "block_bytes": 4096, "read_fraction": 1.0,
             "pattern": "random", "depth": 1, "jobs": 1, "bandwidth_bytes_per_s": 4096e3, **varied}  # fmt: skip
     text = points_text(Sweep(pd.DataFrame(rows)), Path("out"))
-    assert text.endswith(f"kept in out; next: {then}")
+    assert text.endswith(f"saved in out; next: {then}")
 
 
 def test_latencies_of_directions_are_means_over_repeats():

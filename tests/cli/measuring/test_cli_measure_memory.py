@@ -60,7 +60,7 @@ def test_buffer_sizes_are_measured_printed_and_no_curve(qsim):
     args = ("--buffers", "16KiB..64KiB", "--loaders", "1", *QUICK, "--out", "caches")
     run = qsim("measure", "memory", *args)
     assert run.code == 0, run.err
-    for part in ("16 KiB", "32 KiB", "64 KiB", "read, 1 thread", "plateau", "reported caches", "kept in caches"):
+    for part in ("16 KiB", "32 KiB", "64 KiB", "read, 1 thread", "plateau", "reported caches", "saved in caches"):
         assert part in run.out
     assert "qsim compare" not in run.out
     document = qsim("measure", "memory", *args, "--json").json

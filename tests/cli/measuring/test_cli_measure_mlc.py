@@ -50,7 +50,7 @@ def test_matrices_alone_are_printed_and_are_no_data_for_a_fit(qsim, fake_mlc):
     run = qsim("measure", "mlc", "--modes", "latency-matrix", "--out", "m")
     assert run.code == 0, run.err
     assert "memory 2" in run.out
-    assert run.out.rstrip().endswith("kept in m")
+    assert run.out.rstrip().endswith("saved in m")
     assert qsim("measure", "mlc", "--modes", "latency-matrix", "--out", "m", "--json").json["points"] == []
     fit = qsim("fit", "m")
     assert fit.code == 1

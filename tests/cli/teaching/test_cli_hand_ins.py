@@ -168,7 +168,7 @@ def test_what_is_not_filled_in_is_missing(qsim):
         (("hand-in", "no.ipynb", "--name", "Ada"), 1, "no.ipynb"),
         (("hand-in", "no.ipynb", "--name", " "), 2, "--name is empty"),
         (("hand-in", "no.ipynb", "--name", "Ada", "--guess", "g.json"), 2, "--seal and --guess belong together"),
-        (("hand-ins",), 2, "No such command"),
+        (("hand-ins",), 2, "unknown command 'hand-ins'; did you mean hand-in"),
     ],
 )
 def test_what_is_wrong_is_one_line(qsim, words, code, said):
@@ -176,3 +176,14 @@ def test_what_is_wrong_is_one_line(qsim, words, code, said):
     run = qsim("course", *words)
     assert run.code == code
     assert said in run.error
+
+
+def test_a_fit_that_does_not_exist_is_told_so(qsim):
+    run = qsim("predict", "nowhere.json")
+    assert run.code == 1
+    assert "nowhere.json does not exist" in run.error
+
+
+def test_an_objective_that_every_load_meets_is_told_so(qsim):
+    run = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--slo", "10s")
+    assert "Under 10.0 s: met at every load." in run.out
