@@ -84,7 +84,7 @@ def test_the_commands_of_the_manual_are_taken(qsim, fio, repository):
     Path("hosts.txt").write_text("node1\n")
     page = (repository / "docs" / "howto-shape-the-load.md").read_text()
     commands = [line.split()[1:] for line in page.splitlines() if line.startswith("qsim measure fio")]
-    assert len(commands) == 3
+    assert len(commands) == 2
     for command in commands:
         run = qsim(*command, *([] if "--dry-run" in command else ["--dry-run"]))
         assert run.code == 0, run.err
