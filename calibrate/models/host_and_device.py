@@ -91,12 +91,13 @@ class HostAndDevice:
             return f"{spent}; two stations do not explain these times (missed by {100 * self.misfit:.0f} %)"
         now, more = (float(self.predicted(self.load[-1:], self.threads + k)[0][0]) for k in (0, 1))
         whose = {"host": "the host's", "device": "the device's", "both": "of host and device together"}
+        with_one_more = float(self.throughput_per_s[-1]) * more / now
         return (
             f"the knee is {whose[self.bottleneck]}: {counted(self.threads, 'thread')} can hand over "
             f"{format_rate(self.host_peak_per_s)}, the device serve {format_rate(self.device_peak_per_s)} ("
             f"{f'{low} to {high}' if high > low else low} servers, {format_duration(self.service_s)} each with "
             f"{self.servers}); {spent}. {'A second' if self.threads == 1 else 'One more'} thread would give about "
-            f"{format_rate(more)} there, {100 * (more / now - 1):.0f} % more; the model misses the times by "
+            f"{format_rate(with_one_more)} there, {100 * (more / now - 1):.0f} % more; the model misses the times by "
             f"{100 * self.misfit:.0f} %"
         )
 

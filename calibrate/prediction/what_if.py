@@ -74,7 +74,7 @@ class WhatIf:
             raise InvalidParameterError("host", f"must be zero or more, not {self.host_s:g}", value=self.host_s)
         if self.drives is not None and not all(np.isfinite(n) and n == int(n) > 0 for n in self.drives):
             raise InvalidParameterError(
-                "drives",
+                f"{self.called}s",
                 f"must be positive whole numbers, not {self.drives[0]:g} and {self.drives[1]:g}",
                 value=self.drives[0],
             )

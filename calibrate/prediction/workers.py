@@ -13,7 +13,7 @@ from typing import Any
 
 from calibrate.fitting.fitted import Fit
 from measure.errors import DataError
-from measure.units import counted, format_duration, format_rate, plain_number
+from measure.units import counted, format_duration, format_percent, format_rate, plain_number
 
 ROOM = 0.8
 """The share of its time that a worker should be busy, so that waiting stays short."""
@@ -45,13 +45,16 @@ class WorkersNeeded:
         return {**asdict(self), "wanted": self.wanted}
 
     def __str__(self) -> str:
-        times = f"{plain_number(self.times_the_peak, 2)} times"
         each, rate = format_duration(self.service_s, 2), format_rate(self.rate_per_s, 2)
         take = f"take {self.wanted}, each busy at most {100 * ROOM:g} % of the time"
+        times = f"{plain_number(self.times_the_peak, 2)} times"
         if self.is_bound:
+            enough = f"{times} the workers there are do it, too"
+            if self.times_the_peak <= 1:
+                enough = f"The workers there are do it at {format_percent(100 * self.times_the_peak)} of their peak"
             return (
                 f"{rate} keep at most {plain_number(self.high, 2)} workers busy, since a request takes one for at most "
-                f"the idle latency, {each} (c is unknown): {take}. {times} the workers there are do it, too."
+                f"the idle latency, {each} (c is unknown): {take}. {enough}."
             )
         there = f"{counted(round(self.now or 0), 'worker')} there {'is' if self.now == 1 else 'are'}"
         if self.times_the_peak <= 1:

@@ -12,6 +12,7 @@ from calibrate.models.host_and_device import host_and_device, host_findings, two
 from calibrate.report.compared.host import host_view
 from measure.errors import DataError
 from measure.sweep import Provenance, Sweep
+from measure.units import format_rate
 from measure.watching.beside import COLUMNS, NOTE
 from qsim import Closed, Exponential, Station, simulate, solve
 
@@ -58,7 +59,7 @@ def test_the_device_is_the_bottleneck_where_it_serves_less() -> None:
     assert found.bottleneck == "device"
     assert found.servers == 4
     assert found.service_s == pytest.approx(60e-6, rel=0.05)
-    assert "0 % more" in found.sentence()
+    assert f"would give about {format_rate(found.throughput_per_s[-1])} there, 0 % more" in found.sentence()
 
 
 def test_threads_with_time_to_spare_are_no_bottleneck() -> None:

@@ -14,6 +14,7 @@ from calibrate.prediction.comparison import compare
 from calibrate.prediction.what_if import WhatIf, what_if
 from measure.errors import DataError
 from measure.sweep import Sweep
+from qsim.errors import InvalidParameterError
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
 
@@ -149,6 +150,11 @@ def test_drives_that_would_have_less_than_a_request_each_are_refused(drive):
     np.testing.assert_allclose(fewer.throughput_per_s * fewer.response_time_s, [1, 2, 64], rtol=1e-9)
     with pytest.raises(DataError, match="cannot be 100 drives"):
         what_if(drive, WhatIf(drives=(100, 1)))
+
+
+def test_what_is_refused_has_the_word_that_was_typed(drive: Fit) -> None:
+    with pytest.raises(InvalidParameterError, match="replicas must be positive whole numbers, not 0 and 2"):
+        what_if(drive, WhatIf(drives=(0, 2), called="replica"))
 
 
 @pytest.mark.parametrize(

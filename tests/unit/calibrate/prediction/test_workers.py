@@ -45,7 +45,9 @@ def test_an_unknown_c_gives_a_bound_that_holds() -> None:
     assert found.low is None
     assert 25 <= found.high <= 60
     assert found.times_the_peak == pytest.approx(25 / 8, rel=0.5)
-    assert "at most" in str(found)
+    assert "times the workers there are do it, too" in str(found)
+    few = workers_for(fit(load(RUNS / "hey")), 100.0)
+    assert f"do it at {100 * few.times_the_peak:.2g} % of their peak" in str(few)
 
 
 def test_a_rate_below_the_peak_needs_no_more() -> None:
