@@ -157,7 +157,8 @@ def read_document(path: Path, schemas: Collection[str], what: str, remedy: str) 
 
     DataError naming the file, ``what`` it is not, and ``remedy``.
     """
-    text = read_text(path)
+    is_empty = path.is_file() and not path.stat().st_size  # read_text would say to measure again
+    text = "" if is_empty else read_text(path)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -60,6 +60,8 @@ SERVERS = ", all servers busy with probability u^e (after Sakasegawa 1977)"
 
 CONVERGED = 1e-13
 MOST_ROUNDS = 200_000
+ROUNDS_A_STEP, LEAST_STEP = 1000, 1 / 64
+"""After so many rounds steps are half as long, down to this share of the whole way."""
 
 
 @dataclass(frozen=True)
@@ -156,12 +158,13 @@ def schweitzer(model: Closed | ClosedClasses) -> Metrics:
     found = found[:, None, :, None]
     others = np.array([N.sum() - 1])
     present, busy = np.zeros_like(net.services), np.zeros_like(net.services)
-    for _ in range(MOST_ROUNDS):
+    for turn in range(MOST_ROUNDS):
         response = net.response(found * present[:, :, None], found * busy[:, :, None], others)[:, :, 0]
         rates = N / (net.think_times + (net.visits * response).sum(axis=0)) * net.visits
         step = rates * response - present
-        # Half a step: whole ones may swing around the fixed point of a nearly saturated station.
-        present, busy = present + step / 2, (busy + rates * net.services) / 2
+        # Whole steps may swing around the fixed point of a nearly saturated station, and in rare cases halves do.
+        share = max(0.5 ** (1 + turn // ROUNDS_A_STEP), LEAST_STEP)
+        present, busy = present + share * step, busy + share * (rates * net.services - busy)
         if np.all(np.abs(step) <= CONVERGED * N.sum()):
             return _metrics(model, net, response, SCHWEITZER)
     raise QsimError(f"no fixed point for {model.kendall} after {MOST_ROUNDS:,} rounds; use simulate instead")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,9 @@ def test_each_interval_is_a_line_and_the_end_sums_up(qsim, device):
     lines = run.out.splitlines()
     assert run.code == 0
     assert sum(line.startswith("now ") for line in lines) == 3
-    assert lines[4].startswith("sda, 30")
+    seconds = re.match(r"sda, (\d+) ms: ", lines[4])
+    assert seconds
+    assert int(seconds[1]) >= 300
     assert [line.split()[0] for line in lines[5:]] == ["MOST", "LITTLE", "APART"]
 
 

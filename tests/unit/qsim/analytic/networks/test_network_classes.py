@@ -237,3 +237,11 @@ def test_every_pair_of_disciplines_has_an_answer_or_a_reason() -> None:
         r = solve(ClosedClasses([2, 2], [ClassStation([first, second], discipline=discipline)], [1.0, 1.0]))
         expected = "exact" if discipline != "FCFS" or first is second is laws[0] else "approximation"
         assert r.kind == expected, (discipline, first, second)
+
+
+def test_a_fixed_point_that_half_steps_swing_around_is_found() -> None:
+    slow = ClassStation([Exponential(2.1e7), Exponential(2.7e-7)], visits=(1.77, 0.69), servers=30, discipline="PS")
+    other = ClassStation([Exponential(1.4e5), Exponential(1.07e-4)], visits=(0.7, 0.98), servers=11)
+    found = schweitzer(ClosedClasses((12, 12), [slow, other], (5.1, 6.4e-6)))
+    for part, think_time in zip(found.classes, (5.1, 6.4e-6), strict=True):
+        assert part.throughput * (part.W + think_time) == pytest.approx(12)
