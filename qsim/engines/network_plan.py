@@ -147,7 +147,7 @@ def network_plan(model: Network) -> NetworkPlan:
                 why, mode = _cannot_hold(own, place)
                 raise NoEngineError(
                     f"{model.kendall} is not simulated: {names[i]} {why}, so nobody has a server to stay on when "
-                    f"{names[to]} is full; take when_full={mode!r} there, or FCFS here"
+                    f"{names[to]} is full; take when_full={mode!r} there" + ("" if mode == "lost" else ", or FCFS here")
                 )
     return made
 

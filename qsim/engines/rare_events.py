@@ -35,6 +35,7 @@ from qsim.errors import InvalidParameterError, NoEngineError
 from qsim.models import Model, Open
 
 RUNS = 20_000
+MOST_STEPS = 1e10
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class RareEstimate:
 
 @singledispatch
 def _tilted(law: object, theta: float) -> tuple[Distribution, float]:
-    """The law with density e^(θx)·f(x)/E[e^(θX)], and E[e^(θX)]."""
+    """The law with density e^(θx)·f(x)/E[e^(θX)], and log E[e^(θX)]."""
     raise NoEngineError(
         f"rare events need times that can be tilted (Exponential, Erlang, Gamma, HyperExponential, Deterministic), "
         f"not {type(law).__name__}"
@@ -62,31 +63,31 @@ def _tilted(law: object, theta: float) -> tuple[Distribution, float]:
 @_tilted.register
 def _(law: Exponential, theta: float) -> tuple[Distribution, float]:
     left = 1 - theta * law.mean
-    return Exponential(law.mean / left), 1 / left
+    return Exponential(law.mean / left), -math.log(left)
 
 
 @_tilted.register
 def _(law: Erlang, theta: float) -> tuple[Distribution, float]:
     left = 1 - theta * law.mean / law.k
-    return Erlang(law.k, law.mean / left), left**-law.k
+    return Erlang(law.k, law.mean / left), -law.k * math.log(left)
 
 
 @_tilted.register
 def _(law: Gamma, theta: float) -> tuple[Distribution, float]:
     left = 1 - theta * law.mean * law.scv
-    return Gamma(law.mean / left, law.scv), left ** (-1 / law.scv)
+    return Gamma(law.mean / left, law.scv), -math.log(left) / law.scv
 
 
 @_tilted.register
 def _(law: HyperExponential, theta: float) -> tuple[Distribution, float]:
     left = 1 - theta * np.asarray(law.means)
     weights = np.asarray(law.probabilities) / left
-    return HyperExponential(tuple(weights / weights.sum()), tuple(law.means / left)), float(weights.sum())
+    return HyperExponential(tuple(weights / weights.sum()), tuple(law.means / left)), math.log(weights.sum())
 
 
 @_tilted.register
 def _(law: Deterministic, theta: float) -> tuple[Distribution, float]:
-    return law, math.exp(theta * law.mean)
+    return law, theta * law.mean
 
 
 def _largest_tilt(law: Distribution) -> float:
@@ -115,7 +116,7 @@ def _decay(model: Open) -> float:
     assert isinstance(arrivals, Distribution)  # noqa: S101
 
     def excess(theta: float) -> float:
-        return math.log(_tilted(service, theta)[1]) + math.log(_tilted(arrivals, -theta)[1])
+        return _tilted(service, theta)[1] + _tilted(arrivals, -theta)[1]
 
     _tilted(service, 0.0), _tilted(arrivals, 0.0)
     if service.scv == 0 == arrivals.scv:
@@ -123,6 +124,8 @@ def _decay(model: Open) -> float:
     most, high = _largest_tilt(service), 1e-3 / service.mean
     while excess(high) < 0:
         high = 2 * high if 2 * high < most else (high + most) / 2
+        if not most - high > 1e-12 * high:
+            raise NoEngineError(f"the load of {model.rho:.2g} is too low to estimate the waits of {model.kendall}")
     low = high
     while excess(low) > 0:
         low /= 2
@@ -134,12 +137,20 @@ def _passages(model: Open, t: float, of: str, runs: int, seed: int, theta: float
     rng = np.random.default_rng(seed)
     service, growth = _tilted(model.service, theta)
     gaps, _ = _tilted(model.arrivals, -theta)
+    drift = service.mean - gaps.mean
+    # The longest of the runs go on alone for about variance/drift² steps, which cost more than steps of all together.
+    steps = (runs * t + 1000 * (service.scv * service.mean**2 + gaps.scv * gaps.mean**2) / drift) / drift
+    if steps > MOST_STEPS:
+        raise NoEngineError(
+            f"the tail of {model.kendall} with rho = {model.rho:.6g} at {t:.4g} would take some {steps:.0e} steps, "
+            f"more than {MOST_STEPS:.0e}; give fewer runs or a smaller t, or use solve"
+        )
     reached = service.sample(rng, runs) if of == "W" else np.zeros(runs)
     going = np.flatnonzero(reached <= t)
     while going.size:
         reached[going] += service.sample(rng, going.size) - gaps.sample(rng, going.size)
         going = going[reached[going] <= t]
-    return np.asarray((growth if of == "W" else 1.0) * np.exp(-theta * reached))
+    return np.asarray(np.exp((growth if of == "W" else 0.0) - theta * reached))
 
 
 def _estimate(weights: FloatArray, confidence: float) -> RareEstimate:
@@ -183,18 +194,19 @@ def rare_quantile(
     True
     """
     rare = 1 - _check.fraction("q", q)
-    at, last = 0.0, rare_tail(model, 0.0, of, runs=runs, seed=seed, confidence=confidence)
-    if last.value <= rare:
-        return RareEstimate(0.0, 0.0, 0.0)
+    at, low, high = 0.0, 0.0, math.inf
     theta = _decay(_one_server(model))
-    for _ in range(40):  # the logarithm of the tail is nearly straight, with the slope -θ
-        step = math.log(last.value / rare) / theta
-        at = max(0.0, at + step)
-        last = rare_tail(model, at, of, runs=runs, seed=seed, confidence=confidence)
-        if abs(step) < 1e-9 * at:
-            break
-    reach = (last.high - last.low) / 2 / last.value / theta
-    return RareEstimate(at, max(0.0, at - reach), at + reach)
+    while True:  # the logarithm of the tail is nearly straight, with the slope -θ
+        tail = rare_tail(model, at, of, runs=runs, seed=seed, confidence=confidence)
+        if at == 0.0 and tail.value <= rare:
+            return RareEstimate(0.0, 0.0, 0.0)
+        low, high = (at, high) if tail.value > rare else (low, at)
+        step, reach = math.log(tail.value / rare) / theta, (tail.high - tail.low) / 2 / tail.value / theta
+        value = at + step
+        if abs(step) <= reach or high - low <= 1e-9 * low:
+            value = min(max(value, low), high)  # the tail of times of one length jumps
+            return RareEstimate(value, max(0.0, value - reach), value + reach)
+        at = value if low < value < high else (low + high) / 2
 
 
 def rare_loss(model: Model, *, runs: float = RUNS, seed: int = 0, confidence: float = 0.95) -> RareEstimate:

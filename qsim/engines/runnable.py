@@ -87,7 +87,8 @@ def _require_network_keeps_up(model: Network) -> None:
         most = node.most_work
         if load > most * (1 - ROUNDING):
             rate = float(rates.sum())
-            raise UnstableQueueError(f"{name} of {model.kendall}", rate, rate / load, int(most))
+            servers = 1 if node.speeds or node.queues == "split" else int(node.servers)
+            raise UnstableQueueError(f"{name} of {model.kendall}", rate, rate / load * most / servers, servers)
 
 
 def shortest_run(model: Model) -> int:

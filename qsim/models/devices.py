@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from qsim import _check
 from qsim.distributions import Distribution
 from qsim.models.closed import Delay
 from qsim.models.node import Node
@@ -41,7 +42,7 @@ def WriteCache(  # noqa: N802
     >>> simulate(drive, customers=50_000, seed=1, allow_short=True)["disk"].throughput < 10_100
     True
     """
-    host = {"host": Delay(think_time)} if think_time > 0 else {}
+    host = {"host": Delay(think_time)} if _check.non_negative("think_time", think_time) else {}
     device = {
         "cache": Node(cache, servers, copies_to="disk"),
         "disk": Node(disk, capacity=places, when_full="after service"),
@@ -56,6 +57,6 @@ def UnequalServers(population: int, think_time: float, service: Distribution, pa
     >>> UnequalServers(16, 0.0, Exponential(80e-6), paces=(1, 1, 0.5)).kendall
     'closed network of 1 station//16'
     """
-    dies = Node(service, len(paces), queues="shortest", paces=paces)
-    host = {"host": Delay(think_time)} if think_time > 0 else {}
+    dies = Node(service, len(_check.sequence("paces", paces)), queues="shortest", paces=paces)
+    host = {"host": Delay(think_time)} if _check.non_negative("think_time", think_time) else {}
     return Network({**host, "dies": dies}, populations={"host" if host else "dies": population})

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias, get_args
 
 from qsim import _check
@@ -109,6 +109,8 @@ class Node:
                 raise InvalidParameterError(
                     "speeds", f"must be None where each server has its own queue, not {self.speeds!r}"
                 )
+        if not isinstance(self.priority, Mapping):
+            raise InvalidParameterError("priority", f"must be a mapping, not {self.priority!r}", "give {class: number}")
         urgencies = {name: _check.count(f"priority of {name}", n, 0) for name, n in self.priority.items()}
         object.__setattr__(self, "priority", urgencies)
         object.__setattr__(self, "off_after", _check.non_negative("off_after", self.off_after))
@@ -116,14 +118,20 @@ class Node:
 
     def _check_servers(self) -> None:
         """What servers do before a service, or to the parts of one, is known where nobody is interrupted."""
-        if self.paces is not None:
-            paces = tuple(_check.positive("paces", pace) for pace in _check.sequence("paces", self.paces))
-            if len(paces) != self.servers:
-                raise InvalidParameterError("paces", f"must be {self.servers}, one for each server, not {len(paces)}")
-            object.__setattr__(self, "paces", paces)
         for name in ("setup", "turnaround", "paces", "copies_to"):
             if getattr(self, name) and self.servers == math.inf:
                 raise InvalidParameterError("servers", f"must be finite, not inf, where {name} is given")
+        if self.paces is not None:
+            paces = tuple(_check.positive("paces", pace) for pace in _check.sequence("paces", self.paces))
+            if len(paces) != self.servers:
+                raise InvalidParameterError(
+                    "paces", f"must hold one number for each server, {self.servers} in all, not {len(paces)}"
+                )
+            object.__setattr__(self, "paces", paces)
+        if self.off_after and self.setup is None:
+            raise InvalidParameterError("off_after", "must be 0 without setup", "give the law of the time to wake")
+        if not isinstance(self.copies_to, str):
+            raise InvalidParameterError("copies_to", f"must be the name of a station, not {self.copies_to!r}")
         special = next((n for n in ("setup", "turnaround", "paces") if getattr(self, n) is not None), None)
         if self.queues == "split" and self.servers == 1:
             object.__setattr__(self, "queues", "shared")
@@ -177,6 +185,12 @@ class Gather(Node):
     after: float = 0.0
 
     def __post_init__(self) -> None:
+        plain = Node(NO_TIME, math.inf, self.capacity, self.when_full)
+        for name in (one.name for one in fields(Node)):
+            if getattr(self, name) != getattr(plain, name):
+                raise InvalidParameterError(
+                    name, "must not be given to a Gather", "it takes count, after, capacity and when_full"
+                )
         super().__post_init__()
         most = f"at most {MOST_TOGETHER}"
         object.__setattr__(self, "count", _check.count("count", self.count))

@@ -84,6 +84,7 @@ class Network:
         object.__setattr__(self, "arrivals", arrivals)
         object.__setattr__(self, "populations", populations)
         object.__setattr__(self, "routing", self._routes([*arrivals, *populations]))
+        self._check_named_classes()
         object.__setattr__(self, "regions", _check.sequence("regions", self.regions))
         self._check_regions()
         self._check_ways()
@@ -113,7 +114,7 @@ class Network:
         if given is None:
             aside = {node.copies_to.partition(AS)[0] for node in self.nodes.values()}
             order = [name for name in self.stations if name not in aside]
-            after = {here: {then: 1.0} for here, then in zip(order, [*order[1:], order[0]], strict=True)}
+            after = {here: {then: 1.0} for here, then in zip(order, [*order[1:], *order[:1]], strict=True)}
             leaving = {here: then for here, then in after.items() if here != order[-1]}
             by_class: Mapping[str, Any] = {name: after if name in self.populations else leaving for name in entering}
         elif not isinstance(given, Mapping):
@@ -191,6 +192,15 @@ class Network:
                     P[self.state(station, name), self.state(following, switched)] += p
         return P
 
+    def copying(self) -> FloatArray:
+        """The copies sent from each station and class to each other on leaving, shape (states, states)."""
+        C = np.zeros_like(self.transitions())
+        for station in self.stations:
+            for name in self.classes:
+                if copy := self.copies(station, name):
+                    C[self.state(station, name), self.state(*copy)] = 1
+        return C
+
     def entries(self) -> Iterator[tuple[ClassName, str]]:
         """Every class with a station where it comes in or begins."""
         for each in (self.arrivals, self.populations):
@@ -251,9 +261,20 @@ class Network:
                     raise InvalidParameterError("regions", f"must not share stations, but two hold {station!r}")
                 inside[station] = region.gate
 
+    def _check_named_classes(self) -> None:
+        """What a station says of a class is said of one that there is."""
+        remedy = f"there are {', '.join(self.classes)}"
+        for here, node in self.nodes.items():
+            for what in ("setup", "turnaround", "priority"):
+                given = getattr(node, what)
+                for name in given if isinstance(given, Mapping) else ():
+                    if name not in self.classes:
+                        raise InvalidParameterError(f"{what} of {here}", f"must name classes, not {name!r}", remedy)
+
     def _check_ways(self) -> None:
         """Routes that somebody takes: served everywhere, and all leave or all come back."""
         P, classes = self.transitions(), self.classes
+        copied = np.zeros(len(P), dtype=bool)
         states = [(s, c) for s in self.stations for c in classes]
         leak = P.sum(axis=1) < 1 - ROUNDING
         begin = [(name, start, self.home_of(name)) for name, start in self.entries()]
@@ -266,8 +287,10 @@ class Network:
                         f"service of {station}", f"must hold a law for {as_class}", "its customers come there"
                     )
                 copy = self.copies(station, as_class)
-                if copy is not None and (copy[1], copy[0], None) not in begin:
-                    begin.append((copy[1], copy[0], None))
+                if copy is not None:
+                    copied |= self.reached(copy[1], copy[0])
+                    if (copy[1], copy[0], None) not in begin:
+                        begin.append((copy[1], copy[0], None))
             if home is None:
                 ends = leak.copy()
                 told = "must let everyone leave in the end"
@@ -281,6 +304,9 @@ class Network:
             if stuck:
                 where = ", ".join(dict.fromkeys(stuck))
                 raise InvalidParameterError("routing", told, f"{name} never does from {where}")
+        among_copies = (P + self.copying())[np.ix_(copied, copied)]
+        if copied.any() and np.abs(np.linalg.eigvals(among_copies)).max() > 1 - ROUNDING:
+            raise InvalidParameterError("copies_to", "must not send ever more copies", "copies are copied in a circle")
 
     def _check_closed(
         self, name: ClassName, home: str, seen: BoolArray, leak: BoolArray, states: list[tuple[str, ClassName]]
@@ -313,13 +339,15 @@ def open_rates(model: Network) -> FloatArray:
     >>> open_rates(twice).tolist()
     [[4.0]]
     """
-    P = model.transitions()
+    P = model.transitions() + model.copying()
     gamma = np.zeros(len(P))
     used = np.zeros(len(P), dtype=bool)
     for name, places in model.arrivals.items():
         for station, arrivals in places.items():
             gamma[model.state(station, name)] += 1 / arrivals.mean
-            used |= model.reached(name, station)
+            used[model.state(station, name)] = True
+    for _ in range(len(P)):
+        used |= (P[used] > 0).any(axis=0)
     rates = np.zeros(len(P))
     rates[used] = np.linalg.solve(np.eye(int(used.sum())) - P[np.ix_(used, used)].T, gamma[used])
     return rates.reshape(len(model.stations), len(model.classes))

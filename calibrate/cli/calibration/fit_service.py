@@ -99,7 +99,7 @@ def fit_service(
     else:
         say(labelled("MORE", "--details: parameters, every family;   --report service.html: plots"))
     if kept is not None:
-        say(f"\nkept in {kept}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{kept}")
+        say(f"\nsaved in {kept}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{kept}")
     written.tell()
 
 

@@ -145,7 +145,7 @@ def predict(
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
     say("\n" + "\n".join(last_lines(fits, found.sweep, "--details: every parameter;   --report report.html: plots")))
     if sealed is not None:
-        say(f"\n{sealed}\nkept in {seal}; when it is measured: qsim compare DATA --sealed {seal}")
+        say(f"\n{sealed}\nsaved in {seal}; when it is measured: qsim compare DATA --sealed {seal}")
     written.tell()
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.errors import NoFormulaError
+from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.models import Network, Node
 
 
@@ -59,6 +59,8 @@ def fluid_cache(model: Network) -> FluidCache:
     """
     from qsim.analytic import solve
 
+    if not isinstance(model, Network):
+        raise InvalidParameterError("model", f"must be a Network, not {model!r}", value=model)
     copying = [(name, copy) for name in model.stations if (copy := model.copies(name, model.classes[0]))]
     if len(copying) != 1 or model.nodes[copying[0][1][0]].capacity is None:
         raise NoFormulaError(model.kendall, "no single cache that copies to a disk with limited places")

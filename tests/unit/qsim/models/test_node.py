@@ -36,9 +36,12 @@ ONE = Exponential(1.0)
         ({"setup": ONE, "discipline": "PS"}, "discipline must be one of FCFS, LCFS, SJF, SIRO, priority: setup needs"),
         ({"turnaround": ONE, "speeds": (1, 2)}, "speeds must be None: turnaround needs"),
         ({"turnaround": {"w": "fast"}}, "turnaround of w must be a Distribution"),
-        ({"paces": (1, 2), "servers": 3}, "paces must be 3, one for each server, not 2"),
+        ({"paces": (1, 2), "servers": 3}, "paces must hold one number for each server, 3 in all, not 2"),
         ({"paces": (1, 0), "servers": 2}, "paces must be positive and finite, not 0"),
         ({"queues": "split", "servers": 2, "discipline": "LCFS-PR"}, "queues='split' needs servers that finish"),
+        ({"off_after": 1.0}, "off_after must be 0 without setup"),
+        ({"copies_to": 3}, "copies_to must be the name of a station, not 3"),
+        ({"priority": 1}, "priority must be a mapping, not 1"),
         ({"queues": "split", "servers": 2, "copies_to": "a"}, "copies_to must be empty at a station that splits"),
     ],
 )
@@ -52,6 +55,22 @@ def test_groups_that_cannot_be() -> None:
     for wrong in ({"count": 0, "after": 1.0}, {"count": 1000, "after": 1.0}, {"count": 4}, {"count": 4, "after": -1.0}):
         with pytest.raises(ValueError, match=r"count must be|after must be"):
             Gather(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_group_serves_nobody() -> None:
+    with pytest.raises(ValueError, match="servers must not be given to a Gather: it takes count, after, capacity"):
+        Gather(count=4, after=1.0, servers=2)
+
+
+def test_what_is_said_of_a_class_that_is_not_there() -> None:
+    with pytest.raises(ValueError, match="setup of die must name classes, not 'erase': there are read"):
+        Network({"die": Node(ONE, setup={"erase": ONE})}, arrivals={"read": {"die": ONE}})
+
+
+def test_copies_in_a_circle_grow_for_ever() -> None:
+    stations = {"a": Node(ONE, copies_to="b"), "b": Node(ONE, copies_to="a")}
+    with pytest.raises(ValueError, match="copies_to must not send ever more copies: copies are copied in a circle"):
+        Network(stations, arrivals={"a": Exponential(4.0)})
 
 
 def test_copies_need_somewhere_to_go() -> None:
