@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -136,9 +137,9 @@ def _stratum(
     sets, z = [prior], prior.nodes(count, 0)
     density, log_weight = prior.log_density(z), np.zeros(count)  # of all sets together, and the prior over that
     log_like, centres = likelihood(values_at(z))
+    share, worth = _shares(log_like)
     for size in range(log_like.shape[1]):
         for _ in range(ROUNDS):
-            share, worth = _shares(log_weight[:, None] + log_like)
             if worth[size] >= ENOUGH * max(LEAST_ENOUGH, share[size]):
                 break
             sets.append(_refined(z, log_weight, log_like[:, size]))
@@ -149,6 +150,7 @@ def _stratum(
             density = np.append(known, np.logaddexp.reduce([one.log_density(nodes) for one in sets], axis=0))
             z = np.vstack([z, nodes])
             log_weight = prior.log_density(z) - density
+            share, worth = _shares(log_weight[:, None] + log_like)
         if share[size] < IMPROBABLE * share[: size + 1].max():
             break
     return _Nodes(values_at(z), log_like, log_weight - np.log(count), centres)
@@ -167,8 +169,17 @@ class _Set:
 
     def log_density(self, z: Array) -> Array:
         """At z (n, f), up to the constant that all normal distributions share."""
-        apart = (z - self.middle) @ np.linalg.inv(self.factor).T
-        return np.asarray(-0.5 * np.einsum("nf,nf->n", apart, apart) - np.log(np.abs(self.factor.diagonal())).sum())
+        apart = (z - self.middle) @ self._to_unit
+        return np.asarray(self._log_height - 0.5 * np.einsum("nf,nf->n", apart, apart))
+
+    @cached_property
+    def _to_unit(self) -> Array:
+        """What makes the distribution one of independent deviates, (f, f)."""
+        return np.asarray(np.linalg.inv(self.factor).T)
+
+    @cached_property
+    def _log_height(self) -> float:
+        return float(-np.log(np.abs(self.factor.diagonal())).sum())
 
 
 def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
@@ -176,14 +187,19 @@ def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
     low, high = np.exp(-20.0), 1.0
     for _ in range(BISECTIONS):
         power = float(np.sqrt(low * high))
-        worth = _shares(log_weight[:, None] + power * log_like[:, None])[1][0]
-        low, high = (low, power) if worth < ENOUGH else (power, high)
-    log_weight = log_weight + low * log_like
-    weight = np.exp(log_weight - log_weight.max())
-    weight /= weight.sum()
+        weight = _from_logs(log_weight + power * log_like)
+        low, high = (low, power) if 1 < ENOUGH * (weight @ weight) else (power, high)
+    weight = _from_logs(log_weight + low * log_like)
     middle = weight @ z
-    covariance = (weight[:, None] * (z - middle)).T @ (z - middle) + NARROWEST**2 * np.eye(z.shape[1])
-    return _Set(middle, WIDER * np.linalg.cholesky(covariance))
+    apart = z - middle
+    covariance = (weight[:, None] * apart).T @ apart + NARROWEST**2 * np.eye(z.shape[1])
+    return _Set(middle, np.asarray(WIDER * np.linalg.cholesky(covariance)))
+
+
+def _from_logs(log_weight: Array) -> Array:
+    """Weights (n,) that add up to 1."""
+    weight = np.exp(log_weight - log_weight.max())
+    return np.asarray(weight / weight.sum())
 
 
 def _shares(log_weight: Array) -> tuple[Array, Array]:
