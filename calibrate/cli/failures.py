@@ -104,6 +104,6 @@ def _usage_of(error: BaseException) -> str:
 
 
 def option_name(param: Any) -> str:
-    """A parameter as the user types it: ``--depths``, or an argument's name in capitals."""
+    """A parameter as the user types it: ``--depths``, ``--at/--clients``, or an argument's name in capitals."""
     options = [o for o in getattr(param, "opts", ()) if o.startswith("--")]
-    return options[0] if options else str(getattr(param, "metavar", None) or param.name).upper()
+    return "/".join(options) if options else str(getattr(param, "metavar", None) or param.name).upper()

@@ -106,8 +106,10 @@ def _fitted(batch: tuple[Sequence[Path], Facts]) -> tuple[list[tuple[Any, ...]],
 
 def _facts(path: Path, sweep: Sweep, inventory: Facts) -> Mapping[str, str]:
     details = sweep.provenance.details
+    storage = details.get("storage") or {}
+    names = (details.get("model"), storage.get("model"), storage.get("device"), sweep.provenance.device)
     own = {
-        "drive": path.name, "model": str(details.get("model") or sweep.provenance.device),
+        "drive": path.name, "model": str(next(filter(None, names), "")),
         "firmware": str(details.get("firmware") or ""), "measured_at": sweep.provenance.started_at,
     }  # fmt: skip
     return {**own, **{k: v for k, v in inventory.get(path.name, {}).items() if v}}

@@ -127,5 +127,5 @@ def _numba_cache() -> tuple[bool, str]:
     places = [Path(asked)] if asked else [beside, user]
     for place in places:
         if os.access(nearest_existing(place), os.W_OK):
-            return True, f"kept in {place}"
+            return True, f"saved in {place}"
     return False, f"none of {', '.join(map(str, places))} can be written"

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fleet.drives import fleet
+from calibrate.fleet.drives import _facts, fleet
+from measure.sweep import Provenance, Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 
@@ -85,3 +86,12 @@ def test_bad_input_is_one_line(qsim, tmp_path, args, code, words):
     run = qsim("fleet", *args)
     assert run.code == code
     assert words in run.error
+
+
+def test_a_drive_without_an_inventory_is_named_by_its_model_not_by_its_file_system(tmp_path):
+    points = pd.DataFrame({"load": [1.0, 8.0], "throughput_per_s": [12e3, 80e3], "latency_s": [83e-6, 1e-4]})
+    storage = {"filesystem": "ext4", "device": "/dev/nvme0n1", "model": "PM981a"}
+    for model in ("PM981a", ""):
+        known = Provenance(device="/dev/nvme0n1 (PM981a), ext4", details={"storage": {**storage, "model": model}})
+        facts = _facts(tmp_path / "a", Sweep(points.assign(series="reads"), provenance=known), {})
+        assert facts["model"] == (model or "/dev/nvme0n1")

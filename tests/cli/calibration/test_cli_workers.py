@@ -32,3 +32,9 @@ def test_the_workers_are_in_the_json(qsim):
     told = json.loads(done.out)["workers"]
     assert (told["is_bound"], told["rate_per_s"]) == (False, 30000)
     assert told["wanted"] >= told["busy"]
+
+
+def test_what_is_refused_is_named_as_it_was_typed(qsim):
+    run = qsim("predict", str(RUNS / "wrk"), "--clients", "0..5")
+    assert run.code == 2
+    assert run.error.startswith("--at/--clients: value '0..5': a doubling range")
