@@ -112,6 +112,7 @@ from .models import OpenClasses as OpenClasses
 from .models import OpenNetwork as OpenNetwork
 from .models import OpenNetworkClasses as OpenNetworkClasses
 from .models import Region as Region
+from .models import Retrial as Retrial
 from .models import Station as Station
 from .models import Tandem as Tandem
 from .models import UnequalServers as UnequalServers

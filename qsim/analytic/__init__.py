@@ -29,6 +29,7 @@ class Family(Protocol):
 
 _NAMES = (
     "impatient.giving_up",
+    "impatient.retrials",
     "open.mm1",
     "open.mmc",
     "open.mmck",

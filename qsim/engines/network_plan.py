@@ -56,6 +56,8 @@ class Equipment:
     after: float = 0.0
     copies: tuple[tuple[int, int] | None, ...] = ()
     """Where each class sends a copy, and of which class."""
+    overflow: int = NOWHERE
+    orbit: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +173,8 @@ def _equipment(model: Network, station: str) -> Equipment:
         split=node.queues == "split",
         gather=node.count if isinstance(node, Gather) else 0,
         after=node.after if isinstance(node, Gather) else 0.0,
+        overflow=names.index(node.overflow_to) if node.overflow_to else NOWHERE,
+        orbit=model.is_orbit(station),
         copies=tuple(None if c is None else (names.index(c[0]), classes.index(c[1])) for c in copies),
     )
 

@@ -80,7 +80,8 @@ def _network_of(model: Model) -> Network:
 
 def _require_network_keeps_up(model: Network) -> None:
     """Every station keeps up with what comes to it in the long run; losses and blocking are for the run to tell."""
-    if model.can_lose() or not model.arrivals:
+    limited = any(n.capacity is not None and not _tried_for_ever(model, name) for name, n in model.nodes.items())
+    if limited or model.regions or not model.arrivals:
         return
     for (name, node), rates in zip(model.nodes.items(), open_rates(model), strict=True):
         load = sum(r * (node.service_of(c) or NOBODY).mean for c, r in zip(model.classes, rates, strict=True))
@@ -89,6 +90,13 @@ def _require_network_keeps_up(model: Network) -> None:
             rate = float(rates.sum())
             servers = 1 if node.speeds or node.queues == "split" else int(node.servers)
             raise UnstableQueueError(f"{name} of {model.kendall}", rate, rate / load * most / servers, servers)
+
+
+def _tried_for_ever(model: Network, station: str) -> bool:
+    """Whether nobody gives up who finds no place there."""
+    orbit = model.nodes[station].overflow_to
+    back = [math.fsum(p for to, _, p in model.ways(orbit, c) if to == station) for c in model.classes if orbit]
+    return max(back, default=0.0) > 1 - ROUNDING
 
 
 def shortest_run(model: Model) -> int:

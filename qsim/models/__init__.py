@@ -37,7 +37,7 @@ from qsim.models.constructors import (
     MMcN,
     MMInf,
 )
-from qsim.models.devices import ForkJoin, MG1Setup, UnequalServers, WriteCache
+from qsim.models.devices import ForkJoin, MG1Setup, Retrial, UnequalServers, WriteCache
 from qsim.models.network import ClassStation, ClosedClasses, MixedNetwork, OpenNetwork, OpenNetworkClasses, traffic
 from qsim.models.node import Gather, Node, Region
 from qsim.models.open import CustomerClass, Discipline, Open, OpenClasses, Tandem
@@ -83,6 +83,7 @@ __all__ = [
     "OpenNetworkClasses",
     "Queues",
     "Region",
+    "Retrial",
     "Station",
     "Tandem",
     "UnequalServers",

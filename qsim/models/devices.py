@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from qsim import _check
-from qsim.distributions import Distribution
+from qsim.distributions import Distribution, Exponential
 from qsim.models.closed import Delay
 from qsim.models.node import Node
 from qsim.models.routed import Network
@@ -28,6 +28,21 @@ def ForkJoin(arrival_rate: float, service: Distribution, servers: int) -> Networ
     4.78
     """
     return Network({"stripe": Node(service, servers, queues="split")}, arrivals={"stripe": arrival_rate})
+
+
+def Retrial(arrival_rate: float, service: Distribution, retrial_rate: float, servers: int = 1) -> Network:  # noqa: N802
+    """Who finds every server taken waits in an orbit, and tries again after exponential times, at ``retrial_rate``.
+
+    >>> from qsim import Exponential, solve
+    >>> round(solve(Retrial(0.6, Exponential(1.0), retrial_rate=0.5)).Wq, 6)  # M/M/1 waits 1.5
+    4.5
+    """
+    again = Exponential(1 / _check.positive("retrial_rate", retrial_rate))
+    return Network(
+        {"server": Node(service, servers, capacity=servers, overflow_to="orbit"), "orbit": Delay(again)},
+        arrivals={"server": arrival_rate},
+        routing={"orbit": {"server": 1.0}},
+    )
 
 
 def WriteCache(  # noqa: N802

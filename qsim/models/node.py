@@ -47,6 +47,8 @@ class Node:
     - ``when_full``: a customer that finds every place taken is "lost", or stays on the server just used until a
       place is free ("after service"), or begins no service there before a place here is reserved ("before service"),
       or is served there once more and tries again ("repetitive").  An arrival from outside is always lost;
+    - ``overflow_to``: the station to which those go who find every place taken, instead of being lost.  One of
+      infinitely many servers that leads back here is an orbit: they try again, and their time in it is waiting;
     - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each
       class, 0 before 1 before 2;
     - ``queues`` and ``speeds``: as for :class:`~qsim.models.open.Open`; or "split": everyone brings a part of its own
@@ -83,6 +85,7 @@ class Node:
     turnaround: Law | None = None
     paces: Sequence[float] | None = None
     copies_to: str = ""
+    overflow_to: str = ""
 
     def __post_init__(self) -> None:
         for parameter in ("service", "setup", "turnaround"):
@@ -103,6 +106,12 @@ class Node:
             least = 1 if self.servers == math.inf else int(self.servers)
             remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
             object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, least, remedy))
+        if not isinstance(self.overflow_to, str):
+            raise InvalidParameterError("overflow_to", f"must be the name of a station, not {self.overflow_to!r}")
+        if self.overflow_to and (self.capacity is None or self.when_full != "lost"):
+            raise InvalidParameterError(
+                "overflow_to", "needs a capacity, and when_full='lost'", "who waits for a place does not go elsewhere"
+            )
         if self.speeds is not None:
             object.__setattr__(self, "speeds", _check.speeds(self.speeds))
             if self.queues != "shared" and self.servers > 1:

@@ -113,6 +113,7 @@ class Network:
         given = self.routing
         if given is None:
             aside = {node.copies_to.partition(AS)[0] for node in self.nodes.values()}
+            aside |= {node.overflow_to for node in self.nodes.values()}
             order = [name for name in self.stations if name not in aside]
             after = {here: {then: 1.0} for here, then in zip(order, [*order[1:], *order[:1]], strict=True)}
             leaving = {here: then for here, then in after.items() if here != order[-1]}
@@ -127,6 +128,7 @@ class Network:
             to, _, switched = node.copies_to.partition(AS)
             if to:
                 self._require_station(f"copies_to of {here}", to)
+            self._check_overflow(here)
             if switched:
                 routes.setdefault(switched, {})
         for name, rows in by_class.items():
@@ -148,6 +150,20 @@ class Network:
                         routes.setdefault(switched, {})
                 routes.setdefault(str(name), {})[here] = checked
         return routes
+
+    def _check_overflow(self, station: str) -> None:
+        """Those who overflow from here come to a station that does not send them back at the same instant."""
+        passed = [station]
+        while to := self.nodes[passed[-1]].overflow_to:
+            self._require_station(f"overflow_to of {passed[-1]}", to)
+            if to in passed:
+                circle = " to ".join([*passed[passed.index(to) :], to])
+                raise InvalidParameterError(
+                    f"overflow_to of {station}",
+                    "must not come round in a circle",
+                    f"{circle} never ends when all are full",
+                )
+            passed.append(to)
 
     def copies(self, station: str, name: ClassName) -> tuple[str, ClassName] | None:
         """Where a class sends a copy on leaving a station, and the class of the copy; None where it sends none."""
@@ -201,6 +217,20 @@ class Network:
                     C[self.state(station, name), self.state(*copy)] = 1
         return C
 
+    def overflowing(self) -> FloatArray:
+        """1 from each station and class to where those go who find no place there, shape (states, states)."""
+        O = np.zeros_like(self.transitions())  # noqa: E741
+        for station, node in self.nodes.items():
+            for name in self.classes if node.overflow_to else ():
+                O[self.state(station, name), self.state(node.overflow_to, name)] = 1
+        return O
+
+    def is_orbit(self, station: str) -> bool:
+        """Whether those who found no place somewhere wait here, to try there again."""
+        tried = {name for name, node in self.nodes.items() if node.overflow_to == station}
+        back = {to for name in self.classes for to, _, _ in self.ways(station, name)}
+        return bool(tried & back) and self.nodes[station].servers == math.inf
+
     def entries(self) -> Iterator[tuple[ClassName, str]]:
         """Every class with a station where it comes in or begins."""
         for each in (self.arrivals, self.populations):
@@ -210,7 +240,7 @@ class Network:
 
     def reached(self, name: ClassName, station: str) -> BoolArray:
         """Which states those reach who begin here, as a mask."""
-        P = self.transitions() > 0
+        P = (self.transitions() + self.overflowing()) > 0
         seen = np.zeros(len(P), dtype=bool)
         seen[self.state(station, name)] = True
         for _ in range(len(P)):
@@ -318,7 +348,8 @@ class Network:
             )
         for i in np.flatnonzero(seen):
             node = self.nodes[states[i][0]]
-            if node.capacity is not None and node.when_full == "lost" and node.capacity < self.customers:
+            loses = node.when_full == "lost" and not node.overflow_to
+            if node.capacity is not None and loses and node.capacity < self.customers:
                 raise InvalidParameterError(
                     f"when_full of {states[i][0]}", "must not be 'lost' where a closed class comes",
                     f"{name} would die out; take 'after service', 'before service' or 'repetitive'",

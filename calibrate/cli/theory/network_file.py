@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FIELDS = {"stations", "arrivals", "populations", "routing", "regions"}
 OF_STATION = {
     "service", "delay", "gather", "after", "servers", "capacity", "when_full", "discipline", "queues", "speeds",
-    "priority", "setup", "off_after", "turnaround", "paces", "copies_to",
+    "priority", "setup", "off_after", "turnaround", "paces", "copies_to", "overflow_to",
 }  # fmt: skip
 LAWS = ("service", "setup", "turnaround")
 OF_REGION = {"name", "stations", "capacity"}

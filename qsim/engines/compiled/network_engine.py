@@ -216,6 +216,7 @@ def _places(plan: NetworkPlan, index: dict[Role, int]) -> Table:
         own = plan.equipment[i]
         row["remembers"], row["off_after"], row["split"] = own.remembers, own.off_after, own.split
         row["gather"], row["after"] = own.gather, own.after
+        row["overflow"], row["orbit"] = own.overflow, own.orbit
         row["blocked_first"] = row["blocked_last"] = event_tables.NOBODY
         first += place.queues
     return table

@@ -241,6 +241,8 @@ def take_off(t: NetworkTables, customer: int, clock: float) -> None:
                 wait = 0.0
         elif place.speeds > 0 or row.held == AFTER_SERVICE:
             service = response - wait
+        elif place.orbit == 1:
+            wait, service = response, 0.0
     record_stay(t, here, clock - place.last_departure, wait, service, place.lost)
     place.lost = 0
     place.last_departure = clock
@@ -260,24 +262,36 @@ def go(t: NetworkTables, customer: int, to: int, kind: int, clock: float) -> Non
         finish(t, customer, clock)
         forget(t, customer)
         return
-    region = t.places[to].region
-    if region != row.region:
-        leave_region(t, customer)
-        if region != NOWHERE:
-            row.to, row.becoming, row.since = to, kind, clock
-            t.state[0].present += 1
-            row.next = NOBODY
-            if t.regions[region].first == NOBODY:
-                t.regions[region].first = customer
-            else:
-                t.customers[t.regions[region].last].next = customer
-            t.regions[region].last = customer
-            t.regions[region].dirty = 1
+    while True:
+        region = t.places[to].region
+        if region != row.region:
+            leave_region(t, customer)
+            if region != NOWHERE:
+                wait_at_gate(t, customer, to, kind, clock)
+                return
+        if row.reserved == 1 or not full(t, to):
+            enter(t, customer, to, kind, clock)
             return
-    if row.reserved == 0 and full(t, to):
-        lose(t, customer, to)
+        t.places[to].lost += 1
+        to = t.places[to].overflow
+        if to == NOWHERE:
+            t.state[0].lost += 1
+            forget(t, customer)
+            return
+
+
+@kernel(inner=True, borrows=True)
+def wait_at_gate(t: NetworkTables, customer: int, to: int, kind: int, clock: float) -> None:
+    row, gate = t.customers[customer], t.regions[t.places[to].region]
+    row.to, row.becoming, row.since = to, kind, clock
+    t.state[0].present += 1
+    row.next = NOBODY
+    if gate.first == NOBODY:
+        gate.first = customer
     else:
-        enter(t, customer, to, kind, clock)
+        t.customers[gate.last].next = customer
+    gate.last = customer
+    gate.dirty = 1
 
 
 @kernel(inner=True, borrows=True)
@@ -292,13 +306,6 @@ def depart(t: NetworkTables, customer: int, clock: float) -> None:
         go(t, moving, to, kind, clock)
         moving, sender = sender, NOBODY
         to, kind = row.then, row.then_kind
-
-
-@kernel(inner=True, borrows=True)
-def lose(t: NetworkTables, customer: int, to: int) -> None:
-    t.places[to].lost += 1
-    t.state[0].lost += 1
-    forget(t, customer)
 
 
 @kernel(inner=True, borrows=True)
@@ -321,8 +328,14 @@ def admit(t: NetworkTables, region: int, clock: float) -> bool:
     row.total_wait += wait
     record_stay(t, t.places.size + region, clock - gate.last_admission, wait, 0.0, 0)
     gate.last_admission = clock
+    if without_place and t.places[to].overflow != NOWHERE:
+        t.places[to].lost += 1
+        go(t, customer, t.places[to].overflow, row.becoming, clock)
+        return True
     if without_place:
-        lose(t, customer, to)
+        t.places[to].lost += 1
+        t.state[0].lost += 1
+        forget(t, customer)
         return True
     gate.inside += 1
     row.region = region

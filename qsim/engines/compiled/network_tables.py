@@ -42,6 +42,8 @@ PLACE = np.dtype(
         ("gather", "i8"),  # how many leave together; 0: each by itself
         ("after", "f8"),  # how long the first of them waits at most
         ("due", "i8"),  # how many of them leave now
+        ("overflow", "i8"),  # where those go who find no place, or NOWHERE
+        ("orbit", "i8"),  # 1: a stay is waiting
     ]
 )
 SERVER = np.dtype([("customer", "i8"), ("kind", "i8"), ("since", "f8"), ("pace", "f8")])

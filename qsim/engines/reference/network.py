@@ -286,6 +286,8 @@ class RunningNetwork:
             customer.wait = self.env.now - customer.arrived - customer.service
         else:
             self.leave_queue(customer)
+            if place.own.orbit:
+                customer.wait, customer.service = customer.service, 0.0
         self.recording.stay(place.index, customer.wait, customer.service)
         if not self.thinks(customer):
             customer.total_wait += customer.wait
@@ -312,10 +314,18 @@ class RunningNetwork:
                 self.gates[place.region].dirty = True
                 return
         if not customer.reserved and place.full:
-            self.recording.loss(to)
-            self.leave_region(customer)
+            self.turn_away(customer, to, kind)
         else:
             self.enter(customer, to, kind)
+
+    def turn_away(self, customer: Customer, place: int, kind: int) -> None:
+        """It finds no place there, and goes where such customers go, or is lost."""
+        elsewhere = self.places[place].own.overflow
+        self.recording.turned_away(place, lost=elsewhere == NOWHERE)
+        if elsewhere == NOWHERE:
+            self.leave_region(customer)
+        else:
+            self.go(customer, elsewhere, kind)
 
     def leave_region(self, customer: Customer) -> None:
         """Give its seat up."""
@@ -363,7 +373,7 @@ class RunningNetwork:
         customer.total_wait += wait
         self.recording.stay(len(self.places) + region, wait, 0.0)
         if following.full:
-            self.recording.loss(customer.to)
+            self.turn_away(customer, customer.to, customer.becoming)
             return True
         gate.inside += 1
         customer.region = region

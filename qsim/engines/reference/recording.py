@@ -69,9 +69,9 @@ class Recording:
         self._stays[part].append((gap, wait, service, self._lost_at[part]))
         self._lost_at[part] = 0
 
-    def loss(self, station: int) -> None:
-        """A customer found no place at a station, and is gone."""
-        self.lost += 1
+    def turned_away(self, station: int, *, lost: bool = True) -> None:
+        """A customer found no place at a station, and is gone unless it goes elsewhere."""
+        self.lost += lost
         self._lost_at[station] += 1
 
     def count_present(self, change: int) -> None:
