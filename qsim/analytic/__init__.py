@@ -55,6 +55,7 @@ _NAMES = (
     "networks.open_classes",
     "networks.mixed",
     "devices.setup",
+    "devices.absence",
     "devices.fork_join",
     "devices.gathering",
     "networks.routed",

@@ -18,6 +18,8 @@ from qsim.models import Gather, Network, Node
 from qsim.models.node import law_for
 
 NOWHERE = -1
+LONG_AGO = 100
+"""Of an idle time of more mean vacations than that, whole means are left out: their ends have forgotten the start."""
 Way: TypeAlias = tuple[float, int, int]
 """Upper end of the share of customers that take it, the next place (or NOWHERE), the class there."""
 
@@ -56,6 +58,10 @@ class Equipment:
     after: float = 0.0
     copies: tuple[tuple[int, int] | None, ...] = ()
     """Where each class sends a copy, and of which class."""
+    vacation: Distribution | None = None
+    single: bool = False
+    uptime: Distribution | None = None
+    repair: Distribution | None = None
     overflow: int = NOWHERE
     orbit: bool = False
 
@@ -173,6 +179,10 @@ def _equipment(model: Network, station: str) -> Equipment:
         split=node.queues == "split",
         gather=node.count if isinstance(node, Gather) else 0,
         after=node.after if isinstance(node, Gather) else 0.0,
+        vacation=node.vacation,
+        single=node.vacations == "single",
+        uptime=node.uptime,
+        repair=node.repair,
         overflow=names.index(node.overflow_to) if node.overflow_to else NOWHERE,
         orbit=model.is_orbit(station),
         copies=tuple(None if c is None else (names.index(c[0]), classes.index(c[1])) for c in copies),

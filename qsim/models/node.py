@@ -23,12 +23,14 @@ from qsim.models.open import Discipline, Routing
 
 NodeDiscipline: TypeAlias = Literal[Discipline, "priority", "preemptive priority"]
 NodeRouting: TypeAlias = Literal[Routing, "split"]
+Vacations: TypeAlias = Literal["multiple", "single"]
 WhenNodeFull: TypeAlias = Literal["lost", "after service", "before service", "repetitive"]
 ClassName: TypeAlias = str
 Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
 
 UNINTERRUPTED = ("FCFS", "LCFS", "SJF", "SIRO", "priority")
 MOST_TOGETHER = 128
+REMEMBERED = ("setup", "turnaround", "paces", "vacation", "uptime")
 NO_TIME = Deterministic(0.0)
 
 
@@ -57,10 +59,14 @@ class Node:
     Devices are seldom ready at once.  What precedes a service counts as waiting:
 
     - ``setup``: the time to wake a server that has been idle for longer than ``off_after``;
+    - ``vacation``: the time for which a server goes away when it falls idle, again and again until somebody waits, or
+      once where ``vacations`` is "single"; for FCFS, at one server or a queue for each;
     - ``turnaround``: the time to turn a server to another class than it served last; a law, or one for each class
       that it turns to;
     - ``paces``: the work that each server does per time unit, where they are unequal; an arrival takes the fastest
       that is idle, then the one that fell idle last;
+    - ``uptime`` and ``repair``: how long a server works until it breaks down, and how long it is down then; the service
+      goes on where it was interrupted, and the repair counts as waiting.  Idle servers do not break;
     - ``copies_to``: the station (with ``as`` a class) to which everyone sends a copy on leaving, as a write cache
       answers and writes to the disk later.  A copy that finds no place there holds its sender up as ``when_full`` of
       that station says; nobody waits for it afterwards.
@@ -86,9 +92,13 @@ class Node:
     paces: Sequence[float] | None = None
     copies_to: str = ""
     overflow_to: str = ""
+    vacation: Distribution | None = None
+    vacations: Vacations = "multiple"
+    uptime: Distribution | None = None
+    repair: Distribution | None = None
 
     def __post_init__(self) -> None:
-        for parameter in ("service", "setup", "turnaround"):
+        for parameter in ("service", "setup", "turnaround", "vacation", "uptime", "repair"):
             given = getattr(self, parameter)
             for name, law in given.items() if isinstance(given, Mapping) else [("", given)]:
                 if given is not None and law is not NO_TIME:
@@ -96,6 +106,7 @@ class Node:
         _check.one_of("discipline", self.discipline, (*get_args(Discipline), "priority", "preemptive priority"))
         _check.one_of("queues", self.queues, get_args(NodeRouting))
         _check.one_of("when_full", self.when_full, get_args(WhenNodeFull))
+        _check.one_of("vacations", self.vacations, get_args(Vacations))
         if self.servers != math.inf:
             object.__setattr__(self, "servers", _check.count("servers", self.servers))
         elif self.queues != "shared" or self.speeds is not None:
@@ -127,7 +138,7 @@ class Node:
 
     def _check_servers(self) -> None:
         """What servers do before a service, or to the parts of one, is known where nobody is interrupted."""
-        for name in ("setup", "turnaround", "paces", "copies_to"):
+        for name in ("setup", "turnaround", "paces", "copies_to", "vacation", "uptime"):
             if getattr(self, name) and self.servers == math.inf:
                 raise InvalidParameterError("servers", f"must be finite, not inf, where {name} is given")
         if self.paces is not None:
@@ -141,7 +152,7 @@ class Node:
             raise InvalidParameterError("off_after", "must be 0 without setup", "give the law of the time to wake")
         if not isinstance(self.copies_to, str):
             raise InvalidParameterError("copies_to", f"must be the name of a station, not {self.copies_to!r}")
-        special = next((n for n in ("setup", "turnaround", "paces") if getattr(self, n) is not None), None)
+        special = next((n for n in REMEMBERED if getattr(self, n) is not None), None)
         if self.queues == "split" and self.servers == 1:
             object.__setattr__(self, "queues", "shared")
         special = "queues='split'" if self.queues == "split" else special
@@ -151,13 +162,35 @@ class Node:
                 f"must be one of {', '.join(UNINTERRUPTED)}" if self.speeds is None else "must be None",
                 f"{special} needs servers that finish what they begin at a pace of their own",
             )
+        self._check_absence()
         if self.queues == "split" and self.copies_to:
             raise InvalidParameterError("copies_to", "must be empty at a station that splits its customers")
+
+    def _check_absence(self) -> None:
+        """A server that is away, or down."""
+        for name in ("vacation", "uptime", "repair"):
+            if isinstance(getattr(self, name), Mapping):
+                raise InvalidParameterError(name, "must be one law, not one for each class")
+        if self.vacation is not None:
+            if self.discipline != "FCFS":
+                raise InvalidParameterError("discipline", "must be FCFS where servers go on vacation")
+            if self.setup is not None:
+                raise InvalidParameterError("setup", "must be None where servers go on vacation")
+            if self.servers > 1 and self.queues in ("shared", "split"):
+                raise InvalidParameterError(
+                    "queues", f"must be random, round-robin or shortest, not {self.queues!r}", "servers go on vacation"
+                )
+            _check.positive("the mean of vacation", self.vacation.mean)
+        if (self.uptime is None) != (self.repair is None):
+            given, missing = ("uptime", "repair") if self.repair is None else ("repair", "uptime")
+            raise InvalidParameterError(missing, f"must be given with {given}", "servers break down, and are repaired")
+        if self.uptime is not None:
+            _check.positive("the mean of uptime", self.uptime.mean)
 
     @property
     def remembers(self) -> bool:
         """Whether it matters which server takes a customer, or what it did before."""
-        return self.setup is not None or self.turnaround is not None or self.paces is not None
+        return any(getattr(self, name) is not None for name in REMEMBERED)
 
     @property
     def plain(self) -> bool:
@@ -169,9 +202,11 @@ class Node:
         """The work done per time unit when very many are present."""
         if self.speeds:
             return self.speeds[-1]
+        up = self.uptime.mean / (self.uptime.mean + self.repair.mean) if self.uptime and self.repair else 1.0
         if self.paces:
-            return min(self.paces) * self.servers if self.queues in ("random", "round-robin") else sum(self.paces)
-        return 1 if self.queues == "split" else self.servers
+            slowest = self.queues in ("random", "round-robin")
+            return up * (min(self.paces) * self.servers if slowest else sum(self.paces))
+        return up if self.queues == "split" else up * self.servers
 
     def service_of(self, name: ClassName) -> Distribution | None:
         """The law of a class; None for one that is not served here."""

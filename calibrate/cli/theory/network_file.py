@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 FIELDS = {"stations", "arrivals", "populations", "routing", "regions"}
 OF_STATION = {
     "service", "delay", "gather", "after", "servers", "capacity", "when_full", "discipline", "queues", "speeds",
-    "priority", "setup", "off_after", "turnaround", "paces", "copies_to", "overflow_to",
+    "priority", "setup", "off_after", "turnaround", "paces", "copies_to", "overflow_to", "vacation", "vacations",
+    "uptime", "repair",
 }  # fmt: skip
-LAWS = ("service", "setup", "turnaround")
+LAWS = ("service", "setup", "turnaround", "vacation", "uptime", "repair")
 OF_REGION = {"name", "stations", "capacity"}
 
 

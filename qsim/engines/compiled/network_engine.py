@@ -20,10 +20,13 @@ from qsim.engines.variates.variate_streams import (
     ARRIVALS,
     NEXT,
     ORDER,
+    REPAIR,
     ROUTE,
     SERVICE,
     SETUP,
     TURNAROUND,
+    UPTIME,
+    VACATION,
     Role,
     streams_of,
 )
@@ -187,7 +190,7 @@ def _servers(plan: NetworkPlan, queues: Table) -> Table:
     most = max((int(p.servers) for p, own in zip(plan.places, plan.equipment, strict=True) if own.remembers), default=0)
     table = np.zeros((queues.size, most), dtype=tables.SERVER)
     table["customer"], table["kind"] = event_tables.NOBODY, event_tables.NOWHERE
-    table["since"], table["pace"] = -math.inf, 1.0
+    table["since"], table["pace"], table["left"] = -math.inf, 1.0, math.nan
     for place, own in enumerate(plan.equipment):
         if own.paces:
             mine = queues["place"] == place
@@ -216,6 +219,10 @@ def _places(plan: NetworkPlan, index: dict[Role, int]) -> Table:
         own = plan.equipment[i]
         row["remembers"], row["off_after"], row["split"] = own.remembers, own.off_after, own.split
         row["gather"], row["after"] = own.gather, own.after
+        row["vacation"] = index.get(Role(VACATION, i), event_tables.NOWHERE)
+        row["uptime"] = index.get(Role(UPTIME, i), event_tables.NOWHERE)
+        row["repair"] = index.get(Role(REPAIR, i), event_tables.NOWHERE)
+        row["away"], row["single"] = own.vacation.mean if own.vacation is not None else 0.0, own.single
         row["overflow"], row["orbit"] = own.overflow, own.orbit
         row["blocked_first"] = row["blocked_last"] = event_tables.NOBODY
         first += place.queues

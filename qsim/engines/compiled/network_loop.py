@@ -15,6 +15,7 @@ from qsim.engines.compiled.closed_loop import set_time
 from qsim.engines.compiled.event_tables import NOBODY
 from qsim.engines.compiled.network_holding import hold, look_for_deadlock, look_for_deadlock_at
 from qsim.engines.compiled.network_moves import depart, go, leave_queue, settle, take_off
+from qsim.engines.compiled.network_servers import repairs
 from qsim.engines.compiled.network_steps import draw, forget, full, must_ask, remember, reschedule
 from qsim.engines.compiled.network_tables import AFTER, AFTER_SERVICE, SERVING, NetworkTables
 from qsim.engines.compiled.queue_kernels import advance, heap_add, heap_remove
@@ -42,6 +43,10 @@ def complete(t: NetworkTables, leaf: int, clock: float) -> None:
             row.work = draw(t, t.roles[row.place, row.kind, SERVING])
             if place.remembers == 1:
                 row.work /= t.servers[leaf, row.server].pace
+                down = repairs(t, row.place, leaf, row.server, row.work)
+                row.need -= down  # no service
+                row.wait += down
+                row.work += down
             row.need += row.work
             heap_add(t.tags[leaf], t.who[leaf], queue.in_service, queue.progress + row.work, customer)
             queue.in_service += 1

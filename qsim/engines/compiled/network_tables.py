@@ -42,11 +42,16 @@ PLACE = np.dtype(
         ("gather", "i8"),  # how many leave together; 0: each by itself
         ("after", "f8"),  # how long the first of them waits at most
         ("due", "i8"),  # how many of them leave now
+        ("vacation", "i8"),  # streams, or NOWHERE
+        ("uptime", "i8"),
+        ("repair", "i8"),
+        ("away", "f8"),  # mean vacation
+        ("single", "i8"),  # 1: one vacation, then ready
         ("overflow", "i8"),  # where those go who find no place, or NOWHERE
         ("orbit", "i8"),  # 1: a stay is waiting
     ]
 )
-SERVER = np.dtype([("customer", "i8"), ("kind", "i8"), ("since", "f8"), ("pace", "f8")])
+SERVER = np.dtype([("customer", "i8"), ("kind", "i8"), ("since", "f8"), ("pace", "f8"), ("left", "f8")])
 ENTRY = np.dtype([("stream", "i8"), ("place", "i8"), ("kind", "i8"), ("home", "i8"), ("number", "i8")])
 WAY = np.dtype([("upto", "f8"), ("place", "i8"), ("kind", "i8")])
 REGION = np.dtype(

@@ -12,11 +12,14 @@ from qsim.engines.variates.variate_streams import (
     NEXT,
     ORDER,
     PATIENCE,
+    REPAIR,
     ROUTE,
     SERVICE,
     SETUP,
     THINK,
     TURNAROUND,
+    UPTIME,
+    VACATION,
     VISITS,
     Role,
     streams_of,
@@ -45,6 +48,18 @@ class Draws:
     def turnaround(self, station: int, kind: int) -> float:
         """The time to turn a server to this class."""
         return self._streams[Role(TURNAROUND, station, kind)].next()
+
+    def vacation(self, station: int) -> float:
+        """How long a server goes away."""
+        return self._streams[Role(VACATION, station)].next()
+
+    def uptime(self, station: int) -> float:
+        """How long a server works until it breaks down."""
+        return self._streams[Role(UPTIME, station)].next()
+
+    def repair(self, station: int) -> float:
+        """How long a server is down."""
+        return self._streams[Role(REPAIR, station)].next()
 
     def patience(self, station: int) -> float:
         """How long a customer waits before it gives up."""

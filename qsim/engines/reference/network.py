@@ -116,8 +116,9 @@ class RunningNetwork:
             else:
                 customer.work = self.draws.service_time(customer.place, customer.kind)
                 if servers := self.places[customer.place].servers:
-                    customer.work /= servers[customer.queue].pace_of(customer)
-                customer.service_time += customer.work
+                    servers[customer.queue].again(customer, customer.work)
+                else:
+                    customer.service_time += customer.work
                 self.queue_of(customer).begin(customer)
                 self.look_for_deadlock_at(customer.place)
         elif customer.whole is not None:

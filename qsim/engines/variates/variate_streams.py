@@ -19,7 +19,7 @@ from qsim.engines.variates.arrival_streams import Filler, sampler
 from qsim.engines.variates.streams import BLOCK, CARRY, VariateStream
 
 ARRIVALS, SERVICE, ROUTE, THINK, VISITS, ORDER, NEXT, PATIENCE, BALK = range(9)
-SETUP, TURNAROUND = 20, 21
+SETUP, TURNAROUND, VACATION, UPTIME, REPAIR = range(20, 25)
 
 
 @dataclass(frozen=True, order=True)
@@ -82,6 +82,9 @@ def _of_network(plan: NetworkPlan) -> Iterator[tuple[Role, Filler]]:
             for kind, law in enumerate(laws):
                 if law is not None:
                     yield Role(purpose, index, kind), law
+        for purpose, alone in ((VACATION, own.vacation), (UPTIME, own.uptime), (REPAIR, own.repair)):
+            if alone is not None:
+                yield Role(purpose, index), alone
 
 
 def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatArray]:
