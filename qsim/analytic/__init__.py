@@ -56,6 +56,7 @@ _NAMES = (
     "networks.mixed",
     "devices.setup",
     "devices.absence",
+    "devices.batch_service",
     "devices.fork_join",
     "devices.gathering",
     "networks.routed",

@@ -60,6 +60,8 @@ class Equipment:
     """Where each class sends a copy, and of which class."""
     vacation: Distribution | None = None
     single: bool = False
+    batch: int = 1
+    batch_least: int = 1
     uptime: Distribution | None = None
     repair: Distribution | None = None
     overflow: int = NOWHERE
@@ -93,7 +95,7 @@ class NetworkPlan(Plan):
     def parts(self) -> tuple[tuple[str, float], ...]:
         """Name and servers of each place, and of each gate behind them."""
         places = [
-            (name, 1 if own.split else servers)  # of those split, a stay is as long as the average part
+            (name, 1 if own.split else servers * own.batch)  # of those split, a stay is as long as the average part
             for (name, servers), own in zip(super().parts, self.equipment, strict=True)
         ]
         return (*places, *((region.gate, math.inf) for region in self.regions))
@@ -148,6 +150,7 @@ def network_plan(model: Network) -> NetworkPlan:
             held = (
                 own.split
                 or own.gather > 0
+                or own.batch > 1
                 or (mode == "after service" and place.discipline == "PS")
                 or (mode == "before service" and place.discipline in ("PS", "LCFS-PR", "PSJF", "preemptive priority"))
             )
@@ -162,8 +165,8 @@ def network_plan(model: Network) -> NetworkPlan:
 
 def _cannot_hold(own: Equipment, place: PlannedStation) -> tuple[str, str]:
     """Why those who leave cannot wait for a place, and what the next station must do with them."""
-    if own.split or own.gather:
-        return ("splits" if own.split else "gathers") + " its customers", "lost"
+    if own.split or own.gather or own.batch > 1:
+        return ("splits" if own.split else "gathers" if own.gather else "batches") + " its customers", "lost"
     return f"serves in the order {place.discipline}", "repetitive"
 
 
@@ -180,6 +183,8 @@ def _equipment(model: Network, station: str) -> Equipment:
         gather=node.count if isinstance(node, Gather) else 0,
         after=node.after if isinstance(node, Gather) else 0.0,
         vacation=node.vacation,
+        batch=node.batch,
+        batch_least=node.batch_least,
         single=node.vacations == "single",
         uptime=node.uptime,
         repair=node.repair,

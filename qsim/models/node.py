@@ -63,6 +63,8 @@ class Node:
       once where ``vacations`` is "single"; for FCFS, at one server or a queue for each;
     - ``turnaround``: the time to turn a server to another class than it served last; a law, or one for each class
       that it turns to;
+    - ``batch``: how many a server takes at once, as long as one service; it begins with at least ``batch_least``
+      (a lift that fills up; a :class:`Gather` does it after the service, by a clock, too);
     - ``paces``: the work that each server does per time unit, where they are unequal; an arrival takes the fastest
       that is idle, then the one that fell idle last;
     - ``uptime`` and ``repair``: how long a server works until it breaks down, and how long it is down then; the service
@@ -96,6 +98,8 @@ class Node:
     vacations: Vacations = "multiple"
     uptime: Distribution | None = None
     repair: Distribution | None = None
+    batch: int = 1
+    batch_least: int = 1
 
     def __post_init__(self) -> None:
         for parameter in ("service", "setup", "turnaround", "vacation", "uptime", "repair"):
@@ -138,9 +142,14 @@ class Node:
 
     def _check_servers(self) -> None:
         """What servers do before a service, or to the parts of one, is known where nobody is interrupted."""
-        for name in ("setup", "turnaround", "paces", "copies_to", "vacation", "uptime"):
-            if getattr(self, name) and self.servers == math.inf:
-                raise InvalidParameterError("servers", f"must be finite, not inf, where {name} is given")
+        object.__setattr__(self, "batch", _check.count("batch", self.batch))
+        object.__setattr__(self, "batch_least", _check.count("batch_least", self.batch_least))
+        given = [
+            name for name in ("setup", "turnaround", "paces", "copies_to", "vacation", "uptime") if getattr(self, name)
+        ]
+        given += ["batch"] if self.in_batches else []
+        if given and self.servers == math.inf:
+            raise InvalidParameterError("servers", f"must be finite, not inf, where {given[0]} is given")
         if self.paces is not None:
             paces = tuple(_check.positive("paces", pace) for pace in _check.sequence("paces", self.paces))
             if len(paces) != self.servers:
@@ -163,6 +172,7 @@ class Node:
                 f"{special} needs servers that finish what they begin at a pace of their own",
             )
         self._check_absence()
+        self._check_batch()
         if self.queues == "split" and self.copies_to:
             raise InvalidParameterError("copies_to", "must be empty at a station that splits its customers")
 
@@ -187,6 +197,30 @@ class Node:
         if self.uptime is not None:
             _check.positive("the mean of uptime", self.uptime.mean)
 
+    def _check_batch(self) -> None:
+        """Several that are served at once."""
+        if self.batch_least > self.batch:
+            raise InvalidParameterError(
+                "batch_least", f"must be at most batch, {self.batch}, not {self.batch_least}", "nobody would be served"
+            )
+        if self.batch > MOST_TOGETHER:
+            raise InvalidParameterError("batch", f"must be at most {MOST_TOGETHER}, not {self.batch}")
+        if self.capacity is not None and self.capacity < self.batch_least:
+            raise InvalidParameterError(
+                "capacity",
+                f"must be at least batch_least, {self.batch_least}, not {self.capacity}",
+                "nobody would be served",
+            )
+        if self.in_batches and (self.discipline != "FCFS" or self.speeds is not None or self.queues == "split"):
+            raise InvalidParameterError(
+                "batch", "must be 1 unless servers are FCFS, of one speed, and serve customers whole"
+            )
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether a server takes several at once."""
+        return self.batch > 1
+
     @property
     def remembers(self) -> bool:
         """Whether it matters which server takes a customer, or what it did before."""
@@ -195,7 +229,8 @@ class Node:
     @property
     def plain(self) -> bool:
         """Whether its servers are all alike and always ready, and everyone is served whole and leaves alone."""
-        return not (self.remembers or self.copies_to or self.queues == "split" or isinstance(self, Gather))
+        moves = self.copies_to or self.queues == "split" or self.in_batches or isinstance(self, Gather)
+        return not (self.remembers or moves)
 
     @property
     def most_work(self) -> float:
@@ -206,7 +241,7 @@ class Node:
         if self.paces:
             slowest = self.queues in ("random", "round-robin")
             return up * (min(self.paces) * self.servers if slowest else sum(self.paces))
-        return up if self.queues == "split" else up * self.servers
+        return up if self.queues == "split" else up * self.servers * self.batch
 
     def service_of(self, name: ClassName) -> Distribution | None:
         """The law of a class; None for one that is not served here."""

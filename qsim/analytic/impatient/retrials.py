@@ -1,4 +1,4 @@
-"""Customers who find every server taken and try again later: M/G/1 and M/M/c with retrials.
+"""Customers that find every server taken and try again later: M/G/1 and M/M/c with retrials.
 
 Everyone in the orbit tries again after exponential times of mean 1/θ.  With one server, N in the orbit:
 

@@ -219,6 +219,7 @@ def _places(plan: NetworkPlan, index: dict[Role, int]) -> Table:
         own = plan.equipment[i]
         row["remembers"], row["off_after"], row["split"] = own.remembers, own.off_after, own.split
         row["gather"], row["after"] = own.gather, own.after
+        row["batch"], row["least"] = own.batch, own.batch_least
         row["vacation"] = index.get(Role(VACATION, i), event_tables.NOWHERE)
         row["uptime"] = index.get(Role(UPTIME, i), event_tables.NOWHERE)
         row["repair"] = index.get(Role(REPAIR, i), event_tables.NOWHERE)

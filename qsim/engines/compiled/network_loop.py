@@ -62,8 +62,12 @@ def complete(t: NetworkTables, leaf: int, clock: float) -> None:
         t.customers[customer].parts -= 1
         if t.customers[customer].parts > 0:
             return
-    take_off(t, customer, clock)
-    depart(t, customer, clock)
+    while customer != NOBODY:
+        following = t.customers[customer].rider
+        t.customers[customer].rider = NOBODY
+        take_off(t, customer, clock)
+        depart(t, customer, clock)
+        customer = following
 
 
 @kernel(inner=True, borrows=True)

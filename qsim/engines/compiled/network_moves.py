@@ -179,7 +179,7 @@ def join(t: NetworkTables, customer: int, clock: float) -> None:
     elif place.order == MOST_URGENT:
         row.key = float(t.roles[row.place, row.kind, URGENCY])
     starting, waiting = customer, NOBODY
-    if not place.sharing and queue.busy >= place.servers:
+    if place.batch > 1 or (not place.sharing and queue.busy >= place.servers):
         starting, waiting = NOBODY, customer
         if place.preemptive and queue.in_service > 0:
             worst = least_urgent(queue, t.customers, who)
@@ -195,7 +195,30 @@ def join(t: NetworkTables, customer: int, clock: float) -> None:
         line_up(queue, t.customers, waiting)
     if starting != NOBODY:
         serve(t, row.queue, starting, clock)
+    if place.batch > 1:
+        fill_server(t, row.queue, clock)
     reschedule(t, row.queue)
+
+
+@kernel(inner=True, borrows=True)
+def fill_server(t: NetworkTables, queue: int, clock: float) -> None:
+    """A free server takes as many as go in at once, if enough of them wait; the first leads, the others ride along."""
+    row = t.queues[queue]
+    place = t.places[row.place]
+    waiting = row.present - row.busy - row.riding
+    if row.busy >= place.servers or waiting < place.least:
+        return
+    leader = call_up(row, t.customers, 0)
+    serve(t, queue, leader, clock)
+    ahead = leader
+    for _ in range(min(place.batch, waiting) - 1):
+        rider = call_up(row, t.customers, 0)
+        own, first = t.customers[rider], t.customers[leader]
+        own.wait += clock - own.since + first.work - first.need
+        own.need, own.riding, own.server = first.need, 1, first.server
+        t.customers[ahead].rider = rider
+        row.riding += 1
+        ahead = rider
 
 
 @kernel(inner=True, borrows=True)
@@ -208,8 +231,14 @@ def leave_queue(t: NetworkTables, customer: int, clock: float) -> None:
         t.servers[chosen, t.customers[customer].server].customer = NOBODY
         t.servers[chosen, t.customers[customer].server].since = clock
     queue.present -= 1
+    if t.customers[customer].riding == 1:
+        t.customers[customer].riding = 0
+        queue.riding -= 1
+        return
     queue.busy -= 1
-    if queue.first != NOBODY and queue.busy < place.servers:
+    if place.batch > 1:
+        fill_server(t, chosen, clock)
+    elif queue.first != NOBODY and queue.busy < place.servers:
         ahead = 0
         waiting = queue.present - queue.busy
         if place.order == RANDOM_ORDER and waiting > 1:

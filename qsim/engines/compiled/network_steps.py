@@ -94,6 +94,7 @@ def remember(t: NetworkTables, entry: int) -> int:
     row.entry, row.total_wait, row.total_service = entry, 0.0, 0.0
     row.region, row.reserved, row.held, row.cycling, row.place = NOWHERE, 0, 0, 0, NOWHERE
     row.parent, row.copies, row.to = NOBODY, 0, NOWHERE
+    row.rider, row.riding = NOBODY, 0
     return customer
 
 

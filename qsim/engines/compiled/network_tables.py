@@ -31,6 +31,8 @@ CUSTOMER = np.dtype(
         ("copies", "i8"),  # 1: it sends a copy to `to`, and goes on to `then` itself
         ("then", "i8"),
         ("then_kind", "i8"),
+        ("rider", "i8"),  # the next of its batch, or NOBODY
+        ("riding", "i8"),  # 1: in the service of another
     ]
 )
 PLACE = np.dtype(
@@ -42,6 +44,8 @@ PLACE = np.dtype(
         ("gather", "i8"),  # how many leave together; 0: each by itself
         ("after", "f8"),  # how long the first of them waits at most
         ("due", "i8"),  # how many of them leave now
+        ("batch", "i8"),  # how many are served at once
+        ("least", "i8"),
         ("vacation", "i8"),  # streams, or NOWHERE
         ("uptime", "i8"),
         ("repair", "i8"),

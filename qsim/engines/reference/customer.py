@@ -40,5 +40,8 @@ class Customer:
     whole: Customer | None = None
     """Whose part it is."""
     parts: int = 1
+    riders: tuple[Customer, ...] = ()
+    """Those whose service it leads."""
+    rides: bool = False
     then: tuple[int, int] | None = None
     """Where it goes, and as what, after it has sent its copy ``to``."""

@@ -55,7 +55,14 @@ class LimitedStation:
         self.held: deque[Customer] = deque()
         self.queues = [
             WorkQueue(
-                network.env, index, place, plan.urgencies[index], network.draws, network.served, network.may_begin
+                network.env,
+                index,
+                place,
+                plan.urgencies[index],
+                network.draws,
+                network.served,
+                network.may_begin,
+                (self.own.batch_least, self.own.batch),
             )
             for _ in range(place.queues)
         ]
@@ -128,7 +135,9 @@ class RunningNetwork:
             if customer.whole.parts == 0:
                 self.depart(customer.whole)
         else:
-            self.depart(customer)
+            riders, customer.riders = customer.riders, ()
+            for leaving in (customer, *riders):
+                self.depart(leaving)
         self.settle()
 
     def depart(self, customer: Customer) -> None:
@@ -275,7 +284,8 @@ class RunningNetwork:
 
     def leave_queue(self, customer: Customer) -> None:
         """Give its server up; the next one is called up."""
-        if servers := self.places[customer.place].servers:
+        servers = self.places[customer.place].servers
+        if servers and not customer.rides:
             servers[customer.queue].end(customer, self.env.now)
         self.queue_of(customer).leave(customer, held=customer.held == "after")
 

@@ -37,6 +37,7 @@ class WorkQueue:
         draws: Draws,
         finished: Finished | None = None,
         may_begin: MayBegin | None = None,
+        batch: tuple[int, int] = (1, 1),
     ) -> None:
         self._finished = finished or _wake
         self._may_begin = may_begin
@@ -50,12 +51,14 @@ class WorkQueue:
         self._serving: list[Customer] = []
         self._held: list[Customer] = []  # on a server, not begun
         self._blocked = 0  # on a server, but not in service
+        self._least, self._most = batch
+        self._riding = 0  # in a service that another leads
         self._seen = 0.0
         self._changes = 0
 
     @property
     def present(self) -> int:
-        return len(self._waiting) + len(self._serving) + self._blocked
+        return len(self._waiting) + len(self._serving) + self._blocked + self._riding
 
     def serve(self, customer: Customer, following: LimitedPlaces | None) -> Process:
         customer.done = self._env.event()
@@ -111,6 +114,10 @@ class WorkQueue:
     def leave(self, customer: Customer, *, held: bool) -> None:
         """Give the server up; ``held``: perhaps after the service was over."""
         self._bring_up_to_date()
+        if customer.rides:
+            self._riding -= 1
+            customer.rides, customer.service = False, customer.service_time
+            return
         self._blocked -= 1
         self._change()
         response = self._env.now - customer.arrived
@@ -152,7 +159,7 @@ class WorkQueue:
 
     def _change(self) -> None:
         """Fill the servers, and schedule the next to finish."""
-        while self._waiting and (
+        while len(self._waiting) >= self._least and (
             self._plan.discipline == "PS" or len(self._serving) + self._blocked < self._plan.servers
         ):
             customer = self._call_up()
@@ -161,6 +168,8 @@ class WorkQueue:
             else:
                 self._blocked += 1
                 self._held.append(customer)
+            if self._most > 1:
+                self._take_along(customer)
         if self._plan.discipline == "SRPT":
             for customer in self._serving:
                 customer.key = (customer.work, customer.key[1])
@@ -175,6 +184,15 @@ class WorkQueue:
         if self._serving:
             first = min(self._serving, key=lambda customer: customer.work)
             self._env.process(self._finish(first, max(0.0, first.work) / self._speed(), self._changes))
+
+    def _take_along(self, leader: Customer) -> None:
+        """Others who wait ride in the service that this one leads."""
+        leader.riders = tuple(self._call_up() for _ in range(min(self._most - 1, len(self._waiting))))
+        self._riding += len(leader.riders)
+        for rider in leader.riders:
+            rider.rides = True
+            rider.wait += leader.work - leader.service_time
+            rider.service_time = leader.service_time
 
     def _call_up(self) -> Customer:
         chosen = min(self._waiting, key=_key_of)
