@@ -141,7 +141,11 @@ def test_json_and_classes(qsim, tmp_path):
     ("text", "said", "code"),
     [
         (DRIVE.replace("servers = 4", "servers = 0"), "station die: servers must be a whole number", 1),
-        (DRIVE.replace("servers", "server"), "station die has no 'server'; it may have after, batch, batch_least, capacity", 1),
+        (
+            DRIVE.replace("servers", "server"),
+            "station die has no 'server'; it may have after, batch, batch_least, capacity",
+            1,
+        ),
         (DRIVE.replace('"2us"', '"two"'), "service of bus", 1),
         (DRIVE.replace('"2us"', '"gama:mean=2us,scv=2"'), "service of bus", 1),
         (DRIVE.replace("host = 8", "hst = 8"), "must name stations, not 'hst'", 1),
