@@ -73,7 +73,7 @@ def mean_waiting_number(offered_load: float, servers: int) -> float:
         at_least = pdtrc(k * c - 1, k * a)  # P(Poisson(ka) >= kc)
         more = pdtrc(k * c, k * a)
         return float(np.maximum((k * a * at_least - k * c * more) / k, 0.0).sum())
-    total = sum(1 / (1 - z) for z in roots_inside(a, c)).real
+    total = float((1 / (1 - roots_inside(a, c))).sum().real)
     return (c - (c - a) ** 2) / (2 * (c - a)) + total - a
 
 
