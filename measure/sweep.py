@@ -310,8 +310,10 @@ def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
 
 
 def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
-    """Several sweeps as one, each curve under the name of where it comes from."""
+    """Several sweeps as one, each curve under the name of where it comes from; one alone stays as it is."""
     labelled = list(parts)
+    if len(labelled) == 1:
+        return labelled[0][1]
     kinds = {s.load_kind for _, s in labelled}
     if len(kinds) > 1:
         raise DataError(f"{name}: curves over {' and over '.join(sorted(kinds))} cannot be one sweep; load one of them")

@@ -123,9 +123,7 @@ def check_submission(sweep: Sweep) -> Iterator[Finding]:
     known = known.assign(way=way, mix=known["read_fraction"].round(2))
     for series, group in each_series(known):
         if group["way"].nunique() > 1:
-            yield _mixed(
-                group, "this curve holds requests that were", "load each way apart, and fit it apart", series
-            )
+            yield _mixed(group, "this curve holds requests that were", "load each way apart, and fit it apart", series)
     for _, group in known.groupby(["block_bytes", "mix", "pattern"], dropna=False, sort=False):
         apart = not (group.groupby("series")["way"].nunique() > 1).any()
         if apart and group["way"].nunique() > 1:

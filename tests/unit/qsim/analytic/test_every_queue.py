@@ -148,6 +148,19 @@ def test_states_and_times_have_the_means_of_the_queue(built: Built) -> None:
             assert variance == pytest.approx(r.variance(of), rel=1e-3)
 
 
+@pytest.mark.parametrize("built", [*OPEN.values(), *OTHERS.values()], ids=[*OPEN, *OTHERS])
+def test_customers_are_lost_or_busy_as_places_and_servers_say(built: Built) -> None:
+    r = solve(built(1.0))
+    station = r.model.queueing[0] if isinstance(r.model, Closed) else r.model
+    loses = getattr(station, "capacity", None) is not None or getattr(r.model, "patience", None) is not None
+    for part in parts(r):
+        assert (part.p_block > 0) == (loses and part.name not in ("served", "gave up"))
+        assert math.isnan(part.p_wait) or -1e-12 <= part.p_wait <= 1
+        assert math.isnan(part.utilization) or 0 <= part.utilization < 1
+    if isinstance(r.model, Open) and r.model.speeds is None and r.model.servers < math.inf:
+        assert r.utilization == pytest.approx(r.throughput * r.model.service.mean / r.model.servers, rel=1e-9)
+
+
 def parts(r: Metrics) -> Iterator[Metrics]:
     """The Metrics and all that it holds."""
     yield r
