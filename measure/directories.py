@@ -99,7 +99,7 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
         )
     contents.no_data += [str(path.relative_to(directory)) for path in contents.documents]
     chosen, other_loads = _of_one_load(parts)
-    sweep = join(chosen, str(directory)) if len(chosen) > 1 else chosen[0][1]
+    sweep = join(chosen, str(directory))
     no_data = _files_left_out(
         sorted(contents.no_data), "is not a measurement", "are not measurements",
         "if one of them holds measurements, load it by its own name.",

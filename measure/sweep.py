@@ -286,6 +286,12 @@ def describe_series(
     return " ".join([*words, *parts]) or "all points"
 
 
+def each_series(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The name and the rows of each curve, in the order in which they first appear."""
+    for series, group in points.groupby("series", sort=False):
+        yield str(series), group
+
+
 def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
     """The latency histograms of a sweep's points, {(series, load, repeat): histogram}.
 
@@ -304,8 +310,10 @@ def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
 
 
 def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
-    """Several sweeps as one, each curve under the name of where it comes from."""
+    """Several sweeps as one, each curve under the name of where it comes from; one alone stays as it is."""
     labelled = list(parts)
+    if len(labelled) == 1:
+        return labelled[0][1]
     kinds = {s.load_kind for _, s in labelled}
     if len(kinds) > 1:
         raise DataError(f"{name}: curves over {' and over '.join(sorted(kinds))} cannot be one sweep; load one of them")

@@ -6,8 +6,9 @@ Draws N mutants (300) at random from the modules under the paths. First runs the
 each test calls (``--calls`` keeps the record in a file and reads it from there). Each mutant then meets the tests that
 call its function, those of its own folder first, then the quickest, until one fails. Works in a copy of the checkout,
 one process at a time, with the lowest priority. Prints the share killed and the survivors. A change that leaves every
-constant equal is not drawn, nor the guard ``strict=`` of zip; another survivor that changes no result (an equivalent
-mutant) counts as a survivor.
+constant equal is not drawn, nor the guard ``strict=`` of zip, nor a tuning figure (numbers that a module gives a name
+in capitals, say an iteration limit: which value works as well is no fault; how many were left out is printed); another
+survivor that changes no result (an equivalent mutant) counts as a survivor.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Mutant:
     before: str
     after: str
     text: str
+    tuning: bool
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {' '.join(self.before.split())}  ->  {' '.join(self.after.split())}"
@@ -90,6 +92,20 @@ def code_of(tree: ast.AST, inside: str = "", called: bool = False) -> Iterator[t
             guard = isinstance(child, ast.keyword) and child.arg == "strict"  # of zip, over what is of one length
             if isinstance(child, ast.AST) and not (types_only or alone or guard or isinstance(child, ast.JoinedStr)):
                 yield from code_of(child, inside, called)
+
+
+def is_tuning_figure(statement: ast.AST) -> bool:
+    """Whether it gives numbers alone a name in capitals."""
+    match statement:
+        case ast.Assign([ast.Name(name)], value):
+            numbers = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
+            parts = list(ast.walk(value))
+            return (
+                name.isupper()
+                and all(isinstance(part, numbers) for part in parts)
+                and not any(isinstance(part, ast.Constant) and isinstance(part.value, str | bytes) for part in parts)
+            )
+    return False
 
 
 def replacements(node: ast.AST) -> Iterator[str]:
@@ -118,7 +134,9 @@ def mutants_of(path: str) -> Iterator[Mutant]:
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for node, function in code_of(ast.parse(source)):
+    tree = ast.parse(source)
+    tuning = {node for line in tree.body if is_tuning_figure(line) for node in ast.walk(line)}
+    for node, function in code_of(tree):
         for after in replacements(node):
             assert isinstance(node, ast.expr)
             assert node.end_lineno is not None
@@ -127,7 +145,7 @@ def mutants_of(path: str) -> Iterator[Mutant]:
             raw = source.encode()
             before = raw[begin:end].decode()
             text = (raw[:begin] + after.encode() + raw[end:]).decode()
-            yield Mutant(path, function, node.lineno, before, after, text)
+            yield Mutant(path, function, node.lineno, before, after, text, node in tuning)
 
 
 @dataclass(eq=False)
@@ -195,10 +213,11 @@ class Calls:
     def tests_of(self, mutant: Mutant) -> list[str]:
         """The tests that call the mutant's function (its module, outside functions), own folder first, quickest first.
 
-        The function of a cache is called once only, and any test of the module may see what it gave.
+        The function of a cache is called once only, and one that is called at import by the first file only: any test
+        of the module may see what it gave.
         """
         callers = set(self.calls.get(f"{mutant.path}:{mutant.function}", ()))
-        if not mutant.function or not callers:
+        if not mutant.function or not any("::" in test for test in callers):
             module = f"{mutant.path}:"
             callers = {test for key, tests in self.calls.items() if key.startswith(module) for test in tests}
         own = f"tests/unit/{Path(mutant.path).parent}/"
@@ -290,7 +309,9 @@ def main() -> None:
         for path in map(REPOSITORY.joinpath, given.PATH)
         for m in (path.rglob("*.py") if path.is_dir() else [path])
     )
-    everything = [mutant for module in modules for mutant in mutants_of(module)]
+    possible = [mutant for module in modules for mutant in mutants_of(module)]
+    everything = [mutant for mutant in possible if not mutant.tuning]
+    print(f"{len(everything)} mutants, {len(possible) - len(everything)} of tuning figures left out", flush=True)
     drawn = random.Random(given.seed).sample(everything, min(given.N, len(everything)))
     os.nice(19)
     survivors = 0

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.findings import Finding
-from measure.sweep import Sweep
+from measure.sweep import Sweep, each_series
 from measure.units import counted, format_duration, format_rate
 
 PERCENTILES: Mapping[str, str] = {
@@ -29,12 +29,12 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
     """Curves whose heaviest load does not saturate the device, so that no point tells its peak."""
     if not sweep.load_type.is_drive:
         return
-    for series, group in sweep.mean_points().groupby("series", sort=False):
+    for series, group in each_series(sweep.mean_points()):
         if len(group) < FEWEST_POINTS:
             continue
         load, x, r = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
         if sweep.load_type.is_open:
-            yield from _never_busy(str(series), x, r)
+            yield from _never_busy(series, x, r)
         elif (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
             deeper, of = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8)), sweep.load_type
             yield Finding(
@@ -43,7 +43,7 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
                 f"{of.at(load[-1])}, as the {of.plural if of.is_counted else of.noun} to the power of {slope:.2f}.",
                 "the sweep ends below the knee, so that the peak and the knee of any model are extrapolations.",
                 f"{'' if of.is_counted else 'measure deeper: '}{of.measure(deeper)}.",
-                str(series), float(load[-1]),
+                series, float(load[-1]),
             )  # fmt: skip
 
 
@@ -67,8 +67,8 @@ def _percentiles(sweep: Sweep) -> Iterator[tuple[str, pd.DataFrame, list[str], N
     """The name, rows, percentile columns and percentiles (rows, columns) of each curve with two or more."""
     columns = [c for c in PERCENTILES if c in sweep.points]
     if len(columns) >= 2:
-        for series, group in sweep.points.groupby("series", sort=False):
-            yield str(series), group, columns, group[columns].to_numpy(float)
+        for series, group in each_series(sweep.points):
+            yield series, group, columns, group[columns].to_numpy(float)
 
 
 def check_percentiles(sweep: Sweep) -> Iterator[Finding]:
@@ -121,11 +121,9 @@ def check_submission(sweep: Sweep) -> Iterator[Finding]:
         mode = known["submission"].fillna("inline").astype(str)
         way = way.where(mode == "inline", way + " (" + mode + ")")
     known = known.assign(way=way, mix=known["read_fraction"].round(2))
-    for series, group in known.groupby("series", sort=False):
+    for series, group in each_series(known):
         if group["way"].nunique() > 1:
-            yield _mixed(
-                group, "this curve holds requests that were", "load each way apart, and fit it apart", str(series)
-            )
+            yield _mixed(group, "this curve holds requests that were", "load each way apart, and fit it apart", series)
     for _, group in known.groupby(["block_bytes", "mix", "pattern"], dropna=False, sort=False):
         apart = not (group.groupby("series")["way"].nunique() > 1).any()
         if apart and group["way"].nunique() > 1:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from measure.findings import Finding
 from measure.loads import Load
-from measure.sweep import COMPUTED, Sweep
+from measure.sweep import COMPUTED, Sweep, each_series
 from measure.units import format_bytes, format_duration, format_rate
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
     files = sweep.provenance.details.get("file_bytes")
     files = files if isinstance(files, Mapping) else {}
     curves = []
-    for series, group in sweep.mean_points().groupby("series", sort=False):
+    for series, group in each_series(sweep.mean_points()):
         told = np.zeros(len(group), dtype=bool)
         if "unchecked" in group:
             told = (group["unchecked"].notna() & ~(computed & group["unchecked"].eq(COMPUTED))).to_numpy(bool)
@@ -80,7 +80,7 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
             load, throughput, latency = (points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
             block, read = _single(points["block_bytes"]), _single(points["read_fraction"].round(2))
             of, file = sweep.load_type, files.get(series)
-            curves.append(ClosedCurve(str(series), load, throughput, latency, block, read, of, file))
+            curves.append(ClosedCurve(series, load, throughput, latency, block, read, of, file))
     return curves
 
 
@@ -149,7 +149,7 @@ def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
 
 def check_open(sweep: Sweep) -> Iterator[Finding]:
     """Open arrivals: the rate reached against the rate asked for. N = X R is no check there, L is not given."""
-    for series, group in sweep.mean_points().groupby("series", sort=False):
+    for series, group in each_series(sweep.mean_points()):
         asked = group["asked_rate_per_s" if "asked_rate_per_s" in group else "load"].to_numpy(float)
         reached = group["throughput_per_s"].to_numpy(float)
         share = reached / np.where(asked > 0, asked, np.nan)
@@ -157,7 +157,7 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
         by_chance = 3 / np.sqrt(counted)  # three standard errors of a Poisson count
         if not np.any(np.abs(share - 1) > np.fmax(0.02, by_chance)):
             yield Finding("arrival-rate", "info", "every rate that was asked for came, within 2 % or the error of "
-                          "counting.", series=str(series))  # fmt: skip
+                          "counting.", series=series)  # fmt: skip
             continue
         worst = int(np.nanargmax(np.abs(share - 1)))
         short = share[worst] < 1
@@ -167,7 +167,7 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
             f"({100 * (share[worst] - 1):+.1f} %).",
             "the device is saturated, or the jobs are too few to send that fast." if short else
             "the tool rounds the gaps between arrivals to whole microseconds.",
-            "calibrate on the measured rate, never on the one asked for.", str(series), float(asked[worst]),
+            "calibrate on the measured rate, never on the one asked for.", series, float(asked[worst]),
         )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from measure.findings import Finding
 from measure.memory.steps import plateaus, steps
-from measure.sweep import Sweep, recorded_caches
+from measure.sweep import Sweep, each_series, recorded_caches
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
 
 CACHE_LATENCY_S = 20e-9
@@ -28,8 +28,8 @@ def check_memory(sweep: Sweep) -> Iterator[Finding]:
     listed = [section for section in _sections(sweep.provenance.details) if "ALL Reads" in section]
     peak = max((float(bandwidth) for section in listed for bandwidth in section.values()), default=0.0)
     caches = recorded_caches(sweep.provenance.details)
-    for series, group in sweep.mean_points().groupby("series", sort=False):
-        name = str(series)
+    for series, group in each_series(sweep.mean_points()):
+        name = series
         latency = group["latency_s"].to_numpy(float)
         yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
         yield from _above_the_peak(name, group["bandwidth_bytes_per_s"].to_numpy(float), peak)
@@ -47,8 +47,8 @@ def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
         "load a table that has the pause or the delay as a column, or measure one: qsim measure memory --out DIR.",
     )  # fmt: skip
     caches = recorded_caches(sweep.provenance.details)
-    for series, group in sweep.mean_points().groupby("series", sort=False):
-        name = str(series)
+    for series, group in each_series(sweep.mean_points()):
+        name = series
         bandwidth, latency = group["load"].to_numpy(float), group["latency_s"].to_numpy(float)
         yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
         yield from _lines(name, bandwidth, group["throughput_per_s"].to_numpy(float), latency, varied="bandwidth")
@@ -60,8 +60,8 @@ def cache_sized(sweep: Sweep) -> Finding | None:
     if not sweep.load_type.is_memory:
         return None
     caches = recorded_caches(sweep.provenance.details)
-    for series, group in sweep.points.groupby("series", sort=False):
-        name, latency = str(series), group["latency_s"].to_numpy(float)
+    for series, group in each_series(sweep.points):
+        name, latency = series, group["latency_s"].to_numpy(float)
         for finding in _cache(name, latency, _buffer(sweep.provenance.details, name), caches):
             if finding.severity == "error":
                 return finding

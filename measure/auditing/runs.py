@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from measure.findings import Finding
 from measure.formats.fio.record import is_direct, parse_fio_size
 from measure.machine.scheduling_delay import COLUMN as LATE
-from measure.sweep import Sweep, recorded_caches, recorded_options
+from measure.sweep import Sweep, each_series, recorded_caches, recorded_options
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 
@@ -43,7 +43,7 @@ _MEMORY_TOOLS = {"qsim memory probe": "memory", "mlc": "mlc"}
 def check_repeats(sweep: Sweep) -> Iterator[Finding]:
     """Points that were measured again and came out otherwise: the worst of each curve."""
     points = sweep.mean_points()
-    for series, group in points[points["repeats"] > 1].groupby("series", sort=False):
+    for series, group in each_series(points[points["repeats"] > 1]):
         spread = group["throughput_spread"].to_numpy(float)
         if not np.isfinite(spread).any():
             continue
@@ -64,7 +64,7 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
             if len(sources) > 1 else
             "the device changed between the runs (write cache, temperature, other programs).",
             f"measure this load five times in a row{_again(sweep, row)}, and compare the first with the last.",
-            str(series), float(row["load"]),
+            series, float(row["load"]),
         )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
     writes = points[(points["read_fraction"] < 1) & (points["pattern"] == "random")]
     if "settled" in writes:
         writes = writes[writes["settled"] != 1]
-    for series, rows in writes[writes["preconditioned"].isin(["none", "sequential"])].groupby("series", sort=False):
+    for series, rows in each_series(writes[writes["preconditioned"].isin(["none", "sequential"])]):
         times = "once" if (rows["preconditioned"] == "none").any() else "twice"
         yield Finding(
             "not-preconditioned", "warning",
@@ -124,7 +124,7 @@ def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
             "the first random writes are faster than any later ones.",
             "measure into a new directory with --precondition random (the default), or let each point settle with "
             "--steady.",
-            str(series),
+            series,
         )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
         return
     late = sweep.points[LATE]
     busy = sweep.points[(late > _LATE_SHARE * sweep.points["latency_s"]) & (late > _LEAST_LATE_S)]
-    for series, group in busy.groupby("series", sort=False):
+    for series, group in each_series(busy):
         worst = group.iloc[int((group[LATE] / group["latency_s"]).argmax())]
         yield Finding(
             "busy-machine", "warning",
@@ -143,7 +143,7 @@ def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
             f"{format_duration(float(worst[LATE]))} (mean) against {format_duration(float(worst['latency_s']))}.",
             "other work kept the processors busy, so that requests waited for one after the device had answered.",
             "measure again when the machine is idle, or with priority (sudo chrt -r 20 qsim ...).",
-            str(series), float(worst["load"]),
+            series, float(worst["load"]),
         )  # fmt: skip
 
 
@@ -197,7 +197,7 @@ def not_poisson(sweep: Sweep) -> NDArray[np.bool_]:
 def check_arrivals(sweep: Sweep) -> Iterator[Finding]:
     """Open points of a known device at which requests did not arrive as the Poisson process that was asked for."""
     found = sweep.points[not_poisson(sweep)]
-    for series, group in found.groupby("series", sort=False):
+    for series, group in each_series(found):
         worst = group.iloc[int(np.abs(group["served_gap_scv"].to_numpy(float) - 1).argmax())]
         yield Finding(
             "not-poisson", "warning",
@@ -208,7 +208,7 @@ def check_arrivals(sweep: Sweep) -> Iterator[Finding]:
             "and its relatives say.",
             "measure again when the machine is idle, or give it priority (sudo chrt -r 20 qsim ...); these "
             "points are left out of a calibration, unless --use names them.",
-            str(series), float(worst["load"]),
+            series, float(worst["load"]),
         )  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def check_way(sweep: Sweep) -> Iterator[Finding]:
     rows = sweep.points.dropna(subset=["served_response_s"])
     added = rows["latency_s"] - rows["served_response_s"]
     late = rows[(added > WAY_SHARE * rows["served_response_s"]) & (added > WAY_LEAST_S)]
-    for series, group in late.groupby("series", sort=False):
+    for series, group in each_series(late):
         worst = group.iloc[int((group["latency_s"] / group["served_response_s"]).argmax())]
         yield Finding(
             "way-to-device", "warning",
@@ -228,7 +228,7 @@ def check_way(sweep: Sweep) -> Iterator[Finding]:
             f"{format_duration(worst['served_response_s'])}.",
             "other work kept the threads of fio or of the device from the CPUs.",
             "measure again when the machine is idle, or with longer service times.",
-            str(series), float(worst["load"]),
+            series, float(worst["load"]),
         )  # fmt: skip
 
 
@@ -283,7 +283,7 @@ def parse_link(text: str) -> Link:
 
 def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
     """Whether a curve moved more than the link carries, and whether it stops at the link's limit."""
-    for series, group in sweep.mean_points().groupby("series", sort=False):
+    for series, group in each_series(sweep.mean_points()):
         moved = group["bandwidth_bytes_per_s"].to_numpy(float)
         if not np.isfinite(moved).any():
             continue
@@ -301,14 +301,14 @@ def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
                 "a cache served the requests, or a unit is wrong.",
                 "run again with --direct=1 on a file larger than every cache." if sweep.load_type.is_closed else
                 "measure with a larger buffer, and check the units.",
-                str(series), load,
+                series, load,
             )  # fmt: skip
         elif share > 0.85:
             yield Finding(
                 "at-the-link", "info", f"the peak of {told} is {100 * share:.0f} % of what {carries}.",
                 "the link is the bottleneck, one server with a sharp knee.",
                 "smaller blocks move the bottleneck back into the drive: qsim measure fio TARGET --block 4KiB,16KiB "
-                "--out DIR.", series=str(series), load=load,
+                "--out DIR.", series=series, load=load,
             )  # fmt: skip
 
 
@@ -316,7 +316,7 @@ def check_speed(sweep: Sweep) -> Iterator[Finding]:
     """Latencies that no drive has, where nobody said that a memory or a null device was measured."""
     if sweep.provenance.tool != "fio":
         return
-    for series, group in sweep.points.groupby("series", sort=False):
+    for series, group in each_series(sweep.points):
         engines = set(group["engine"].dropna()) if "engine" in group else set()
         if engines & {"null", "nbd", "mmap", "libpmem", "dev-dax"}:
             continue
@@ -328,5 +328,5 @@ def check_speed(sweep: Sweep) -> Iterator[Finding]:
                 "some 5 us.",
                 "the page cache, a RAM disk or a null device answered.",
                 "run again with --direct=1 on a file of a real file system, and look at what --filename is (lsblk).",
-                str(series), float(first["load"]),
+                series, float(first["load"]),
             )  # fmt: skip

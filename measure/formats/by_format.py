@@ -142,11 +142,10 @@ def sweep_of(
     elif kind == "server":
         sweep = server_runs_sweep(texts)
     elif kind in WATCHED:
-        watched = [(f.name if len(files) > 1 else "", WATCHED[kind](f.text, f.name)) for f in files]
-        sweep = watched[0][1] if len(files) == 1 else join(watched, ", ".join(texts))
+        sweep = join([(f.name, WATCHED[kind](f.text, f.name)) for f in files], ", ".join(texts))
     else:
         tables = [(f.name, csv_sweep(f.text, columns, units, name=f.name)) for f in files]
-        sweep = tables[0][1] if len(tables) == 1 else join(tables, ", ".join(texts))
+        sweep = join(tables, ", ".join(texts))
     name = sweep.name or files[0].name
     return replace(sweep, raw=tuple(f.path for f in files), name=name)
 

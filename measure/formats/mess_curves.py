@@ -100,7 +100,7 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     more = f" and {counted(len(texts) - 1, 'more file')}" if len(texts) > 1 else ""
     findings += _assumed_unit(kept, units, form, f"{next(iter(texts))}{more}")
     table = pd.DataFrame(kept)
-    table["repeat"] = table.groupby(["series", "load"], sort=False).cumcount()
+    table["repeat"] = table.groupby(["series", "load"]).cumcount()
     by_pause = form == "Mess's table"
     if by_pause and len({row["load"] for row in kept}) < 2:
         raise DataError(f"{next(iter(texts))}: every row has the same pause, so there is no curve over it")

@@ -120,7 +120,7 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
         for source in texts if source not in {r.source for r in runs}
     ]  # fmt: skip
     points = pd.concat([_table(run, name) for run, name in zip(whole, names, strict=True)], ignore_index=True)
-    points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
+    points["repeat"] = points.groupby(["series", "load"]).cumcount()
     buffers = {n: r.buffer_bytes for r, n in zip(whole, names, strict=True) if r.buffer_bytes}
     if buffers:
         details["buffer_bytes"] = buffers

@@ -26,6 +26,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.findings import Finding
+from measure.sweep import each_series
 
 _LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
 
@@ -206,14 +207,14 @@ def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
 def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
     """Findings on the runs of a table with the columns of ``SteadyState``: one for each curve and cause."""
     judged = set(COLUMNS) <= set(points.columns)
-    for series, group in points.groupby("series", sort=False):
+    for series, group in each_series(points):
         if judged:
             unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
             warm = group["warmup_s"] > 0
             chosen = {_warmup: warm, _trend: unsteady & trend & ~warm, _noise: unsteady & ~trend & ~warm}
-            yield from (told(str(series), group[runs], len(group)) for told, runs in chosen.items() if runs.any())
+            yield from (told(series, group[runs], len(group)) for told, runs in chosen.items() if runs.any())
         if "settled" in group and not (unsettled := group[group["settled"] == 0]).empty:
-            yield _unsettled(str(series), unsettled, len(group))
+            yield _unsettled(series, unsettled, len(group))
 
 
 def _warmup(series: str, runs: pd.DataFrame, of: int) -> Finding:

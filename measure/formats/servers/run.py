@@ -79,7 +79,7 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
         })  # fmt: skip
         findings += [*said, *_doubts(run, file, load)]
     table = pd.DataFrame(rows).sort_values(["series", "load"], kind="stable", ignore_index=True)
-    table["repeat"] = table.groupby(["series", "load"], sort=False).cumcount()
+    table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind, unit = ("arrival_rate", "requests/s") if opened.pop() else ("queue_depth", listed[0][1].unit)
     return Sweep(table, kind, unit, Provenance(tool=tools.pop(), source=name), _alike(findings), name=name)  # type: ignore[arg-type]
 

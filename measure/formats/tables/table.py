@@ -233,7 +233,7 @@ def csv_sweep(
             "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series).",
         ))  # fmt: skip
     points = pd.DataFrame(rows.records)
-    points["repeat"] = points.groupby(["series", "load"], sort=False).cumcount()
+    points["repeat"] = points.groupby(["series", "load"]).cumcount()
     points["source"] = name
     if LOADS[kind].is_closed and "jobs" not in roles:
         points["depth"] = points["load"]

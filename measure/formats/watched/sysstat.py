@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -64,11 +65,9 @@ def sysstat_sweep(text: str, name: str) -> Sweep:
 
 
 def _interval(report: Report) -> DeviceInterval:
-    c, seconds = report.columns, report.seconds or 1.0
-    reads, writes = seconds * c.get("r/s", 0.0), seconds * c.get("w/s", 0.0)
-    others = seconds * c.get("tps", 0.0)
-    outstanding = _outstanding(c)
-    alike = c.get("await", 0.0)
+    c, seconds = defaultdict(float, report.columns), report.seconds or 1.0
+    reads, writes, others = (seconds * c[name] for name in ("r/s", "w/s", "tps"))
+    outstanding, alike = _outstanding(c), c["await"]
     times = [n * ms for n, ms in ((reads, c.get("r_await", alike)), (writes, c.get("w_await", alike)), (others, alike))]
     scale = 1e-3 if outstanding is None or not sum(times) else outstanding * seconds / sum(times)
     if outstanding and not sum(times):  # too short for the two digits of await
@@ -77,21 +76,21 @@ def _interval(report: Report) -> DeviceInterval:
     return DeviceInterval(
         report.device, report.time, seconds, reads, times[0] * scale, seconds * _data(c, "r"),
         writes, times[1] * scale, seconds * _data(c, "w"), others, times[2] * scale,
-        busy_s=seconds * c.get("%util", 0.0) / 100,
+        busy_s=seconds * c["%util"] / 100,
     )  # fmt: skip
 
 
-def _outstanding(columns: Mapping[str, float]) -> float | None:
+def _outstanding(columns: defaultdict[str, float]) -> float | None:
     """Reads and writes outstanding: without discards and flushes, which the column counts too."""
     every = columns.get("aqu-sz", columns.get("avgqu-sz"))
     if every is None:
         return None
-    besides = sum(columns.get(f"{way}/s", 0.0) * columns.get(f"{way}_await", 0.0) / 1e3 for way in "df")
+    besides = sum(columns[f"{way}/s"] * columns[f"{way}_await"] / 1e3 for way in "df")
     return max(0.0, every - besides)
 
 
 def _rate(columns: Mapping[str, float]) -> float:
-    return columns.get("r/s", 0.0) + columns.get("w/s", 0.0) + columns.get("tps", 0.0)
+    return sum(columns.get(name, 0.0) for name in ("r/s", "w/s", "tps"))
 
 
 def _data(columns: Mapping[str, float], way: str) -> float:

@@ -44,9 +44,7 @@ def stationary(generator: FloatArray) -> FloatArray:
     """
     system = generator.T.copy()
     system[-1] = 1.0
-    right = np.zeros(generator.shape[0])
-    right[-1] = 1.0
-    return np.asarray(np.linalg.solve(system, right))
+    return np.asarray(np.linalg.solve(system, np.eye(len(system))[-1]))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
+from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, birth_death, require_few_states
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
 from qsim.models import Closed, Model
@@ -37,9 +37,10 @@ def state_probabilities(
 ) -> FloatArray:
     """p(0), ..., p(min(K, N)); ``think_time`` > 0."""
     n = np.arange(min(population, capacity))
-    log_ratio = np.log(population - n) - np.log(np.minimum(n + 1, servers)) + math.log(service_time / think_time)
-    logs = np.concatenate(([0.0], np.cumsum(log_ratio)))
-    p = np.exp(logs - logs.max())
+    log_ratio = (
+        np.log(population - n) - np.log(np.minimum(n + 1, servers)) + (math.log(service_time) - math.log(think_time))
+    )
+    p = birth_death(log_ratio)
     return np.asarray(p / p.sum())
 
 

@@ -35,7 +35,6 @@ Palacios (1975), by which the result depends on the think time only through its 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,6 +42,7 @@ import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray, IntArray
+from qsim.analytic.closed import finite_source
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
@@ -148,14 +148,8 @@ def state_probabilities(population: int, think_time: float, service_time: float,
     S = _check.positive("service_time", service_time)
     c = _check.count("servers", servers)
     if Z == 0:
-        p = np.zeros(N + 1)
-        p[N] = 1.0
-        return p
-    n = np.arange(N)
-    log_ratio = np.log(N - n) - np.log(np.minimum(n + 1, c)) + (math.log(S) - math.log(Z))
-    log_p = np.concatenate(([0.0], np.cumsum(log_ratio)))
-    p = np.exp(log_p - log_p.max())
-    return np.asarray(p / p.sum())
+        return np.asarray(np.eye(1, N + 1, N)[0], dtype=np.float64)
+    return finite_source.state_probabilities(N, Z, S, c, capacity=N)
 
 
 def applies(model: Model) -> bool:

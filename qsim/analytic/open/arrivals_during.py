@@ -14,6 +14,21 @@ LOG_STEP = 2e-3
 CHUNK = 2_000_000
 
 
+def left_behind(service: Distribution, arrival_rate: float, most: int) -> FloatArray:
+    """q(0), ..., q(``most``) up to a common factor: those whom departures from M/G/1 leave behind.
+
+    Flows between levels balance: with a(n) of :func:`more_than`,
+    q(n)·(1 - a(0)) = q(0)·a(n-1) + sum over k = 1..n-1 of q(k)·a(n-k).
+    """
+    a = more_than(service, arrival_rate, most)
+    q = np.ones(most + 1)
+    for n in range(1, most + 1):
+        q[n] = (q[0] * a[n - 1] + q[1:n] @ a[n - 1 : 0 : -1]) / (1 - a[0])
+        if q[n] > 1e200:
+            q[: n + 1] /= q[n]
+    return q
+
+
 def more_than(service: Distribution, arrival_rate: float, most: int) -> FloatArray:
     """P(more than n arrivals during a service) for n = 0, 1, ..., ``most``; shape (most + 1,).
 

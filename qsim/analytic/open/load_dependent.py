@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.open.first_come import TabulatedStates, require_few_states
+from qsim.analytic.open.first_come import TabulatedStates, birth_death, require_few_states
 from qsim.analytic.shape import poisson
 from qsim.analytic.stability import ROUNDING
 from qsim.distributions import Exponential
@@ -62,8 +62,7 @@ def _weights(load: float, speeds: tuple[float, ...], most: int) -> FloatArray:
     speed = np.asarray(speeds)[np.minimum(np.arange(most), len(speeds) - 1)]
     if load == 0:
         return np.asarray(np.eye(1, most + 1)[0], dtype=np.float64)
-    logs = np.concatenate(([0.0], np.cumsum(math.log(load) - np.log(speed))))
-    return np.asarray(np.exp(logs - logs.max()))
+    return birth_death(math.log(load) - np.log(speed))
 
 
 def solve(model: Model) -> Metrics:

@@ -63,18 +63,17 @@ def roots_inside(offered_load: float, servers: int) -> npt.NDArray[np.complex128
 
 
 def mean_waiting_number(offered_load: float, servers: int) -> float:
-    """Lq for a < c."""
+    """Lq for 0 < a < c."""
     from scipy.special import pdtrc
 
     a, c = offered_load, servers
-    rate = c * (a / c - 1 - math.log(a / c)) if a > 0 else math.inf
-    steps = 40 / rate + 10
+    steps = 40 / (c * (a / c - 1 - math.log(a / c))) + 10
     if steps < 20_000:
         k = np.arange(1, math.ceil(steps) + 1)
         at_least = pdtrc(k * c - 1, k * a)  # P(Poisson(ka) >= kc)
         more = pdtrc(k * c, k * a)
         return float(np.maximum((k * a * at_least - k * c * more) / k, 0.0).sum())
-    total = sum(1 / (1 - z) for z in roots_inside(a, c)).real if c > 1 else 0.0
+    total = float((1 / (1 - roots_inside(a, c))).sum().real)
     return (c - (c - a) ** 2) / (2 * (c - a)) + total - a
 
 
@@ -198,13 +197,13 @@ def solve(model: Model) -> Metrics:
     a, c, D = model.offered_load, model.servers, model.service.mean
     states: CommonServiceStates | None = None
     times: CommonServiceTimes | None = None
-    p_wait = 0.0
-    Lq = mean_waiting_number(a, c) if a > 0 else 0.0
+    Lq = Wq = p_wait = 0.0
     if a > 0:
+        Lq = mean_waiting_number(a, c)
+        Wq = Lq / model.arrival_rate
         states = CommonServiceStates(a, c)
         times = CommonServiceTimes(states, D)
-        p_wait = times.waiting_survival(-0.0) if c > 1 else a
-    Wq = Lq / model.arrival_rate if a > 0 else 0.0
+        p_wait = times.waiting_survival(0.0) if c > 1 else a
     return Metrics(
         model=model,
         throughput=model.arrival_rate,

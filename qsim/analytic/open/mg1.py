@@ -34,15 +34,14 @@ from functools import cached_property
 
 import numpy as np
 
-from qsim._types import FloatArray
-from qsim.analytic.open.arrivals_during import more_than
+from qsim.analytic.open.arrivals_during import left_behind
 from qsim.analytic.shape import plain, poisson
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times.compound import CompoundTimes
 from qsim.analytic.times.uniformised import UniformisedTimes
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
-from qsim.metrics import Metrics, TimeDistribution
+from qsim.metrics import Metrics
 from qsim.models import Model, Open
 
 METHOD = "Pollaczek-Khinchine (Kleinrock 1975, section 5.6)"
@@ -76,19 +75,11 @@ class PollaczekStates:
                 "n", f"must be below {MOST_STATES} for M/G/1, not {n}", "so many are never present", value=n
             )
         if n >= self._table.size:
-            self._table = self._computed(max(64, 2 * n))
+            self._table = self._table[0] * left_behind(self._service, self._arrival_rate, max(64, 2 * n))
         return float(self._table[n])
 
-    def _computed(self, most: int) -> FloatArray:
-        a = more_than(self._service, self._arrival_rate, most)
-        p = np.empty(most + 1)
-        p[0] = self._table[0]
-        for n in range(1, most + 1):
-            p[n] = (p[0] * a[n - 1] + p[1:n] @ a[n - 1 : 0 : -1]) / (1 - a[0])
-        return p
 
-
-def waiting_times(arrival_rate: float, service: Distribution) -> TimeDistribution:
+def waiting_times(arrival_rate: float, service: Distribution) -> CompoundTimes | UniformisedTimes:
     """The distributions of W and Wq, first come first served, for 0 < ρ < 1."""
     phases = service.phases()
     if phases is None or phases[0].size > MOST_PHASES:
@@ -112,7 +103,7 @@ class LazyTimes:
         self._arrival_rate, self._service = arrival_rate, service
 
     @cached_property
-    def _times(self) -> TimeDistribution:
+    def _times(self) -> CompoundTimes | UniformisedTimes:
         return waiting_times(self._arrival_rate, self._service)
 
     def quantile(self, q: float, of: str) -> float:
@@ -125,7 +116,8 @@ class LazyTimes:
         return self._times.survival(t, of)
 
     def variance(self, of: str) -> float:
-        return self._times.variance(of)
+        waiting = wait_variance(self._arrival_rate, self._service)
+        return waiting + self._service.variance if of == "W" else waiting
 
 
 def applies(model: Model) -> bool:

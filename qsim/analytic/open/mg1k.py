@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.open.arrivals_during import more_than
+from qsim.analytic.open.arrivals_during import left_behind
 from qsim.analytic.open.first_come import TabulatedStates
 from qsim.analytic.shape import plain, poisson
 from qsim.distributions import Distribution
@@ -38,13 +38,7 @@ FEWEST_ALONE = 1e-9
 
 def state_probabilities(arrival_rate: float, service: Distribution, capacity: int) -> FloatArray:
     """p(0), ..., p(K)."""
-    a = more_than(service, arrival_rate, capacity)
-    q = np.empty(capacity)
-    q[0] = 1.0
-    for n in range(1, capacity):
-        q[n] = (q[0] * a[n - 1] + q[1:n] @ a[n - 1 : 0 : -1]) / (1 - a[0])
-        if q[n] > 1e200:
-            q[: n + 1] /= q[n]
+    q = left_behind(service, arrival_rate, capacity - 1)
     d = q / q.sum()
     served = 1 / (d[0] + arrival_rate * service.mean)
     return np.append(d * served, max(0.0, 1 - served))

@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
+from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, birth_death, require_few_states
 from qsim.analytic.shape import markovian, plain
 from qsim.metrics import Metrics
 from qsim.models import Model, Open
@@ -30,13 +30,9 @@ METHOD = "M/M/c/K birth-death in logarithms (Kleinrock 1975, section 3.6)"
 
 def state_probabilities(offered_load: float, servers: int, capacity: int) -> FloatArray:
     """p(0), ..., p(K) for ``offered_load`` = λ/μ erlangs."""
-    p = np.zeros(capacity + 1)
     if offered_load == 0:
-        p[0] = 1.0
-        return p
-    log_ratio = math.log(offered_load) - np.log(np.minimum(np.arange(1, capacity + 1), servers))
-    log_p = np.concatenate(([0.0], np.cumsum(log_ratio)))
-    p = np.exp(log_p - log_p.max())
+        return np.asarray(np.eye(1, capacity + 1)[0], dtype=np.float64)
+    p = birth_death(math.log(offered_load) - np.log(np.minimum(np.arange(1, capacity + 1), servers)))
     return np.asarray(p / p.sum())
 
 

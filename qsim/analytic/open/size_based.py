@@ -139,14 +139,14 @@ def _strata(arrival_rate: float, service: Distribution, end: float) -> Strata:
     if end == math.inf:  # sizes beyond the last edge are one more stratum
         share = np.append(share, survival[-1])
         work = np.append(work, max(0.0, service.mean - float(work.sum())))
-    middle = np.append((edges[1:] + edges[:-1]) / 2, edges[-1])[: share.size]
-    size = np.where(share > 1e-15, work / np.maximum(share, 1e-300), middle)
-    size = np.clip(size, edges[: share.size], np.append(edges[1:], math.inf)[: share.size])
+    begins = edges[: share.size]
+    size = np.where(share > 1e-15, work / np.maximum(share, 1e-300), begins)
+    size = np.clip(size, begins, np.append(edges[1:], math.inf)[: share.size])
     upto = np.minimum(np.cumsum(arrival_rate * work), arrival_rate * service.mean)
     start = np.concatenate(([0.0], upto[:-1]))
     second = np.cumsum(share * size**2) - share * size**2
     pace = 1 / (1 - start)
     growth = np.concatenate(([0.0], np.cumsum(np.diff(edges) * (pace + 1 / (1 - upto))[: edges.size - 1] / 2)))
-    growth = growth[: share.size] + (size - edges[: share.size]) * pace
+    growth = growth[: share.size] + (size - begins) * pace
     left = 1 - below[: share.size]
     return Strata(arrival_rate, share, size, start, upto, second, left, service.moment(2), growth)

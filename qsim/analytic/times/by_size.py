@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from qsim.metrics import ExactTimes
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 TAILS = (0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-6)
-"""The shares of longer jobs at which the integral over sizes is cut."""
+"""The shares of longer jobs at which the integral over sizes is cut; and where many jobs have one size."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +45,15 @@ class SizeTimes(ExactTimes):
         within = float(self.service.cdf(t)) if of == "W" else 1.0
         if within == 0:
             return 1.0
-        cuts = 1 - np.array([1.0, *(tail for tail in TAILS if tail > 1 - within), 1 - within])
-        longer = 1 - within
-        for low, high in pairwise(cuts.tolist()):
-            for node, weight in zip(NODES, WEIGHTS, strict=True):
-                size = self.service.quantile(low + (high - low) * (node + 1) / 2)
-                longer += (high - low) * weight / 2 * self._held_up(size, t - size if of == "W" else t)
-        return longer
+        strata = self.service.strata
+        atoms, upto = strata.width == 0, np.cumsum(strata.share)
+        cuts = np.concatenate(([0.0, within], 1 - np.array(TAILS), upto[atoms], (upto - strata.share)[atoms]))
+        cuts = np.unique(cuts[(cuts >= 0) & (cuts <= within)])
+        places = (cuts[:-1, np.newaxis] + np.diff(cuts)[:, np.newaxis] * (NODES + 1) / 2).ravel()
+        weights = np.outer(np.diff(cuts), WEIGHTS / 2).ravel()
+        sizes, which = np.unique([self.service.quantile(q) for q in places.tolist()], return_inverse=True)
+        late = [self._held_up(size, t - size if of == "W" else t) for size in sizes.tolist()]
+        return 1 - within + float(np.bincount(which, weights) @ late)
 
     def quantile(self, q: float, of: str) -> float:
         scale = self.service.mean / (1 - self.arrival_rate * self.service.mean)
@@ -66,7 +67,8 @@ class SizeTimes(ExactTimes):
         equal = (strata.width == 0) & np.isclose(strata.mean, size, rtol=1e-6, atol=0.0)
         below = np.where(strata.width == 0, strata.mean < size, below) * ~equal
         shorter, alike, longer = (
-            SizeStrata(strata.share * part, strata.mean, strata.width) for part in (below, equal, 1 - below - equal)
+            SizeStrata((strata.share * part)[part > 0], strata.mean[part > 0], strata.width[part > 0])
+            for part in (below, equal, 1 - below - equal)
         )
         lam = self.arrival_rate
 

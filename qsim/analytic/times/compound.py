@@ -46,12 +46,6 @@ class CompoundTimes:
         self._mean = mean_waiting + service.mean
         self._tables: dict[float, tuple[FloatArray, dict[str, tuple[FloatArray, FloatArray]]]] = {}
 
-    def variance(self, of: str) -> float:
-        """Var[Wq] = λ·E[S³] / (3·(1 - ρ)) + Wq² (Takács), and Var[S] more for W."""
-        service, wait = self._service, self._mean - self._service.mean
-        waiting = self._rho / service.mean * service.moment(3) / (3 * (1 - self._rho)) + wait**2
-        return waiting + service.variance if of == "W" else waiting
-
     def quantile(self, q: float, of: str) -> float:
         low, high = self.quantile_interval(q, of)
         return (low + high) / 2

@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measure.auditing.curve_shape import ClosedCurve, check_bandwidth, check_curve, check_open
+from measure.auditing.curve_shape import (
+    ClosedCurve,
+    check_bandwidth,
+    check_curve,
+    check_open,
+    closed_curves,
+    with_block,
+)
 from measure.findings import Finding
 from measure.loads import LOADS
 from measure.sweep import Sweep
@@ -86,6 +93,15 @@ def test_bandwidth_is_throughput_times_block(scale: float, severity: str | None,
         assert cause in found[0].hypothesis
         assert f"is {scale:.3f} times the block size" in found[0].message
         assert bool(found[0].remedy) == (severity == "warning")
+
+
+def test_a_rate_counted_in_other_blocks_moves_as_many_bytes() -> None:
+    table = pd.DataFrame(
+        {"series": "c", "load": 1.0, "throughput_per_s": [1e3], "latency_s": 1e-3, "block_bytes": 4096.0}
+    )
+    (curve,) = closed_curves(Sweep(points=table))
+    other = with_block(curve, 16384.0)
+    assert (other.throughput.tolist(), other.block_bytes, other.file_bytes) == ([250.0], 16384.0, 4096.0)
 
 
 def test_the_median_of_the_bandwidths_counts_and_the_first_row_is_shown() -> None:

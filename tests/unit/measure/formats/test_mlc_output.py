@@ -17,11 +17,19 @@ def _run(command: str, rows: str = " 00000\t100.00\t 6400.0\n", traffic: str = "
 
 @pytest.mark.parametrize(
     ("command", "fraction"),
-    [("-R", 1.0), ("", 1.0), ("-W2", 2 / 3), ("-W3", 0.75), ("-W5", 0.5), ("-W6", 0.0), ("-W8", 0.5), ("-W12", 0.8)],
-)
+    [("-R", 1.0), ("", 1.0), ("-W2", 2 / 3), ("-W3", 0.75), ("-W4", 0.6), ("-W5", 0.5), ("-W6", 0.0), ("-W7", 2 / 3),
+     ("-W8", 0.5), ("-W9", 0.75), ("-W10", 2 / 3), ("-W11", 0.75), ("-W12", 0.8)],
+)  # fmt: skip
 def test_the_flag_tells_the_mix(command: str, fraction: float) -> None:
     sweep = mlc_sweep({"a.txt": _run(f"--loaded_latency {command}")})
     assert sweep.points["read_fraction"].iloc[0] == pytest.approx(fraction)
+
+
+def test_nanoseconds_and_megabytes_a_second_are_exact() -> None:
+    point = mlc_sweep({"a.txt": _run("--loaded_latency", " 00002\t113.20\t 61923.5\n")}).points.iloc[0]
+    assert point["latency_s"] == pytest.approx(113.2e-9, rel=1e-12)
+    assert point["bandwidth_bytes_per_s"] == pytest.approx(61923.5e6, rel=1e-12)
+    assert point["throughput_per_s"] == pytest.approx(61923.5e6 / 64, rel=1e-12)
 
 
 def test_the_traffic_line_tells_the_mix_where_the_command_is_not_printed() -> None:

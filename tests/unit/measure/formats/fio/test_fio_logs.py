@@ -38,6 +38,19 @@ def test_times_of_day_begin_at_zero(tmp_path: Path) -> None:
     assert summarise(path).runtime_s == 2
 
 
+def test_moments_and_bins_are_of_nanoseconds(tmp_path: Path) -> None:
+    path = _log(tmp_path, "".join(f"{ms}, {ns}, {way}, 4096, 0\n" for ms, ns, way in
+                                  [(500, 40, 0), (700, 60, 0), (1500, 50, 1), (2000, 50, 0)]))  # fmt: skip
+    found = summarise(path)
+    assert (found.requests, found.reads, found.runtime_s, found.block_bytes) == (4, 3, 2, 4096)
+    assert (found.mean_s, found.sd_s) == pytest.approx((5e-8, 5e-9 * 2**0.5), rel=1e-12)
+    assert found.bandwidth_bytes_per_s == pytest.approx(4 * 4096 / 2, rel=1e-12)
+    assert found.histogram.counts.tolist() == [1, 2, 1]
+    for edges, by in ((found.histogram.lower_s, 0), (found.histogram.upper_s, 1)):
+        assert edges == pytest.approx(np.array([40, 50, 60]) * 1e-9 + by * 1e-9, rel=1e-12)
+    assert read_latency_log(path).latency_s == pytest.approx([4e-8, 6e-8, 5e-8, 5e-8], rel=1e-12)
+
+
 def test_the_last_line_of_a_killed_run_is_left_out(tmp_path: Path) -> None:
     path = _log(tmp_path, "1, 100000, 0, 4096, 0\n2, 100000, 0, 4096, 0\n3, 10")
     assert summarise(path).cut

@@ -173,6 +173,15 @@ def test_language_models_are_read_as_requests_with_tokens_apart(tmp_path):
     sweep = load(tmp_path / "m.json")
     assert (sweep.points["load"][0], sweep.points["throughput_per_s"][0], sweep.points["latency_s"][0]) == (16, 8, 2)
     assert any(f.message == "1600 tokens/s, the first after 60 ms" for f in sweep.findings)
+    assert runs_of(json.dumps(VLLM))[0].percentiles == pytest.approx({50.0: 1.95, 99.0: 2.9}, rel=1e-12)
+
+
+def test_notes_that_begin_alike_are_given_once_and_other_findings_where_they_differ(tmp_path):
+    for at_once, first_ms in ((16, 60.0), (32, 70.0)):
+        document = {**VLLM, "max_concurrency": at_once, "mean_ttft_ms": first_ms}
+        (tmp_path / f"{at_once}.json").write_text(json.dumps(document))
+    notes = [f.message for f in load(tmp_path).findings if f.check == "load-generator"]
+    assert notes == ["1600 tokens/s, the first after 60 ms"]
 
 
 def without(document: dict, *keys: str) -> str:

@@ -92,6 +92,12 @@ def test_decimal_commas_are_told_by_a_cell_that_leaves_no_choice(text: str) -> N
     assert csv_sweep(text, {"latency": "ms"}).points["throughput_per_s"].iloc[0] in (500, 1_000_500)
 
 
+def test_columns_are_kept_with_their_units_and_titles_stand_above_two_columns() -> None:
+    sweep = csv_sweep("Drive A\nqd,iops,lat (us)\n1,12345,81.2\n2,24100,83.0\n", name="t.csv")
+    assert sweep.provenance.details["columns"] == {"depth": "qd", "throughput": "iops:/s", "latency": "lat (us):us"}
+    assert csv_sweep("My disk\nqd;iops\n1;1000\n2;1900\n").points["throughput_per_s"].tolist() == [1000, 1900]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -44,6 +44,12 @@ def test_sysstat_before_12_and_decimal_commas_are_read():
     assert point["read_fraction"] == pytest.approx(0.9)
 
 
+@pytest.mark.parametrize(("columns", "unit"), [("rsec/s wsec/s", 512), ("rMB/s wMB/s", 2**20)])
+def test_sectors_and_megabytes_are_bytes(columns, unit):
+    text = "\n\n".join([f"{OLD_HEADER.replace('rkB/s wkB/s', columns)}\n{OLD_ROW}"] * 7)
+    assert sysstat_sweep(f"Linux 2.6.32 (host)\n\n{text}", "old").points["bandwidth_bytes_per_s"][0] == 8000 * unit
+
+
 @pytest.mark.parametrize(
     ("columns", "row", "bytes_per_s"),
     [("rd_sec/s  wr_sec/s", "1000.00 3000.00", 4000 * 512), ("rkB/s wkB/s", "500.00 1500.00", 2000 * 1024)],

@@ -33,6 +33,7 @@ def test_exponential_networks_are_jacksons() -> None:
         {"a": Node(ONE), "b": Node(ONE, 2)}, arrivals={"a": 0.4}, routing={"a": {"b": 0.5, "a": 0.2}, "b": {"a": 0.4}}
     )
     waits, exact = decomposition.waits(network), solve(network)
+    assert exact.kind == "exact"
     for wait, station in zip(waits, exact.stations, strict=True):
         assert wait == pytest.approx(station.Wq)
 
@@ -41,6 +42,39 @@ def test_a_lone_station_is_its_author_s_approximation() -> None:
     arrivals, law = Erlang(4, 1.0), Erlang(2, 0.8)
     known = kraemer_langenbach_belz(1.0, 0.8, ca2=0.25, cs2=0.5)
     assert decomposition.waits(Network({"a": Node(law)}, arrivals={"a": arrivals}))[0] == pytest.approx(known)
+
+
+def test_two_streams_meet_as_in_the_equations_of_whitt() -> None:
+    """Two stations send all to a third: v = 2, and of each stream λ(i)·ca²(i) is known at once."""
+    laws = {"a": Erlang(2, 0.5), "b": LogNormal(1.2, 2.0), "c": Erlang(4, 0.4)}
+    network = Network(
+        {name: Node(law) for name, law in laws.items()},
+        arrivals={"a": Erlang(4, 2.0), "b": LogNormal(2.0, 3.0)},
+        routing={"a": {"c": 1.0}, "b": {"c": 1.0}},
+    )
+    load = 0.4  # of c: one arrival per time unit, half from a and half from b
+    w = 1 / (1 + 4 * (1 - load) ** 2 * (2 - 1))
+    leaving = [(1 - rho**2) * ca2 + rho**2 * max(cs2, 0.2) for rho, ca2, cs2 in ((0.25, 0.25, 0.5), (0.6, 3.0, 2.0))]
+    ca2 = 1 + w * (sum(leaving) / 2 - 1)
+    waits = decomposition.waits(network)
+    assert waits[2] == pytest.approx(kraemer_langenbach_belz(1.0, 0.4, ca2=ca2, cs2=0.25))
+    assert waits[1] == pytest.approx(kraemer_langenbach_belz(0.5, 1.2, ca2=3.0, cs2=2.0))
+
+
+def test_a_visit_again_at_once_is_a_longer_visit() -> None:
+    """Half come back: the services in a row are geometric, of mean 2·S and of variance 2·Var[S] + 2·S²."""
+    law = Erlang(2, 0.3)
+    again = Network({"a": Node(law)}, arrivals={"a": Erlang(4, 1.0)}, routing={"a": {"a": 0.5}})
+    cs2 = (2 * law.variance + 2 * law.mean**2) / (2 * law.mean) ** 2
+    whole = kraemer_langenbach_belz(1.0, 0.6, ca2=0.25, cs2=cs2)
+    assert decomposition.waits(again)[0] == pytest.approx(whole / 2)
+
+
+def test_a_station_that_nobody_visits_is_no_obstacle() -> None:
+    law = Erlang(2, 0.8)
+    idle = Network({"a": Node(law), "idle": Node(law, discipline="SJF")}, arrivals={"a": Erlang(4, 1.0)}, routing={})
+    known = decomposition.waits(Network({"a": Node(law)}, arrivals={"a": Erlang(4, 1.0)}))
+    assert decomposition.waits(idle).tolist() == [known[0], 0.0]
 
 
 def test_what_it_does_not_cover_is_refused() -> None:

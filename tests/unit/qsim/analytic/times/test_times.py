@@ -126,13 +126,6 @@ def test_the_first_class_under_preemption_is_alone() -> None:
     assert [first.survival(t, "W") for t in (0.5, 4.0)] == pytest.approx(alone.survival([0.5, 4.0]).tolist(), abs=5e-5)
 
 
-@pytest.mark.parametrize("rule", ["SJF", "PSJF"])
-def test_service_by_size_has_its_mean(rule: str) -> None:
-    r = solve(Open(Exponential(2.0), Erlang(2, 1.0), discipline=rule))  # type: ignore[arg-type]
-    t = np.concatenate([np.linspace(0, 6, 25), np.geomspace(6.5, 60, 10)])
-    assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=0.02)
-
-
 def test_batches_of_one_are_no_batches() -> None:
     r, known = (
         solve(Open(Batches(Exponential(1.25), 1), Erlang(2, 1.0))),

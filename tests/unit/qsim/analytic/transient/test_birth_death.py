@@ -79,4 +79,6 @@ def test_the_answer_shows_itself() -> None:
     assert repr(found).splitlines()[1].startswith("L is highest at t = 10: ")
     assert found.to_frame().columns.tolist() == ["t", "arrival_rate", "L", "Lq", "p0"]
     assert found.plot().data[0].y.tolist() == found.L.tolist()
-    assert found.p(10_000).tolist() == [0.0, 0.0]
+    assert found.states is not None
+    for beyond in (found.states.shape[1], 10_000):
+        assert found.p(beyond).tolist() == [0.0, 0.0]

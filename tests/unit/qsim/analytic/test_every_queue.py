@@ -1,0 +1,181 @@
+"""What must hold for each formula: its states add up, its times have its moments, and units are only units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from scipy.integrate import quad_vec
+
+from qsim import (
+    Batches,
+    ClassStation,
+    Closed,
+    ClosedClasses,
+    CustomerClass,
+    Delay,
+    Deterministic,
+    Erlang,
+    ForkJoin,
+    Gamma,
+    Gather,
+    Geometric,
+    HyperExponential,
+    LogNormal,
+    MarkovModulated,
+    Metrics,
+    MG1Setup,
+    MixedNetwork,
+    Mixture,
+    Model,
+    Network,
+    Node,
+    Open,
+    OpenClasses,
+    OpenNetwork,
+    OpenNetworkClasses,
+    Station,
+    solve,
+)
+from qsim import Exponential as Exp
+
+Built = Callable[[float], Model]
+"""A model, given the unit of time."""
+
+SIZES = Mixture((Deterministic(0.4), Deterministic(1.3)), (0.8, 0.2))
+
+OPEN: dict[str, Built] = {
+    "M/M/1": lambda u: Open(Exp(u), Exp(0.6 * u)),
+    "M/M/1 alone": lambda u: Open(Exp(u), Exp(0.6 * u), 1, 1),
+    "M/M/1/4": lambda u: Open(Exp(u), Exp(1.6 * u), 1, 4),
+    "M/M/3": lambda u: Open(Exp(u), Exp(1.6 * u), 3),
+    "M/M/2/5": lambda u: Open(Exp(u), Exp(1.6 * u), 2, 5),
+    "M/G/2/2": lambda u: Open(Exp(u), LogNormal(0.6 * u, 1.5), 2, 2),
+    "M/G/1/4": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), 1, 4),
+    "M/D/1": lambda u: Open(Exp(u), Deterministic(0.6 * u)),
+    "M/D/2": lambda u: Open(Exp(u), Deterministic(1.6 * u), 2),
+    "M/E2/1": lambda u: Open(Exp(u), Erlang(2, 0.6 * u)),
+    "M/H2/1/4": lambda u: Open(Exp(u), HyperExponential((0.4, 0.6), (1.0 * u, 0.5 * u)), 1, 4),
+    "M/E2/2/4": lambda u: Open(Exp(u), Erlang(2, 1.2 * u), 2, 4),
+    "E2/H2/1": lambda u: Open(Erlang(2, u), HyperExponential((0.4, 0.6), (1.0 * u, 0.5 * u))),
+    "E2/E2/2": lambda u: Open(Erlang(2, u), Erlang(2, 1.2 * u), 2),
+    "G/M/1": lambda u: Open(Gamma(u, 2.0), Exp(0.6 * u)),
+    "MMPP/M/1": lambda u: Open(MarkovModulated((0.5 / u, 2 / u), ((-1 / u, 1 / u), (1 / u, -1 / u))), Exp(0.5 * u)),
+    "pairs/M/1": lambda u: Open(Batches(Exp(2 * u), 2), Exp(0.6 * u)),
+    "pairs/G/1": lambda u: Open(Batches(Exp(2 * u), 2), Gamma(0.6 * u, 2.0)),
+    "batches/M/2": lambda u: Open(Batches(Exp(2 * u), Geometric(2.0)), Exp(1.2 * u), 2),
+    "speeds": lambda u: Open(Exp(u), Exp(0.9 * u), speeds=(1.0, 2.0)),
+    "speeds, places": lambda u: Open(Exp(u), Exp(0.9 * u), 2, 5, speeds=(1.0, 1.5)),
+    "PS": lambda u: Open(Exp(u), Exp(0.6 * u), discipline="PS"),
+    "PS on 2": lambda u: Open(Exp(u), Exp(1.6 * u), 2, discipline="PS"),
+    "PS on 2, places": lambda u: Open(Exp(u), Exp(1.6 * u), 2, 5, discipline="PS"),
+    "PS, any law": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), discipline="PS"),
+    "LCFS": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), discipline="LCFS"),
+    "LCFS on 2": lambda u: Open(Exp(u), Exp(1.6 * u), 2, discipline="LCFS"),
+    "LCFS-PR": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), discipline="LCFS-PR"),
+    "SIRO on 2": lambda u: Open(Exp(u), Exp(1.6 * u), 2, discipline="SIRO"),
+    "SIRO on 2, places": lambda u: Open(Exp(u), Exp(1.6 * u), 2, 5, discipline="SIRO"),
+    "random": lambda u: Open(Exp(u), Erlang(2, 1.2 * u), 2, queues="random"),
+    "in turn": lambda u: Open(Exp(u), Exp(1.2 * u), 2, queues="round-robin"),
+    "M/E2/inf": lambda u: Open(Exp(u), Erlang(2, 0.6 * u), math.inf),
+    "patience": lambda u: Open(Exp(u), Exp(1.6 * u), 2, patience=Exp(3 * u)),
+    "balking": lambda u: Open(Exp(u), Exp(1.6 * u), 2, 6, patience=Exp(3 * u), balking=(0, 0, 0.2)),
+}
+
+OTHERS: dict[str, Built] = {
+    "G/M/2": lambda u: Open(Gamma(u, 2.0), Exp(1.6 * u), 2),
+    "G/M/2/2": lambda u: Open(Gamma(u, 2.0), Exp(1.6 * u), 2, 2),
+    "G/G/3": lambda u: Open(Gamma(u, 2.0), Gamma(2.5 * u, 0.5), 3),
+    "SJF": lambda u: Open(Exp(u), SIZES.scaled(u), discipline="SJF"),
+    "PSJF": lambda u: Open(Exp(u), SIZES.scaled(u), discipline="PSJF"),
+    "SRPT": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), discipline="SRPT"),
+    "FB": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), discipline="FB"),
+    "priorities": lambda u: OpenClasses(
+        [CustomerClass(Exp(4 * u), Exp(u), 0), CustomerClass(Exp(4 * u), Erlang(2, 1.5 * u), 1)],
+        priority="non-preemptive",
+    ),
+    "machines": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2)]),
+    "machines, places": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2, capacity=3)]),
+    "random queues": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2, queues="random")]),
+    "cycle": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2), Station(Exp(0.7 * u), visits=2)]),
+    "row": lambda u: OpenNetwork(0.5 / u, [Station(Exp(1.5 * u), 2), Station(Exp(0.7 * u), visits=2), Delay(4 * u)]),
+    "closed classes": lambda u: ClosedClasses([2, 3], [ClassStation([Exp(u), Exp(u)]), ClassStation(
+        [Exp(0.5 * u), Exp(2 * u)], discipline="PS")], [3 * u, 5 * u]),
+    "unlike classes": lambda u: ClosedClasses([2, 3], [ClassStation([Exp(u), Exp(2 * u)])], [3 * u, 5 * u]),
+    "open classes": lambda u: OpenNetworkClasses([0.2 / u, 0.1 / u], [ClassStation([Exp(u), Gamma(2 * u, 3.0)])]),
+    "mixed classes": lambda u: MixedNetwork([0.2 / u], [3], [ClassStation([Exp(u), Exp(u)])], [5 * u]),
+    "sleeper": lambda u: MG1Setup(0.5 / u, Gamma(0.7 * u, 2.0), setup=Erlang(2, 3 * u), off_after=0.8 * u),
+    "sleepers with paces": lambda u: Network(
+        {"d": Node(Gamma(0.7 * u, 2.0), 2, queues="random", paces=(2.0, 2.0), setup=Exp(3 * u), off_after=0.8 * u)},
+        arrivals={"d": 0.9 / u},
+    ),
+    "fork-join": lambda u: ForkJoin(0.5 / u, Exp(0.7 * u), 4),
+    "gathered": lambda u: Network(
+        {"die": Node(Exp(0.7 * u)), "out": Gather(count=4, after=10 * u)}, arrivals={"die": 0.5 / u}),
+    "decomposed": lambda u: Network(
+        {"a": Node(Erlang(4, 0.8 * u)), "b": Node(Gamma(1.3 * u, 2.0), 2)}, arrivals={"a": Gamma(u, 0.5)}),
+}  # fmt: skip
+
+
+def moments(r: Metrics, of: str) -> tuple[float, float]:
+    """Mean and variance of a time from its survival function, integrated over a logarithmic scale."""
+    end = 1.5 * float(r.quantile(1 - 1e-9, of))
+
+    def both(x: float) -> np.ndarray:
+        t = end * math.exp(-x)
+        return t * float(r.survival(t, of)) * np.array([1.0, 2 * t])
+
+    first, second = quad_vec(both, 0.0, 40.0, epsabs=1e-7 * end**2, epsrel=1e-7, limit=400)[0]
+    return first, second - first**2
+
+
+@pytest.mark.parametrize("built", OPEN.values(), ids=OPEN)
+def test_states_and_times_have_the_means_of_the_queue(built: Built) -> None:
+    r = solve(built(1.0))
+    if r.states is not None:
+        p = np.array([r.p(n) for n in range(300)])
+        assert p.sum() == pytest.approx(1.0, abs=1e-9)
+        assert p @ np.arange(300) == pytest.approx(r.L, rel=1e-6)
+    assert r.L == pytest.approx(r.throughput * r.W, rel=1e-9) or r.p_block > 0
+    for of, mean in (("W", r.W), ("Wq", r.Wq)):
+        jumps = isinstance(getattr(r.model, "service", None), Deterministic) and of == "W"
+        unknown = r.times is None or (r.model.discipline == "PS" and of == "Wq")  # type: ignore[attr-defined]
+        if mean > 0 and not jumps and not unknown:
+            first, variance = moments(r, of)
+            assert first == pytest.approx(mean, rel=3e-4)
+            assert variance == pytest.approx(r.variance(of), rel=1e-3)
+
+
+@pytest.mark.parametrize("built", [*OPEN.values(), *OTHERS.values()], ids=[*OPEN, *OTHERS])
+def test_customers_are_lost_or_busy_as_places_and_servers_say(built: Built) -> None:
+    r = solve(built(1.0))
+    station = r.model.queueing[0] if isinstance(r.model, Closed) else r.model
+    loses = getattr(station, "capacity", None) is not None or getattr(r.model, "patience", None) is not None
+    for part in parts(r):
+        assert (part.p_block > 0) == (loses and part.name not in ("served", "gave up"))
+        assert math.isnan(part.p_wait) or -1e-12 <= part.p_wait <= 1
+        assert math.isnan(part.utilization) or 0 <= part.utilization < 1
+    if isinstance(r.model, Open) and r.model.speeds is None and r.model.servers < math.inf:
+        assert r.utilization == pytest.approx(r.throughput * r.model.service.mean / r.model.servers, rel=1e-9)
+
+
+def parts(r: Metrics) -> Iterator[Metrics]:
+    """The Metrics and all that it holds."""
+    yield r
+    for inner in (*r.stations, *r.classes):
+        yield from parts(inner)
+
+
+@pytest.mark.parametrize("built", [*OPEN.values(), *OTHERS.values()], ids=[*OPEN, *OTHERS])
+def test_the_unit_of_time_changes_only_units(built: Built) -> None:
+    for one, other in zip(parts(solve(built(1.0))), parts(solve(built(3.0))), strict=True):
+        for name in ("utilization", "L", "Lq", "p_wait", "p_block"):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-7, abs=1e-9, nan_ok=True)
+        assert (other.W / 3, other.Wq / 3) == pytest.approx((one.W, one.Wq), rel=1e-7, abs=1e-9, nan_ok=True)
+        assert 3 * other.throughput == pytest.approx(one.throughput, rel=1e-9)
+        if one.times is not None:
+            t = np.array([0.3, 1.1, 4.0])
+            assert other.survival(3 * t) == pytest.approx(one.survival(t), abs=1e-5)
+            assert other.quantile(0.9) / 3 == pytest.approx(one.quantile(0.9), rel=1e-4)
