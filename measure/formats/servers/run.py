@@ -36,6 +36,8 @@ class ServerRun:
     requests: float | None = None
     failed: float = 0.0
     seconds: float | None = None
+    tokens: str = ""
+    """Of a language-model server, whose curve is of whole requests: tokens/s and the mean time of the first."""
     series: str = ""
     notes: tuple[str, ...] = ()
     """What a reader should know, in sentences without a stop."""
@@ -69,16 +71,19 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
     opened = {run.rate_per_s is not None for _, run in listed}
     if len(opened) > 1:
         raise DataError(f"{name}: runs at a rate and runs of so many clients cannot be one sweep; load one kind")
+    loaded = [(*_load(run, file), file, run) for file, run in listed]
+    loaded.sort(key=lambda each: (each[3].series or each[3].tool, each[0]))
     rows, findings = [], []
-    for file, run in listed:
-        load, said = _load(run, file)
+    if tokens := ", ".join(f"{run.tokens} at {load:g}" for load, _, _, run in loaded if run.tokens):
+        findings.append(Finding("tokens", "info", f"the curve is of whole requests; tokens/s (first after): {tokens}"))
+    for load, said, file, run in loaded:
         rows.append({
             "series": run.series or run.tool, "load": load, "throughput_per_s": run.throughput_per_s,
             "latency_s": run.response_s or load / run.throughput_per_s, "source": file, "pattern": None,
             **{_COLUMNS[p]: t for p, t in run.percentiles.items() if p in _COLUMNS},
         })  # fmt: skip
         findings += [*said, *_doubts(run, file, load)]
-    table = pd.DataFrame(rows).sort_values(["series", "load"], kind="stable", ignore_index=True)
+    table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind, unit = ("arrival_rate", "requests/s") if opened.pop() else ("queue_depth", listed[0][1].unit)
     return Sweep(table, kind, unit, Provenance(tool=tools.pop(), source=name), _alike(findings), name=name)  # type: ignore[arg-type]
