@@ -74,7 +74,7 @@ class Equipment:
 class NetworkPlan(Plan):
     """A plan whose customers take the ``ways`` of their class; ``entries`` has those of the sources first."""
 
-    classes: int
+    classes: tuple[str, ...]
     streams: tuple[str, ...]
     entries: tuple[Entry, ...]
     ways: tuple[tuple[tuple[Way, ...], ...], ...]
@@ -111,6 +111,20 @@ class NetworkPlan(Plan):
         """Always: every station has a name."""
         return True
 
+    @property
+    def kinds_at(self) -> tuple[tuple[int, ...], ...]:
+        """The classes that come to each part by routes, overflow or as copies; to a gate those of its stations."""
+        seen: list[set[int]] = [set() for _ in self.places]
+        coming = [(entry.place, entry.kind) for entry in self.entries]
+        for to, kind in coming:  # grows on the way
+            if to != NOWHERE and kind not in seen[to]:
+                seen[to].add(kind)
+                own = self.equipment[to]
+                coming += [(place, becoming) for _, place, becoming in self.ways[to][kind]]
+                coming += [(own.overflow, kind), own.copies[kind] or (NOWHERE, 0)]
+        gates = [set[int]().union(*(seen[place] for place in region.places)) for region in self.regions]
+        return tuple(tuple(sorted(kinds)) for kinds in (*seen, *gates))
+
     def region_of(self, place: int) -> int:
         """The region of a place, or NOWHERE."""
         return next((r for r, region in enumerate(self.regions) if place in region.places), NOWHERE)
@@ -132,7 +146,7 @@ def network_plan(model: Network) -> NetworkPlan:
         population=tuple(
             model.populations[name][home] for name in model.populations for home in model.populations[name]
         ),
-        classes=len(classes),
+        classes=classes,
         streams=model.names,
         entries=tuple(_entries(model)),
         ways=tuple(tuple(tuple(_ways(model, s, c)) for c in classes) for s in names),

@@ -316,7 +316,9 @@ def assemble(
         ]  # fmt: skip
         sums = [math.fsum(getattr(p, field) for p in each) for field in ("throughput", "utilization", "L", "Lq")]
         U = sums[1] if busy is None or math.isnan(busy[i]) else busy[i]
-        stations.append(part(name, sums[0], min(U, 1.0), *sums[2:], classes=tuple(each) if len(each) > 1 else ()))
+        stations.append(
+            part(name, sums[0], min(U, 1.0), *sums[2:], classes=tuple(each) if len(model.classes) > 1 else ())
+        )
     classes = [_stream(model, name, response, waiting, part) for name in model.names]
     return part(
         "",

@@ -25,12 +25,14 @@ from qsim.engines.compiled.network_steps import (
     forget,
     full,
     leave_region,
+    lose,
     mark,
     must_ask,
     record_stay,
     remember,
     reschedule,
     thinks,
+    turn_away,
 )
 from qsim.engines.compiled.network_tables import (
     AFTER_SERVICE,
@@ -344,8 +346,7 @@ def take_off(t: NetworkTables, customer: int, clock: float) -> None:
             service = response - wait
         elif place.orbit == 1:
             wait, service = response, 0.0
-    record_stay(t, here, clock - place.last_departure, wait, service, place.lost)
-    place.lost = 0
+    record_stay(t, here, row.kind, clock - place.last_departure, wait, service)
     place.last_departure = clock
     if not thinks(t, customer):
         row.total_wait += wait
@@ -373,11 +374,10 @@ def go(t: NetworkTables, customer: int, to: int, kind: int, clock: float) -> Non
         if row.reserved == 1 or not full(t, to):
             enter(t, customer, to, kind, clock)
             return
-        t.places[to].lost += 1
+        turn_away(t, to, kind)
         to = t.places[to].overflow
         if to == NOWHERE:
-            t.state[0].lost += 1
-            forget(t, customer)
+            lose(t, customer)
             return
 
 
@@ -427,16 +427,14 @@ def admit(t: NetworkTables, region: int, clock: float) -> bool:
     t.state[0].present -= 1
     wait = clock - row.since
     row.total_wait += wait
-    record_stay(t, t.places.size + region, clock - gate.last_admission, wait, 0.0, 0)
+    record_stay(t, t.places.size + region, row.becoming, clock - gate.last_admission, wait, 0.0)
     gate.last_admission = clock
-    if without_place and t.places[to].overflow != NOWHERE:
-        t.places[to].lost += 1
-        go(t, customer, t.places[to].overflow, row.becoming, clock)
-        return True
     if without_place:
-        t.places[to].lost += 1
-        t.state[0].lost += 1
-        forget(t, customer)
+        turn_away(t, to, row.becoming)
+        if t.places[to].overflow != NOWHERE:
+            go(t, customer, t.places[to].overflow, row.becoming, clock)
+            return True
+        lose(t, customer)
         return True
     gate.inside += 1
     row.region = region

@@ -120,4 +120,7 @@ class NetworkTables(NamedTuple):
     outcome: FloatArray
     kinds: IntArray
     stays: FloatArray
+    """[part, row, column]: of those turned away the service is negative."""
     stayed: IntArray
+    lost_of: IntArray
+    """[stream]: lost since the last of it that finished; counted where there are several."""

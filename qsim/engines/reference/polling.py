@@ -18,8 +18,8 @@ class PollingQueue(WorkQueue):
 
     def __init__(self, plan: NetworkPlan, station: int, *given: Any) -> None:
         super().__init__(*given)
-        self._own, self._classes, self._round = plan.equipment[station], plan.classes, plan.way_round(station)
-        self._at, self._visit = plan.classes - 1, 0.0
+        self._own, self._classes, self._round = plan.equipment[station], len(plan.classes), plan.way_round(station)
+        self._at, self._visit = len(plan.classes) - 1, 0.0
         self._on_its_way, self._idle_since = False, 0.0
         self._idle = True
 
