@@ -127,8 +127,10 @@ class Recorder:
         half, groups = self._table.shape[0] // 2, self._counts.shape[1] // 2
         self._table[:half] = self._table[0::2] + self._table[1::2]
         self._table[half:] = 0.0
-        self._counts[:, :groups] = self._counts[:, 0::2] + self._counts[:, 1::2]
-        self._counts[:, groups:] = 0
+        seen = np.flatnonzero(self._counts.any(axis=(0, 1)))
+        counts = self._counts[:, :, seen[0] : seen[-1] + 1]  # memory of the others is never touched
+        counts[:, :groups] = counts[:, 0::2] + counts[:, 1::2]
+        counts[:, groups:] = 0
         self._position[ROW] = half
         self.batch_size *= 2
 
