@@ -159,7 +159,10 @@ def network_plan(model: Network) -> NetworkPlan:
         own = made.equipment[i]
         copies = {copy[0] for copy in own.copies if copy is not None}
         if any(made.region_of(to) != made.region_of(i) for to in copies):
-            raise NoEngineError(f"{model.kendall} is not simulated: copies from {names[i]} would pass a gate")
+            raise NoEngineError(
+                f"{model.kendall} is not simulated: copies from {names[i]} would pass a gate; put both stations into "
+                "the region, or none"
+            )
         if copies and any(made.blocks(i, to) for ways in made.ways[i] for _, to, _ in ways):
             raise NoEngineError(
                 f"{model.kendall} is not simulated: those who leave {names[i]} would need two places at once, one for "

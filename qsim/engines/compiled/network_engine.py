@@ -73,7 +73,8 @@ def run_through_network(
             stream.position = int(t.used[i])
         if state["overflow"]:
             raise NoEngineError(
-                f"a network of {len(plan.places)} stations moved more customers at one instant than fit"
+                f"a network of {len(plan.places)} stations moved more customers at one instant than fit; "
+                "use engine='reference'"
             )
         n = min(int(state["done"]), customers - finished)
         gap, wait, service, *losses = t.outcome[:, :n]
