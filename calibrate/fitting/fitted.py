@@ -17,6 +17,7 @@ from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, Mask
 from calibrate.inference.weights import Predictive, Weights, expected_logs, predictive
+from calibrate.knees.curve_places import CurvePaths, paths
 from calibrate.knees.knee import Knee, knee_of
 from calibrate.knees.peak_share import share_knee, share_text
 from calibrate.load_text import knee_text, loads_text, throughput_text
@@ -135,6 +136,11 @@ class Fit(Result):
                 found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified, note=""
             )
         return found
+
+    @cached_property
+    def paths(self) -> CurvePaths:
+        """The curves of devices that stand for the table, along which knees are looked for."""
+        return paths(self)
 
     @cached_property
     def knee(self) -> Knee:

@@ -60,6 +60,8 @@ class Equipment:
     """Where each class sends a copy, and of which class."""
     vacation: Distribution | None = None
     single: bool = False
+    polling: str = ""
+    """How many are served in each visit to a class; "" where the server does not go round the classes."""
     batch: int = 1
     batch_least: int = 1
     uptime: Distribution | None = None
@@ -80,6 +82,10 @@ class NetworkPlan(Plan):
     urgencies: tuple[tuple[int, ...], ...]
     equipment: tuple[Equipment, ...]
     regions: tuple[Enclosure, ...] = ()
+
+    def way_round(self, place: int) -> float:
+        """The mean time to turn to each class of a station once."""
+        return math.fsum(law.mean for law in self.equipment[place].turnaround if law is not None)
 
     @property
     def kinds(self) -> int:
@@ -175,7 +181,7 @@ def _equipment(model: Network, station: str) -> Equipment:
     copies = [model.copies(station, c) for c in classes]
     return Equipment(
         setup=tuple(law_for(node.setup, c) for c in classes),
-        turnaround=tuple(law_for(node.turnaround, c) for c in classes),
+        turnaround=tuple(law_for(node.turnaround, c) if node.service_of(c) else None for c in classes),
         off_after=node.off_after,
         paces=tuple(node.paces or ()),
         remembers=node.remembers,
@@ -183,6 +189,7 @@ def _equipment(model: Network, station: str) -> Equipment:
         gather=node.count if isinstance(node, Gather) else 0,
         after=node.after if isinstance(node, Gather) else 0.0,
         vacation=node.vacation,
+        polling=node.visits if node.discipline == "polling" else "",
         batch=node.batch,
         batch_least=node.batch_least,
         single=node.vacations == "single",

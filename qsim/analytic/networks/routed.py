@@ -75,7 +75,9 @@ def solve(model: Model) -> Metrics:
     if model.can_lose():
         raise NoFormulaError(model.kendall, "stations or regions with limited places")
     if unusual := next((name for name, node in model.nodes.items() if not node.plain), None):
-        raise NoFormulaError(model.kendall, f"{unusual} is not always ready, or moves parts, copies or groups")
+        polls = model.nodes[unusual].discipline == "polling"
+        why = "goes round its classes" if polls else "is not always ready, or moves parts, copies or groups"
+        raise NoFormulaError(model.kendall, f"{unusual} {why}")
     chains = chains_of(model)
     if all(chain.is_open for chain in chains) and not _has_product_form(model):
         waiting = decomposition.waits(model)

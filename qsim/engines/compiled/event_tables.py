@@ -119,6 +119,7 @@ ORDERS = {
     "SIRO": RANDOM_ORDER,
     "priority": MOST_URGENT,
     "preemptive priority": MOST_URGENT,
+    "polling": FIRST_COME,
 }
 PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
 ROUTINGS = {

@@ -44,6 +44,7 @@ MODES = {
     "before service": tables.BEFORE,
     "repetitive": tables.REPEAT,
 }
+VISITS = {"": 0, "exhaustive": tables.EXHAUSTIVE, "gated": tables.GATED, "limited": tables.LIMITED}
 
 
 def run_through_network(
@@ -219,6 +220,8 @@ def _places(plan: NetworkPlan, index: dict[Role, int]) -> Table:
         own = plan.equipment[i]
         row["remembers"], row["off_after"], row["split"] = own.remembers, own.off_after, own.split
         row["gather"], row["after"] = own.gather, own.after
+        row["polling"], row["round"] = VISITS[own.polling], plan.way_round(i)
+        row["at"], row["going"] = plan.classes - 1, 2 if own.polling else 0
         row["batch"], row["least"] = own.batch, own.batch_least
         row["vacation"] = index.get(Role(VACATION, i), event_tables.NOWHERE)
         row["uptime"] = index.get(Role(UPTIME, i), event_tables.NOWHERE)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from functools import partial
 
 import simpy
 
 from qsim.engines.network_plan import NOWHERE, NetworkPlan
 from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
+from qsim.engines.reference.polling import PollingQueue
 from qsim.engines.reference.queues import Process
 from qsim.engines.reference.recording import Recording
 from qsim.engines.reference.server_memory import ServerMemory
@@ -53,8 +55,9 @@ class LimitedStation:
         self.due = self.timer = 0
         self.dirty = False
         self.held: deque[Customer] = deque()
+        kind = partial(PollingQueue, plan, index) if self.own.polling else WorkQueue
         self.queues = [
-            WorkQueue(
+            kind(
                 network.env,
                 index,
                 place,
