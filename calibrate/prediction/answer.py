@@ -114,7 +114,8 @@ def _missed(done: Sequence[Comparison]) -> str:
     parts = [response] if done[0].is_open else [f"throughput by {_mean_text(x)}", response]
     noise = [n for c in done if (n := c.points.repeat_noise_pct()) is not None]
     beside = f"; repeats differ by {format_percent(float(np.median(noise)))}" if noise else ""
-    return f"{', '.join(parts)} (mean of {counted(held, 'held-out point')}){beside}"
+    of = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}"
+    return f"{', '.join(parts)} ({of}){beside}"
 
 
 def _short_mean(percent: float) -> str:

@@ -161,3 +161,17 @@ def test_a_depth_that_was_measured_and_held_out_is_not_to_be_measured_again() ->
     points = pd.DataFrame({"series": "d", "load": depths, "throughput_per_s": x, "latency_s": depths / x})
     wanted = advice(compare(Sweep(points), [1, 16, 64]).points)
     assert wanted is None or wanted.load not in depths
+
+
+def test_the_short_text_says_what_speaks_against_the_data() -> None:
+    printed, corrected = (compare(load_dataset("004-ssd-depth", corrected=c), [1, 32]) for c in (False, True))
+    assert repr(printed).splitlines()[-1] == (
+        "AUDIT   these data contradict themselves (littles-law): see measure.audit(sweep)"
+    )
+    assert "AUDIT" not in repr(corrected)
+
+
+def test_the_mean_of_one_held_out_point_is_called_no_mean() -> None:
+    sweep = load_dataset("004-ssd-depth", corrected=True)
+    assert repr(compare(sweep, [1, 4, 32, 256])).splitlines()[2].endswith("(1 held-out point)")
+    assert repr(compare(sweep, [1, 4, 32])).splitlines()[2].endswith("(mean of 2 held-out points)")
