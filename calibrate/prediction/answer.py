@@ -162,7 +162,8 @@ def _sure(done: Sequence[Comparison]) -> str:
         found = f"The held-out point is {'inside' if count else 'outside'} its {level} band"
     else:
         share = f"{count} of {total}" if count < total else "Both" if total == 2 else f"All {total}"
-        found = f"{share} held-out points are inside their {level} bands"
+        where = f"is inside its {level} band" if count == 1 else f"are inside their {level} bands"
+        found = f"{share} held-out points {where}"
     if wide > WIDE:
         return f"{found}, but the bands are wide: typically a factor of {significant(wide, 2)} from end to end"
     return f"{found}, typically ±{format_percent(100 * (np.sqrt(wide) - 1))} wide"
