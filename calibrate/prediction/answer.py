@@ -89,7 +89,7 @@ def _basis(comparison: Comparison) -> str:
     if not fit.calibrated_on:
         return f"predicted from {fit.basis}"
     if not comparison.held_out.any():
-        return "fitted to all of its points"
+        return "fitted to its only point" if len(comparison.points) == 1 else "fitted to all of its points"
     where = "" if comparison.calibrated_here else " of another run"
     return f"predicted from {listed(fit.load_type, fit.calibrated_on)}{where}{'' if where else ' alone'}"
 
@@ -105,6 +105,8 @@ def _missed(done: Sequence[Comparison]) -> str:
     """The mean errors at the held-out points of all curves."""
     held = sum(int(c.held_out.sum()) for c in done)
     if not held:
+        if all(len(c.points) == 1 for c in done):
+            return "unknown: one point checks nothing; measure a second"
         return "unknown: every point was used to calibrate; leave some out with --use"
     x, r = (
         np.concatenate([np.abs(found[c.held_out]) for c, found in ((c, _residuals(c, which)) for c in done)])
