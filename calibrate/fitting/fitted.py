@@ -219,7 +219,7 @@ class Fit(Result):
 
     @property
     def basis(self) -> str:
-        """What it was calibrated on, in words: ``all 8 points``, ``depths 1 and 32 (2 of 8 points)``, no measurement."""
+        """What it was calibrated on, in words: ``all 8 points``, ``depth 1 (1 of 8 points)``, no measurement."""
         if not self.calibrated_on:
             return "a fit to other drives" if self.used else "no measurement"
         if self.measured == len(self.used) > 1:
