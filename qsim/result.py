@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 _ROWS = 20  # of a table in a notebook
 
 
-class Lines(str):
+class ShownText(str):
     """Text that a notebook shows as lines, without quotes.
 
-    >>> Lines("X  16\\nW  0.25")
+    >>> ShownText("X  16\\nW  0.25")
     X  16
     W  0.25
     """
@@ -50,7 +50,7 @@ class Result(ABC):
         M/M/1: exact, M/M/1 (Kleinrock 1975, section 3.2)
         A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; servers 80 % busy
         """
-        return Lines(repr(self))
+        return ShownText(repr(self))
 
     def _repr_html_(self) -> str:
         """The short text, then the first rows of the data frame without its empty columns."""
