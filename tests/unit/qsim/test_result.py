@@ -62,3 +62,9 @@ def test_figure_without_states_is_the_utilization() -> None:
     metrics = simulate(MM1(arrival_rate=0.5, service_rate=1), customers=20_000, seed=1)
     (bars,) = metrics.plot().data
     assert list(bars.y) == [metrics.utilization]
+
+
+def test_summary_shows_itself_as_lines_without_quotes() -> None:
+    metrics = solve(MM1(arrival_rate=16, service_rate=20))
+    assert repr(metrics.summary()) == repr(metrics)
+    assert len(repr(metrics.summary()).splitlines()) == 2
