@@ -78,7 +78,7 @@ def _shown(count: int) -> str:
 
 
 class NoFormulaError(QsimError, ValueError):
-    """No formula is known here for this model; ``simulate`` is the way.
+    """No formula is known here for this model; ``simulate``, or what is said, is the way.
 
     Attributes: ``reason``, what there is no formula for, and why.
 
@@ -90,12 +90,12 @@ class NoFormulaError(QsimError, ValueError):
     NoFormulaError
     """
 
-    def __init__(self, name: str, why: str = "") -> None:
-        self._given = (name, why)
+    def __init__(self, name: str, why: str = "", instead: str = "simulate(model, customers=1_000_000)") -> None:
+        self._given = (name, why, instead)
         self.reason = f"no formula for {name} ({why})" if why else f"no formula for {name}"
-        super().__init__(f"{self.reason}; use simulate(model, customers=1_000_000) instead.")
+        super().__init__(f"{self.reason}; use {instead} instead.")
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str]]:
         return type(self), self._given
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, overload
 
@@ -133,7 +133,8 @@ class Metrics(Result):
 
     Of a network, the values are those of a whole cycle or passage (utilization: of the busiest station), and
     ``stations`` holds one Metrics for each queueing station, per visit; of several classes of customers they are
-    the totals, and ``classes`` holds one for each class.  ``name`` says which station or class a part is.
+    the totals, and ``classes`` holds one for each class, as do those of each station: ``net["die"]["read"].W``.
+    ``name`` says which station or class a part is.
 
     Where only approximations are known, ``approximations`` holds the mean wait by each author's name; how
     far they differ is no confidence interval.
@@ -314,11 +315,17 @@ class Metrics(Result):
     def to_frame(self) -> pd.DataFrame:
         """A row for the model, then one for each station and class: ``name``, the values, the ends of their intervals.
 
+        Classes inside a station follow it, as "die, read".
         Columns are named as the attributes (``W``, ``W_low``, ``W_high``); times are in the model's own unit.
         """
         import pandas as pd
 
-        return pd.DataFrame([part.values() for part in (self, *self.stations, *self.classes)])
+        inside = [
+            row
+            for s in self.stations
+            for row in (s.values(), *({**c.values(), "name": f"{s.name}, {c.name}"} for c in s.classes))
+        ]
+        return pd.DataFrame([self.values(), *inside, *(part.values() for part in self.classes)])
 
     def values(self) -> dict[str, Any]:
         """One row of :meth:`to_frame`."""
@@ -379,20 +386,26 @@ class Metrics(Result):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, show: ShowValue | None = None) -> str:
-        """The answer, then a table of the values and one of the parts; ``show`` writes a value by its name."""
+    def text(self, show: ShowValue | None = None, *, details: bool = False) -> str:
+        """The answer, then a table of the values and one of the parts; ``show`` writes a value by its name.
+
+        With ``details`` each station is followed by its classes.
+        """
         first = [self._headline(), self.answer(show or short_value)]
         show = show or plain_value
         level = f"{100 * self.confidence:g} % interval" if self.confidence is not None else ""
         header, rows = without_empty(("", "value", level, ""), self.rows(show))
         values = table(header, rows, left=[i in (0, len(header) - 1) for i in range(len(header))])
-        parts = [table(head, rows) for head, *rows in self._part_tables(show)]
+        parts = [table(head, rows) for head, *rows in self._part_tables(show, details=details)]
         return "\n".join([*first, "", values, *parts, *(f"warning: {w}" for w in self.warnings)])
 
-    def _part_tables(self, show: ShowValue = plain_value) -> list[list[list[str]]]:
+    def _part_tables(self, show: ShowValue = plain_value, *, details: bool = False) -> list[list[list[str]]]:
         """Stations and classes as rows of cells, the first row being the head."""
         tables = []
-        for heading, parts in (("per visit", self.stations), ("class", self.classes)):
+        stations = [
+            part for s in self.stations for part in (s, *(replace(c, name=f"  {c.name}") for c in s.classes if details))
+        ]
+        for heading, parts in (("per visit", stations), ("class", self.classes)):
             known = [n for n in SYMBOLS if any(math.isfinite(getattr(part, n)) for part in parts)]
             if parts:
                 values = [[(n, getattr(part, n)) for n in known] for part in parts]

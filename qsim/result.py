@@ -1,7 +1,7 @@
 """How every result shows itself: a few lines of text, a table in a notebook, a data frame, a figure.
 
-Solved queues, sweeps, fits, predictions and comparisons all inherit from :class:`Result`, so the same four methods work
-on each of them.
+Solved queues, sweeps, fits, predictions and comparisons all inherit from :class:`Result`, so the same methods work on
+each of them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ROWS = 20  # of a table in a notebook
+
+
+class ShownText(str):
+    """Text that a notebook shows as lines, without quotes.
+
+    >>> ShownText("X  16\\nW  0.25")
+    X  16
+    W  0.25
+    """
+
+    __repr__ = str.__str__
 
 
 class Result(ABC):
@@ -30,6 +41,16 @@ class Result(ABC):
     @abstractmethod
     def __repr__(self) -> str:
         """The answer in a few lines."""
+
+    def summary(self) -> Any:
+        """The answer in a few lines, or the figures of it where a class has more to say.
+
+        >>> from qsim import MM1, solve
+        >>> solve(MM1(arrival_rate=16, service_rate=20)).summary()
+        M/M/1: exact, M/M/1 (Kleinrock 1975, section 3.2)
+        A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; servers 80 % busy
+        """
+        return ShownText(repr(self))
 
     def _repr_html_(self) -> str:
         """The short text, then the first rows of the data frame without its empty columns."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from qsim import Model
-from qsim._types import FloatArray, IntArray
+from qsim._types import FloatArray
 from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan, plan
 
@@ -16,16 +18,26 @@ class Log(RunTotals):
     def __init__(self, planned: Plan, expected: int) -> None:
         super().__init__(planned, expected)
         self.finished: list[FloatArray] = []
+        self.stays: list[list[FloatArray]] = [[] for _ in self.of_place]
 
-    def add_finished(
-        self, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: IntArray, lost: FloatArray
-    ) -> None:
-        self.finished.append(np.array([gaps, waits, services, kinds, lost]))
-        super().add_finished(gaps, waits, services, kinds, lost)
+    def add_finished(self, *rows: Any, **others: Any) -> None:
+        self.finished.append(np.array(rows[:5]))
+        super().add_finished(*rows, **others)
+
+    def add_stays(self, place: int, *rows: Any, **others: Any) -> None:
+        self.stays[place].append(np.array(rows))
+        super().add_stays(place, *rows, **others)
 
 
 def both_engines(model: Model, n: int) -> tuple[FloatArray, FloatArray]:
     """Gaps, waits, services, kinds and losses of n customers by the compiled engine, and by the reference engine."""
+    one, other = (np.hstack(log.finished) for log in both_logs(model, n))
+    assert one.shape == (5, n)
+    return one, other
+
+
+def both_logs(model: Model, n: int) -> tuple[Log, Log]:
+    """What the compiled engine and the reference engine hand over of n customers."""
     from qsim.engines.compiled import engine as compiled
     from qsim.engines.reference import engine as reference
 
@@ -33,6 +45,4 @@ def both_engines(model: Model, n: int) -> tuple[FloatArray, FloatArray]:
     logs = Log(planned, n), Log(planned, n)
     compiled.run(planned, n, 3, logs[0], None)
     reference.run(planned, n, 3, logs[1], None)
-    one, other = (np.hstack(log.finished) for log in logs)
-    assert one.shape == (5, n)
-    return one, other
+    return logs

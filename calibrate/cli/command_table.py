@@ -31,6 +31,13 @@ class NamesOptions:
         except InvalidParameterError as error:
             raise refused_parameter(error, self._option(error.parameter)) from error
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help, with defaults as they are worded here: typer puts them into parentheses."""
+        for parameter in self.params:
+            if isinstance(shown := getattr(parameter, "show_default", None), str):
+                parameter._get_default_string = lambda shown=shown, **_: shown
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
     def _option(self, parameter: str) -> str:
         """The option that sets a parameter of the library, ``--runtime`` for ``runtime_s``; else the parameter."""
         options = {p.name: option_name(p) for p in self.params if p.name}

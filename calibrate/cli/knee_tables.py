@@ -79,7 +79,7 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
         at = with_interval(load_figure(fit.load_kind), k.load, k.low, k.high)
         at = at if load.is_throughput else load.place(at)
         time = "" if one.name == "objective" else f", {format_duration(k.response_time_s, 2)} on average"
-        beyond = f" ({k.note})" if k.note else ""
+        beyond = f"; {k.note}" if k.note else ""
         lines.append(f"{one.asked}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}.")
     if lines and fit.calibrated_on and not load.is_delay:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
@@ -90,11 +90,11 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
     return lines
 
 
-def knee_table(found: Sequence[NamedKnee], fit: Fit, *, every: bool) -> str:
-    """One row for each definition of the knee of ``fit``; those of --slo and --share alone unless ``every``."""
+def knee_table(found: Sequence[NamedKnee], fit: Fit) -> str:
+    """One row for each definition of the knee of ``fit``."""
     from calibrate.knees.definitions import knee_rows
 
-    rows = knee_rows([one for one in found if every or one.asked], fit.load_kind)
+    rows = knee_rows(found, fit.load_kind)
     header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", "over repeats", ""]
     kept = [i for i in range(len(header)) if i in (0, 1) or any(row[i] for row in rows)]
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])

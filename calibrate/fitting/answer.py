@@ -146,8 +146,12 @@ def knees_line(fits: Sequence[tuple[str, Fit]]) -> str:
     if not found:
         return "not reached by any curve"
     ends = [f"{_lone_knee(f)} ({name})" for _, name, f in (found[0], found[-1])]
+    if len(found) > 1 and _lone_knee(found[0][2]) == _lone_knee(found[-1][2]):
+        ends = [_lone_knee(found[0][2])]
     sure = sum(knee_word(f) == "sure" for _, _, f in found)
     missing = f", {len(fits) - len(found)} not reached" if len(found) < len(fits) else ""
+    if all(knee_word(f) == "assumed" for _, _, f in found):
+        return f"{at_load(found[0][2].load_type, ' to '.join(ends))}, assumed: these points do not tell{missing}"
     count = "all" if sure == len(fits) else f"{sure} of {len(fits)}" if sure else "none"
     return f"{at_load(found[0][2].load_type, ' to '.join(dict.fromkeys(ends)))}; {count} sure{missing}"
 

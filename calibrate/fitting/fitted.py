@@ -17,9 +17,10 @@ from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity
 from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.parameters import Array, Mask
 from calibrate.inference.weights import Predictive, Weights, expected_logs, predictive
+from calibrate.knees.curve_places import CurvePaths, paths
 from calibrate.knees.knee import Knee, knee_of
 from calibrate.knees.peak_share import share_knee, share_text
-from calibrate.load_text import knee_text, loads_text, throughput_text
+from calibrate.load_text import knee_text, listed, throughput_text
 from calibrate.models.curves import CurveModel, Peak
 from calibrate.models.names import model_named
 from calibrate.models.servers_and_delay import servers_and_think
@@ -137,6 +138,11 @@ class Fit(Result):
         return found
 
     @cached_property
+    def paths(self) -> CurvePaths:
+        """The curves of devices that stand for the table, along which knees are looked for."""
+        return paths(self)
+
+    @cached_property
     def knee(self) -> Knee:
         """The knee with its interval (:mod:`calibrate.knees.knee`)."""
         return knee_of(self)
@@ -219,13 +225,13 @@ class Fit(Result):
 
     @property
     def basis(self) -> str:
-        """What it was calibrated on, in words: ``all 8 points``, ``1, 32 (2 of 8 points)``, no measurement."""
+        """What it was calibrated on, in words: ``all 8 points``, ``depth 1 (1 of 8 points)``, no measurement."""
         if not self.calibrated_on:
             return "a fit to other drives" if self.used else "no measurement"
         if self.measured == len(self.used) > 1:
             return f"all {counted(self.measured, 'point')}"
         part = f" ({len(self.used)} of {counted(self.measured, 'point')})" if self.measured > len(self.used) else ""
-        return f"{loads_text(self.load_kind, self.calibrated_on)}{part}"
+        return f"{listed(self.load_type, self.calibrated_on)}{part}"
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each parameter: ``parameter``, ``estimate``, ``low``, ``high``, their ``unit``, and how sure.

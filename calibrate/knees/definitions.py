@@ -86,7 +86,7 @@ def named_knees(
     """
     if objective_s is not None and not (np.isfinite(objective_s) and objective_s > 0):
         raise InvalidParameterError("slo", f"must be a positive time, not {objective_s!r}", value=objective_s)
-    best = paths(fit)
+    best = fit.paths
     cut = _cut(fit, best.load, deepest)
     named = [NamedKnee("asymptotes" if best.is_closed else "tangent", fit.knee)]
     for name in ("power", "ninety", "kneedle"):
@@ -97,7 +97,7 @@ def named_knees(
         asked = f"Under {format_duration(objective_s)}"
         named.insert(-1, NamedKnee("objective", objective_knee(fit, best.load, objective_s), asked=asked))
     if share is not None:
-        reached = share_knee(fit, share, best)
+        reached = share_knee(fit, share)
         named.insert(-1, NamedKnee("share", reached, asked=reached.definition))
     return tuple(named)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.knees.curve_places import CurvePaths, along, ends_of, first_reaching, load_at, middle_of, paths
+from calibrate.knees.curve_places import CurvePaths, along, ends_of, first_reaching, load_at, middle_of
 from calibrate.knees.knee import Knee
 from calibrate.load_text import knee_text, load_text
 from qsim.errors import InvalidParameterError
@@ -24,10 +24,10 @@ USUAL = 0.9
 """The share of the peak that most performance reports mean."""
 
 
-def share_knee(fit: Fit, share: float = USUAL, path: CurvePaths | None = None) -> Knee:
+def share_knee(fit: Fit, share: float = USUAL) -> Knee:
     """The load that gives ``share`` of the peak of ``fit``, with its interval; its load is None where there is none.
 
-    ``path`` holds the curves where they are at hand. Raises ValueError for a share that is not between 0 and 1.
+    Raises ValueError for a share that is not between 0 and 1.
 
     >>> from calibrate import from_datasheet
     >>> 25 < share_knee(from_datasheet(80e-6, 600e3), 0.5).load < 32
@@ -37,8 +37,7 @@ def share_knee(fit: Fit, share: float = USUAL, path: CurvePaths | None = None) -
         raise InvalidParameterError(
             "share", f"must lie between 0 and 1, like 0.9 for 90 % of the peak, not {share!r}", value=share
         )
-    drawn = paths(fit) if path is None else path
-    return knee_at(fit, drawn, f"{100 * share:g} % of the peak throughput", share_of_peak(drawn, share))
+    return knee_at(fit, fit.paths, f"{100 * share:g} % of the peak throughput", share_of_peak(fit.paths, share))
 
 
 def share_of_peak(path: CurvePaths, share: float) -> Array:

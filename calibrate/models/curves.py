@@ -334,21 +334,28 @@ KNOTS = LONGEST_DELAY * np.linspace(0.0, 1.0, 121) ** 2
 """Where it is tabulated: closer where the delay is short, and bends sharp."""
 
 
-@lru_cache(maxsize=256)
-def _log_shares(servers: int, loads: tuple[float, ...]) -> tuple[Array, Array]:
-    """ln X / Xmax of M/M/c//N, exactly, and its slope (k, m), at ``KNOTS`` (k,) of ln (Z + S) / S and ``loads`` (m,).
+DOUBLINGS = tuple(2**i for i in range(9))
+"""Numbers of servers that are tried of every device, and tabulated together."""
 
-    A load between two whole numbers is interpolated: for drawing only.
-    """
+
+def _log_shares(servers: int, loads: tuple[float, ...]) -> tuple[Array, Array]:
+    """ln X / Xmax of M/M/c//N, exactly, and its slope (k, m), at ``KNOTS`` (k,) of ln (Z + S) / S and m loads."""
+    together = DOUBLINGS if servers in DOUBLINGS else (servers,)
+    return _tabulated(together, loads)[together.index(servers)]
+
+
+@lru_cache(maxsize=256)
+def _tabulated(counts: tuple[int, ...], loads: tuple[float, ...]) -> list[tuple[Array, Array]]:
+    """The same, of each of these numbers of servers. A load between two whole numbers is interpolated: for drawing."""
     from qsim.analytic.closed.repairman import throughputs
 
-    at = np.array(loads)
+    at, each = np.array(loads), np.repeat(counts, len(KNOTS))
     whole = np.unique(np.concatenate([np.floor(at), np.ceil(at)]).clip(min=1)).astype(np.int64)
-    rows = [np.interp(at, whole, row) for row in throughputs(whole, np.expm1(KNOTS), 1.0, servers)]
-    known = np.log(np.array(rows) / servers)
-    return known, np.gradient(known, KNOTS, axis=0)
+    exact = throughputs(whole, np.tile(np.expm1(KNOTS), len(counts)), 1.0, each) / each[:, None]
+    logs = np.log([np.interp(at, whole, row) for row in exact]).reshape(len(counts), len(KNOTS), len(at))
+    return [(known, np.gradient(known, KNOTS, axis=0)) for known in logs]
 
 
 def server_counts(crossing: float) -> list[int]:
     """Numbers of servers worth trying for a device whose asymptotes cross at ``crossing``: 1, doublings, all of it."""
-    return sorted({1, *(c for c in (2, 4, 8, 16, 32, 64, 128, 256) if c < crossing), max(1, round(crossing))})
+    return sorted({1, *(c for c in DOUBLINGS if c < crossing), max(1, round(crossing))})

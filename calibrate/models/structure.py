@@ -91,8 +91,7 @@ class StructurePosterior:
 
     def best_servers(self) -> int:
         """The most probable number of servers."""
-        counts = np.unique(self.servers)
-        return int(counts[np.argmax([self.share(self.servers == c) for c in counts])])
+        return int(np.bincount(self.servers.astype(int), self.mass).argmax())
 
     @cached_property
     def median_error(self) -> float:

@@ -89,7 +89,7 @@ def _basis(comparison: Comparison) -> str:
     if not fit.calibrated_on:
         return f"predicted from {fit.basis}"
     if not comparison.held_out.any():
-        return "fitted to all of its points"
+        return "fitted to its only point" if len(comparison.points) == 1 else "fitted to all of its points"
     where = "" if comparison.calibrated_here else " of another run"
     return f"predicted from {listed(fit.load_type, fit.calibrated_on)}{where}{'' if where else ' alone'}"
 
@@ -105,6 +105,8 @@ def _missed(done: Sequence[Comparison]) -> str:
     """The mean errors at the held-out points of all curves."""
     held = sum(int(c.held_out.sum()) for c in done)
     if not held:
+        if all(len(c.points) == 1 for c in done):
+            return "unknown: one point checks nothing; measure a second"
         return "unknown: every point was used to calibrate; leave some out with --use"
     x, r = (
         np.concatenate([np.abs(found[c.held_out]) for c, found in ((c, _residuals(c, which)) for c in done)])
@@ -114,7 +116,8 @@ def _missed(done: Sequence[Comparison]) -> str:
     parts = [response] if done[0].is_open else [f"throughput by {_mean_text(x)}", response]
     noise = [n for c in done if (n := c.points.repeat_noise_pct()) is not None]
     beside = f"; repeats differ by {format_percent(float(np.median(noise)))}" if noise else ""
-    return f"{', '.join(parts)} (mean of {counted(held, 'held-out point')}){beside}"
+    of = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}"
+    return f"{', '.join(parts)} ({of}){beside}"
 
 
 def _short_mean(percent: float) -> str:
@@ -161,7 +164,8 @@ def _sure(done: Sequence[Comparison]) -> str:
         found = f"The held-out point is {'inside' if count else 'outside'} its {level} band"
     else:
         share = f"{count} of {total}" if count < total else "Both" if total == 2 else f"All {total}"
-        found = f"{share} held-out points are inside their {level} bands"
+        where = f"is inside its {level} band" if count == 1 else f"are inside their {level} bands"
+        found = f"{share} held-out points {where}"
     if wide > WIDE:
         return f"{found}, but the bands are wide: typically a factor of {significant(wide, 2)} from end to end"
     return f"{found}, typically ±{format_percent(100 * (np.sqrt(wide) - 1))} wide"

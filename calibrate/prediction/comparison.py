@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.default_loads import to_calibrate_on
+from calibrate.fitting.answer import labelled
 from calibrate.fitting.curve_fit import LEVEL, Fit, fit, needed
 from calibrate.fitting.fit_warnings import doubts_of_its_points
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
@@ -249,7 +250,9 @@ class Comparison(Result):
         return resolve_name("calibrate.report.plots:comparison_figure")(self)  # what knows does not import what shows
 
     def __repr__(self) -> str:
-        return "\n".join([*answer([self]), *last_lines([self])])
+        wrong = dict.fromkeys(f.check for f in self.audit if f.severity == "error")
+        doubts = [labelled("AUDIT", f"these data contradict themselves ({', '.join(wrong)}): see measure.audit(sweep)")]
+        return "\n".join([*answer([self]), *last_lines([self]), *(doubts if wrong else [])])
 
     def _heading(self) -> str:
         return f"{self.series}: {self.split} ({self.fit.model})"

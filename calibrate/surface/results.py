@@ -13,7 +13,7 @@ import numpy as np
 from calibrate.inference.parameters import Array
 from calibrate.load_text import with_interval
 from calibrate.surface.places import WORDS, Places
-from measure.units import format_bandwidth, format_bytes, format_duration, format_percent, format_rate
+from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_percent, format_rate
 from qsim.result import Result
 from qsim.text_table import table
 
@@ -151,11 +151,13 @@ class Compared(Tabled):
         rivals = ", ".join(f"{name} {format_percent(error)}" for name, error in self.baselines().items())
         beside = "" if self.noise_pct is None else f"; repeats differ by {format_percent(self.noise_pct)}"
         inside = sum(row["inside_band"] for row in held)
+        level = f"{100 * self.level:g} %"
+        where = f"is inside its {level} band" if inside == 1 else f"are inside their {level} bands"
         return [
-            f"{self.used_text}, {len(held)} points held out",
+            f"{self.used_text}, {counted(len(held), 'point')} held out",
             f"MISSED  {format_percent(median)}{what} at the median, {format_percent(ninth)} at p90{beside}"
             + (f" (from the same points: {rivals})" if rivals else ""),
-            f"SURE?   {inside} of {len(held)} held-out points are inside their {100 * self.level:g} % bands",
+            f"SURE?   {inside} of {counted(len(held), 'held-out point')} {where}",
         ]
 
     def last_lines(self) -> list[str]:

@@ -85,7 +85,7 @@ def load_dataset(name: str, corrected: bool = False) -> Sweep:
     if not info.curve:
         raise DataError(
             f"dataset {name!r} cannot be compared with a curve: {info.why_no_curve}; "
-            f"dataset_table({name!r}) gives its table"
+            f"look at it with: qsim audit --dataset {name}, or in Python dataset_table({name!r})"
         )
     sweep = csv_sweep(_text(name), info.columns, info.units, name=f"{name}.csv")
     details = {**sweep.provenance.details, "title": info.title, "varied": info.varied, "anomaly": info.anomaly}

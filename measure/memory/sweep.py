@@ -245,11 +245,11 @@ def _on_disturbance(
     if not shares:
         return
     more = len(shares) - _MOST_NAMED
-    told = ", ".join(list(shares)[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    told = ", ".join(list(shares)[:_MOST_NAMED]).replace(", delay ", ", ") + (f" and {more} more" if more > 0 else "")
     most = 100 * max(shares.values())
     yield Finding(
         "disturbed", "info" if most <= 100 * RETRY_SHARE else "warning",
-        f"At {told} a thread was kept off its CPU, for up to {most:.0f} % of a repeat.",
+        f"A thread was kept off its CPU for up to {most:.0f} % of a repeat, at {told}.",
         "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
         "and memory were shared.",
         "stop what else runs, then measure those delays once more: the same command with --remeasure",

@@ -57,6 +57,7 @@ _NAMES = (
     "devices.setup",
     "devices.absence",
     "devices.batch_service",
+    "devices.polling",
     "devices.fork_join",
     "devices.gathering",
     "networks.routed",

@@ -60,6 +60,8 @@ class Equipment:
     """Where each class sends a copy, and of which class."""
     vacation: Distribution | None = None
     single: bool = False
+    polling: str = ""
+    """How many are served in each visit to a class; "" where the server does not go round the classes."""
     batch: int = 1
     batch_least: int = 1
     uptime: Distribution | None = None
@@ -72,7 +74,7 @@ class Equipment:
 class NetworkPlan(Plan):
     """A plan whose customers take the ``ways`` of their class; ``entries`` has those of the sources first."""
 
-    classes: int
+    classes: tuple[str, ...]
     streams: tuple[str, ...]
     entries: tuple[Entry, ...]
     ways: tuple[tuple[tuple[Way, ...], ...], ...]
@@ -80,6 +82,10 @@ class NetworkPlan(Plan):
     urgencies: tuple[tuple[int, ...], ...]
     equipment: tuple[Equipment, ...]
     regions: tuple[Enclosure, ...] = ()
+
+    def way_round(self, place: int) -> float:
+        """The mean time to turn to each class of a station once."""
+        return math.fsum(law.mean for law in self.equipment[place].turnaround if law is not None)
 
     @property
     def kinds(self) -> int:
@@ -105,6 +111,20 @@ class NetworkPlan(Plan):
         """Always: every station has a name."""
         return True
 
+    @property
+    def kinds_at(self) -> tuple[tuple[int, ...], ...]:
+        """The classes that come to each part by routes, overflow or as copies; to a gate those of its stations."""
+        seen: list[set[int]] = [set() for _ in self.places]
+        coming = [(entry.place, entry.kind) for entry in self.entries]
+        for to, kind in coming:  # grows on the way
+            if to != NOWHERE and kind not in seen[to]:
+                seen[to].add(kind)
+                own = self.equipment[to]
+                coming += [(place, becoming) for _, place, becoming in self.ways[to][kind]]
+                coming += [(own.overflow, kind), own.copies[kind] or (NOWHERE, 0)]
+        gates = [set[int]().union(*(seen[place] for place in region.places)) for region in self.regions]
+        return tuple(tuple(sorted(kinds)) for kinds in (*seen, *gates))
+
     def region_of(self, place: int) -> int:
         """The region of a place, or NOWHERE."""
         return next((r for r, region in enumerate(self.regions) if place in region.places), NOWHERE)
@@ -126,7 +146,7 @@ def network_plan(model: Network) -> NetworkPlan:
         population=tuple(
             model.populations[name][home] for name in model.populations for home in model.populations[name]
         ),
-        classes=len(classes),
+        classes=classes,
         streams=model.names,
         entries=tuple(_entries(model)),
         ways=tuple(tuple(tuple(_ways(model, s, c)) for c in classes) for s in names),
@@ -139,7 +159,10 @@ def network_plan(model: Network) -> NetworkPlan:
         own = made.equipment[i]
         copies = {copy[0] for copy in own.copies if copy is not None}
         if any(made.region_of(to) != made.region_of(i) for to in copies):
-            raise NoEngineError(f"{model.kendall} is not simulated: copies from {names[i]} would pass a gate")
+            raise NoEngineError(
+                f"{model.kendall} is not simulated: copies from {names[i]} would pass a gate; put both stations into "
+                "the region, or none"
+            )
         if copies and any(made.blocks(i, to) for ways in made.ways[i] for _, to, _ in ways):
             raise NoEngineError(
                 f"{model.kendall} is not simulated: those who leave {names[i]} would need two places at once, one for "
@@ -175,7 +198,7 @@ def _equipment(model: Network, station: str) -> Equipment:
     copies = [model.copies(station, c) for c in classes]
     return Equipment(
         setup=tuple(law_for(node.setup, c) for c in classes),
-        turnaround=tuple(law_for(node.turnaround, c) for c in classes),
+        turnaround=tuple(law_for(node.turnaround, c) if node.service_of(c) else None for c in classes),
         off_after=node.off_after,
         paces=tuple(node.paces or ()),
         remembers=node.remembers,
@@ -183,6 +206,7 @@ def _equipment(model: Network, station: str) -> Equipment:
         gather=node.count if isinstance(node, Gather) else 0,
         after=node.after if isinstance(node, Gather) else 0.0,
         vacation=node.vacation,
+        polling=node.visits if node.discipline == "polling" else "",
         batch=node.batch,
         batch_least=node.batch_least,
         single=node.vacations == "single",

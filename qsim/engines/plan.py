@@ -94,6 +94,11 @@ class Plan:
         return len(self.places) > 1
 
     @property
+    def kinds_at(self) -> tuple[tuple[int, ...], ...]:
+        """The kinds of customers that come to each part."""
+        return tuple(tuple(k for k, v in enumerate(place.visits) if v > 0) for place in self.places)
+
+    @property
     def first_come(self) -> bool:
         """Whether waiting times follow from the times at which servers become free, without events.
 

@@ -56,7 +56,7 @@ def _tilted(law: object, theta: float) -> tuple[Distribution, float]:
     """The law with density e^(θx)·f(x)/E[e^(θX)], and log E[e^(θX)]."""
     raise NoEngineError(
         f"rare events need times that can be tilted (Exponential, Erlang, Gamma, HyperExponential, Deterministic), "
-        f"not {type(law).__name__}"
+        f"not {type(law).__name__}; use simulate"
     )
 
 
@@ -104,7 +104,9 @@ def _one_server(model: Model) -> Open:
         isinstance(model, Open) and model.plain and model.servers == 1 and isinstance(model.arrivals, Distribution)
     ):
         name = getattr(model, "kendall", repr(model))
-        raise NoEngineError(f"rare events are estimated of first-come-first-served queues with one server, not {name}")
+        raise NoEngineError(
+            f"rare events are estimated of first-come-first-served queues with one server, not {name}; use simulate"
+        )
     return model
 
 
@@ -125,7 +127,9 @@ def _decay(model: Open) -> float:
     while excess(high) < 0:
         high = 2 * high if 2 * high < most else (high + most) / 2
         if not most - high > 1e-12 * high:
-            raise NoEngineError(f"the load of {model.rho:.2g} is too low to estimate the waits of {model.kendall}")
+            raise NoEngineError(
+                f"the load of {model.rho:.2g} is too low to estimate the waits of {model.kendall}; use simulate"
+            )
     low = high
     while excess(low) > 0:
         low /= 2
@@ -220,7 +224,7 @@ def rare_loss(model: Model, *, runs: float = RUNS, seed: int = 0, confidence: fl
     queue = _one_server(model)
     exponential = isinstance(queue.arrivals, Exponential) and isinstance(queue.service, Exponential)
     if not exponential or queue.capacity is None:
-        raise NoEngineError(f"rare_loss takes M/M/1/K, not {queue.kendall}")
+        raise NoEngineError(f"rare_loss takes M/M/1/K, not {queue.kendall}; use simulate")
     if not 0 < queue.rho < 1:
         raise InvalidParameterError("model", f"must have rho between 0 and 1, not {queue.rho:.4g}", "use simulate")
     rng, n = np.random.default_rng(_check.count("seed", seed, 0)), _check.count("runs", runs, 100)

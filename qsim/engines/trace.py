@@ -109,7 +109,8 @@ def require_followed(model: Open) -> None:
     shared = isinstance(model, Open) and (model.queues == "shared" or model.servers == 1)
     if not shared or not plan(model).first_come or model.servers == math.inf:
         raise NoEngineError(
-            f"trace follows open first-come-first-served queues without a limit on places, not {model.kendall}"
+            f"trace follows open first-come-first-served queues without a limit on places, not {model.kendall}; "
+            "use simulate"
         )
 
 

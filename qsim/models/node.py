@@ -21,14 +21,16 @@ from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
 from qsim.models.open import Discipline, Routing
 
-NodeDiscipline: TypeAlias = Literal[Discipline, "priority", "preemptive priority"]
+NodeDiscipline: TypeAlias = Literal[Discipline, "priority", "preemptive priority", "polling"]
+Visits: TypeAlias = Literal["exhaustive", "gated", "limited"]
 NodeRouting: TypeAlias = Literal[Routing, "split"]
 Vacations: TypeAlias = Literal["multiple", "single"]
 WhenNodeFull: TypeAlias = Literal["lost", "after service", "before service", "repetitive"]
 ClassName: TypeAlias = str
 Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
 
-UNINTERRUPTED = ("FCFS", "LCFS", "SJF", "SIRO", "priority")
+NODE_DISCIPLINES = (*get_args(Discipline), "priority", "preemptive priority", "polling")
+UNINTERRUPTED = ("FCFS", "LCFS", "SJF", "SIRO", "priority", "polling")
 MOST_TOGETHER = 128
 REMEMBERED = ("setup", "turnaround", "paces", "vacation", "uptime")
 NO_TIME = Deterministic(0.0)
@@ -52,7 +54,9 @@ class Node:
     - ``overflow_to``: the station to which those go who find every place taken, instead of being lost.  One of
       infinitely many servers that leads back here is an orbit: they try again, and their time in it is waiting;
     - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each
-      class, 0 before 1 before 2;
+      class, 0 before 1 before 2.  With "polling" the server goes round the classes without end, ``turnaround`` from
+      one to the next, and serves all it finds and all who come meanwhile (``visits``: "exhaustive"), those it finds
+      ("gated"), or one ("limited");
     - ``queues`` and ``speeds``: as for :class:`~qsim.models.open.Open`; or "split": everyone brings a part of its own
       service time to each server, and leaves when the last part is done (fork and join: a stripe over disks).
 
@@ -100,6 +104,7 @@ class Node:
     repair: Distribution | None = None
     batch: int = 1
     batch_least: int = 1
+    visits: Visits = "exhaustive"
 
     def __post_init__(self) -> None:
         for parameter in ("service", "setup", "turnaround", "vacation", "uptime", "repair"):
@@ -107,9 +112,10 @@ class Node:
             for name, law in given.items() if isinstance(given, Mapping) else [("", given)]:
                 if given is not None and law is not NO_TIME:
                     require(f"{parameter} of {name}" if name else parameter, law)
-        _check.one_of("discipline", self.discipline, (*get_args(Discipline), "priority", "preemptive priority"))
+        _check.one_of("discipline", self.discipline, NODE_DISCIPLINES)
         _check.one_of("queues", self.queues, get_args(NodeRouting))
         _check.one_of("when_full", self.when_full, get_args(WhenNodeFull))
+        _check.one_of("visits", self.visits, get_args(Visits))
         _check.one_of("vacations", self.vacations, get_args(Vacations))
         if self.servers != math.inf:
             object.__setattr__(self, "servers", _check.count("servers", self.servers))
@@ -173,6 +179,13 @@ class Node:
             )
         self._check_absence()
         self._check_batch()
+        if self.discipline == "polling":
+            if self.servers != 1:
+                raise InvalidParameterError("servers", f"must be 1 with polling, not {self.servers}")
+            if self.setup is not None:
+                raise InvalidParameterError("setup", "must be None with polling", "turnaround is the way to a class")
+        elif self.visits != "exhaustive":
+            raise InvalidParameterError("visits", "must not be given", "it says how discipline='polling' serves")
         if self.queues == "split" and self.copies_to:
             raise InvalidParameterError("copies_to", "must be empty at a station that splits its customers")
 
@@ -230,7 +243,7 @@ class Node:
     def plain(self) -> bool:
         """Whether its servers are all alike and always ready, and everyone is served whole and leaves alone."""
         moves = self.copies_to or self.queues == "split" or self.in_batches or isinstance(self, Gather)
-        return not (self.remembers or moves)
+        return not (self.remembers or moves or self.discipline == "polling")
 
     @property
     def most_work(self) -> float:

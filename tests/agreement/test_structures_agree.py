@@ -133,15 +133,17 @@ class Watching(RunTotals):
 
     def __init__(self, made: Plan, customers: int) -> None:
         super().__init__(made, customers, Everything())  # type: ignore[arg-type]
-        self.of_kind = tuple(Everything() for _ in self.of_kind)  # type: ignore[assignment]
+        self.of_kind.recorders = {kind: Everything() for kind in self.of_kind.recorders}  # type: ignore[misc]
         self.of_place = tuple(Everything() for _ in self.of_place)  # type: ignore[assignment]
         self.kinds: list[IntArray] = []
         self.lost: list[FloatArray] = []
 
-    def add_finished(self, gaps: Any, waits: Any, services: Any, kinds: Any, lost: Any) -> None:
+    def add_finished(
+        self, gaps: Any, waits: Any, services: Any, kinds: Any, lost: Any, lost_of_kind: Any = None
+    ) -> None:
         self.kinds.append(kinds.copy())
         self.lost.append(lost.copy())
-        super().add_finished(gaps, waits, services, kinds, lost)
+        super().add_finished(gaps, waits, services, kinds, lost, lost_of_kind)
 
 
 def watch(model: Model, engine: str, customers: int, by_events: bool) -> Watching:
@@ -183,7 +185,8 @@ def test_both_engines_agree_on_every_event(model: Model) -> None:
     assert_same_customers(one.recorder.rows, other.recorder.rows)
     np.testing.assert_array_equal(np.concatenate(one.kinds), np.concatenate(other.kinds))
     np.testing.assert_array_equal(np.concatenate(one.lost), np.concatenate(other.lost))
-    for here, there in zip((*one.of_place, *one.of_kind), (*other.of_place, *other.of_kind), strict=True):
+    recorders, others = ((*seen.of_place, *seen.of_kind.recorders.values()) for seen in (one, other))
+    for here, there in zip(recorders, others, strict=True):
         assert_same_customers(here.rows, there.rows)
 
 

@@ -75,6 +75,11 @@ def test_every_command_has_help_an_example_and_json(path):
     assert all(getattr(p, "help", "") for p in command.params)
 
 
+def test_defaults_are_shown_without_parentheses(qsim):
+    for command, shown in (("compare", "0.9"), ("course", "10min"), ("lab", "qsim-lab")):
+        assert f"[default: {shown}]" in qsim(command, "--help").out
+
+
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_the_examples_in_the_help_parse(path, tmp_path, monkeypatch):
     """Each example names a command that there is, with options and values that it takes."""

@@ -11,7 +11,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-QUICK = {"bench_fit.py": ["1"], "bench_fleet.py": ["3"], "bench_lab_browser.py": ["2"]}
+QUICK = {"bench_fit.py": ["1"], "bench_fleet.py": ["3"], "bench_lab_browser.py": ["2"], "peers.py": ["1", "500"]}
 """Arguments that shorten a program; each says in its own docstring what they do."""
 
 

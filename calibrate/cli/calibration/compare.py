@@ -26,7 +26,7 @@ from calibrate.cli.calibration.tails import add_tails, say_tails, tails_of_all
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, findings_of, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
-from calibrate.cli.knee_tables import knee_table, knees_of
+from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
 from calibrate.cli.measuring.audit import check_findings
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.outputs import Outputs
@@ -130,7 +130,7 @@ def compare(
     _warn(devices, found, corrected=as_json)
     if not as_json:
         heading = title if len(devices) > 1 else sources[0].title
-        _tell(told, heading, held, found, knees=asked, every=wanted.knees, baselines=baselines, details=details)
+        _tell(told, heading, held, found, knees=wanted.knees, baselines=baselines, details=details)
         written.tell()
     document = {
         **_document(told, knees=asked), **beside_document(told, found.beside),
@@ -203,13 +203,18 @@ def _warn(devices: Sequence[Device], found: ComparedPages, *, corrected: bool) -
 
 def _tell(
     told: Sequence[Told], title: str, held: SealedPrediction | None, found: ComparedPages, *,
-    knees: bool, every: bool, baselines: bool, details: bool,
+    knees: bool, baselines: bool, details: bool,
 ) -> None:  # fmt: skip
-    """The answer of all curves, what was asked for beside it, and with ``details`` every curve in full."""
+    """What --slo and --share ask for, the answer of all curves, and with ``details`` every curve in full."""
     from calibrate.cli.calibration.compare_pages import answer_text, say_baselines
 
     if held is not None:
         say(f"{held}\n")
+    curves = [(t.device.name, c, k) for t in told for c, k in zip(t.device.done, t.knees, strict=False)]
+    for device, c, k in curves:
+        name = f"{device}: {c.series}: " if len(told) > 1 else f"{c.series}: " if len(curves) > 1 else ""
+        for line in asked_lines(k, c.fit):
+            say(f"{name}{line}")
     tails = {f"{t.device.name}: {name}" if len(told) > 1 else name: one for t in told for name, one in t.tails.items()}
     say(answer_text(title, {t.device.name: t.device.done for t in told}, tails))
     for one in told:
@@ -217,7 +222,7 @@ def _tell(
         for c, k in zip(done, one.knees, strict=False):
             if knees:
                 curve = f"{c.series}\n" if len(done) > 1 else ""
-                say(f"\n{curve}{knee_table(k, c.fit, every=every)}")
+                say(f"\n{curve}{knee_table(k, c.fit)}")
         if baselines:
             say_baselines(done)
         if details:

@@ -96,7 +96,7 @@ def _say_of_each(
 ) -> None:
     """What was asked for beside the answer: tables of knees and profiles, and every parameter."""
     for i, f in enumerate(fits):
-        blocks = [knee_table(found, f, every=True) for found in knees[i : i + 1]]
+        blocks = [knee_table(found, f) for found in knees[i : i + 1]]
         blocks += [profile_table(found, f.level) for found in profiles[i : i + 1]]
         if blocks and len(fits) > 1:
             blocks.insert(0, f.series)

@@ -140,7 +140,7 @@ def predict(
         blocks = ["\n".join([*first, *([f.series] if several else first_lines("", [f]))])]
         blocks += [what_ifs.beside(s, curve, changed_curve) for s, changed_curve in then] or [str(curve)]
         blocks += predicted_tails_text(tails.get(f.series), details=details)
-        blocks += [knee_table(named, f, every=True) for named in shown[i : i + 1] if wanted.knees]
+        blocks += [knee_table(named, f) for named in shown[i : i + 1] if wanted.knees]
         blocks += [str(f)] if details else []
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
     say("\n" + "\n".join(last_lines(fits, found.sweep, "--details: every parameter;   --report report.html: plots")))

@@ -109,9 +109,10 @@ def hand_in(
     if as_json:
         print_json({"file": str(path), "lab": one.lab.number, "missing": list(one.missing), "sha256": one.sha256})
         return
-    say(f"{path}: lab {one.lab.number} of {one.name}, {_answers(len(one.answers), len(one.lab.questions))}")
+    say(f"{path}: lab {one.lab.number} of {one.name}, {_answers(len(one.answers), len(one.lab.questions))} answers")
     if one.missing:
-        say(f"missing: {', '.join(one.missing)}; add it, and hand in again under another --out")
+        them = "it" if len(one.missing) == 1 else "them"
+        say(f"missing: {', '.join(one.missing)}; add {them}, and hand in again under another --out")
 
 
 def grade(

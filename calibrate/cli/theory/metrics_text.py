@@ -19,12 +19,12 @@ _RATES = ("throughput",)
 _TIMES = ("W", "Wq")
 
 
-def metrics_text(metrics: Metrics, *, with_units: bool, quantiles: Sequence[float] = ()) -> str:
+def metrics_text(metrics: Metrics, *, with_units: bool, quantiles: Sequence[float] = (), details: bool = False) -> str:
     """The table of the values; units only where the input had them."""
-    text = str(metrics)
+    show = (lambda name, value: value_text(name, value, with_units)) if with_units else None
+    text = metrics.text(show, details=details)
     if with_units:
-        shown = metrics.text(lambda name, value: value_text(name, value, with_units))
-        text = shown.replace("customers per time unit", "customers a second")
+        text = text.replace("customers per time unit", "customers a second")
     for q in quantiles:
         low, high = metrics.quantile_interval(q)
         value = value_text("W", metrics.quantile(q), with_units)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HELP = """Solve or simulate a network of stations, described by a FILE or by options.
 
 A FILE is TOML or JSON with the tables stations.NAME (service=, or delay=, or gather= with after=; servers=, capacity=,
-when_full=, overflow_to=, discipline=, queues=, setup=, off_after=, turnaround=, paces=, copies_to=, vacation=,
+when_full=, overflow_to=, discipline=, visits=, queues=, setup=, off_after=, turnaround=, paces=, copies_to=, vacation=,
 vacations=, uptime= with repair=, batch=, batch_least=), arrivals or populations by station, routing.NAME with
 probabilities, and regions with stations= and capacity=. Classes have tables of their own: arrivals.CLASS,
 populations.CLASS, routing.CLASS.NAME.
@@ -126,16 +126,22 @@ def network(
         shown=True,
     ),
     svg: Path | None = option("FILE", parsing.path, "Write a drawing of the FILE's network."),
+    details: bool = flag("--details", "Also print each class at each station of the FILE's network."),
     as_json: AsJson = False,
 ) -> None:
     """Build the network, solve or simulate it, print it as a whole and station by station."""
     if file is not None:
         if station or arrival_rate or routing or population or think_time or explain:
             raise wrong_usage("a FILE describes the whole network: leave out --station and the options that go with it")
-        _of_file(file, simulated=simulate, customers=customers, seed=seed, engine=engine, svg=svg, as_json=as_json)
+        _of_file(
+            file, simulated=simulate, customers=customers, seed=seed, engine=engine, svg=svg, details=details,
+            as_json=as_json,
+        )  # fmt: skip
         return
-    if simulate or svg is not None:
-        raise wrong_usage("--simulate and --svg go with a FILE; see qsim network --help for how to write one")
+    if simulate or details or svg is not None:
+        raise wrong_usage(
+            "--simulate, --svg and --details go with a FILE; see qsim network --help for how to write one"
+        )
     if not station:
         raise wrong_usage("--station is missing; give one for each, as --station cpu:40ms --station disk:30ms,visits=2")
     if (arrival_rate is None) == (population is None):
@@ -159,8 +165,9 @@ def network(
 
 
 def _of_file(
-    file: Path, *, simulated: bool, customers: float, seed: int | None, engine: str, svg: Path | None, as_json: bool
-) -> None:
+    file: Path, *, simulated: bool, customers: float, seed: int | None, engine: str, svg: Path | None, details: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
     import qsim
     from calibrate.cli.theory.network_file import read_network
 
@@ -184,7 +191,7 @@ def _of_file(
     if as_json:
         print_json(metrics_document(metrics, with_units=with_units))
         return
-    say(metrics_text(metrics, with_units=with_units))
+    say(metrics_text(metrics, with_units=with_units, details=details))
     if simulated:
         say(f"{metrics.customers:,} customers, the first {metrics.warmup:,} left out, seed {metrics.seed}")
 

@@ -20,7 +20,7 @@ FIELDS = {"stations", "arrivals", "populations", "routing", "regions"}
 OF_STATION = {
     "service", "delay", "gather", "after", "servers", "capacity", "when_full", "discipline", "queues", "speeds",
     "priority", "setup", "off_after", "turnaround", "paces", "copies_to", "overflow_to", "vacation", "vacations",
-    "uptime", "repair", "batch", "batch_least",
+    "uptime", "repair", "batch", "batch_least", "visits",
 }  # fmt: skip
 LAWS = ("service", "setup", "turnaround", "vacation", "uptime", "repair")
 OF_REGION = {"name", "stations", "capacity"}

@@ -28,11 +28,10 @@ _RANKS = (
 
 def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[str, str] | None = None) -> Section:
     """The curves of one sweep, all in one plot first, and the series that could not be compared, with the reason."""
-    done = [one.comparison for one in evidence]
+    done, shown = [one.comparison for one in evidence], [views_of(one) for one in evidence]
     first = done[0] if done else None
     return Section(
-        title, (_overview(done),) if len(done) > 1 else (), name="all series", curves=[views_of(e) for e in evidence],
-        refused=refused or {},
+        title, (_overview(shown),) if len(done) > 1 else (), name="all series", curves=shown, refused=refused or {},
         provenance=Provenance() if first is None
         else replace(first.provenance, source=first.provenance.source or first.points.source),
     )  # fmt: skip
@@ -72,12 +71,12 @@ def views_of(evidence: Evidence) -> ComparedCurve:
     return ComparedCurve(comparison, tuple(main), tuple(checks), tuple(left_out))
 
 
-def _overview(comparisons: list[Comparison]) -> View:
+def _overview(shown: list[ComparedCurve]) -> View:
     import pandas as pd
 
-    table = pd.concat([curves.curve_table(c).assign(series=c.series) for c in comparisons], ignore_index=True)
+    table = pd.concat([one.main[0].table.assign(series=one.comparison.series) for one in shown], ignore_index=True)
     return View("overview", "overview", "All series", "Lines are predicted, circles were held out, open squares were "
-                "calibrated on.", table, curves.overview(comparisons))  # fmt: skip
+                "calibrated on.", table, curves.overview([one.comparison for one in shown]))  # fmt: skip
 
 
 def _curves(comparison: Comparison) -> list[View]:

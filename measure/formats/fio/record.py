@@ -71,7 +71,7 @@ def merged(windows: Sequence[Window], most: int) -> tuple[Window, ...]:
 
 
 def drift_within(windows: Sequence[Window], source: str) -> Iterator[Finding]:
-    """Whether throughput or latency went somewhere during the run, by its windows.
+    """Whether throughput or latency drifted during the run, by its windows.
 
     The first third is held against the last. A change counts where it is larger than 15 % and larger than twice what
     the windows scatter within the thirds, so that a noisy run is not called a drifting one.

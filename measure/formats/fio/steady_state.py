@@ -229,11 +229,15 @@ def _warmup(series: str, runs: pd.DataFrame, of: int) -> Finding:
     )  # fmt: skip
 
 
+def _were(runs: pd.DataFrame) -> str:
+    return "was" if len(runs) == 1 else "were"
+
+
 def _trend(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_change"].abs()))]
     return Finding(
         "drift-within-run", "warning",
-        f"{len(runs)} of {of} runs were not steady and went somewhere; at load {worst['load']:g} the throughput "
+        f"{len(runs)} of {of} runs {_were(runs)} not steady and drifted; at load {worst['load']:g} the throughput "
         f"changes by {100 * worst['throughput_change']:+.0f} % over the run (SNIA allows {100 * MOST_SLOPE:.0f} %).",
         ("other programs on this machine or on a shared device, or throttling"
          if (runs["read_fraction"] == 1).all() else
@@ -248,7 +252,7 @@ def _noise(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_range"]))]
     return Finding(
         "unsteady", "info",
-        f"{len(runs)} of {of} runs were not steady by SNIA's definition, by noise and not by a trend; at load "
+        f"{len(runs)} of {of} runs {_were(runs)} not steady by SNIA's definition, by noise and not by a trend; at load "
         f"{worst['load']:g} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of its "
         f"mean (SNIA allows {100 * MOST_RANGE:.0f} %), and the line through them changes by "
         f"{100 * worst['throughput_change']:+.0f} % ({100 * MOST_SLOPE:.0f} %).",

@@ -24,7 +24,7 @@ from measure.findings import Finding
 from measure.formats.tables.column_names import BLOCK_UNITS, ColumnRole, plain_name
 from measure.sweep import describe_series
 from measure.text_files import check_rows
-from measure.units import parse_mix
+from measure.units import parse_duration, parse_mix
 
 _MOST_COLUMNS = 1000
 _MOST_TITLE_LINES = 5
@@ -184,6 +184,18 @@ def block_bytes(cell: str) -> float | None:
         return size if size >= _LEAST_BARE else None
     scale = BLOCK_UNITS.get(unit)
     return size * scale if scale is not None and size > 0 else None
+
+
+def cell_seconds(cell: str) -> float | None:
+    """Seconds of a time that has its unit beside it; None where it has none.
+
+    >>> cell_seconds("20.5ms"), cell_seconds("1.2 s"), cell_seconds("20.5")
+    (0.0205, 1.2, None)
+    """
+    try:
+        return parse_duration(cell) if cell[-1:].isalpha() else None
+    except ValueError:
+        return None
 
 
 def roles_of_cells(

@@ -167,8 +167,13 @@ class ColumnRole:
 
 
 def plain_name(column: str) -> str:
-    """The name of a column with every space, bracket, comma and dash as one underscore."""
-    return re.sub(r"[\s\-\[\]().,:]+", "_", column.strip()).strip("_")
+    """The name of a column with every space, bracket, comma and dash, and every new word, as one underscore.
+
+    >>> plain_name("Requests/sec"), plain_name("AverageLatency(us)"), plain_name("kIOPS")
+    ('Requests/sec', 'Average_Latency_us', 'kIOPS')
+    """
+    words = re.sub(r"(?<=[a-z]{2})(?=[A-Z][a-z]{2})", "_", column)
+    return re.sub(r"[\s\-\[\]().,:]+", "_", words.strip()).strip("_")
 
 
 def recognise(column: str) -> ColumnRole | None:

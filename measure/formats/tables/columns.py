@@ -293,8 +293,10 @@ def ready_line(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> str:
             parts.append("load=1")
         if not column:
             continue
+        is_rate = role == "load" and not known and re.search(_LIKELY["throughput"], column.lower())
+        name = "arrival_rate" if is_rate else role
         unit = known.unit if known and known.unit != OPEN_UNIT else unit_in_name("latency", column) or "ms"
-        parts.append(f"{role}={column}:{unit}" if role == "latency" else f"{role}={column}")
+        parts.append(f"{role}={column}:{unit}" if role == "latency" else f"{name}={column}")
     return columns_option(parts)
 
 

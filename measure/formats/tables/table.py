@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -24,6 +24,7 @@ from measure.formats.tables.cells import (
     IN_CELLS,
     TextTable,
     block_bytes,
+    cell_seconds,
     check_one_loop,
     number,
     part_curves,
@@ -162,7 +163,7 @@ def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> 
     if role.constant is not None:
         return role.constant
     if role.unit == IN_CELLS:
-        return block_bytes(cells[role.column])
+        return block_bytes(cells[role.column]) if role.role == "block" else cell_seconds(cells[role.column])
     return number(cells[role.column], role.scale, line, role.column, name)
 
 
@@ -205,6 +206,8 @@ def csv_sweep(
     roles = assign_roles(
         table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken)
     )  # fmt: skip
+    if "latency" in roles and _have_units(cells_of.get(roles["latency"].column, ())):
+        roles = roles.using(replace(roles["latency"], scale=1.0, unit=IN_CELLS))
     table = with_points(table, _numeric_columns(roles), name)
     roles, findings = settle(roles, table.header, lambda r: rows_of(table, r, name, _ENOUGH).records, name)
     rows = rows_of(table, roles, name)
@@ -256,6 +259,11 @@ def to_csv(sweep: Sweep) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _MOST_LINES} more" if len(names) > _MOST_LINES else ""
     return ", ".join(names[:_MOST_LINES]) + more
+
+
+def _have_units(cells: Sequence[str]) -> bool:
+    """Whether these are times that each have a unit: "20.5ms", "1.2 s"."""
+    return any(cells) and all(cell_seconds(cell) is not None for cell in cells if cell)
 
 
 def _numeric_columns(roles: Roles) -> list[str]:

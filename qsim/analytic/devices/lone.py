@@ -1,4 +1,4 @@
-"""A station of a device by itself, which Poisson arrivals of one class visit once."""
+"""A station of a device by itself, which Poisson arrivals visit once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from qsim.metrics import Kind, Metrics
 from qsim.models import Model, Network, Node
 
 
-def lone_node(model: Model) -> Node | None:
-    """The station, or None where there is more to the network."""
-    if not isinstance(model, Network) or len(model.stations) != 1 or len(model.classes) != 1 or model.can_lose():
+def lone_node(model: Model, *, several: bool = False) -> Node | None:
+    """The station, or None where there is more to the network, or ``several`` classes that are not asked for."""
+    if not isinstance(model, Network) or len(model.stations) != 1 or model.can_lose():
+        return None
+    if len(model.classes) > 1 and not several:
         return None
     ((name, node),) = model.nodes.items()
     poisson = all(isinstance(law, Exponential) for each in model.arrivals.values() for law in each.values())
-    once = not any(model.ways(name, model.classes[0]))
+    once = not any(way for c in model.classes for way in model.ways(name, c))
     return node if poisson and once and not model.populations and not node.copies_to else None
 
 

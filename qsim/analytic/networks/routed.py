@@ -75,7 +75,9 @@ def solve(model: Model) -> Metrics:
     if model.can_lose():
         raise NoFormulaError(model.kendall, "stations or regions with limited places")
     if unusual := next((name for name, node in model.nodes.items() if not node.plain), None):
-        raise NoFormulaError(model.kendall, f"{unusual} is not always ready, or moves parts, copies or groups")
+        polls = model.nodes[unusual].discipline == "polling"
+        why = "goes round its classes" if polls else "is not always ready, or moves parts, copies or groups"
+        raise NoFormulaError(model.kendall, f"{unusual} {why}")
     chains = chains_of(model)
     if all(chain.is_open for chain in chains) and not _has_product_form(model):
         waiting = decomposition.waits(model)
@@ -314,7 +316,9 @@ def assemble(
         ]  # fmt: skip
         sums = [math.fsum(getattr(p, field) for p in each) for field in ("throughput", "utilization", "L", "Lq")]
         U = sums[1] if busy is None or math.isnan(busy[i]) else busy[i]
-        stations.append(part(name, sums[0], min(U, 1.0), *sums[2:], classes=tuple(each) if len(each) > 1 else ()))
+        stations.append(
+            part(name, sums[0], min(U, 1.0), *sums[2:], classes=tuple(each) if len(model.classes) > 1 else ())
+        )
     classes = [_stream(model, name, response, waiting, part) for name in model.names]
     return part(
         "",

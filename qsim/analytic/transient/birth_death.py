@@ -28,6 +28,7 @@ from qsim.models import Closed, Model, Open
 
 METHOD = "uniformisation (Grassmann 1977)"
 MOST_STATES = 200_000
+OVER_TIME = "simulate_over_time(model, times)"
 MOST_PIECES = 2**14
 PRECISION = 1e-5
 """The pieces of a rate that varies are short enough when L changes by less than this, relative to its largest."""
@@ -98,11 +99,11 @@ def _rates(
         rate = RateOfTime.checked("arrival_rate", N / model.think_time, until)
         return rate, np.minimum(n, station.servers) / station.service.mean, np.append((N - n[:-1]) / N, 0.0)
     if not _open(model):
-        raise NoFormulaError(model.kendall, "over time only M/M/c, M/M/c/K, M/M/inf and M/M/c//N")
+        raise NoFormulaError(model.kendall, "over time only M/M/c, M/M/c/K, M/M/inf and M/M/c//N", OVER_TIME)
     rate = RateOfTime.checked("arrival_rate", model.arrival_rate if arrival_rate is None else arrival_rate, until)  # type: ignore[union-attr]
     most = _most(model, rate.most, until) + start if model.capacity is None else model.capacity  # type: ignore[union-attr]
     if most > MOST_STATES:
-        raise NoFormulaError(model.kendall, f"over so long a time {most:,} may be present")
+        raise NoFormulaError(model.kendall, f"over so long a time {most:,} may be present", OVER_TIME)
     return rate, np.minimum(np.arange(most + 1), model.servers) * model.service_rate, None  # type: ignore[union-attr]
 
 

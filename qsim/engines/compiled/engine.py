@@ -129,7 +129,7 @@ def _run_events(plan: Plan, customers: int, seed: int, totals: RunTotals, progre
     system = _System(plan, list(streams), every)
     several = len(plan.places) > 1
     outcome, kinds = np.empty((4, BLOCK)), np.empty(BLOCK, dtype=np.int64)
-    stays = np.empty((len(plan.places) if several else 1, 3, BLOCK))
+    stays = np.empty((len(plan.places) if several else 1, 4, BLOCK))
     stayed = np.zeros(len(plan.places), dtype=np.int64)
     finished, calls = 0, 0
     while finished < customers:

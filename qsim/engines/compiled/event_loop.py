@@ -16,6 +16,7 @@ from qsim._types import FloatArray, IntArray
 from qsim.engines.compiled.closed_loop import set_time
 from qsim.engines.compiled.event_tables import (
     GAP,
+    KIND,
     LAST_COME,
     LEAST_SERVED,
     LOST,
@@ -242,6 +243,7 @@ def run_events(  # noqa: PLR0912, PLR0915
                     stays[freed, GAP, column] = clock - place.last_departure
                     stays[freed, WAIT, column] = wait
                     stays[freed, SERVICE, column] = service
+                    stays[freed, KIND, column] = row.kind
                     stayed[freed] = column + 1
                     if column + 1 + RESERVE > stays.shape[2]:
                         state[0].pause = 1

@@ -44,7 +44,6 @@ PLACE = np.dtype(
         ("dirty", "i8"),  # 1: something may have become free here
         ("stuck", "i8"),  # while looking for a deadlock
         ("waits_for", "i8"),
-        ("lost", "i8"),  # turned away since the last departure
     ]
 )
 QUEUE = np.dtype(
@@ -100,8 +99,9 @@ STATE = np.dtype(
 RESERVE = 8
 """More variates than one event takes from one stream, and more stays than it ends at one place."""
 
-# Rows of the outputs.
-GAP, WAIT, SERVICE, LOST = 0, 1, 2, 3
+# Rows of the outputs: of customers, and of stays.
+GAP, WAIT, SERVICE, LOST, LOST_OF_KIND = 0, 1, 2, 3, 4
+KIND = 3
 # Entries of `roles`.
 SERVING, THINKING, URGENCY = 0, 1, 2
 
@@ -119,6 +119,7 @@ ORDERS = {
     "SIRO": RANDOM_ORDER,
     "priority": MOST_URGENT,
     "preemptive priority": MOST_URGENT,
+    "polling": FIRST_COME,
 }
 PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
 ROUTINGS = {

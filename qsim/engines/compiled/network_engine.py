@@ -44,6 +44,7 @@ MODES = {
     "before service": tables.BEFORE,
     "repetitive": tables.REPEAT,
 }
+VISITS = {"": 0, "exhaustive": tables.EXHAUSTIVE, "gated": tables.GATED, "limited": tables.LIMITED}
 
 
 def run_through_network(
@@ -72,14 +73,14 @@ def run_through_network(
             stream.position = int(t.used[i])
         if state["overflow"]:
             raise NoEngineError(
-                f"a network of {len(plan.places)} stations moved more customers at one instant than fit"
+                f"a network of {len(plan.places)} stations moved more customers at one instant than fit; "
+                "use engine='reference'"
             )
         n = min(int(state["done"]), customers - finished)
-        gap, wait, service, lost = t.outcome[:, :n]
-        totals.add_finished(gap, wait, service, t.kinds[:n], lost)
+        gap, wait, service, *losses = t.outcome[:, :n]
+        totals.add_finished(gap, wait, service, t.kinds[:n], *losses)
         for part, count in enumerate(t.stayed.tolist()):
-            limited = part < len(plan.places) and plan.places[part].capacity is not None
-            totals.add_stays(part, *t.stays[part, : 4 if limited else 3, :count])
+            totals.add_stays(part, *t.stays[part, :, :count])
         finished += n
         if state["deadlock"] and finished < customers:
             raise DeadlockError("the network", _circle(plan, t.places))
@@ -160,18 +161,19 @@ def _tables(plan: NetworkPlan, index: dict[Role, int], buffers: Any, totals: Run
         times=times,
         tree=tree,
         presence=totals.presence,
-        outcome=np.empty((4, BLOCK)),
+        outcome=np.empty((5 if plan.kinds > 1 else 4, BLOCK)),
         kinds=np.empty(BLOCK, dtype=np.int64),
         stays=np.empty((parts, 4, BLOCK)),
         stayed=np.zeros(parts, dtype=np.int64),
+        lost_of=np.zeros(plan.kinds, dtype=np.int64),
     )
 
 
 def _ways(plan: NetworkPlan, index: dict[Role, int]) -> tuple[Any, Table]:
-    roles = np.zeros((len(plan.places), plan.classes, 9), dtype=np.int64)
+    roles = np.zeros((len(plan.places), len(plan.classes), 9), dtype=np.int64)
     ways: list[Way] = []
     for p in range(len(plan.places)):
-        for k in range(plan.classes):
+        for k in range(len(plan.classes)):
             following = index.get(Role(NEXT, p, k), event_tables.NOWHERE)
             mine = plan.ways[p][k]
             waking = index.get(Role(SETUP, p, k), event_tables.NOWHERE)
@@ -219,6 +221,8 @@ def _places(plan: NetworkPlan, index: dict[Role, int]) -> Table:
         own = plan.equipment[i]
         row["remembers"], row["off_after"], row["split"] = own.remembers, own.off_after, own.split
         row["gather"], row["after"] = own.gather, own.after
+        row["polling"], row["round"] = VISITS[own.polling], plan.way_round(i)
+        row["at"], row["going"] = len(plan.classes) - 1, 2 if own.polling else 0
         row["batch"], row["least"] = own.batch, own.batch_least
         row["vacation"] = index.get(Role(VACATION, i), event_tables.NOWHERE)
         row["uptime"] = index.get(Role(UPTIME, i), event_tables.NOWHERE)

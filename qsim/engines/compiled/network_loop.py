@@ -14,7 +14,7 @@ import math
 from qsim.engines.compiled.closed_loop import set_time
 from qsim.engines.compiled.event_tables import NOBODY
 from qsim.engines.compiled.network_holding import hold, look_for_deadlock, look_for_deadlock_at
-from qsim.engines.compiled.network_moves import depart, go, leave_queue, settle, take_off
+from qsim.engines.compiled.network_moves import depart, go, leave_queue, look_around, settle, take_off
 from qsim.engines.compiled.network_servers import repairs
 from qsim.engines.compiled.network_steps import draw, forget, full, must_ask, remember, reschedule
 from qsim.engines.compiled.network_tables import AFTER, AFTER_SERVICE, SERVING, NetworkTables
@@ -32,6 +32,9 @@ def complete(t: NetworkTables, leaf: int, clock: float) -> None:
         set_time(t.times, t.tree, leaf, math.inf)
         return
     advance(place, queue, t.speeds[queue.place], clock)
+    if place.going == 1:
+        look_around(t, leaf, clock, True)
+        return
     customer = t.who[leaf, 0]
     heap_remove(t.tags[leaf], t.who[leaf], queue.in_service, 0)
     queue.in_service -= 1
@@ -121,6 +124,7 @@ def _count_from(t: NetworkTables, clock: float) -> None:
         t.times[i] -= clock
     for i in range(t.places.size):
         t.places[i].last_departure -= clock
+        t.places[i].going_since -= clock
     for i in range(t.regions.size):
         t.regions[i].last_admission -= clock
     for q in range(t.queues.size):

@@ -15,6 +15,7 @@ from qsim.engines.compiled.event_tables import (
     ROUND_ROBIN,
     SHORTEST,
     SHORTEST_JOB,
+    UNLIMITED,
 )
 from qsim.engines.compiled.network_holding import hold, look_for_deadlock_at, reserve
 from qsim.engines.compiled.network_servers import begin
@@ -24,12 +25,14 @@ from qsim.engines.compiled.network_steps import (
     forget,
     full,
     leave_region,
+    lose,
     mark,
     must_ask,
     record_stay,
     remember,
     reschedule,
     thinks,
+    turn_away,
 )
 from qsim.engines.compiled.network_tables import (
     AFTER_SERVICE,
@@ -38,15 +41,19 @@ from qsim.engines.compiled.network_tables import (
     COPY_KIND,
     COPY_PLACE,
     FIRST_WAY,
+    GATED,
+    LIMITED,
     LOST_THERE,
     NEXT,
     SERVING,
+    TURNING,
     URGENCY,
     WAYS,
     NetworkTables,
 )
 from qsim.engines.compiled.queue_kernels import advance, call_up, heap_remove, least_urgent, line_up
 from qsim.engines.jit import kernel
+from qsim.engines.network_plan import LONG_AGO
 
 
 @kernel(inner=True, borrows=True)
@@ -179,6 +186,13 @@ def join(t: NetworkTables, customer: int, clock: float) -> None:
     elif place.order == MOST_URGENT:
         row.key = float(t.roles[row.place, row.kind, URGENCY])
     starting, waiting = customer, NOBODY
+    if place.polling > 0:
+        line_up(queue, t.customers, customer)
+        if place.going == 2:
+            set_out(t, row.queue, clock)
+        elif place.going == 0:
+            reschedule(t, row.queue)
+        return
     if place.batch > 1 or (not place.sharing and queue.busy >= place.servers):
         starting, waiting = NOBODY, customer
         if place.preemptive and queue.in_service > 0:
@@ -198,6 +212,63 @@ def join(t: NetworkTables, customer: int, clock: float) -> None:
     if place.batch > 1:
         fill_server(t, row.queue, clock)
     reschedule(t, row.queue)
+
+
+@kernel(inner=True, borrows=True)
+def set_out(t: NetworkTables, queue: int, clock: float) -> None:
+    """Somebody came while the server went round and found nobody: when will it be at the next class, and which?"""
+    place = t.places[t.queues[queue].place]
+    if place.round == 0:
+        look_around(t, queue, clock, False)
+        return
+    idle = clock - place.going_since
+    there = -idle + max(0, math.floor(idle / place.round) - LONG_AGO) * place.round
+    while there < 0:
+        there += to_next_class(t, t.queues[queue].place)
+    place.going = 1
+    set_time(t.times, t.tree, queue, clock + there)
+
+
+@kernel(inner=True, borrows=True)
+def to_next_class(t: NetworkTables, at: int) -> float:
+    """The server sets out for the next class: how long it will walk."""
+    place = t.places[at]
+    place.at, place.visit = (place.at + 1) % t.roles.shape[1], 0
+    turning = t.roles[at, place.at, TURNING]
+    return draw(t, turning) if turning != NOWHERE else 0.0
+
+
+@kernel(inner=True, borrows=True)
+def look_around(t: NetworkTables, queue: int, clock: float, arriving: bool) -> None:
+    """A free server serves the next of the class where it is, if its visit allows; else it goes on."""
+    row = t.queues[queue]
+    place = t.places[row.place]
+    while True:
+        number, ahead = 0, -1
+        customer = row.first
+        for i in range(row.present - row.busy):
+            if t.customers[customer].kind == place.at:
+                ahead = i if ahead < 0 else ahead
+                number += 1
+            customer = t.customers[customer].next
+        if arriving:
+            place.visit = number if place.polling == GATED else 1 if place.polling == LIMITED else UNLIMITED
+        if place.visit > 0 and ahead >= 0:
+            place.going = 0
+            place.visit -= 1
+            serve(t, queue, call_up(row, t.customers, ahead), clock)
+            reschedule(t, queue)
+            return
+        if row.present == row.busy:
+            place.going, place.going_since = 2, clock
+            set_time(t.times, t.tree, queue, math.inf)
+            return
+        step = to_next_class(t, row.place)
+        if step > 0:
+            place.going = 1
+            set_time(t.times, t.tree, queue, clock + step)
+            return
+        arriving = True
 
 
 @kernel(inner=True, borrows=True)
@@ -236,6 +307,9 @@ def leave_queue(t: NetworkTables, customer: int, clock: float) -> None:
         queue.riding -= 1
         return
     queue.busy -= 1
+    if place.polling > 0:
+        look_around(t, chosen, clock, False)
+        return
     if place.batch > 1:
         fill_server(t, chosen, clock)
     elif queue.first != NOBODY and queue.busy < place.servers:
@@ -272,8 +346,7 @@ def take_off(t: NetworkTables, customer: int, clock: float) -> None:
             service = response - wait
         elif place.orbit == 1:
             wait, service = response, 0.0
-    record_stay(t, here, clock - place.last_departure, wait, service, place.lost)
-    place.lost = 0
+    record_stay(t, here, row.kind, clock - place.last_departure, wait, service)
     place.last_departure = clock
     if not thinks(t, customer):
         row.total_wait += wait
@@ -301,11 +374,10 @@ def go(t: NetworkTables, customer: int, to: int, kind: int, clock: float) -> Non
         if row.reserved == 1 or not full(t, to):
             enter(t, customer, to, kind, clock)
             return
-        t.places[to].lost += 1
+        turn_away(t, to, kind)
         to = t.places[to].overflow
         if to == NOWHERE:
-            t.state[0].lost += 1
-            forget(t, customer)
+            lose(t, customer)
             return
 
 
@@ -355,16 +427,14 @@ def admit(t: NetworkTables, region: int, clock: float) -> bool:
     t.state[0].present -= 1
     wait = clock - row.since
     row.total_wait += wait
-    record_stay(t, t.places.size + region, clock - gate.last_admission, wait, 0.0, 0)
+    record_stay(t, t.places.size + region, row.becoming, clock - gate.last_admission, wait, 0.0)
     gate.last_admission = clock
-    if without_place and t.places[to].overflow != NOWHERE:
-        t.places[to].lost += 1
-        go(t, customer, t.places[to].overflow, row.becoming, clock)
-        return True
     if without_place:
-        t.places[to].lost += 1
-        t.state[0].lost += 1
-        forget(t, customer)
+        turn_away(t, to, row.becoming)
+        if t.places[to].overflow != NOWHERE:
+            go(t, customer, t.places[to].overflow, row.becoming, clock)
+            return True
+        lose(t, customer)
         return True
     gate.inside += 1
     row.region = region

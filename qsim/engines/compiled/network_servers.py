@@ -38,7 +38,7 @@ def _make_ready(t: NetworkTables, queue: int, customer: int, clock: float) -> No
     waking, turning = t.roles[row.place, row.kind, WAKING], t.roles[row.place, row.kind, TURNING]
     if waking != NOWHERE and clock - server.since > place.off_after:
         before += draw(t, waking)
-    if turning != NOWHERE and server.kind not in (NOWHERE, row.kind):
+    if turning != NOWHERE and place.polling == 0 and server.kind not in (NOWHERE, row.kind):
         before += draw(t, turning)
     if place.vacation != NOWHERE and clock > server.since > -math.inf:
         before += _away(t, row.place, clock - server.since)

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from qsim.engines.compiled.closed_loop import set_time
-from qsim.engines.compiled.event_tables import GAP, LOST, NOBODY, NOWHERE, SERVICE, WAIT
+from qsim.engines.compiled.event_tables import (
+    GAP,
+    KIND,
+    LOST,
+    LOST_OF_KIND,
+    NOBODY,
+    NOWHERE,
+    SERVICE,
+    WAIT,
+)
 from qsim.engines.compiled.network_tables import LOST_THERE, MARGIN, NetworkTables
 from qsim.engines.compiled.queue_kernels import next_finish
 from qsim.engines.jit import kernel
@@ -112,7 +121,11 @@ def finish(t: NetworkTables, customer: int, clock: float) -> None:
     t.outcome[WAIT, column] = row.total_wait
     t.outcome[SERVICE, column] = row.total_service
     t.outcome[LOST, column] = state.lost
-    t.kinds[column] = t.entries[row.entry].stream
+    stream = t.entries[row.entry].stream
+    t.kinds[column] = stream
+    if t.lost_of.size > 1:
+        t.outcome[LOST_OF_KIND, column] = t.lost_of[stream]
+        t.lost_of[stream] = 0
     row.total_wait, row.total_service = 0.0, 0.0
     state.lost = 0
     state.last_finish = clock
@@ -121,7 +134,7 @@ def finish(t: NetworkTables, customer: int, clock: float) -> None:
 
 
 @kernel(inner=True, borrows=True)
-def record_stay(t: NetworkTables, part: int, gap: float, wait: float, service: float, lost: int) -> None:
+def record_stay(t: NetworkTables, part: int, kind: int, gap: float, wait: float, service: float) -> None:
     column = t.stayed[part]
     if column == t.stays.shape[2]:
         t.state[0].overflow = 1
@@ -129,9 +142,25 @@ def record_stay(t: NetworkTables, part: int, gap: float, wait: float, service: f
     t.stays[part, GAP, column] = gap
     t.stays[part, WAIT, column] = wait
     t.stays[part, SERVICE, column] = service
-    t.stays[part, LOST, column] = lost
+    t.stays[part, KIND, column] = kind
     t.stayed[part] = column + 1
     pause_near(t, column, t.stays.shape[2])
+
+
+@kernel(inner=True, borrows=True)
+def turn_away(t: NetworkTables, to: int, kind: int) -> None:
+    """A customer finds no place there."""
+    record_stay(t, to, kind, 0.0, 0.0, -1.0)
+
+
+@kernel(inner=True, borrows=True)
+def lose(t: NetworkTables, customer: int) -> None:
+    """A customer that found no place is gone."""
+    entry = t.customers[customer].entry
+    t.state[0].lost += 1
+    if entry != NOWHERE:
+        t.lost_of[t.entries[entry].stream] += 1
+    forget(t, customer)
 
 
 @kernel(inner=True, borrows=True)

@@ -12,6 +12,8 @@ from qsim.engines.compiled.queue_kernels import Table
 
 # What happens to those on the way to a full place.
 LOST_THERE, AFTER, BEFORE, REPEAT = 0, 1, 2, 3
+# How many are served in each visit to a class.
+EXHAUSTIVE, GATED, LIMITED = 1, 2, 3
 # How a customer is held on its server until there is a place.
 BEFORE_SERVICE, AFTER_SERVICE = 1, 2
 
@@ -44,6 +46,12 @@ PLACE = np.dtype(
         ("gather", "i8"),  # how many leave together; 0: each by itself
         ("after", "f8"),  # how long the first of them waits at most
         ("due", "i8"),  # how many of them leave now
+        ("polling", "i8"),  # EXHAUSTIVE, GATED, LIMITED or 0
+        ("at", "i8"),  # the class where its server is, or to which it goes
+        ("visit", "i8"),  # how many it may still serve there
+        ("round", "f8"),  # the mean time from class to class once round
+        ("going", "i8"),  # 1: on its way to those who wait; 2: going round with nobody there, since `going_since`
+        ("going_since", "f8"),
         ("batch", "i8"),  # how many are served at once
         ("least", "i8"),
         ("vacation", "i8"),  # streams, or NOWHERE
@@ -112,4 +120,7 @@ class NetworkTables(NamedTuple):
     outcome: FloatArray
     kinds: IntArray
     stays: FloatArray
+    """[part, row, column]: of those turned away the service is negative."""
     stayed: IntArray
+    lost_of: IntArray
+    """[stream]: lost since the last of it that finished; counted where there are several."""

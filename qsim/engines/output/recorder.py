@@ -18,7 +18,6 @@ from qsim.engines.output.regenerative import Cycles
 
 ROWS = 2048
 ROWS_PER_GROUP = 16
-GROUPS = ROWS // ROWS_PER_GROUP
 SMALLEST_BATCH = 5  # customers; the 5 of MSER-5
 
 # Columns of the table.
@@ -79,15 +78,15 @@ class Recorder:
 
     ``expected`` customers set the first batch length, so that a run of known length is never merged;
     ``typical_time`` places the histogram; with ``cycles`` the customers, who must then come in order of arrival,
-    are also gathered in regenerative cycles.
+    are also gathered in regenerative cycles; ``rows``: the most batches it holds.
     """
 
-    def __init__(self, expected: int, typical_time: float, *, cycles: bool = False) -> None:
-        self.batch_size = max(SMALLEST_BATCH, math.ceil(expected / ROWS))
+    def __init__(self, expected: int, typical_time: float, *, cycles: bool = False, rows: int = ROWS) -> None:
+        self.batch_size = max(SMALLEST_BATCH, math.ceil(expected / rows))
         self.customers = 0
         self.cycles = Cycles() if cycles else None
-        self._table = np.zeros((ROWS, 4))
-        self._counts = np.zeros((2, GROUPS, BINS), dtype=np.int64)
+        self._table = np.zeros((rows, 4))
+        self._counts = np.zeros((2, rows // ROWS_PER_GROUP, BINS), dtype=np.int64)
         self._position = np.zeros(3, dtype=np.int64)
         typical_bin = _bits(typical_time) >> (52 - MANTISSA_BITS)
         # Kept within the range of floats, for times near the smallest or largest there are.
@@ -111,7 +110,7 @@ class Recorder:
             self.cycles.add(gaps, waits, services)
         begin = 0
         while begin < gaps.size:
-            if self._position[ROW] == ROWS:
+            if self._position[ROW] == self._table.shape[0]:
                 self._merge()
             row, filled = int(self._position[ROW]), int(self._position[FILLED])
             group = row // ROWS_PER_GROUP
@@ -125,11 +124,13 @@ class Recorder:
 
     def _merge(self) -> None:
         """Add neighbouring batches, and neighbouring histograms, together."""
-        half = ROWS // 2
+        half, groups = self._table.shape[0] // 2, self._counts.shape[1] // 2
         self._table[:half] = self._table[0::2] + self._table[1::2]
         self._table[half:] = 0.0
-        self._counts[:, : GROUPS // 2] = self._counts[:, 0::2] + self._counts[:, 1::2]
-        self._counts[:, GROUPS // 2 :] = 0
+        seen = np.flatnonzero(self._counts.any(axis=(0, 1)))
+        counts = self._counts[:, :, seen[0] : seen[-1] + 1]  # memory of the others is never touched
+        counts[:, :groups] = counts[:, 0::2] + counts[:, 1::2]
+        counts[:, groups:] = 0
         self._position[ROW] = half
         self.batch_size *= 2
 

@@ -1,9 +1,10 @@
-"""From what was gathered to Metrics: the whole, each kind of customer, each station."""
+"""From what was gathered to Metrics: the whole, each kind of customer, each station and the classes there."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from qsim._types import FloatArray
 from qsim.engines.network_plan import NetworkPlan
@@ -12,7 +13,7 @@ from qsim.engines.output.recorder import Recorder
 from qsim.engines.output.run_totals import Losses, RunTotals
 from qsim.engines.plan import Plan, servers_of
 from qsim.errors import InvalidParameterError
-from qsim.metrics import Interval, Metrics
+from qsim.metrics import SYMBOLS, Interval, Metrics
 from qsim.models import Model
 
 OUTCOMES = ("served", "gave up")
@@ -59,10 +60,10 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
     if len(plan.places) == 1 and plan.places[0].servers == math.inf:
         endless = {name: ends for name, ends in metrics.intervals.items() if name != "utilization"}
         metrics = replace(metrics, utilization=0.0, intervals=endless, kinds={**metrics.kinds, "utilization": "exact"})
-    servers = servers_of(plan)
+    servers, names = servers_of(plan), _class_names(metrics.model, plan)
     classes = tuple(
-        _part(metrics, recorder, servers, name)
-        for recorder, name in zip(totals.of_kind, _class_names(metrics.model, plan), strict=False)
+        _part(metrics, recorder, servers, names[kind], totals.of_kind.losses[kind])
+        for kind, recorder in totals.of_kind.recorders.items()
         if recorder.customers
     )
     if plan.outcomes > plan.kinds and classes:
@@ -71,15 +72,42 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
         metrics = replace(metrics, throughput=served.throughput, intervals=intervals)
     if isinstance(plan, NetworkPlan):  # servers all over the network have no common share
         classes = tuple(_without_utilization(part) for part in classes)
-    stations = tuple(
-        _part(metrics, recorder, part_servers, name, losses)
-        for recorder, losses, (name, part_servers) in zip(totals.of_place, totals.losses_at, plan.parts, strict=False)
-    )
+    stations = tuple(_station(metrics, plan, totals, part) for part in range(len(totals.of_place)))
     if stations:
         busiest = max(stations, key=lambda station: station.utilization)
         intervals = {**metrics.intervals, "utilization": busiest.interval("utilization")}
         metrics = replace(metrics, utilization=busiest.utilization, intervals=intervals)
     return replace(metrics, classes=classes, stations=stations) if classes or stations else metrics
+
+
+def _station(whole: Metrics, plan: Plan, totals: RunTotals, part: int) -> Metrics:
+    """A station or gate, with the classes that come there; where one comes alone, its values are the station's."""
+    name, servers = plan.parts[part]
+    station = _part(whole, totals.of_place[part], servers, name, totals.losses_at.get(part))
+    names = plan.classes if isinstance(plan, NetworkPlan) else _class_names(whole.model, plan)
+    if len(names) == 1:
+        return station
+    if part not in totals.of_class_at:
+        return replace(station, classes=tuple(replace(station, name=names[kind]) for kind in plan.kinds_at[part]))
+    apart = totals.of_class_at[part]
+    return replace(
+        station,
+        classes=tuple(
+            _known_part(whole, recorder, servers, names[kind], apart.losses[kind])
+            for kind, recorder in apart.recorders.items()
+        ),
+    )
+
+
+def _known_part(whole: Metrics, recorder: Recorder, servers: float, name: str, losses: Losses) -> Metrics:
+    """As :func:`_part`, but without values where too few came for an estimate."""
+    try:
+        return _part(whole, recorder, servers, name, losses)
+    except InvalidParameterError:
+        unknown: dict[str, Any] = dict.fromkeys(SYMBOLS, math.nan)
+        few = replace(whole, **unknown, kinds={}, intervals={}, states=None, times=None)
+        warning = f"{name}: {recorder.customers} seen, too few for an estimate: give more customers"
+        return replace(few, name=name, customers=recorder.customers, warmup=None, warnings=(warning,))
 
 
 def _without_utilization(part: Metrics) -> Metrics:

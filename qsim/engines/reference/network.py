@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from functools import partial
 
 import simpy
 
 from qsim.engines.network_plan import NOWHERE, NetworkPlan
 from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
+from qsim.engines.reference.polling import PollingQueue
 from qsim.engines.reference.queues import Process
 from qsim.engines.reference.recording import Recording
 from qsim.engines.reference.server_memory import ServerMemory
@@ -53,8 +55,9 @@ class LimitedStation:
         self.due = self.timer = 0
         self.dirty = False
         self.held: deque[Customer] = deque()
+        kind = partial(PollingQueue, plan, index) if self.own.polling else WorkQueue
         self.queues = [
-            WorkQueue(
+            kind(
                 network.env,
                 index,
                 place,
@@ -299,7 +302,7 @@ class RunningNetwork:
             self.leave_queue(customer)
             if place.own.orbit:
                 customer.wait, customer.service = customer.service, 0.0
-        self.recording.stay(place.index, customer.wait, customer.service)
+        self.recording.stay(place.index, customer.kind, customer.wait, customer.service)
         if not self.thinks(customer):
             customer.total_wait += customer.wait
             customer.total_service += customer.service
@@ -332,8 +335,10 @@ class RunningNetwork:
     def turn_away(self, customer: Customer, place: int, kind: int) -> None:
         """It finds no place there, and goes where such customers go, or is lost."""
         elsewhere = self.places[place].own.overflow
-        self.recording.turned_away(place, lost=elsewhere == NOWHERE)
+        self.recording.turned_away(place, kind, lost=elsewhere == NOWHERE)
         if elsewhere == NOWHERE:
+            if customer.entry is not None:
+                self.recording.lost_of[self.plan.entries[customer.entry].stream] += 1
             self.leave_region(customer)
         else:
             self.go(customer, elsewhere, kind)
@@ -382,7 +387,7 @@ class RunningNetwork:
         self.recording.count_present(-1)
         wait = self.env.now - customer.arrived
         customer.total_wait += wait
-        self.recording.stay(len(self.places) + region, wait, 0.0)
+        self.recording.stay(len(self.places) + region, customer.becoming, wait, 0.0)
         if following.full:
             self.turn_away(customer, customer.to, customer.becoming)
             return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -13,8 +14,8 @@ from qsim.engines.plan import Plan
 from qsim.engines.reference.customer import Customer
 
 Progress = Callable[[float], object]
-Row: TypeAlias = tuple[float, float, float, int, int]
-"""Time, totals of waiting and service, kind, and how many were lost since the customer before."""
+Row: TypeAlias = tuple[float, float, float, int, int, int]
+"""Time, totals of waiting and service, kind, and how many were lost since the customer before, and of its kind."""
 
 CHUNK = 1000
 """Customers handed over at once."""
@@ -35,6 +36,7 @@ class Recording:
     ) -> None:
         self.complete = env.event()
         self.lost = 0
+        self.lost_of: Counter[int] = Counter()
         self._env = env
         self._remaining = self._customers = customers
         self._gathering = totals
@@ -45,11 +47,10 @@ class Recording:
         self._last_time = 0.0
         self._until_next = by_arrival and bool(plan.population)
         self._held: Row | None = None
-        self._rows: list[tuple[float, float, float, float, float]] = []
+        self._rows: list[Row] = []
         self._present, self._since = 0, 0.0
         self._stays: list[list[tuple[float, ...]]] = [[] for _ in totals.of_place]
         self._last_stay = [0.0 for _ in totals.of_place]
-        self._lost_at = [0 for _ in totals.of_place]
 
     def arrival(self, customer: Customer) -> None:
         """A customer arrives at a station."""
@@ -61,18 +62,17 @@ class Recording:
         """A customer leaves a station."""
         self._count_present(-1)
         if self._stays:
-            self.stay(station, customer.wait, customer.service)
+            self.stay(station, customer.kind, customer.wait, customer.service)
 
-    def stay(self, part: int, wait: float, service: float) -> None:
-        """A stay at a station, or at a gate, is over."""
+    def stay(self, part: int, kind: int, wait: float, service: float) -> None:
+        """A customer's stay at a station, or at a gate, is over."""
         gap, self._last_stay[part] = self._env.now - self._last_stay[part], self._env.now
-        self._stays[part].append((gap, wait, service, self._lost_at[part]))
-        self._lost_at[part] = 0
+        self._stays[part].append((gap, wait, service, kind))
 
-    def turned_away(self, station: int, *, lost: bool = True) -> None:
+    def turned_away(self, station: int, kind: int, *, lost: bool = True) -> None:
         """A customer found no place at a station, and is gone unless it goes elsewhere."""
         self.lost += lost
-        self._lost_at[station] += 1
+        self._stays[station].append((0.0, 0.0, -1.0, kind))
 
     def count_present(self, change: int) -> None:
         """So many more are at stations or gates."""
@@ -81,9 +81,10 @@ class Recording:
     def completion(self, customer: Customer) -> None:
         """A customer has visited every station."""
         time = customer.arrived if self._by_arrival else self._env.now
-        row = (time, customer.total_wait, customer.total_service, customer.kind, self.lost)
+        lost_of_kind = self.lost_of.pop(customer.kind, 0)
+        row = (time, customer.total_wait, customer.total_service, customer.kind, self.lost, lost_of_kind)
         if customer.gave_up:  # it counts among those lost before the next who is served
-            row = (*row[:3], 1, 0)
+            row = (*row[:3], 1, 0, 0)
         customer.total_wait = customer.total_service = 0.0
         self.lost = self.lost + 1 if customer.gave_up else 0
         if not self._by_arrival:
@@ -113,12 +114,12 @@ class Recording:
             self.complete.succeed()
 
     def _hand_over(self) -> None:
-        gaps, waits, services, kinds, lost = np.array(self._rows).T.copy()
+        gaps, waits, services, kinds, lost, lost_of_kind = np.array(self._rows).T.copy()
         self._rows.clear()
         if self._by_arrival:
             self._gathering.add(gaps, waits, services)
         else:
-            self._gathering.add_finished(gaps, waits, services, kinds.astype(np.int64), lost)
+            self._gathering.add_finished(gaps, waits, services, kinds.astype(np.int64), lost, lost_of_kind)
         for place, stays in enumerate(self._stays):
             if stays:
                 self._gathering.add_stays(place, *np.array(stays).T.copy())

@@ -38,7 +38,8 @@ class ServerMemory:
         before = 0.0
         if self._own.setup[customer.kind] is not None and now - server.since > self._own.off_after:
             before += self._draws.setup(self._station, customer.kind)
-        if self._own.turnaround[customer.kind] is not None and server.kind not in (None, customer.kind):
+        turns = not self._own.polling and self._own.turnaround[customer.kind] is not None
+        if turns and server.kind not in (None, customer.kind):
             before += self._draws.turnaround(self._station, customer.kind)
         if self._own.vacation is not None and now > server.since > -math.inf:
             before += self._away(server, self._own.vacation.mean, now)

@@ -159,17 +159,7 @@ class WorkQueue:
 
     def _change(self) -> None:
         """Fill the servers, and schedule the next to finish."""
-        while len(self._waiting) >= self._least and (
-            self._plan.discipline == "PS" or len(self._serving) + self._blocked < self._plan.servers
-        ):
-            customer = self._call_up()
-            if self._may_begin is None or self._may_begin(customer):
-                self._serving.append(customer)
-            else:
-                self._blocked += 1
-                self._held.append(customer)
-            if self._most > 1:
-                self._take_along(customer)
+        self._fill()
         if self._plan.discipline == "SRPT":
             for customer in self._serving:
                 customer.key = (customer.work, customer.key[1])
@@ -184,6 +174,23 @@ class WorkQueue:
         if self._serving:
             first = min(self._serving, key=lambda customer: customer.work)
             self._env.process(self._finish(first, max(0.0, first.work) / self._speed(), self._changes))
+
+    def _fill(self) -> None:
+        """Those who wait begin where servers are free."""
+        while len(self._waiting) >= self._least and (
+            self._plan.discipline == "PS" or len(self._serving) + self._blocked < self._plan.servers
+        ):
+            customer = self._call_up()
+            self._start(customer)
+            if self._most > 1:
+                self._take_along(customer)
+
+    def _start(self, customer: Customer) -> None:
+        if self._may_begin is None or self._may_begin(customer):
+            self._serving.append(customer)
+        else:
+            self._blocked += 1
+            self._held.append(customer)
 
     def _take_along(self, leader: Customer) -> None:
         """Others who wait ride in the service that this one leads."""

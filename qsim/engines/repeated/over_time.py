@@ -53,7 +53,8 @@ def simulate_over_time(
     at = checked_times(times)
     if not (isinstance(model, Open) and model.plain):
         raise NoEngineError(
-            f"{model.kendall} is not simulated over time: only G/G/c and G/G/c/K in order of arrival are"
+            f"{model.kendall} is not simulated over time: only G/G/c and G/G/c/K in order of arrival are; "
+            "simulate gives its steady state"
         )
     start = _check.count("start", start, minimum=0)
     runs = _check.count("replications", replications, 2, "an interval needs at least two")

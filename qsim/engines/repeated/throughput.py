@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from qsim import _check
-from qsim._types import FloatArray, IntArray
+from qsim._types import FloatArray
 from qsim.analytic.transient.birth_death import checked_times
 from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.repeated.replications import interval_of_mean
@@ -41,9 +42,7 @@ class _Finished(RunTotals):
         super().__init__(*given)  # type: ignore[arg-type]
         self.gaps: list[FloatArray] = []
 
-    def add_finished(
-        self, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: IntArray, lost: FloatArray
-    ) -> None:
+    def add_finished(self, gaps: FloatArray, *_: Any, **__: Any) -> None:
         self.gaps.append(gaps.copy())
 
 

@@ -140,3 +140,12 @@ def test_all_points_may_be_named(qsim):
     whole = qsim("fit", *ONE).out
     assert qsim("fit", *ONE, "--use", "all").out == whole
     assert "fitted to all of its points" in qsim("compare", *ONE, "--use", "all").out.splitlines()[0]
+
+
+def test_curves_of_one_point_have_an_assumed_knee_and_nothing_to_leave_out(qsim):
+    points = ("--dataset", "004-ssd-mix")
+    heading, knee, missed = qsim("compare", *points).out.splitlines()[:3]
+    assert heading == "004-ssd-mix: 5 curves, each fitted to its only point"
+    assert re.fullmatch(r"KNEE    depth [0-9.]+, assumed: these points do not tell", knee)
+    assert missed == "MISSED  unknown: one point checks nothing; measure a second"
+    assert qsim("fit", *points).out.splitlines()[:2] == ["004-ssd-mix: 5 curves, each fitted to depth 1", knee]

@@ -170,7 +170,7 @@ def test_fit_and_predict_take_all_points_and_compare_says_what_it_holds_out(qsim
     assert "from all 7 points" in qsim("predict", data).out.splitlines()[0]
     first = qsim("compare", data).out.splitlines()[0]
     assert "predicted from depths 1, 8 and 64 alone" in first
-    assert "1, 32 (2 of 7 points)" in qsim("fit", data, "--use", "1,32").out.splitlines()[0]
+    assert "depths 1 and 32 (2 of 7 points)" in qsim("fit", data, "--use", "1,32").out.splitlines()[0]
 
 
 def test_the_recommendation_stands_in_help_and_errors(qsim):

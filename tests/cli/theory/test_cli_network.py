@@ -135,6 +135,13 @@ def test_json_and_classes(qsim, tmp_path):
     assert run.code == 0, run.err
     assert run.json["W"] == pytest.approx(2.0)
     assert [c["W"] for c in run.json["stations"][1]["classes"]] == pytest.approx([1.0, 3.0])
+    for more, inside in ([], []), (["--details"], ["read", "read", "write"]):
+        lines = qsim("network", str(path), *more).out.splitlines()
+        assert [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "] == inside
+    simulated = qsim("network", str(path), "--simulate", "--customers", "20000", "--seed", "1", "--json").json
+    for one, known in zip(simulated["stations"][1]["classes"], (1.0, 3.0), strict=True):
+        low, high = one["intervals"]["W"]
+        assert abs(one["W"] - known) < high - low
 
 
 @pytest.mark.parametrize(
@@ -168,7 +175,7 @@ def test_a_file_goes_with_none_of_the_options_that_describe_a_network(qsim, tmp_
     run = qsim("network", written(tmp_path, DRIVE), "--population", "3")
     assert (run.code, "a FILE describes the whole network" in run.err) == (2, True)
     run = qsim("network", "--station", "1", "--arrival-rate", ".5", "--simulate")
-    assert (run.code, "--simulate and --svg go with a FILE" in run.err) == (2, True)
+    assert (run.code, "--simulate, --svg and --details go with a FILE" in run.err) == (2, True)
 
 
 def test_a_deadlock_is_told_with_its_circle(qsim, tmp_path):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from qsim import MM1, Closed, Delay, Exponential, MMc, Station, Tandem, simulate, solve
+from qsim import MM1, ClassStation, Closed, ClosedClasses, Delay, Exponential, MMc, Station, Tandem, simulate, solve
+
+ONE = Exponential(1.0)
 
 
 def test_repr_is_the_answer_in_two_lines() -> None:
@@ -28,6 +30,22 @@ def test_frame_of_a_network_has_a_row_for_each_station() -> None:
     assert frame["utilization"].tolist()[1:] == pytest.approx([0.5, 0.25])
 
 
+def test_frame_names_the_classes_of_a_station_after_it() -> None:
+    model = ClosedClasses((2, 1), [ClassStation((ONE, ONE), name="die"), ClassStation((ONE, None), name="bus")])
+    run = simulate(model, customers=20_000, seed=1)
+    frame = run.to_frame().set_index("name")
+    assert frame.index.tolist()[1:] == [
+        "die",
+        "die, class 1",
+        "die, class 2",
+        "bus",
+        "bus, class 1",
+        "class 1",
+        "class 2",
+    ]
+    assert frame.loc["die, class 2", "W"] == run["die"]["class 2"].W
+
+
 def test_figure_of_an_open_queue_holds_nearly_all_states() -> None:
     (bars,) = solve(MMc(arrival_rate=2.7, service_rate=1, servers=3)).plot().data
     assert 0.999 <= sum(bars.y) <= 1
@@ -44,3 +62,9 @@ def test_figure_without_states_is_the_utilization() -> None:
     metrics = simulate(MM1(arrival_rate=0.5, service_rate=1), customers=20_000, seed=1)
     (bars,) = metrics.plot().data
     assert list(bars.y) == [metrics.utilization]
+
+
+def test_summary_shows_itself_as_lines_without_quotes() -> None:
+    metrics = solve(MM1(arrival_rate=16, service_rate=20))
+    assert repr(metrics.summary()) == repr(metrics)
+    assert len(repr(metrics.summary()).splitlines()) == 2

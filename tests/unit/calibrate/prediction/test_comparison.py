@@ -80,7 +80,7 @@ def test_using_every_point_leaves_nothing_to_check() -> None:
 def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ignore[no-untyped-def]
     comparison = published["comparison"]
     assert "flagged" not in comparison.verdict()
-    drift = Finding("drift-within-run", "warning", "2 of 5 runs went somewhere", series=comparison.series, load=16.0)
+    drift = Finding("drift-within-run", "warning", "2 of 5 runs drifted", series=comparison.series, load=16.0)
     told = replace(comparison, audit=(*comparison.audit, drift)).verdict()
     assert "Some runs are flagged, and no model can be expected to hit them: drifting (at 16)." in told
     several = (replace(drift, load=4.0), drift, replace(drift, check="outlier", load=None))
@@ -161,3 +161,26 @@ def test_a_depth_that_was_measured_and_held_out_is_not_to_be_measured_again() ->
     points = pd.DataFrame({"series": "d", "load": depths, "throughput_per_s": x, "latency_s": depths / x})
     wanted = advice(compare(Sweep(points), [1, 16, 64]).points)
     assert wanted is None or wanted.load not in depths
+
+
+def test_the_short_text_says_what_speaks_against_the_data() -> None:
+    printed, corrected = (compare(load_dataset("004-ssd-depth", corrected=c), [1, 32]) for c in (False, True))
+    assert repr(printed).splitlines()[-1] == (
+        "AUDIT   these data contradict themselves (littles-law): see measure.audit(sweep)"
+    )
+    assert "AUDIT" not in repr(corrected)
+
+
+def test_the_mean_of_one_held_out_point_is_called_no_mean() -> None:
+    sweep = load_dataset("004-ssd-depth", corrected=True)
+    assert repr(compare(sweep, [1, 4, 32, 256])).splitlines()[2].endswith("(1 held-out point)")
+    assert repr(compare(sweep, [1, 4, 32])).splitlines()[2].endswith("(mean of 2 held-out points)")
+
+
+def test_one_point_is_inside_and_several_are() -> None:
+    sweep = load_dataset("004-ssd-depth", corrected=True)
+    found = compare(sweep, [1, 32])
+    outside = found.points.throughput_per_s.copy()
+    outside[[1, 3]] *= 10
+    points = replace(found.points, throughput_per_s=outside)
+    assert "SURE?   1 of 3 held-out points is inside its" in repr(replace(found, points=points))

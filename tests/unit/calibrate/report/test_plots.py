@@ -39,7 +39,8 @@ def test_reprs_are_short(fitted: Fit, comparison: Comparison) -> None:
     assert repr(fitted).splitlines()[1].startswith("KNEE    depth 2.2 (2.1 to 2.3), sure: ")
     assert len(repr(fitted.predict(range(1, 200))).splitlines()) == 7
     assert repr(comparison).startswith("16 KiB, predicted from depths 1 and 32 alone\nKNEE    depth 2.2")
-    assert len(repr(comparison).splitlines()) == 6
+    assert len(repr(comparison).splitlines()) == 7
+    assert repr(comparison).splitlines()[-1].startswith("AUDIT   these data contradict themselves")
     assert len(repr(comparison)) < 1000
     assert repr(comparison.summary()).startswith("3 points held out: throughput missed by 9.2 %")
 

@@ -289,6 +289,14 @@ def test_a_clean_curve_has_no_finding() -> None:
     assert checks(made("idle"), made("loaded", 0, latency_ns=200), made("loaded", 500)) == []
 
 
+def test_disturbed_delays_are_named_once_in_one_sentence() -> None:
+    records = (made("loaded", 0, on_cpu=0.7), made("loaded", 50, on_cpu=0.8), made("peak", on_cpu=0.9))
+    told = next(f for f in findings(records, summary_facts(records)) if f.check == "disturbed")
+    assert told.message == (
+        "A thread was kept off its CPU for up to 30 % of a repeat, at delay 0, 50, the peak measurement."
+    )
+
+
 def test_findings_name_what_spoils_a_curve() -> None:
     rising = made("loaded", 0, latency_ns=200)
     assert checks(made("idle", pages=0.3), rising) == ["huge-pages"]

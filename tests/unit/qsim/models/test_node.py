@@ -33,7 +33,10 @@ ONE = Exponential(1.0)
         ({"setup": 2.0}, "setup must be a Distribution"),
         ({"setup": ONE, "off_after": -1}, "off_after must be zero or positive"),
         ({"setup": ONE, "servers": math.inf}, "servers must be finite, not inf, where setup is given"),
-        ({"setup": ONE, "discipline": "PS"}, "discipline must be one of FCFS, LCFS, SJF, SIRO, priority: setup needs"),
+        (
+            {"setup": ONE, "discipline": "PS"},
+            "discipline must be one of FCFS, LCFS, SJF, SIRO, priority, polling: setup",
+        ),
         ({"turnaround": ONE, "speeds": (1, 2)}, "speeds must be None: turnaround needs"),
         ({"turnaround": {"w": "fast"}}, "turnaround of w must be a Distribution"),
         ({"paces": (1, 2), "servers": 3}, "paces must hold one number for each server, 3 in all, not 2"),

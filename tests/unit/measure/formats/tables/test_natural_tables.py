@@ -40,6 +40,11 @@ Rows = Sequence[tuple[float, float, float]]
          "1,2,400,30,500\n16,20,4000,60,800\n", [(1, 2, 0.5), (16, 20, 0.8)], "concurrent requests"),
         ("concurrency,rps\n2,100\n8,200\n", [(2, 100, 0.02), (8, 200, 0.04)], "concurrent requests"),
         ("clients,mean_ms\n2,20\n8,40\n", [(2, 100, 0.02), (8, 200, 0.04)], "clients"),
+        ("Threads,Throughput(ops/sec),AverageLatency(us)\n2,20000,100\n8,40000,200\n",
+         [(2, 2e4, 1e-4), (8, 4e4, 2e-4)], "threads"),
+        ("VUs,http_reqs/s,http_req_duration avg\n1,50,20ms\n100,80,1.25s\n", [(1, 50, 0.02), (100, 80, 1.25)], "users"),
+        ("| workers | req/s | mean latency |\n|---|---|---|\n| 1 | 100 | 10 ms |\n| 4 | 360 | 900 µs |\n",
+         [(1, 100, 0.01), (4, 360, 9e-4)], "workers"),
         ("concurrency,throughput,mean\n2,100,20\n8,200,40\n", [(2, 100, 0.02), (8, 200, 0.04)], "concurrent requests"),
     ],
 )  # fmt: skip

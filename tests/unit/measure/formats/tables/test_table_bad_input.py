@@ -41,6 +41,11 @@ def _table(folder: Path, text: str) -> Path:
         ("arrival_rate,iops\n100,100\n", "a latency with its unit cannot be found"),
         ("arrival_rate,lat_us\n100,100\n", "add the column that is missing"),
         ("delay,latency_ns\n0,200\n", "a throughput (or a bandwidth and the block size) cannot be found"),
+        (
+            "target rps,achieved rps,mean ms\n100,99,5\n",
+            "--columns 'arrival_rate=target rps,latency=mean ms:ms,throughput=achieved rps'",
+        ),
+        ("threads,iops,latency\n1,10000,100\n2,10000,20ms\n", "'20ms' in line 3, column 'latency' is not a number"),
         ("iops,lat_us\n10000,100\n", "--columns load=1,latency=lat_us:us,throughput=iops"),
     ],
 )
