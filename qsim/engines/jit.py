@@ -10,12 +10,15 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(*, reassociate: bool = False, inner: bool = False, borrows: bool = False) -> Callable[[F], F]:
+def kernel(
+    *, reassociate: bool = False, inner: bool = False, borrows: bool = False, rare: bool = False
+) -> Callable[[F], F]:
     """Compile with numba, releasing the interpreter lock.
 
     ``reassociate`` lets sums be taken in any order; ``inner`` is for what only other kernels call, and saves the
     time to compile the way in from Python; ``borrows`` is for what only reads and writes the arrays it is given: they
-    are not counted as references, which takes longer than the work itself where many are passed on.
+    are not counted as references, which takes longer than the work itself where many are passed on.  What is both
+    becomes part of its callers, unless it is ``rare``: then its code would only be in the way of theirs.
     """
 
     def decorate(function: F) -> F:
@@ -26,7 +29,7 @@ def kernel(*, reassociate: bool = False, inner: bool = False, borrows: bool = Fa
             "no_cpython_wrapper": inner,
             "no_cfunc_wrapper": True,
             "_nrt": not borrows,
-            "forceinline": borrows and inner,
+            "forceinline": borrows and inner and not rare,
         }
         try:
             return cast(F, numba.njit(cache=True, **options)(function))
