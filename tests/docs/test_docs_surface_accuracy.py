@@ -74,3 +74,11 @@ def test_unseen_lines_are_as_good_as_the_plain_line_from_two_sizes_and_better_fr
     assert ours[0][0] < 1.1 * line[0][0]
     assert ours[1][0] < line[1][0]
     assert all(86 <= cell[2] <= 100 for cell in ours)
+
+
+@pytest.mark.parametrize("label", [r"\d+ drives", "reads and writes", "block sizes, [0-9]", "block sizes, unseen"])
+def test_two_asked_points_come_near_the_floor(label: str, repository: Path) -> None:
+    text = of_the_page(repository, label)
+    ours, plain = cells(text, "each point from all others")[0]
+    assert ours < plain
+    assert cells(text, "qsim surface")[2][0] < 1.3 * ours
