@@ -91,6 +91,21 @@ def lines(half: str) -> Devices:
     return found
 
 
+def grids() -> Devices:
+    """The devices in docs/data/blocks that were measured at several depths: block size x depth, each pattern apart."""
+    found: Devices = {}
+    for path in sorted((DATA / "blocks").glob("*/*.csv")):
+        for pattern, group in pd.read_csv(path).fillna({"pattern": ""}).groupby("pattern"):
+            if group["iodepth"].nunique() > 1:
+                mean = group.groupby(["block_size_bytes", "read_percent", "iodepth"])["iops"].mean().reset_index()
+                rate, depth, ones = mean["iops"].to_numpy(), mean["iodepth"].to_numpy(float), np.ones(len(mean))
+                share = mean["read_percent"].to_numpy() / 100
+                places = Places(mean["block_size_bytes"].to_numpy(float), share, depth, ones)
+                points = SurfacePoints(places, rate, depth / rate, ones, np.nan * ones, str(pattern), path.stem)
+                found.setdefault(path.stem, []).append(points)
+    return found
+
+
 def reads_and_writes() -> Devices:
     """The drives of docs/data that were read and written: surfaces over the share of reads and the depth."""
     found: Devices = {}
@@ -143,14 +158,17 @@ def floor(devices: Devices) -> str:
 
 
 def table(data: Sequence[str] = ()) -> str:
-    """The rows of all surfaces and, without DATA, of reads and writes and of both halves of the block sizes."""
+    """The rows of all surfaces and, without DATA, of those in docs/data and of both halves of its block sizes."""
     found: Devices = {}
     for name, points in surfaces(data):
         found.setdefault(name, []).append(points)
     text = HEAD + rows(f"{len(found)} drives", found)
     if not data:
-        pairs = reads_and_writes()
-        text += rows(f"reads and writes, {len(pairs)} drives", pairs)
+        others = {"reads and writes, {} drives": reads_and_writes(), "block size x depth, {} devices": grids()}
+        for label, devices in others.items():
+            text += rows(label.format(len(devices)), devices)
+            found |= devices
+        text += rows(f"all these surfaces, {len(found)} devices", found)
     for half, label in (("tuned", "block sizes"), ("unseen", "block sizes, unseen")) if not data else ():
         devices = lines(half)
         text += rows(f"{label}, {len(devices)} devices", devices, line=True)
