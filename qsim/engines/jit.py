@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
+from numba.core.errors import NumbaExperimentalFeatureWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# The records of a network begin as those of a lone queue, so that kernels take both.
+warnings.filterwarnings("ignore", ".*subtype", NumbaExperimentalFeatureWarning)
 
 
 def kernel(
@@ -38,3 +45,21 @@ def kernel(
             return cast(F, numba.njit(**options)(function))
 
     return decorate
+
+
+class _FirstCompilation(event.Listener):
+    def __init__(self, tell: Callable[[], object]) -> None:
+        self._tell: Callable[[], object] | None = tell
+
+    def on_start(self, event: object) -> None:
+        tell, self._tell = self._tell, None
+        if tell is not None:
+            tell()
+
+    def on_end(self, event: object) -> None:
+        """Nothing is said of that."""
+
+
+def before_compiling(tell: Callable[[], object]) -> AbstractContextManager[object]:
+    """A block in which ``tell()`` is called once, before the first kernel that has to be compiled."""
+    return cast(AbstractContextManager[object], event.install_listener("numba:compile", _FirstCompilation(tell)))
