@@ -33,7 +33,7 @@ from measure.sweep import Sweep
 
 ASKED = (0, 1, 2, 4)
 DATA = Path(__file__).resolve().parents[2] / "docs" / "data"
-HEAD = "| | corners | 1 more | 2 more | 4 more |\n|---|---:|---:|---:|---:|\n"
+HEAD = "| | corners | 1 more | 2 more | 4 more | rises | floor |\n|---|---:|---:|---:|---:|---:|---:|\n"
 OURS = "qsim surface"
 RISE = 1e-3
 
@@ -118,9 +118,11 @@ def reads_and_writes() -> Devices:
 
 
 def rows(label: str, devices: Devices, *, line: bool = False) -> str:
-    """A row for qsim and one for each baseline, from the same points, the steps in which the rms error rises, floor."""
+    """A row for qsim, with the steps in which its rms error rises, and one for each baseline, from the same points."""
     compared = {name: [_compared(p, line) for p in each] for name, each in devices.items()}
     rivals = dict(SURFACE_BASELINES) | ({"plain line": plain_line} if line else {})
+    steps = np.concatenate([np.diff([_rms(c) for c in each]) for of in compared.values() for each in of])
+    last = dict(zip((OURS, "plain Gaussian process"), floor(devices), strict=True))
     text = ""
     for name, rival in {OURS: None, **rivals}.items():
         cells = []
@@ -129,14 +131,13 @@ def rows(label: str, devices: Devices, *, line: bool = False) -> str:
             known = np.array([f for f in found if f is not None])
             inside = f", {known[:, 2].mean():.0f} %" if rival is None else ""
             cells.append(f"{known[:, 0].mean():.1f} / {known[:, 1].mean():.0f}{inside}")
-        text += f"| {label}: {name} | {' | '.join(cells)} |\n"
-    steps = np.concatenate([np.diff([_rms(c) for c in each]) for of in compared.values() for each in of])
-    text += f"| {label}: steps in which the rms error rises | | {(steps > RISE).sum()} of {len(steps)} | | |\n"
-    return text + f"| {label}: each point from all others | {floor(devices)} | | | |\n"
+        rises = f"{(steps > RISE).sum()} of {len(steps)}" if rival is None else ""
+        text += f"| {label}: {name} | {' | '.join(cells)} | {rises} | {last.get(name, '')} |\n"
+    return text
 
 
-def floor(devices: Devices) -> str:
-    """What is missed of a point that is no corner where all others are known: the surface, and the plain process.
+def floor(devices: Devices) -> tuple[str, str]:
+    """What is missed of a point that is no corner where all others are known: by the surface, by the plain process.
 
     Of the surfaces that have a point to judge where two were asked for.
     """
@@ -154,7 +155,7 @@ def floor(devices: Devices) -> str:
         if errors:
             found.append(100 * np.median(errors, axis=0))
     ours, plain = np.mean(found, axis=0)
-    return f"{ours:.1f}; plain Gaussian process {plain:.1f}"
+    return f"{ours:.1f}", f"{plain:.1f}"
 
 
 def table(data: Sequence[str] = ()) -> str:

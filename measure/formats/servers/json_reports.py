@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from measure.errors import DataError
 from measure.formats.servers.run import ServerRun, circulating
 from measure.formats.servers.text_reports import CLOSED_LOOP
-from measure.units import format_duration, plain_number
 
 
 def document(text: str) -> Mapping[str, Any]:
@@ -84,13 +84,11 @@ def vllm(found: Mapping[str, Any], name: str) -> list[ServerRun]:
             "the benchmark with --max-concurrency N or --request-rate R"
         )
     percents = {float(p): float(found[key]) / 1e3 for p in (50, 95, 99) if (key := _percentile(found, p))}
-    first = found.get("mean_ttft_ms")
-    tokens = plain_number(found["output_throughput"])
     return [ServerRun(
         "vllm", rate, mean, clients=None if opened else float(at_once),  # type: ignore[arg-type]
         rate_per_s=float(asked) if opened else None,  # type: ignore[arg-type]
         percentiles=percents, requests=found.get("completed"),
-        tokens=tokens if first is None else f"{tokens} ({format_duration(float(first) / 1e3)})",
+        tokens_per_s=float(found["output_throughput"]), first_token_s=float(found.get("mean_ttft_ms", math.nan)) / 1e3,
         notes=(f"{found['failed']} requests failed and are left out",) if found.get("failed") else (),
     )]  # fmt: skip
 
