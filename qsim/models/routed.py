@@ -333,7 +333,7 @@ class Network:
             stuck = [states[i][0] for i in np.flatnonzero(seen & ~ends)]
             if stuck:
                 where = ", ".join(dict.fromkeys(stuck))
-                raise InvalidParameterError("routing", told, f"{name} never does from {where}")
+                raise InvalidParameterError("routing", told, f"{name} at {where} cannot")
         among_copies = (P + self.copying())[np.ix_(copied, copied)]
         if copied.any() and np.abs(np.linalg.eigvals(among_copies)).max() > 1 - ROUNDING:
             raise InvalidParameterError("copies_to", "must not send ever more copies", "copies are copied in a circle")

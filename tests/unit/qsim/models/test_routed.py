@@ -21,7 +21,7 @@ TWO = {"a": Node(ONE), "b": Node(ONE)}
         ({"arrivals": {"a": -1}}, "arrivals of customers at a must be positive and finite, not -1"),
         ({"arrivals": {"c": 1}}, "must name stations, not 'c': there are a, b"),
         ({}, "without populations nobody would come"),
-        ({"arrivals": {"a": 1}, "routing": {"a": {"b": 1}, "b": {"a": 1}}}, "customers never does from a, b"),
+        ({"arrivals": {"a": 1}, "routing": {"a": {"b": 1}, "b": {"a": 1}}}, "customers at a, b cannot"),
         ({"arrivals": {"a": 1}, "routing": {"a": {"b": 1.5}}}, "must not add up to more than 1, not 1.5"),
         ({"arrivals": {"a": 1}, "routing": {"a": {"b": -0.5}}}, "must be zero or positive"),
         ({"populations": {"a": 2}, "routing": {"a": {"b": 0.5}, "b": {"a": 1}}}, "nobody leaves it"),
