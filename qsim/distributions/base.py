@@ -23,7 +23,7 @@ Phases: TypeAlias = tuple[FloatArray, FloatArray]
 
 STRATA = 800
 ATOM = 1e-2
-"""A stratum with more of the probability than this is an atom: one time that many take."""
+"""A stratum with more of the probability than this, and most of it at one place, is an atom: a time that many take."""
 
 
 class SizeStrata(NamedTuple):
@@ -134,8 +134,10 @@ class Distribution:
         work = np.maximum(np.diff(limited - edges * (1 - below)), 0.0)
         some = share > 1e-15
         share, work, left, right = share[some], work[some], edges[:-1][some], edges[1:][some]
-        share, mean = share / share.sum(), np.clip(work / share, left, right)
-        return SizeStrata(share, mean * (self.mean / (share @ mean)), np.where(share > ATOM, 0.0, right - left))
+        share, mean, width = share / share.sum(), np.clip(work / share, left, right), right - left
+        mean *= self.mean / (share @ mean)
+        middle = self.cdf(mean + width / 8) - self.cdf(mean - width / 8)
+        return SizeStrata(share, mean, np.where((share > ATOM) & (middle > share / 2), 0.0, width))
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         """E[min(T, x)], the integral of P(T > t) up to x, elementwise; here by the trapezoid rule between the x."""
