@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -102,3 +103,16 @@ class Bar:
 
 def _left(seconds: float) -> str:
     return f"{format_duration(max(1.0, round(seconds)), 2)} left"
+
+
+@contextlib.contextmanager
+def simulating(what: str = "simulating") -> Iterator[Bar]:
+    """A bar for a simulation; in a terminal, a line where the engine has to be compiled first."""
+    from qsim.engines.jit import before_compiling
+
+    def tell() -> None:
+        if sys.stderr.isatty():
+            remark("compiling the engine, which takes up to half a minute, once on this machine")
+
+    with before_compiling(tell), Bar(what) as bar:
+        yield bar

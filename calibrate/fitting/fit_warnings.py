@@ -107,7 +107,7 @@ def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
     if spread[worst] <= error:
         return ()
     what = "response times" if points.throughput_is_given else "throughputs"
-    again = "measure it again with --repeats 5"
+    again = "measure it five times in a row"
     if points.load_type.is_drive and points.load_type.option:
         precision = max(1, round(50 * error))
         load = f"{points.load_type.option} {points.load[worst]:g}"

@@ -63,6 +63,7 @@ class PageRunner:
             text = block.notes.get("instead", text)
         if text.startswith("make "):  # it would install, and run these tests again: let make say what it would do
             text, folder = f"{text} --dry-run", REPOSITORY
+        text = re.sub(r"(?<= )docs/data/", f"{REPOSITORY}/docs/data/", text)
         scripts = sysconfig.get_path("scripts")
         environment = {
             **os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "HOME": str(self.folder), "LC_ALL": "C.UTF-8",
@@ -79,7 +80,7 @@ class PageRunner:
             raise BlockFailedError(
                 f"line {block.line}: `{text}` ended with {done.returncode}, not {block.exit_status}:\n{done.stdout}"
             )
-        came = done.stdout.replace(str(self.folder), "/home/you")
+        came = done.stdout.replace(str(self.folder), "/home/you").replace(f"{REPOSITORY}/docs", "docs")
         return Result(block, command.text, "" if folder == REPOSITORY else command.output, came)
 
     def _script(self, block: Block) -> Iterator[Result]:

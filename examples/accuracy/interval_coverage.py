@@ -185,7 +185,7 @@ def coverage(
     )
 
 
-MODELS_HEAD = ("| `simulate(model)` | truth from | ± | holds W, Lq | refused |", "|---|---|---:|---:|---|")
+MODELS_HEAD = ("| `simulate(model)` | ± | holds W, Lq |", "|---|---:|---:|")
 METHODS_HEAD = (f"| holds W, Lq; ± | {' | '.join(QUEUES)} |", f"|---|{'---:|' * len(QUEUES)}")
 
 
@@ -195,9 +195,9 @@ def rows_of_models(runs: int) -> Iterator[str]:
     for name, model in MODELS.items():
         truth = truth_of(model)
         row = coverage(model, runs=runs, truth=truth)
-        source = "formula" if truth.kind == "exact" else f"{LONG_RUN / 1e6:.0f} million"
-        width, refused = f"{100 * row.half_width:.2g} %", "yes" if row.refused else "no"
-        yield f"| {name} | {source} | {width} | {row.shares()} | {refused} |"
+        source = "" if truth.kind == "exact" else f"; {LONG_RUN / 1e6:.0f} million"
+        refused = "; refused" if row.refused else ""
+        yield f"| {name}{source}{refused} | {100 * row.half_width:.2g} % | {row.shares()} |"
 
 
 def rows_of_methods(runs: int) -> Iterator[str]:

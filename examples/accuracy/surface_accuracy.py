@@ -33,7 +33,7 @@ from measure.sweep import Sweep
 
 ASKED = (0, 1, 2, 4)
 DATA = Path(__file__).resolve().parents[2] / "docs" / "data"
-HEAD = "| | corners | 1 more | 2 more | 4 more |\n|---|---:|---:|---:|---:|\n"
+HEAD = "| | corners | 1 more | 2 more | 4 more | rises | floor |\n|---|---:|---:|---:|---:|---:|---:|\n"
 OURS = "qsim surface"
 RISE = 1e-3
 
@@ -91,6 +91,21 @@ def lines(half: str) -> Devices:
     return found
 
 
+def grids() -> Devices:
+    """The devices in docs/data/blocks that were measured at several depths: block size x depth, each pattern apart."""
+    found: Devices = {}
+    for path in sorted((DATA / "blocks").glob("*/*.csv")):
+        for pattern, group in pd.read_csv(path).fillna({"pattern": ""}).groupby("pattern"):
+            if group["iodepth"].nunique() > 1:
+                mean = group.groupby(["block_size_bytes", "read_percent", "iodepth"])["iops"].mean().reset_index()
+                rate, depth, ones = mean["iops"].to_numpy(), mean["iodepth"].to_numpy(float), np.ones(len(mean))
+                share = mean["read_percent"].to_numpy() / 100
+                places = Places(mean["block_size_bytes"].to_numpy(float), share, depth, ones)
+                points = SurfacePoints(places, rate, depth / rate, ones, np.nan * ones, str(pattern), path.stem)
+                found.setdefault(path.stem, []).append(points)
+    return found
+
+
 def reads_and_writes() -> Devices:
     """The drives of docs/data that were read and written: surfaces over the share of reads and the depth."""
     found: Devices = {}
@@ -103,9 +118,11 @@ def reads_and_writes() -> Devices:
 
 
 def rows(label: str, devices: Devices, *, line: bool = False) -> str:
-    """A row for qsim and one for each baseline, from the same points, and in how many steps the rms error rises."""
+    """A row for qsim, with the steps in which its rms error rises, and one for each baseline, from the same points."""
     compared = {name: [_compared(p, line) for p in each] for name, each in devices.items()}
     rivals = dict(SURFACE_BASELINES) | ({"plain line": plain_line} if line else {})
+    steps = np.concatenate([np.diff([_rms(c) for c in each]) for of in compared.values() for each in of])
+    last = dict(zip((OURS, "plain Gaussian process"), floor(devices), strict=True))
     text = ""
     for name, rival in {OURS: None, **rivals}.items():
         cells = []
@@ -114,38 +131,45 @@ def rows(label: str, devices: Devices, *, line: bool = False) -> str:
             known = np.array([f for f in found if f is not None])
             inside = f", {known[:, 2].mean():.0f} %" if rival is None else ""
             cells.append(f"{known[:, 0].mean():.1f} / {known[:, 1].mean():.0f}{inside}")
-        text += f"| {label}: {name} | {' | '.join(cells)} |\n"
-    steps = np.concatenate([np.diff([_rms(c) for c in each]) for of in compared.values() for each in of])
-    return text + f"| {label}: steps in which the rms error rises | | {(steps > RISE).sum()} of {len(steps)} | | |\n"
+        rises = f"{(steps > RISE).sum()} of {len(steps)}" if rival is None else ""
+        text += f"| {label}: {name} | {' | '.join(cells)} | {rises} | {last.get(name, '')} |\n"
+    return text
 
 
-def floor(devices: Devices) -> str:
-    """What is missed of a point that is no corner where all others are known: the surface, and the plain process."""
+def floor(devices: Devices) -> tuple[str, str]:
+    """What is missed of a point that is no corner where all others are known: by the surface, by the plain process.
+
+    Of the surfaces that have a point to judge where two were asked for.
+    """
     found = []
-    for surface in (points for each in devices.values() for points in each):
-        points = surface.at(surface.places.outstanding < DECLINE_FROM)
+    for each in devices.values():
         errors = []
-        for i in np.flatnonzero(~corners(points.places)):
-            others = np.arange(len(points)) != i
-            known, one = points.at(others), points.at(~others)
-            told = fit_surface(points, others).predict(one.places).throughput_per_s
-            plain = plain_gaussian_process(known.places, known.throughput_per_s, one.places)
-            errors.append(np.abs([told, plain] / one.throughput_per_s - 1)[:, 0])
-        found.append(100 * np.median(errors, axis=0))
+        for surface in (s for s in each if len(s) > int(corners(s.places).sum()) + 2):
+            points = surface.at(surface.places.outstanding < DECLINE_FROM)
+            for i in np.flatnonzero(~corners(points.places)):
+                others = np.arange(len(points)) != i
+                known, one = points.at(others), points.at(~others)
+                told = fit_surface(points, others).predict(one.places).throughput_per_s
+                plain = plain_gaussian_process(known.places, known.throughput_per_s, one.places)
+                errors.append(np.abs([told, plain] / one.throughput_per_s - 1)[:, 0])
+        if errors:
+            found.append(100 * np.median(errors, axis=0))
     ours, plain = np.mean(found, axis=0)
-    return f"{ours:.1f}; plain Gaussian process {plain:.1f}"
+    return f"{ours:.1f}", f"{plain:.1f}"
 
 
 def table(data: Sequence[str] = ()) -> str:
-    """The rows of all surfaces and, without DATA, of reads and writes and of both halves of the block sizes."""
+    """The rows of all surfaces and, without DATA, of those in docs/data and of both halves of its block sizes."""
     found: Devices = {}
     for name, points in surfaces(data):
         found.setdefault(name, []).append(points)
     text = HEAD + rows(f"{len(found)} drives", found)
     if not data:
-        pairs = reads_and_writes()
-        label = f"reads and writes, {len(pairs)} drives"
-        text += rows(label, pairs) + f"| {label}: each point from all others | {floor(pairs)} | | | |\n"
+        others = {"reads and writes, {} drives": reads_and_writes(), "block size x depth, {} devices": grids()}
+        for label, devices in others.items():
+            text += rows(label.format(len(devices)), devices)
+            found |= devices
+        text += rows(f"all these surfaces, {len(found)} devices", found)
     for half, label in (("tuned", "block sizes"), ("unseen", "block sizes, unseen")) if not data else ():
         devices = lines(half)
         text += rows(f"{label}, {len(devices)} devices", devices, line=True)

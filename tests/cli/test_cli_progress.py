@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
+from numba.core import event
 
 from calibrate.cli import progress
-from calibrate.cli.progress import Bar
+from calibrate.cli.progress import Bar, simulating
 
 
 class Clock:
@@ -54,3 +56,15 @@ def test_what_is_short_says_nothing_more(clock: Clock, capsys: pytest.CaptureFix
 def test_hours_are_told_in_forty_lines(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     measured(clock, 4 * 3600)
     assert 30 <= len(capsys.readouterr().err.splitlines()) <= 42
+
+
+def test_a_simulation_says_once_in_a_terminal_that_its_engine_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {}
+    for terminal in (True, False):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda known=terminal: known)
+        with simulating(), event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+            pass
+        said[terminal] = capsys.readouterr().err
+    assert said == {True: "compiling the engine, which takes up to half a minute, once on this machine\n", False: ""}

@@ -52,3 +52,13 @@ def test_the_block_sizes_of_others_can_be_read() -> None:
     assert len(unseen) == 23
     assert not set(tuned) & set(unseen)
     assert all((line.throughput_per_s > 0).all() and len(line) > 2 for each in unseen.values() for line in each)
+
+
+@pytest.mark.parametrize("use", [(1, 32), (1, 8, 32)])
+def test_a_language_model_server_is_predicted_inside_its_bands(use: tuple[int, ...]) -> None:
+    sweep = load(DATA / "llm-server")
+    assert sweep.points.groupby("load").size().to_dict() == dict.fromkeys((1, 2, 4, 8, 16, 32), 3)
+    found = compare(sweep, use=use).summary()
+    assert found.inside_band_pct == 100
+    assert found.held_out_mdape_throughput_pct is not None
+    assert found.held_out_mdape_throughput_pct < 10.0

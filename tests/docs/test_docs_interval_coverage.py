@@ -30,11 +30,11 @@ def assert_holds(shares: str) -> None:
 
 def test_the_page_has_every_model_and_whatever_is_not_refused_holds() -> None:
     rows = shown("models")[2:]
-    assert [row[0] for row in rows] == list(MODELS)
-    assert tuple(row[0] for row in rows if row[-1] == "yes") == REFUSED
-    for row in rows:
-        if row[-1] == "no":
-            assert_holds(row[3])
+    assert [name.partition(";")[0] for name, _, _ in rows] == list(MODELS)
+    assert tuple(name.partition(";")[0] for name, _, _ in rows if name.endswith("; refused")) == REFUSED
+    for name, _, shares in rows:
+        if not name.endswith("; refused"):
+            assert_holds(shares)
 
 
 def test_the_page_has_every_method_and_all_hold() -> None:

@@ -47,14 +47,20 @@ def cells(text: str, name: str) -> list[list[float]]:
     return [[float(n) for n in re.findall(r"[\d.]+", cell)] for cell in row.split("|")[2:-1] if cell.strip()]
 
 
-def test_surfaces_miss_less_than_half_of_what_baselines_miss_at_two_asked_points(repository: Path) -> None:
-    text = of_the_page(repository, r"\d+ drives")
+@pytest.mark.parametrize(
+    ("label", "of_the_ninth_decile", "rising"),
+    [(r"\d+ drives", 0.6, 0.05), ("block size x depth", 1.0, 0.15), ("all these surfaces", 0.85, 0.1)],
+)
+def test_surfaces_miss_less_than_half_of_what_baselines_miss_at_two_asked_points(
+    label: str, of_the_ninth_decile: float, rising: float, repository: Path
+) -> None:
+    text = of_the_page(repository, label)
     ours, bilinear, plain = (cells(text, name)[2] for name in ("qsim surface", "bilinear", "plain Gaussian process"))
     assert ours[0] < 0.5 * min(bilinear[0], plain[0])
-    assert ours[1] < 0.6 * min(bilinear[1], plain[1])
-    assert ours[2] >= 88
-    risen, steps = cells(text, "rms error rises")[0]
-    assert risen <= 0.05 * steps
+    assert ours[1] < of_the_ninth_decile * min(bilinear[1], plain[1])
+    assert 85 <= ours[2] <= 100
+    risen, steps = cells(text, "qsim surface")[4]
+    assert risen <= rising * steps
 
 
 def test_bands_over_reads_and_writes_of_others_hold_nine_in_ten(script: ModuleType, repository: Path) -> None:
@@ -64,7 +70,7 @@ def test_bands_over_reads_and_writes_of_others_hold_nine_in_ten(script: ModuleTy
     for k in range(len(script.ASKED)):
         assert ours[k][0] < 0.85 * min(bilinear[k][0], plain[k][0])
         assert 88 <= ours[k][2] <= 96
-    risen, steps = cells(text, "rms error rises")[0]
+    risen, steps = cells(text, "qsim surface")[4]
     assert risen <= 0.1 * steps
 
 
@@ -73,4 +79,12 @@ def test_unseen_lines_are_as_good_as_the_plain_line_from_two_sizes_and_better_fr
     ours, line = cells(text, "qsim surface"), cells(text, "plain line")
     assert ours[0][0] < 1.1 * line[0][0]
     assert ours[1][0] < line[1][0]
-    assert all(86 <= cell[2] <= 100 for cell in ours)
+    assert all(86 <= cell[2] <= 100 for cell in ours[:4])
+
+
+@pytest.mark.parametrize("label", [r"\d+ drives", "reads and writes", "block sizes, [0-9]", "block sizes, unseen"])
+def test_two_asked_points_come_near_the_floor(label: str, repository: Path) -> None:
+    text = of_the_page(repository, label)
+    ours, floor = (cells(text, "qsim surface")[k][0] for k in (2, -1))
+    assert floor < cells(text, "plain Gaussian process")[-1][0]
+    assert ours < 1.3 * floor

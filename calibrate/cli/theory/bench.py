@@ -10,7 +10,7 @@ from calibrate.cli.console import print_json, say, table
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
-from calibrate.cli.progress import Bar
+from calibrate.cli.progress import simulating
 
 if TYPE_CHECKING:
     from qsim.engines.speed import Speed
@@ -45,7 +45,7 @@ def bench(
 
     from qsim.engines.speed import measure_scaling, measure_speed
 
-    with Bar("benchmarking") as bar:
+    with simulating("benchmarking") as bar:
         speeds = measure_speed(
             rounds=rounds, customers=customers, reference_customers=reference_customers, progress=bar.share
         )

@@ -15,7 +15,7 @@ from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
 from calibrate.cli.outputs import write_new
 from calibrate.cli.parsing import Quantity
-from calibrate.cli.progress import Bar
+from calibrate.cli.progress import simulating
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, say_solved
 from measure.units import parse_count
@@ -177,7 +177,7 @@ def _of_file(
         write_new(svg, model.svg(), "--svg")
     if simulated:
         chosen: Literal["compiled", "reference"] = "reference" if engine == "reference" else "compiled"
-        with Bar(f"simulating {model.kendall}") as bar:
+        with simulating(f"simulating {model.kendall}") as bar:
             try:
                 metrics = qsim.simulate(model, customers=customers, seed=seed, engine=chosen, progress=bar.share)
             except qsim.SteadyStateError as error:

@@ -202,12 +202,12 @@ def plot(
 def _simulated(
     given: q.Given, over: Varied, each: Varied | None, y: Sequence[str], x: str | None, customers: float, seed: int
 ) -> list[Line]:  # fmt: skip
-    from calibrate.cli.progress import Bar
+    from calibrate.cli.progress import simulating
     from calibrate.cli.theory import plot_lines as made
 
     if not 1 <= customers < _MOST_CUSTOMERS:
         raise wrong_usage(f"--simulate: invalid number of customers {customers:g}: expected at least 1, e.g. 1e5")
-    with Bar("simulating") as bar:
+    with simulating() as bar:
         return made.simulated(given, over, each, y, x, int(customers), seed, bar.share)
 
 

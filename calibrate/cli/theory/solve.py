@@ -10,7 +10,7 @@ from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson
-from calibrate.cli.progress import Bar
+from calibrate.cli.progress import simulating
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.queue_models import MODELS_HELP, ModelName, queue_of
 
@@ -123,7 +123,7 @@ def simulate(
     with_units = given.with_units
     chosen_engine: Literal["compiled", "reference"] = "reference" if engine == "reference" else "compiled"
     chosen_warmup: Literal["mser5"] | float = "mser5" if warmup is None else warmup
-    with Bar(f"simulating {queue.kendall}") as bar:
+    with simulating(f"simulating {queue.kendall}") as bar:
         try:
             if replications is not None:
                 metrics = qsim.replicate(

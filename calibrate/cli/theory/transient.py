@@ -13,7 +13,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
 from calibrate.cli.parsing import Quantity
-from calibrate.cli.progress import Bar
+from calibrate.cli.progress import simulating
 from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.queue_models import ModelName, queue_of
 from calibrate.cli.theory.trace import TypedTimes, times_in_order
@@ -115,7 +115,7 @@ def transient(
         if simulate is None:
             raise wrong_usage(f"{error.reason}; add --simulate 1000") from error
     if simulate is not None:
-        with Bar("simulating") as bar:
+        with simulating() as bar:
             run = qsim.simulate_over_time(queue, times, start, varying, replications=simulate, seed=seed,
                                           progress=bar.share)  # fmt: skip
         found.append(run)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from measure.errors import DataError
 from measure.formats.servers.run import ServerRun, circulating
 from measure.formats.servers.text_reports import CLOSED_LOOP
-from measure.units import plain_number
 
 
 def document(text: str) -> Mapping[str, Any]:
@@ -68,7 +68,7 @@ def k6(found: Mapping[str, Any], name: str) -> list[ServerRun]:
 
 
 def vllm(found: Mapping[str, Any], name: str) -> list[ServerRun]:
-    """The serving benchmark of vLLM and SGLang: requests and their end-to-end time; a note has the tokens."""
+    """The serving benchmark of vLLM and SGLang: requests and their end-to-end time, with their tokens beside."""
     if found.get("mean_e2el_ms") is None and found.get("mean_e2e_latency_ms") is None:
         raise DataError(
             f"{name} has times of tokens and none of whole requests (mean_e2el_ms); run the benchmark with "
@@ -84,14 +84,12 @@ def vllm(found: Mapping[str, Any], name: str) -> list[ServerRun]:
             "the benchmark with --max-concurrency N or --request-rate R"
         )
     percents = {float(p): float(found[key]) / 1e3 for p in (50, 95, 99) if (key := _percentile(found, p))}
-    first = (
-        f", the first after {plain_number(found['mean_ttft_ms'])} ms" if found.get("mean_ttft_ms") is not None else ""
-    )
-    tokens = f"{plain_number(found['output_throughput'])} tokens/s{first}"
     return [ServerRun(
         "vllm", rate, mean, clients=None if opened else float(at_once),  # type: ignore[arg-type]
         rate_per_s=float(asked) if opened else None,  # type: ignore[arg-type]
-        percentiles=percents, requests=found.get("completed"), notes=(tokens,),
+        percentiles=percents, requests=found.get("completed"),
+        tokens_per_s=float(found["output_throughput"]), first_token_s=float(found.get("mean_ttft_ms", math.nan)) / 1e3,
+        notes=(f"{found['failed']} requests failed and are left out",) if found.get("failed") else (),
     )]  # fmt: skip
 
 

@@ -23,11 +23,14 @@ def set_time(times: FloatArray, tree: IntArray, row: int, time: float) -> None:
     The number of rows is a power of two; ``tree``, twice as long, ends with the rows 0, 1, 2, ...
     """
     times[row] = time
-    node = (times.size + row) >> 1
-    while node > 0:
-        left, right = tree[2 * node], tree[2 * node + 1]
-        tree[node] = left if times[left] <= times[right] else right
+    winner, node = row, times.size + row
+    while node > 1:
+        other = tree[node ^ 1]
+        beaten = (times[other] < time) | ((times[other] == time) & (other < winner))
+        winner += beaten * (other - winner)  # no branch, as nobody could foresee it
+        time = min(time, times[other])
         node >>= 1
+        tree[node] = winner
 
 
 @kernel()

@@ -134,8 +134,7 @@ def _run_events(plan: Plan, customers: int, seed: int, totals: RunTotals, progre
     finished, calls = 0, 0
     while finished < customers:
         for i, stream in enumerate(every):
-            if stream.end - stream.position <= tables.RESERVE:
-                stream.refill()
+            stream.fill_up()
             used[i], ends[i] = stream.position, stream.end
         system.make_room()
         stayed[:] = 0

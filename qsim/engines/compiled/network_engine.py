@@ -61,8 +61,7 @@ def run_through_network(
     finished, calls = 0, 0
     while finished < customers:
         for i, stream in enumerate(every):
-            if stream.end - stream.position <= tables.MARGIN:
-                stream.refill()
+            stream.fill_up()
             t.used[i], t.ends[i] = stream.position, stream.end
         t = _with_room(plan, t)
         state = t.state[0]

@@ -8,7 +8,7 @@ from qsim.engines.compiled.network_tables import NetworkTables
 from qsim.engines.jit import kernel
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def hold(t: NetworkTables, customer: int, how: int) -> None:
     """It stays on its server until the next station has a place."""
     row = t.customers[customer]
@@ -23,14 +23,14 @@ def hold(t: NetworkTables, customer: int, how: int) -> None:
     look_for_deadlock_at(t, row.place)
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def look_for_deadlock_at(t: NetworkTables, place: int) -> None:
     """Something was held at this station, which may have closed a circle."""
     if full(t, place):
         look_for_deadlock(t)
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def look_for_deadlock(t: NetworkTables) -> None:
     """Full stations stay stuck where everyone on a server waits for another of them; pause if any are left."""
     for i in range(t.places.size):

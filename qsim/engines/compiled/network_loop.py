@@ -16,7 +16,7 @@ from qsim.engines.compiled.event_tables import NOBODY
 from qsim.engines.compiled.network_holding import hold, look_for_deadlock, look_for_deadlock_at
 from qsim.engines.compiled.network_moves import depart, go, leave_queue, look_around, settle, take_off
 from qsim.engines.compiled.network_servers import repairs
-from qsim.engines.compiled.network_steps import draw, forget, full, must_ask, remember, reschedule
+from qsim.engines.compiled.network_steps import draw, forget, full, mark, must_ask, remember, reschedule
 from qsim.engines.compiled.network_tables import AFTER, AFTER_SERVICE, SERVING, NetworkTables
 from qsim.engines.compiled.queue_kernels import advance, heap_add, heap_remove
 from qsim.engines.jit import kernel
@@ -28,7 +28,8 @@ def complete(t: NetworkTables, leaf: int, clock: float) -> None:
     queue = t.queues[leaf]
     place = t.places[queue.place]
     if place.gather > 0:
-        place.due, place.dirty = queue.present, 1
+        place.due = queue.present
+        mark(t, queue.place)
         set_time(t.times, t.tree, leaf, math.inf)
         return
     advance(place, queue, t.speeds[queue.place], clock)
@@ -108,11 +109,12 @@ def run_network(t: NetworkTables) -> None:
             source = leaf - first_source
             set_time(t.times, t.tree, leaf, clock + draw(t, t.sources[source]))
             come(t, source, clock)
-        settle(t, clock)
+        if state.unsettled == 1:
+            settle(t, clock)
     _count_from(t, clock)
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def _count_from(t: NetworkTables, clock: float) -> None:
     """Move the origin of all times to the clock, so that digits are not lost in long runs."""
     t.state[0].last_finish -= clock

@@ -27,6 +27,7 @@ from qsim.engines.compiled.network_steps import (
     leave_region,
     lose,
     mark,
+    mark_gate,
     must_ask,
     record_stay,
     remember,
@@ -121,7 +122,7 @@ def choose_way(t: NetworkTables, customer: int) -> None:
         row.to, row.becoming = roles[COPY_PLACE], roles[COPY_KIND]
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def part_of(t: NetworkTables, customer: int, number: int, clock: float) -> int:
     """What a customer brings to one of the queues of a station that splits."""
     part = remember(t, NOWHERE)
@@ -133,7 +134,7 @@ def part_of(t: NetworkTables, customer: int, number: int, clock: float) -> int:
     return part
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def gather(t: NetworkTables, customer: int, clock: float) -> None:
     """Wait for the others; the last to come, or the clock, lets all go."""
     row = t.customers[customer]
@@ -145,7 +146,7 @@ def gather(t: NetworkTables, customer: int, clock: float) -> None:
     waiting = queue.present - place.due
     if waiting >= place.gather:
         place.due += waiting
-        place.dirty = 1
+        mark(t, row.place)
         set_time(t.times, t.tree, row.queue, math.inf)
     elif waiting == 1:
         set_time(t.times, t.tree, row.queue, clock + place.after)
@@ -214,7 +215,7 @@ def join(t: NetworkTables, customer: int, clock: float) -> None:
     reschedule(t, row.queue)
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def set_out(t: NetworkTables, queue: int, clock: float) -> None:
     """Somebody came while the server went round and found nobody: when will it be at the next class, and which?"""
     place = t.places[t.queues[queue].place]
@@ -238,7 +239,7 @@ def to_next_class(t: NetworkTables, at: int) -> float:
     return draw(t, turning) if turning != NOWHERE else 0.0
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def look_around(t: NetworkTables, queue: int, clock: float, arriving: bool) -> None:
     """A free server serves the next of the class where it is, if its visit allows; else it goes on."""
     row = t.queues[queue]
@@ -271,7 +272,7 @@ def look_around(t: NetworkTables, queue: int, clock: float, arriving: bool) -> N
         arriving = True
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def fill_server(t: NetworkTables, queue: int, clock: float) -> None:
     """A free server takes as many as go in at once, if enough of them wait; the first leads, the others ride along."""
     row = t.queues[queue]
@@ -381,7 +382,7 @@ def go(t: NetworkTables, customer: int, to: int, kind: int, clock: float) -> Non
             return
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def wait_at_gate(t: NetworkTables, customer: int, to: int, kind: int, clock: float) -> None:
     row, gate = t.customers[customer], t.regions[t.places[to].region]
     row.to, row.becoming, row.since = to, kind, clock
@@ -392,7 +393,7 @@ def wait_at_gate(t: NetworkTables, customer: int, to: int, kind: int, clock: flo
     else:
         t.customers[gate.last].next = customer
     gate.last = customer
-    gate.dirty = 1
+    mark_gate(t, t.places[to].region)
 
 
 @kernel(inner=True, borrows=True)
@@ -409,7 +410,7 @@ def depart(t: NetworkTables, customer: int, clock: float) -> None:
         to, kind = row.then, row.then_kind
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def admit(t: NetworkTables, region: int, clock: float) -> bool:
     """Let the first at a gate in, if it can come in."""
     gate = t.regions[region]
@@ -442,7 +443,7 @@ def admit(t: NetworkTables, region: int, clock: float) -> bool:
     return True
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def release(t: NetworkTables, place: int, clock: float) -> bool:
     """Let the first go who leaves with others, or give a free place to the first who is held for it."""
     if t.places[place].due > 0:
@@ -470,10 +471,10 @@ def release(t: NetworkTables, place: int, clock: float) -> bool:
     return True
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def settle(t: NetworkTables, clock: float) -> None:
     """Give away what became free, lowest place first, then the gates, until nobody can move."""
-    while True:
+    while t.state[0].unsettled == 1:
         moved = False
         for place in range(t.places.size):
             if t.places[place].dirty == 1:
@@ -490,4 +491,4 @@ def settle(t: NetworkTables, clock: float) -> None:
                     break
                 t.regions[region].dirty = 0
         if not moved:
-            return
+            t.state[0].unsettled = 0

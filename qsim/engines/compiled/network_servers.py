@@ -20,7 +20,7 @@ def begin(t: NetworkTables, queue: int, customer: int, clock: float) -> None:
     give_server(t.queues[queue], t.customers, customer, t.tags[queue], t.who[queue], clock)
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def _make_ready(t: NetworkTables, queue: int, customer: int, clock: float) -> None:
     """Of the idle servers the fastest, and of those the last that fell idle; it comes back, wakes up, and turns."""
     row = t.customers[customer]
@@ -61,7 +61,7 @@ def _away(t: NetworkTables, at: int, idle: float) -> float:
     return rest
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def repairs(t: NetworkTables, at: int, queue: int, which: int, work: float) -> float:
     """How long a server is down while it does this work."""
     place, server = t.places[at], t.servers[queue, which]

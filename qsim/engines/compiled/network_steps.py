@@ -21,21 +21,21 @@ from qsim.engines.jit import kernel
 @kernel(inner=True, borrows=True)
 def draw(t: NetworkTables, stream: int) -> float:
     """The next variate of a stream."""
-    at = t.used[stream]
-    if at == t.ends[stream]:
-        t.state[0].overflow = 1
-        at -= 1
+    at = room(t, t.used[stream], t.ends[stream])
     t.used[stream] = at + 1
-    pause_near(t, at, t.ends[stream])
     value: float = t.streams[stream, at]
     return value
 
 
 @kernel(inner=True, borrows=True)
-def pause_near(t: NetworkTables, at: int, end: int) -> None:
-    """Pause where the next event may come to the end of a buffer or an output."""
-    if at + 1 + MARGIN > end:
+def room(t: NetworkTables, at: int, end: int) -> int:
+    """``at``, before the end of a buffer or an output; pause where the next event may come to the end of it."""
+    if at + MARGIN >= end:
         t.state[0].pause = 1
+        if at == end:
+            t.state[0].overflow = 1
+            return at - 1
+    return at
 
 
 @kernel(inner=True, borrows=True)
@@ -65,15 +65,25 @@ def must_ask(t: NetworkTables, customer: int) -> bool:
 def reschedule(t: NetworkTables, queue: int) -> None:
     place = t.queues[queue].place
     finish = next_finish(t.places[place], t.queues[queue], t.speeds[place], t.tags[queue])
-    set_time(t.times, t.tree, queue, finish)
+    if finish != t.times[queue]:
+        set_time(t.times, t.tree, queue, finish)
 
 
 @kernel(inner=True, borrows=True)
 def mark(t: NetworkTables, place: int) -> None:
-    """Something may have become free here."""
-    t.places[place].dirty = 1
-    if t.places[place].region != NOWHERE:
-        t.regions[t.places[place].region].dirty = 1
+    """Something became free here: settle with those who wait for it."""
+    here = t.places[place]
+    if here.blocked_first != NOBODY or here.due > 0:
+        here.dirty = t.state[0].unsettled = 1
+    if here.region != NOWHERE:
+        mark_gate(t, here.region)
+
+
+@kernel(inner=True, borrows=True)
+def mark_gate(t: NetworkTables, region: int) -> None:
+    """As :func:`mark` at the gate of a region."""
+    if t.regions[region].first != NOBODY:
+        t.regions[region].dirty = t.state[0].unsettled = 1
 
 
 @kernel(inner=True, borrows=True)
@@ -81,7 +91,7 @@ def leave_region(t: NetworkTables, customer: int) -> None:
     row = t.customers[customer]
     if row.region != NOWHERE:
         t.regions[row.region].inside -= 1
-        t.regions[row.region].dirty = 1
+        mark_gate(t, row.region)
         row.region = NOWHERE
 
 
@@ -113,10 +123,7 @@ def finish(t: NetworkTables, customer: int, clock: float) -> None:
     row, state = t.customers[customer], t.state[0]
     if row.entry == NOWHERE:
         return
-    column = state.done
-    if column == t.kinds.size:
-        state.overflow = 1
-        return
+    column = room(t, state.done, t.kinds.size)
     t.outcome[GAP, column] = clock - state.last_finish
     t.outcome[WAIT, column] = row.total_wait
     t.outcome[SERVICE, column] = row.total_service
@@ -130,30 +137,25 @@ def finish(t: NetworkTables, customer: int, clock: float) -> None:
     state.lost = 0
     state.last_finish = clock
     state.done = column + 1
-    pause_near(t, column, t.kinds.size)
 
 
 @kernel(inner=True, borrows=True)
 def record_stay(t: NetworkTables, part: int, kind: int, gap: float, wait: float, service: float) -> None:
-    column = t.stayed[part]
-    if column == t.stays.shape[2]:
-        t.state[0].overflow = 1
-        return
+    column = room(t, t.stayed[part], t.stays.shape[2])
     t.stays[part, GAP, column] = gap
     t.stays[part, WAIT, column] = wait
     t.stays[part, SERVICE, column] = service
     t.stays[part, KIND, column] = kind
     t.stayed[part] = column + 1
-    pause_near(t, column, t.stays.shape[2])
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def turn_away(t: NetworkTables, to: int, kind: int) -> None:
     """A customer finds no place there."""
     record_stay(t, to, kind, 0.0, 0.0, -1.0)
 
 
-@kernel(inner=True, borrows=True)
+@kernel(inner=True, borrows=True, rare=True)
 def lose(t: NetworkTables, customer: int) -> None:
     """A customer that found no place is gone."""
     entry = t.customers[customer].entry

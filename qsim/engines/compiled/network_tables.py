@@ -80,6 +80,7 @@ STATE = np.dtype(
     [
         *event_tables.STATE.descr,
         ("deadlock", "i8"),
+        ("unsettled", "i8"),  # 1: somebody waits for what has become free
         ("overflow", "i8"),
         ("spare", "i8"),  # unused rows of customers
         ("needed", "i8"),  # unused rows that the next event may take

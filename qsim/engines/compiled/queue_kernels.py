@@ -20,7 +20,7 @@ from qsim.engines.jit import kernel
 Table: TypeAlias = npt.NDArray[Any]
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def heap_add(tags: FloatArray, who: IntArray, size: int, tag: float, customer: int) -> None:
     """Put a customer into a heap of ``size``."""
     hole = size
@@ -33,7 +33,7 @@ def heap_add(tags: FloatArray, who: IntArray, size: int, tag: float, customer: i
     tags[hole], who[hole] = tag, customer
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def heap_remove(tags: FloatArray, who: IntArray, size: int, hole: int) -> None:
     """Take the entry at ``hole`` out of a heap of ``size``."""
     n = size - 1
@@ -55,7 +55,7 @@ def heap_remove(tags: FloatArray, who: IntArray, size: int, hole: int) -> None:
     tags[hole], who[hole] = tag, customer
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def draw_variate(streams: FloatArray, used: IntArray, ends: IntArray, state: Table, stream: int) -> float:
     """The next variate of a stream."""
     at = used[stream]
@@ -66,7 +66,7 @@ def draw_variate(streams: FloatArray, used: IntArray, ends: IntArray, state: Tab
     return value
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def speed_of(place: Any, queue: Any, speeds: FloatArray) -> float:
     """Work done per time unit for each of those in service."""
     if queue.in_service == 0:
@@ -79,7 +79,7 @@ def speed_of(place: Any, queue: Any, speeds: FloatArray) -> float:
     return min(1.0, place.servers / queue.present) if place.sharing else 1.0
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def advance(place: Any, queue: Any, speeds: FloatArray, clock: float) -> None:
     """Bring a queue's own clock up to date; call before anything changes in it."""
     if place.varying:
@@ -92,7 +92,7 @@ def advance(place: Any, queue: Any, speeds: FloatArray, clock: float) -> None:
     queue.seen = clock
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) -> float:
     """When the first of those in service will be done, or they will have caught up with one who waits."""
     if queue.in_service == 0:
@@ -107,7 +107,7 @@ def next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) ->
     return finish
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def line_up(queue: Any, customers: Table, customer: int) -> None:
     """Put a customer into the waiting list, where its key and order say."""
     key, order = customers[customer].key, customers[customer].order
@@ -127,7 +127,7 @@ def line_up(queue: Any, customers: Table, customer: int) -> None:
         queue.last = customer
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def call_up(queue: Any, customers: Table, ahead: int) -> int:
     """Take the customer with ``ahead`` others before it out of the waiting list."""
     before, customer = NOBODY, queue.first
@@ -144,7 +144,7 @@ def call_up(queue: Any, customers: Table, ahead: int) -> int:
     return chosen
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def give_server(queue: Any, customers: Table, customer: int, tags: FloatArray, who: IntArray, clock: float) -> None:
     """Give a customer a server."""
     row = customers[customer]
@@ -154,7 +154,7 @@ def give_server(queue: Any, customers: Table, customer: int, tags: FloatArray, w
     queue.busy += 1
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def serve_least_served(queue: Any, customers: Table, tags: FloatArray, who: IntArray, clock: float) -> None:
     """Those in service, or the first who wait, are joined by all who have had as much."""
     if queue.in_service == 0 and queue.first != NOBODY:
@@ -164,7 +164,7 @@ def serve_least_served(queue: Any, customers: Table, tags: FloatArray, who: IntA
     queue.catch_up = customers[queue.first].key if queue.first != NOBODY else math.inf
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def put_aside(queue: Any, customers: Table, tags: FloatArray, who: IntArray) -> None:
     """Those in service wait for one who has had nothing yet."""
     if queue.progress > 0.0:
@@ -177,7 +177,7 @@ def put_aside(queue: Any, customers: Table, tags: FloatArray, who: IntArray) -> 
     queue.catch_up = customers[queue.first].key if queue.first != NOBODY else math.inf
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def least_urgent(queue: Any, customers: Table, who: IntArray) -> int:
     """Where in the heap the one stands who would be interrupted first."""
     worst = 0

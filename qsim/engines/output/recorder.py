@@ -17,7 +17,7 @@ from qsim.engines.jit import kernel
 from qsim.engines.output.regenerative import Cycles
 
 ROWS = 2048
-ROWS_PER_GROUP = 16
+ROWS_PER_GROUP = 32
 SMALLEST_BATCH = 5  # customers; the 5 of MSER-5
 
 # Columns of the table.

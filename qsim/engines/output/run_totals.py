@@ -18,7 +18,7 @@ from qsim.engines.plan import Plan, typical_time
 MOST_PRESENT = 4096
 """Numbers present from here on are counted together."""
 
-ROWS_OF_A_CLASS = 512
+ROWS_OF_A_CLASS = 1024
 """Batches held of a class at a station: of these there may be many."""
 
 PRESENCE_FROM = 0.1

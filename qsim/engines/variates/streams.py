@@ -24,7 +24,7 @@ CARRY = 256
 class VariateStream:
     """Successive variates of one distribution, or other source of them.
 
-    ``buffer[position:end]`` are the ones drawn but not used yet; the buffer, CARRY + BLOCK long, may be given.
+    ``buffer[position:end]`` are the ones drawn but not used yet; the buffer, at least CARRY + BLOCK long, may be given.
     """
 
     def __init__(self, filler: Filler, seed: np.random.SeedSequence, buffer: FloatArray | None = None) -> None:
@@ -36,11 +36,16 @@ class VariateStream:
         self.end = 0
 
     def refill(self) -> None:
-        """Draw another block behind what is left (at most CARRY variates)."""
+        """Draw another block behind what is left, for which there must be room."""
         left = self.end - self.position
         self.buffer[:left] = self.buffer[self.position : self.end]
         self._filler.fill(self._rng, self.buffer[left : left + BLOCK])
         self.position, self.end = 0, left + BLOCK
+
+    def fill_up(self) -> None:
+        """Draw as many blocks as there is room for behind what is left."""
+        while self.end - self.position + BLOCK <= self.buffer.size:
+            self.refill()
 
     def block(self) -> FloatArray:
         """The next BLOCK variates; the array is overwritten by the next call."""

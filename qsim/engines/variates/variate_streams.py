@@ -88,9 +88,12 @@ def _of_network(plan: NetworkPlan) -> Iterator[tuple[Role, Filler]]:
 
 
 def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatArray]:
-    """A stream for each role, and the array whose rows are their buffers, in the same order."""
+    """A stream for each role, and the array whose rows are their buffers, in the same order.
+
+    Each has room for two blocks: refilled together, streams run low seldom, though each at a pace of its own.
+    """
     named = list(fillers(plan))
-    buffers = np.empty((len(named), CARRY + BLOCK))
+    buffers = np.empty((len(named), CARRY + 2 * BLOCK))
     streams = {
         role: VariateStream(filler, role.seed(seed), row) for (role, filler), row in zip(named, buffers, strict=True)
     }

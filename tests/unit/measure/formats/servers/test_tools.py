@@ -1,7 +1,7 @@
 """What each load generator printed here against a server of 8 workers of 5 ms, or a database, becomes its runs.
 
 Run here: wrk 4.1, ApacheBench 2.3, hey 0.1.5, k6 0.49 and Locust against a known server; pgbench 15, redis-benchmark
-7.0 and sysbench 1.0.20 on this machine. wrk2, oha, memtier_benchmark and vLLM's benchmark by their documented forms.
+7.0, sysbench 1.0.20 and vLLM 0.32 on this machine. wrk2, oha and memtier_benchmark by their documented forms.
 """
 
 from __future__ import annotations
@@ -172,16 +172,40 @@ def test_language_models_are_read_as_requests_with_tokens_apart(tmp_path):
     (tmp_path / "m.json").write_text(json.dumps(VLLM))
     sweep = load(tmp_path / "m.json")
     assert (sweep.points["load"][0], sweep.points["throughput_per_s"][0], sweep.points["latency_s"][0]) == (16, 8, 2)
-    assert any(f.message == "1600 tokens/s, the first after 60 ms" for f in sweep.findings)
+    assert [f.message for f in sweep.findings] == [
+        "the curve is of whole requests; tokens/s (and the first after): 1600 (60.0 ms) at 16"
+    ]
     assert runs_of(json.dumps(VLLM))[0].percentiles == pytest.approx({50.0: 1.95, 99.0: 2.9}, rel=1e-12)
 
 
-def test_notes_that_begin_alike_are_given_once_and_other_findings_where_they_differ(tmp_path):
-    for at_once, first_ms in ((16, 60.0), (32, 70.0)):
-        document = {**VLLM, "max_concurrency": at_once, "mean_ttft_ms": first_ms}
-        (tmp_path / f"{at_once}.json").write_text(json.dumps(document))
+def test_a_file_of_vllm_as_it_was_written_is_read(repository):
+    file = repository / "docs" / "data" / "llm-server" / "round1-clients8.json"
+    found, (run,) = json.loads(file.read_text()), runs_of(file.read_text())
+    assert (run.tool, run.clients, run.requests, run.failed) == ("vllm", 8, 128, 0)
+    assert run.throughput_per_s == found["completed"] / found["duration"]
+    assert run.tokens_per_s == pytest.approx(64 * run.throughput_per_s, rel=1e-12)
+    assert run.throughput_per_s * run.response_s == pytest.approx(8, rel=0.01)
+    assert run.first_token_s < run.response_s < run.percentiles[95] < run.percentiles[99]
+
+
+def test_tokens_of_all_loads_are_one_note_in_the_order_of_the_loads(tmp_path):
+    for at_once, repeat, first_ms in ((4, 1, 60.0), (32, 1, 60.0), (16, 1, 60.0), (16, 2, 90.0)):
+        document = {**VLLM, "max_concurrency": at_once, "failed": 3, "mean_ttft_ms": first_ms}
+        (tmp_path / f"{at_once}-{repeat}.json").write_text(json.dumps(document))
+    found = load(tmp_path).findings
+    assert found[0].message.endswith("1600 (60.0 ms) at 4, 1600 (75.0 ms) at 16, 1600 (60.0 ms) at 32")
+    assert [(f.check, f.load, f.message) for f in found[1:]] == [
+        ("load-generator", 4, "3 requests failed and are left out")
+    ]
+
+
+def test_notes_that_begin_alike_are_given_once(tmp_path):
+    document = json.loads((RUNS / "k6-think.json").read_text())
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    document["metrics"]["http_reqs"]["values"]["rate"] *= 2
+    (tmp_path / "b.json").write_text(json.dumps(document))
     notes = [f.message for f in load(tmp_path).findings if f.check == "load-generator"]
-    assert notes == ["1600 tokens/s, the first after 60 ms"]
+    assert notes == ["the users think: the load is the 2.36 that wait for an answer, not 20 users"]
 
 
 def without(document: dict, *keys: str) -> str:
