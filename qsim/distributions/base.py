@@ -21,9 +21,9 @@ Phases: TypeAlias = tuple[FloatArray, FloatArray]
 """A phase-type law (α, T): the phase it starts in, and the rates between phases until it is over."""
 
 
-STRATA = 800
+STRATA = 500
 ATOM = 1e-2
-"""A stratum with more of the probability than this is an atom: one time that many take."""
+"""A stratum with more of the probability than this, and most of it at one place, is an atom: a time that many take."""
 
 
 class SizeStrata(NamedTuple):
@@ -126,8 +126,8 @@ class Distribution:
 
     @cached_property
     def strata(self) -> SizeStrata:
-        """The law cut into strata, evenly in the logarithm of time."""
-        low, high = max(self.quantile(1e-9), 1e-9 * self.mean), self.quantile(1 - 1e-12)
+        """The law cut into strata, evenly in the logarithm of time but for the shortest."""
+        low, high = max(self.quantile(1e-5), 1e-9 * self.mean), self.quantile(1 - 1e-12)
         edges = np.append(0.0, np.geomspace(low * (1 - 1e-9), max(low, high) * (1 + 1e-9), STRATA))
         below, limited = self.cdf(edges), self.limited_mean(edges)
         share = np.diff(below)
@@ -135,7 +135,10 @@ class Distribution:
         some = share > 1e-15
         share, work, left, right = share[some], work[some], edges[:-1][some], edges[1:][some]
         share, mean = share / share.sum(), np.clip(work / share, left, right)
-        return SizeStrata(share, mean * (self.mean / (share @ mean)), np.where(share > ATOM, 0.0, right - left))
+        mean *= self.mean / (share @ mean)
+        width = np.minimum(right - left, 2 * mean)  # no time is negative
+        middle = self.cdf(mean + width / 8) - self.cdf(mean - width / 8)
+        return SizeStrata(share, mean, np.where((share > ATOM) & (middle > share / 2), 0.0, width))
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         """E[min(T, x)], the integral of P(T > t) up to x, elementwise; here by the trapezoid rule between the x."""

@@ -25,7 +25,7 @@ TABLE = HERE.parent / "data" / "tables" / "pgbench.tsv"
 OTHERS = tuple(system for system in SYSTEMS if system != "Linux")
 LIMIT_S = 600
 #: What makes a command short; the table shows it without.
-QUICK = {"qsim measure memory": ["--delays", "0,100,500", "--seconds", "0.1"],
+QUICK = {"qsim measure memory": ["--delays", "0,500", "--seconds", "0.02", "--repeats", "1"],
          "qsim simulate": ["--customers", "10000"]}  # fmt: skip
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -36,6 +36,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_probe, "warm_up_s", lambda size, chasing: 0.0)
+    monkeypatch.setattr(memory_probe, "RETRY_SHARE", 1.0)
 
 
 def small(*sizes: int, traffic: str = "read", threads: tuple[int, ...] = (1, 2)) -> BufferPlan:

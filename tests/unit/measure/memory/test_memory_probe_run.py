@@ -21,12 +21,15 @@ from measure.memory.record import ProbeRecord, Trial
 from measure.memory.sweep import findings, summary_facts
 from measure.memory.threads import ChaserCount, LoaderCount
 from measure.memory.traffic import parse_traffics, strided
+from measure.repeats import RETRY_SHARE
 from measure.store.directory import SweepStore
 
 
 @pytest.fixture(autouse=True)
-def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_probe, "WARM_UP_S", 0.0)
+def no_warm_up_and_no_second_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine would double the work."""
+    monkeypatch.setattr(memory_probe, "warm_up_s", lambda size, chasing: 0.0)
+    monkeypatch.setattr(memory_probe, "RETRY_SHARE", 1.0)
 
 
 def plan(*delays: int, traffic: str = "read", repeats: int = 2) -> MemoryPlan:
@@ -256,6 +259,7 @@ def fake_trial(number: int, on_cpu: float, latency_ns: int = 100) -> Trial:
 
 
 def test_disturbed_repeats_are_measured_again_and_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_probe, "RETRY_SHARE", RETRY_SHARE)
     shares = [1.0, 0.5, 0.99, 0.98]
     bench = memory_probe.Bench.prepare(plan(0, repeats=3))
     monkeypatch.setattr(memory_probe, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
@@ -265,6 +269,7 @@ def test_disturbed_repeats_are_measured_again_and_set_aside(monkeypatch: pytest.
 
 
 def test_on_a_busy_machine_the_repeats_stop_at_twice_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_probe, "RETRY_SHARE", RETRY_SHARE)
     shares = [0.3, 0.9, 0.4, 0.6, 1.0, 1.0]  # one more calm one than will be reached
     bench = memory_probe.Bench.prepare(plan(0, repeats=2))
     monkeypatch.setattr(memory_probe, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
