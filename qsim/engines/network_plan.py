@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from qsim.distributions import Deterministic, Distribution
-from qsim.engines.plan import Plan, PlannedStation
+from qsim.engines.plan import PREEMPTIVE, Plan, PlannedStation
 from qsim.errors import NoEngineError
 from qsim.models import Gather, Network, Node
 from qsim.models.node import law_for
@@ -174,8 +174,10 @@ def network_plan(model: Network) -> NetworkPlan:
                 own.split
                 or own.gather > 0
                 or own.batch > 1
+                or place.discipline == "FB"
+                or (mode == "repetitive" and place.discipline == "SRPT")
                 or (mode == "after service" and place.discipline == "PS")
-                or (mode == "before service" and place.discipline in ("PS", "LCFS-PR", "PSJF", "preemptive priority"))
+                or (mode == "before service" and place.discipline in ("PS", *PREEMPTIVE))
             )
             if made.blocks(i, to) and held:
                 why, mode = _cannot_hold(own, place)
@@ -190,7 +192,9 @@ def _cannot_hold(own: Equipment, place: PlannedStation) -> tuple[str, str]:
     """Why those who leave cannot wait for a place, and what the next station must do with them."""
     if own.split or own.gather or own.batch > 1:
         return ("splits" if own.split else "gathers" if own.gather else "batches") + " its customers", "lost"
-    return f"serves in the order {place.discipline}", "repetitive"
+    return f"serves in the order {place.discipline}", {"FB": "lost", "SRPT": "after service"}.get(
+        place.discipline, "repetitive"
+    )
 
 
 def _equipment(model: Network, station: str) -> Equipment:

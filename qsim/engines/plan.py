@@ -35,6 +35,9 @@ from qsim.models import (
 )
 from qsim.models.as_network import as_network
 
+PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
+"""Orders in which one who comes may interrupt another."""
+
 
 @dataclass(frozen=True)
 class PlannedStation:

@@ -19,9 +19,9 @@ from qsim import _check
 from qsim.distributions import Deterministic, Distribution
 from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
-from qsim.models.open import Discipline, Routing
+from qsim.models.open import Discipline, OpenDiscipline, Routing
 
-NodeDiscipline: TypeAlias = Literal[Discipline, "priority", "preemptive priority", "polling"]
+NodeDiscipline: TypeAlias = Literal[OpenDiscipline, "priority", "preemptive priority", "polling"]
 Visits: TypeAlias = Literal["exhaustive", "gated", "limited"]
 NodeRouting: TypeAlias = Literal[Routing, "split"]
 Vacations: TypeAlias = Literal["multiple", "single"]
@@ -29,7 +29,7 @@ WhenNodeFull: TypeAlias = Literal["lost", "after service", "before service", "re
 ClassName: TypeAlias = str
 Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
 
-NODE_DISCIPLINES = (*get_args(Discipline), "priority", "preemptive priority", "polling")
+NODE_DISCIPLINES = (*get_args(Discipline), "SRPT", "FB", "priority", "preemptive priority", "polling")
 UNINTERRUPTED = ("FCFS", "LCFS", "SJF", "SIRO", "priority", "polling")
 MOST_TOGETHER = 128
 REMEMBERED = ("setup", "turnaround", "paces", "vacation", "uptime")
@@ -113,6 +113,8 @@ class Node:
                 if given is not None and law is not NO_TIME:
                     require(f"{parameter} of {name}" if name else parameter, law)
         _check.one_of("discipline", self.discipline, NODE_DISCIPLINES)
+        if self.discipline == "FB" and (self.servers != 1 or self.speeds is not None):
+            raise InvalidParameterError("discipline", "must not be 'FB' on several servers or with speeds", "use PS")
         _check.one_of("queues", self.queues, get_args(NodeRouting))
         _check.one_of("when_full", self.when_full, get_args(WhenNodeFull))
         _check.one_of("visits", self.visits, get_args(Visits))

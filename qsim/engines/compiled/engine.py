@@ -20,7 +20,7 @@ from qsim.engines.compiled.network_engine import run_through_network
 from qsim.engines.compiled.open_loops import SCAN_LIMIT, few_servers, many_servers, one_server, own_queues
 from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.output.run_totals import RunTotals
-from qsim.engines.plan import Plan, PlannedStation
+from qsim.engines.plan import PREEMPTIVE, Plan, PlannedStation
 from qsim.engines.variates.streams import BLOCK, VariateStream
 from qsim.engines.variates.variate_streams import (
     ARRIVALS,
@@ -252,7 +252,7 @@ class _System:
             row["first_queue"], row["queues"] = first, place.queues
             row["servers"] = tables.UNLIMITED if place.servers == math.inf else place.servers
             row["routing"], row["order"] = tables.ROUTINGS[place.routing], tables.ORDERS[place.discipline]
-            row["preemptive"] = place.discipline in tables.PREEMPTIVE
+            row["preemptive"] = place.discipline in PREEMPTIVE
             row["sharing"] = place.discipline == "PS"
             row["varying"] = place.discipline in ("PS", "FB") or bool(place.speeds)
             row["speeds"] = len(place.speeds)

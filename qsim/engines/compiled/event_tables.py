@@ -121,7 +121,6 @@ ORDERS = {
     "preemptive priority": MOST_URGENT,
     "polling": FIRST_COME,
 }
-PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
 ROUTINGS = {
     "shared": ANY,
     "random": RANDOM,

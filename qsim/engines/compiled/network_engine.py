@@ -15,6 +15,7 @@ from qsim.engines.compiled.network_loop import run_network
 from qsim.engines.compiled.queue_kernels import Table
 from qsim.engines.network_plan import NetworkPlan, Way
 from qsim.engines.output.run_totals import RunTotals
+from qsim.engines.plan import PREEMPTIVE
 from qsim.engines.variates.streams import BLOCK
 from qsim.engines.variates.variate_streams import (
     ARRIVALS,
@@ -113,7 +114,7 @@ def _with_room(plan: NetworkPlan, t: tables.NetworkTables) -> tables.NetworkTabl
 
 
 def _all_at_once(plan: NetworkPlan) -> bool:
-    return any(place.discipline == "PS" or place.servers == math.inf for place in plan.places)
+    return any(place.discipline in ("PS", "FB") or place.servers == math.inf for place in plan.places)
 
 
 def _tables(plan: NetworkPlan, index: dict[Role, int], buffers: Any, totals: RunTotals) -> tables.NetworkTables:
@@ -208,9 +209,9 @@ def _places(plan: NetworkPlan, index: dict[Role, int]) -> Table:
         row["servers"] = event_tables.UNLIMITED if place.servers == math.inf else place.servers
         row["routing"] = event_tables.ROUTINGS.get(place.routing, event_tables.ANY)
         row["order"] = event_tables.ORDERS[place.discipline]
-        row["preemptive"] = place.discipline in event_tables.PREEMPTIVE
+        row["preemptive"] = place.discipline in PREEMPTIVE
         row["sharing"] = place.discipline == "PS"
-        row["varying"] = place.discipline == "PS" or bool(place.speeds)
+        row["varying"] = place.discipline in ("PS", "FB") or bool(place.speeds)
         row["speeds"] = len(place.speeds)
         row["capacity"] = event_tables.UNLIMITED if place.capacity is None else place.capacity
         row["when_full"], row["region"] = MODES[plan.when_full[i]], plan.region_of(i)

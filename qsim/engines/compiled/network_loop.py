@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 
 from qsim.engines.compiled.closed_loop import set_time
-from qsim.engines.compiled.event_tables import NOBODY
+from qsim.engines.compiled.event_tables import LEAST_SERVED, NOBODY
 from qsim.engines.compiled.network_holding import hold, look_for_deadlock, look_for_deadlock_at
 from qsim.engines.compiled.network_moves import depart, go, leave_queue, look_around, settle, take_off
 from qsim.engines.compiled.network_servers import repairs
 from qsim.engines.compiled.network_steps import draw, forget, full, mark, must_ask, remember, reschedule
 from qsim.engines.compiled.network_tables import AFTER, AFTER_SERVICE, SERVING, NetworkTables
-from qsim.engines.compiled.queue_kernels import advance, heap_add, heap_remove
+from qsim.engines.compiled.queue_kernels import advance, heap_add, heap_remove, serve_least_served
 from qsim.engines.jit import kernel
 
 
@@ -35,6 +35,11 @@ def complete(t: NetworkTables, leaf: int, clock: float) -> None:
     advance(place, queue, t.speeds[queue.place], clock)
     if place.going == 1:
         look_around(t, leaf, clock, True)
+        return
+    if place.order == LEAST_SERVED and queue.catch_up <= t.tags[leaf, 0]:
+        queue.progress = queue.catch_up
+        serve_least_served(queue, t.customers, t.tags[leaf], t.who[leaf], clock)
+        reschedule(t, leaf)
         return
     customer = t.who[leaf, 0]
     heap_remove(t.tags[leaf], t.who[leaf], queue.in_service, 0)
@@ -131,11 +136,13 @@ def _count_from(t: NetworkTables, clock: float) -> None:
         t.regions[i].last_admission -= clock
     for q in range(t.queues.size):
         queue = t.queues[q]
-        origin = queue.progress if t.places[queue.place].varying else clock
+        place = t.places[queue.place]
+        least = place.order == LEAST_SERVED  # whose progress counts from when each began
+        origin = 0.0 if least else queue.progress if place.varying else clock
         for i in range(queue.in_service):
             t.tags[q, i] -= origin
             t.customers[t.who[q, i]].share -= queue.share
         for i in range(t.servers.shape[1]):
             t.servers[q, i].since -= clock
         queue.seen -= clock
-        queue.progress, queue.share = 0.0, 0.0
+        queue.progress, queue.share = queue.progress if least else 0.0, 0.0

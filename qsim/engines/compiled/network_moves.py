@@ -7,6 +7,7 @@ import math
 from qsim.engines.compiled.closed_loop import set_time
 from qsim.engines.compiled.event_tables import (
     LAST_COME,
+    LEAST_SERVED,
     MOST_URGENT,
     NOBODY,
     NOWHERE,
@@ -15,6 +16,7 @@ from qsim.engines.compiled.event_tables import (
     ROUND_ROBIN,
     SHORTEST,
     SHORTEST_JOB,
+    SHORTEST_LEFT,
     UNLIMITED,
 )
 from qsim.engines.compiled.network_holding import hold, look_for_deadlock_at, reserve
@@ -52,7 +54,15 @@ from qsim.engines.compiled.network_tables import (
     WAYS,
     NetworkTables,
 )
-from qsim.engines.compiled.queue_kernels import advance, call_up, heap_remove, least_urgent, line_up
+from qsim.engines.compiled.queue_kernels import (
+    advance,
+    call_up,
+    heap_remove,
+    least_urgent,
+    line_up,
+    put_aside,
+    serve_least_served,
+)
 from qsim.engines.jit import kernel
 from qsim.engines.network_plan import LONG_AGO
 
@@ -176,16 +186,9 @@ def join(t: NetworkTables, customer: int, clock: float) -> None:
     place, queue = t.places[row.place], t.queues[row.queue]
     tags, who = t.tags[row.queue], t.who[row.queue]
     advance(place, queue, t.speeds[row.place], clock)
-    row.share, row.order = queue.share, t.state[0].arrivals
-    t.state[0].arrivals += 1
+    row.share = queue.share
     queue.present += 1
-    row.key = 0.0
-    if place.order == SHORTEST_JOB:
-        row.key = row.need
-    elif place.order == LAST_COME:
-        row.key = -float(row.order)
-    elif place.order == MOST_URGENT:
-        row.key = float(t.roles[row.place, row.kind, URGENCY])
+    take_number(t, customer)
     starting, waiting = customer, NOBODY
     if place.polling > 0:
         line_up(queue, t.customers, customer)
@@ -194,8 +197,13 @@ def join(t: NetworkTables, customer: int, clock: float) -> None:
         elif place.going == 0:
             reschedule(t, row.queue)
         return
-    if place.batch > 1 or (not place.sharing and queue.busy >= place.servers):
+    if place.order == LEAST_SERVED:
+        put_aside(queue, t.customers, tags, who)
+    elif place.batch > 1 or (not place.sharing and queue.busy >= place.servers):
         starting, waiting = NOBODY, customer
+        if place.order == SHORTEST_LEFT:
+            for at in range(queue.in_service):
+                t.customers[who[at]].key = tags[at] - queue.progress
         if place.preemptive and queue.in_service > 0:
             worst = least_urgent(queue, t.customers, who)
             other = who[worst]
@@ -213,6 +221,21 @@ def join(t: NetworkTables, customer: int, clock: float) -> None:
     if place.batch > 1:
         fill_server(t, row.queue, clock)
     reschedule(t, row.queue)
+
+
+@kernel(inner=True, borrows=True)
+def take_number(t: NetworkTables, customer: int) -> None:
+    """Where it stands in the order of service: the smallest key goes first, of equal ones the earliest."""
+    row = t.customers[customer]
+    order = t.places[row.place].order
+    row.key, row.order = 0.0, t.state[0].arrivals
+    t.state[0].arrivals += 1
+    if order in (SHORTEST_JOB, SHORTEST_LEFT):
+        row.key = row.need
+    elif order == LAST_COME:
+        row.key = -float(row.order)
+    elif order == MOST_URGENT:
+        row.key = float(t.roles[row.place, row.kind, URGENCY])
 
 
 @kernel(inner=True, borrows=True, rare=True)
@@ -311,7 +334,9 @@ def leave_queue(t: NetworkTables, customer: int, clock: float) -> None:
     if place.polling > 0:
         look_around(t, chosen, clock, False)
         return
-    if place.batch > 1:
+    if place.order == LEAST_SERVED:
+        serve_least_served(queue, t.customers, t.tags[chosen], t.who[chosen], clock)
+    elif place.batch > 1:
         fill_server(t, chosen, clock)
     elif queue.first != NOBODY and queue.busy < place.servers:
         ahead = 0
@@ -337,7 +362,7 @@ def take_off(t: NetworkTables, customer: int, clock: float) -> None:
         queue.present -= 1
     else:
         leave_queue(t, customer, clock)
-        if place.sharing:
+        if place.sharing or place.order == LEAST_SERVED:
             if place.speeds > 0:
                 service = queue.share - row.share
             wait = response - service

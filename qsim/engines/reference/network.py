@@ -16,6 +16,7 @@ import simpy
 from qsim.engines.network_plan import NOWHERE, NetworkPlan
 from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
+from qsim.engines.reference.least_served import LeastServedQueue
 from qsim.engines.reference.polling import PollingQueue
 from qsim.engines.reference.queues import Process
 from qsim.engines.reference.recording import Recording
@@ -55,7 +56,8 @@ class LimitedStation:
         self.due = self.timer = 0
         self.dirty = False
         self.held: deque[Customer] = deque()
-        kind = partial(PollingQueue, plan, index) if self.own.polling else WorkQueue
+        alone = LeastServedQueue if place.discipline == "FB" else WorkQueue
+        kind = partial(PollingQueue, plan, index) if self.own.polling else alone
         self.queues = [
             kind(
                 network.env,

@@ -10,15 +10,13 @@ from typing import TypeAlias
 
 import simpy
 
-from qsim.engines.plan import PlannedStation
+from qsim.engines.plan import PREEMPTIVE, PlannedStation
 from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
 from qsim.engines.reference.queues import LimitedPlaces, Process
 
 Finished: TypeAlias = Callable[[Customer], object]
 MayBegin: TypeAlias = Callable[[Customer], bool]
-
-PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
 
 
 class WorkQueue:
