@@ -316,6 +316,7 @@ def test_the_processor_time_of_a_request() -> None:
     assert processor_time([share, share], 3.0, 2) == pytest.approx(0.4 * 3 * 2)
     assert math.isnan(processor_time([share, {"usr_cpu": 10.0}], 3.0, 2))
     assert host_columns(record(cpu_s=0.2)) == {"host_cpu_s": pytest.approx(1e-5)}
+    assert host_columns(record(cpu_s=0.2, requests=1)) == {"host_cpu_s": 0.2}
     for none in ({"cpu_s": math.nan}, {"cpu_s": 0.0}, {"cpu_s": 1.0, "requests": 0}):
         assert host_columns(record(**none)) == {}
 
@@ -507,7 +508,8 @@ def test_numbers_are_positive_and_possible() -> None:
 
 
 def test_windows_between_snapshots_and_merged() -> None:
-    found = between_snapshots([(1, 100, 1.0), (1, 110, 1.2), (2, 100, 1.0), (3, 300, 2.0)])
+    # Of the second no time passed, of the third no request completed, of the fourth no latency was added.
+    found = between_snapshots([(1, 100, 1.0), (1, 110, 1.2), (2, 100, 1.1), (2, 110, 1.0), (3, 300, 2.0)])
     assert [(w.start_s, w.end_s, w.requests, w.latency_sum_s) for w in found] == [(0, 1, 100, 1), (1, 3, 200, 1)]
     assert (found[1].throughput_per_s, found[1].latency_s) == (100, 0.005)
     many = [Window(i, i + 1, 10 * i, i) for i in range(5)]
