@@ -47,7 +47,9 @@ TESTS = (
     "tests/unit/measure/auditing", "tests/unit/measure/datasets", "tests/unit/measure/test_loading_files.py",
     "tests/unit/measure/test_repeats.py", "tests/unit/calibrate/inference", "tests/unit/calibrate/fitting",
     "tests/unit/calibrate/knees", "tests/unit/calibrate/models", "tests/unit/calibrate/prediction", "tests/property",
-    "tests/golden", "tests/agreement/test_derivations_agree.py", "tests/docs/test_docs_doctests.py",
+    "tests/golden", "tests/agreement/test_derivations_agree.py", "tests/agreement/test_absence_agrees.py",
+    "tests/agreement/test_batches_served_agree.py", "tests/agreement/test_overflow_agrees.py",
+    "tests/agreement/test_polling_agrees.py", "tests/docs/test_docs_doctests.py",
 )  # fmt: skip
 MOST_S = 8.0
 """The quickest tests of a mutant that take this much processor time together are run."""
@@ -319,9 +321,13 @@ def main() -> None:
         folder = Path(place) / "checkout"
         shutil.copytree(REPOSITORY, folder, ignore=shutil.ignore_patterns(".git", ".venv", "build", ".*_cache"))
         file = given.calls or Path(place) / "calls.json"
-        if not file.exists():
+        fresh = not file.exists()
+        if fresh:
             record(folder, file)
         recorded = json.loads(file.read_text())
+        unknown = {mutant.path for mutant in drawn} - {key.partition(":")[0] for key in recorded["calls"]}
+        if unknown and not fresh:
+            sys.exit(f"{file} is older than {min(unknown)}: delete it, to record the calls again")
         calls = Calls(recorded["calls"], recorded["seconds"])
         sys.dont_write_bytecode = True
         for number, mutant in enumerate(drawn, 1):
