@@ -127,7 +127,7 @@ class Recorder:
         half, groups = self._table.shape[0] // 2, self._counts.shape[1] // 2
         self._table[:half] = self._table[0::2] + self._table[1::2]
         self._table[half:] = 0.0
-        seen = np.flatnonzero(self._counts.any(axis=(0, 1)))
+        seen = np.flatnonzero(self._counts.sum(axis=(0, 1)))
         counts = self._counts[:, :, seen[0] : seen[-1] + 1]  # memory of the others is never touched
         counts[:, :groups] = counts[:, 0::2] + counts[:, 1::2]
         counts[:, groups:] = 0

@@ -18,8 +18,8 @@ from qsim.engines.plan import Plan, typical_time
 MOST_PRESENT = 4096
 """Numbers present from here on are counted together."""
 
-ROWS_OF_A_CLASS = 1024
-"""Batches held of a class at a station: of these there may be many."""
+ROWS_OF_A_STATION = 1024
+"""Batches held of a station, and of each class at it: of these there may be many."""
 
 PRESENCE_FROM = 0.1
 """Share of the run left out before the number present is observed."""
@@ -103,9 +103,10 @@ class RunTotals:
         kinds = range(plan.outcomes if plan.outcomes > 1 else 0)
         self.of_kind = KindsApart(kinds, math.ceil(expected / plan.outcomes), usual)
         parts = len(plan.parts) if plan.by_part else 0
-        self.of_place = tuple(Recorder(math.ceil(expected / parts), usual) for _ in range(parts))
+        of_each, rows = math.ceil(expected / max(1, parts)), ROWS_OF_A_STATION
+        self.of_place = tuple(Recorder(of_each, usual, rows=rows) for _ in range(parts))
         self.of_class_at = {
-            part: KindsApart(kinds, math.ceil(expected / parts / len(kinds)), usual, ROWS_OF_A_CLASS)
+            part: KindsApart(kinds, math.ceil(expected / parts / len(kinds)), usual, rows)
             for part, kinds in enumerate(plan.kinds_at[:parts])
             if len(kinds) > 1
         }
