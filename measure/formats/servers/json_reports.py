@@ -9,7 +9,7 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.formats.servers.run import ServerRun, circulating
-from measure.formats.servers.text_reports import CLOSED_LOOP
+from measure.formats.servers.text_reports import CLOSED_LOOP, CUT_OFF
 
 
 def document(text: str) -> Mapping[str, Any]:
@@ -41,9 +41,10 @@ def oha(found: Mapping[str, Any], name: str) -> list[ServerRun]:
     summary = found["summary"]
     percents = {float(k[1:]): float(v) for k, v in found.get("latencyPercentiles", {}).items() if v is not None}
     codes = {int(code): int(n) for code, n in found.get("statusCodeDistribution", {}).items()}
-    broken = sum(int(n) for n in found.get("errorDistribution", {}).values())
+    broken = sum(int(n) for why, n in found.get("errorDistribution", {}).items() if why != CUT_OFF)
+    mean = _number(summary, "average", name) if codes or not broken else None
     return [ServerRun(
-        "oha", _number(summary, "requestsPerSec", name), _number(summary, "average", name), percentiles=percents,
+        "oha", _number(summary, "requestsPerSec", name), mean, percentiles=percents,
         requests=(sum(codes.values()) + broken) or None,
         failed=sum(n for code, n in codes.items() if code >= 400) + broken, notes=(CLOSED_LOOP,),
     )]  # fmt: skip

@@ -71,6 +71,9 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
     tools = {run.tool for _, run in listed}
     if len(tools) > 1:
         raise DataError(f"{name}: runs of {' and '.join(sorted(tools))} cannot be one sweep; load one tool's at a time")
+    for file, run in listed:
+        if run.response_s is None and run.requests and run.failed >= run.requests:
+            raise DataError(f"{file}: none of {run.requests:,.0f} requests was answered; check the address, run again")
     opened = {run.rate_per_s is not None for _, run in listed}
     if len(opened) > 1:
         raise DataError(f"{name}: runs at a rate and runs of so many clients cannot be one sweep; load one kind")

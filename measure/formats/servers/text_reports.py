@@ -1,4 +1,4 @@
-"""The texts of wrk and wrk2, ab, hey, pgbench, sysbench, redis-benchmark and memtier_benchmark."""
+"""The texts of wrk and wrk2, ab, hey, oha, pgbench, sysbench, redis-benchmark and memtier_benchmark."""
 
 from __future__ import annotations
 
@@ -13,13 +13,21 @@ CLOSED_LOOP = (
     "the tail under arrivals at a rate is longer"
 )
 
+CUT_OFF = "aborted due to deadline"
+"""What oha calls requests that were under way when its time was over: no fault of the server."""
+
 
 def number(pattern: str, text: str, what: str = "", name: str = "") -> float:
     """The number that ``pattern`` captures; DataError naming ``what`` is missing."""
     found = re.search(pattern, text, re.MULTILINE)
     if found is None:
-        raise DataError(f"{name} has no {what}: the run was interrupted or its text is cut off; run it again")
+        raise no(what, name)
     return float(found[1])
+
+
+def no(what: str, name: str) -> DataError:
+    """The error of a text that lacks something."""
+    return DataError(f"{name} has no {what}: the run was interrupted or its text is cut off; run it again")
 
 
 def maybe(pattern: str, text: str, missing: float = 0.0) -> float:
@@ -70,17 +78,25 @@ def ab(text: str, name: str) -> list[ServerRun]:
 
 
 def hey(text: str, name: str) -> list[ServerRun]:
-    """hey, which prints no number of workers."""
+    """hey and oha, which print no number of workers; oha's times have units of their own."""
     rate = number(r"^\s*Requests/sec:\s+([\d.]+)", text, "Requests/sec", name)
-    mean = number(r"^\s*Average:\s+([\d.]+) secs", text, "Average", name)
-    percents = {float(p): float(t) for p, t in re.findall(r"^\s*(\d+)%+ in ([\d.]+) secs", text, re.MULTILINE)}
+    average = re.search(r"^\s*Average:\s+([\d.]+ \w+)", text, re.MULTILINE)
+    times = re.findall(r"^\s*([\d.]+)%+ in ([\d.]+ \w+)", text, re.MULTILINE)
     answers = [(int(code), int(n)) for code, n in re.findall(r"^\s*\[(\d{3})\]\s+(\d+) responses", text, re.MULTILINE)]
     _, _, errors = text.partition("Error distribution:")
-    broken = sum(int(n) for n in re.findall(r"^\s*\[(\d+)\]", errors, re.MULTILINE))
+    broken = sum(int(n) for n, why in re.findall(r"^\s*\[(\d+)\]\s*(.*)", errors, re.MULTILINE) if why != CUT_OFF)
+    if average is None and (answers or not broken):
+        raise no("Average", name)
     return [ServerRun(
-        "hey", rate, mean, percentiles=percents, unit="clients", requests=(sum(n for _, n in answers) + broken) or None,
+        "oha" if "Success rate:" in text else "hey", rate, _seconds(average[1]) if average else None,
+        percentiles={float(p): _seconds(t) for p, t in times}, unit="clients",
+        requests=(sum(n for _, n in answers) + broken) or None,
         failed=sum(n for code, n in answers if code >= 400) + broken, notes=(CLOSED_LOOP,),
     )]  # fmt: skip
+
+
+def _seconds(time: str) -> float:
+    return parse_duration(time.replace("secs", "s").replace("sec", "s"))
 
 
 def pgbench(text: str, name: str) -> list[ServerRun]:

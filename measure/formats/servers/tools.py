@@ -17,6 +17,7 @@ TEXTS: Mapping[str, tuple[str, Reader]] = {
     "wrk": (r"^Running .* test @ ", text_reports.wrk),
     "ab": (r"^This is ApacheBench|^Concurrency Level:", text_reports.ab),
     "hey": (r"^Summary:\n\s+Total:\s+[\d.]+ secs", text_reports.hey),
+    "oha": (r"^Summary:\n\s+Success rate:", text_reports.hey),
     "pgbench": (r"^number of transactions actually processed:|^pgbench \(", text_reports.pgbench),
     "sysbench": (r"^sysbench \d", text_reports.sysbench),
     "redis-benchmark": (r"^\s*\d+ parallel clients", text_reports.redis_benchmark),

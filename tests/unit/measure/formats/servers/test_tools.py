@@ -1,7 +1,8 @@
 """What each load generator printed here against a server of 8 workers of 5 ms, or a database, becomes its runs.
 
-Run here: wrk 4.1, ApacheBench 2.3, hey 0.1.5, k6 0.49 and Locust against a known server; pgbench 15, redis-benchmark
-7.0, sysbench 1.0.20 and vLLM 0.32 on this machine. wrk2, oha and memtier_benchmark by their documented forms.
+Run here: wrk 4.1, ApacheBench 2.3, hey 0.1.5, oha 1.16, k6 0.49 and Locust against a known server; pgbench 15,
+redis-benchmark 7.0, sysbench 1.0.20 and vLLM 0.32 on this machine. wrk2 and memtier_benchmark, which neither Debian nor
+a registry of packages has, by their documented forms.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from measure.formats.servers.tools import reader_of
 
 RUNS = Path(__file__).parents[4] / "data" / "servers"
 
-KNOWN = {"wrk": [1, 4, 8, 16, 64], "ab": [1, 4, 8, 16], "hey": [1, 8, 32], "k6": [1, 8, 32], "locust": [1, 8, 32]}
+KNOWN = {
+    "wrk": [1, 4, 8, 16, 64], "ab": [1, 4, 8, 16], "hey": [1, 8, 32], "oha": [1, 8, 32], "k6": [1, 8, 32],
+    "locust": [1, 8, 32],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("tool", KNOWN)
@@ -35,8 +39,8 @@ def test_runs_against_the_known_server_give_its_clients_and_its_workers(tool):
 def test_words_follow_the_tool():
     units = {tool: load(RUNS / tool).load_unit for tool in (*KNOWN, "pgbench", "redis", "sysbench")}
     assert units == {
-        "wrk": "connections", "ab": "clients", "hey": "clients", "k6": "users", "locust": "users", "pgbench": "clients",
-        "redis": "clients", "sysbench": "threads",
+        "wrk": "connections", "ab": "clients", "hey": "clients", "oha": "clients", "k6": "users", "locust": "users",
+        "pgbench": "clients", "redis": "clients", "sysbench": "threads",
     }  # fmt: skip
 
 
@@ -62,6 +66,32 @@ def test_figures_are_those_that_the_text_prints():
     assert redis.loc["GET", "latency_s"] == pytest.approx(0.386e-3)
     hey = row("hey/hey-c8.txt")
     assert (hey["load"], hey["throughput_per_s"], hey["latency_p95_s"]) == (8, 1130.4434, 0.0102)
+
+
+def test_what_was_under_way_when_the_time_was_over_is_no_failure():
+    assert "aborted due to deadline" in (RUNS / "oha" / "oha-c32.json").read_text()
+    assert "failed-answers" not in checks("oha/oha-c32.json")
+    assert "aborted due to deadline" in (RUNS / "oha-c8.txt").read_text()
+    assert "failed-answers" not in checks("oha-c8.txt")
+
+
+def test_the_text_of_oha_is_read_as_its_json():
+    text = row("oha-c8.txt")
+    assert (text["load"], text["throughput_per_s"], text["latency_s"]) == (8, 1435.3140, pytest.approx(5.5719e-3))
+    assert (text["latency_p50_s"], text["latency_p999_s"]) == (pytest.approx(5.5449e-3), pytest.approx(7.7446e-3))
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("dead.txt", "Summary:\n  Success rate:\t0.00%\n  Average:\tNaN ns\n  Requests/sec:\t109037.6\n"
+                 "Status code distribution:\n\nError distribution:\n  [218307] Connection refused (os error 111)\n"
+                 "  [5] aborted due to deadline\n"),
+    ("dead.json", '{"summary": {"successRate": 0.0, "average": null, "requestsPerSec": 109037.6}, '
+                  '"errorDistribution": {"Connection refused (os error 111)": 218307, "aborted due to deadline": 5}}'),
+])  # fmt: skip
+def test_runs_that_nobody_answered_are_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=rf"^{name}: none of 218,307 requests was answered; check the address"):
+        load(tmp_path / name)
 
 
 def test_a_rate_makes_an_open_curve():
