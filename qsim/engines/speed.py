@@ -18,7 +18,7 @@ from qsim.distributions import Empirical, Exponential, LogNormal
 from qsim.engines.peers import peers_of
 from qsim.engines.repeated.replications import replicate
 from qsim.engines.run import simulate
-from qsim.models import MM1, Closed, Delay, GGc, MMc, MMcN, Model, Network, Node, Station
+from qsim.models import MM1, Closed, Delay, GGc, MMc, MMcN, Model, Network, Node, Open, Station
 
 Progress = Callable[[float], object]
 Run = Callable[[Model, int, int], object]
@@ -35,6 +35,7 @@ def benchmark_models() -> dict[str, Model]:
         "M/M/3 rho .9": MMc(2.7, 1.0, 3),
         "M/G/1 lognormal": GGc(Exponential(1.0), LogNormal(0.8, 2.0), 1),
         "M/G/3 histogram": GGc(Exponential(1.0), histogram.scaled(2.4 / histogram.mean), 3),
+        "M/M/1 shortest job first": Open(Exponential(1.25), Exponential(1.0), discipline="SJF"),
         "M/M/32//64": MMcN(64, 1.0, 1.0, 32),
         "32 random queues, N=64": Closed(64, [Delay(1.0), Station(Exponential(1.0), 32, queues="random")]),
         "10 stations, feedback": ten_stations(),

@@ -53,7 +53,7 @@ from qsim.engines.compiled.queue_kernels import (
 from qsim.engines.jit import kernel
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def _start_thinking(
     customer: int, until: float, state: Table, tags: FloatArray, who: IntArray, times: FloatArray, tree: IntArray
 ) -> None:
@@ -64,7 +64,7 @@ def _start_thinking(
     set_time(times, tree, thinkers, tags[thinkers, 0])
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def _finish(customer: int, clock: float, state: Table, customers: Table, outcome: FloatArray, kinds: IntArray) -> None:
     """A customer has been everywhere: one column of the outcome."""
     row, column = customers[customer], state[0].done
@@ -79,7 +79,7 @@ def _finish(customer: int, clock: float, state: Table, customers: Table, outcome
     state[0].done = column + 1
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def _end_patience(
     customer: int, state: Table, tags: FloatArray, who: IntArray, times: FloatArray, tree: IntArray
 ) -> None:
@@ -92,7 +92,7 @@ def _end_patience(
     set_time(times, tree, waiters, tags[waiters, 0] if state[0].thinking > 0 else math.inf)
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def _give_up(
     customer: int, place: Any, queue: Any, clock: float, state: Table, customers: Table, outcome: FloatArray,
     kinds: IntArray,
@@ -113,7 +113,7 @@ def _give_up(
     state[0].unused = customer
 
 
-@kernel()
+@kernel(borrows=True)
 def run_events(  # noqa: PLR0912, PLR0915
     streams: FloatArray,
     used: IntArray,
@@ -383,7 +383,7 @@ def run_events(  # noqa: PLR0912, PLR0915
     _count_from(clock, state, places, queues, customers, all_tags, all_who, times)
 
 
-@kernel(inner=True)
+@kernel(inner=True, borrows=True)
 def _count_from(
     clock: float,
     state: Table,
