@@ -3,11 +3,14 @@
 N requests circle between the host, ``threads`` servers of mean S_h, and the device, c servers of mean S. The block
 layer's counters give the time in the device, D; the tool's response time less D is the time in the host, H. With
 exponential times the network has product form, so that D(N) and H(N) are exact (Buzen 1973, by the weights of
-:mod:`qsim.analytic.closed.normalizing`). S_h, c and S are those whose H and D come nearest in logarithms; a number of
-servers is likely where the sum of squares is within F(1, n - 3) at 90 % of the least (Seber & Wild 1989, chapter 5).
+:mod:`qsim.analytic.closed.normalizing`). S_h, c and S are those whose H and D come nearest in logarithms, each counted
+by its share of the response time; a number of servers is likely where the sum of squares is within F(1, n - 3) at 90 %
+of the least (Seber & Wild 1989, chapter 5).
 The knee is that of the station which serves less: threads / S_h or c / S a second. Requests that come back in bunches
-wait in the host for each other, which the model takes for work; fio's processor time tells the two apart, so that
-threads with time to spare are no bottleneck.
+wait in the host for each other, which the model takes for work; fio's processor time tells the two apart: threads with
+time to spare are no bottleneck, and what they could hand over is the throughput over the share of time they work
+(utilisation law). Where the host is the bottleneck and the time in the device never rose, the device was never full,
+and what another thread gives has a bound alone.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ OWN = 0.1
 FEWEST = 3
 WRONG = 0.3
 """A misfit beyond which the two stations are held to be wrong."""
+FULL = 0.2
+"""A device whose time rises by less from its quickest load to its slowest was never full."""
 ALIKE = 0.1
 """Two stations whose peaks differ by less are a bottleneck together."""
 
@@ -58,6 +63,8 @@ class HostAndDevice:
     @property
     def host_peak_per_s(self) -> float:
         """What the threads could hand over."""
+        if self.busy > 0:
+            return float(self.throughput_per_s[-1]) / self.busy
         return self.threads / self.host_service_s
 
     @property
@@ -66,12 +73,19 @@ class HostAndDevice:
         return self.servers / self.service_s
 
     @property
+    def filled(self) -> bool:
+        """Whether requests ever waited in the device for each other."""
+        return bool(self.device_s.max() > (1 + FULL) * self.device_s.min())
+
+    @property
     def bottleneck(self) -> str:
         """``host``, ``device`` or ``both``; "" where the model does not explain the times."""
         if self.misfit > WRONG:
             return ""
         if self.busy < BUSY:
             return "device"
+        if self.busy >= BUSY and not self.filled:
+            return "host"
         ratio = self.host_peak_per_s / self.device_peak_per_s
         return "host" if ratio < 1 / (1 + ALIKE) else "device" if ratio > 1 + ALIKE else "both"
 
@@ -89,17 +103,29 @@ class HostAndDevice:
         )
         if self.misfit > WRONG:
             return f"{spent}; two stations do not explain these times (missed by {100 * self.misfit:.0f} %)"
-        now, more = (float(self.predicted(self.load[-1:], self.threads + k)[0][0]) for k in (0, 1))
         whose = {"host": "the host's", "device": "the device's", "both": "of host and device together"}
-        with_one_more = float(self.throughput_per_s[-1]) * more / now
+        servers = f"{low} to {high}" if high > low else f"{low}"
+        device_part = (
+            f", the device serve {format_rate(self.device_peak_per_s)} ({servers} servers, "
+            f"{format_duration(self.service_s)} each with {self.servers})"
+        )
+        if self.bottleneck == "host" and not self.filled:
+            device_part = f"; the device took {format_duration(device, 2)} at every load and was never full"
         return (
             f"the knee is {whose[self.bottleneck]}: {counted(self.threads, 'thread')} can hand over "
-            f"{format_rate(self.host_peak_per_s)}, the device serve {format_rate(self.device_peak_per_s)} ("
-            f"{f'{low} to {high}' if high > low else low} servers, {format_duration(self.service_s)} each with "
-            f"{self.servers}); {spent}. {'A second' if self.threads == 1 else 'One more'} thread would give about "
-            f"{format_rate(with_one_more)} there, {100 * (more / now - 1):.0f} % more; the model misses the times by "
-            f"{100 * self.misfit:.0f} %"
+            f"{format_rate(self.host_peak_per_s)}{device_part}; {spent}. {self._with_another_thread()}; the model "
+            f"misses the times by {100 * self.misfit:.0f} %"
         )
+
+    def _with_another_thread(self) -> str:
+        """What it would give at the deepest load, or at most, where nobody has seen the device full."""
+        now, more = (float(self.predicted(self.load[-1:], self.threads + k)[0][0]) for k in (0, 1))
+        times, about = more / now, "about"
+        if self.bottleneck == "host" and not self.filled:
+            times, about = 1 + 1 / self.threads, "at most"
+        which = "A second" if self.threads == 1 else "One more"
+        rate = format_rate(float(self.throughput_per_s[-1]) * times)
+        return f"{which} thread would give {about} {rate} there, {100 * (times - 1):.0f} % more"
 
 
 def two_stations(
@@ -141,9 +167,11 @@ def host_and_device(sweep: Sweep, series: str) -> HostAndDevice:
     from scipy.optimize import least_squares
     from scipy.stats import f as law_of_f
 
+    share = np.concatenate([host, device]) / np.tile(host + device, 2)
+
     def missed(logs: Array, servers: int) -> Array:
         _, h, d = two_stations(load, threads, float(np.exp(logs[0])), servers, float(np.exp(logs[1])))
-        return np.asarray(np.log(np.concatenate([h / host, d / device])))
+        return np.asarray(np.sqrt(share) * np.log(np.concatenate([h / host, d / device])))
 
     free = 2 * len(load) - 3
     allowed = 1 + float(law_of_f.ppf(0.9, 1, free)) / free
@@ -159,7 +187,7 @@ def host_and_device(sweep: Sweep, series: str) -> HostAndDevice:
     likely = [c for c, (s, _) in squares.items() if s <= allowed * least]
     return HostAndDevice(
         series, load, throughput, host, device, threads, float(np.exp(logs[0])), best, (likely[0], likely[-1]),
-        float(np.exp(logs[1])), float(np.sqrt(least / (2 * len(load)))), busy,
+        float(np.exp(logs[1])), float(np.sqrt(least / len(load))), busy,
     )  # fmt: skip
 
 

@@ -66,6 +66,21 @@ def test_threads_with_time_to_spare_are_no_bottleneck() -> None:
     assert host_and_device(simulated(1, 14e-6, 8, 60e-6, host_cpu_s=4e-6), "reads").bottleneck == "device"
 
 
+def test_a_device_that_was_never_full_leaves_a_bound_on_what_another_thread_gives() -> None:
+    busy = simulated(1, 14e-6, 64, 60e-6, host_cpu_s=14e-6)
+    found = host_and_device(busy, "reads")
+    assert (found.bottleneck, found.filled) == ("host", False)
+    told = found.sentence()
+    assert "the device took 60 µs at every load and was never full" in told
+    assert f"would give at most {format_rate(2 * float(found.throughput_per_s[-1]))} there, 100 % more" in told
+
+
+def test_what_threads_could_hand_over_is_the_throughput_over_the_share_they_work() -> None:
+    found = host_and_device(simulated(2, 14e-6, 4, 60e-6, host_cpu_s=10e-6), "reads")
+    assert (found.bottleneck, found.filled) == ("device", True)
+    assert found.host_peak_per_s == pytest.approx(2 / 10e-6)
+
+
 def test_the_audit_says_whose_knee_it_is_or_why_not() -> None:
     (warned,) = host_findings(simulated(1, 14e-6, 8, 60e-6))
     assert (warned.severity, warned.remedy) == ("warning", "measure with --jobs 2.")
