@@ -49,7 +49,8 @@ TESTS = (
     "tests/unit/calibrate/knees", "tests/unit/calibrate/models", "tests/unit/calibrate/prediction", "tests/property",
     "tests/golden", "tests/agreement/test_derivations_agree.py", "tests/agreement/test_absence_agrees.py",
     "tests/agreement/test_batches_served_agree.py", "tests/agreement/test_overflow_agrees.py",
-    "tests/agreement/test_polling_agrees.py", "tests/docs/test_docs_doctests.py",
+    "tests/agreement/test_polling_agrees.py", "tests/docs/test_docs_approximations.py",
+    "tests/docs/test_docs_doctests.py",
 )  # fmt: skip
 MOST_S = 8.0
 """The quickest tests of a mutant that take this much processor time together are run."""

@@ -29,13 +29,11 @@ def visits_of(stations: Sequence[ClassStation]) -> FloatArray:
     return np.array([s.visits for s in stations])
 
 
-def closed_metrics(
-    model: ClosedClasses, times: ClassTimes, kind: Kind, method: str, warnings: tuple[str, ...] = ()
-) -> Metrics:
+def closed_metrics(model: ClosedClasses, times: ClassTimes, kind: Kind, method: str) -> Metrics:
     """The Metrics of a closed network, throughputs being what Little's law makes of the times."""
     W = (visits_of(model.stations) * times.response).sum(axis=0)
     N, Z = np.array(model.populations), np.array(model.think_times)
-    return class_metrics(model, N / (Z + W), times, kind, method, warnings)
+    return class_metrics(model, N / (Z + W), times, kind, method)
 
 
 def class_metrics(
@@ -44,7 +42,6 @@ def class_metrics(
     times: ClassTimes,
     kind: Kind,
     method: str,
-    warnings: tuple[str, ...] = (),
 ) -> Metrics:
     """Totals at the top, per cycle or passage; ``classes`` likewise; ``stations`` per visit, each with its classes."""
     visits, means = visits_of(model.stations), np.array([s.means for s in model.stations])
@@ -110,7 +107,6 @@ def class_metrics(
         present.sum(),
         waiting.sum(),
         stations[0].p_wait if alone else math.nan,
-        warnings=warnings,
         stations=stations,
         classes=classes,
         states=times.states[0] if alone else None,

@@ -108,7 +108,7 @@ def solve(model: Model) -> Metrics:
                 else:
                     response[i, k], waiting[i, k] = part.Wq + own, part.Wq
     method = f"chains of classes; {inner.method}"
-    return assemble(model, flows, response, waiting, inner.kind, method, inner.warnings, busy)
+    return assemble(model, flows, response, waiting, inner.kind, method, busy)
 
 
 def chains_of(model: Network) -> list[Chain]:
@@ -283,7 +283,6 @@ def assemble(
     waiting: FloatArray,
     kind: Kind,
     method: str,
-    warnings: tuple[str, ...] = (),
     busy: FloatArray | None = None,
 ) -> Metrics:
     """The Metrics, given the rate of each chain through each station and class, and how long visits take."""
@@ -328,7 +327,6 @@ def assemble(
         math.fsum(c.Lq for c in classes),
         stations=tuple(stations),
         classes=tuple(classes) if len(classes) > 1 else (),
-        warnings=warnings,
     )
 
 

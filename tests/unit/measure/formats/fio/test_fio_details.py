@@ -765,6 +765,11 @@ def test_a_histogram_log_is_summed_up(tmp_path: Path) -> None:
     path.write_text(line(1000, 0, b100=3) + line(2000, 0, b100=1).rpartition(",")[0] + "\n")
     cut = summarise(path)
     assert (cut.cut, cut.requests) == (True, 3)
+    path.write_text(line(500, 0, b100=3))
+    short = summarise(path)
+    assert (short.runtime_s, short.bandwidth_bytes_per_s) == (0.5, 3 * 4096 / 0.5)
+    path.write_text(line(0, 0, b100=3))
+    assert summarise(path).runtime_s == 1e-3
 
 
 def test_logs_become_a_record_with_the_options_of_their_name(tmp_path: Path) -> None:
