@@ -133,9 +133,9 @@ def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) 
             raise wrong_usage(f"--use: no point was measured at load {load:g}; there are {there}")
 
 
-def tell_findings(sweep: Sweep, series: Sequence[str] | None = None, device: str = "") -> None:
+def tell_findings(sweep: Sweep, series: Sequence[str] | None = None) -> None:
     """What the importer noticed of these series (None: of all), on stderr; what several share is said once."""
-    tell(findings_of(sweep, series), device)
+    tell(findings_of(sweep, series))
 
 
 def findings_of(sweep: Sweep, series: Sequence[str] | None) -> list[Finding]:

@@ -7,7 +7,6 @@ lines of the logarithms. The interval has its ends where the limits of the predi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import ndtri
@@ -103,11 +102,6 @@ def depths_for(fit: Fit) -> list[float]:
     deepest = REACH * max(fit.used, default=1.0)
     steps = range(math.ceil(math.log2(deepest)) + 1)
     return sorted({1.0, *(float(n) for k in steps for n in (2**k, 3 * 2**k // 2) if n <= deepest)})
-
-
-def quantile_names() -> Sequence[str]:
-    """The quantiles that are predicted: p50, p95, p99, p99.9."""
-    return tuple(_names())
 
 
 def _names() -> dict[str, str]:

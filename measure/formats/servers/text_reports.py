@@ -30,10 +30,10 @@ def no(what: str, name: str) -> DataError:
     return DataError(f"{name} has no {what}: the run was interrupted or its text is cut off; run it again")
 
 
-def maybe(pattern: str, text: str, missing: float = 0.0) -> float:
-    """The same, or ``missing``."""
+def maybe(pattern: str, text: str) -> float:
+    """The same, or 0."""
     found = re.search(pattern, text, re.MULTILINE)
-    return float(found[1]) if found else missing
+    return float(found[1]) if found else 0.0
 
 
 def wrk(text: str, name: str) -> list[ServerRun]:

@@ -11,7 +11,7 @@ from simulated_fio import write_simulated
 
 from calibrate.fitting.curve_fit import fit, from_datasheet
 from calibrate.sealing.sealed_tails import tails_against, tails_from_dict, tails_to_dict
-from calibrate.tails.objective import deepest_within, depths_for, quantile_names, tail_knee
+from calibrate.tails.objective import deepest_within, depths_for, tail_knee
 from calibrate.tails.results import QUANTILES, TailPoint, Tails
 from calibrate.tails.structures import Structure
 from measure import Sweep, load
@@ -97,7 +97,6 @@ def test_nonsense_is_named(quantile: str, time_s: float) -> None:
 def test_it_looks_half_an_octave_apart_and_beyond_the_deepest_point(sweep: Sweep) -> None:
     depths = depths_for(fit(sweep, [1, 8], series=sweep.series[0]))
     assert depths == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]
-    assert quantile_names() == ("p50", "p95", "p99", "p99.9")
 
 
 def test_sealed_tails_hold_nothing_observed_and_are_held_against_new_histograms(sweep: Sweep) -> None:
