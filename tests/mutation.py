@@ -55,6 +55,9 @@ TESTS = (
 MOST_S = 8.0
 """The quickest tests of a mutant that take this much processor time together are run."""
 
+MANY = 1000
+"""A number as large is doubled, as one more would be no change that matters."""
+
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "in": "not in", "not in": "in",
                "is": "is not", "is not": "is"}  # fmt: skip
 ARITHMETIC = {"+": "-", "-": "+", "*": "/", "/": "*", "**": "*", "//": "/", "%": "*"}
@@ -127,8 +130,8 @@ def replacements(node: ast.AST) -> Iterator[str]:
             yield f"(({ast.unparse(orelse)}) if ({ast.unparse(test)}) else ({ast.unparse(body)}))"
         case ast.Constant(bool() as value):
             yield str(not value)
-        case ast.Constant(int() | float() as value) if value + 1 != value:
-            yield repr(value + 1)
+        case ast.Constant(int() | float() as value) if math.isfinite(value):
+            yield repr(value + 1 if abs(value) < MANY else 2 * value)
 
 
 def mutants_of(path: str) -> Iterator[Mutant]:

@@ -298,6 +298,8 @@ def test_latencies_are_pooled_by_their_rates() -> None:
     other = replace(binned, bins_s={2.0: 1})
     whole_ = pooled([(1.0, binned), (1.0, other)])
     assert whole_.bins_s == {1.0: 98, 2.0: 2}
+    apart = pooled([(1.0, binned), (1.0, replace(binned, mean_s=2.0))])
+    assert apart.sd_s == pytest.approx(math.hypot(0.5, 0.5))  # within each, and between their means
     assert whole_.percentiles_s == {50.0: 1.0, 95.0: 1.0, 99.0: 2.0, 99.9: 2.0}
     assert (whole_.kind, whole_.percentiles_kind, whole_.bins_kind) == ("lat", "lat", "lat")
     assert (whole_.mean_s, whole_.sd_s) == pytest.approx((1.0, 0.5))

@@ -113,6 +113,17 @@ def test_answers_that_are_errors_and_lost_connections_are_told():
     assert row("wrk-404.txt")["load"] == 15
 
 
+def test_k6_prints_milliseconds_and_may_leave_out_what_failed(tmp_path):
+    document = json.loads((RUNS / "k6" / "k6-v8.json").read_text())
+    times = document["metrics"]["http_req_duration"]
+    read = row("k6/k6-v8.json")
+    assert read["latency_p95_s"] == pytest.approx(times["p(95)"] / 1e3)
+    assert read["latency_p50_s"] == pytest.approx(times["med"] / 1e3)
+    del document["metrics"]["http_req_failed"]
+    (tmp_path / "k6.json").write_text(json.dumps(document))
+    assert "failed-answers" not in {f.check for f in load(tmp_path / "k6.json").findings}
+
+
 def test_users_that_think_are_no_closed_load():
     assert row("k6-think.json")["load"] == pytest.approx(2.36)
     assert "the users think" in checks("k6-think.json")["load-generator"]

@@ -105,6 +105,10 @@ def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
     assert messages == ["t.csv: 2 rows left out, because no latency is given (lines 4, 5)."]
 
 
+def test_separators_after_the_last_column_are_no_cells() -> None:
+    assert list(csv_sweep(PLAIN + "16,300,1,,\n").points["load"]) == [1, 8, 16]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -44,6 +44,14 @@ def test_sysstat_before_12_and_decimal_commas_are_read():
     assert point["read_fraction"] == pytest.approx(0.9)
 
 
+def test_the_number_outstanding_tells_what_await_rounds_and_discards_are_no_reads():
+    """aqu-sz of 2.06 with 0.06 of discards is 2 requests for 1,000 a second: 2 ms where await says 1.9."""
+    header = "Device r/s w/s d/s rkB/s wkB/s dkB/s r_await w_await d_await aqu-sz %util"
+    row = "sda 1000.00 0.00 20.00 4000.00 0.00 80.00 1.90 0.00 3.00 2.06 50.00"
+    text = "\n\n".join(["Linux 6.1.0 (host)"] + [f"{header}\n{row}"] * 7)
+    assert sysstat_sweep(text, "new.txt").points["latency_s"].iloc[0] == pytest.approx(2e-3)
+
+
 @pytest.mark.parametrize(("columns", "unit"), [("rsec/s wsec/s", 512), ("rMB/s wMB/s", 2**20)])
 def test_sectors_and_megabytes_are_bytes(columns, unit):
     text = "\n\n".join([f"{OLD_HEADER.replace('rkB/s wkB/s', columns)}\n{OLD_ROW}"] * 7)

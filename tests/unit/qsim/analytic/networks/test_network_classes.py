@@ -18,6 +18,8 @@ from qsim import (
     Exponential,
     MMc,
     MMcN,
+    Network,
+    Node,
     NoFormulaError,
     Station,
     schweitzer,
@@ -145,6 +147,29 @@ def test_the_busy_probability_of_several_servers_is_within_two_per_cent(servers:
         N = max(1, round(load * servers * (1 + think_time)))
         model = Closed(N, [Delay(think_time), Station(Exponential(1.0), servers)])
         assert mean_value.lattice(model).throughput == pytest.approx(solve(model).throughput, rel=0.02)
+
+
+@pytest.mark.parametrize("others", [(2.0,), (2.0, 2.0)])
+def test_classes_that_wait_in_one_line_have_product_form_only_if_served_alike(others: tuple[float, ...]) -> None:
+    def kind(*means: float) -> str:
+        names = "abc"[: len(means)]
+        laws = {name: Exponential(mean) for name, mean in zip(names, means, strict=True)}
+        return solve(Network({"die": Node(laws)}, arrivals={name: {"die": 0.1} for name in names})).kind
+
+    assert kind(1.0, *others) == "approximation"
+    assert kind(2.0, *others) == "exact"
+
+
+def test_each_class_has_its_own_time_at_each_of_several_stations() -> None:
+    """At shared servers each class takes its own service time over what is left of the server."""
+    nodes = {
+        "bus": Node({"read": Exponential(1.0), "write": Exponential(2.0)}, discipline="PS"),
+        "die": Node({"read": Exponential(3.0), "write": Exponential(0.5)}, discipline="PS"),
+    }
+    net = solve(Network(nodes, arrivals={"read": {"bus": 0.1}, "write": {"bus": 0.2}}, routing={"bus": {"die": 1.0}}))
+    for station, loads, services in (("bus", 0.5, (1.0, 2.0)), ("die", 0.4, (3.0, 0.5))):
+        assert [c.W for c in net[station].classes] == pytest.approx([s / (1 - loads) for s in services])
+        assert net[station].utilization == pytest.approx(loads)
 
 
 def test_a_class_alone_is_the_network_of_one_class() -> None:

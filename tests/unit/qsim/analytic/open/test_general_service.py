@@ -113,6 +113,7 @@ def test_constant_service_is_consistent(c: int, rho: float) -> None:
     tail = p[-1] / (states.tau - 1)
     assert p.sum() + tail == pytest.approx(1.0, abs=1e-9)
     assert float(p[c:].sum() + tail) == pytest.approx(r.p_wait, rel=1e-6)
+    assert r.p(p.size) == pytest.approx(p[-1] / states.tau)  # beyond the table
     roots = mdc.roots_inside(rho * c, c)
     L = (c - (c - rho * c) ** 2) / (2 * (c - rho * c)) + float(np.real(1 / (1 - roots)).sum())
     assert r.L == pytest.approx(L, rel=1e-9)

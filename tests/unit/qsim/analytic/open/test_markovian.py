@@ -125,6 +125,13 @@ def test_renewal_arrivals_up_to_saturation() -> None:
         solve(Open(Deterministic(1.0), Exponential(1.0)))
 
 
+def test_an_overloaded_queue_of_many_places_is_full() -> None:
+    """The probabilities span more than floats hold, so they are scaled on the way up."""
+    r = markovian.solve(Open(Exponential(0.1), Erlang(2, 1.0), capacity=600))
+    assert r.throughput == pytest.approx(1.0, rel=1e-12)
+    assert r.p(600) == pytest.approx(0.9, abs=0.02)
+
+
 def test_hardly_any_load() -> None:
     for gaps, c in ((Deterministic(1.0), 1), (Exponential(1.0), 14), (Deterministic(1.0), 40)):
         r = gimc.solve(Open(gaps, Exponential(1e-3 * c), c))
