@@ -34,6 +34,7 @@ import numpy as np
 from qsim import (
     MG1,
     MG1PS,
+    MM1,
     MM1K,
     MX1,
     ClassStation,
@@ -41,6 +42,7 @@ from qsim import (
     ClosedClasses,
     CustomerClass,
     Delay,
+    Deterministic,
     Exponential,
     ForkJoin,
     Geometric,
@@ -59,7 +61,9 @@ from qsim import (
     Retrial,
     Station,
     simulate,
+    simulate_over_time,
     solve,
+    transient,
 )
 from qsim.engines.peers import peers_of
 from qsim.models.as_network import as_network
@@ -90,6 +94,22 @@ class Family:
     def run(self, customers: int, seed: int) -> float:
         """By simulation."""
         return float(getattr(simulate(self.model, customers=customers, seed=seed, allow_short=True), self.value))
+
+
+@dataclass(frozen=True)
+class FromEmpty(Family):
+    """The mean number present at time ``at``, of a queue that begins empty."""
+
+    at: float = 10.0
+
+    def solve(self) -> float:
+        return float(transient(self.model, [self.at]).L[-1])
+
+    def run(self, customers: int, seed: int) -> float:
+        """Replications that see about so many customers."""
+        assert isinstance(self.model, Open)  # noqa: S101
+        replications = math.ceil(customers * self.model.arrivals.mean / self.at)
+        return float(simulate_over_time(self.model, [self.at], replications=replications, seed=seed).L[-1])
 
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
@@ -145,6 +165,20 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             Network({"a": Node(ONE, uptime=Exponential(10.0), repair=Exponential(2.0))}, arrivals={"a": 0.5})
         ),
         "batch service": Family(Network({"a": Node(ONE, batch=4)}, arrivals={"a": 2.0})),
+        "polling": Family(
+            Network(
+                {
+                    "a": Node(
+                        {"x": ONE, "y": Exponential(0.5)},
+                        discipline="polling",
+                        visits="exhaustive",
+                        turnaround=Deterministic(0.2),
+                    )
+                },
+                arrivals={"x": {"a": 0.3}, "y": {"a": 0.4}},
+            )
+        ),
+        "from empty to t = 10": FromEmpty(MM1(0.9, 1.0)),
     }
 )
 
@@ -166,6 +200,8 @@ def simpy_peer(customers: int) -> Peer:
     """Bare programs, where qsim.engines.peers has one; they give waits, not the value, and tests hold these."""
     runs = {}
     for name, family in FAMILIES.items():
+        if isinstance(family, FromEmpty):
+            continue
         model = as_network(family.model) if isinstance(family.model, OpenNetwork) else family.model
         if program := peers_of(model).get("simpy"):
             runs[name] = partial(_unchecked, program, model)
@@ -346,6 +382,11 @@ def line_models(line: Any) -> dict[str, Callable[[], Any]]:
     def patience(model: Any, nodes: Mapping[str, Any], classes: Sequence[Any]) -> None:
         nodes["queue"].set_patience(classes[0], line.Exp(0.5))
 
+    def polling(model: Any, nodes: Mapping[str, Any], classes: Sequence[Any]) -> None:
+        nodes["queue"].set_polling_type(line.PollingType.EXHAUSTIVE)
+        for who in classes:
+            nodes["queue"].set_switchover(who, line.Det(0.2))
+
     def sleep(model: Any, nodes: Mapping[str, Any], classes: Sequence[Any]) -> None:
         nodes["queue"].set_delay_off(classes[0], line.Exp(0.5), line.Exp(1e6))
 
@@ -376,6 +417,7 @@ def line_models(line: Any) -> dict[str, Callable[[], Any]]:
         "fork-join": made(two, [0.6], ways=forked),
         "retrials": made(one, [0.5], then=orbit),
         "server that sleeps": made(one, [0.6], then=sleep),
+        "polling": made({"queue": [1.0, 0.5]}, [0.3, 0.4], discipline="POLLING", then=polling),
     }
 
 
@@ -399,13 +441,25 @@ def line_peer(customers: int) -> Peer:
             raise NoFormulaError("LINE", "it simulates where it has no formula")  # else it fell back on one
         return found
 
+    def from_empty() -> float:
+        """By its solver of chains, up to 40 present."""
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = line_model(line, {"queue": 1.0}, [0.9])
+            return float(
+                line.SolverCTMC(model, timespan=[0, 10], cutoff=40, verbose=False).tran_avg()[0][1][0].metric[-1]
+            )
+
     def simulator(name: str, count: int, seed: int) -> float:
         samples = int(count * FAMILIES[name].services)
         return value(name, lambda m: line.SolverLDES(m, samples=samples, seed=seed, verbose=False))
 
     return Peer(
         "LINE",
-        {name: partial(value, name, partial(line.LINE, verbose=False)) for name in models},
+        {
+            **{name: partial(value, name, partial(line.LINE, verbose=False)) for name in models},
+            "from empty to t = 10": from_empty,
+        },
         {name: partial(simulator, name) for name in models},
         OURS * customers,
     )
@@ -421,6 +475,7 @@ IN_OCTAVE = {
     "closed network": "[U R Q v] = qncsmva(32, 1, 1, 4, 10);",
     "two closed classes": "[U R Q X] = qncmmva([4 6], [1; 2], [1; 1], 1, [3 9]); v = sum(X(:, 1));",
     "mixed network": "[U R Q X] = qnmix([0.3 0], [0 4], [1 0; 1 3], [1 0; 1 1], [1 -1]); v = sum(X(:, 1));",
+    "from empty to t = 10": "v = ctmc(ctmcbd(0.9*ones(1,200), ones(1,200)), 10, [1 zeros(1,200)]) * (0:200)';",
 }
 
 
