@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -13,6 +14,7 @@ from markov_chains import Moves, stationary
 from qsim import (
     Delay,
     Deterministic,
+    Distribution,
     Erlang,
     Exponential,
     LogNormal,
@@ -20,6 +22,7 @@ from qsim import (
     MMc,
     Network,
     Node,
+    NoFormulaError,
     Region,
     Retrial,
     erlang_b,
@@ -103,6 +106,14 @@ def test_retrials_of_two_servers_follow_their_chain() -> None:
     exact = solve(Retrial(rate, ONE, again, servers=2))
     assert exact["orbit"].L == pytest.approx(math.fsum(p * s[1] for s, p in share.items()), rel=1e-9)  # type: ignore[index]
     assert exact.p_wait == pytest.approx(math.fsum(p for s, p in share.items() if s[0] == 2), rel=1e-9)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("gaps", "patience"), [(Erlang(2, 2.0), ONE), (Exponential(2.0), Erlang(2, 1.0))])
+def test_retrials_without_memoryless_gaps_or_orbits_have_no_formula(gaps: Distribution, patience: Distribution) -> None:
+    known = Retrial(0.5, ONE, 1.0)
+    nodes = {**known.nodes, "orbit": dataclasses.replace(known.nodes["orbit"], service=patience)}
+    with pytest.raises(NoFormulaError):
+        solve(Network(nodes, arrivals={"customers": {"server": gaps}}, routing=known.routing))
 
 
 def test_those_who_try_at_once_wait_as_in_a_queue() -> None:

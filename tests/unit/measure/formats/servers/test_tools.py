@@ -240,6 +240,15 @@ def test_tokens_of_all_loads_are_one_note_in_the_order_of_the_loads(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(("rate", "at_once", "kind", "load_"), [
+    (5.0, 8, "queue_depth", 8), (5.0, None, "arrival_rate", 5), ("inf", 8, "queue_depth", 8),
+])  # fmt: skip
+def test_a_benchmark_at_a_rate_is_open_unless_it_limits_what_is_sent_at_once(tmp_path, rate, at_once, kind, load_):
+    (tmp_path / "v.json").write_text(json.dumps({**VLLM, "request_rate": rate, "max_concurrency": at_once}))
+    sweep = load(tmp_path / "v.json")
+    assert (sweep.load_kind, sweep.points["load"][0]) == (kind, load_)
+
+
 def test_notes_that_begin_alike_are_given_once(tmp_path):
     document = json.loads((RUNS / "k6-think.json").read_text())
     (tmp_path / "a.json").write_text(json.dumps(document))

@@ -105,6 +105,12 @@ def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
     assert messages == ["t.csv: 2 rows left out, because no latency is given (lines 4, 5)."]
 
 
+@pytest.mark.parametrize(("one_load_both", "curves"), [("b", 2), ("a", 1)])
+def test_a_column_parts_curves_only_where_it_differs_at_one_place(one_load_both: str, curves: int) -> None:
+    rows = f"1,100,a\n1,100,{one_load_both}\n2,101,a\n4,105,b\n8,120,b\n"
+    assert len(csv_sweep("io_depth,latency_us,disk\n" + rows).series) == curves
+
+
 def test_separators_after_the_last_column_are_no_cells() -> None:
     assert list(csv_sweep(PLAIN + "16,300,1,,\n").points["load"]) == [1, 8, 16]
 

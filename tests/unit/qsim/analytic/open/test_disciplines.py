@@ -162,8 +162,9 @@ def test_several_servers_and_several_services_are_an_approximation() -> None:
     assert r.kind == "approximation"
     assert "Bondi" in r.method
     assert solve(OpenClasses(classes, 2)).kind == "exact"
-    with pytest.raises(UnstableQueueError):
-        solve(OpenClasses(classes, 1))
+    for priority in ("none", "non-preemptive", "preemptive-resume"):
+        with pytest.raises(UnstableQueueError, match=r"rho = 1\.5"):
+            solve(OpenClasses(classes, 1, priority=priority))
     with pytest.raises(NoFormulaError):
         solve(OpenClasses([dataclasses.replace(classes[0], arrivals=Erlang(2, 2.0))]))
 
