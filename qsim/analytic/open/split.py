@@ -81,7 +81,6 @@ def solve(model: Model) -> Metrics:
     assert one is not None  # noqa: S101
     assert isinstance(model, Open)  # noqa: S101
     r, k = solve_any(one), model.servers
-    totals = {name: (k * low, k * high) for name, (low, high) in r.intervals.items() if name in ("L", "Lq")}
     return dataclasses.replace(
         r,
         model=model,
@@ -89,6 +88,5 @@ def solve(model: Model) -> Metrics:
         L=k * r.L,
         Lq=k * r.Lq,
         method=f"each of {k} servers as {one.kendall}: {r.method}",
-        intervals={**r.intervals, **totals},
         states=None,  # of one server they are known, of all only where the queues are independent
     )

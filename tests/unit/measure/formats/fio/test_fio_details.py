@@ -23,6 +23,7 @@ from measure.formats.fio.record import (
     FioRecord,
     Moments,
     Window,
+    added,
     between_snapshots,
     bin_quantile,
     check_record,
@@ -156,6 +157,18 @@ def test_a_slow_job_counts_and_so_does_one_that_did_not_end_a_request() -> None:
     assert both.read_fraction == 1
     with pytest.raises(DataError, match="yet it records writes"):
         one(job(write=section(0.5, 1e9), read=section(0.5, 1e9)))
+
+
+def test_records_of_one_point_keep_the_direction_that_only_one_of_them_has() -> None:
+    reads = one(job({"rw": "randread"}, read=section(3000, 1e5)))
+    both = one(job({"rw": "randrw"}, read=section(1000, 1e5), write=section(500, 3e5)))
+    rates = {
+        name: rate
+        for name, (rate, _) in added(
+            [replace(reads, directions={"read": (3000.0, reads.latency)}), both]
+        ).directions.items()
+    }
+    assert rates == {"read": 4000, "write": 500}
 
 
 def test_what_old_versions_leave_out_is_filled_in() -> None:
@@ -406,12 +419,13 @@ def test_repeats_are_numbered_in_the_order_of_their_times() -> None:
 @pytest.mark.parametrize(
     ("asked", "counted", "named"),
     [({"rw": "randrw", "rwmixread": "70"}, 0.698, 0.7), ({"rw": "randrw"}, 0.498, 0.5), ({"rw": "rw"}, 0.52, 0.5),
-     ({"rw": "randrw", "rwmixread": "x"}, 0.694, 0.69), ({"rw": "randtrim"}, 0.25, 0.25)],
+     ({"rw": "randrw", "rwmixread": "x"}, 0.694, 0.69), ({"rw": "rw", "rwmixread": "130"}, 0.98, 1.0),
+     ({"rw": "randtrim"}, 0.25, 0.25)],
 )  # fmt: skip
 def test_a_mix_is_named_as_asked(asked: Mapping[str, str], counted: float, named: float) -> None:
     read, write = section(1e4 * counted, 8e5), section(1e4 * (1 - counted), 8e5)
     (name,) = fio_sweep({"f": text(job(asked, read=read, write=write))}).series
-    assert f" {100 * named:.0f}/{100 - 100 * named:.0f} mix" in name
+    assert (" read" if named == 1 else f" {100 * named:.0f}/{100 - 100 * named:.0f} mix") in name
 
 
 @pytest.mark.parametrize(("in_flight", "load"), [(7.9, 8), (7.4, 7), (0.4, 1), (62, 64), (60, 60)])

@@ -27,6 +27,11 @@ def test_a_stretch_ends_where_only_the_number_outstanding_changes():
     assert [len(part) for part in stretches(loads)] == [5, 5]
 
 
+def test_intervals_of_ten_seconds_are_steady_as_those_of_one_are():
+    loads = [second(1000, 1e-3, seconds=10)] * 3 + [second(1600, 1e-3, seconds=10)] * 2
+    assert [len(part) for part in stretches(loads)] == [3, 2]
+
+
 def test_idle_seconds_belong_to_no_stretch():
     assert list(stretches([second(0, 0)] * 20)) == []
     assert [len(part) for part in stretches([second(0, 0)] * 3 + [second(50, 1e-3)] * 5)] == [5]
