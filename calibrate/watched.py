@@ -53,7 +53,7 @@ class WatchedCurves:
         if not interval.requests:
             return "idle"
         now = (
-            f"{format_rate(interval.throughput_per_s)} at {format_duration(interval.response_time_s)} with "
+            f"{format_rate(interval.throughput_per_s)} at {_response(interval)} with "
             f"{plain_number(interval.outstanding, 2)} outstanding"
         )
         return f"{now}: {place(interval, self.curve(interval.device))}"
@@ -79,11 +79,18 @@ def learnt(intervals: deque[DeviceInterval]) -> Fit | None:
         return None
 
 
+def _response(interval: DeviceInterval) -> str:
+    """The kernel counts whole milliseconds, so that a few quick requests can have a sum of none."""
+    if interval.response_time_s:
+        return format_duration(interval.response_time_s)
+    return f"less than {format_duration(1e-3 / interval.requests)}"
+
+
 def place(interval: DeviceInterval, fit: Fit | None) -> str:
     """Where an interval is on the curve, in words."""
     busy = f"%util says {100 * min(interval.busy_share, 1):.0f}"
     if fit is None:
-        return f"no steady stretch yet that tells the curve; {busy}"
+        return f"no curve yet, which takes 5 steady seconds; {busy}"
     if never_approached(fit):
         most = format_rate(max(fit.used_throughput_per_s))
         return f"the peak was not approached yet, it is at least {most}; {busy}"

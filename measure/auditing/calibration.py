@@ -100,12 +100,15 @@ def check_bins(sweep: Sweep) -> Iterator[Finding]:
         alike = known & (np.nanmax(values, axis=1, initial=0.0) == np.nanmin(values, axis=1, initial=np.inf))
         if alike.any():
             row = int(np.flatnonzero(alike)[0])
+            counted_by_tool = sweep.load_type.is_counted  # clients of a server, which fio does not measure
+            beyond = ", or latencies lie beyond fio's last one (17 s)"
             yield Finding(
                 "one-bin", "warning",
                 f"all percentiles are {format_duration(float(np.nanmax(values[row])))}, at {int(alike.sum())} of "
                 f"{counted(len(group), 'point')}: their histogram has one bin.",
-                "the bins are too coarse, or latencies lie beyond fio's last one (17 s); they hold no tail.",
-                "measure with finer bins, or shallower: qsim measure fio TARGET --depths "
+                f"the bins are too coarse{'' if counted_by_tool else beyond}; they hold no tail.",
+                "do not rely on these percentiles; a tool that counts microseconds shows the tail." if counted_by_tool
+                else "measure with finer bins, or shallower: qsim measure fio TARGET --depths "
                 f"{group['load'].iloc[row]:g} --out DIR (fio --output-format=json+).",
                 series, float(group["load"].iloc[row]),
             )  # fmt: skip

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import DataSource, known_series, of_each
@@ -29,7 +31,10 @@ class Slower:
 def failure(text: str) -> str | Slower:
     """``warning``, or ``slower:5%``."""
     if text.startswith(SLOWER):
-        return Slower(parsing.share(text.removeprefix(SLOWER)))
+        try:
+            return Slower(parsing.share(text.removeprefix(SLOWER)))
+        except (ValueError, typer.BadParameter) as error:
+            raise ValueError(f"{text!r} needs a share between 0 and 100 %, as slower:5%") from error
     if text in ("info", "warning", "error"):
         return text
     raise ValueError(f"{text!r} is none of info, warning, error, or slower:5%")

@@ -14,6 +14,7 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import option
 from calibrate.cli.progress import Bar
+from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.fleet.drives import Facts, Fleet
@@ -74,6 +75,9 @@ def fleet(
         })  # fmt: skip
         return
     say(repr(found))
+    if facts is not None and (unlisted := sorted({Path(s).name for s in found.drives["source"]} - set(facts))):
+        missing = f"{counted(len(unlisted), 'measurement')} not in {inventory}, the first {unlisted[0]}"
+        say(f"\nUNLISTED  {missing}; the file name stands for the drive")
     written = [f"{name}: {what}" for name, what in ((out, "every drive"), (report, "the page")) if name is not None]
     say(f"\nMORE    {';   '.join(written) or '--out fleet.csv: every drive;   --report fleet.html: a page'}")
 
@@ -85,7 +89,21 @@ def _inventory(path: Path) -> Facts:
     rows = list(csv.DictReader(read_text(path).splitlines()))
     if not rows or "file" not in rows[0]:
         raise DataError(f"{path} has no column 'file'; give file,drive,model,firmware,measured_at")
+    for row in rows:
+        _check_date(row.get("measured_at") or "", row["file"], path)
     return {row["file"]: {k: v for k, v in row.items() if k and v} for row in rows}
+
+
+def _check_date(text: str, file: str, path: Path) -> None:
+    import pandas as pd
+
+    from measure.errors import DataError
+
+    try:
+        if text:
+            pd.to_datetime(text, format="ISO8601", utc=True)
+    except ValueError as error:
+        raise DataError(f"{path}: {file}: measured_at {text!r} is not a date; write it like 2026-03-01") from error
 
 
 def _write(found: Fleet, path: Path) -> None:

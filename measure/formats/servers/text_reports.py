@@ -68,11 +68,12 @@ def ab(text: str, name: str) -> list[ServerRun]:
     measured = maybe(r"^Total:\s+\d+\s+(\d+)", text) / 1e3
     percents = {float(p): float(t) / 1e3 for p, t in re.findall(r"^\s*(\d+)%\s+(\d+)", text, re.MULTILINE)}
     coarse = measured < 0.01
+    other_length = maybe(r"\(Connect: \d+, Receive: \d+, Length: (\d+)", text)  # than the first answer: no error
     notes = ["ab measures whole milliseconds: the mean is clients / throughput (Little's law)"] if coarse else []
     return [ServerRun(
         "ab", rate, clients / rate if coarse else measured, clients=clients, percentiles=percents,
         requests=maybe(r"^Complete requests:\s+(\d+)", text) or None,
-        failed=maybe(r"^Failed requests:\s+(\d+)", text) + maybe(r"^Non-2xx responses:\s+(\d+)", text),
+        failed=maybe(r"^Failed requests:\s+(\d+)", text) - other_length + maybe(r"^Non-2xx responses:\s+(\d+)", text),
         notes=(CLOSED_LOOP, *notes),
     )]  # fmt: skip
 

@@ -95,6 +95,7 @@ def read_table(text: str, name: str) -> TextTable:
         body, numbers = _without_bars(body, numbers)
     reader = csv.reader(io.StringIO("".join(body)), delimiter=separator, skipinitialspace=True)
     rows: list[tuple[int, dict[str, str]]] = []
+    lengths: list[int] = []
     try:
         header = tuple(cell.strip() for cell in next(reader))
         if len(header) > _MOST_COLUMNS:
@@ -110,11 +111,19 @@ def read_table(text: str, name: str) -> TextTable:
             padded = [*cells, *[""] * (len(header) - len(cells))]
             if any(c.strip() for c in cells):
                 rows.append((line_number, dict(zip(header, (c.strip() for c in padded), strict=False))))
+                lengths.append(len(cells))
     except (csv.Error, StopIteration) as error:
         raise DataError(f"{name} cannot be read as a table: {error or 'no header'}; save it as plain CSV") from error
+    if rows and not text.endswith(("\n", "\r")) and _is_torn(lengths, len(header)):
+        raise DataError(f"{name}: line {rows[-1][0]}, the last, is cut off; take it out, or end it with a new line")
     if not rows:
         raise DataError(f"{name} has a header but no row; measure again or name another file")
     return TextTable(header, tuple(rows), notes)
+
+
+def _is_torn(lengths: Sequence[int], columns: int) -> bool:
+    """Whether the last row alone has too few cells."""
+    return lengths[-1] < columns and all(length >= columns for length in lengths[:-1])
 
 
 def _lines(text: str) -> tuple[list[str], list[int], dict[str, str]]:

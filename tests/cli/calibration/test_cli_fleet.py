@@ -62,6 +62,18 @@ def test_an_inventory_tells_like_from_like(qsim, rack, tmp_path):
     assert [row["drive"] for row in found["drives"] if row["odd"]] == ["S7"]
 
 
+def test_an_inventory_with_a_wrong_date_or_a_missing_name_says_so(qsim, rack, tmp_path):
+    (tmp_path / "drives.csv").write_text("file,drive,measured_at\nd00.csv,S0,yesterday\n")
+    run = qsim("fleet", str(rack), "--inventory", "drives.csv")
+    assert (run.code, run.error) == (
+        1, "drives.csv: d00.csv: measured_at 'yesterday' is not a date; write it like 2026-03-01"
+    )  # fmt: skip
+    (tmp_path / "drives.csv").write_text("file,drive,measured_at\nd00.csv,S0,2026-03\n")
+    run = qsim("fleet", str(rack), "--inventory", "drives.csv")
+    assert run.code == 0
+    assert "UNLISTED  29 measurements not in drives.csv, the first d01.csv; the file name" in run.out
+
+
 def test_two_processes_and_a_cluster_give_the_same_table(rack):
     from distributed import LocalCluster
 

@@ -29,11 +29,16 @@ def test_a_device_that_serves_one_at_a_time_leaves_util_its_meaning():
     assert serial.sentence(second(1, servers=1)).endswith("%util says 90")
 
 
+def test_a_response_time_below_the_counters_resolution_is_not_told_as_none():
+    quick = DeviceInterval("sda", "", 1, reads=4, read_s=0.0, busy_s=0.0)
+    assert "4.00 /s at less than 250 µs with 0 outstanding" in WatchedCurves().sentence(quick)
+
+
 def test_the_curve_is_learnt_and_no_peak_is_told_before_it_was_approached():
     curves = WatchedCurves()
     for _ in range(4):
         curves.add(second(1))
-    assert "no steady stretch yet" in curves.sentence(second(1))
+    assert "no curve yet" in curves.sentence(second(1))
     curves.add(second(1))
     assert "the peak was not approached yet, it is at least 1.00 k/s" in curves.sentence(second(1))
     assert curves.facts(second(1)) == {"peak_share": None, "knee": None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,13 @@ def test_percentiles_in_order_or_absent_are_no_finding() -> None:
     fine = closed(1, depths=(1.0, 2.0), latency_p50_s=[1e-3, np.nan], latency_p99_s=[1e-3, 2e-3])
     assert not found(fine, "percentile-order")
     assert not found(closed(1), "percentile-order")
+
+
+def test_a_server_with_percentiles_of_one_bin_is_not_sent_to_fio() -> None:
+    same = {f"latency_{p}_s": [1e-4, 2e-4] for p in ("p50", "p99")}
+    sweep = closed(8, (1.0, 32.0), **same)
+    (one,) = found(replace(sweep, load_unit="clients"), "one-bin")
+    assert "fio" not in one.hypothesis + one.remedy
 
 
 def test_a_histogram_of_one_bin_is_told_with_the_command_that_refines_it() -> None:

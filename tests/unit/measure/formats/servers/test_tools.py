@@ -75,6 +75,17 @@ def test_what_was_under_way_when_the_time_was_over_is_no_failure():
     assert "failed-answers" not in checks("oha-c8.txt")
 
 
+def test_an_answer_of_another_length_is_no_failure_to_ab(tmp_path):
+    text = (RUNS / "ab" / "ab-c8.txt").read_text()
+    assert "Failed requests:        0\n" in text
+    lengths = "Failed requests:        90\n   (Connect: 0, Receive: 0, Length: {}, Exceptions: 0)\n"
+    run, other = tmp_path / "run.txt", tmp_path / "other.txt"
+    run.write_text(text.replace("Failed requests:        0\n", lengths.format(90)))
+    other.write_text(text.replace("Failed requests:        0\n", lengths.format(80)))
+    assert "failed-answers" not in {f.check for f in load(run).findings}
+    assert "failed-answers" in {f.check for f in load(other).findings}
+
+
 def test_the_text_of_oha_is_read_as_its_json():
     text = row("oha-c8.txt")
     assert (text["load"], text["throughput_per_s"], text["latency_s"]) == (8, 1435.3140, pytest.approx(5.5719e-3))

@@ -102,3 +102,10 @@ def test_of_a_mixed_table_the_declared_loop_is_read_and_the_other_rows_are_named
     assert (closed.load_kind, closed.points["load"].tolist()) == ("queue_depth", [1, 8])
     assert (open_loop.load_kind, open_loop.points["load"].tolist()) == ("arrival_rate", [5000])
     assert "1 row left out, because no load is given (line 4)" in closed.findings[0].message
+
+
+def test_a_last_row_that_was_cut_off_is_no_point(tmp_path):
+    torn = "iodepth,iops,lat_us,bs\n1,10000,100,4\n2,19000,105"
+    with pytest.raises(DataError, match=r"line 3, the last, is cut off; take it out, or end it with a new line"):
+        load(_table(tmp_path, torn))
+    assert len(load(_table(tmp_path, f"{torn}\n")).points) == 2  # its writer left a cell out
