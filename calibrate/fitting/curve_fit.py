@@ -68,9 +68,17 @@ def fit(
     >>> fit(load_dataset("004-ssd-depth"), [1, 32]).model
     'p-norm with onset'
     """
+    points = with_delay(points_of(sweep, series), delay_s)
+    return fit_curve(sweep, points, use, model=model, level=level, peak_per_s=peak_per_s)
+
+
+def fit_curve(
+    sweep: Sweep, points: Points, use: Sequence[float] | None, *, model: str | None, level: float,
+    peak_per_s: float | None,
+) -> Fit:  # fmt: skip
+    """``fit`` on the ``points`` of one curve of ``sweep``."""
     if not 0 < level < 1:
         raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.9", value=level)
-    points = with_delay(points_of(sweep, series), delay_s)
     chosen = points.choose(use)
     if len(points) < needed(points) and (apart := [f for f in check_submission(sweep) if f.series is None]):
         raise DataError(

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrate.default_loads import to_calibrate_on
 from calibrate.fitting.answer import labelled
-from calibrate.fitting.curve_fit import LEVEL, Fit, fit, needed
+from calibrate.fitting.curve_fit import LEVEL, Fit, fit_curve, needed
 from calibrate.fitting.fit_warnings import doubts_of_its_points
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array, Mask
@@ -58,8 +58,18 @@ class Comparison(Result):
     points: Points
     held_out: Mask
     predicted: Prediction
-    audit: tuple[Finding, ...]
-    provenance: Provenance
+    sweep: Sweep
+
+    @cached_property
+    def audit(self) -> tuple[Finding, ...]:
+        """What the audit of the curve, the points and the importer found."""
+        noticed = (f for f in self.sweep.findings if f.series in (None, self.series))
+        return (*audit(self.sweep, self.series), *doubts_of_its_points(self.fit, self.points), *noticed)
+
+    @property
+    def provenance(self) -> Provenance:
+        """How the sweep was measured."""
+        return self.sweep.provenance
 
     @property
     def series(self) -> str:
@@ -293,7 +303,7 @@ def compare(
     points = points_of(sweep, series)
     if fitted is None:
         chosen = _to_calibrate_on(points, peak_per_s) if use is None else use
-        fitted = fit(sweep, chosen, series=series, model=model, level=level, peak_per_s=peak_per_s)
+        fitted = fit_curve(sweep, points, chosen, model=model, level=level, peak_per_s=peak_per_s)
     made = fitted
     if made.load_kind != points.load_kind:
         raise DataError(
@@ -301,12 +311,7 @@ def compare(
             "fit this sweep itself: qsim fit DATA"
         )
     used = made.was_used(points)
-    noticed = tuple(f for f in sweep.findings if f.series in (None, points.series))
-    return Comparison(
-        fit=made, points=points, held_out=~used, predicted=predict(made, points.load),
-        audit=(*audit(sweep, points.series), *doubts_of_its_points(made, points), *noticed),
-        provenance=sweep.provenance,
-    )  # fmt: skip
+    return Comparison(fit=made, points=points, held_out=~used, predicted=predict(made, points.load), sweep=sweep)
 
 
 def _to_calibrate_on(points: Points, peak_per_s: float | None) -> list[float]:

@@ -81,10 +81,13 @@ def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ig
     comparison = published["comparison"]
     assert "flagged" not in comparison.verdict()
     drift = Finding("drift-within-run", "warning", "2 of 5 runs drifted", series=comparison.series, load=16.0)
-    told = replace(comparison, audit=(*comparison.audit, drift)).verdict()
+
+    def verdict(*found: Finding) -> str:
+        return replace(comparison, sweep=replace(comparison.sweep, findings=found)).verdict()
+
+    told = verdict(drift)
     assert "Some runs are flagged, and no model can be expected to hit them: drifting (at 16)." in told
-    several = (replace(drift, load=4.0), drift, replace(drift, check="outlier", load=None))
-    told = replace(comparison, audit=(*comparison.audit, *several)).verdict()
+    told = verdict(replace(drift, load=4.0), drift, replace(drift, check="outlier", load=None))
     assert told.count("drifting") == 1
     assert "hit them: drifting (at 4, 16), outliers." in told
 
