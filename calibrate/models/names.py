@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from calibrate.models.curves import (
     AsymptoticBounds,
     ClosedModel,
@@ -81,15 +83,15 @@ def model_for(points: Points, name: str | None) -> CurveModel:
 
 def model_named(name: str) -> CurveModel:
     """The device model of that name (``p-norm``, ``delay + M/M/4``...). Raises ValueError listing what there is."""
-    models: dict[str, CurveModel] = {
+    models: dict[str, Callable[[], CurveModel]] = {
         m.name: m
         for m in (
-            OnsetPNorm(), Declining(), PNorm(), AsymptoticBounds(), RandomRouting(), HostLimit(), ScalabilityLaw(),
-            DelayLaw(), Unloaded(), MemoryCurve(), MemoryQueue(),
+            OnsetPNorm, Declining, PNorm, AsymptoticBounds, RandomRouting, HostLimit, ScalabilityLaw, DelayLaw,
+            Unloaded, MemoryCurve, MemoryQueue,
         )
     }  # fmt: skip
     if name in models:
-        return models[name]
+        return models[name]()
     if name == (sleeping := SleepingQueue()).name:
         return sleeping
     if (found := open_named(name)) is not None:
