@@ -45,6 +45,8 @@ _DOCUMENT = re.compile(
 )
 _NUMBERS = re.compile(r"^[^\n]{0,200}?\d[ \t]*[,;|\t ][ \t]*[+-]?\.?\d", re.MULTILINE)
 _LOOK_AT = 2**16
+_RUNS: tuple[Format, ...] = ("fio", "server")
+"""Formats of which a file is one run, and a second of them a repeat."""
 
 _READERS = {
     "fio": ("measure.fio.sweep", "read_fio_store"), "fio-hosts": ("measure.fio.hosts_sweep", "read_hosts_store"),
@@ -65,6 +67,7 @@ class _Contents:
     files: dict[Format, dict[Path, list[InputFile]]] = field(default_factory=lambda: {kind: {} for kind in NAMES})
     documents: list[Path] = field(default_factory=list)
     no_data: list[str] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
     damaged: list[Finding] = field(default_factory=list)
 
 
@@ -104,7 +107,11 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
         sorted(contents.no_data), "is not a measurement", "are not measurements",
         "if one of them holds measurements, load it by its own name.",
     )  # fmt: skip
-    left_out = [*no_data, *others, *other_loads]
+    copies = _files_left_out(
+        contents.copies, "is a copy of another beside it", "are copies of others beside them",
+        "a run counts once: a copy would make the noise of repeats look small.",
+    )  # fmt: skip
+    left_out = [*no_data, *copies, *others, *other_loads]
     findings = (*sweep.findings, *_capped(contents.damaged), *left_out)
     return replace(sweep, findings=findings, name=directory.name or str(directory))
 
@@ -185,8 +192,12 @@ def _sort(paths: Iterable[Path], directory: Path, contents: _Contents, *, docume
         if kind == "table" and path.suffix.lower() not in _TABLES and not _NUMBERS.search(file.text[:_LOOK_AT]):
             contents.no_data.append(name)
             continue
-        contents.files[kind].setdefault(path.parent, []).append(file)
         characters = counted_characters(characters, file, str(directory))
+        beside = contents.files[kind].setdefault(path.parent, [])
+        if kind in _RUNS and any(file.text == other.text for other in beside):
+            contents.copies.append(name)
+            continue
+        beside.append(file)
 
 
 # --- reading them ---------------------------------------------------------------------------------------------------

@@ -163,6 +163,16 @@ def test_curves_of_one_name_in_two_files_are_two_machines_and_no_repeats(tmp_pat
     assert sweep.points["repeat"].tolist() == [0, 0, 0, 0]
 
 
+def test_a_copy_of_a_run_is_no_repeat(tmp_path: Path) -> None:
+    """Two runs alike to the letter are one, copied: as repeats they would show no noise."""
+    runs = {name: _fio(8, rate, 8 / rate * 1e6) for name, rate in (("a.json", 4e4), ("c.json", 4e4), ("b.json", 4.1e4))}
+    _write(tmp_path, **runs)
+    sweep = load(tmp_path)
+    assert sorted(sweep.points["throughput_per_s"]) == [40_000, 41_000]
+    (finding,) = [f for f in sweep.findings if f.check == "files-left-out"]
+    assert finding.message == "1 file is a copy of another beside it and is left out: c.json."
+
+
 def test_a_table_in_a_readme_is_read_where_nothing_else_is(tmp_path: Path) -> None:
     table = "| QD | IOPS | lat_us |\n|---|---|---|\n| 1 | 10000 | 100 |\n| 4 | 38000 | 105 |\n"
     _write(tmp_path, **{"README.md": table, "plot.py": "import os\n"})
