@@ -1,7 +1,9 @@
 """Which drives are odd among their like: far from the median, in robust standard deviations.
 
 A drive is odd where the logarithm of its idle latency, peak or knee is further from the median of its group than
-``limit`` times 1.4826 times the median absolute deviation (Hampel, JASA 1974). The limit is set so that of drives whose
+``limit`` times 1.4826 times the median absolute deviation (Hampel, JASA 1974), and, where its own interval is wider
+than that, than ``limit`` times the standard deviation of its own: a sweep that ends before the peak tells the peak
+roughly, and is not odd for it. The limit is set so that of drives whose
 logarithms are normal the share ``false_alarms`` is called odd by chance, in all three quantities together. For small
 groups, whose median absolute deviation is itself uncertain, the limit comes from 200,000 simulated drives with a fixed
 seed; from ``MANY`` on it is the normal quantile.
@@ -17,7 +19,14 @@ from scipy.stats import norm
 
 from calibrate.inference.parameters import Array
 
-QUANTITIES = ("idle_latency_s", "peak_per_s", "knee")
+QUANTITIES = {
+    "idle_latency_s": ("idle_latency_low_s", "idle_latency_high_s"),
+    "peak_per_s": ("peak_low_per_s", "peak_high_per_s"),
+    "knee": ("knee_low", "knee_high"),
+}
+"""What drives are compared by, and the columns of its 90 % interval."""
+INTERVAL = 1.645
+"""Half a 90 % interval, in standard deviations."""
 FALSE_ALARMS = 0.001
 LEAST = 8
 """In a smaller group no drive is called odd."""
@@ -27,12 +36,20 @@ NORMAL = 1.4826
 SIMULATED = 200_000
 
 
-def deviations(values: Array) -> Array:
-    """How far each of the logarithms of ``values`` (n,) lies from their median, in robust standard deviations."""
+def deviations(values: Array, low: Array | None = None, high: Array | None = None) -> Array:
+    """How far each of the logarithms of ``values`` (n,) lies from their median, in robust standard deviations.
+
+    ``low`` and ``high`` are the ends of each one's own interval: where that is wider than the group, on the side of the
+    median, it counts instead.
+    """
     logs = np.log(values)
     away = logs - np.nanmedian(logs)
-    scale = NORMAL * np.nanmedian(np.abs(away))
-    return np.asarray(away / scale if scale > 0 else np.where(away == 0, 0.0, np.copysign(np.inf, away)))
+    scale = np.full(len(logs), NORMAL * np.nanmedian(np.abs(away)))
+    if low is not None and high is not None:
+        own = np.where(away > 0, logs - np.log(low), np.log(high) - logs) / INTERVAL
+        scale = np.fmax(scale, own)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(away == 0, 0.0, away / scale))
 
 
 @lru_cache(maxsize=256)
@@ -60,9 +77,9 @@ def with_oddness(table: pd.DataFrame, false_alarms: float = FALSE_ALARMS) -> pd.
         if len(group) < LEAST:
             continue
         beyond = limit(len(group), false_alarms)
-        for name in QUANTITIES:
-            values = group[name].to_numpy(float)
-            for place in np.flatnonzero(np.abs(deviations(values)) > beyond):
+        for name, ends in QUANTITIES.items():
+            values, low, high = (group[column].to_numpy(float) for column in (name, *ends))
+            for place in np.flatnonzero(np.abs(deviations(values, low, high)) > beyond):
                 told, index = f"{WORDS[name]} {text_of(values[place] / np.nanmedian(values))}", group.index[int(place)]
                 odd[index] = f"{odd[index]}, {told}" if odd[index] else told
     return table.assign(odd=odd)

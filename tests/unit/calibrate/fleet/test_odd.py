@@ -12,6 +12,8 @@ from calibrate.fleet.odd import QUANTITIES, deviations, limit, with_oddness
 def healthy(drives: int, seed: int, **more: object) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     values = {name: np.exp(0.05 * random.standard_normal(drives)) for name in QUANTITIES}
+    for name, (low, high) in QUANTITIES.items():
+        values |= {low: 0.97 * values[name], high: 1.03 * values[name]}
     return pd.DataFrame({"series": "r", "model": "m", "firmware": "1", **values, **more})
 
 
@@ -25,11 +27,23 @@ def test_the_share_of_false_alarms_is_what_was_asked_for(drives):
 
 def test_a_drive_of_half_the_peak_is_odd_among_its_like_only():
     table = healthy(20, 1)
-    table.loc[3, "peak_per_s"] *= 0.5
+    table.loc[3, ["peak_per_s", "peak_low_per_s", "peak_high_per_s"]] *= 0.5
     found = with_oddness(table)["odd"]
     assert list(found.index[found != ""]) == [3]
     assert found[3].startswith("peak -")
     assert (with_oddness(table.assign(firmware=[str(i % 4) for i in range(20)]))["odd"] == "").all()  # groups of five
+
+
+def test_a_drive_that_is_known_roughly_is_odd_only_beyond_its_own_interval():
+    """At 1.6 times the median, ten standard deviations of the group: two of its own, or ten."""
+    values = np.exp(0.05 * np.random.default_rng(5).standard_normal(500))
+    values[0] = 1.6
+    low, high = 0.97 * values, 1.03 * values
+    assert deviations(values, low, high)[0] > 8
+    low[0], high[0] = 1.1, 2.4
+    assert 1.5 < deviations(values, low, high)[0] < 2.5
+    values[0], low[0], high[0] = 0.625, 0.62, 0.9  # towards the median
+    assert -2.5 < deviations(values, low, high)[0] < -1.5
 
 
 def test_deviations_are_robust_and_in_logarithms():
