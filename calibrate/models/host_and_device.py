@@ -69,13 +69,23 @@ class HostAndDevice:
 
     @property
     def device_peak_per_s(self) -> float:
-        """What the device could serve."""
-        return self.servers / self.service_s
+        """What the device could serve: what it was seen to serve at least."""
+        return max(self.servers / self.service_s, float(self.throughput_per_s.max()))
 
     @property
     def filled(self) -> bool:
         """Whether requests ever waited in the device for each other."""
         return bool(self.device_s.max() > (1 + FULL) * self.device_s.min())
+
+    @property
+    def explained(self) -> bool:
+        """Whether so many servers serve what was measured."""
+        return self.device_peak_per_s <= (1 + ALIKE) * self.servers / self.service_s
+
+    @property
+    def unfilled(self) -> bool:
+        """Whether the host is the bottleneck of a device that nobody has seen full."""
+        return self.bottleneck == "host" and not self.filled
 
     @property
     def bottleneck(self) -> str:
@@ -84,7 +94,7 @@ class HostAndDevice:
             return ""
         if self.busy < BUSY:
             return "device"
-        if self.busy >= BUSY and not self.filled:
+        if self.busy >= BUSY and not self.filled:  # false where the processor time is not known
             return "host"
         ratio = self.host_peak_per_s / self.device_peak_per_s
         return "host" if ratio < 1 / (1 + ALIKE) else "device" if ratio > 1 + ALIKE else "both"
@@ -105,11 +115,10 @@ class HostAndDevice:
             return f"{spent}; two stations do not explain these times (missed by {100 * self.misfit:.0f} %)"
         whose = {"host": "the host's", "device": "the device's", "both": "of host and device together"}
         servers = f"{low} to {high}" if high > low else f"{low}"
-        device_part = (
-            f", the device serve {format_rate(self.device_peak_per_s)} ({servers} servers, "
-            f"{format_duration(self.service_s)} each with {self.servers})"
-        )
-        if self.bottleneck == "host" and not self.filled:
+        by = f"{servers} servers, {format_duration(self.service_s)} each with {self.servers}"
+        by = by if self.explained else f"more than the {servers} servers that its times suggest"
+        device_part = f", the device serve {format_rate(self.device_peak_per_s)} ({by})"
+        if self.unfilled:
             device_part = f"; the device took {format_duration(device, 2)} at every load and was never full"
         return (
             f"the knee is {whose[self.bottleneck]}: {counted(self.threads, 'thread')} can hand over "
@@ -121,7 +130,7 @@ class HostAndDevice:
         """What it would give at the deepest load, or at most, where nobody has seen the device full."""
         now, more = (float(self.predicted(self.load[-1:], self.threads + k)[0][0]) for k in (0, 1))
         times, about = more / now, "about"
-        if self.bottleneck == "host" and not self.filled:
+        if self.unfilled:
             times, about = 1 + 1 / self.threads, "at most"
         which = "A second" if self.threads == 1 else "One more"
         rate = format_rate(float(self.throughput_per_s[-1]) * times)

@@ -151,7 +151,7 @@ def little_check(comparison: Comparison) -> Drawing:
     figure.add_scatter(
         x=points.load, y=in_flight, mode="markers+text", name="observed X·R", marker=marker(BLUE),
         text=[f"{v:.2f}" for v in in_flight / points.load], cliponaxis=False,
-        textposition=["bottom right"] * (len(points) - 1) + ["bottom center"],  # on a phone the last must not reach out
+        textposition=["bottom right"] * (len(points) - 1) + ["top left"],  # on a phone the last must not reach out
         hovertemplate="N asked %{x}<br>X·R %{y:.4g}<br>ratio %{text}<extra></extra>",
     )  # fmt: skip
     return figure

@@ -81,6 +81,22 @@ def test_what_threads_could_hand_over_is_the_throughput_over_the_share_they_work
     assert found.host_peak_per_s == pytest.approx(2 / 10e-6)
 
 
+def test_what_was_served_is_never_said_to_be_beyond_the_device() -> None:
+    """A device that bends softly serves more than the number of servers that its times are nearest to."""
+    sweep = simulated(1, 4e-6, 4, 60e-6)
+    slow = np.linspace(1, 1.6, len(DEPTHS))  # what no number of servers does
+    times = sweep.points["device_response_time_s"] / slow
+    response = times + (sweep.points["latency_s"] - sweep.points["device_response_time_s"])
+    rate = sweep.points["load"] / response
+    points = sweep.points.assign(
+        device_response_time_s=times, latency_s=response, throughput_per_s=rate, device_throughput_per_s=rate
+    )
+    found = host_and_device(Sweep(points, provenance=sweep.provenance), "reads")
+    assert found.device_peak_per_s >= found.throughput_per_s.max()
+    assert found.servers / found.service_s < 0.9 * found.throughput_per_s.max()
+    assert "(more than the 5 servers that its times suggest)" in found.sentence()
+
+
 def test_the_audit_says_whose_knee_it_is_or_why_not() -> None:
     (warned,) = host_findings(simulated(1, 14e-6, 8, 60e-6))
     assert (warned.severity, warned.remedy) == ("warning", "measure with --jobs 2.")
