@@ -62,11 +62,12 @@ Part = tuple[str, Sweep]
 
 @dataclass
 class _Contents:
-    """What a directory holds: measurements by format and folder, and what is left out, by the reason."""
+    """What a directory holds: measurements by format and folder (``runs``: their texts), what is left out, and why."""
 
     files: dict[Format, dict[Path, list[InputFile]]] = field(default_factory=lambda: {kind: {} for kind in NAMES})
     documents: list[Path] = field(default_factory=list)
     no_data: list[str] = field(default_factory=list)
+    runs: set[tuple[Path, str]] = field(default_factory=set)
     copies: list[str] = field(default_factory=list)
     damaged: list[Finding] = field(default_factory=list)
 
@@ -193,11 +194,12 @@ def _sort(paths: Iterable[Path], directory: Path, contents: _Contents, *, docume
             contents.no_data.append(name)
             continue
         characters = counted_characters(characters, file, str(directory))
-        beside = contents.files[kind].setdefault(path.parent, [])
-        if kind in _RUNS and any(file.text == other.text for other in beside):
+        run = (path.parent, file.text)
+        if kind in _RUNS and run in contents.runs:
             contents.copies.append(name)
             continue
-        beside.append(file)
+        contents.runs.add(run)
+        contents.files[kind].setdefault(path.parent, []).append(file)
 
 
 # --- reading them ---------------------------------------------------------------------------------------------------

@@ -3,10 +3,10 @@
 A drive is odd where the logarithm of its idle latency, peak or knee is further from the median of its group than
 ``limit`` times 1.4826 times the median absolute deviation (Hampel, JASA 1974), and, where its own interval is wider
 than that, than ``limit`` times the standard deviation of its own: a sweep that ends before the peak tells the peak
-roughly, and is not odd for it. The limit is set so that of drives whose
-logarithms are normal the share ``false_alarms`` is called odd by chance, in all three quantities together. For small
-groups, whose median absolute deviation is itself uncertain, the limit comes from 200,000 simulated drives with a fixed
-seed; from ``MANY`` on it is the normal quantile.
+roughly, and is not odd for it. The limit is set so that of drives whose logarithms are normal the share
+``false_alarms`` is called odd by chance, in all three quantities together. For small groups, whose median absolute
+deviation is itself uncertain, the limit comes from 200,000 simulated drives with a fixed seed; from ``MANY`` on it is
+the normal quantile.
 """
 
 from __future__ import annotations
@@ -36,18 +36,16 @@ NORMAL = 1.4826
 SIMULATED = 200_000
 
 
-def deviations(values: Array, low: Array | None = None, high: Array | None = None) -> Array:
+def deviations(values: Array, low: Array, high: Array) -> Array:
     """How far each of the logarithms of ``values`` (n,) lies from their median, in robust standard deviations.
 
-    ``low`` and ``high`` are the ends of each one's own interval: where that is wider than the group, on the side of the
-    median, it counts instead.
+    ``low`` and ``high`` (n,) are the ends of each one's own interval, NaN where it has none: where that is wider than
+    the group, on the side of the median, it counts instead.
     """
     logs = np.log(values)
     away = logs - np.nanmedian(logs)
-    scale = np.full(len(logs), NORMAL * np.nanmedian(np.abs(away)))
-    if low is not None and high is not None:
-        own = np.where(away > 0, logs - np.log(low), np.log(high) - logs) / INTERVAL
-        scale = np.fmax(scale, own)
+    own = np.where(away > 0, logs - np.log(low), np.log(high) - logs) / INTERVAL
+    scale = np.fmax(NORMAL * np.nanmedian(np.abs(away)), own)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(away == 0, 0.0, away / scale))
 

@@ -21,11 +21,11 @@ def number(pattern: str, text: str, what: str = "", name: str = "") -> float:
     """The number that ``pattern`` captures; DataError naming ``what`` is missing."""
     found = re.search(pattern, text, re.MULTILINE)
     if found is None:
-        raise no(what, name)
+        raise lacking(what, name)
     return float(found[1])
 
 
-def no(what: str, name: str) -> DataError:
+def lacking(what: str, name: str) -> DataError:
     """The error of a text that lacks something."""
     return DataError(f"{name} has no {what}: the run was interrupted or its text is cut off; run it again")
 
@@ -87,7 +87,7 @@ def hey(text: str, name: str) -> list[ServerRun]:
     _, _, errors = text.partition("Error distribution:")
     broken = sum(int(n) for n, why in re.findall(r"^\s*\[(\d+)\]\s*(.*)", errors, re.MULTILINE) if why != CUT_OFF)
     if average is None and (answers or not broken):
-        raise no("Average", name)
+        raise lacking("Average", name)
     return [ServerRun(
         "oha" if "Success rate:" in text else "hey", rate, _seconds(average[1]) if average else None,
         percentiles={float(p): _seconds(t) for p, t in times}, unit="clients",

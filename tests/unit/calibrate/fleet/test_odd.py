@@ -47,10 +47,11 @@ def test_a_drive_that_is_known_roughly_is_odd_only_beyond_its_own_interval():
 
 
 def test_deviations_are_robust_and_in_logarithms():
-    away = deviations(np.array([1, 2, 4, 8, 16, 1e9]))
+    values, equal = np.array([1, 2, 4, 8, 16, 1e9]), np.array([2.0, 2, 2, 3])
+    away = deviations(values, values, values)
     assert away[3] - away[2] == pytest.approx(away[1] - away[0])
     assert away[5] > 10
-    assert list(deviations(np.array([2.0, 2, 2, 3]))) == [0, 0, 0, np.inf]
+    assert list(deviations(equal, equal, np.full(4, np.nan))) == [0, 0, 0, np.inf]
 
 
 def test_limits_fall_with_the_size_of_the_group_to_the_normal_quantile():
