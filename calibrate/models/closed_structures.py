@@ -39,9 +39,9 @@ def busy_servers(queues: Queues, servers: int | IntArray, scv: Array, crossing: 
 
 def exponential_loss(queues: Queues, servers: int | IntArray, crossing: Array, loads: Array) -> Array:
     """The loss (k, m) with exponential service, at ``crossing`` (k,); ``servers`` is one number or (k,)."""
-    from qsim.analytic.closed import random_routing, repairman
+    from qsim.analytic.closed.populations import one_queue_throughputs, own_queues_throughputs
 
-    exact = repairman.throughputs if queues == "shared" else random_routing.throughputs
+    exact = one_queue_throughputs if queues == "shared" else own_queues_throughputs
     each = np.broadcast_to(np.asarray(servers), crossing.shape)
     # Beyond these no server is ever idle, or a queue each loses less than a thousandth.
     most = (crossing + 8 * crossing**0.5).astype(int) + 8 if queues == "shared" else (1000 * crossing).astype(int)

@@ -335,23 +335,26 @@ KNOTS = LONGEST_DELAY * np.linspace(0.0, 1.0, 121) ** 2
 
 
 DOUBLINGS = tuple(2**i for i in range(9))
-"""Numbers of servers that are tried of every device, and tabulated together."""
+"""Numbers of servers that are tried of every device."""
+
+TABULATED = (DOUBLINGS[:5], DOUBLINGS[5:])
+"""These are tabulated together: few devices need the second."""
 
 
 def _log_shares(servers: int, loads: tuple[float, ...]) -> tuple[Array, Array]:
     """ln X / Xmax of M/M/c//N, exactly, and its slope (k, m), at ``KNOTS`` (k,) of ln (Z + S) / S and m loads."""
-    together = DOUBLINGS if servers in DOUBLINGS else (servers,)
+    together = next((each for each in TABULATED if servers in each), (servers,))
     return _tabulated(together, loads)[together.index(servers)]
 
 
 @lru_cache(maxsize=256)
 def _tabulated(counts: tuple[int, ...], loads: tuple[float, ...]) -> list[tuple[Array, Array]]:
     """The same, of each of these numbers of servers. A load between two whole numbers is interpolated: for drawing."""
-    from qsim.analytic.closed.repairman import throughputs
+    from qsim.analytic.closed.populations import one_queue_throughputs
 
     at, each = np.array(loads), np.repeat(counts, len(KNOTS))
     whole = np.unique(np.concatenate([np.floor(at), np.ceil(at)]).clip(min=1)).astype(np.int64)
-    exact = throughputs(whole, np.tile(np.expm1(KNOTS), len(counts)), 1.0, each) / each[:, None]
+    exact = one_queue_throughputs(whole, np.tile(np.expm1(KNOTS), len(counts)), 1.0, each) / each[:, None]
     logs = np.log([np.interp(at, whole, row) for row in exact]).reshape(len(counts), len(KNOTS), len(at))
     return [(known, np.gradient(known, KNOTS, axis=0)) for known in logs]
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from qsim.errors import InvalidParameterError, NoFormulaError
-from qsim.metrics import Metrics
-from qsim.models import Model
+
+if TYPE_CHECKING:
+    from qsim.metrics import Metrics
+    from qsim.models import Model
 
 
 class Family(Protocol):
@@ -87,6 +89,8 @@ def solve(model: Model) -> Metrics:
     >>> round(solve(MMc(arrival_rate=2.7, service_rate=1.0, servers=3)).W, 3)
     3.724
     """
+    from qsim.models import Model
+
     if not isinstance(model, Model):
         raise InvalidParameterError(
             "model", f"must be Open, Closed or another model (MM1(...), MMcN(...), ...), not {model!r}", value=model

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim import MM1, Closed, Delay, Exponential, Metrics, MMc, MMcN, Station, asymptotic_bounds, solve
-from qsim.analytic.closed import random_routing, repairman
+from qsim.analytic.closed.populations import one_queue_curve, own_queues_curve
 from qsim.analytic.open.first_come import FirstComeTimes
 
 loads = st.floats(0.001, 0.999)
@@ -101,7 +101,7 @@ def test_the_closed_solver_is_never_impossible(N: int, ratio: float, S: float, c
     never_impossible(r, N, Z, S, c)
     assert math.fsum(r.p(n) for n in range(N + 1)) == pytest.approx(1.0, rel=ROUNDING)
     # Two ways to the same number: birth-death in logarithms, and the recursion over populations.
-    at_n = repairman.curve([N], Z, S, c)
+    at_n = one_queue_curve([N], Z, S, c)
     assert float(at_n.throughput[0]) == pytest.approx(r.throughput, rel=ROUNDING)
     assert float(at_n.waiting_time[0]) == pytest.approx(r.Wq, rel=1e-6, abs=1e-12 * r.W)
 
@@ -117,8 +117,8 @@ def test_random_routing_is_never_impossible_nor_better_than_a_shared_queue(N: in
 @settings(max_examples=50, deadline=None)
 @given(st.integers(2, 600), st.floats(-3, 3), st.integers(1, 200))
 def test_curves_rise_with_the_population(N: int, exponent: float, c: int) -> None:
-    for family in (repairman, random_routing):
-        curve = family.curve(N, 10.0**exponent, 1.0, c)
+    for curve_of in (one_queue_curve, own_queues_curve):
+        curve = curve_of(N, 10.0**exponent, 1.0, c)
         assert np.all(np.diff(curve.throughput) >= -ROUNDING * curve.throughput[1:])
         assert np.all(np.diff(curve.response_time) >= -ROUNDING * curve.response_time[1:])
         assert curve.response_time[0] == 1.0

@@ -37,8 +37,8 @@ from qsim._types import FloatArray, IntArray
 from qsim.analytic.closed import normalizing, random_routing, repairman
 from qsim.analytic.closed.cycle_times import cycle_times
 from qsim.analytic.closed.normalizing import Centre
+from qsim.analytic.closed.populations import PopulationCurve, one_queue_curve, own_queues_curve
 from qsim.analytic.closed.random_routing import OwnQueueTimes
-from qsim.analytic.closed.repairman import RepairmanCurve
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.distributions import Exponential
 from qsim.errors import InvalidParameterError, NoFormulaError
@@ -197,7 +197,7 @@ def _at_least(seen: FloatArray, queues: int) -> tuple[float, ...]:
     return tuple(result)
 
 
-def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> RepairmanCurve:
+def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> PopulationCurve:
     """X, response and waiting time per cycle, exactly, at several populations of the same network.
 
     ``populations`` is a largest one (all of 1..N come back) or the populations wanted.  Work grows with the largest
@@ -213,7 +213,7 @@ def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> 
                                     "FCFS stations need Exponential service", model)  # fmt: skip
     if repairman.applies(model) or random_routing.applies(model):
         (station,) = model.queueing
-        known = repairman.curve if repairman.applies(model) else random_routing.curve
+        known = one_queue_curve if repairman.applies(model) else own_queues_curve
         return known(populations, model.think_time, station.service.mean, station.servers)
     wanted = _check.counts_upto("populations", populations)
     N, Z = int(wanted.max()), model.think_time
@@ -234,4 +234,4 @@ def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> 
         waiting += station.demand * np.exp(held_up - log_g)
     ceiling = min(max(c.speeds) / c.demands[0] for c in centres)
     throughput = np.minimum(wanted / (Z + response[wanted - 1]), ceiling)
-    return RepairmanCurve(wanted, throughput, response[wanted - 1], waiting[wanted - 1])
+    return PopulationCurve(wanted, throughput, response[wanted - 1], waiting[wanted - 1])

@@ -20,56 +20,19 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from qsim import _check
-from qsim._types import FloatArray, IntArray
+from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
-from qsim.analytic.closed.repairman import RepairmanCurve
+from qsim.analytic.closed.populations import own_queues_curve
 from qsim.analytic.open.first_come import require_few_states
 from qsim.distributions import Exponential
 from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Closed, Model
 
 METHOD = "random routing, mean value analysis (Reiser & Lavenberg 1980)"
-
-
-def curve(
-    populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int
-) -> RepairmanCurve:
-    """X, R and Wq exactly; arguments, result and refusals as :func:`qsim.analytic.closed.repairman.curve`."""
-    wanted = _check.counts_upto("populations", populations)
-    Z = _check.non_negative("think_time", think_time)
-    S = _check.positive("service_time", service_time)
-    k = _check.count("servers", servers)
-    waiting = np.empty(int(wanted.max()))
-    present = 0.0
-    for n in range(1, waiting.size + 1):
-        waiting[n - 1] = S * (present / k)
-        response = S + waiting[n - 1]
-        present = n * (response / (Z + response))
-    response_time = S + waiting[wanted - 1]
-    throughput = np.minimum(wanted / (Z + response_time), k / S)
-    return RepairmanCurve(wanted, throughput, response_time, waiting[wanted - 1])
-
-
-def throughputs(
-    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int | IntArray
-) -> FloatArray:
-    """X (k, m) at m populations, for k think times at once; ``servers`` is one number, or one for each of them (k,)."""
-    wanted = _check.counts_upto("populations", populations)
-    S, k = _check.positive("service_time", service_time), _check.each_count("servers", servers)
-    Z = np.asarray(think_times, dtype=float)
-    kept, present = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
-    for n in range(1, int(wanted.max()) + 1):
-        response = S + S * (present / k)
-        present = n * (response / (Z + response))
-        if n in kept:
-            kept[n] = response
-    return np.column_stack([np.minimum(n / (Z + kept[n]), k / S) for n in wanted.tolist()])
 
 
 @dataclass(frozen=True)
@@ -108,7 +71,7 @@ def solve(model: Model) -> Metrics:
     (station,) = model.queueing
     require_few_states(model, model.population)
     N, Z, S, k = model.population, model.think_time, station.service.mean, station.servers
-    all_populations = curve(N, Z, S, k)
+    all_populations = own_queues_curve(N, Z, S, k)
     X, W, Wq = (
         float(values[-1])
         for values in (all_populations.throughput, all_populations.response_time, all_populations.waiting_time)

@@ -13,7 +13,7 @@ from calibrate.models.general_service import GeneralService
 from calibrate.models.host_limits import HostLimit
 from measure import load_dataset
 from measure.sweep import Sweep
-from qsim.analytic.closed import random_routing, repairman
+from qsim.analytic.closed.populations import one_queue_curve, own_queues_curve
 
 DEPTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 
@@ -64,13 +64,13 @@ def test_one_point_is_too_few_to_leave_one_out():
 def test_the_tabulated_machine_repairman_is_the_exact_one(servers):
     crossing = servers * np.array([1.0, 1.01, 1.3, 4.0, 50.0])
     exact = [
-        repairman.curve(DEPTHS.astype(int), (n - servers) / 1e3, servers / 1e3, servers).throughput for n in crossing
+        one_queue_curve(DEPTHS.astype(int), (n - servers) / 1e3, servers / 1e3, servers).throughput for n in crossing
     ]
     found = DelayMMc(servers).throughput(np.column_stack([crossing, np.full(5, 1e3)]), DEPTHS)
     assert found == pytest.approx(np.array(exact), rel=1e-3)
 
 
-@pytest.mark.parametrize(("kind", "exact"), [("one queue", repairman.curve), ("a queue each", random_routing.curve)])
+@pytest.mark.parametrize(("kind", "exact"), [("one queue", one_queue_curve), ("a queue each", own_queues_curve)])
 def test_exponential_service_is_a_case_of_general_service(kind, exact):
     model = GeneralService(4, kind)
     values = np.array([[4.0, 1e3, 1.0], [6.0, 1e3, 1.0], [20.0, 1e3, 1.0]])

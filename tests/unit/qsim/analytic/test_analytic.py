@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from types import ModuleType
 
-import numpy as np
 import pytest
 
 from qsim import (
@@ -27,7 +25,7 @@ from qsim import (
     asymptotic_bounds,
     solve,
 )
-from qsim.analytic.closed import random_routing, repairman
+from qsim.analytic.closed import populations, random_routing
 from qsim.analytic.open.first_come import FirstComeTimes
 
 
@@ -51,7 +49,7 @@ def test_repairman_against_exact_arithmetic(N: int, c: int, ratio: str) -> None:
     assert r.throughput == pytest.approx(float(X), rel=1e-11)
     assert r.Wq == pytest.approx(float(Wq), rel=1e-9)
     assert [r.p(n) for n in range(N + 2)] == pytest.approx([*map(float, p), 0.0], rel=1e-9)
-    whole = repairman.curve(N, float(Z), 1.0, c)
+    whole = populations.one_queue_curve(N, float(Z), 1.0, c)
     assert float(whole.throughput[-1]) == pytest.approx(float(X), rel=1e-11)
     assert float(whole.waiting_time[-1]) == pytest.approx(float(Wq), rel=1e-9)
 
@@ -131,32 +129,6 @@ def test_random_routing_without_thinking() -> None:
     assert r.L == pytest.approx(N, rel=1e-12)
     # An arrival sees the equally likely arrangements of N - 1 others over k queues.
     assert r.p_wait == pytest.approx((N - 1) / (N - 1 + k - 1), rel=1e-12)
-
-
-def test_random_routing_over_one_server_is_the_repairman() -> None:
-    one, other = random_routing.curve(50, 4.0, 1.0, 1), repairman.curve(50, 4.0, 1.0, 1)
-    np.testing.assert_allclose(one.throughput, other.throughput, rtol=1e-12)
-    np.testing.assert_allclose(one.waiting_time[1:], other.waiting_time[1:], rtol=1e-10)
-
-
-@pytest.mark.parametrize("family", [repairman, random_routing])
-def test_many_numbers_of_servers_at_once_are_each_by_itself(family: ModuleType) -> None:
-    wanted, think, servers = [1, 3, 40, 3], np.array([0.0, 0.5, 30.0]), [1, 4, 100]
-    together = family.throughputs(wanted, think, 2.0, servers)
-    for row, z, c in zip(together, think, servers, strict=True):
-        assert row == pytest.approx(family.curve(wanted, z, 2.0, c).throughput, rel=1e-12)
-        assert family.throughputs(wanted, np.array([z]), 2.0, c)[0] == pytest.approx(row, rel=1e-12)
-
-
-@pytest.mark.parametrize("curve", [repairman.curve, random_routing.curve])
-def test_curves_give_the_populations_asked_for(curve: object) -> None:
-    assert callable(curve)
-    whole, some = curve(64, 2.0, 1.0, 4), curve([64, 1, 8], 2.0, 1.0, 4)
-    assert some.population.tolist() == [64, 1, 8]
-    assert some.throughput.tolist() == [whole.throughput[i - 1] for i in (64, 1, 8)]
-    for bad in ([], [0], [1.5], 0):
-        with pytest.raises(ValueError, match="populations"):
-            curve(bad, 2.0, 1.0, 4)
 
 
 def test_bounds_refuse_nonsense() -> None:

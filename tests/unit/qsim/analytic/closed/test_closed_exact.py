@@ -28,7 +28,7 @@ from qsim import (
     schweitzer,
     solve,
 )
-from qsim.analytic.closed import classes, mean_value, normalizing, random_routing, repairman
+from qsim.analytic.closed import classes, mean_value, normalizing, populations, repairman
 from qsim.analytic.closed.normalizing import Centre
 
 ONE, TWO = Exponential(1.0), Exponential(2.0)
@@ -291,8 +291,8 @@ def test_random_routing_of_two_customers() -> None:
     r = solve(Closed(2, [Delay(1.0), Station(ONE, 2, queues="random")]))
     assert (r.W, r.p_wait) == pytest.approx((1.25, 0.25))
     assert (r.throughput, r.utilization) == pytest.approx((2 / 2.25, 1 / 2.25))
-    assert random_routing.curve([1, 2], 1.0, 1.0, 2).waiting_time == pytest.approx([0, 0.25])
-    many = random_routing.throughputs([1, 2], np.array([1.0, 0.0]), 1.0, 2)
+    assert populations.own_queues_curve([1, 2], 1.0, 1.0, 2).waiting_time == pytest.approx([0, 0.25])
+    many = populations.own_queues_throughputs([1, 2], np.array([1.0, 0.0]), 1.0, 2)
     np.testing.assert_allclose(many, [[0.5, 2 / 2.25], [1.0, 2 / 1.5]])
     # P(Wq > t) = e^-t/4.
     assert r.quantile(0.875, "Wq") == pytest.approx(math.log(2))
@@ -309,12 +309,12 @@ def test_the_repairman_worked_by_hand() -> None:
         r = solve(Closed(3, [Delay(2.0), Station(ONE, c)]))
         assert (r.throughput, r.Lq, r.utilization, r.Wq) == pytest.approx((X, Lq, X / c, Lq / X))
         assert [r.p(n) for n in range(5)] == pytest.approx([*p, 0])
-        curve = repairman.curve(3, 2.0, 1.0, c)
+        curve = populations.one_queue_curve(3, 2.0, 1.0, c)
         assert (curve.throughput[2], curve.waiting_time[2]) == pytest.approx((X, Lq / X))
-        assert repairman.throughputs([3], np.array([2.0]), 1.0, c)[0, 0] == pytest.approx(X)
+        assert populations.one_queue_throughputs([3], np.array([2.0]), 1.0, c)[0, 0] == pytest.approx(X)
     assert repairman.state_probabilities(2, 0.0, 1.0).tolist() == [0, 0, 1]
     assert repairman.state_probabilities(0, 1.0, 1.0).tolist() == [1]
-    assert repairman.curve([4], 0.0, 0.5, 2).throughput.tolist() == [4.0]
+    assert populations.one_queue_curve([4], 0.0, 0.5, 2).throughput.tolist() == [4.0]
     limited = solve(Closed(3, [Delay(2.0), Station(ONE, capacity=2)]))
     p = np.array([1, 1.5, 1.5]) / 4
     assert (limited.throughput, limited.Lq) == pytest.approx((0.75, 0.375))

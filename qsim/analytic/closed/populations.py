@@ -1,0 +1,156 @@
+"""A closed machine at every population at once: N customers think for Z, queue for c servers, are served for S.
+
+Only arrays of numbers here, so that a fit of thousands of structures needs no models of queues.
+
+One queue before c exponential servers.  Textbook load-dependent mean value analysis subtracts nearly equal
+numbers and returns negative throughputs; this recursion adds positive ones.  With p = S/(Z + S) and B(n) a
+binomial(n, p) count, the normalising constant of the product form, G(n), divided by that of infinitely many
+servers, (Z+S)ⁿ/n!, is
+
+    g(n) = E[ max(1, 1/c)·max(1, 2/c)···max(1, B(n)/c) ] = 1 + γ(n),   γ(n) = γ(n-1)·p·n/c + δ(n),
+
+with δ(n) = E[max(0, B(n)/c - 1)], γ(0) = 0: splitting G's geometric tail (n >= c) off its generating function
+gives G(n) = (S/c)·G(n-1) + (Z+S)ⁿ/n!·E[max(0, 1 - B(n)/c)], which is this in other words.  Then
+
+    Wq(n) = (Z + S)·[γ(n-1)·(p·n/c - 1) + δ(n)] / (1 + γ(n-1)),   R = S + Wq,   X = n/(Z + R).
+
+δ follows from P(B(m) = c-1) by two running sums of positive terms.  γ never falls once it has grown, so capping
+it at 1e300 changes nothing.
+
+A queue before each of k servers: :mod:`qsim.analytic.closed.random_routing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qsim import _check
+from qsim._types import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class PopulationCurve:
+    """Throughput and times of a closed model at several populations; arrays of one length."""
+
+    population: IntArray
+    throughput: FloatArray
+    response_time: FloatArray
+    waiting_time: FloatArray
+
+
+def one_queue_curve(
+    populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int = 1
+) -> PopulationCurve:
+    """X, R and Wq of M/M/c//N exactly, at every population asked for.
+
+    ``populations`` is a largest one (all of 1..N come back) or the populations wanted; times in one unit.
+    Raises ValueError naming the parameter that makes no sense.  Work grows with the largest population.
+    """
+    wanted = _check.counts_upto("populations", populations)
+    Z = _check.non_negative("think_time", think_time)
+    S = _check.positive("service_time", service_time)
+    c = _check.count("servers", servers)
+    waiting = _waiting_times(int(wanted.max()), Z, S, c)[wanted - 1]
+    response = S + waiting
+    # The ceiling holds in exact arithmetic; rounding may pass it by one unit in the last place.
+    throughput = np.minimum(wanted / (Z + response), c / S)
+    return PopulationCurve(wanted, throughput, response, waiting)
+
+
+def one_queue_throughputs(
+    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float,
+    servers: int | IntArray = 1,
+) -> FloatArray:  # fmt: skip
+    """X (k, m) of M/M/c//N at m populations, for k think times at once: as ``one_queue_curve``, many times as fast.
+
+    ``servers`` is one number, or one for each think time (k,).
+
+    >>> one_queue_throughputs([1, 64], np.array([1e-6]), 80e-6, 32).round().tolist()
+    [[12346.0, 400000.0]]
+    """
+    wanted = _check.counts_upto("populations", populations)
+    S, N = _check.positive("service_time", service_time), int(wanted.max())
+    Z = np.asarray(think_times, dtype=float)
+    c = np.broadcast_to(_check.each_count("servers", servers), Z.shape)
+    p = S / (Z + S)
+    at_edge = _binomial_pmfs(c - 1, N, Z, S)
+    beyond = np.column_stack([np.zeros(len(Z)), p[:, None] * np.cumsum(at_edge, axis=1)[:, :-1]])
+    delta = np.ascontiguousarray((p[:, None] * np.cumsum(beyond, axis=1) / c[:, None]).T)
+    kept, gamma = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
+    for n in range(1, N + 1):
+        growth, d = p * n / c, delta[n - 1]
+        if n in kept:
+            kept[n] = S + (Z + S) * np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma)
+        gamma = np.minimum(gamma * growth + d, 1e300)
+    return np.column_stack([np.minimum(n / (Z + kept[n]), c / S) for n in wanted.tolist()])
+
+
+def own_queues_curve(
+    populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int
+) -> PopulationCurve:
+    """X, R and Wq exactly; arguments, result and refusals as :func:`one_queue_curve`."""
+    wanted = _check.counts_upto("populations", populations)
+    Z = _check.non_negative("think_time", think_time)
+    S = _check.positive("service_time", service_time)
+    k = _check.count("servers", servers)
+    waiting = np.empty(int(wanted.max()))
+    present = 0.0
+    for n in range(1, waiting.size + 1):
+        waiting[n - 1] = S * (present / k)
+        response = S + waiting[n - 1]
+        present = n * (response / (Z + response))
+    response_time = S + waiting[wanted - 1]
+    throughput = np.minimum(wanted / (Z + response_time), k / S)
+    return PopulationCurve(wanted, throughput, response_time, waiting[wanted - 1])
+
+
+def own_queues_throughputs(
+    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int | IntArray
+) -> FloatArray:
+    """X (k, m) at m populations, for k think times at once; ``servers`` is one number, or one for each of them (k,)."""
+    wanted = _check.counts_upto("populations", populations)
+    S, k = _check.positive("service_time", service_time), _check.each_count("servers", servers)
+    Z = np.asarray(think_times, dtype=float)
+    kept, present = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
+    for n in range(1, int(wanted.max()) + 1):
+        response = S + S * (present / k)
+        present = n * (response / (Z + response))
+        if n in kept:
+            kept[n] = response
+    return np.column_stack([np.minimum(n / (Z + kept[n]), k / S) for n in wanted.tolist()])
+
+
+def _waiting_times(N: int, Z: float, S: float, c: int) -> FloatArray:
+    """Wq at populations 1..N, by the recursion of the module's docstring."""
+    p = S / (Z + S)
+    at_edge = _binomial_pmf(c - 1, N, Z, S)  # P(B(m) = c - 1), m = 0..N-1
+    beyond = np.concatenate(([0.0], p * np.cumsum(at_edge)[:-1]))  # P(B(m) >= c), m = 0..N-1
+    delta = (p * np.cumsum(beyond) / c).tolist()  # at populations 1..N
+    waiting = np.empty(N)
+    gamma = 0.0
+    for n, d in enumerate(delta, start=1):
+        growth = p * n / c
+        waiting[n - 1] = max(0.0, gamma * (growth - 1) + d) / (1 + gamma)
+        gamma = min(gamma * growth + d, 1e300)
+    return (Z + S) * waiting
+
+
+def _binomial_pmf(k: int, N: int, Z: float, S: float) -> FloatArray:
+    """P(B(m) = k) for m = 0..N-1, where each of m customers is at the station with probability S/(Z + S)."""
+    return np.asarray(_binomial_pmfs(np.array([k]), N, np.array([Z]), S)[0])
+
+
+def _binomial_pmfs(k: IntArray, N: int, Z: FloatArray, S: float) -> FloatArray:
+    """The same (r, N) for r numbers k and times Z (r,)."""
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, N + 1)))])
+    k = np.minimum(k, N)  # no m has more
+    away = np.arange(N) - k[:, None]  # m - k
+    possible = np.maximum(away, 0)
+    log_choose = log_factorial[:N] - log_factorial[k][:, None] - log_factorial[possible]
+    with np.errstate(divide="ignore", invalid="ignore"):  # Z may be 0: then nobody is away
+        log_here, log_away = -np.log1p(Z / S), -np.log1p(S / Z)
+        log_pmf = log_choose + (k * log_here)[:, None] + np.where(away > 0, possible * log_away[:, None], 0.0)
+    return np.asarray(np.where(away >= 0, np.exp(log_pmf), 0.0))
