@@ -43,16 +43,12 @@ import scipy.special  # noqa: F401
 REPOSITORY = Path(__file__).resolve().parent.parent
 ROOMS = ("qsim/analytic", "measure/formats", "measure/auditing", "calibrate/inference")
 TESTS = (
-    "tests/unit/qsim/analytic", "tests/unit/qsim/test_metrics.py", "tests/unit/measure/formats",
-    "tests/unit/measure/auditing", "tests/unit/measure/datasets", "tests/unit/measure/test_loading_files.py",
-    "tests/unit/measure/test_repeats.py", "tests/unit/calibrate/inference", "tests/unit/calibrate/fitting",
-    "tests/unit/calibrate/knees", "tests/unit/calibrate/models", "tests/unit/calibrate/prediction", "tests/property",
-    "tests/golden", "tests/agreement/test_derivations_agree.py", "tests/agreement/test_absence_agrees.py",
-    "tests/agreement/test_batches_served_agree.py", "tests/agreement/test_overflow_agrees.py",
-    "tests/agreement/test_polling_agrees.py", "tests/docs/test_docs_approximations.py",
-    "tests/docs/test_docs_doctests.py",
+    "tests/unit/qsim", "tests/unit/measure", "tests/unit/calibrate/fitting", "tests/unit/calibrate/inference",
+    "tests/unit/calibrate/knees", "tests/unit/calibrate/models", "tests/unit/calibrate/next",
+    "tests/unit/calibrate/prediction", "tests/unit/calibrate/surface", "tests/unit/calibrate/tails", "tests/property",
+    "tests/golden", "tests/agreement", "tests/docs/test_docs_approximations.py", "tests/docs/test_docs_doctests.py",
 )  # fmt: skip
-MOST_S = 8.0
+MOST_S = 16.0
 """The quickest tests of a mutant that take this much processor time together are run."""
 
 MANY = 1000
@@ -220,17 +216,30 @@ class Calls:
         """The tests that call the mutant's function (its module, outside functions), own folder first, quickest first.
 
         The function of a cache is called once only, and one that is called at import by the first file only: any test
-        of the module may see what it gave.
+        of the module may see what it gave. Of a module without functions those see it that read it.
         """
         callers = set(self.calls.get(f"{mutant.path}:{mutant.function}", ()))
         if not mutant.function or not any("::" in test for test in callers):
-            module = f"{mutant.path}:"
-            callers = {test for key, tests in self.calls.items() if key.startswith(module) for test in tests}
+            callers = self.of_modules(mutant.path)
+        if not any("::" in test for test in callers):
+            callers = self.of_modules(*readers_of(mutant.path)) | callers
         own = f"tests/unit/{Path(mutant.path).parent}/"
         able = [test for test in self.seconds if test in callers or test.split("::")[0] in callers]
         able.sort(key=lambda test: (not test.startswith(own) or self.seconds[test] > 1, self.seconds[test]))
         until = accumulate(self.seconds[test] for test in able)
         return [test for test, seconds in zip(able, until, strict=True) if seconds <= MOST_S]
+
+    def of_modules(self, *paths: str) -> set[str]:
+        """The tests that call any function of these modules; a file of tests is a module too."""
+        called = {test for key, tests in self.calls.items() if key.partition(":")[0] in paths for test in tests}
+        return called.union(paths)
+
+
+def readers_of(path: str) -> list[str]:
+    """The modules and files of tests that import from a module."""
+    line = f"from {path.removesuffix('.py').replace('/', '.')} import"
+    files = [file for folder in (path.partition("/")[0], "tests") for file in REPOSITORY.joinpath(folder).rglob("*.py")]
+    return [str(file.relative_to(REPOSITORY)) for file in files if line in file.read_text("utf-8")]
 
 
 def pytest_in(
