@@ -260,7 +260,7 @@ def pytest_in(
         with Path("pytest.log").open("w", encoding="utf-8") as log:
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
-        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow", "--hypothesis-seed=0"]
+        options = ["-q", "-p", "no:cacheprovider", "-n0", "-m", "not slow and not live", "--hypothesis-seed=0"]
         code = pytest.main([*options, *arguments], plugins=[plugin])
         then()
         os._exit(code)

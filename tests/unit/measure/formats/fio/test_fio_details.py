@@ -228,8 +228,8 @@ def test_the_device_is_the_file_or_the_first_disk() -> None:
 def test_bins_of_json_plus_and_of_fio_2() -> None:
     """fio 3 names the middle of a bin in ns; fio 2 its number, with 64 to an octave, in us: bin 128 is 128 to 130."""
     part = section(1000, 1e5)
-    part["lat_ns"]["bins"] = {"129": 3, "5": 1, "0": 2, "7": 0}
-    assert one(job(read=part)).latency.bins_s == pytest.approx({1.29e-7: 3, 5e-9: 1, 0.0: 2})
+    part["lat_ns"]["bins"] = {"129": 3, "5": 1, "1": 6, "0": 2, "7": 0}
+    assert one(job(read=part)).latency.bins_s == pytest.approx({1.29e-7: 3, 5e-9: 1, 1e-9: 6, 0.0: 2})
     old = {"iops": 1000, "runtime": 2000, "bw": 4000}
     constants = {"FIO_IO_U_PLAT_BITS": 6, "FIO_IO_U_PLAT_VAL": 64, "FIO_IO_U_PLAT_NR": 1216}
     old["clat"] = {"mean": 100.0, "bins": {**constants, "5": 1, "64": 2, "128": 3, "192": 4}}  # type: ignore[assignment]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,9 +75,16 @@ def test_what_is_refused_says_where() -> None:
         transient(MG1(0.5, Erlang(2, 1.0)), [1.0])
 
 
+def test_a_long_queue_keeps_every_state_that_counts() -> None:
+    """M/M/1 at 0.9 comes to L = 9, of which the states beyond 50 hold a twentieth."""
+    assert transient(MMc(0.9, 1.0, 1), [5000.0]).L[0] == pytest.approx(9.0, rel=1e-6)
+
+
 def test_the_answer_shows_itself() -> None:
     found = transient(MMc(1.5, 1.0, 2), [1, 10])
-    assert repr(found).splitlines()[1].startswith("L is highest at t = 10: ")
+    assert repr(found).splitlines()[1].startswith(f"L is highest at t = 10: {found.L[1]:.4g} present, ")
+    banded = replace(found, low=found.L - 0.5, high=found.L + 0.5)
+    assert f" ({found.L[1] - 0.5:.4g} to {found.L[1] + 0.5:.4g}) present" in repr(banded)
     assert found.to_frame().columns.tolist() == ["t", "arrival_rate", "L", "Lq", "p0"]
     assert found.plot().data[0].y.tolist() == found.L.tolist()
     assert found.states is not None
