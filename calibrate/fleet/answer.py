@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from calibrate.fleet.drives import Fleet
 
 MOST_ROWS = 10
+LIKE = ["model", "firmware", "series"]
+"""Drives that share these are compared."""
 
 
 def fleet_answer(fleet: Fleet) -> list[str]:
@@ -43,6 +45,8 @@ def fleet_answer(fleet: Fleet) -> list[str]:
 
 
 def _middle(drives: pd.DataFrame) -> str:
+    if (kinds := drives.groupby(LIKE, sort=False).ngroups) > 1:
+        return f"of each of {kinds} kinds, below: unlike drives have none in common"
     knee, peak, idle = (drives[name].median() for name in ("knee", "peak_per_s", "idle_latency_s"))
     return f"knee {plain_number(knee, 2)}, peak {format_rate(peak)}, idle latency {format_duration(idle)} (medians)"
 
@@ -52,15 +56,18 @@ def models_table(drives: pd.DataFrame) -> str:
     rows = [
         (*(str(name) or "-" for name in names), str(len(group)), plain_number(group["knee"].median(), 2),
          format_rate(group["peak_per_s"].median()), format_duration(group["idle_latency_s"].median()))
-        for names, group in drives.groupby(["model", "firmware", "series"], sort=False)
+        for names, group in drives.groupby(LIKE, sort=False)
     ]  # fmt: skip
     return _cut(("MODEL", "FIRMWARE", "CURVE", "CURVES", "KNEE", "PEAK", "IDLE LATENCY"), rows, 3)
 
 
 def odd_table(odd: pd.DataFrame) -> str:
-    """A row for each odd drive."""
-    rows = [(str(r.drive), str(r.series), str(r.odd)) for r in odd.itertuples()]
-    return _cut(("ODD DRIVE", "CURVE", "AGAINST THE MEDIAN OF ITS LIKE"), rows, 3)
+    """A row for each odd measurement, with its date where a drive has several."""
+    several = bool(odd.duplicated(["drive", "series"]).any())
+    dates = [(str(when) or "-",) if several else () for when in odd["measured_at"]]
+    rows = [(str(r.drive), str(r.series), *date, str(r.odd)) for r, date in zip(odd.itertuples(), dates, strict=True)]
+    when = ("MEASURED",) if several else ()
+    return _cut(("ODD DRIVE", "CURVE", *when, "AGAINST THE MEDIAN OF ITS LIKE"), rows, 3 + several)
 
 
 def _cut(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int) -> str:

@@ -67,8 +67,9 @@ def fleet(
     ``inventory`` tells of a file or folder, by its name, which ``drive`` it is of, its ``model`` and ``firmware`` and
     when it was ``measured_at`` (ISO 8601); what it does not tell comes from the measurement itself where that knows.
     ``workers`` processes share the work, -1 is one a core; or a Dask ``cluster`` does, by its address, with the same
-    result. Raises DataError where nothing could be read.
+    result. Raises DataError where nothing could be read, or a ``measured_at`` is no date.
     """
+    _check_dates(inventory or {})
     paths = [path for folder in folders for path in _entries(Path(folder))]
     batches = [(paths[i : i + BATCH], inventory or {}) for i in range(0, len(paths), BATCH)]
     done = spread(_fitted, batches, workers=workers, cluster=cluster, progress=progress)
@@ -79,6 +80,13 @@ def fleet(
         raise DataError(f"{first[0]}: {first[1]}" if first else "the folders are empty; name folders of sweeps")
     table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"drive": str})
     return Fleet(with_oddness(table, false_alarms), drifts(table), broken, false_alarms)
+
+
+def _check_dates(inventory: Facts) -> None:
+    for name, facts in inventory.items():
+        text = facts.get("measured_at")
+        if text and pd.isna(pd.to_datetime(text, format="ISO8601", utc=True, errors="coerce")):
+            raise DataError(f"inventory, {name}: measured_at {text!r} is not a date; write it like 2026-03-01")
 
 
 def _entries(folder: Path) -> Iterator[Path]:

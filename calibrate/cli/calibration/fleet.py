@@ -89,21 +89,7 @@ def _inventory(path: Path) -> Facts:
     rows = list(csv.DictReader(read_text(path).splitlines()))
     if not rows or "file" not in rows[0]:
         raise DataError(f"{path} has no column 'file'; give file,drive,model,firmware,measured_at")
-    for row in rows:
-        _check_date(row.get("measured_at") or "", row["file"], path)
     return {row["file"]: {k: v for k, v in row.items() if k and v} for row in rows}
-
-
-def _check_date(text: str, file: str, path: Path) -> None:
-    import pandas as pd
-
-    from measure.errors import DataError
-
-    try:
-        if text:
-            pd.to_datetime(text, format="ISO8601", utc=True)
-    except ValueError as error:
-        raise DataError(f"{path}: {file}: measured_at {text!r} is not a date; write it like 2026-03-01") from error
 
 
 def _write(found: Fleet, path: Path) -> None:

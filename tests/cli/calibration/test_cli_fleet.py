@@ -60,13 +60,26 @@ def test_an_inventory_tells_like_from_like(qsim, rack, tmp_path):
     found = qsim("fleet", str(rack), "--inventory", "drives.csv", "--json").json
     assert {row["model"] for row in found["drives"]} == {"A", "B"}
     assert [row["drive"] for row in found["drives"] if row["odd"]] == ["S7"]
+    text = qsim("fleet", str(rack), "--inventory", "drives.csv").out
+    assert "MIDDLE  of each of 2 kinds, below: unlike drives have none in common" in text
+
+
+def test_an_odd_drive_that_was_measured_several_times_has_dates(qsim, rack, tmp_path):
+    (rack / "d08.csv").write_text((rack / "d07.csv").read_text())
+    lines = [
+        "file,drive,measured_at",
+        *(f"d{i:02d}.csv,{'S7' if i == 8 else f'S{i}'},2026-03-{i + 1:02}" for i in range(30)),
+    ]
+    (tmp_path / "drives.csv").write_text("\n".join(lines) + "\n")
+    rows = [line.split() for line in qsim("fleet", str(rack), "--inventory", "drives.csv").out.splitlines()]
+    assert [row[4] for row in rows if row[:1] == ["S7"]] == ["2026-03-08", "2026-03-09"]
 
 
 def test_an_inventory_with_a_wrong_date_or_a_missing_name_says_so(qsim, rack, tmp_path):
     (tmp_path / "drives.csv").write_text("file,drive,measured_at\nd00.csv,S0,yesterday\n")
     run = qsim("fleet", str(rack), "--inventory", "drives.csv")
     assert (run.code, run.error) == (
-        1, "drives.csv: d00.csv: measured_at 'yesterday' is not a date; write it like 2026-03-01"
+        1, "inventory, d00.csv: measured_at 'yesterday' is not a date; write it like 2026-03-01"
     )  # fmt: skip
     (tmp_path / "drives.csv").write_text("file,drive,measured_at\nd00.csv,S0,2026-03\n")
     run = qsim("fleet", str(rack), "--inventory", "drives.csv")

@@ -134,9 +134,7 @@ def test_the_unit_of_a_latency_follows_from_littles_law(scale: float, unit: str)
 
 
 def test_of_arrival_rates_littles_law_tells_no_unit() -> None:
-    with pytest.raises(
-        DataError, match="the unit of 'latency' is not in its name, and Little's law tells it for"
-    ):
+    with pytest.raises(DataError, match="the unit of 'latency' is not in its name, and Little's law tells it for"):
         table("arrival_rate,iops,latency", "1000,1000,1", "2000,2000,1")
 
 
