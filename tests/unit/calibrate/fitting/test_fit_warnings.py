@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from calibrate.points import points_of
 from measure import Sweep
 from measure.auditing.calibration import check_submission
 from measure.errors import DataError
-from measure.loads import LoadKind
+from measure.loads import OUTSTANDING, LoadKind
 
 CHECK = "misses-its-points"
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -40,6 +41,9 @@ def test_repeats_that_differ_by_more_than_the_model_misses_are_told() -> None:
     assert "--depths" in found.remedy
     assert "--repeats auto:20 --precision" in found.remedy
     assert found in compare(noisy, [1, 32]).audit
+    watched = replace(noisy, load_unit=OUTSTANDING)
+    (found,) = noisier_than_the_model(fit(watched), points_of(watched))
+    assert "watch the device for longer (qsim watch DEVICE --record FILE)" in found.remedy
 
 
 def test_quiet_repeats_and_points_measured_once_are_not() -> None:
