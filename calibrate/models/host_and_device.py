@@ -108,7 +108,7 @@ class HostAndDevice:
         host, device, low, high = float(self.host_s[-1]), float(self.device_s[-1]), *self.likely_servers
         work = "" if np.isnan(self.busy) else f", where the threads work {100 * min(self.busy, 1):.0f} % of the time"
         spent = (
-            f"at load {self.load[-1]:g} a request spends {format_duration(host)} of {format_duration(host + device)} "
+            f"at depth {self.load[-1]:g} a request spends {format_duration(host)} of {format_duration(host + device)} "
             f"in the host{work}"
         )
         if self.misfit > WRONG:

@@ -104,7 +104,7 @@ def _host_told(host: HostWork | None, points: Points) -> str:
         f"the host is not the limit below {format_rate(host.most_per_s)}, and less time a request, in batches, raises "
         "that"
     )  # fmt: skip
-    return f"at load {points.load[-1]:g} fio took {working} {100 * min(host.busy, 1.0):.0f} % of the time: {found}"
+    return f"at depth {points.load[-1]:g} fio took {working} {100 * min(host.busy, 1.0):.0f} % of the time: {found}"
 
 
 def _link_told(points: Points) -> str:

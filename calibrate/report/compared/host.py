@@ -19,9 +19,11 @@ def host_view(found: HostAndDevice) -> View:
     })  # fmt: skip
     figure = empty_figure("outstanding requests", "share of the response time (%)")
     loads, whole = [f"{n:g}" for n in found.load], found.device_s + found.host_s
-    for name, times, colour in (("in the device", found.device_s, SKY), ("in the host", found.host_s, ORANGE)):
+    parts = (("in the device", found.device_s, SKY, "start"), ("in the host", found.host_s, ORANGE, "end"))
+    for name, times, colour, clear_of_the_mark in parts:
         figure.add_bar(x=loads, y=100 * times / whole, name=name, marker={"color": colour},
-                       text=[format_duration(t, 2) for t in times], textangle=0)  # fmt: skip
+                       text=[format_duration(t, 2) for t in times], textangle=0,
+                       insidetextanchor=clear_of_the_mark)  # fmt: skip
     figure.add_scatter(x=loads, y=100 * device / (device + host), name="parted by the model", mode="markers",
                        marker=marker(INK, "diamond", 9))  # fmt: skip
     figure.update_layout(barmode="stack")
