@@ -71,9 +71,14 @@ def surfaces(data: Sequence[str]) -> Iterator[tuple[str, SurfacePoints]]:
     for name, sweep in sweeps(data):
         for pattern in sorted(set(sweep.points["pattern"].fillna(""))):
             try:
-                yield name, surface_points(sweep, pattern)
+                points = surface_points(sweep, pattern)
             except DataError as error:
                 sys.stderr.write(f"left out: {error}\n")
+                continue
+            if len(points) > (least := int(corners(points.places).sum()) + max(ASKED)):
+                yield name, points
+            else:
+                sys.stderr.write(f"left out: {name}: {len(points)} points, and to judge takes more than {least}\n")
 
 
 def lines(half: str) -> Devices:
@@ -163,6 +168,8 @@ def table(data: Sequence[str] = ()) -> str:
     found: Devices = {}
     for name, points in surfaces(data):
         found.setdefault(name, []).append(points)
+    if not found:
+        raise SystemExit("no surface has enough points; measure more block sizes, shares of reads or depths")
     text = HEAD + rows(f"{len(found)} drives", found)
     if not data:
         others = {"reads and writes, {} drives": reads_and_writes(), "block size x depth, {} devices": grids()}
