@@ -72,6 +72,11 @@ def one(*jobs: Mapping[str, Any], **more: Any) -> FioRecord:
 # --- records ----------------------------------------------------------------------------------------------------------
 
 
+def test_a_direction_that_did_nothing_is_none_of_the_record() -> None:
+    idle = {**section(0, 0), "runtime": 0}
+    assert list(one(job({"rw": "randrw"}, read=section(1000, 1e5), write=idle)).directions) == ["read"]
+
+
 def test_reads_and_writes_are_added_and_kept_apart() -> None:
     found = one(job({"rw": "randrw"}, read=section(3000, 1e5), write=section(1000, 3e5)))
     assert (found.throughput_per_s, found.bandwidth_bytes_per_s, found.requests) == (4000, 4000 * 4096, 8000)

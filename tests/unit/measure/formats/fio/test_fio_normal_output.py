@@ -73,6 +73,12 @@ def test_a_rate_whose_carry_fio_lost_is_taken_from_the_requests_it_issued() -> N
     assert record.bandwidth_bytes_per_s == pytest.approx(1635e6)
 
 
+@pytest.mark.parametrize(("iops", "rate"), [("800", 800), ("2.5K", 2500), ("1.5M", 1.5e6), ("2G", 2e9)])
+def test_counts_have_the_prefixes_of_every_version(iops: str, rate: float) -> None:
+    (record,) = read_fio(run(iops=iops, issued=1), "prefix.txt")
+    assert record.throughput_per_s == pytest.approx(rate)
+
+
 def test_requests_issued_in_a_ramp_do_not_raise_the_rate() -> None:
     (record,) = read_fio(run(iops="24.1k", issued=26_000), "ramp.txt")
     assert record.throughput_per_s == pytest.approx(24_100)

@@ -291,6 +291,15 @@ def test_what_is_no_run_is_refused_in_a_line(tmp_path, text, why):
         load(tmp_path / "run")
 
 
+def test_of_locust_only_numbers_of_users_that_held_and_answered_count(tmp_path):
+    head = "Timestamp,User Count,Type,Name,Total Request Count,Total Failure Count,Total Average Response Time"
+    times = [(0, 0, 0), (30, 0, 9), (31, 4, 10), (32, 4, 30), (40, 8, 100), (70, 8, 400), (71, 9, 400), (99, 9, 400)]
+    rows = [f"{at},{users},,Aggregated,{count},0,800" for at, users, count in times]
+    (tmp_path / "run_stats_history.csv").write_text("\n".join([head, *rows]) + "\n")
+    (point,) = load(tmp_path / "run_stats_history.csv").points.itertuples()
+    assert (point.load, point.throughput_per_s, point.latency_s) == (8, 10, pytest.approx(0.8))
+
+
 def test_tools_and_kinds_of_load_are_not_mixed(tmp_path):
     for name in ("wrk/wrk-c1.txt", "ab/ab-c4.txt"):
         (tmp_path / Path(name).name).write_text((RUNS / name).read_text())

@@ -204,3 +204,11 @@ def test_limited_places_know_the_mean_think_time_only() -> None:
     r = solve(Closed(N, [Delay(think), Station(Exponential(S), c, capacity=K)]))
     present = [sum(q for t, q in p.items() if N - sum(t) == n) for n in range(K + 1)]
     assert [r.p(n) for n in range(K + 1)] == pytest.approx(present, rel=1e-9)
+
+
+def test_the_utilization_of_servers_with_queues_of_their_own_in_a_network() -> None:
+    """X S / c, whatever S is."""
+    queues = Station(Exponential(2.5), 2, queues="random")
+    first, _ = solve(Closed(3, [queues, Station(Exponential(0.5))])).stations
+    assert first.utilization == pytest.approx(first.throughput * 2.5 / 2)
+    assert 0.5 < first.utilization < 1
