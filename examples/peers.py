@@ -60,6 +60,7 @@ from qsim import (
     Region,
     Retrial,
     Station,
+    rare_loss,
     simulate,
     simulate_over_time,
     solve,
@@ -72,6 +73,9 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "theory" / "simulation.md"
 ROUNDS, CUSTOMERS, OURS = 5, 20_000, 20
 FAILURES = (RuntimeError, subprocess.CalledProcessError)
 SOLVED_WITHIN, SIMULATED_WITHIN = 0.001, 0.1
+AT, RUSH = 10.0, MappingProxyType({0.0: 0.5, 4.0: 1.5, 8.0: 0.5})
+CAME = 9.0
+"""Customers that come until then on average, of either queue that begins empty."""
 ONE, SKEWED = Exponential(1.0), LogNormal(1.0, 2.0)
 
 Solve = Callable[[], float]
@@ -98,18 +102,28 @@ class Family:
 
 @dataclass(frozen=True)
 class FromEmpty(Family):
-    """The mean number present at time ``at``, of a queue that begins empty."""
+    """The mean number present at time 10, of a queue that begins empty; ``rates`` from so many times on, or one."""
 
-    at: float = 10.0
+    rates: Mapping[float, float] | None = None
 
     def solve(self) -> float:
-        return float(transient(self.model, [self.at]).L[-1])
+        return float(transient(self.model, [AT], arrival_rate=self.rates).L[-1])
 
     def run(self, customers: int, seed: int) -> float:
-        """Replications that see about so many customers."""
-        assert isinstance(self.model, Open)  # noqa: S101
-        replications = math.ceil(customers * self.model.arrivals.mean / self.at)
-        return float(simulate_over_time(self.model, [self.at], replications=replications, seed=seed).L[-1])
+        replications = math.ceil(customers / CAME)
+        over = simulate_over_time(self.model, [AT], arrival_rate=self.rates, replications=replications, seed=seed)
+        return float(over.L[-1])
+
+
+@dataclass(frozen=True)
+class RareLoss(Family):
+    """The share of customers that is turned away; a run is one of importance sampling's."""
+
+    def solve(self) -> float:
+        return float(solve(self.model).p_block)
+
+    def run(self, customers: int, seed: int) -> float:
+        return rare_loss(self.model, runs=customers, seed=seed).value
 
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
@@ -179,6 +193,8 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
             )
         ),
         "from empty to t = 10": FromEmpty(MM1(0.9, 1.0)),
+        "a rush from t = 4 to 8": FromEmpty(MM1(0.9, 1.0), rates=RUSH),
+        "loss of 1e-9": RareLoss(MM1K(0.5, 1.0, 29), "throughput"),
     }
 )
 
@@ -200,7 +216,7 @@ def simpy_peer(customers: int) -> Peer:
     """Bare programs, where qsim.engines.peers has one; they give waits, not the value, and tests hold these."""
     runs = {}
     for name, family in FAMILIES.items():
-        if isinstance(family, FromEmpty):
+        if isinstance(family, FromEmpty | RareLoss):
             continue
         model = as_network(family.model) if isinstance(family.model, OpenNetwork) else family.model
         if program := peers_of(model).get("simpy"):
@@ -251,6 +267,21 @@ def ciw_peer(customers: int) -> Peer:
         run.simulate_until_max_time(end)
         return float(sum(r.node == 2 for r in run.get_all_records()) / end)
 
+    def from_empty(arrivals: Callable[[], Any], count: int, seed: int) -> float:
+        ciw.seed(seed)
+        replications, present = math.ceil(count / CAME), 0
+        for _ in range(replications):
+            run = ciw.Simulation(
+                ciw.create_network([arrivals()], service_distributions=[after(1.0)], number_of_servers=[1])
+            )
+            run.simulate_until_max_time(AT)
+            present += len(run.transitive_nodes[0].all_individuals)
+        return present / replications
+
+    def rush() -> Any:
+        """Its dates are drawn when it is made."""
+        return laws.PoissonIntervals(list(RUSH.values()), [*list(RUSH)[1:], AT], AT)
+
     two = ciw.create_network(
         arrival_distributions=[after(1.0), after(2.0)], service_distributions=[after(0.4), after(0.6)],
         number_of_servers=[1, 2], routing=[[0.2, 0.5], [0.3, 0.0]],
@@ -274,6 +305,8 @@ def ciw_peer(customers: int) -> Peer:
         "open network": partial(mean_present, two, None),
         "closed network": closed,
         "blocking": partial(mean_present, full, None),
+        "from empty to t = 10": partial(from_empty, partial(after, 1 / 0.9)),
+        "a rush from t = 4 to 8": partial(from_empty, rush),
     }
     return Peer("Ciw", {}, runs, customers)
 
@@ -295,7 +328,26 @@ def queueing_tool_peer(customers: int) -> Peer:
         came, _, left = queue.fetch_data()[:, :3].T
         return float((left - came)[left > 0].sum() / left.max())
 
+    def from_empty(rate: Callable[[float], float], most: float, customers: int, seed: int) -> float:
+        rng = np.random.default_rng(seed)
+        replications, present = math.ceil(customers / CAME), 0
+        for _ in range(replications):
+            queue = tool.QueueServer(
+                num_servers=1, arrival_f=lambda t: tool.poisson_random_measure(t, rate, most),
+                service_f=lambda t: t + rng.exponential(1.0), collect_data=True, seed=int(rng.integers(2**31)),
+            )  # fmt: skip
+            queue.set_active()
+            queue.simulate(t=AT)
+            came, _, left = queue.fetch_data()[:, :3].T
+            present += int(((came <= AT) & ((left == 0) | (left > AT))).sum())
+        return present / replications
+
+    def rush(t: float) -> float:
+        return next(rate for begins, rate in reversed(RUSH.items()) if t >= begins)
+
     queues = {
+        "from empty to t = 10": partial(from_empty, lambda t: 0.9, 0.9),
+        "a rush from t = 4 to 8": partial(from_empty, rush, max(RUSH.values())),
         "M/M/3": partial(run, 1 / 1.8, 3, "exponential", None),
         "general service": partial(run, 1 / 0.6, 1, "lognormal", None),
         "limited places": partial(run, 1.0, 1, "exponential", 5),
@@ -417,6 +469,7 @@ def line_models(line: Any) -> dict[str, Callable[[], Any]]:
         "fork-join": made(two, [0.6], ways=forked),
         "retrials": made(one, [0.5], then=orbit),
         "server that sleeps": made(one, [0.6], then=sleep),
+        "loss of 1e-9": made(one, [0.5], then=partial(limited, queue=(29, drop))),
         "polling": made({"queue": [1.0, 0.5]}, [0.3, 0.4], discipline="POLLING", then=polling),
     }
 
@@ -450,6 +503,9 @@ def line_peer(customers: int) -> Peer:
                 line.SolverCTMC(model, timespan=[0, 10], cutoff=40, verbose=False).tran_avg()[0][1][0].metric[-1]
             )
 
+    def lost() -> float:
+        return 1 - value("loss of 1e-9", partial(line.LINE, verbose=False)) / 0.5
+
     def simulator(name: str, count: int, seed: int) -> float:
         samples = int(count * FAMILIES[name].services)
         return value(name, lambda m: line.SolverLDES(m, samples=samples, seed=seed, verbose=False))
@@ -459,8 +515,9 @@ def line_peer(customers: int) -> Peer:
         {
             **{name: partial(value, name, partial(line.LINE, verbose=False)) for name in models},
             "from empty to t = 10": from_empty,
+            "loss of 1e-9": lost,
         },
-        {name: partial(simulator, name) for name in models},
+        {name: partial(simulator, name) for name in models if not isinstance(FAMILIES[name], RareLoss)},
         OURS * customers,
     )
 
@@ -475,6 +532,7 @@ IN_OCTAVE = {
     "closed network": "[U R Q v] = qncsmva(32, 1, 1, 4, 10);",
     "two closed classes": "[U R Q X] = qncmmva([4 6], [1; 2], [1; 1], 1, [3 9]); v = sum(X(:, 1));",
     "mixed network": "[U R Q X] = qnmix([0.3 0], [0 4], [1 0; 1 3], [1 0; 1 1], [1 -1]); v = sum(X(:, 1));",
+    "loss of 1e-9": "[U R Q X p0 v] = qsmm1k(0.5, 1, 29);",
     "from empty to t = 10": "v = ctmc(ctmcbd(0.9*ones(1,200), ones(1,200)), 10, [1 zeros(1,200)]) * (0:200)';",
 }
 
