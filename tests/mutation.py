@@ -318,7 +318,7 @@ def main() -> None:
     arguments.add_argument("PATH", nargs="*", default=list(ROOMS))
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--calls", type=Path)
-    given = arguments.parse_args()
+    given = arguments.parse_intermixed_args()
     modules = sorted(
         str(m.relative_to(REPOSITORY))
         for path in map(REPOSITORY.joinpath, given.PATH)

@@ -69,14 +69,13 @@ def _interval(report: Report) -> DeviceInterval:
     reads, writes, others = (seconds * c[name] for name in ("r/s", "w/s", "tps"))
     outstanding, alike = _outstanding(c), c["await"]
     times = [n * ms for n, ms in ((reads, c.get("r_await", alike)), (writes, c.get("w_await", alike)), (others, alike))]
-    scale = 1e-3 if outstanding is None or not sum(times) else outstanding * seconds / sum(times)
-    if outstanding and not sum(times):  # too short for the two digits of await
-        times = [reads, writes, others]
-        scale = outstanding * seconds / (sum(times) or 1.0)
+    scale = 1e-3
+    if outstanding is not None:
+        times = times if sum(times) else [reads, writes, others]  # too short for the two digits of await
+        scale = outstanding * seconds / sum(times) if sum(times) else 0.0
     return DeviceInterval(
         report.device, report.time, seconds, reads, times[0] * scale, seconds * _data(c, "r"),
         writes, times[1] * scale, seconds * _data(c, "w"), others, times[2] * scale,
-        busy_s=seconds * c["%util"] / 100,
     )  # fmt: skip
 
 

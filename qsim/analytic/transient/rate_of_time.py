@@ -53,7 +53,7 @@ class RateOfTime:
         """The rate at time t."""
         if self.function is not None:
             return _at("arrival_rate", self.function, t)
-        return next(rate for begin, rate in reversed(self.steps) if begin <= t or begin == self.steps[0][0])
+        return next(rate for begin, rate in reversed(self.steps) if begin <= t)
 
     def each(self, times: FloatArray) -> FloatArray:
         """The rates at these times."""
