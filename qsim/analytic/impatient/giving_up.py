@@ -104,7 +104,7 @@ def solve(model: Model) -> Metrics:
         W=(Lq + busy) / joined if joined > 0 else S,
         Wq=Lq / joined if joined > 0 else 0.0,
         p_wait=float(join[c:].sum()) / joined if joined > 0 else 0.0,
-        p_block=max(0.0, 1 - X / lam) if lam > 0 else 0.0,
+        p_block=max(0.0, 1 - X / lam),
         kind="exact",
         method=METHOD,
         states=TabulatedStates(tuple(p.tolist())),

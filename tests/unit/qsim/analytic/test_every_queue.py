@@ -36,6 +36,7 @@ from qsim import (
     OpenClasses,
     OpenNetwork,
     OpenNetworkClasses,
+    Retrial,
     Station,
     solve,
 )
@@ -118,6 +119,21 @@ OTHERS: dict[str, Built] = {
         {"a": Node(Erlang(4, 0.8 * u)), "b": Node(Gamma(1.3 * u, 2.0), 2)}, arrivals={"a": Gamma(u, 0.5)}),
 }  # fmt: skip
 
+DEVICES: dict[str, Built] = {
+    "retrials": lambda u: Retrial(0.4 / u, Gamma(1.4 * u, 2.0), 0.3 / u),
+    "retrials at 2": lambda u: Retrial(0.9 / u, Exp(1.4 * u), 0.3 / u, servers=2),
+    "vacations": lambda u: Network(
+        {"a": Node(Gamma(0.7 * u, 2.0), vacation=Erlang(2, 3 * u))}, arrivals={"a": 0.5 / u}),
+    "one vacation": lambda u: Network(
+        {"a": Node(Gamma(0.7 * u, 2.0), vacation=Erlang(2, 3 * u), vacations="single")}, arrivals={"a": 0.5 / u}),
+    "breakdowns": lambda u: Network(
+        {"a": Node(Gamma(0.7 * u, 2.0), uptime=Exp(9 * u), repair=Erlang(2, 3 * u))}, arrivals={"a": 0.5 / u}),
+    "batches served": lambda u: Network({"a": Node(Exp(0.7 * u), batch=4)}, arrivals={"a": 2 / u}),
+    "polling": lambda u: Network(
+        {"a": Node({"x": Exp(u), "y": Gamma(0.5 * u, 2.0)}, discipline="polling", visits="exhaustive",
+                   turnaround=Deterministic(0.2 * u))}, arrivals={"x": {"a": 0.3 / u}, "y": {"a": 0.4 / u}}),
+}  # fmt: skip
+
 
 def moments(r: Metrics, of: str) -> tuple[float, float]:
     """Mean and variance of a time from its survival function, integrated over a logarithmic scale."""
@@ -168,7 +184,7 @@ def parts(r: Metrics) -> Iterator[Metrics]:
         yield from parts(inner)
 
 
-@pytest.mark.parametrize("built", [*OPEN.values(), *OTHERS.values()], ids=[*OPEN, *OTHERS])
+@pytest.mark.parametrize("built", [*OPEN.values(), *OTHERS.values(), *DEVICES.values()], ids=[*OPEN, *OTHERS, *DEVICES])
 def test_the_unit_of_time_changes_only_units(built: Built) -> None:
     for one, other in zip(parts(solve(built(1.0))), parts(solve(built(3.0))), strict=True):
         for name in ("utilization", "L", "Lq", "p_wait", "p_block"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from qsim import MM1K, Erlang, Exponential, MMc, NoFormulaError, Open, UnstableQueueError, solve
@@ -33,6 +35,26 @@ def test_flows_balance() -> None:
     assert served.L + gone.L == pytest.approx(r.L, rel=1e-12)
     assert (served.throughput + gone.throughput) * r.W == pytest.approx(r.L, rel=1e-12)
     assert r.throughput == pytest.approx(12 * (1 - r.p_block), rel=1e-12)
+
+
+def test_where_nobody_joins_or_nobody_waits() -> None:
+    empty = solve(Open(M(2.0), M(0.7), balking=(1.0,)))
+    assert (empty.W, empty.Wq, empty.L, empty.p_wait, empty.p_block, empty.throughput) == (0.7, 0, 0, 0, 1, 0)
+    loss = solve(Open(M(1.0), M(1.4), 2, capacity=2, patience=M(3.0)))
+    served, gone = loss.classes
+    assert (gone.throughput, served.p_block, gone.p_block) == (0, 0, 0)
+    assert math.isnan(gone.W)
+    assert math.isnan(gone.Wq)
+    assert served.Wq == 0
+    patient = solve(Open(M(1.0), M(1.4), 2, patience=M(3.0)))
+    assert patient["gave up"].W == pytest.approx(patient["gave up"].L / patient["gave up"].throughput)
+
+
+def test_one_server_has_one_queue_however_it_is_called() -> None:
+    known = solve(Open(M(1.0), M(0.9), patience=M(3.0)))
+    assert solve(Open(M(1.0), M(0.9), patience=M(3.0), queues="random")).W == known.W
+    with pytest.raises(NoFormulaError):
+        solve(Open(M(1.0), M(0.9), 2, patience=M(3.0), queues="random"))
 
 
 def test_an_overloaded_balking_queue_is_refused() -> None:

@@ -10,7 +10,22 @@ import pytest
 from scipy.integrate import quad
 from scipy.linalg import expm
 
-from qsim import MG1, Erlang, MarkovChain, MMc, MMcK, MMcN, MMInf, NoFormulaError, solve, transient
+from qsim import (
+    MG1,
+    Closed,
+    Delay,
+    Erlang,
+    Exponential,
+    MarkovChain,
+    MMc,
+    MMcK,
+    MMcN,
+    MMInf,
+    NoFormulaError,
+    Station,
+    solve,
+    transient,
+)
 
 
 def test_infinite_servers_are_poisson_at_every_time() -> None:
@@ -80,6 +95,30 @@ def test_a_long_queue_keeps_every_state_that_counts() -> None:
     assert transient(MMc(0.9, 1.0, 1), [5000.0]).L[0] == pytest.approx(9.0, rel=1e-6)
 
 
+def test_those_present_at_the_start_are_served_first() -> None:
+    """Thirty at one server are none the fewer in places for it, and nobody is idle for a while."""
+    assert transient(MMc(0.5, 1.0, 1), [1.0], start=30).L[0] == pytest.approx(29.5, rel=1e-9)
+    assert transient(MMInf(2.0, 1.0), [1.0], start=3, arrival_rate=0.0).L[0] == pytest.approx(3 / math.e, rel=1e-9)
+
+
+def test_hundreds_in_service_are_all_counted() -> None:
+    assert transient(MMInf(400.0, 1.0), [50.0]).L[0] == pytest.approx(400.0, rel=1e-9)
+    assert transient(MMc(90.0, 1.0, 100), [500.0]).L[0] == pytest.approx(solve(MMc(90.0, 1.0, 100)).L, rel=1e-6)
+
+
+def test_closed_queues_with_a_formula_over_time() -> None:
+    plain, pair = Station(Exponential(1.0)), Station(Exponential(1.0), 2, queues="random")
+    think = Delay(Exponential(4.0))
+    single = Station(Exponential(1.0), queues="random")
+    known = transient(Closed(3, [think, plain]), [2.0]).L[0]
+    assert transient(Closed(3, [think, single]), [2.0]).L[0] == pytest.approx(known)
+    for other in ([think, pair], [think, plain, plain], [think, think, plain], [Delay(Erlang(2, 4.0)), plain],
+                  [think, Station(Erlang(2, 1.0))], [think, Station(Exponential(1.0), visits=2)],
+                  [think, Station(Exponential(1.0), discipline="PS")]):  # fmt: skip
+        with pytest.raises(NoFormulaError):
+            transient(Closed(3, other), [2.0])
+
+
 def test_the_answer_shows_itself() -> None:
     found = transient(MMc(1.5, 1.0, 2), [1, 10])
     assert repr(found).splitlines()[1].startswith(f"L is highest at t = 10: {found.L[1]:.4g} present, ")
@@ -87,6 +126,8 @@ def test_the_answer_shows_itself() -> None:
     assert f" ({found.L[1] - 0.5:.4g} to {found.L[1] + 0.5:.4g}) present" in repr(banded)
     assert found.to_frame().columns.tolist() == ["t", "arrival_rate", "L", "Lq", "p0"]
     assert found.plot().data[0].y.tolist() == found.L.tolist()
+    assert found.to_frame()["p0"].tolist() == found.p(0).tolist()
+    assert [line.line.width for line in replace(found, low=found.L, high=found.L).plot().data[1:3]] == [0, 0]
     assert found.states is not None
     for beyond in (found.states.shape[1], 10_000):
         assert found.p(beyond).tolist() == [0.0, 0.0]
