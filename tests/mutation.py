@@ -48,7 +48,7 @@ TESTS = (
     "tests/unit/calibrate/prediction", "tests/unit/calibrate/surface", "tests/unit/calibrate/tails", "tests/property",
     "tests/golden", "tests/agreement", "tests/docs/test_docs_approximations.py", "tests/docs/test_docs_doctests.py",
 )  # fmt: skip
-MOST_S = 16.0
+MOST_S = 24.0
 """The quickest tests of a mutant that take this much processor time together are run."""
 
 MANY = 1000
@@ -216,13 +216,14 @@ class Calls:
         """The tests that call the mutant's function (its module, outside functions), own folder first, quickest first.
 
         The function of a cache is called once only, and one that is called at import by the first file only: any test
-        of the module may see what it gave. Of a module without functions those see it that read it.
+        of the module may see what it gave. Those that read the module may, too.
         """
         callers = set(self.calls.get(f"{mutant.path}:{mutant.function}", ()))
         if not mutant.function or not any("::" in test for test in callers):
-            callers = self.of_modules(mutant.path)
-        if not any("::" in test for test in callers):
-            callers = self.of_modules(*readers_of(mutant.path)) | callers
+            readers = readers_of(mutant.path)
+            callers = self.of_modules(mutant.path, *(file for file in readers if file.startswith("tests/")))
+            if not any("::" in test for test in callers):
+                callers |= self.of_modules(*readers)
         own = f"tests/unit/{Path(mutant.path).parent}/"
         able = [test for test in self.seconds if test in callers or test.split("::")[0] in callers]
         able.sort(key=lambda test: (not test.startswith(own) or self.seconds[test] > 1, self.seconds[test]))

@@ -25,6 +25,12 @@ def test_messs_table_is_a_curve_over_the_pause_for_each_read_percentage() -> Non
     assert [f.check for f in sweep.findings] == ["idle-point"]
 
 
+def test_one_file_is_not_named_and_several_are() -> None:
+    pairs = "100000 80\n120000 95\n"
+    assert curves_sweep({"machine.txt": pairs}).series == ("all points",)
+    assert curves_sweep({"a.txt": pairs, "b.txt": pairs}).series == ("a.txt", "b.txt")
+
+
 def test_messs_table_can_be_fitted_and_compared() -> None:
     compared = compare(load(DATA / "mess.csv"), series="50/50 mix")
     assert len(compared.points.load) == 4

@@ -188,7 +188,8 @@ def test_what_old_versions_leave_out_is_filled_in() -> None:
     [
         ("randrw", {"rwmixread": "70"}, False, 0.7), ("randrw", {}, False, 0.5), ("read", {}, False, 1.0),
         ("randread", {}, False, 1.0), ("write", {}, False, 0.0), ("randwrite", {}, False, 0.0),
-        ("readwrite", {"rwmixread": "130"}, False, 1.0), ("rw", {}, True, 0.25), ("trim", {}, False, math.nan),
+        ("readwrite", {"rwmixread": "130"}, False, 1.0), ("", {}, False, 1.0),
+        ("rw", {}, True, 0.25), ("trim", {}, False, math.nan),
     ],
 )  # fmt: skip
 def test_unified_reporting_is_divided_as_asked_or_as_counted(
@@ -220,6 +221,7 @@ def test_reads_in_a_write_job_come_from_verification_only() -> None:
 )  # fmt: skip
 def test_a_run_began_before_its_stamp(stamp: Mapping[str, Any], started: str) -> None:
     assert one(job(read=section(1000, 1e5)), **stamp).started_at == started
+    assert one(job(read=section(1000, 1e5))).latency.bins_unit_s == 1e-9
 
 
 def test_the_device_is_the_file_or_the_first_disk() -> None:
@@ -343,6 +345,7 @@ def test_the_processor_time_of_a_request() -> None:
 
 def test_what_is_no_point_says_why() -> None:
     assert why_unusable(record()) is None
+    assert why_unusable(record(throughput_per_s=0.5)) is None
     for fields, check in (({"error": 28}, "job-failed"), ({"throughput_per_s": 0.0}, "no-requests"),
                           ({"latency": Moments(0.0, 0.0, "")}, "no-latency"),
                           ({"latency": Moments(math.nan, 0.0, "")}, "no-latency")):  # fmt: skip

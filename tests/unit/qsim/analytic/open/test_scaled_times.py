@@ -7,7 +7,21 @@ import math
 import numpy as np
 import pytest
 
-from qsim import MG1, Batches, Deterministic, Erlang, Exponential, HyperExponential, MDc, Open, solve
+from qsim import (
+    MG1,
+    Batches,
+    CustomerClass,
+    Deterministic,
+    Erlang,
+    Exponential,
+    HyperExponential,
+    MDc,
+    MMc,
+    MMInf,
+    Open,
+    OpenClasses,
+    solve,
+)
 from qsim.analytic.open.arrivals_during import more_than
 from qsim.distributions import Shifted
 
@@ -49,3 +63,25 @@ def test_the_tail_of_constant_service_falls_evenly():
     found = solve(MDc(1.6, 1.0, servers=2))
     far = [found.quantile(q, of="Wq") for q in (1 - 1e-4, 1 - 1e-6, 1 - 1e-8)]
     assert np.diff(far)[1] == pytest.approx(np.diff(far)[0], rel=0.02)
+
+
+def test_nobody_waits_for_endless_servers():
+    found = solve(MMInf(2.0, 1.0))
+    assert (found.quantile(0.99, "Wq"), found.survival(0.1, "Wq"), found.variance("Wq")) == (0, 0, 0)
+    assert found.survival(1.5) == pytest.approx(math.exp(-1.5))
+
+
+@pytest.mark.parametrize("priority", ["non-preemptive", "preemptive-resume"])
+def test_only_under_preemption_is_the_first_class_alone(priority):
+    """Two classes of unlike means on two servers: an approximation, but for who notices nobody else."""
+    classes = [
+        CustomerClass(Exponential(2.0), Exponential(1.0), 0),
+        CustomerClass(Exponential(2.0), Exponential(2.0), 1),
+    ]
+    first = solve(OpenClasses(classes, servers=2, priority=priority)).classes[0]
+    alone = solve(MMc(0.5, 1.0, 2))
+    if priority == "preemptive-resume":
+        assert (first.kind, first.W) == ("exact", pytest.approx(alone.W))
+    else:
+        assert first.kind == "approximation"
+        assert first.W > 1.1 * alone.W
