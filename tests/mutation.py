@@ -99,7 +99,8 @@ def code_of(tree: ast.AST, inside: str = "", called: bool = False) -> Iterator[t
 def is_tuning_figure(statement: ast.AST) -> bool:
     """Whether it gives numbers alone a name in capitals."""
     match statement:
-        case ast.Assign([ast.Name(name)], value):
+        case ast.Assign([ast.Name() | ast.Tuple() as given], value):
+            name = ast.unparse(given)
             numbers = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
             parts = list(ast.walk(value))
             return (
