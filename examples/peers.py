@@ -192,9 +192,9 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
                 arrivals={"x": {"a": 0.3}, "y": {"a": 0.4}},
             )
         ),
-        "from empty to t = 10": FromEmpty(MM1(0.9, 1.0)),
-        "a rush from t = 4 to 8": FromEmpty(MM1(0.9, 1.0), rates=RUSH),
-        "loss of 1e-9": RareLoss(MM1K(0.5, 1.0, 29), "throughput"),
+        "from empty": FromEmpty(MM1(0.9, 1.0)),
+        "rush": FromEmpty(MM1(0.9, 1.0), rates=RUSH),
+        "rare losses": RareLoss(MM1K(0.5, 1.0, 29), "throughput"),
     }
 )
 
@@ -305,8 +305,8 @@ def ciw_peer(customers: int) -> Peer:
         "open network": partial(mean_present, two, None),
         "closed network": closed,
         "blocking": partial(mean_present, full, None),
-        "from empty to t = 10": partial(from_empty, partial(after, 1 / 0.9)),
-        "a rush from t = 4 to 8": partial(from_empty, rush),
+        "from empty": partial(from_empty, partial(after, 1 / 0.9)),
+        "rush": partial(from_empty, rush),
     }
     return Peer("Ciw", {}, runs, customers)
 
@@ -346,8 +346,8 @@ def queueing_tool_peer(customers: int) -> Peer:
         return next(rate for begins, rate in reversed(RUSH.items()) if t >= begins)
 
     queues = {
-        "from empty to t = 10": partial(from_empty, lambda t: 0.9, 0.9),
-        "a rush from t = 4 to 8": partial(from_empty, rush, max(RUSH.values())),
+        "from empty": partial(from_empty, lambda t: 0.9, 0.9),
+        "rush": partial(from_empty, rush, max(RUSH.values())),
         "M/M/3": partial(run, 1 / 1.8, 3, "exponential", None),
         "general service": partial(run, 1 / 0.6, 1, "lognormal", None),
         "limited places": partial(run, 1.0, 1, "exponential", 5),
@@ -469,7 +469,7 @@ def line_models(line: Any) -> dict[str, Callable[[], Any]]:
         "fork-join": made(two, [0.6], ways=forked),
         "retrials": made(one, [0.5], then=orbit),
         "server that sleeps": made(one, [0.6], then=sleep),
-        "loss of 1e-9": made(one, [0.5], then=partial(limited, queue=(29, drop))),
+        "rare losses": made(one, [0.5], then=partial(limited, queue=(29, drop))),
         "polling": made({"queue": [1.0, 0.5]}, [0.3, 0.4], discipline="POLLING", then=polling),
     }
 
@@ -504,7 +504,7 @@ def line_peer(customers: int) -> Peer:
             )
 
     def lost() -> float:
-        return 1 - value("loss of 1e-9", partial(line.LINE, verbose=False)) / 0.5
+        return 1 - value("rare losses", partial(line.LINE, verbose=False)) / 0.5
 
     def simulator(name: str, count: int, seed: int) -> float:
         samples = int(count * FAMILIES[name].services)
@@ -514,8 +514,8 @@ def line_peer(customers: int) -> Peer:
         "LINE",
         {
             **{name: partial(value, name, partial(line.LINE, verbose=False)) for name in models},
-            "from empty to t = 10": from_empty,
-            "loss of 1e-9": lost,
+            "from empty": from_empty,
+            "rare losses": lost,
         },
         {name: partial(simulator, name) for name in models if not isinstance(FAMILIES[name], RareLoss)},
         OURS * customers,
@@ -532,8 +532,8 @@ IN_OCTAVE = {
     "closed network": "[U R Q v] = qncsmva(32, 1, 1, 4, 10);",
     "two closed classes": "[U R Q X] = qncmmva([4 6], [1; 2], [1; 1], 1, [3 9]); v = sum(X(:, 1));",
     "mixed network": "[U R Q X] = qnmix([0.3 0], [0 4], [1 0; 1 3], [1 0; 1 1], [1 -1]); v = sum(X(:, 1));",
-    "loss of 1e-9": "[U R Q X p0 v] = qsmm1k(0.5, 1, 29);",
-    "from empty to t = 10": "v = ctmc(ctmcbd(0.9*ones(1,200), ones(1,200)), 10, [1 zeros(1,200)]) * (0:200)';",
+    "rare losses": "[U R Q X p0 v] = qsmm1k(0.5, 1, 29);",
+    "from empty": "v = ctmc(ctmcbd(0.9*ones(1,200), ones(1,200)), 10, [1 zeros(1,200)]) * (0:200)';",
 }
 
 

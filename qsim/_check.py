@@ -61,6 +61,13 @@ def count(name: str, value: object, minimum: int = 1, remedy: str = "") -> int:
     return int(result)
 
 
+def capacity(value: object, servers: float) -> int:
+    """The places at a station with these servers, theirs among them."""
+    least = 1 if servers == math.inf else int(servers)
+    customers = "the customer" if least == 1 else f"the {least} customers"
+    return count("capacity", value, least, f"it includes {customers} in service; None means no limit")
+
+
 def fraction(name: str, value: object) -> float:
     """A number strictly between 0 and 1."""
     result = number(name, value)

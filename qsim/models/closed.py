@@ -89,8 +89,7 @@ class Station:
         _check.one_of("queues", self.queues, get_args(Queues))
         _check.one_of("discipline", self.discipline, get_args(StationDiscipline))
         if self.capacity is not None:
-            remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
-            object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, self.servers, remedy))
+            object.__setattr__(self, "capacity", _check.capacity(self.capacity, self.servers))
         if self.speeds is not None:
             object.__setattr__(self, "speeds", _check.speeds(self.speeds))
             if self.servers != 1 or self.queues != "shared":

@@ -126,9 +126,7 @@ class Node:
                 "servers", "must be finite, not inf, where queues or speeds is given", "nobody waits"
             )
         if self.capacity is not None:
-            least = 1 if self.servers == math.inf else int(self.servers)
-            remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
-            object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, least, remedy))
+            object.__setattr__(self, "capacity", _check.capacity(self.capacity, self.servers))
         if not isinstance(self.overflow_to, str):
             raise InvalidParameterError("overflow_to", f"must be the name of a station, not {self.overflow_to!r}")
         if self.overflow_to and (self.capacity is None or self.when_full != "lost"):

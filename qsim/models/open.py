@@ -88,8 +88,7 @@ class Open:
         if self.discipline == "FB" and (self.servers != 1 or self.speeds is not None):
             raise InvalidParameterError("discipline", "must not be 'FB' on several servers or with speeds", "use PS")
         if self.capacity is not None:
-            remedy = f"it includes the customers in service at {self.servers} servers; None means no limit"
-            object.__setattr__(self, "capacity", _check.count("capacity", self.capacity, self.servers, remedy))
+            object.__setattr__(self, "capacity", _check.capacity(self.capacity, self.servers))
         elif self.when_full == "blocked":
             raise InvalidParameterError(
                 "when_full", "must be 'lost', not 'blocked', without a capacity", "no place is ever missing"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -134,7 +135,10 @@ class _Reading:
         if isinstance(given, str) and ":" in given:
             return self._law(given, what)
         self.has_units |= str(given).strip()[-1:].isalpha()
-        return Exponential(self._number(given, what, parse_duration))
+        mean = self._number(given, what, parse_duration)
+        if not 0 < mean < math.inf:
+            raise DataError(f"{self._path}: {what} must be positive and finite, not {given}")
+        return Exponential(mean)
 
     def _arrivals(self, given: object, what: str) -> Any:
         """The law of the gaps, or the rate of a Poisson process."""

@@ -154,6 +154,8 @@ def test_json_and_classes(qsim, tmp_path):
             1,
         ),
         (DRIVE.replace('"2us"', '"two"'), "service of bus", 1),
+        (DRIVE.replace('"2us"', "-1"), "service of bus must be positive and finite, not -1", 1),
+        (DRIVE.replace('"20us"', '"0us"'), "delay of host must be positive and finite, not 0us", 1),
         (DRIVE.replace('"2us"', '"gama:mean=2us,scv=2"'), "service of bus", 1),
         (DRIVE.replace("host = 8", "hst = 8"), "must name stations, not 'hst'", 1),
         (DRIVE.replace("host = 0.9", "host = 0.8"), "nobody leaves it", 1),
