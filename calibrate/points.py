@@ -205,7 +205,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"
         )
     one = sweep.select(series) if series is not None else sweep
-    refuse_caches(one)
+    told = _of_memory(one)
     table = one.mean_points()
     if (highest := float(table["load"].max())) > sweep.load_type.most:
         raise DataError(
@@ -213,10 +213,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
             "more than any device was given; say which column is the load (--columns load=COLUMN), or remove the point"
         )
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
-    told = {**_of_closed(one), **_of_host(one, sweep), **_of_log(one, table)}
-    told.update(_of_open(one, table))
-    if (peak := known_peak(one)) is not None:
-        told["known_peak_per_s"] = peak / CACHE_LINE_BYTES
+    told |= _of_closed(one) | _of_host(one, sweep) | _of_log(one, table) | _of_open(one, table)
     return Points(
         series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
         load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
@@ -224,6 +221,15 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
         response_spread=column["latency_spread"],
         source=sweep.name or sweep.provenance.source, **told,
     )  # fmt: skip
+
+
+def _of_memory(sweep: Sweep) -> dict[str, Any]:
+    """The peak that is listed of a memory. DataError where a cache was measured in its place."""
+    if not sweep.load_type.is_memory:
+        return {}
+    refuse_caches(sweep)
+    peak = known_peak(sweep)
+    return {} if peak is None else {"known_peak_per_s": peak / CACHE_LINE_BYTES}
 
 
 def _of_open(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from measure import load
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 OUTPUTS = ROOT / "tests" / "golden" / "data" / "fio"
-FROM_BYTES_TO_SWEEP, FROM_BYTES_TO_RESIDUAL = 10, 28
+FROM_BYTES_TO_SWEEP, FROM_BYTES_TO_RESIDUAL = 10, 27
 
 
 def test_one_file_passes_few_modules_up_to_its_residuals(tmp_path: Path) -> None:
