@@ -8,7 +8,7 @@ from places import GOLDEN
 from calibrate import compare
 from measure import audit, load
 from measure.errors import DataError
-from measure.formats.mess_curves import curves_sweep
+from measure.formats.mess_curves import curves_sweep, looks_like_multiload
 from measure.formats.tables.table import csv_sweep, to_csv
 
 DATA = GOLDEN / "curves"
@@ -55,6 +55,11 @@ def test_a_text_file_in_cycles_is_not_confirmed_and_declared_units_are_taken() -
     assert not declared.findings
     with pytest.raises(DataError, match="invalid unit 'parsec' of latency"):
         curves_sweep({"bwlat_50.txt": cycles}, {"latency": "parsec"})
+
+
+def test_a_word_of_multiloads_makes_no_table_of_it() -> None:
+    assert not looks_like_multiload("LdAvgMibs is what it calls the load\n1 2\n")
+    assert not looks_like_multiload((DATA / "multiload.txt").read_text("utf-8").replace("LdAvgMibs", "Load"))
 
 
 def test_multiload_adds_the_chasers_own_bandwidth_and_keeps_the_loaders() -> None:

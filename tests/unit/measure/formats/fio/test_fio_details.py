@@ -232,6 +232,29 @@ def test_the_device_is_the_file_or_the_first_disk() -> None:
         assert one(job(read=section(1000, 1e5)), **none).device == ""
 
 
+def test_one_clone_that_exceeds_its_depth_is_no_group() -> None:
+    """X R = 9 of a depth of 4, of one job: nothing was reported together."""
+    assert "group_reporting" not in one(job(read=section(1000, 9e6))).options
+    assert one(job({"numjobs": "3"}, read=section(1000, 9e6))).options["group_reporting"] == "1"
+
+
+def test_a_job_that_did_nothing_took_no_time() -> None:
+    idle = {**section(0, 0), "runtime": 0}
+    assert one(job(read=idle, write=idle)).runtime_s == 0
+
+
+def test_both_directions_alike_in_unified_reporting() -> None:
+    found = one({**job({"rw": "rw"}, read=section(500, 1e5), write=section(500, 1e5)), "mixed": section(1000, 1e5)})
+    assert found.read_fraction == 0.5
+
+
+def test_bins_of_fio_2_with_32_to_an_octave() -> None:
+    old = {"iops": 1000, "runtime": 2000, "bw": 4000}
+    constants = {"FIO_IO_U_PLAT_BITS": 5, "FIO_IO_U_PLAT_VAL": 32, "FIO_IO_U_PLAT_NR": 640}
+    found = one(job(read={**old, "clat": {"mean": 100.0, "bins": {**constants, "5": 1, "32": 2, "64": 3}}})).latency
+    assert {round(k, 9): n for k, n in found.bins_s.items()} == {5e-6: 1, 32e-6: 2, 65e-6: 3}
+
+
 def test_bins_of_json_plus_and_of_fio_2() -> None:
     """fio 3 names the middle of a bin in ns; fio 2 its number, with 64 to an octave, in us: bin 128 is 128 to 130."""
     part = section(1000, 1e5)

@@ -12,6 +12,7 @@ from qsim.analytic.devices.gathering import mean_wait
 def test_alone_it_waits_for_the_timer_and_in_a_crowd_for_the_others() -> None:
     assert mean_wait(1e-15, 8, 100.0) == pytest.approx(100.0)
     assert mean_wait(100.0, 8, 1e6) == pytest.approx(7 / 2 / 100)
+    assert mean_wait(1e-15, 2, 100.0) == pytest.approx(100.0)
     assert [mean_wait(rate, 1, 100.0) for rate in (0.5, 1e-15)] == [0.0, 0.0]
 
 

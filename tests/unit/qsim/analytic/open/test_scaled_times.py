@@ -23,6 +23,7 @@ from qsim import (
     solve,
 )
 from qsim.analytic.open.arrivals_during import more_than
+from qsim.analytic.open.gimc import sigma
 from qsim.distributions import Shifted
 
 
@@ -85,3 +86,12 @@ def test_only_under_preemption_is_the_first_class_alone(priority):
     else:
         assert first.kind == "approximation"
         assert first.W > 1.1 * alone.W
+
+
+@pytest.mark.parametrize("above", [1e-3, 1e-4, 3e-5, 1e-5, 1e-6, 1e-8])
+def test_the_root_of_erlang_arrivals_near_saturation(above):
+    """(1 - x)(1 + r x / 2)^2 = 1 for x = 1 - sigma: a quadratic."""
+    r = 1 + above
+    b = r - r**2 / 4
+    exact = 2 * (r - 1) / (b + math.sqrt(b**2 + r**2 * (r - 1)))
+    assert 1 - sigma(Erlang(2, 1.0), r) == pytest.approx(exact, rel=3e-8)
