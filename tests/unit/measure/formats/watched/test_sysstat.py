@@ -120,6 +120,13 @@ def test_a_clock_that_was_set_back_leaves_the_interval_unsaid():
     assert "31 of 31 s were steady" in sweep.findings[0].message
 
 
+def test_a_report_without_a_stamp_leaves_the_interval_unsaid():
+    text = stamped("100 0 400 0 2.00 0 0.20 5", [0, 10, 20, 30, 40, 50]).replace("11/22/26 09:00:00\n", "")
+    sweep = sysstat_sweep(text, "log")
+    assert sweep.findings[-1].check == "interval-length"
+    assert "41 of 41 s were steady" in sweep.findings[0].message
+
+
 def test_times_below_the_two_digits_of_await_come_from_the_number_outstanding():
     """1,000 reads and 3,000 writes a second at 5 us print as 0.00 ms."""
     point = only_point(stamped("1000 3000 4000 12000 0.00 0.00 0.02 2", list(range(0, 60, 10))))
