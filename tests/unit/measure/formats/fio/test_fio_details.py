@@ -559,6 +559,7 @@ def test_windows_between_snapshots_and_merged() -> None:
     found = between_snapshots([(1, 100, 1.0), (1, 110, 1.2), (2, 100, 1.1), (2, 110, 1.0), (3, 300, 2.0)])
     assert [(w.start_s, w.end_s, w.requests, w.latency_sum_s) for w in found] == [(0, 1, 100, 1), (1, 3, 200, 1)]
     assert (found[1].throughput_per_s, found[1].latency_s) == (100, 0.005)
+    assert between_snapshots([(0.5, 1, 0.25)]) == (Window(0, 0.5, 1, 0.25),)
     many = [Window(i, i + 1, 10 * i, i) for i in range(5)]
     assert merged(many, 5) == tuple(many)
     assert [(w.start_s, w.end_s, w.requests, w.latency_sum_s) for w in merged(many, 2)] == [

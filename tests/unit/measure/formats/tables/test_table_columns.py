@@ -148,3 +148,14 @@ def test_tokens_a_second_are_no_throughput_but_requests_a_second_beside_them_are
 def test_a_header_alone_is_a_table_so_that_its_reader_says_what_is_missing():
     assert looks_like_table("depth,iops\n")
     assert not looks_like_table("depth\n")
+
+
+def test_remarks_and_titles_stand_above_a_table():
+    assert looks_like_table("# depth of, a queue\n\n# and more\ndepth,iops\n1,100\n")
+    assert looks_like_table("My drive\n| depth | iops |\n|---|---|\n| 1 | 100 |\n")
+    assert not looks_like_table("# depth,iops\n# 1,100\n")
+
+
+def test_two_means_without_a_name_are_ambiguous():
+    with pytest.raises(DataError, match="can be the latency"):
+        assign_roles(["depth", "iops", "mean", "average"], {}, {}, "t.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,15 @@ def test_bounds_meet_at_one_customer_and_refuse_nonsense(bounds: Callable[..., o
     for wrong, name in [(([0.5], 1, [1]), "populations"), (([1], -1, [1]), "think_time"), (([1], 1, []), "demands")]:
         with pytest.raises(ValueError, match=name):
             bounds(*wrong)
+
+
+@pytest.mark.parametrize("bounds", [balanced_bounds, proportional_bounds, geometric_bounds])
+@pytest.mark.parametrize("think_time", [0.0, 3.0, 300.0])
+def test_bounds_in_another_unit_of_time(bounds: Callable[..., Any], think_time: float) -> None:
+    N = [1, 2, 5, 20, 100, 400]
+    one, other = bounds(N, think_time, [1.0, 2.0, 0.5]), bounds(N, 7 * think_time, [7.0, 14.0, 3.5])
+    for name in ("throughput_low", "throughput_high"):
+        assert 7 * getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9)
 
 
 def test_the_largest_population_is_the_one_at_which_the_bound_is_met() -> None:

@@ -159,3 +159,10 @@ def test_a_delay_that_is_visited_again_counts_each_time() -> None:
     r = solve(OpenNetwork([1.0, 0.0], [Station(Exponential(0.25)), Delay(3.0)], [[0, 1.0], [0.5, 0]]))
     assert r.W == pytest.approx(2 * (0.25 / (1 - 0.5)) + 2 * 3.0)
     assert r.L == pytest.approx(r.W)
+
+
+def test_the_last_of_the_speeds_carries_the_load() -> None:
+    station = Station(Exponential(1.0), speeds=(1.0, 1.5, 2.5))
+    assert solve(OpenNetwork(2.4, [station])).utilization < 1
+    with pytest.raises(UnstableQueueError):
+        solve(OpenNetwork(2.5, [station]))

@@ -49,3 +49,9 @@ def test_one_size_is_first_come(rule: str) -> None:
     assert r.survival(t) == pytest.approx(known.survival(t), abs=2e-3)
     assert r.survival(t, "Wq") == pytest.approx(known.survival(t, "Wq"), abs=2e-3)
     assert r.quantile(0.9) == pytest.approx(known.quantile(0.9), rel=2e-2)
+
+
+@pytest.mark.parametrize("rule", ["SJF", "PSJF"])
+def test_the_share_that_waits_at_all_is_the_limit_of_short_waits(rule: str) -> None:
+    r = solve(Open(Exponential(1.5), TWO_SIZES, discipline=rule))  # type: ignore[arg-type]
+    assert r.survival(0.0, "Wq") == pytest.approx(r.survival(1e-6, "Wq"), abs=1e-5)
