@@ -170,3 +170,15 @@ def test_every_open_queue_in_order_tells_its_times() -> None:
     for model in (MM1(0.8, 1), MMc(1.6, 1, 2), Open(Exponential(1.25), Deterministic(1.0)), Open(Erlang(2, 1.5), ONE)):
         r = solve(model)
         assert r.cdf(r.quantile([0.5, 0.9, 0.99])) == pytest.approx([0.5, 0.9, 0.99], abs=1e-6)
+
+
+def test_the_variance_over_unlike_classes_counts_how_far_their_means_are_apart() -> None:
+    """M/M/1 in two ranks: E[W^2] is the mean over classes of theirs."""
+    classes = [
+        CustomerClass(Exponential(2.5), Exponential(0.5), 0),
+        CustomerClass(Exponential(2.5), Exponential(1.5), 1),
+    ]
+    r = solve(OpenClasses(classes, priority="preemptive-resume"))
+    second = sum(0.5 * (part.variance("W") + part.W**2) for part in r.classes)
+    assert r.variance("W") == pytest.approx(second - r.W**2, rel=1e-6)
+    assert r.classes[1].W > 3 * r.classes[0].W
