@@ -66,7 +66,8 @@ def stopping_cleanly() -> Iterator[None]:
     told_of = sys.unraisablehook
 
     def unraisable(dropped: sys.UnraisableHookArgs) -> None:
-        if not isinstance(dropped.exc_value, KeyboardInterrupt):  # that one is not lost: see stop_if_told
+        # An interruption is not lost: see stop_if_told. What it left half built cannot be finalized, to the very end.
+        if not (_told.is_set() or isinstance(dropped.exc_value, KeyboardInterrupt)):
             told_of(dropped)
 
     for number in taken:
@@ -76,7 +77,7 @@ def stopping_cleanly() -> Iterator[None]:
     try:
         yield
     finally:
-        if sys.unraisablehook is unraisable:
+        if sys.unraisablehook is unraisable and not _told.is_set():
             sys.unraisablehook = told_of
         for number, handler in taken.items():
             signal.signal(number, handler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import pytest
@@ -30,3 +31,20 @@ def test_only_a_dropped_interruption_is_not_told(
         Finalized(error)
     assert len(dropped) == told
     assert sys.unraisablehook == before
+
+
+def test_what_an_interruption_left_half_built_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while kernels compile: objects of the compiler complain of themselves when they are freed, much later."""
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), stopping_cleanly():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    Finalized(AttributeError("half built"))
+    assert dropped == []
+    with stopping_cleanly():
+        Finalized(ValueError("lost"))
+    assert len(dropped) == 1
