@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TypeGuard
 
 import numpy as np
@@ -26,6 +27,21 @@ def poisson(model: Open) -> bool:
 def markovian(model: Open) -> bool:
     """Whether arrivals are Poisson and service times exponential."""
     return poisson(model) and isinstance(model.service, Exponential)
+
+
+def is_insensitive(discipline: str, servers: float, queues: str) -> bool:
+    """Whether the mean of each class's service is all that matters at a station of a network (BCMP 1975).
+
+    Nobody waits there, or servers are shared, or the last to come to a server takes it.
+    """
+    apart = servers == 1 or queues == "random"
+    return servers == math.inf or discipline == "PS" or (discipline == "LCFS-PR" and apart)
+
+
+def is_one_exponential(laws: Sequence[Distribution | None]) -> bool:
+    """Whether all these services are exponential with one mean, but for rounding."""
+    means = [law.mean for law in laws if isinstance(law, Exponential)]
+    return len(means) == len(laws) and all(math.isclose(mean, means[0]) for mean in means)
 
 
 def phases_of_arrivals(arrivals: Arrivals) -> tuple[FloatArray, FloatArray] | None:

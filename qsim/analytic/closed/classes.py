@@ -34,7 +34,7 @@ from qsim.analytic.class_metrics import ClassTimes, closed_metrics
 from qsim.analytic.closed import normalizing
 from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.open.first_come import TabulatedStates
-from qsim.distributions import Exponential
+from qsim.analytic.shape import is_insensitive, is_one_exponential
 from qsim.metrics import Metrics
 from qsim.models import ClassStation, ClosedClasses, Model
 
@@ -59,12 +59,7 @@ def centre_of(station: ClassStation, population: int) -> Centre:
 def has_product_form(station: ClassStation) -> bool:
     """Whether the network keeps product form with this station in it, and only its mean service times matter."""
     coming = [s for s, v in zip(station.services, station.visits, strict=True) if s is not None and v > 0]
-    exponential = all(isinstance(s, Exponential) for s in coming)
-    if station.discipline == "FCFS":
-        return exponential and len({s.mean for s in coming}) == 1
-    if station.discipline == "LCFS-PR" and station.servers > 1:
-        return exponential and len({s.mean for s in coming}) == 1
-    return True
+    return is_insensitive(station.discipline, station.servers, station.queues) or is_one_exponential(coming)
 
 
 def is_small(stations: Sequence[ClassStation], populations: Sequence[int]) -> bool:

@@ -96,10 +96,9 @@ class _Network:
         share = np.divide(blocked, in_service, out=np.zeros_like(blocked), where=in_service > 0)
         ahead = (services * waiting).sum(axis=2) + share * (remaining * busy).sum(axis=2)
         shared = waiting.sum(axis=2) + blocked
-        come = (self.visits.T > 0)[:, :, None]
         own = self.services.T[:, :, None]
         held_up = np.where(self.in_turn, ahead, own * shared) / self.servers
-        return np.asarray(np.where(come, own + held_up, 0.0).swapaxes(0, 1))
+        return np.asarray((own + held_up).swapaxes(0, 1))
 
     def _all_busy(self, in_service: FloatArray, others: FloatArray) -> FloatArray:
         """The probability that all servers of a shared queue are busy."""

@@ -40,6 +40,7 @@ from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.closed.populations import PopulationCurve, one_queue_curve, own_queues_curve
 from qsim.analytic.closed.random_routing import OwnQueueTimes
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
+from qsim.analytic.shape import is_insensitive
 from qsim.distributions import Exponential
 from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.metrics import Metrics, TimeDistribution
@@ -61,11 +62,8 @@ def centre_of(station: Station, population: int) -> Centre:
 
 def has_product_form(station: Station) -> bool:
     """Whether the network keeps product form with this station in it, and only its mean service time matters."""
-    if station.capacity is not None:
-        return False
-    if isinstance(station.service, Exponential):
-        return True
-    return station.discipline == "PS" or (station.discipline == "LCFS-PR" and station.servers == 1)
+    insensitive = is_insensitive(station.discipline, station.servers, station.queues)
+    return station.capacity is None and (insensitive or isinstance(station.service, Exponential))
 
 
 def applies(model: Model) -> bool:

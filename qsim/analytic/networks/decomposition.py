@@ -61,7 +61,7 @@ def waits(model: Network) -> FloatArray:
             )
         if load[i] > 1 - ROUNDING:
             raise UnstableQueueError(f"{name} of {model.kendall}", flow[i], 1 / mean[i], int(node.servers))
-    cs2 = np.where(mean > 0, second / np.where(mean > 0, mean, 1.0) ** 2 - 1, 0.0)
+    cs2 = np.where(mean > 0, np.maximum(second / np.where(mean > 0, mean, 1.0) ** 2 - 1, 0.0), 0.0)
     ca2 = _arrivals(model, flow, through, load, cs2, servers)
     found = np.zeros(len(nodes))
     for i, node in enumerate(nodes):

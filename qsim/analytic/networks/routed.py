@@ -29,7 +29,9 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import mean_value
+from qsim.analytic.devices.lone import lone_node
 from qsim.analytic.networks import decomposition, jackson, mixed, open_classes
+from qsim.analytic.shape import is_insensitive, is_one_exponential
 from qsim.distributions import Distribution, Exponential, Mixture
 from qsim.errors import NoFormulaError
 from qsim.metrics import Kind, Metrics
@@ -44,6 +46,7 @@ from qsim.models import (
     Node,
     OpenNetwork,
     OpenNetworkClasses,
+    Queues,
     Station,
 )
 from qsim.models.routed import open_rates
@@ -80,11 +83,7 @@ def solve(model: Model) -> Metrics:
         raise NoFormulaError(model.kendall, f"{unusual} {why}")
     chains = chains_of(model)
     if all(chain.is_open for chain in chains) and not _has_product_form(model):
-        waiting = decomposition.waits(model)
-        rates = open_rates(model)
-        service = np.array([[_mean(node, c) for c in model.classes] for node in model.nodes.values()])
-        waiting = np.repeat(waiting[:, None], len(model.classes), axis=1)
-        return assemble(model, [rates], waiting + service, waiting, "approximation", decomposition.METHOD)
+        return _in_order_of_arrival(model)
     inner, metrics = _solve_chains(model, chains)
     flows = [
         chain.visits if chain.is_open else chain.visits * part.throughput
@@ -109,6 +108,32 @@ def solve(model: Model) -> Metrics:
                     response[i, k], waiting[i, k] = part.Wq + own, part.Wq
     method = f"chains of classes; {inner.method}"
     return assemble(model, flows, response, waiting, inner.kind, method, busy)
+
+
+def _in_order_of_arrival(model: Network) -> Metrics:
+    """Open stations that serve first come, first served: one alone is M/G/1, of several each is a G/G/c queue."""
+    rates = open_rates(model)
+    alone = _as_classes(model, rates)
+    kind: Kind = "approximation" if alone is None else "exact"
+    method = decomposition.METHOD if alone is None else open_classes.ALONE
+    waits = decomposition.waits(model) if alone is None else np.array([open_classes.solve(alone).Wq])
+    waiting = np.repeat(waits[:, None], len(model.classes), axis=1)
+    service = np.array([[_mean(node, c) for c in model.classes] for node in model.nodes.values()])
+    return assemble(model, [rates], waiting + service, waiting, kind, method)
+
+
+def _as_classes(model: Network, rates: FloatArray) -> OpenNetworkClasses | None:
+    """The one station of servers that each have a queue, which Poisson arrivals visit once; None for other networks."""
+    node = lone_node(model, several=True)
+    if node is None or node.discipline != "FCFS" or node.speeds is not None:
+        return None
+    if node.servers > 1 and node.queues != "random":
+        return None
+    come = [(node.service_of(c), float(rate)) for c, rate in zip(model.classes, rates[0], strict=True) if rate > 0]
+    station = ClassStation(
+        [law for law, _ in come], (), int(node.servers), _queues(node), name=next(iter(model.stations))
+    )
+    return OpenNetworkClasses([rate for _, rate in come], [station])
 
 
 def chains_of(model: Network) -> list[Chain]:
@@ -159,11 +184,10 @@ def _service(node: Node, classes: Sequence[str], visits: FloatArray) -> Distribu
     known = [(law, v) for law, v in laws if law is not None]
     total = math.fsum(v for _, v in known)
     mean = math.fsum(v * law.mean for law, v in known) / total
-    same = all(isinstance(law, Exponential) and math.isclose(law.mean, mean) for law, _ in known)
-    if same or node.discipline in SHARING or node.servers == math.inf:
-        return Exponential(mean)
-    if len(known) == 1:
+    if is_one_exponential([law for law, _ in known]):
         return known[0][0]
+    if is_insensitive(node.discipline, node.servers, node.queues):
+        return Exponential(mean)
     return Mixture(tuple(law for law, _ in known), tuple(v / total for _, v in known))
 
 
@@ -171,12 +195,10 @@ def _has_product_form(model: Network) -> bool:
     if not all(isinstance(a, Exponential) for each in model.arrivals.values() for a in each.values()):
         return False
     for name, node in model.nodes.items():
-        seen = [c for c, v in zip(model.classes, _anyone(model)[list(model.stations).index(name)], strict=True) if v]
-        laws = [node.service_of(c) for c in seen]
-        if node.servers == math.inf or node.discipline == "PS" or (node.discipline == "LCFS-PR" and node.servers == 1):
-            continue
-        means = [law.mean for law in laws if isinstance(law, Exponential)]
-        if node.discipline != "FCFS" or len(means) < len(laws) or not np.allclose(means, means[:1], rtol=1e-9):
+        come = _anyone(model)[list(model.stations).index(name)]
+        laws = [node.service_of(c) for c, comes in zip(model.classes, come, strict=True) if comes]
+        alike = node.discipline in ("FCFS", *SHARING) and is_one_exponential(laws)
+        if not alike and not is_insensitive(node.discipline, node.servers, node.queues):
             return False
     return True
 
@@ -195,9 +217,9 @@ def _solve_chains(model: Network, chains: Sequence[Chain]) -> tuple[Metrics, Seq
         for i, (name, node) in enumerate(model.nodes.items())
         if node.servers != math.inf and _anyone(model)[i].any()
     }
-    unusual = next((name for name in queueing if not _is_usual(model.nodes[name])), None)
-    if unusual is not None:
-        raise NoFormulaError(model.kendall, f"{unusual} serves in the order {model.nodes[unusual].discipline}")
+    for name in queueing:
+        if why := _unusual(model.nodes[name]):
+            raise NoFormulaError(model.kendall, f"{name} {why}")
     if not queueing:
         raise NoFormulaError(model.kendall, "nobody queues there")
     thinking = [
@@ -246,15 +268,23 @@ def solve_closed(model: Closed) -> Metrics:
     return family.solve(model)
 
 
-def _is_usual(node: Node) -> bool:
-    return node.discipline in ("FCFS", *SHARING) and (node.queues in ("shared", "random") or node.servers == 1)
+def _unusual(node: Node) -> str:
+    """Why no family here solves a station; empty where one does."""
+    if node.discipline not in ("FCFS", *SHARING):
+        return f"serves in the order {node.discipline}"
+    if node.queues not in ("shared", "random") and node.servers > 1:
+        return f"has a queue at each server, and sends customers to them in the way {node.queues!r}"
+    return ""
+
+
+def _queues(node: Node) -> Queues:
+    return "random" if node.queues == "random" else "shared"
 
 
 def _lone_station(model: Network, name: str, i: int, chain: Chain) -> Station:
     node = model.nodes[name]
     law, visits = _service(node, model.classes, chain.visits[i]), float(chain.visits[i].sum())
-    queues = node.queues if node.queues in ("shared", "random") else "shared"
-    return Station(law, int(node.servers), visits, queues, None, node.speeds, node.discipline, name)  # type: ignore[arg-type]
+    return Station(law, int(node.servers), visits, _queues(node), None, node.speeds, node.discipline, name)  # type: ignore[arg-type]
 
 
 def _class_station(model: Network, name: str, i: int, chains: Sequence[Chain]) -> ClassStation:
@@ -264,8 +294,7 @@ def _class_station(model: Network, name: str, i: int, chains: Sequence[Chain]) -
         _service(node, model.classes, chain.visits[i]) if v > 0 else None
         for chain, v in zip(chains, visits, strict=True)
     ]
-    queues = node.queues if node.queues in ("shared", "random") else "shared"
-    return ClassStation(laws, visits, int(node.servers), queues, node.discipline, name)  # type: ignore[arg-type]
+    return ClassStation(laws, visits, int(node.servers), _queues(node), node.discipline, name)  # type: ignore[arg-type]
 
 
 def _visit(inner: Metrics, name: str, r: int) -> Metrics:

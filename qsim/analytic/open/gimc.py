@@ -54,7 +54,7 @@ def sigma(arrivals: Distribution, rate: float) -> float:
     load = 1 / (rate * arrivals.mean)
     second, third = rate**2 * arrivals.moment(2) / 2, rate**3 * arrivals.moment(3) / 6
     x = (1 / load - 1) / second
-    if third * x < 5e-5 * second and x < 1e-4:  # the next term is below 1e-8, what cancels would be above
+    if third * x < 5e-5 * second:  # the next term is below 1e-8, what cancels would be above
         return 1 - x * (1 + third / second * x)
 
     def gap(log_x: float) -> float:

@@ -146,7 +146,9 @@ def solve(model: Model) -> Metrics:
     classes, c = tuple(model.classes), model.servers
     if model.rho > 1 - ROUNDING:
         raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, c)
-    one_mean = all(isinstance(k.service, Exponential) and k.service == classes[0].service for k in classes)
+    one_mean = all(
+        isinstance(k.service, Exponential) and math.isclose(k.service.mean, classes[0].service.mean) for k in classes
+    )
     preemptive = model.priority == "preemptive-resume"
     kind: Kind = "exact"
     common: float | None = None

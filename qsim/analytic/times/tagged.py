@@ -42,7 +42,7 @@ class TaggedTimes(ExactTimes):
     up: FloatArray
     down: FloatArray
     done: FloatArray
-    service_rate: float | None = None
+    service_rate: float = 0.0
     _there: list[float] = field(init=False)
     _present: list[float] = field(init=False)
 
@@ -53,7 +53,7 @@ class TaggedTimes(ExactTimes):
         self._there, self._present = [float(self.start.sum())], [1.0]
 
     def survival(self, t: float, of: str) -> float:
-        if of == "Wq" and self.service_rate is None:
+        if of == "Wq" and not self.service_rate:
             raise ValueError("the law of Wq is not known where service is shared: that of W is")
         first, weights = poisson_window(self._pace * t)
         self._extend(first + weights.size)
@@ -66,7 +66,7 @@ class TaggedTimes(ExactTimes):
     def _extend(self, steps: int) -> None:
         up, down, done = self.up / self._pace, self.down / self._pace, self.done / self._pace
         stay = 1 - up - down - done
-        ends = (self.service_rate or 0.0) / self._pace
+        ends = self.service_rate / self._pace
         while len(self._there) < steps and self._present[-1] > NEGLIGIBLE:
             state = self._state
             moved = stay * state

@@ -51,6 +51,8 @@ def test_a_linear_model_has_its_exact_normal_posterior(seen: float) -> None:
             assert np.log(table.values[row[0]]) == pytest.approx(mean, abs=1e-4)
             factor = table.directions[row[0]]
             np.testing.assert_allclose(factor @ factor.T, np.linalg.inv(precision), rtol=1e-5)
+    evidence = float(np.logaddexp.reduce(log_weight)) + len(LOADS) / 2 * np.log(2 * np.pi)
+    assert table.log_evidence == pytest.approx(evidence, abs=1e-5)
     weight = np.exp(np.array(log_weight) - max(log_weight))
     weight /= weight.sum()
     kept = np.array([np.isclose(table.misfit, s).any() for s in MISFIT.sizes()[0]])

@@ -80,6 +80,7 @@ def test_what_is_ambiguous_is_refused_with_a_line_of_the_tables_own_names(text: 
 def test_what_littles_law_tells_is_said() -> None:
     sweep = csv_sweep("users,tps,qps,latency\n1,100,2000,10\n8,400,8000,20\n", name="t.csv")
     told = {f.check: f.message for f in sweep.findings}
+    assert not {"throughput-unit", "columns"} & told.keys()
     assert "the column 'latency' names no unit; it is read as ms" in told["latency-unit"]
     assert "'tps' is the throughput and not 'qps'" in told["throughput-column"]
     assert sweep.points["latency_s"].tolist() == [0.01, 0.02]

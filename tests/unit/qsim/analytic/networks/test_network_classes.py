@@ -154,7 +154,7 @@ def test_classes_that_wait_in_one_line_have_product_form_only_if_served_alike(ot
     def kind(*means: float) -> str:
         names = "abc"[: len(means)]
         laws = {name: Exponential(mean) for name, mean in zip(names, means, strict=True)}
-        return solve(Network({"die": Node(laws)}, arrivals={name: {"die": 0.1} for name in names})).kind
+        return solve(Network({"die": Node(laws, servers=2)}, arrivals={name: {"die": 0.1} for name in names})).kind
 
     assert kind(1.0, *others) == "approximation"
     assert kind(2.0, *others) == "exact"

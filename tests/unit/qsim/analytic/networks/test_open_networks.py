@@ -93,11 +93,11 @@ def test_queues_picked_at_random_in_an_open_network() -> None:
 
 
 def test_an_overloaded_station_is_named() -> None:
-    slow = Station(Exponential(1.0), servers=2, name="disk")
+    slow = Station(Exponential(0.5), servers=2, name="disk")
     with pytest.raises(
         UnstableQueueError, match=r"disk of open network of 2 stations is overloaded: rho = 1\.5"
     ) as refusal:
-        solve(OpenNetwork(3.0, [Station(Exponential(0.1)), slow]))
+        solve(OpenNetwork(6.0, [Station(Exponential(0.1)), slow]))
     assert refusal.value.rho == pytest.approx(1.5)
     with pytest.raises(UnstableQueueError, match=r"station 1 .* rho = 1\.5, .* rate below 2,"):
         solve(OpenNetworkClasses([1.0, 2.0], [ClassStation([Exponential(0.5), Exponential(0.5)])]))
