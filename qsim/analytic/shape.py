@@ -10,7 +10,7 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.arrivals import Arrivals, HiddenMarkov
-from qsim.distributions import Distribution, Exponential
+from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.models import Model, Open
 
 
@@ -42,6 +42,15 @@ def is_one_exponential(laws: Sequence[Distribution | None]) -> bool:
     """Whether all these services are exponential with one mean, but for rounding."""
     means = [law.mean for law in laws if isinstance(law, Exponential)]
     return len(means) == len(laws) and all(math.isclose(mean, means[0]) for mean in means)
+
+
+CLOCKWORK = "; all its times are constant, so that one run repeats how it began: this is the mean over all beginnings"
+"""What a method says of a closed system where :func:`is_clockwork` holds."""
+
+
+def is_clockwork(laws: Sequence[Distribution | None], population: int) -> bool:
+    """Whether customers circle through constant times alone, and so keep their distances forever."""
+    return population > 1 and all(law is None or isinstance(law, Deterministic) for law in laws)
 
 
 def phases_of_arrivals(arrivals: Arrivals) -> tuple[FloatArray, FloatArray] | None:

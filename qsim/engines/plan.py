@@ -38,6 +38,9 @@ from qsim.models.as_network import as_network
 PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
 """Orders in which one who comes may interrupt another."""
 
+LEAST_WAIT = 1e-300
+"""The wait of one who shared a server for a time that rounding swallows: it did wait."""
+
 
 @dataclass(frozen=True)
 class PlannedStation:

@@ -40,7 +40,7 @@ from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.closed.populations import PopulationCurve, one_queue_curve, own_queues_curve
 from qsim.analytic.closed.random_routing import OwnQueueTimes
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
-from qsim.analytic.shape import is_insensitive
+from qsim.analytic.shape import CLOCKWORK, is_clockwork, is_insensitive
 from qsim.distributions import Exponential
 from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.metrics import Metrics, TimeDistribution
@@ -118,6 +118,7 @@ def solve(model: Model) -> Metrics:
     )
     Lq = math.fsum(s.Lq for s in stations)
     alone = stations[0] if len(stations) == 1 and model.queueing[0].visits == 1 else None
+    clockwork = is_clockwork([*(d.distribution for d in model.delays), *(s.service for s in model.queueing)], N)
     return Metrics(
         model=model,
         throughput=X,
@@ -128,8 +129,8 @@ def solve(model: Model) -> Metrics:
         Wq=Lq / X,
         p_wait=alone.p_wait if alone else math.nan,
         p_block=0.0,
-        kind="exact",
-        method=METHOD,
+        kind="approximation" if clockwork else "exact",
+        method=METHOD + CLOCKWORK if clockwork else METHOD,
         stations=() if alone else stations,
         states=alone.states if alone else PresentStates(N, Z / unit, tuple(scaled)),
         times=alone.times if alone else cycle_times(model, W),

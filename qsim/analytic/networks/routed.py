@@ -31,7 +31,7 @@ from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import mean_value
 from qsim.analytic.devices.lone import lone_node
 from qsim.analytic.networks import decomposition, jackson, mixed, open_classes
-from qsim.analytic.shape import is_insensitive, is_one_exponential
+from qsim.analytic.shape import CLOCKWORK, is_clockwork, is_insensitive, is_one_exponential
 from qsim.distributions import Distribution, Exponential, Mixture
 from qsim.errors import NoFormulaError
 from qsim.metrics import Kind, Metrics
@@ -101,13 +101,27 @@ def solve(model: Model) -> Metrics:
                 usual = _service(node, model.classes, chain.visits[i]).mean
                 part = _visit(inner, name, r)
                 if node.speeds is not None:
-                    response[i, k], waiting[i, k], busy[i] = part.W, part.Wq, part.utilization
+                    in_service = _in_service(part, int(node.servers))
+                    response[i, k], busy[i] = part.W, in_service / node.servers
+                    waiting[i, k] = part.W - in_service / part.throughput
                 elif node.discipline in SHARING and usual > 0:
                     response[i, k], waiting[i, k] = part.W * own / usual, part.Wq * own / usual
                 else:
                     response[i, k], waiting[i, k] = part.Wq + own, part.Wq
-    method = f"chains of classes; {inner.method}"
-    return assemble(model, flows, response, waiting, inner.kind, method, busy)
+    kind, method = inner.kind, f"chains of classes; {inner.method}"
+    if any(is_clockwork(_laws(model, chain), chain.population) for chain in chains):
+        kind, method = "approximation", method + CLOCKWORK
+    return assemble(model, flows, response, waiting, kind, method, busy)
+
+
+def _laws(model: Network, chain: Chain) -> list[Distribution | None]:
+    """The times that a chain passes through."""
+    return [
+        node.service_of(c)
+        for node, visits in zip(model.nodes.values(), chain.visits, strict=True)
+        for c, v in zip(model.classes, visits, strict=True)
+        if v > 0
+    ]
 
 
 def _in_order_of_arrival(model: Network) -> Metrics:
@@ -134,6 +148,12 @@ def _as_classes(model: Network, rates: FloatArray) -> OpenNetworkClasses | None:
         [law for law, _ in come], (), int(node.servers), _queues(node), name=next(iter(model.stations))
     )
     return OpenNetworkClasses([rate for _, rate in come], [station])
+
+
+def _in_service(part: Metrics, servers: int) -> float:
+    """The mean number on the servers of a station, from how many are present."""
+    few = [part.p(n) for n in range(servers)]
+    return math.fsum(n * p for n, p in enumerate(few)) + servers * (1 - math.fsum(few))
 
 
 def chains_of(model: Network) -> list[Chain]:
@@ -284,7 +304,8 @@ def _queues(node: Node) -> Queues:
 def _lone_station(model: Network, name: str, i: int, chain: Chain) -> Station:
     node = model.nodes[name]
     law, visits = _service(node, model.classes, chain.visits[i]), float(chain.visits[i].sum())
-    return Station(law, int(node.servers), visits, _queues(node), None, node.speeds, node.discipline, name)  # type: ignore[arg-type]
+    servers = 1 if node.speeds else int(node.servers)  # speeds are those of the station as a whole
+    return Station(law, servers, visits, _queues(node), None, node.speeds, node.discipline, name)  # type: ignore[arg-type]
 
 
 def _class_station(model: Network, name: str, i: int, chains: Sequence[Chain]) -> ClassStation:

@@ -49,6 +49,7 @@ from qsim.engines.compiled.queue_kernels import (
     next_finish,
     put_aside,
     serve_least_served,
+    slowed,
 )
 from qsim.engines.jit import kernel
 
@@ -231,9 +232,7 @@ def run_events(  # noqa: PLR0912, PLR0915
                 if place.sharing or place.order == LEAST_SERVED:
                     if place.speeds > 0:
                         service = queue.share - row.share
-                    wait = response - service
-                    if wait < 1e-9 * response:  # never shared, rounding apart
-                        wait = 0.0
+                    wait = slowed(place, queue, row.arrived, response, service)
                 elif place.speeds > 0 or place.blocking:
                     service = response - wait
                 row.total_wait += wait
@@ -415,4 +414,5 @@ def _count_from(
             tags[q, i] -= origin
             customers[who[q, i]].share -= queue.share
         queue.seen -= clock
+        queue.crowded -= clock
         queue.progress, queue.share = queue.progress if origin == 0.0 else 0.0, 0.0

@@ -58,6 +58,7 @@ QUEUE = np.dtype(
         ("progress", "f8"),  # the queue's own clock; with LEAST_SERVED, what each in service has had
         ("catch_up", "f8"),  # with LEAST_SERVED: where the progress meets those who wait
         ("share", "f8"),  # the time a customer present all along would have had a server for himself
+        ("crowded", "f8"),  # when more were last present than servers
         ("riding", "i8"),  # in networks: those in a service that another leads
     ]
 )

@@ -145,4 +145,5 @@ def _count_from(t: NetworkTables, clock: float) -> None:
         for i in range(t.servers.shape[1]):
             t.servers[q, i].since -= clock
         queue.seen -= clock
+        queue.crowded -= clock
         queue.progress, queue.share = queue.progress if least else 0.0, 0.0

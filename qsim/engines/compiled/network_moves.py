@@ -62,6 +62,7 @@ from qsim.engines.compiled.queue_kernels import (
     line_up,
     put_aside,
     serve_least_served,
+    slowed,
 )
 from qsim.engines.jit import kernel
 from qsim.engines.network_plan import LONG_AGO
@@ -365,9 +366,7 @@ def take_off(t: NetworkTables, customer: int, clock: float) -> None:
         if place.sharing or place.order == LEAST_SERVED:
             if place.speeds > 0:
                 service = queue.share - row.share
-            wait = response - service
-            if wait < 1e-9 * response:  # never shared, rounding apart
-                wait = 0.0
+            wait = slowed(place, queue, row.arrived, response, service)
         elif place.speeds > 0 or row.held == AFTER_SERVICE:
             service = response - wait
         elif place.orbit == 1:

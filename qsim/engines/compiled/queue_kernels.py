@@ -16,6 +16,7 @@ import numpy.typing as npt
 from qsim._types import FloatArray, IntArray
 from qsim.engines.compiled.event_tables import LEAST_SERVED, NOBODY, RESERVE
 from qsim.engines.jit import kernel
+from qsim.engines.plan import LEAST_WAIT
 
 Table: TypeAlias = npt.NDArray[Any]
 
@@ -87,9 +88,20 @@ def advance(place: Any, queue: Any, speeds: FloatArray, clock: float) -> None:
         queue.progress += elapsed * speed_of(place, queue, speeds)
         if queue.present > 0:
             queue.share += elapsed * min(1.0, place.servers / queue.present)
+        if queue.present > place.servers:
+            queue.crowded = clock
     else:
         queue.progress = clock
     queue.seen = clock
+
+
+@kernel(inner=True, borrows=True)
+def slowed(place: Any, queue: Any, arrived: float, response: float, service: float) -> float:
+    """How much longer one who leaves was there than its service took; 0 for one who never shared, rounding apart."""
+    wait = response - service
+    if place.sharing:
+        return max(wait, LEAST_WAIT) if queue.crowded > arrived else 0.0
+    return wait if wait >= 1e-9 * response else 0.0
 
 
 @kernel(inner=True, borrows=True)

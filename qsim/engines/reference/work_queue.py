@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import simpy
 
-from qsim.engines.plan import PREEMPTIVE, PlannedStation
+from qsim.engines.plan import LEAST_WAIT, PREEMPTIVE, PlannedStation
 from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
 from qsim.engines.reference.queues import LimitedPlaces, Process
@@ -52,6 +52,7 @@ class WorkQueue:
         self._least, self._most = batch
         self._riding = 0  # in a service that another leads
         self._seen = 0.0
+        self._crowded = 0.0  # when more were last present than servers
         self._changes = 0
 
     @property
@@ -121,11 +122,16 @@ class WorkQueue:
         response = self._env.now - customer.arrived
         if self._plan.discipline in ("PS", "FB"):
             customer.service = customer.share if self._plan.speeds else customer.service_time
-            customer.wait = response - customer.service
-            if customer.wait < 1e-9 * response:  # never shared, rounding apart
-                customer.wait = 0.0
+            customer.wait = self._slowed(customer, response)
         else:
             customer.service = response - customer.wait if self._plan.speeds or held else customer.service_time
+
+    def _slowed(self, customer: Customer, response: float) -> float:
+        """How much longer one who leaves was there than its service took; 0 for one who never shared."""
+        wait = response - customer.service
+        if self._plan.discipline == "PS":
+            return max(wait, LEAST_WAIT) if self._crowded > customer.arrived else 0.0
+        return wait if wait >= 1e-9 * response else 0.0
 
     def _key(self, customer: Customer) -> float:
         """The smallest key goes first; of equal ones, the earliest arrival."""
@@ -148,6 +154,8 @@ class WorkQueue:
         self._seen = self._env.now
         for customer in (*self._waiting, *self._held):
             customer.wait += elapsed
+        if self.present > self._plan.servers:
+            self._crowded = self._env.now
         if self._serving:
             worked = elapsed * self._speed()
             shared = elapsed * min(1.0, self._plan.servers / self.present)

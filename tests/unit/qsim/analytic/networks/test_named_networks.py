@@ -197,3 +197,16 @@ def test_a_class_in_two_halves_is_the_class() -> None:
         split = solve(Network(stations, arrivals=halves, routing=on))
         assert split.kind == whole.kind
         assert (split.W, split.Wq, split.throughput) == pytest.approx((whole.W, whole.Wq, whole.throughput))
+
+
+def test_constant_times_alone_never_forget_how_they_began() -> None:
+    """Two in step stay in step: the exact mean is over all beginnings, and is called no exact answer of one run."""
+    laws = {"a": Deterministic(0.2), "b": Gamma(0.3, 2.0)}
+    for population, kind in ((1, "exact"), (2, "approximation")):
+        net = Network({"host": Delay(Deterministic(1.0)), "disk": Node(laws, discipline="PS")},
+                      populations={"a": {"host": population}, "b": {"host": 2}}, routing=THERE_AND_BACK)  # fmt: skip
+        assert solve(net).kind == kind
+        alone = Closed(population, [Delay(Deterministic(1.0)), Station(Deterministic(0.5), discipline="PS")])
+        assert solve(alone).kind == kind
+        assert ("constant" in solve(alone).method) == (population > 1)
+    assert solve(Closed(3, [Delay(1.0), Station(Deterministic(0.5), discipline="PS")])).kind == "exact"
