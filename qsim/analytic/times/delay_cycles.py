@@ -33,7 +33,7 @@ import numpy as np
 from qsim._types import ComplexArray
 from qsim.analytic.times.inversion import InvertedTimes, Transform
 from qsim.arrivals import Sizes
-from qsim.distributions import Distribution
+from qsim.distributions import Deterministic, Distribution
 
 MOST_ITERATIONS = 2000
 
@@ -102,7 +102,12 @@ def interrupting(arrival_rate: float, service: Distribution) -> InvertedTimes:
 
     held_up = 1 - service.transform(arrival_rate)
     scale = service.mean / (1 - arrival_rate * service.mean)
-    return InvertedTimes(waiting, held_up, scale, response=response, heavy=math.isinf(service.scv))
+    return InvertedTimes(waiting, held_up, scale, _if_constant(service), response, heavy=math.isinf(service.scv))
+
+
+def _if_constant(service: Distribution) -> Deterministic | None:
+    """A constant service: however it is interrupted, a response is the wait and then as long."""
+    return service if isinstance(service, Deterministic) else None
 
 
 @dataclass(frozen=True)
@@ -149,7 +154,7 @@ def class_times(above: Flow, own: Flow, below: Flow, service: Distribution, *, p
     scale = service.mean / (1 - busy)
     if preemptive:
         held_up = 1 - idle * service.transform(above.rate)
-        return InvertedTimes(waiting, held_up, scale, response=response, heavy=heavy)
+        return InvertedTimes(waiting, held_up, scale, _if_constant(service), response, heavy=heavy)
     return InvertedTimes(waiting, 1 - idle, scale, service, heavy=heavy)
 
 

@@ -82,3 +82,12 @@ def test_counts_have_the_prefixes_of_every_version(iops: str, rate: float) -> No
 def test_requests_issued_in_a_ramp_do_not_raise_the_rate() -> None:
     (record,) = read_fio(run(iops="24.1k", issued=26_000), "ramp.txt")
     assert record.throughput_per_s == pytest.approx(24_100)
+
+
+@pytest.mark.parametrize(("rw", "block"), [("write", 65536), ("read", 4096)])
+def test_each_direction_of_fio_2_0_has_a_block_size_of_its_own(rw: str, block: int) -> None:
+    flows = OLD.split("  write:")
+    kept = flows[0] if rw == "read" else flows[0].split("  read :")[0] + "  write:" + flows[1]
+    text = kept.replace("rw=rw, bs=16K-16K/16K-16K/16K-16K", f"rw={rw}, bs=4K-4K/64K-64K/4K-4K")
+    (record,) = read_fio(text.replace("/64K-64K/4K-4K", "/64K-64K"), "old.txt")
+    assert record.block_bytes == block

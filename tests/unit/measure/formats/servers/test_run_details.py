@@ -36,6 +36,7 @@ def k6(**changes: Any) -> dict[str, Any]:
 def test_clients_that_a_tool_prints_are_taken_whatever_the_file_is_called() -> None:
     (run,) = text_reports.pgbench(text_of("pgbench/pgbench-c4.txt"), "run")
     assert (run.clients, run.rate_per_s) == (4, None)
+    assert run.requests == 34_626
     (scheduled,) = text_reports.pgbench(text_of("pgbench-rate.txt"), "run")
     assert scheduled.clients is None
     assert scheduled.rate_per_s == scheduled.throughput_per_s
@@ -191,3 +192,13 @@ def test_a_sweep_of_one_file_has_its_name_and_of_several_none() -> None:
     assert server_runs_sweep({**one, "ab-c4.txt": text_of("ab/ab-c4.txt")}).name == ""
     with pytest.raises(DataError, match=r"^x is of no load generator"):
         server_runs_sweep({"x": json.dumps({})})
+
+
+def test_curves_stand_in_the_order_of_their_names_and_then_of_the_load() -> None:
+    def made(series: str, clients: int) -> ServerRun:
+        return ServerRun("locust", 100.0 * clients, 1e-2, clients=clients, series=series)
+
+    runs = {"z.csv": [made("GET /b", 8), made("GET /b", 2)], "a.csv": [made("GET /a", 8), made("", 4)]}
+    points = servers_sweep(runs, "runs").points
+    found = list(zip(points["series"], points["load"], strict=True))
+    assert found == [("GET /a", 8), ("GET /b", 2), ("GET /b", 8), ("locust", 4)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from qsim import Closed, Delay, Exponential, Station, closed_curve, solve
 from qsim.analytic.closed import populations
 
 Made = Callable[..., Any]
@@ -42,3 +43,12 @@ def test_curves_give_the_populations_asked_for(curve: Made) -> None:
     for bad in ([], [0], [1.5], 0):
         with pytest.raises(ValueError, match="populations"):
             curve(bad, 2.0, 1.0, 4)
+
+
+@pytest.mark.parametrize("queues", ["shared", "random"])
+def test_the_curve_of_one_station_follows_its_queues(queues: Any) -> None:
+    station = Station(Exponential(1.0), servers=3, queues=queues)
+    curve = closed_curve(Closed(1, [Delay(2.0), station]), [2, 9])
+    known = [solve(Closed(n, [Delay(2.0), station])) for n in (2, 9)]
+    assert curve.throughput == pytest.approx([k.throughput for k in known])
+    assert curve.waiting_time == pytest.approx([k.Wq for k in known])

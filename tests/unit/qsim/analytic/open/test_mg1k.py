@@ -12,6 +12,7 @@ from qsim import (
     Distribution,
     Erlang,
     Exponential,
+    Gamma,
     HyperExponential,
     LogNormal,
     NoFormulaError,
@@ -61,3 +62,12 @@ def test_a_simulation_agrees() -> None:
 def test_so_much_too_much_that_digits_are_lost_is_left_to_simulation() -> None:
     with pytest.raises(NoFormulaError):
         solve(Open(Exponential(1 / 50), Deterministic(1.0), capacity=20))
+
+
+def test_six_hundred_places_and_three_times_too_much_are_counted_without_overflow() -> None:
+    """The states span 286 powers of ten; exponential times by another name must be M/M/1/K."""
+    found = solve(Open(Exponential(1 / 3), Gamma(1.0, 1.0), capacity=600))
+    known = solve(Open(Exponential(1 / 3), Exponential(1.0), capacity=600))
+    assert "imbedded" in found.method
+    assert (found.L, found.W, found.throughput) == pytest.approx((known.L, known.W, known.throughput), rel=1e-6)
+    assert found.p([600, 599, 590]) == pytest.approx(known.p([600, 599, 590]), rel=1e-5)

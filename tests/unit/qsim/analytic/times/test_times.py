@@ -182,3 +182,33 @@ def test_the_variance_over_unlike_classes_counts_how_far_their_means_are_apart()
     second = sum(0.5 * (part.variance("W") + part.W**2) for part in r.classes)
     assert r.variance("W") == pytest.approx(second - r.W**2, rel=1e-6)
     assert r.classes[1].W > 3 * r.classes[0].W
+
+
+def test_the_variance_of_a_class_is_infinite_where_a_service_it_waits_for_has_no_third_moment() -> None:
+    """Whoever waits for the rest of a service waits for its second moment; under preemption not for lower classes."""
+    heavy, light = BurrXII(1.2, 2.0, 0.4), Exponential(0.4)
+    assert math.isinf(heavy.moment(3))
+    for preemptive in (False, True):
+        for first, second, infinite in ((heavy, light, (True, True)), (light, heavy, (not preemptive, True))):
+            classes = [CustomerClass(Exponential(2.0), first, 0), CustomerClass(Exponential(2.0), second, 1)]
+            priority = "preemptive-resume" if preemptive else "non-preemptive"
+            found = solve(OpenClasses(classes, priority=priority)).classes
+            assert tuple(math.isinf(c.variance("Wq")) for c in found) == infinite, (preemptive, infinite)
+
+
+def test_a_constant_service_that_may_be_interrupted_ends_no_sooner_and_often_just_then() -> None:
+    """Who finds nobody and is not interrupted stays for D: with probability (1 - ρ)·e^(-λ₁D); others stay longer."""
+    D = 1.6
+    classes = [
+        CustomerClass(Exponential(4.0), Exponential(1.3), 0),
+        CustomerClass(Exponential(4.0), Deterministic(D), 1),
+    ]
+    second = solve(OpenClasses(classes, priority="preemptive-resume")).classes[1]
+    undisturbed = (1 - 1.3 / 4 - D / 4) * math.exp(-D / 4)
+    assert second.survival(D * (1 - 1e-9)) == 1.0
+    assert second.survival(D * (1 + 1e-9)) == pytest.approx(1 - undisturbed, abs=1e-6)
+    beyond = [second.survival(D + t) for t in np.linspace(0.001, 3, 200)]
+    assert (np.diff(beyond) < 1e-9).all()
+    last_come = solve(Open(Exponential(2.0), Deterministic(1.0), discipline="LCFS-PR"))
+    assert last_come.survival(1.0 - 1e-9) == 1.0
+    assert last_come.survival(1.2) == pytest.approx(1 - math.exp(-0.5), abs=2e-3)
