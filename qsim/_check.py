@@ -32,11 +32,16 @@ def number(name: str, value: object) -> float:
     return result
 
 
+def shown(value: object) -> str:
+    """A value as it would be typed: 0.5, not np.float64(0.5)."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def positive(name: str, value: object, remedy: str = "give a finite value above zero") -> float:
     """A finite number above zero."""
     result = number(name, value)
     if not 0 < result < math.inf:
-        raise InvalidParameterError(name, f"must be positive and finite, not {value!r}", remedy, value)
+        raise InvalidParameterError(name, f"must be positive and finite, not {shown(value)}", remedy, value)
     return result
 
 
@@ -44,7 +49,7 @@ def non_negative(name: str, value: object, remedy: str = "give zero or a finite 
     """A finite number, zero or more."""
     result = number(name, value)
     if not 0 <= result < math.inf:
-        raise InvalidParameterError(name, f"must be zero or positive, and finite, not {value!r}", remedy, value)
+        raise InvalidParameterError(name, f"must be zero or positive, and finite, not {shown(value)}", remedy, value)
     return result
 
 
@@ -57,7 +62,9 @@ def count(name: str, value: object, minimum: int = 1, remedy: str = "") -> int:
         )
     if isinstance(value, bool) or not math.isfinite(result) or result != int(result) or result < minimum:
         hint = remedy or f"give {minimum}, {minimum + 1}, {minimum + 2}, ..."
-        raise InvalidParameterError(name, f"must be a whole number of at least {minimum}, not {value!r}", hint, value)
+        raise InvalidParameterError(
+            name, f"must be a whole number of at least {minimum}, not {shown(value)}", hint, value
+        )
     return int(result)
 
 
@@ -72,7 +79,9 @@ def fraction(name: str, value: object) -> float:
     """A number strictly between 0 and 1."""
     result = number(name, value)
     if not 0 < result < 1:
-        raise InvalidParameterError(name, f"must lie strictly between 0 and 1, not {value!r}", "0.95 means 95 %", value)
+        raise InvalidParameterError(
+            name, f"must lie strictly between 0 and 1, not {shown(value)}", "0.95 means 95 %", value
+        )
     return result
 
 
@@ -127,7 +136,9 @@ def shares(name: str, values: object) -> tuple[float, ...]:
         raise InvalidParameterError(name, "must not be empty", "give at least one probability")
     for i, value in enumerate(checked):
         if value > 1:
-            raise InvalidParameterError(f"{name}[{i}]", f"must be a probability, at most 1, not {value!r}", value=value)
+            raise InvalidParameterError(
+                f"{name}[{i}]", f"must be a probability, at most 1, not {shown(value)}", value=value
+            )
     return checked
 
 

@@ -97,6 +97,8 @@ def transient(
 
     if (at is None) == (until is None):
         raise wrong_usage("give either --at, some times as 1,10,100, or --until, the last one")
+    if until is not None and not until.value > 0:
+        raise wrong_usage(f"--until must be above 0, not {until.value:g}")
     check_out(out, csv, None)
     values = options.values()
     if rates is not None:

@@ -18,9 +18,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+MOST_STEPS = 2_000_000
+"""Some twenty seconds; a chain that has not settled by then is followed no further."""
+
+SETTLED, STEPS_A_LOOK = 4e-15, 64
+"""A chain that a step changes by less, which is rounding, has settled; it is looked at each so many steps."""
 
 
 def poisson_window(expected: float) -> tuple[int, FloatArray]:
@@ -42,6 +49,8 @@ def poisson_window(expected: float) -> tuple[int, FloatArray]:
 def advanced(probabilities: FloatArray, generator: csr_array, t: float) -> FloatArray:
     """p(0)·e^(Qt): the probabilities of the states after t; ``generator`` is Q, shape (states, states).
 
+    Raises InvalidParameterError for a time of more than MOST_STEPS steps where the chain has not settled by then.
+
     >>> from scipy.sparse import csr_array
     >>> after = advanced(np.array([1.0, 0.0]), csr_array([[-1.0, 1.0], [3.0, -3.0]]), 100.0)
     >>> after.round(12).tolist()
@@ -51,10 +60,20 @@ def advanced(probabilities: FloatArray, generator: csr_array, t: float) -> Float
     if pace * t == 0:
         return probabilities
     transposed = generator.T.tocsr() / pace
-    first, weights = poisson_window(pace * t)
+    first, weights = poisson_window(pace * t) if pace * t < MOST_STEPS else (MOST_STEPS, np.ones(1))
     state, total = probabilities, np.zeros_like(probabilities)
     for n in range(first + weights.size):
         if n >= first:
             total += weights[n - first] * state
-        state = state + transposed @ state
+        change = np.asarray(transposed @ state)
+        if n % STEPS_A_LOOK == 0 and np.abs(change).sum() < SETTLED:
+            total += weights[max(0, n + 1 - first) :].sum() * state
+            break
+        state = state + change
+    else:
+        if first == MOST_STEPS:
+            raise InvalidParameterError(
+                "t", f"must be at most {MOST_STEPS / pace:.3g} for this chain, not {t:.6g}",
+                f"it has not settled after {MOST_STEPS:,} steps", t,
+            )  # fmt: skip
     return np.asarray(total / total.sum() * probabilities.sum())

@@ -39,6 +39,7 @@ def test_a_page_is_written(qsim) -> None:
     (["--service-rate", "1", "--rates", "0=5", "--arrival-rate", "5", "--at", "1"], "say the same thing"),
     (["--service-rate", "1", "--arrival-rate", "5"], "either --at"),
     (["--service-rate", "1", "--arrival-rate", "5", "--at", "3,2"], "must rise"),
+    (["--service-rate", "1", "--arrival-rate", "5", "--until", "-3"], "--until must be above 0, not -3"),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_one_line(qsim, options: list[str], said: str) -> None:
     run = qsim("transient", "mm1", *options)
