@@ -38,7 +38,7 @@ class Exponential(Distribution):
         value = _check.number("mean", mean)
         if value <= 0:
             raise InvalidParameterError(
-                "mean", f"must be positive, not {mean!r}", "the mean of an exponential time", value=mean
+                "mean", f"must be positive, not {_check.shown(mean)}", "the mean of an exponential time", value=mean
             )
         object.__setattr__(self, "mean", value)
 
@@ -253,7 +253,9 @@ class HyperExponential(Distribution):
         mean, scv = _check.positive("mean", mean), _check.positive("scv", scv)
         if scv < 1:
             raise InvalidParameterError(
-                "scv", f"of a hyperexponential must be at least 1, not {scv!r}: below 1 use Erlang or Gamma", value=scv
+                "scv",
+                f"of a hyperexponential must be at least 1, not {_check.shown(scv)}: below 1 use Erlang or Gamma",
+                value=scv,
             )
         rare = 1 / (scv + 1) / (1 + math.sqrt((scv - 1) / (scv + 1)))  # (1 - √((scv-1)/(scv+1)))/2, which would cancel
         return cls((1 - rare, rare), (mean / (2 * (1 - rare)), mean / (2 * rare)))
