@@ -204,7 +204,7 @@ def gamma_density(x: npt.ArrayLike, shape: float, scale: float) -> FloatArray:
 def only_scv(family: str, scv: float, *known: float) -> None:
     """ValueError unless the scv is one that the family has."""
     if not any(math.isclose(scv, value, rel_tol=1e-9, abs_tol=1e-12) for value in known):
-        raise InvalidParameterError("scv", f"of {family} must be {' or '.join(f'{v:g}' for v in known)}, not {_check.shown(scv)}",
+        raise InvalidParameterError("scv", f"of {family} must be {' or '.join(f'{v:g}' for v in known)}, not {scv!r}",
                                     "take Gamma, LogNormal or PhaseType, which have any", scv)  # fmt: skip
 
 

@@ -254,7 +254,7 @@ class HyperExponential(Distribution):
         if scv < 1:
             raise InvalidParameterError(
                 "scv",
-                f"of a hyperexponential must be at least 1, not {_check.shown(scv)}: below 1 use Erlang or Gamma",
+                f"of a hyperexponential must be at least 1, not {scv!r}: below 1 use Erlang or Gamma",
                 value=scv,
             )
         rare = 1 / (scv + 1) / (1 + math.sqrt((scv - 1) / (scv + 1)))  # (1 - √((scv-1)/(scv+1)))/2, which would cancel
