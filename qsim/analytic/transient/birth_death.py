@@ -27,6 +27,9 @@ from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.models import Closed, Model, Open
 
 METHOD = "uniformisation (Grassmann 1977)"
+
+DEVIATIONS, ROOM = 12, 40
+"""How far beyond its mean a number is followed: so many standard deviations, and so many more."""
 MOST_STATES = 200_000
 OVER_TIME = "simulate_over_time(model, times)"
 MOST_PIECES = 2**14
@@ -129,16 +132,18 @@ def _one_station(model: Closed) -> bool:
 def _most(model: Model, highest: float, until: float) -> int:
     """How many more than at the start there will be at most: those that come, or the long run of the highest rate."""
     assert isinstance(model, Open)  # noqa: S101
-    expected = highest * until
-    come = expected + 12 * math.sqrt(expected) + 40
-    load = highest / model.service_rate
+    come, load = _hardly_passed(highest * until), highest / model.service_rate
     if load >= 0.999 * model.servers:
         return math.ceil(come)
     if load == 0:
         return 1
-    crowd = load + 12 * math.sqrt(load) + 40  # those in service, as if there were servers for all
-    queue = 0.0 if model.servers == math.inf else model.servers + 40 / -math.log(load / model.servers)
-    return math.ceil(min(come, crowd + queue))
+    queue = 0.0 if model.servers == math.inf else model.servers + ROOM / -math.log(load / model.servers)
+    return math.ceil(min(come, _hardly_passed(load) + queue))  # in service, as if there were servers for all; waiting
+
+
+def _hardly_passed(mean: float) -> float:
+    """What a Poisson number of this mean next to never passes."""
+    return mean + DEVIATIONS * math.sqrt(mean) + ROOM
 
 
 def _states(
