@@ -132,8 +132,8 @@ class ErlangTimes(ExactTimes):
         d = self.servers - 1 - self.offered_load  # the two exponential rates differ by d·μ
         if abs(d * x) < 1e-9:
             longer = x
-        elif d * x < -700:  # exp(-x)·expm1(-d·x) would overflow in its second factor
-            return math.exp(-x) * (1 - self.p_wait / -d) + self.p_wait / -d * math.exp(-x * (1 + d))
+        elif d * x < -700:  # exp(-x)·expm1(-d·x) would overflow in its second factor; services are long over
+            return self.p_wait / -d * math.exp(-x * (1 + d))
         else:
             longer = -math.expm1(-d * x) / d
         return math.exp(-x) * (1 + self.p_wait * longer)

@@ -58,3 +58,9 @@ def test_what_is_no_number_is_refused_by_its_line() -> None:
     for field in ("x", "-1", "1e18"):
         with pytest.raises(DataError, match="line 1 of fio's terse output: expected a number, not"):
             record(way(400, 100, 1000, p50=field))
+
+
+def test_a_drive_of_one_and_a_half_requests_a_second_is_not_rounded_to_one() -> None:
+    """48 KiB in 8 s: 12 requests of 4 KiB; below one a second there is nothing to go by."""
+    assert record(way(48, 1, 8000, lat="1;9;50;0")).throughput_per_s == pytest.approx(1.5)
+    assert record(way(4, 0.125, 8000, lat="1;9;50;0")).throughput_per_s == pytest.approx(0.125)

@@ -112,6 +112,7 @@ def test_columns_are_kept_with_their_units_and_titles_stand_above_two_columns() 
         "qd;iops;lat (us)\n1;12'345;81.2\n2;24'100;83.0\n",
         "qd;iops;lat (us)\n1;12 345,0;81,2\n2;24\u202f100,0;83,0\n",
         "Drive A, spring;;\n;;\nqd;iops;lat (us)\n1;12345;81,2\n2;24100;83,0\n",
+        "Drive A\n\n| qd | iops | lat (us) |\n|---|---|---|\n| 1 | 12345 | 81.2 |\n| 2 | 24100 | 83.0 |\n",
         "%EF%BB%BFqd,iops,lat (us)\n\n# second try\n1,12345,81.2\n2,24100,83.0\n",
         "\u00ef\u00bb\u00bfqd,iops,lat (us)\n1,12345,81.2\n2,24100,83.0\n",
     ],

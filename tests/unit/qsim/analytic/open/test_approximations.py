@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 
@@ -145,3 +146,28 @@ def test_refusals() -> None:
     for model in overloaded:
         with pytest.raises(UnstableQueueError, match="rho = 1"):
             solve(model)
+
+
+def _cosmetatos(arrival_rate: float, service_time: float, _: float, cs2: float, servers: int) -> float:
+    return approximations.cosmetatos(arrival_rate, service_time, cs2, servers)
+
+
+WAITS = (approximations.kimura, approximations.whitt, approximations.allen_cunneen,
+         approximations.kraemer_langenbach_belz)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wait", "ca2", "cs2"),
+    [*((w, *scvs) for w in WAITS for scvs in ((0.5, 0.25), (0.2, 0.9), (1.0, 0.5), (1.0, 1.0))),
+     (_cosmetatos, 1.0, 0.5), (_cosmetatos, 1.0, 1.0)],
+)  # fmt: skip
+def test_waits_are_in_the_unit_of_the_service(wait: Callable[..., float], ca2: float, cs2: float) -> None:
+    one, other = (wait(1.6 / unit, unit, ca2, cs2, 2) for unit in (1.0, 0.05))
+    assert other == pytest.approx(0.05 * one, rel=1e-6)
+    if (ca2, cs2) == (1.0, 1.0):
+        assert one == pytest.approx(solve(MMc(1.6, 1.0, 2)).Wq)
+
+
+def test_too_much_work_is_told_with_the_rates_that_would_do() -> None:
+    with pytest.raises(UnstableQueueError, match=r"G/G/2 .* rho = 1\.25, .* rate below 20, .* rate above 12\.5"):
+        kimura(25.0, 0.1, 0.5, 0.5, 2)

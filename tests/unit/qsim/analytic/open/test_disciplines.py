@@ -178,3 +178,15 @@ def test_the_first_level_under_preemption_notices_nobody_else(servers: int) -> N
     assert (first.W, first.Wq) == pytest.approx((alone.W, alone.Wq))
     assert (first.kind, second.kind) == ("exact", "approximation")
     assert first.utilization == pytest.approx(0.5)
+
+
+def test_each_priority_is_named_after_its_authors() -> None:
+    classes = [
+        CustomerClass(Exponential(4.0), Exponential(1.0), 0),
+        CustomerClass(Exponential(4.0), Exponential(1.0), 1),
+    ]
+    for servers, authors in ((1, ("Cobham", "White & Christie")), (2, ("Davis", "levels 1 to p as M/M/c"))):
+        for priority, author in zip(("non-preemptive", "preemptive-resume"), authors, strict=True):
+            found = solve(OpenClasses(classes, servers, priority=priority))
+            assert author in found.method
+            assert math.isnan(found.classes[0].p_wait) == (priority == "preemptive-resume")
