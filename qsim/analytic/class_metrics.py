@@ -89,6 +89,7 @@ def class_metrics(
         for i, station in enumerate(model.stations)
     )
     alone = len(stations) == 1
+    once = alone & (visits[0] == 1)  # there the share of visits that wait is that of customers
     classes = tuple(
         part(
             name,
@@ -96,7 +97,7 @@ def class_metrics(
             busy[:, r].max(),
             present[:, r].sum(),
             waiting[:, r].sum(),
-            times.p_wait[0, r] if alone else math.nan,
+            times.p_wait[0, r] if once[r] else math.nan,
         )
         for r, name in enumerate(model.names)
     )
@@ -106,7 +107,7 @@ def class_metrics(
         max(s.utilization for s in stations),
         present.sum(),
         waiting.sum(),
-        stations[0].p_wait if alone else math.nan,
+        stations[0].p_wait if once.all() else math.nan,
         stations=stations,
         classes=classes,
         states=times.states[0] if alone else None,

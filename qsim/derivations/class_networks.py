@@ -50,7 +50,7 @@ def open_classes(page: Page, model: Model) -> bool:
     _passages(page, model.stations, classes, model.names)
     page.let("X", " + ".join(f"lam_{r}" for r in classes), "as many leave as come")
     _whole(page, model.stations, classes, {r: f"lam_{r}" for r in classes})
-    if len(stations) == 1 and stations[0].discipline == "FCFS":
+    if len(stations) == 1 and _in_turn_once(stations[0]):
         page.let("p_wait", "C_1" if "C_1" in page.values else "rho_1", "whatever the class")
     return True
 
@@ -68,16 +68,20 @@ def closed_classes(page: Page, model: Model) -> bool:
         page.let(f"rho_{i}", _busy(model.stations, i, classes), "each server busy")
     _whole(page, model.stations, classes, {r: f"X_{r}" for r in classes})
     (first, *others) = model.stations
-    if not others and first.discipline == "FCFS":
+    if not others and _in_turn_once(first):
         shares = [float(last[r - 1] @ demands[0]) / first.servers for r in classes]
         for r, share in zip(classes, shares, strict=True):
             page.found(
                 f"B_{r}", share, f"X(1) D(1,1) + ... without one of class {r}", "the server that one comes to is busy"
             )
-        weights = [f"X_{r} * {float(first.visits[r - 1])!r}" for r in classes]
-        parts = " + ".join(f"{w} * B_{r}" for w, r in zip(weights, classes, strict=True))
-        page.let("p_wait", f"({parts}) / ({' + '.join(weights)})", "the mean over all who come")
+        parts = " + ".join(f"X_{r} * B_{r}" for r in classes)
+        page.let("p_wait", f"({parts}) / X", "the mean over all who come")
     return True
+
+
+def _in_turn_once(station: ClassStation) -> bool:
+    """Whether everyone comes there once, and waits only for those who came before."""
+    return station.discipline == "FCFS" and all(visits == 1 for visits in station.visits)
 
 
 def mixed(page: Page, model: Model) -> bool:

@@ -52,8 +52,9 @@ def jackson(page: Page, model: Model) -> bool:
     page.let("W", "L / X", f"{LITTLE} for the network: from coming in to leaving")
     page.let("Wq", "Lq / X", LITTLE)
     page.let("p_block", "0", "places are not limited")
-    if len(queueing) == 1 and _in_turn(model.queueing[0]):
-        (i,) = queueing
+    i = queueing[0]
+    once = len(queueing) == 1 and math.isclose(model.throughputs[i - 1], model.arrival_rate)
+    if once and _in_turn(model.queueing[0]):
         page.let("p_wait", f"C_{i}" if f"C_{i}" in page.values else f"rho_{i}", PASTA)
     return True
 

@@ -14,6 +14,9 @@ from qsim.models.network import MixedNetwork, OpenNetwork, OpenNetworkClasses
 from qsim.models.node import Node
 from qsim.models.routed import ONLY_CLASS, Network
 
+ENTRANCE = "entrance"
+ROUNDING = 1e-12
+
 
 def as_network(model: OpenNetwork | OpenNetworkClasses | MixedNetwork) -> Network:
     """The same stations, arrivals and mean visits.
@@ -38,16 +41,16 @@ def as_network(model: OpenNetwork | OpenNetworkClasses | MixedNetwork) -> Networ
     for r, name in enumerate(model.names):
         visits = [s.visits[r] for s in model.stations]
         if r < len(model.arrival_rates):
-            arrivals[name] = {s: model.arrival_rates[r] * p for s, p in _first(names, visits).items()}
-            arrivals[name] = {s: rate for s, rate in arrivals[name].items() if rate > 0}
-            routing[name] = _onwards(names, visits)
+            arrivals[name], routing[name] = _entered(model.arrival_rates[r], names, visits, stations)
         else:
             assert isinstance(model, MixedNetwork)  # noqa: S101
             at = r - len(model.arrival_rates)
             home = f"think of {name}"
             stations[home] = Delay(model.think_times[at])
             populations[name] = {home: model.populations[at]}
-            routing[name] = {home: _first(names, visits), **_onwards(names, visits, home)}
+            first = _first(names, visits)
+            rest = 1 - math.fsum(first.values())  # think again without a visit
+            routing[name] = {home: {**first, home: rest} if rest > ROUNDING else first, **_onwards(names, visits, home)}
     return Network(stations, arrivals, populations, routing)
 
 
@@ -61,8 +64,8 @@ def _jackson(model: OpenNetwork) -> Network:
     rates: Sequence[float] = model.arrival_rates  # type: ignore[assignment]
     if model.routing is None:
         visits = [s.visits if isinstance(s, Station) else 1.0 for s in model.stations]
-        arrivals = {s: rates[0] * p for s, p in _first(names, visits).items()}
-        return Network(stations, arrivals, routing={ONLY_CLASS: _onwards(names, visits)})
+        arrivals, onwards = _entered(rates[0], names, visits, stations)
+        return Network(stations, arrivals, routing={ONLY_CLASS: onwards})
     ways = {
         here: {to: p for to, p in zip(names, row, strict=True) if p > 0}
         for here, row in zip(names, model.routing, strict=True)
@@ -72,6 +75,17 @@ def _jackson(model: OpenNetwork) -> Network:
 
 def _names(given: Sequence[str]) -> list[str]:
     return [name or f"station {i}" for i, name in enumerate(given, start=1)]
+
+
+def _entered(
+    rate: float, names: Sequence[str], visits: Sequence[float], stations: dict[str, Node | Station | Delay]
+) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
+    """The rates into each station, and the routes; who visits none counts by an entrance that takes no time."""
+    first, onwards = _first(names, visits), _onwards(names, visits)
+    if 1 - math.fsum(first.values()) <= ROUNDING:
+        return {s: rate * p for s, p in first.items() if rate * p > 0}, onwards
+    stations[ENTRANCE] = Delay(0.0)
+    return ({ENTRANCE: rate} if rate > 0 else {}), {ENTRANCE: first, **onwards}
 
 
 def _first(names: Sequence[str], visits: Sequence[float]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from qsim.arrivals import Arrivals, require_arrivals
 from qsim.distributions import Exponential
 from qsim.errors import InvalidParameterError
 from qsim.models.closed import Delay, Station
-from qsim.models.node import ClassName, Node, Region
+from qsim.models.node import NO_TIME, ClassName, Node, Region
 
 AS = " as "
 """Between a station and the class in which it is entered."""
@@ -391,7 +391,7 @@ def _node(name: str, station: object) -> Node:
     if isinstance(station, Node):
         return station
     if isinstance(station, Delay):
-        return Node(station.distribution, math.inf)
+        return Node(station.distribution if station.mean > 0 else NO_TIME, math.inf)
     if isinstance(station, Station) and station.visits == 1:
         return Node(station.service, station.servers, station.capacity, discipline=station.discipline,
                     queues=station.queues, speeds=station.speeds)  # fmt: skip

@@ -64,7 +64,7 @@ def solve(model: Model) -> Metrics:
         Lq=Lq,
         W=L / X if X > 0 else math.fsum(s.W for s in stations),
         Wq=Lq / X if X > 0 else 0.0,
-        p_wait=queueing[0].p_wait if len(queueing) == 1 else math.nan,
+        p_wait=queueing[0].p_wait if len(queueing) == 1 and math.isclose(queueing[0].throughput, X) else math.nan,
         p_block=0.0,
         kind="exact",
         method=METHOD,

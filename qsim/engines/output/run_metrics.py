@@ -70,7 +70,7 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
         served = classes[0]
         intervals = {**metrics.intervals, "throughput": served.interval("throughput")}
         metrics = replace(metrics, throughput=served.throughput, intervals=intervals)
-    if isinstance(plan, NetworkPlan):  # servers all over the network have no common share
+    if isinstance(plan, NetworkPlan) or len(plan.places) > 1:  # servers all over the network have no common share
         classes = tuple(_without_utilization(part) for part in classes)
     stations = tuple(_station(metrics, plan, totals, part) for part in range(len(totals.of_place)))
     if stations:
