@@ -98,12 +98,10 @@ def solve(model: Model) -> Metrics:
                 if node.servers == math.inf:
                     response[i, k] = own
                     continue
-                usual = _service(node, model.classes, chain.visits[i]).mean
-                part = _visit(inner, name, r)
+                part, usual = _visit(inner, name, r), _service(node, model.classes, chain.visits[i]).mean
                 if node.speeds is not None:
-                    in_service = _in_service(part, int(node.servers))
-                    response[i, k], busy[i] = part.W, in_service / node.servers
-                    waiting[i, k] = part.W - in_service / part.throughput
+                    busy[i] = _in_service(part, int(node.servers)) / node.servers
+                    response[i, k], waiting[i, k] = part.W, part.W - busy[i] * node.servers / part.throughput
                 elif node.discipline in SHARING and usual > 0:
                     response[i, k], waiting[i, k] = part.W * own / usual, part.Wq * own / usual
                 else:
