@@ -34,6 +34,7 @@ from qsim import (
     simulate,
     solve,
 )
+from qsim.analytic.closed import mean_value
 from qsim.analytic.devices import fork_join
 from qsim.analytic.networks import decomposition
 from qsim.analytic.open import approximations
@@ -75,6 +76,14 @@ def circling(rng: np.random.Generator) -> ClosedClasses:
     station = ClassStation(services, servers=int(rng.choice(SERVERS)))
     think = float(rng.choice([0, 4]))
     return ClosedClasses([int(n) for n in rng.integers(1, 17, 2)], [station], think_times=[think, think])
+
+
+def varying(rng: np.random.Generator) -> ClosedClasses:
+    """One or two classes of general services that circle through one FCFS station."""
+    services = [_law(rng, mean) for mean in (1.0, float(rng.choice(RATIOS)))][: int(rng.integers(1, 3))]
+    station = ClassStation(services, servers=int(rng.choice(SERVERS)))
+    return ClosedClasses([int(n) for n in rng.integers(1, 17, len(services))], [station],
+                         think_times=[float(rng.choice([0, 4]))] * len(services))  # fmt: skip
 
 
 def passing(rng: np.random.Generator) -> Network:
@@ -120,8 +129,9 @@ def of_general(model: Open) -> Iterator[tuple[str, float]]:
 
 def of_classes(model: OpenClasses | ClosedClasses) -> Iterator[tuple[str, float]]:
     """The error of W of each class that is approximated."""
-    name = model.priority if isinstance(model, OpenClasses) else "closed FCFS classes"
-    for part, truth in zip(solve(model).classes, _simulated(model).classes, strict=True):
+    name = model.priority if isinstance(model, OpenClasses) else mean_value.errors_of(model)
+    run = _simulated(model)
+    for part, truth in zip(solve(model).classes, run.classes or [run], strict=True):
         if part.kind == "approximation":
             yield name, part.W / truth.W - 1
 
@@ -131,7 +141,7 @@ def _simulated(model: Model) -> Metrics:
 
 
 FAMILIES: tuple[tuple[Callable[..., Model], Callable[..., Iterator[tuple[str, float]]]], ...] = (
-    (general, of_general), (ranked, of_classes), (circling, of_classes), (passing, of_network),
+    (general, of_general), (ranked, of_classes), (circling, of_classes), (varying, of_classes), (passing, of_network),
     (striped, of_stripe),
 )  # fmt: skip
 

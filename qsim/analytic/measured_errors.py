@@ -13,6 +13,7 @@ ERRORS = {
     "non-preemptive": (1.5, 9),
     "preemptive-resume": (2.8, 11),
     "closed FCFS classes": (0.3, 21),
+    "closed FCFS of general services": (2.0, 44),
     "decomposition of open networks": (4.8, 33),
     "Nelson-Tantawi": (1.1, 5),
 }

@@ -48,7 +48,7 @@ from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import network as closed_network
 from qsim.analytic.closed.classes import LARGEST_LATTICE
 from qsim.analytic.evidence import with_errors
-from qsim.distributions import Distribution
+from qsim.distributions import Distribution, Exponential
 from qsim.errors import InvalidParameterError, NoFormulaError, QsimError
 from qsim.metrics import Kind, Metrics
 from qsim.models import ClassStation, Closed, ClosedClasses, Model, Station
@@ -196,7 +196,17 @@ def lattice(model: Closed | ClosedClasses) -> Metrics:
         busy[:, :, points] = rates * net.services[:, :, None]
     if _is_exact(model):
         return _metrics(model, net, response[:, :, -1], EXACT, "exact")
-    return _metrics(model, net, response[:, :, -1], with_errors(LATTICE, "closed FCFS classes"))
+    return _metrics(model, net, response[:, :, -1], with_errors(LATTICE, errors_of(model)))
+
+
+def errors_of(model: Closed | ClosedClasses) -> str:
+    """The name under which the errors of :func:`lattice` were measured for such services."""
+    if isinstance(model, Closed):
+        laws: list[Distribution | None] = [s.service for s in model.queueing if s.discipline == "FCFS"]
+    else:
+        laws = [law for s in model.stations if s.discipline == "FCFS" for law in s.services]
+    exponential = all(law is None or isinstance(law, Exponential) for law in laws)
+    return "closed FCFS classes" if exponential else "closed FCFS of general services"
 
 
 def _is_exact(model: Closed | ClosedClasses) -> bool:

@@ -14,6 +14,7 @@ from qsim import (
     ClosedClasses,
     Delay,
     Deterministic,
+    Distribution,
     Erlang,
     Exponential,
     MMc,
@@ -26,6 +27,7 @@ from qsim import (
     solve,
 )
 from qsim.analytic.closed import mean_value
+from qsim.analytic.measured_errors import ERRORS
 
 # A state holds, for each station, how many of each class are there.
 
@@ -270,3 +272,18 @@ def test_a_fixed_point_that_half_steps_swing_around_is_found() -> None:
     found = schweitzer(ClosedClasses((12, 12), [slow, other], (5.1, 6.4e-6)))
     for part, think_time in zip(found.classes, (5.1, 6.4e-6), strict=True):
         assert part.throughput * (part.W + think_time) == pytest.approx(12)
+
+
+def test_general_services_quote_the_errors_of_general_services() -> None:
+    def quoted(first: Distribution, discipline: str = "FCFS") -> str:
+        stations = [
+            ClassStation([Exponential(1.0), Exponential(3.0)]),
+            ClassStation([first] * 2, discipline=discipline),
+        ]
+        return solve(ClosedClasses([3, 2], stations, [4.0, 4.0])).method
+
+    exponential, general = (f"(W off by {ERRORS[name][0]:g} %" for name in
+                            ("closed FCFS classes", "closed FCFS of general services"))  # fmt: skip
+    assert exponential in quoted(Exponential(0.5))
+    assert general in quoted(Deterministic(0.5))
+    assert exponential in quoted(Deterministic(0.5), "PS")
