@@ -33,6 +33,4 @@ def lone_requests(sweep: Sweep) -> LoneRequests | None:
     shortest = [h.quantile(SHORTEST) for h in histograms(replace(sweep, points=rows)).values()] or rows[
         "latency_s"
     ].tolist()
-    return LoneRequests(
-        float(((rows["latency_sd_s"] / rows["latency_s"]) ** 2).mean()), float(np.median(shortest))
-    )  # fmt: skip
+    return LoneRequests(float(((rows["latency_sd_s"] / rows["latency_s"]) ** 2).mean()), float(np.median(shortest)))

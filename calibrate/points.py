@@ -101,8 +101,16 @@ class Points:
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         names = ("load", "throughput_per_s", "response_time_s", "repeats", "throughput_spread", "response_spread")
-        more = ("asked", "response_error", "served_response_s", "requests", "woken_late_s", "not_poisson",
-                "host_cpu_s", "jobs")  # fmt: skip
+        more = (
+            "asked",
+            "response_error",
+            "served_response_s",
+            "requests",
+            "woken_late_s",
+            "not_poisson",
+            "host_cpu_s",
+            "jobs",
+        )
         told = {n: v[mask] for n in more if (v := getattr(self, n)) is not None}
         alone = self.alone if (self.load[mask] == 1).any() else None
         return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told, alone=alone)
@@ -215,12 +223,18 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
     told |= _of_closed(one) | _of_host(one, sweep) | _of_log(one, table) | _of_open(one, table)
     return Points(
-        series=one.series[0], load_kind=sweep.load_kind, load_unit=sweep.load_unit,
-        load=column["load"], throughput_per_s=column["throughput_per_s"], response_time_s=column["latency_s"],
-        repeats=column["repeats"], throughput_spread=column["throughput_spread"],
+        series=one.series[0],
+        load_kind=sweep.load_kind,
+        load_unit=sweep.load_unit,
+        load=column["load"],
+        throughput_per_s=column["throughput_per_s"],
+        response_time_s=column["latency_s"],
+        repeats=column["repeats"],
+        throughput_spread=column["throughput_spread"],
         response_spread=column["latency_spread"],
-        source=sweep.name or sweep.provenance.source, **told,
-    )  # fmt: skip
+        source=sweep.name or sweep.provenance.source,
+        **told,
+    )
 
 
 def _of_memory(sweep: Sweep) -> dict[str, Any]:

@@ -24,18 +24,24 @@ from calibrate import Fit, fit, predict
 from measure import Sweep
 
 DEPTHS = {
-    1: [1.0], 2: [1.0, 32], 3: [1.0, 8, 64], 12: [1.0, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64],
+    1: [1.0],
+    2: [1.0, 32],
+    3: [1.0, 8, 64],
+    12: [1.0, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64],
     1000: [float(n) for n in range(1, 1001)],
-}  # fmt: skip
+}
 AT = [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 400]
 COLD = "from measure import load_dataset; from calibrate import fit; fit(load_dataset('004-ssd-depth'), [1, 32]).knee"
 
 IMPORTS = "import numpy, scipy, pandas, plotly, plotly.graph_objects"
 QSIM = "from calibrate.cli.entry import main; main()"
 COMMANDS = {
-    "fit --dataset 004-ssd-depth": 1.5, "fit --dataset 003-ssd-read": 1.5, "predict --dataset 003-ssd-read": 1.5,
-    "compare --dataset 003-ssd-read --report": 3.0, "compare --dataset 001-memory --report": 5.0,
-}  # fmt: skip
+    "fit --dataset 004-ssd-depth": 1.5,
+    "fit --dataset 003-ssd-read": 1.5,
+    "predict --dataset 003-ssd-read": 1.5,
+    "compare --dataset 003-ssd-read --report": 3.0,
+    "compare --dataset 001-memory --report": 5.0,
+}
 """Each with the most that is wanted."""
 
 
@@ -57,8 +63,12 @@ def timed(step: Callable[[], object]) -> float:
 def one_run(of: Sweep) -> list[float]:
     """Milliseconds of fit, prediction at 10 loads, knee and parameters."""
     made: list[Fit] = []
-    return [timed(lambda: made.append(fit(of))), timed(lambda: predict(made[0], AT)), timed(lambda: made[0].knee),
-            timed(lambda: made[0].parameters)]  # fmt: skip
+    return [
+        timed(lambda: made.append(fit(of))),
+        timed(lambda: predict(made[0], AT)),
+        timed(lambda: made[0].knee),
+        timed(lambda: made[0].parameters),
+    ]
 
 
 def processor_s(code: str, arguments: list[str], folder: Path) -> float:
@@ -66,9 +76,11 @@ def processor_s(code: str, arguments: list[str], folder: Path) -> float:
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [sys.executable, "-c", code, *arguments], check=True, capture_output=True,
+        [sys.executable, "-c", code, *arguments],
+        check=True,
+        capture_output=True,
         env={**environment, "PYTHONPYCACHEPREFIX": str(folder / "compiled")},
-    )  # fmt: skip
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -43,11 +43,15 @@ def start_s(folder: Path) -> float:
 def request(kind: str) -> dict[str, object]:
     """What a browser sends when a slider was moved."""
     outputs = [
-        "explore-problem.children", "explore-formulas.children", "explore-key.children", "explore-followed.data",
+        "explore-problem.children",
+        "explore-formulas.children",
+        "explore-key.children",
+        "explore-followed.data",
         "explore-path.figure",
-        *(f"explore-{q}.figure" for q in QUANTITIES), *(f"explore-{p}-row.hidden" for p in PARAMETERS),
+        *(f"explore-{q}.figure" for q in QUANTITIES),
+        *(f"explore-{p}-row.hidden" for p in PARAMETERS),
         "explore-arrival_rate.max",
-    ]  # fmt: skip
+    ]
     moved = {"service_time": random.uniform(0.1, 1.2), "arrival_rate": random.uniform(0.1, 0.8)}
     values = [("explore-kind", kind), *((f"explore-{n}", moved.get(n, p.start)) for n, p in PARAMETERS.items())]
     return {

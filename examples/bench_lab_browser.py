@@ -26,8 +26,14 @@ UPDATES, PATIENCE_S = 15, 120.0
 _JSON = {"Content-Type": "application/json"}
 MODELS = (("mm1", "arrival_rate"), ("mmc", "arrival_rate"), ("mg1", "arrival_rate"), ("closed", "population"))
 LAB = "import sys; sys.argv[0] = 'qsim'; from calibrate.cli.app import app; app()"
-CHROMIUM = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
-            "--disable-background-networking")  # fmt: skip
+CHROMIUM = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+)
 SIMULATED = """const plots = [...document.querySelectorAll('.js-plotly-plot')];
     return plots.length === 5 && plots[0].data.some((t) => t.name.startsWith('simulated') && t.y.length);"""
 WATCH = """window.began = 0; window.drawn = [];
@@ -78,12 +84,15 @@ def pressed(address: str, button: str, device: str) -> None:
     """A button of the teacher's, as the page sends it."""
     state = {"device": device, "series": None, "pace": 0.5, "hidden": [], "culprit": None}
     body = {
-        "output": "run-told.children", "outputs": {"id": "run-told", "property": "children"},
+        "output": "run-told.children",
+        "outputs": {"id": "run-told", "property": "children"},
         "changedPropIds": [f"run-{button}.n_clicks"],
-        "inputs": [{"id": f"run-{b}", "property": "n_clicks", "value": 1}
-                   for b in ("open", "start", "stop", "reveal", "remove")],
+        "inputs": [
+            {"id": f"run-{b}", "property": "n_clicks", "value": 1}
+            for b in ("open", "start", "stop", "reveal", "remove")
+        ],
         "state": [{"id": f"run-{name}", "property": "value", "value": value} for name, value in state.items()],
-    }  # fmt: skip
+    }
     where = f"{address}_dash-update-component"
     request = urllib.request.Request(where, json.dumps(body).encode(), _JSON)  # noqa: S310 - the lab's
     with urllib.request.urlopen(request) as answer:  # noqa: S310 - the lab's

@@ -148,17 +148,14 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         ),
         "closed network": Family(Closed(32, [Delay(10.0), Station(ONE, 4)]), "throughput", 2),
         "two closed classes": Family(
-            ClosedClasses([4, 6], [ClassStation([ONE, Exponential(2.0)], discipline="PS")], [3.0, 9.0]),
-            "throughput",
-            2,
+            ClosedClasses([4, 6], [ClassStation([ONE, Exponential(2.0)], discipline="PS")], [3.0, 9.0]), "throughput", 2
         ),
         "mixed network": Family(
             MixedNetwork([0.3], [4], [ClassStation([ONE] * 2, discipline="PS")], [3.0]), "throughput", 1.7
         ),
         "blocking": Family(
             Network(
-                {"a": Node(ONE, capacity=4), "b": Node(ONE, capacity=2, when_full="after service")},
-                arrivals={"a": 0.9},
+                {"a": Node(ONE, capacity=4), "b": Node(ONE, capacity=2, when_full="after service")}, arrivals={"a": 0.9}
             ),
             services=2,
         ),
@@ -283,17 +280,24 @@ def ciw_peer(customers: int) -> Peer:
         return laws.PoissonIntervals(list(RUSH.values()), [*list(RUSH)[1:], AT], AT)
 
     two = ciw.create_network(
-        arrival_distributions=[after(1.0), after(2.0)], service_distributions=[after(0.4), after(0.6)],
-        number_of_servers=[1, 2], routing=[[0.2, 0.5], [0.3, 0.0]],
-    )  # fmt: skip
+        arrival_distributions=[after(1.0), after(2.0)],
+        service_distributions=[after(0.4), after(0.6)],
+        number_of_servers=[1, 2],
+        routing=[[0.2, 0.5], [0.3, 0.0]],
+    )
     full = ciw.create_network(
-        arrival_distributions=[after(1 / 0.9), None], service_distributions=[after(1.0)] * 2,
-        number_of_servers=[1, 1], queue_capacities=[3, 1], routing=[[0.0, 1.0], [0.0, 0.0]],
-    )  # fmt: skip
+        arrival_distributions=[after(1 / 0.9), None],
+        service_distributions=[after(1.0)] * 2,
+        number_of_servers=[1, 1],
+        queue_capacities=[3, 1],
+        routing=[[0.0, 1.0], [0.0, 0.0]],
+    )
     ranked = ciw.create_network(
-        arrival_distributions={"a": [after(2.0)], "b": [after(2.0)]}, number_of_servers=[1],
-        service_distributions={"a": [after(0.5)], "b": [after(1.0)]}, priority_classes=({"a": 0, "b": 1}, ["resume"]),
-    )  # fmt: skip
+        arrival_distributions={"a": [after(2.0)], "b": [after(2.0)]},
+        number_of_servers=[1],
+        service_distributions={"a": [after(0.5)], "b": [after(1.0)]},
+        priority_classes=({"a": 0, "b": 1}, ["resume"]),
+    )
     runs: dict[str, Run] = {
         "M/M/3": queue(1 / 1.8, servers=3),
         "general service": queue(1 / 0.6, skewed),
@@ -333,9 +337,12 @@ def queueing_tool_peer(customers: int) -> Peer:
         replications, present = math.ceil(customers / CAME), 0
         for _ in range(replications):
             queue = tool.QueueServer(
-                num_servers=1, arrival_f=lambda t: tool.poisson_random_measure(t, rate, most),
-                service_f=lambda t: t + rng.exponential(1.0), collect_data=True, seed=int(rng.integers(2**31)),
-            )  # fmt: skip
+                num_servers=1,
+                arrival_f=lambda t: tool.poisson_random_measure(t, rate, most),
+                service_f=lambda t: t + rng.exponential(1.0),
+                collect_data=True,
+                seed=int(rng.integers(2**31)),
+            )
             queue.set_active()
             queue.simulate(t=AT)
             came, _, left = queue.fetch_data()[:, :3].T
@@ -443,8 +450,15 @@ def line_models(line: Any) -> dict[str, Callable[[], Any]]:
         nodes["queue"].set_delay_off(classes[0], line.Exp(0.5), line.Exp(1e6))
 
     row = [(OUT, "a", 1.0), ("a", "b", 1.0), ("b", OUT, 1.0)]
-    feedback = [(OUT, "a", 2 / 3), (OUT, "b", 1 / 3), ("a", "a", 0.2), ("a", "b", 0.5), ("a", OUT, 0.3),
-                ("b", "a", 0.3), ("b", OUT, 0.7)]  # fmt: skip
+    feedback = [
+        (OUT, "a", 2 / 3),
+        (OUT, "b", 1 / 3),
+        ("a", "a", 0.2),
+        ("a", "b", 0.5),
+        ("a", OUT, 0.3),
+        ("b", "a", 0.3),
+        ("b", OUT, 0.7),
+    ]
     forked = [
         (OUT, "fork", 1.0),
         *(("fork", n, 1.0) for n in "ab"),

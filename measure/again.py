@@ -40,9 +40,10 @@ def until_precise(plan: Plan, share: float, most: int = MOST_REPEATS) -> More[Sw
             "most", f"is {most}", f"an interval takes {FEWEST_REPEATS} repeats at least", value=most
         )
     return lambda sweep: [
-        plan.once_more(workload, rows) for workload, rows in _by_workload(plan, sweep.points)
+        plan.once_more(workload, rows)
+        for workload, rows in _by_workload(plan, sweep.points)
         if len(rows) < most and precision(rows["throughput_per_s"], rows["latency_s"]) > share
-    ]  # fmt: skip
+    ]
 
 
 def flagged_again(plan: Plan) -> More[Sweep, Any]:

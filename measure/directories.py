@@ -49,12 +49,13 @@ _RUNS: tuple[Format, ...] = ("fio", "server")
 """Formats of which a file is one run, and a second of them a repeat."""
 
 _READERS = {
-    "fio": ("measure.fio.sweep", "read_fio_store"), "fio-hosts": ("measure.fio.hosts_sweep", "read_hosts_store"),
+    "fio": ("measure.fio.sweep", "read_fio_store"),
+    "fio-hosts": ("measure.fio.hosts_sweep", "read_hosts_store"),
     "memory": ("measure.memory.sweep", "read_memory_store"),
     "memory_probe": ("measure.memory.sweep", "read_memory_store"),
     "mlc": ("measure.mlc.sweep", "read_mlc_store"),
     "known-device": ("measure.known_device.in_python", "read_device_store"),
-}  # fmt: skip
+}
 """What reads the sweeps of each tool, imported where there is one."""
 
 Part = tuple[str, Sweep]
@@ -105,13 +106,17 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
     chosen, other_loads = _of_one_load(parts)
     sweep = join(chosen, str(directory))
     no_data = _files_left_out(
-        sorted(contents.no_data), "is not a measurement", "are not measurements",
+        sorted(contents.no_data),
+        "is not a measurement",
+        "are not measurements",
         "if one of them holds measurements, load it by its own name.",
-    )  # fmt: skip
+    )
     copies = _files_left_out(
-        contents.copies, "is a copy of another beside it", "are copies of others beside them",
+        contents.copies,
+        "is a copy of another beside it",
+        "are copies of others beside them",
         "a run counts once: a copy would make the noise of repeats look small.",
-    )  # fmt: skip
+    )
     left_out = [*no_data, *copies, *others, *other_loads]
     findings = (*sweep.findings, *_capped(contents.damaged), *left_out)
     return replace(sweep, findings=findings, name=directory.name or str(directory))
@@ -221,16 +226,23 @@ def _load_files(
         left = {k: f for k, f in (contents.files | {"log": logs}).items() if k != kind}
         others = [f"{m.name} ({NAMES[k]})" for k, f in left.items() for members in f.values() for m in members]
         return parts, _files_left_out(
-            others, f"is of another format than the {NAMES[kind]}", f"are of other formats than the {NAMES[kind]}",
+            others,
+            f"is of another format than the {NAMES[kind]}",
+            f"are of other formats than the {NAMES[kind]}",
             "load them by their own names.",
-        )  # fmt: skip
+        )
     return [], []
 
 
 def _load_members(
-    kind: Format, label: str, members: Sequence[InputFile], columns: Mapping[str, str] | None,
-    units: Mapping[str, str] | None, logs: Sequence[Path], damaged: list[Finding],
-) -> list[Part]:  # fmt: skip
+    kind: Format,
+    label: str,
+    members: Sequence[InputFile],
+    columns: Mapping[str, str] | None,
+    units: Mapping[str, str] | None,
+    logs: Sequence[Path],
+    damaged: list[Finding],
+) -> list[Part]:
     """The files of one folder together, without those that cannot be read alone; apart where they do not fit."""
     try:
         return [(label, sweep_of(kind, members, columns, units, logs))]
@@ -267,11 +279,14 @@ def _of_one_load(parts: Sequence[Part]) -> tuple[list[Part], list[Finding]]:
     findings = []
     for group in ranked[1:]:
         names = [name for label, sweep in group for name in _sources(label, sweep)]
-        findings.append(_left_out(
-            f"{_hold(len(names))} curves over {_load_words(group[0][1])} and not over {over}, and {_are(len(names))} "
-            f"left out: {_named(names)}.",
-            "load them by their own names.",
-        ))  # fmt: skip
+        findings.append(
+            _left_out(
+                f"{_hold(len(names))} curves over {_load_words(group[0][1])} and not over {over}, and "
+                f"{_are(len(names))} "
+                f"left out: {_named(names)}.",
+                "load them by their own names.",
+            )
+        )
     return chosen, findings
 
 

@@ -46,10 +46,12 @@ class Finding:
 def unreadable(message: str, severity: Severity = "warning") -> Finding:
     """A file among others that could not be read, or belongs to none of them; the message says why."""
     return Finding(
-        "unreadable-file", severity, message,
+        "unreadable-file",
+        severity,
+        message,
         "it is not a measurement, or it was cut off or edited after it was written",
         "name that file alone, as in qsim audit FILE, or take it out of the directory",
-    )  # fmt: skip
+    )
 
 
 def _sentence(text: str) -> str:

@@ -75,9 +75,11 @@ def intervals(throughput_per_s: ArrayLike, latency_s: ArrayLike, level: float = 
     mean_x, mean_r = float(x.mean()), float((x * r).mean() / x.mean())
     of_x, of_r = half_width(x - mean_x, level), half_width((x * r - mean_r * x) / mean_x, level)
     return {
-        "throughput_low": max(0.0, mean_x - of_x), "throughput_high": mean_x + of_x,
-        "latency_low": max(0.0, mean_r - of_r), "latency_high": mean_r + of_r,
-    }  # fmt: skip
+        "throughput_low": max(0.0, mean_x - of_x),
+        "throughput_high": mean_x + of_x,
+        "latency_low": max(0.0, mean_r - of_r),
+        "latency_high": mean_r + of_r,
+    }
 
 
 def precision(throughput_per_s: ArrayLike, latency_s: ArrayLike, level: float = LEVEL) -> float:
@@ -196,11 +198,14 @@ def check_outliers(points: pd.DataFrame, *, closed: bool) -> Iterator[Finding]:
     for (series, flag), rows in points[flags != ""].groupby([points["series"], flags], sort=False):
         curve = points[points["series"] == series]
         yield Finding(
-            "outlier", "warning", _repeats_told(curve, rows) if flag == "repeat" else _course_told(curve, rows),
+            "outlier",
+            "warning",
+            _repeats_told(curve, rows) if flag == "repeat" else _course_told(curve, rows),
             "something else used the device or the processors during that run.",
             "measure the load again; qsim measure fio and qsim measure memory do so with --remeasure, and keep all.",
-            str(series), float(rows["load"].iloc[0]) if rows["load"].nunique() == 1 else None,
-        )  # fmt: skip
+            str(series),
+            float(rows["load"].iloc[0]) if rows["load"].nunique() == 1 else None,
+        )
 
 
 def _repeats_told(curve: pd.DataFrame, rows: pd.DataFrame) -> str:

@@ -45,9 +45,21 @@ RowKey = tuple[str, float, float]
 
 REQUIRED = ("series", "load", "throughput_per_s", "latency_s")
 OPTIONAL = (
-    "bandwidth_bytes_per_s", "block_bytes", "read_fraction", "pattern", "depth", "jobs", "repeat",
-    "latency_sd_s", "latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_p999_s", "source", "started_at",
-)  # fmt: skip
+    "bandwidth_bytes_per_s",
+    "block_bytes",
+    "read_fraction",
+    "pattern",
+    "depth",
+    "jobs",
+    "repeat",
+    "latency_sd_s",
+    "latency_p50_s",
+    "latency_p95_s",
+    "latency_p99_s",
+    "latency_p999_s",
+    "source",
+    "started_at",
+)
 COMPUTED = "computed by Little's law"
 """What the column ``unchecked`` says where throughput or latency was computed from the other by N = X R."""
 _NAMED = 3  # curves in a short text
@@ -183,11 +195,14 @@ class Sweep(Result):
             moved = np.add.reduceat(np.nan_to_num(bandwidth), starts) / np.add.reduceat(np.isfinite(bandwidth), starts)
         limits = [intervals(x[i : i + n], r[i : i + n]) for i, n in zip(starts, repeats, strict=True)]
         table = first.assign(
-            throughput_per_s=mean, latency_s=np.add.reduceat(x * r, starts) / repeats / mean,
-            bandwidth_bytes_per_s=moved, repeats=repeats,
-            throughput_spread=_spreads(x, starts, repeats), latency_spread=_spreads(r, starts, repeats),
+            throughput_per_s=mean,
+            latency_s=np.add.reduceat(x * r, starts) / repeats / mean,
+            bandwidth_bytes_per_s=moved,
+            repeats=repeats,
+            throughput_spread=_spreads(x, starts, repeats),
+            latency_spread=_spreads(r, starts, repeats),
             **{name: [limit[name] for limit in limits] for name in limits[0]},
-        ).reset_index(drop=True)  # fmt: skip
+        ).reset_index(drop=True)
         return table[["load", *(c for c in table.columns if c != "load")]]
 
     def to_frame(self) -> pd.DataFrame:
@@ -197,11 +212,19 @@ class Sweep(Result):
     def plot(self) -> Any:
         """A plotly Figure: latency against throughput, means over repeats, a line for each series."""
         return self._means.plot(
-            kind="line", x="throughput_per_s", y="latency_s", color="series", markers=True, hover_data=["load"],
-            labels={"throughput_per_s": "throughput (1/s)", "latency_s": "latency (s)",
-                    "load": self.load_type.named(self.load_unit)},
+            kind="line",
+            x="throughput_per_s",
+            y="latency_s",
+            color="series",
+            markers=True,
+            hover_data=["load"],
+            labels={
+                "throughput_per_s": "throughput (1/s)",
+                "latency_s": "latency (s)",
+                "load": self.load_type.named(self.load_unit),
+            },
             backend="plotly",
-        )  # fmt: skip
+        )
 
     def __repr__(self) -> str:
         shown = ", ".join(self.series[:_NAMED]) + (", ..." if len(self.series) > _NAMED else "")
@@ -337,16 +360,27 @@ def join(parts: Iterable[tuple[str, Sweep]], name: str) -> Sweep:
         tool=_common(p.tool for p in provenances),
         tool_version=_common(p.tool_version for p in provenances),
         commands=tuple(c for p in provenances for c in p.commands),
-        host=_common(p.host for p in provenances), kernel=_common(p.kernel for p in provenances),
-        cpu=_common(p.cpu for p in provenances), device=_common(p.device for p in provenances),
-        source=name, details=details,
-    )  # fmt: skip
+        host=_common(p.host for p in provenances),
+        kernel=_common(p.kernel for p in provenances),
+        cpu=_common(p.cpu for p in provenances),
+        device=_common(p.device for p in provenances),
+        source=name,
+        details=details,
+    )
     if buffers:
         details["buffer_bytes"] = buffers
     raw = tuple(r for _, s in labelled for r in s.raw)
     with_rows = [t.dropna(axis="columns", how="all") for t in tables]
-    return Sweep(pd.concat(with_rows, ignore_index=True), first.load_kind, first.load_unit, provenance,
-                 tuple(findings), raw, name, {k: v for _, s in labelled for k, v in s.latencies.items()})  # fmt: skip
+    return Sweep(
+        pd.concat(with_rows, ignore_index=True),
+        first.load_kind,
+        first.load_unit,
+        provenance,
+        tuple(findings),
+        raw,
+        name,
+        {k: v for _, s in labelled for k, v in s.latencies.items()},
+    )
 
 
 def _common(values: Iterable[str]) -> str:

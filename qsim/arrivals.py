@@ -108,9 +108,12 @@ class SizeTable:
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "probabilities", _check.weights("probabilities of batch sizes", self.probabilities))
         if len(sizes) != len(self.probabilities):
-            raise InvalidParameterError("probabilities",
-                                        f"must be as many as sizes ({len(sizes)}), not {len(self.probabilities)}",
-                                        "give one for each size", len(self.probabilities))  # fmt: skip
+            raise InvalidParameterError(
+                "probabilities",
+                f"must be as many as sizes ({len(sizes)}), not {len(self.probabilities)}",
+                "give one for each size",
+                len(self.probabilities),
+            )
 
     @property
     def mean(self) -> float:
@@ -267,8 +270,12 @@ class MarkovModulated(HiddenMarkov):
                     f"generator[{i}]", f"must not be negative off the diagonal, not {row!r}", value=row
                 )
             if abs(math.fsum(row)) > 1e-9 * max(abs(x) for x in (*row, 1e-300)):
-                raise InvalidParameterError(f"generator[{i}]", f"must add up to zero, not {math.fsum(row)!r}",
-                                            "the diagonal is minus the sum of the others", math.fsum(row))  # fmt: skip
+                raise InvalidParameterError(
+                    f"generator[{i}]",
+                    f"must add up to zero, not {math.fsum(row)!r}",
+                    "the diagonal is minus the sum of the others",
+                    math.fsum(row),
+                )
         object.__setattr__(self, "rates", rates)
         object.__setattr__(self, "generator", rows)
         self._require_one_class("generator")

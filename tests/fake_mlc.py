@@ -37,8 +37,10 @@ def main(arguments: list[str], version: str, behaviour: str) -> int:
         sys.stderr.write("mlc: cannot open shared object file\n")
         return 127
     if behaviour == "not root":
-        out += ["*** Unable to modify prefetchers (try executing 'modprobe msr')",
-                "*** So, enabling random access for latency measurements"]  # fmt: skip
+        out += [
+            "*** Unable to modify prefetchers (try executing 'modprobe msr')",
+            "*** So, enabling random access for latency measurements",
+        ]
     kib = int(flags.get("-b", "102400"))
     if mode == "--idle_latency":
         out += [
@@ -47,16 +49,28 @@ def main(arguments: list[str], version: str, behaviour: str) -> int:
         ]
     elif mode in ("--latency_matrix", "--bandwidth_matrix"):
         latency = mode == "--latency_matrix"
-        out += ["Measuring idle latencies for sequential access (in ns)..." if latency
-                else "Measuring Memory Bandwidths between nodes within system ",
-                "\t\tNuma node", "Numa node\t     0\t     1\t     2",
-                *(["       0\t  82.0\t 141.0\t 301.5", "       1\t 142.5\t  81.5\t     -"] if latency
-                  else ["       0\t101000.0\t33000.0\t9100.0", "       1\t32900.5\t102000.0\t9000.0"])]  # fmt: skip
+        out += [
+            "Measuring idle latencies for sequential access (in ns)..."
+            if latency
+            else "Measuring Memory Bandwidths between nodes within system ",
+            "\t\tNuma node",
+            "Numa node\t     0\t     1\t     2",
+            *(
+                ["       0\t  82.0\t 141.0\t 301.5", "       1\t 142.5\t  81.5\t     -"]
+                if latency
+                else ["       0\t101000.0\t33000.0\t9100.0", "       1\t32900.5\t102000.0\t9000.0"]
+            ),
+        ]
     elif mode == "--peak_injection_bandwidth":
-        out += ["Measuring Peak Injection Memory Bandwidths for the system",
-                "Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)",
-                "ALL Reads        :\t180000.0", "3:1 Reads-Writes :\t170000.0", "2:1 Reads-Writes :\t168000.0",
-                "1:1 Reads-Writes :\t165000.5", "Stream-triad like:\t155000.0"]  # fmt: skip
+        out += [
+            "Measuring Peak Injection Memory Bandwidths for the system",
+            "Bandwidths are in MB/sec (1 MB/sec = 1,000,000 Bytes/sec)",
+            "ALL Reads        :\t180000.0",
+            "3:1 Reads-Writes :\t170000.0",
+            "2:1 Reads-Writes :\t168000.0",
+            "1:1 Reads-Writes :\t165000.5",
+            "Stream-triad like:\t155000.0",
+        ]
     else:
         out += _loaded(flags, kib, wording[0], behaviour)
     sys.stdout.write("\n".join([*out, "" if behaviour == "half a row" else "\n"]))
@@ -82,11 +96,15 @@ def _loaded(flags: dict[str, str], kib: int, unit: str, behaviour: str) -> list[
     return [
         f"Using buffer size of {kib / 1024:.3f}{unit}/thread for reads and an additional "
         f"{kib / 1024:.3f}{unit}/thread for writes",
-        "", "Measuring Loaded Latencies for the system",
+        "",
+        "Measuring Loaded Latencies for the system",
         "Using all the threads from each core if Hyper-threading is enabled",
         *(["Using Read-only traffic type"] if mix == "R" else []),
-        "Inject\tLatency\tBandwidth", "Delay\t(ns)\tMB/sec", "==========================", *rows,
-    ]  # fmt: skip
+        "Inject\tLatency\tBandwidth",
+        "Delay\t(ns)\tMB/sec",
+        "==========================",
+        *rows,
+    ]
 
 
 def _hang() -> None:

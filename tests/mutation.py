@@ -43,25 +43,60 @@ import scipy.special  # noqa: F401
 REPOSITORY = Path(__file__).resolve().parent.parent
 ROOMS = ("qsim/analytic", "measure/formats", "measure/auditing", "calibrate/inference")
 TESTS = (
-    "tests/unit/qsim", "tests/unit/measure", "tests/unit/calibrate/fitting", "tests/unit/calibrate/inference",
-    "tests/unit/calibrate/knees", "tests/unit/calibrate/models", "tests/unit/calibrate/next",
-    "tests/unit/calibrate/prediction", "tests/unit/calibrate/surface", "tests/unit/calibrate/tails", "tests/property",
-    "tests/golden", "tests/agreement", "tests/docs/test_docs_approximations.py", "tests/docs/test_docs_doctests.py",
-)  # fmt: skip
+    "tests/unit/qsim",
+    "tests/unit/measure",
+    "tests/unit/calibrate/fitting",
+    "tests/unit/calibrate/inference",
+    "tests/unit/calibrate/knees",
+    "tests/unit/calibrate/models",
+    "tests/unit/calibrate/next",
+    "tests/unit/calibrate/prediction",
+    "tests/unit/calibrate/surface",
+    "tests/unit/calibrate/tails",
+    "tests/property",
+    "tests/golden",
+    "tests/agreement",
+    "tests/docs/test_docs_approximations.py",
+    "tests/docs/test_docs_doctests.py",
+)
 MOST_S = 24.0
 """The quickest tests of a mutant that take this much processor time together are run."""
 
 MANY = 1000
 """A number as large is doubled, as one more would be no change that matters."""
 
-COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "in": "not in", "not in": "in",
-               "is": "is not", "is not": "is"}  # fmt: skip
+COMPARISONS = {
+    "<": "<=",
+    "<=": "<",
+    ">": ">=",
+    ">=": ">",
+    "==": "!=",
+    "!=": "==",
+    "in": "not in",
+    "not in": "in",
+    "is": "is not",
+    "is not": "is",
+}
 ARITHMETIC = {"+": "-", "-": "+", "*": "/", "/": "*", "**": "*", "//": "/", "%": "*"}
 SIGNS = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.In: "in",
-    ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not", ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
-    ast.Pow: "**", ast.FloorDiv: "//", ast.Mod: "%",
-}  # fmt: skip
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.Pow: "**",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
 
 
 @dataclass(frozen=True)

@@ -201,9 +201,15 @@ class Sealing(LazyGroup):
 
 
 app = typer.Typer(
-    name="qsim", cls=Commands, help=folded(HELP), epilog=EPILOG, add_completion=False,
-    rich_markup_mode="rich", pretty_exceptions_enable=False, context_settings=CONTEXT,
-)  # fmt: skip
+    name="qsim",
+    cls=Commands,
+    help=folded(HELP),
+    epilog=EPILOG,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings=CONTEXT,
+)
 measuring = typer.Typer(cls=Measuring, rich_markup_mode="rich", context_settings=CONTEXT)
 sealing = typer.Typer(cls=Sealing, rich_markup_mode="rich", context_settings=CONTEXT)
 

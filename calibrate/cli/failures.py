@@ -34,9 +34,12 @@ class CommandError(Exception):
     """
 
     def __init__(
-        self, message: str, exit_code: int = FAILED, details: Mapping[str, Any] | None = None,
+        self,
+        message: str,
+        exit_code: int = FAILED,
+        details: Mapping[str, Any] | None = None,
         fields: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.message = message
         self.exit_code = exit_code
         self.details, self.fields = dict(details or {}), dict(fields or {})

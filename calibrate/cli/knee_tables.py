@@ -105,8 +105,12 @@ def profile_table(found: Sequence[Profile], level: float) -> str:
     from calibrate.fitting.curve_fit import quantity
 
     rows = [
-        (p.name, quantity(p.low, p.unit) or "open", quantity(p.high, p.unit) or "open",
-         "" if p.identified else f"open: {p.pins}")
+        (
+            p.name,
+            quantity(p.low, p.unit) or "open",
+            quantity(p.high, p.unit) or "open",
+            "" if p.identified else f"open: {p.pins}",
+        )
         for p in found
-    ]  # fmt: skip
+    ]
     return table(("likelihood alone", f"{100 * level:g} % from", "to", ""), rows)

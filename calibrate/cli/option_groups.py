@@ -12,9 +12,13 @@ import typer
 
 
 def option(
-    metavar: str, parser: Callable[[Any], Any] | None, about: str, *names: str,
-    default: Any = None, shown: str | bool = False,
-) -> Any:  # fmt: skip
+    metavar: str,
+    parser: Callable[[Any], Any] | None,
+    about: str,
+    *names: str,
+    default: Any = None,
+    shown: str | bool = False,
+) -> Any:
     """The default of a parameter: an option that ``parser`` reads (None: text).
 
     ``shown`` is what the help shows as its default, True for the value itself.

@@ -145,9 +145,7 @@ class Outputs(OptionGroup):
         return Written(page, pdf, tuple(map(str, tables)), tuple(map(str, plots)), self)
 
 
-def _printed(
-    sections: Sequence[Section], page: Path, title: str, front: FrontPage
-) -> str | None:  # fmt: skip
+def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPage) -> str | None:
     """The PDF beside the page; None, with a warning, where it cannot be printed: the page says the same."""
     from calibrate.report.paper import write_paper
     from measure.errors import MeasureError
@@ -165,8 +163,7 @@ class PageInDirectory(Outputs):
     """The same, with a page in any case: in the directory of the points, where none is named."""
 
     report: Annotated[
-        Path | None,
-        shared("FILE", parsing.path, "The page with all tables and plots.", shown="report.html in --out"),
+        Path | None, shared("FILE", parsing.path, "The page with all tables and plots.", shown="report.html in --out")
     ] = None
 
     def within(self, directory: Path | None) -> Outputs:

@@ -178,9 +178,12 @@ class Numbers(tuple[float, ...]):
 
 
 def _numbers(
-    text: str, may_be: Callable[[float], bool], what: str, expected: str,
+    text: str,
+    may_be: Callable[[float], bool],
+    what: str,
+    expected: str,
     each: Callable[[str, str], float] = units.parse_count,
-) -> Numbers:  # fmt: skip
+) -> Numbers:
     """Numbers with commas between them, all of which ``may_be``; ValueError with the first that may not."""
     values = units.parse_list(text, "value", each)
     for value in values:

@@ -49,21 +49,34 @@ def size_view(sweep: Sweep) -> View | None:
         "N / X = alpha + beta b, from the smallest and the largest size (marked as calibrated). A shade is where a "
         f"single new measurement is expected. {_missed(table)}"
     )
-    return View("predicted-sizes", "predicted-sizes", "Throughput over the block size, from two sizes", caption, table,
-                figure, shown(table, _NAMES))  # fmt: skip
+    return View(
+        "predicted-sizes",
+        "predicted-sizes",
+        "Throughput over the block size, from two sizes",
+        caption,
+        table,
+        figure,
+        shown(table, _NAMES),
+    )
 
 
 def _line_rows(line: SurfaceComparison) -> list[dict[str, object]]:
     places = line.points.places
     name = f"{line.points.pattern} {100 * places.read_fraction[0]:g} % read".strip()
     return [
-        {"series": name, "at_depth": row["outstanding"], "size_bytes": row["block_bytes"],
-         "throughput_per_s": row["throughput_per_s"], "predicted_per_s": row["predicted_throughput_per_s"],
-         "predicted_low_per_s": row["predicted_throughput_low_per_s"],
-         "predicted_high_per_s": row["predicted_throughput_high_per_s"],
-         "error_pct": round(row["error_pct"], 3) + 0.0, "calibrated": "yes" if row["use"] == "calibrated on" else ""}
+        {
+            "series": name,
+            "at_depth": row["outstanding"],
+            "size_bytes": row["block_bytes"],
+            "throughput_per_s": row["throughput_per_s"],
+            "predicted_per_s": row["predicted_throughput_per_s"],
+            "predicted_low_per_s": row["predicted_throughput_low_per_s"],
+            "predicted_high_per_s": row["predicted_throughput_high_per_s"],
+            "error_pct": round(row["error_pct"], 3) + 0.0,
+            "calibrated": "yes" if row["use"] == "calibrated on" else "",
+        }
         for row in line.rows()
-    ]  # fmt: skip
+    ]
 
 
 def mix_view(measured: MeasuredData) -> View | None:
@@ -78,11 +91,16 @@ def mix_view(measured: MeasuredData) -> View | None:
             continue
         for share, observed in zip(rate.index.astype(float), rate.to_numpy(float), strict=True):
             predicted = 1 / (share / rate[1.0] + (1 - share) / rate[0.0])
-            rows.append({
-                "size_bytes": size[0], "read_fraction": share, "throughput_per_s": observed,
-                "predicted_per_s": predicted, "error_pct": round(100 * (predicted / observed - 1), 3) + 0.0,
-                "calibrated": "yes" if share in (0.0, 1.0) else "",
-            })  # fmt: skip
+            rows.append(
+                {
+                    "size_bytes": size[0],
+                    "read_fraction": share,
+                    "throughput_per_s": observed,
+                    "predicted_per_s": predicted,
+                    "error_pct": round(100 * (predicted / observed - 1), 3) + 0.0,
+                    "calibrated": "yes" if share in (0.0, 1.0) else "",
+                }
+            )
     if not rows:
         return None
     table = pd.DataFrame(rows).sort_values(["size_bytes", "read_fraction"], ignore_index=True)
@@ -92,8 +110,15 @@ def mix_view(measured: MeasuredData) -> View | None:
         "A request takes the mean of what a read and a write take alone, in the shares in which they come: nothing "
         f"else is assumed. {_missed(table)}"
     )
-    return View("predicted-mixes", "predicted-mixes", "Throughput of mixes, from pure reads and pure writes", caption,
-                table, figure, shown(table, _NAMES))  # fmt: skip
+    return View(
+        "predicted-mixes",
+        "predicted-mixes",
+        "Throughput of mixes, from pure reads and pure writes",
+        caption,
+        table,
+        figure,
+        shown(table, _NAMES),
+    )
 
 
 def _pairs(table: pd.DataFrame, x: str) -> list[Line]:
@@ -102,8 +127,10 @@ def _pairs(table: pd.DataFrame, x: str) -> list[Line]:
     for name, group in table.groupby("name", sort=False):
         ordered = group.sort_values(x)
         at, predicted = ordered[x].to_numpy(float), ordered["predicted_per_s"].to_numpy(float)
-        ends = [ordered[c].to_numpy(float) if c in ordered else None for c in
-                ("predicted_low_per_s", "predicted_high_per_s")]  # fmt: skip
+        ends = [
+            ordered[c].to_numpy(float) if c in ordered else None
+            for c in ("predicted_low_per_s", "predicted_high_per_s")
+        ]
         observed = ordered["throughput_per_s"].to_numpy(float)
         lines.append(Line(f"{name}, predicted", "X", "rate", at, predicted, ends[0], ends[1], curve=str(name)))
         lines.append(Line(f"{name}, observed", "X", "rate", at, observed, measured=True, curve=str(name)))
@@ -133,28 +160,39 @@ def cache_view(sweep: Sweep) -> View | None:
     rows = []
     for name, size in caches.items():
         found = of(size)
-        rows.append({
-            "cache": name, "reported_bytes": size,
-            "after_bytes": float("nan") if found is None else float(found.after_bytes),
-            "upto_bytes": float("nan") if found is None else float(found.upto_bytes),
-            "factor_ratio": float("nan") if found is None else found.factor,
-            "rise": "found" if found is not None else "beyond the sweep" if size >= largest else "none found there",
-        })  # fmt: skip
+        rows.append(
+            {
+                "cache": name,
+                "reported_bytes": size,
+                "after_bytes": float("nan") if found is None else float(found.after_bytes),
+                "upto_bytes": float("nan") if found is None else float(found.upto_bytes),
+                "factor_ratio": float("nan") if found is None else found.factor,
+                "rise": "found" if found is not None else "beyond the sweep" if size >= largest else "none found there",
+            }
+        )
     table = pd.DataFrame(rows)
     named = [of(size) for size in caches.values()]
     others = [rise for rise in rises if rise not in named]
     beside = "".join(
         f" A rise by {r.factor:.2g} between {format_bytes(r.after_bytes)} and {format_bytes(r.upto_bytes)} belongs to "
-        "no reported cache." for r in others
-    )  # fmt: skip
+        "no reported cache."
+        for r in others
+    )
     shows = sum(row["rise"] == "found" for row in rows)
     caption = (
         f"A buffer larger than a cache is answered by the next one, so the latency must rise at its size: {shows} of "
         f"{len(rows)} reported caches show so.{beside}"
     )
     names = {"reported_bytes": "reported", "after_bytes": "rises after", "upto_bytes": "up to", "factor_ratio": "by"}
-    return View("predicted-caches", "predicted-caches", "Where the caches end, from what the system reports", caption,
-                table, None, shown(table, names))  # fmt: skip
+    return View(
+        "predicted-caches",
+        "predicted-caches",
+        "Where the caches end, from what the system reports",
+        caption,
+        table,
+        None,
+        shown(table, names),
+    )
 
 
 _BASELINE_DRAWN = {"throughput_per_s": "observed", "predicted_per_s": "predicted"}
@@ -176,12 +214,16 @@ def baseline_view(baseline: Sweep, sizes: Sweep | None) -> View | None:
         one = np.ones(1)
         at = line.predict(Places(size * one, line.used.places.read_fraction[:1], one, one)).rows()[0]
         predicted = at["predicted_throughput_per_s"]
-        rows.append({
-            "series": series, "throughput_per_s": observed, "predicted_per_s": predicted,
-            "predicted_low_per_s": at["predicted_throughput_low_per_s"],
-            "predicted_high_per_s": at["predicted_throughput_high_per_s"],
-            "error_pct": round(100 * (predicted / observed - 1), 3) + 0.0,
-        })  # fmt: skip
+        rows.append(
+            {
+                "series": series,
+                "throughput_per_s": observed,
+                "predicted_per_s": predicted,
+                "predicted_low_per_s": at["predicted_throughput_low_per_s"],
+                "predicted_high_per_s": at["predicted_throughput_high_per_s"],
+                "error_pct": round(100 * (predicted / observed - 1), 3) + 0.0,
+            }
+        )
     if not rows:
         return None
     table = pd.DataFrame(rows)
@@ -191,8 +233,15 @@ def baseline_view(baseline: Sweep, sizes: Sweep | None) -> View | None:
         "random block. What is random here repeats a point of that sweep, so its error says how well a measurement "
         "repeats; for what is sequential it says what order gains."
     )
-    return View("predicted-baseline", "predicted-baseline", "The baselines, from the line over block sizes", caption,
-                table, bars(table, "series", _BASELINE_DRAWN, axis), shown(table, _NAMES))  # fmt: skip
+    return View(
+        "predicted-baseline",
+        "predicted-baseline",
+        "The baselines, from the line over block sizes",
+        caption,
+        table,
+        bars(table, "series", _BASELINE_DRAWN, axis),
+        shown(table, _NAMES),
+    )
 
 
 def _baseline_line(sizes: Sweep, share: float) -> Surface | None:

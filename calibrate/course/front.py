@@ -52,8 +52,14 @@ def _drive_figures(fit: Fit | None) -> list[KeyFigure]:
 def _memory_figures(comparison: Comparison | None) -> list[KeyFigure]:
     if comparison is None:
         return []
-    return _estimates(comparison.fit, {"B": "peak bandwidth of the memory", "Xmax": "peak bandwidth of the memory",
-                                       "L0": "idle latency of the memory"})  # fmt: skip
+    return _estimates(
+        comparison.fit,
+        {
+            "B": "peak bandwidth of the memory",
+            "Xmax": "peak bandwidth of the memory",
+            "L0": "idle latency of the memory",
+        },
+    )
 
 
 def _estimates(fit: Fit, wanted: dict[str, str]) -> list[KeyFigure]:
@@ -78,8 +84,10 @@ def _largest(sections: Sequence[Section]) -> list[KeyFigure]:
     """The extremes of what was measured, where models give fewer figures."""
     found = []
     tables = [v.table for s in sections if not s.is_compared for v in s.views if v.kind == "points"]
-    for column, what, show in (("bandwidth_bytes_per_s", "most bandwidth measured", format_bandwidth),
-                               ("latency_s", "least mean latency measured", format_duration)):  # fmt: skip
+    for column, what, show in (
+        ("bandwidth_bytes_per_s", "most bandwidth measured", format_bandwidth),
+        ("latency_s", "least mean latency measured", format_duration),
+    ):
         values = [v for t in tables if column in t for v in t[column].dropna()]
         if values:
             value = min(values) if column == "latency_s" else max(values)
@@ -105,6 +113,9 @@ def _verdict(sections: Sequence[Section], done: Sequence[Comparison]) -> tuple[s
         missed, sure = answer(held)[2][LABEL:], last_lines(held)[0][LABEL:]
         lines = [f"{sure}.", f"The prediction misses {missed}."]
     findings = [f for s in sections if not s.is_compared for f in s.findings]
-    counts = [counted(sum(f.severity == s for f in findings), s) for s in ("error", "warning")
-              if any(f.severity == s for f in findings)]  # fmt: skip
+    counts = [
+        counted(sum(f.severity == s for f in findings), s)
+        for s in ("error", "warning")
+        if any(f.severity == s for f in findings)
+    ]
     return (*lines, f"The audit finds {' and '.join(counts) or 'no errors and no warnings'}.")

@@ -43,12 +43,23 @@ class GradedHandIn:
         """JSON-ready."""
         h = self.hand_in
         return {
-            "file": self.file, "name": h.name, "lab": h.lab.number, "made_at": h.made_at, "late": self.late,
-            "seal": self.seal, "guessed_knee": None if h.guess is None else h.guess.knee, "fitted_knee": self.knee,
-            "off_pct": self.off_pct, "answered": len(h.answers), "questions": len(h.lab.questions),
-            "missing": list(h.missing), "complete": self.complete, "remarks": list(self.remarks),
-            "answers": {str(k): v for k, v in h.answers.items()}, "sha256": h.sha256,
-        }  # fmt: skip
+            "file": self.file,
+            "name": h.name,
+            "lab": h.lab.number,
+            "made_at": h.made_at,
+            "late": self.late,
+            "seal": self.seal,
+            "guessed_knee": None if h.guess is None else h.guess.knee,
+            "fitted_knee": self.knee,
+            "off_pct": self.off_pct,
+            "answered": len(h.answers),
+            "questions": len(h.lab.questions),
+            "missing": list(h.missing),
+            "complete": self.complete,
+            "remarks": list(self.remarks),
+            "answers": {str(k): v for k, v in h.answers.items()},
+            "sha256": h.sha256,
+        }
 
 
 @dataclass(frozen=True)
@@ -98,9 +109,7 @@ def _hidden(path: Path) -> bool:
     return any(part.startswith(".") or part == "__MACOSX" for part in path.parts)
 
 
-def _graded(
-    file: str, one: HandIn, due: dt.datetime | None, sealed: Sequence[Commitment] | None
-) -> GradedHandIn:  # fmt: skip
+def _graded(file: str, one: HandIn, due: dt.datetime | None, sealed: Sequence[Commitment] | None) -> GradedHandIn:
     try:
         made_at = dt.datetime.fromisoformat(one.made_at)
     except ValueError as error:

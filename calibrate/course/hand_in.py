@@ -76,9 +76,16 @@ def write_hand_in(
         raise InvalidParameterError("seal", "and --guess belong together", "give both, or neither")
     lab, answers = _answered(notebook)
     document: dict[str, Any] = {
-        "schema": SCHEMA, "name": name.strip(), "lab": lab.name, "made_at": now(), "version": version(),
-        "answers": {str(k): v for k, v in answers.items()}, "guess": None, "seal": None, "fit": None,
-    }  # fmt: skip
+        "schema": SCHEMA,
+        "name": name.strip(),
+        "lab": lab.name,
+        "made_at": now(),
+        "version": version(),
+        "answers": {str(k): v for k, v in answers.items()},
+        "guess": None,
+        "seal": None,
+        "fit": None,
+    }
     if guess is not None and seal is not None:
         opened, nonce = read_guess(guess)
         hash_ = committed(opened, nonce)
@@ -103,12 +110,16 @@ def read_hand_in(path: Path) -> HandIn:
         asked = labs[document["lab"]].questions
         answers = {int(k): str(v) for k, v in document["answers"].items() if int(k) in asked and str(v).strip()}
         return HandIn(
-            name=str(document["name"]), lab=labs[document["lab"]], made_at=str(document["made_at"]), answers=answers,
+            name=str(document["name"]),
+            lab=labs[document["lab"]],
+            made_at=str(document["made_at"]),
+            answers=answers,
             sha256=str(document["sha256"]),
             guess=None if guess is None else Guess(guess["name"], guess["knee"], guess["peak_per_s"]),
             nonce=b"" if guess is None else bytes.fromhex(guess["nonce"]),
-            seal=None if seal is None else Commitment(**seal), fit=None if fit is None else Fit.from_dict(fit),
-        )  # fmt: skip
+            seal=None if seal is None else Commitment(**seal),
+            fit=None if fit is None else Fit.from_dict(fit),
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{path}: the hand-in lacks a part or has a wrong one ({error}); {REMEDY}") from error
 

@@ -109,10 +109,12 @@ def _notebook(lab: CourseLab) -> Any:
             cells += [text(rest)] if rest else []
     options = " --guess GUESS --seal LIST --fit FIT" if lab.seals else ""
     files = " The files' names are printed above." if lab.seals else ""
-    cells.append(text(
-        f"## Hand in\n\nSave this notebook, then type in a terminal:{files}\n\n"
-        f"```\nqsim course hand-in {lab.name}.ipynb --name \"YOUR NAME\"{options}\n```"
-    ))  # fmt: skip
+    cells.append(
+        text(
+            f"## Hand in\n\nSave this notebook, then type in a terminal:{files}\n\n"
+            f'```\nqsim course hand-in {lab.name}.ipynb --name "YOUR NAME"{options}\n```'
+        )
+    )
     notebook.cells = cells
     notebook.metadata["qsim"] = {"lab": lab.name}
     return notebook

@@ -21,11 +21,17 @@ def method_section(plan: CoursePlan, results: CourseResults) -> Section:
     rows = [_row(plan, name, sweep) for name, sweep in results.sweeps.items()]
     table = pd.DataFrame(rows)
     sweeps = View(
-        "method", "method", "What was measured", "Every sweep with its points; a point's time is without its ramp.",
-        table, None, shown(_as_typed(table)),
-    )  # fmt: skip
-    exact = View("method", "commands", "The exact commands", _COMMANDS, _commands(results), None,
-                 shown(_commands(results)))  # fmt: skip
+        "method",
+        "method",
+        "What was measured",
+        "Every sweep with its points; a point's time is without its ramp.",
+        table,
+        None,
+        shown(_as_typed(table)),
+    )
+    exact = View(
+        "method", "commands", "The exact commands", _COMMANDS, _commands(results), None, shown(_commands(results))
+    )
     return Section("Method", (sweeps, exact), lead=_LEAD, notes=tuple(_sentences(plan, results)), name="method")
 
 
@@ -50,18 +56,22 @@ def _commands(results: CourseResults) -> pd.DataFrame:
             rows.setdefault(str(command), "preparation")
     found = [{"sweep": what, "command": command} for command, what in rows.items()]
     found += [
-        {"sweep": name, "command": command} for name, sweep in results.sweeps.items()
+        {"sweep": name, "command": command}
+        for name, sweep in results.sweeps.items()
         for command in dict.fromkeys(sweep.provenance.commands)
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(found, columns=["sweep", "command"])
 
 
 def _row(plan: CoursePlan, name: str, sweep: Sweep) -> dict[str, object]:
     points = sweep.points
     row: dict[str, object] = {
-        "sweep": name, "curves": len(sweep.series), "workloads": len(points[["series", "load"]].drop_duplicates()),
-        "runs": len(points), "load": sweep.load_kind.replace("_", " "),
-    }  # fmt: skip
+        "sweep": name,
+        "curves": len(sweep.series),
+        "workloads": len(points[["series", "load"]].drop_duplicates()),
+        "runs": len(points),
+        "load": sweep.load_kind.replace("_", " "),
+    }
     for step in plan.memory:
         if step.directory == name:
             return row | {"point_s": step.plan.seconds_per_repeat, "ramp_s": float("nan")}
@@ -142,6 +152,6 @@ def _moment(text: str) -> str:
 
 
 def _before(state: str) -> str:
-    return {
-        "random": "written over at random before.", "sequential": "written from end to end before.",
-    }.get(state, "taken as it was.")  # fmt: skip
+    return {"random": "written over at random before.", "sequential": "written from end to end before."}.get(
+        state, "taken as it was."
+    )

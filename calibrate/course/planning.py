@@ -123,9 +123,16 @@ def plan_course(
     spent_s = sum(s.plan.seconds() for s in steps)
     try:
         storage = plan_suites(
-            COURSE, disk, quick=quick, budget_s=None if whole_s is None else whole_s - spent_s, size_bytes=size_bytes,
-            seed=seed, keep=keep, consent=consent, precondition=precondition,
-        )  # fmt: skip
+            COURSE,
+            disk,
+            quick=quick,
+            budget_s=None if whole_s is None else whole_s - spent_s,
+            size_bytes=size_bytes,
+            seed=seed,
+            keep=keep,
+            consent=consent,
+            precondition=precondition,
+        )
     except InvalidParameterError as error:
         if spent_s and error.parameter == "budget_s":
             remedy = f"{error.remedy}; the memory takes {format_duration(spent_s, 2)} beside it"
@@ -149,9 +156,14 @@ def _memory_steps(share_s: float | None, out_dir: Path | None, seed: int) -> tup
 
 def _at(pace: _Pace, buffer_bytes: int | None, seed: int) -> tuple[MemoryStep, ...]:
     plan = plan_memory(
-        pace.delays, buffer_bytes=buffer_bytes, repeats=pace.repeats, seconds_per_repeat=pace.seconds_per_repeat,
-        traffic=pace.traffics, strides=pace.strides, seed=seed,
-    )  # fmt: skip
+        pace.delays,
+        buffer_bytes=buffer_bytes,
+        repeats=pace.repeats,
+        seconds_per_repeat=pace.seconds_per_repeat,
+        traffic=pace.traffics,
+        strides=pace.strides,
+        seed=seed,
+    )
     loaded = MemoryStep(MEMORY, "What memory takes to answer while it is busy: latency against bandwidth.", plan)
     if not pace.caches:
         return (loaded,)

@@ -34,10 +34,14 @@ def predicted_parts(
     told = [*views, *(v for v in (size_view(sweep), mix_view(shown), cache_view(sweep)) if v is not None)]
     parts: list[Section] = []
     if told:
-        parts.append(Section(
-            f"{shown.title}: predicted", told, name=f"{_name(shown)}-predicted",
-            lead="What little tells of the whole: two points, another sweep, or what the system reports.",
-        ))  # fmt: skip
+        parts.append(
+            Section(
+                f"{shown.title}: predicted",
+                told,
+                name=f"{_name(shown)}-predicted",
+                lead="What little tells of the whole: two points, another sweep, or what the system reports.",
+            )
+        )
     curves = curve_part(shown, sweep, use) if _has_curves(sweep) else None
     parts += [] if curves is None else [curves]
     surface = None if _contradicts(curves) else surface_part(shown, sweep)
@@ -66,9 +70,12 @@ def surface_part(shown: MeasuredData, sweep: Sweep) -> Section | None:
     except DataError:  # a curve or a table, and no surface: its own sections tell it
         return None
     return Section(
-        f"{shown.title}: predicted as one surface", surface_views(compared), lead=lead_of(compared),
-        notes=compared.notes, name=f"{_name(shown)}-surface",
-    )  # fmt: skip
+        f"{shown.title}: predicted as one surface",
+        surface_views(compared),
+        lead=lead_of(compared),
+        notes=compared.notes,
+        name=f"{_name(shown)}-surface",
+    )
 
 
 def _name(shown: MeasuredData) -> str:

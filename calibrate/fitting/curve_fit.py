@@ -73,9 +73,14 @@ def fit(
 
 
 def fit_curve(
-    sweep: Sweep, points: Points, use: Sequence[float] | None, *, model: str | None, level: float,
+    sweep: Sweep,
+    points: Points,
+    use: Sequence[float] | None,
+    *,
+    model: str | None,
+    level: float,
     peak_per_s: float | None,
-) -> Fit:  # fmt: skip
+) -> Fit:
     """``fit`` on the ``points`` of one curve of ``sweep``."""
     if not 0 < level < 1:
         raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.9", value=level)
@@ -214,9 +219,16 @@ def from_datasheet(
     }
     none: tuple[float, ...] = ()
     sheet_fit = replace(
-        made, used=none, used_throughput_per_s=none, used_noise=none, used_response_s=none, used_response_noise=none,
-        told=told, points=None, details={SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}},
-    )  # fmt: skip
+        made,
+        used=none,
+        used_throughput_per_s=none,
+        used_noise=none,
+        used_response_s=none,
+        used_response_noise=none,
+        told=told,
+        points=None,
+        details={SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}},
+    )
     return replace(sheet_fit, told={**told, "N*": replace(told["N*"], estimate=sheet_fit.knee.load)})
 
 
@@ -224,7 +236,14 @@ def _sheet(idle_latency: float, tolerance: float) -> Points:
     """A data sheet's latency as what depth 1 would show."""
     one = np.ones(1)
     return Points(
-        series="data sheet", load_kind="queue_depth", load_unit="requests", load=one,
-        throughput_per_s=one / idle_latency, response_time_s=one * idle_latency, repeats=one,
-        throughput_spread=one * tolerance, response_spread=one * tolerance, source="data sheet",
-    )  # fmt: skip
+        series="data sheet",
+        load_kind="queue_depth",
+        load_unit="requests",
+        load=one,
+        throughput_per_s=one / idle_latency,
+        response_time_s=one * idle_latency,
+        repeats=one,
+        throughput_spread=one * tolerance,
+        response_spread=one * tolerance,
+        source="data sheet",
+    )

@@ -64,14 +64,16 @@ def not_served(fit: Fit) -> tuple[Finding, ...]:
     kept = ",".join(f"{n:.10g}" for n in rates[~behind])
     return (
         Finding(
-            "not-served", "error",
+            "not-served",
+            "error",
             f"{format_rate(rates[worst])} arrived and {format_rate(served[worst])} were completed.",
             "the device is overloaded: the queue grows as long as it is watched, and so does its response time.",
             f"leave such rates out ({f'--use {kept}, or ' if behind.sum() < len(rates) - 1 else ''}qsim measure fio "
             "TARGET --arrival-rates, below the peak).",
-            fit.series, float(rates[worst]),
+            fit.series,
+            float(rates[worst]),
         ),
-    )  # fmt: skip
+    )
 
 
 def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
@@ -86,14 +88,16 @@ def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
         return ()
     return (
         Finding(
-            "misses-its-points", "warning",
+            "misses-its-points",
+            "warning",
             f"the model {fit.model} misses the {'response time' if response else 'throughput'} that it was calibrated "
             f"on by {100 * missed[worst]:.0f} % at {fit.load_type.place(load_text(fit.load_kind, fit.used[worst]))}.",
             "what the model assumes is not true of this device, or the points are not of one device.",
             "see the other models: qsim compare DATA --report FILE.",
-            fit.series, float(fit.used[worst]),
+            fit.series,
+            float(fit.used[worst]),
         ),
-    )  # fmt: skip
+    )
 
 
 def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
@@ -116,12 +120,14 @@ def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
         again = f"qsim measure fio TARGET {load} --repeats auto:20 --precision {precision}% --out DIR"
     return (
         Finding(
-            "noisy-repeats", "warning",
+            "noisy-repeats",
+            "warning",
             f"the {what} of {points.repeats[worst]:.0f} repeats have a standard deviation of {100 * spread[worst]:.2g} "
             f"%, and the model itself is expected to miss by {100 * error:.2g} %.",
             "the device, or what else runs on the machine, changed between the repeats: the noise of this point, and "
             "not the model, decides how well anything is known.",
             f"measure until the mean is known better than the model: {again}.",
-            fit.series, float(points.load[worst]),
+            fit.series,
+            float(points.load[worst]),
         ),
-    )  # fmt: skip
+    )

@@ -82,20 +82,36 @@ class Fit(Result):
 
     @classmethod
     def of(
-        cls, curve_model: CurveModel, points: Points, table: Weights, level: float, notes: Sequence[str] = (),
+        cls,
+        curve_model: CurveModel,
+        points: Points,
+        table: Weights,
+        level: float,
+        notes: Sequence[str] = (),
         peak: Peak | None = None,
-    ) -> Fit:  # fmt: skip
+    ) -> Fit:
         """The fit of a model to points, from the table that they leave."""
         noise = points.noise()
         columns = (points.load, points.throughput_per_s, noise[0], points.response_time_s, noise[1])
         used, throughput, x_noise, response, r_noise = (tuple(float(v) for v in column) for column in columns)
         return cls(
-            model=curve_model.name, assumption=curve_model.assumption, load_kind=points.load_kind,
-            load_unit=points.load_unit, series=points.series, used=used, used_throughput_per_s=throughput,
-            used_noise=x_noise, used_response_s=response, used_response_noise=r_noise, table=table, level=level,
-            notes=(*points.notes, *notes), source=points.source, points=points,
+            model=curve_model.name,
+            assumption=curve_model.assumption,
+            load_kind=points.load_kind,
+            load_unit=points.load_unit,
+            series=points.series,
+            used=used,
+            used_throughput_per_s=throughput,
+            used_noise=x_noise,
+            used_response_s=response,
+            used_response_noise=r_noise,
+            table=table,
+            level=level,
+            notes=(*points.notes, *notes),
+            source=points.source,
+            points=points,
             known_peak_per_s=None if peak is None else peak.per_s,
-        )  # fmt: skip
+        )
 
     @cached_property
     def curve_model(self) -> CurveModel:
@@ -126,9 +142,10 @@ class Fit(Result):
             return self.told
         columns = (self.used, self.used_throughput_per_s, self.used_response_s)
         priors = {
-            p.name: p.prior_log_sd for p in self.curve_model.parameters(*(np.array(c) for c in columns))
+            p.name: p.prior_log_sd
+            for p in self.curve_model.parameters(*(np.array(c) for c in columns))
             if p.prior_log_sd is not None
-        }  # fmt: skip
+        }
         found = estimates(self.curve_model, self.table, priors, self.level)
         if "N*" in found:  # one knee, whoever asks
             k = self.knee
@@ -169,9 +186,13 @@ class Fit(Result):
             (self.used_throughput_per_s, self.used_noise) if first else (self.used_response_s, self.used_response_noise)
         )
         return (
-            self.table, lambda values, at: self.curve_model.curve(values, at)[0 if first else 1],
-            self.curve_model.process, np.array(self.used), np.array(noise), np.array(seen),
-        )  # fmt: skip
+            self.table,
+            lambda values, at: self.curve_model.curve(values, at)[0 if first else 1],
+            self.curve_model.process,
+            np.array(self.used),
+            np.array(noise),
+            np.array(seen),
+        )
 
     def predict(self, at: Sequence[float] | Array) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""

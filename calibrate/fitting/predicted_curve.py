@@ -134,11 +134,17 @@ def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
         r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
     return Prediction(
         load=loads,
-        throughput_per_s=x, throughput_low_per_s=x_low, throughput_high_per_s=x_high,
-        response_time_s=r, response_time_low_s=r_low, response_time_high_s=r_high,
-        level=fit.level, load_kind=fit.load_kind, load_name=fit.load_name,
+        throughput_per_s=x,
+        throughput_low_per_s=x_low,
+        throughput_high_per_s=x_high,
+        response_time_s=r,
+        response_time_low_s=r_low,
+        response_time_high_s=r_high,
+        level=fit.level,
+        load_kind=fit.load_kind,
+        load_name=fit.load_name,
         notes=_not_covered(fit, loads),
-    )  # fmt: skip
+    )
 
 
 BEYOND = 1.001

@@ -29,8 +29,9 @@ def fleet_answer(fleet: Fleet) -> list[str]:
         f"{counted(drives['drive'].nunique(), 'drive')}, {counted(len(drives), 'curve')}",
         labelled("MIDDLE", _middle(drives)),
         labelled("ODD", f"{counted(len(odd), 'curve')}, where {plain_number(by_chance, 2)} would be by chance"),
-        "", models_table(drives),
-    ]  # fmt: skip
+        "",
+        models_table(drives),
+    ]
     if len(odd):
         lines += ["", odd_table(odd)]
     if len(fleet.drifting):
@@ -54,10 +55,15 @@ def _middle(drives: pd.DataFrame) -> str:
 def models_table(drives: pd.DataFrame) -> str:
     """A row for each model, firmware and curve: how many, and the medians."""
     rows = [
-        (*(str(name) or "-" for name in names), str(len(group)), plain_number(group["knee"].median(), 2),
-         format_rate(group["peak_per_s"].median()), format_duration(group["idle_latency_s"].median()))
+        (
+            *(str(name) or "-" for name in names),
+            str(len(group)),
+            plain_number(group["knee"].median(), 2),
+            format_rate(group["peak_per_s"].median()),
+            format_duration(group["idle_latency_s"].median()),
+        )
         for names, group in drives.groupby(LIKE, sort=False)
-    ]  # fmt: skip
+    ]
     return _cut(("MODEL", "FIRMWARE", "CURVE", "CURVES", "KNEE", "PEAK", "IDLE LATENCY"), rows, 3)
 
 

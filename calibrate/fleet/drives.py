@@ -25,10 +25,24 @@ from qsim.result import Result
 
 BATCH = 50
 COLUMNS = (
-    "drive", "series", "model", "firmware", "measured_at", "points", "idle_latency_s", "idle_latency_low_s",
-    "idle_latency_high_s", "peak_per_s", "peak_low_per_s", "peak_high_per_s", "knee", "knee_low", "knee_high", "sure",
+    "drive",
+    "series",
+    "model",
+    "firmware",
+    "measured_at",
+    "points",
+    "idle_latency_s",
+    "idle_latency_low_s",
+    "idle_latency_high_s",
+    "peak_per_s",
+    "peak_low_per_s",
+    "peak_high_per_s",
+    "knee",
+    "knee_low",
+    "knee_high",
+    "sure",
     "source",
-)  # fmt: skip
+)
 Facts = Mapping[str, Mapping[str, str]]
 
 
@@ -59,9 +73,14 @@ class Fleet(Result):
 
 
 def fleet(
-    folders: Iterable[str | Path], *, inventory: Facts | None = None, false_alarms: float = FALSE_ALARMS,
-    workers: int = 1, cluster: str | None = None, progress: Callable[[float], object] | None = None,
-) -> Fleet:  # fmt: skip
+    folders: Iterable[str | Path],
+    *,
+    inventory: Facts | None = None,
+    false_alarms: float = FALSE_ALARMS,
+    workers: int = 1,
+    cluster: str | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Fleet:
     """Fit every drive: each file, and each folder, in one of ``folders`` is a measurement of one.
 
     ``inventory`` tells of a file or folder, by its name, which ``drive`` it is of, its ``model`` and ``firmware`` and
@@ -117,9 +136,11 @@ def _facts(path: Path, sweep: Sweep, inventory: Facts) -> Mapping[str, str]:
     storage = details.get("storage") or {}
     names = (details.get("model"), storage.get("model"), storage.get("device"), sweep.provenance.device)
     own = {
-        "drive": path.name, "model": str(next(filter(None, names), "")),
-        "firmware": str(details.get("firmware") or ""), "measured_at": sweep.provenance.started_at,
-    }  # fmt: skip
+        "drive": path.name,
+        "model": str(next(filter(None, names), "")),
+        "firmware": str(details.get("firmware") or ""),
+        "measured_at": sweep.provenance.started_at,
+    }
     return {**own, **{k: v for k, v in inventory.get(path.name, {}).items() if v}}
 
 
@@ -131,7 +152,11 @@ def _row(made: Fit, facts: Mapping[str, str]) -> tuple[Any, ...]:
     sure = all(how_sure(e.identified, e.low, e.high) == "sure" for e in (idle, peak))
     nothing = np.nan
     return (
-        facts["model"], facts["firmware"], facts["measured_at"], len(made.used),
+        facts["model"],
+        facts["firmware"],
+        facts["measured_at"],
+        len(made.used),
         *(nothing if v is None else v for e in (idle, peak) for v in (e.estimate, e.low, e.high)),
-        *(nothing if v is None else v for v in (knee.load, knee.low, knee.high)), sure,
-    )  # fmt: skip
+        *(nothing if v is None else v for v in (knee.load, knee.low, knee.high)),
+        sure,
+    )

@@ -37,9 +37,12 @@ class ObservedLogs:
 
 
 def linearised(
-    parameters: Sequence[Parameter], predict_log: Callable[[Array], Array], measured: ObservedLogs,
-    process: MisfitProcess, misfit: MisfitPrior,
-) -> Weights:  # fmt: skip
+    parameters: Sequence[Parameter],
+    predict_log: Callable[[Array], Array],
+    measured: ObservedLogs,
+    process: MisfitProcess,
+    misfit: MisfitPrior,
+) -> Weights:
     """The table of weights, a row for each misfit size; its directions are those of all parameters.
 
     Every parameter needs a prior, at whose median the descent begins; ``predict_log`` maps parameters (n, d) in natural

@@ -76,9 +76,14 @@ class Observed:
 
 
 def table_of(
-    parameters: Sequence[Parameter], strata: Sequence[Stratum], log_curve: Callable[[Array], Array],
-    observed: Observed, process: MisfitProcess, misfit: MisfitPrior, scale: Scale | None,
-) -> Weights:  # fmt: skip
+    parameters: Sequence[Parameter],
+    strata: Sequence[Stratum],
+    log_curve: Callable[[Array], Array],
+    observed: Observed,
+    process: MisfitProcess,
+    misfit: MisfitPrior,
+    scale: Scale | None,
+) -> Weights:
     """The table of weights of a model, from any number of points.
 
     ``log_curve`` maps parameters (n, d) in natural units, that of the ``scale`` being 1, to logarithms (n, k) of what
@@ -276,7 +281,7 @@ class _Evidence:
             directions[:, scale, 0] = self._scale_precision[size] ** -0.5
         return Weights.of(
             chosen, self.sizes[size], log_weight.ravel()[rows], directions, nodes.log_like.ravel()[rows], scale
-        )  # fmt: skip
+        )
 
 
 REACH = 9.3

@@ -60,9 +60,14 @@ class Weights:
 
     @classmethod
     def of(
-        cls, values: Array, misfit: Array, log_weight: Array, directions: Array, log_likelihood: Array | None = None,
+        cls,
+        values: Array,
+        misfit: Array,
+        log_weight: Array,
+        directions: Array,
+        log_likelihood: Array | None = None,
         scale: int | None = None,
-    ) -> Weights:  # fmt: skip
+    ) -> Weights:
         """From logarithms of weights (n,) up to a constant; rows that do not count are dropped."""
         weight = np.exp(log_weight - log_weight.max())
         evidence = float(log_weight.max() + np.log(weight.sum()))
@@ -80,9 +85,14 @@ class Weights:
         share = self.weight[rows] / self.weight[rows].sum()
         likelihood = None if self.log_likelihood is None else self.log_likelihood[rows]
         return Weights(
-            self.values[rows], self.misfit[rows], share, self.directions[rows], self.log_evidence, likelihood,
+            self.values[rows],
+            self.misfit[rows],
+            share,
+            self.directions[rows],
+            self.log_evidence,
+            likelihood,
             self.scale,
-        )  # fmt: skip
+        )
 
     def thinned(self) -> Weights:
         """The same with about ``ROWS`` rows, where it has more."""
@@ -177,9 +187,14 @@ class Predictive:
 
 
 def predictive(
-    table: Weights, curve: Callable[[Array, Array], Array], process: MisfitProcess, used: Array, noise: Array,
-    observed: Array, loads: Array,
-) -> Predictive:  # fmt: skip
+    table: Weights,
+    curve: Callable[[Array, Array], Array],
+    process: MisfitProcess,
+    used: Array,
+    noise: Array,
+    observed: Array,
+    loads: Array,
+) -> Predictive:
     """What ``table`` says of measurements at ``loads`` (m,), given those ``observed`` (k,) at ``used`` (k,).
 
     ``curve(values (n, d), loads)`` gives the model's measurements (n, m); ``noise`` (k,) are relative standard errors.
@@ -203,9 +218,14 @@ def predictive(
 
 
 def expected_logs(
-    table: Weights, curve: Callable[[Array, Array], Array], process: MisfitProcess, used: Array, noise: Array,
-    observed: Array, loads: Array,
-) -> Array:  # fmt: skip
+    table: Weights,
+    curve: Callable[[Array, Array], Array],
+    process: MisfitProcess,
+    used: Array,
+    noise: Array,
+    observed: Array,
+    loads: Array,
+) -> Array:
     """The mean (m,) of what ``predictive`` says, alone and in a fraction of its time."""
     mean, _ = table.logs(lambda values: curve(values, np.concatenate([used, loads])))
     k, expected = len(used), table.weight @ mean[:, len(used) :]

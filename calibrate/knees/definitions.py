@@ -144,10 +144,15 @@ def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...
     for one in found:
         k = one.knee
         remark = k.note if k.load is None or k.identified else f"rough{f'; {k.note}' if k.note else ''}"
-        rows.append((
-            k.definition, "" if k.load is None else knee_text(kind, k.load), ends(k.low, k.high),
-            show(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",
-            quantity(k.response_time_s, "s") if np.isfinite(k.response_time_s) else "",
-            "" if one.bootstrap is None else ends(*one.bootstrap), remark or k.note,
-        ))  # fmt: skip
+        rows.append(
+            (
+                k.definition,
+                "" if k.load is None else knee_text(kind, k.load),
+                ends(k.low, k.high),
+                show(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",
+                quantity(k.response_time_s, "s") if np.isfinite(k.response_time_s) else "",
+                "" if one.bootstrap is None else ends(*one.bootstrap),
+                remark or k.note,
+            )
+        )
     return rows

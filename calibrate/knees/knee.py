@@ -110,11 +110,17 @@ def _closed(fit: Fit) -> Knee:
     counts = fit.load_type.is_counted
     words = ("largest load calibrated on", f"more {fit.load_type.plural}") if counts else _DEEPER
     return Knee(
-        load=load, low=low, high=high, throughput_per_s=float(at), response_time_s=float(load / at),
-        definition=definition, load_name=fit.load_name, identified=bool(high / low < ROUGH),
+        load=load,
+        low=low,
+        high=high,
+        throughput_per_s=float(at),
+        response_time_s=float(load / at),
+        definition=definition,
+        load_name=fit.load_name,
+        identified=bool(high / low < ROUGH),
         note=_beyond(fit, *words) if beyond else "",
         sharp=bool(at >= SOFT * peak),
-    )  # fmt: skip
+    )
 
 
 def _lacking(fit: Fit) -> str:
@@ -167,10 +173,18 @@ def _of_model(fit: Fit) -> Knee:
     ends = (x_low, x_high) if fit.load_type.is_delay else (low, high)
     identified = ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < ROUGH
     return Knee(
-        load=load, low=low, high=high, throughput_per_s=throughput, response_time_s=response,
-        definition=fit.curve_model.knee_definition, load_name=fit.load_name, identified=identified, note=note,
-        throughput_low_per_s=x_low, throughput_high_per_s=x_high,
-    )  # fmt: skip
+        load=load,
+        low=low,
+        high=high,
+        throughput_per_s=throughput,
+        response_time_s=response,
+        definition=fit.curve_model.knee_definition,
+        load_name=fit.load_name,
+        identified=identified,
+        note=note,
+        throughput_low_per_s=x_low,
+        throughput_high_per_s=x_high,
+    )
 
 
 def _finite(loads: Array) -> Array:

@@ -41,9 +41,16 @@ def objective_knee(fit: Fit, loads: Array, objective_s: float) -> Knee:
         note = f"beyond the heaviest load calibrated on ({max(fit.used):g})"
     known = low is not None and high is not None and high / low < 2
     return Knee(
-        load, None if low is None else min(low, load), None if high is None else max(high, load),
-        float(there.throughput_per_s[0]), float(there.response_time_s[0]), definition, fit.load_name, known, note,
-    )  # fmt: skip
+        load,
+        None if low is None else min(low, load),
+        None if high is None else max(high, load),
+        float(there.throughput_per_s[0]),
+        float(there.response_time_s[0]),
+        definition,
+        fit.load_name,
+        known,
+        note,
+    )
 
 
 def _crossing(fit: Fit, within: float, beyond: float, objective_s: float) -> float:

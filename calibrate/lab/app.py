@@ -38,11 +38,18 @@ class LabPart(NamedTuple):
 def build(table: RunTable) -> Dash:
     """The application with all its callbacks, on the runs of ``table``."""
     app = Dash(
-        __name__, title=TITLE, update_title="", assets_folder=str(Path(__file__).with_name("assets")),
-        serve_locally=True, suppress_callback_exceptions=True, add_log_handler=False, pages_folder="",
-        include_pages_meta=False, index_string=PAGE,
+        __name__,
+        title=TITLE,
+        update_title="",
+        assets_folder=str(Path(__file__).with_name("assets")),
+        serve_locally=True,
+        suppress_callback_exceptions=True,
+        add_log_handler=False,
+        pages_folder="",
+        include_pages_meta=False,
+        index_string=PAGE,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
-    )  # fmt: skip
+    )
     shelf, watched = Shelf(table.folder), WatchedDevices()
     parts: Mapping[str, LabPart] = {
         "/explore": LabPart("Explore", explore.layout),
@@ -63,14 +70,20 @@ def build(table: RunTable) -> Dash:
         return parts[str(chosen)].layout(), *marks
 
     app.callback(
-        Output("part", "children"), *(Output(f"menu{address}".replace("/", "-"), "aria-current") for address in parts),
+        Output("part", "children"),
+        *(Output(f"menu{address}".replace("/", "-"), "aria-current") for address in parts),
         Input("address", "pathname"),
-    )(shown)  # fmt: skip
+    )(shown)
     in_browser(
-        app, "theme",
-        Output("theme", "data"), Output("theme-toggle", "children"), Output("size-toggle", "children"),
-        Input("theme-toggle", "n_clicks"), Input("size-toggle", "n_clicks"), State("theme", "data"),
-    )  # fmt: skip
+        app,
+        "theme",
+        Output("theme", "data"),
+        Output("theme-toggle", "children"),
+        Output("size-toggle", "children"),
+        Input("theme-toggle", "n_clicks"),
+        Input("size-toggle", "n_clicks"),
+        State("theme", "data"),
+    )
     return app
 
 
@@ -85,11 +98,15 @@ def _frame(parts: Mapping[str, LabPart], joining: list[Component]) -> Component:
             dcc.Location(id="address"),
             dcc.Store(id="theme", storage_type="local"),
             html.Header(
-                [html.H1(TITLE), told(html.Nav(menu), "parts of the lab"), *joining,
-                 html.Button("Larger", id="size-toggle", n_clicks=0, className="small"),
-                 html.Button("Dark", id="theme-toggle", n_clicks=0, className="small")],
+                [
+                    html.H1(TITLE),
+                    told(html.Nav(menu), "parts of the lab"),
+                    *joining,
+                    html.Button("Larger", id="size-toggle", n_clicks=0, className="small"),
+                    html.Button("Dark", id="theme-toggle", n_clicks=0, className="small"),
+                ]
             ),
             html.Main(id="part"),
         ],
         className="lab",
-    )  # fmt: skip
+    )

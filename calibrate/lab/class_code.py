@@ -73,15 +73,25 @@ def panel(address: Address | None) -> Component:
         [
             html.Summary("Join"),
             html.Div(
-                [html.Img(src=_square(link), alt="the link as a square to photograph", className="square"),
-                 html.Div([html.P("Open"), html.P(place.removeprefix("http://").rstrip("/"), className="big"),
-                           html.P("and type the code"), html.P(address.code, id="join-code", className="big code"),
-                           html.P(html.Code(link), className="link"), copy])],
+                [
+                    html.Img(src=_square(link), alt="the link as a square to photograph", className="square"),
+                    html.Div(
+                        [
+                            html.P("Open"),
+                            html.P(place.removeprefix("http://").rstrip("/"), className="big"),
+                            html.P("and type the code"),
+                            html.P(address.code, id="join-code", className="big code"),
+                            html.P(html.Code(link), className="link"),
+                            copy,
+                        ]
+                    ),
+                ],
                 className="join",
             ),
         ],
-        className="joining", id="joining",
-    )  # fmt: skip
+        className="joining",
+        id="joining",
+    )
 
 
 def _square(link: str) -> str:

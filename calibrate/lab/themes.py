@@ -25,22 +25,36 @@ class Theme:
 
     def layout(self, x_title: str, y_title: str, **more: Any) -> dict[str, Any]:
         """A plot's layout: axes with titles from zero, the legend above."""
-        axis = {"gridcolor": self.grid, "linecolor": self.line, "zerolinecolor": self.line, "showline": True,
-                "ticks": "outside", "automargin": True, "rangemode": "tozero"}  # fmt: skip
+        axis = {
+            "gridcolor": self.grid,
+            "linecolor": self.line,
+            "zerolinecolor": self.line,
+            "showline": True,
+            "ticks": "outside",
+            "automargin": True,
+            "rangemode": "tozero",
+        }
 
         def title(text: str) -> dict[str, Any]:
             return {"text": text, "font": {"size": self.font_size}}
 
         layout = {
-            "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
             "font": {"size": self.font_size, "color": self.text},
             "margin": {"l": 60, "r": 12, "t": 36, "b": round(3.2 * self.font_size)},
-            "xaxis": {**axis, "title": title(x_title)}, "yaxis": {**axis, "title": title(y_title)},
-            "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0,
-                       "font": {"size": self.font_size - 2}},
+            "xaxis": {**axis, "title": title(x_title)},
+            "yaxis": {**axis, "title": title(y_title)},
+            "legend": {
+                "orientation": "h",
+                "y": 1.02,
+                "yanchor": "bottom",
+                "x": 0,
+                "font": {"size": self.font_size - 2},
+            },
             "hovermode": "closest",
             "hoverlabel": {"bgcolor": self.ground, "font": {"color": self.text}},
-        }  # fmt: skip
+        }
         for name, value in more.items():
             before = layout.get(name)
             layout[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, Mapping) else value

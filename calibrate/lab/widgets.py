@@ -10,8 +10,15 @@ from dash import ClientsideFunction, Dash, dcc, html
 from dash.dependencies import DashDependency
 from dash.development.base_component import Component
 
-_EMPTY: Any = {"data": [], "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False},
-                                      "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}}  # fmt: skip
+_EMPTY: Any = {
+    "data": [],
+    "layout": {
+        "xaxis": {"visible": False},
+        "yaxis": {"visible": False},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+    },
+}
 KEPT: Any = {"persistence": True, "persistence_type": "session"}
 """What makes a control keep its value when the page is loaded again, while the browser is open."""
 _CONFIG: Any = {"displaylogo": False, "displayModeBar": False}
@@ -51,11 +58,23 @@ def drawn(figure: dict[str, Any], what: str, *, tall: bool = False, named: int =
 def slider(identity: str, number: SliderNumber) -> Component:
     """A slider and a box for the number, under one label; what was set stays while the browser is open."""
     row = html.Div(
-        [html.Label(number.label, htmlFor=identity),
-         dcc.Slider(id=identity, min=number.low, max=number.high, step=number.step, value=number.start, marks=None,
-                    updatemode="drag", **KEPT)],
-        id=f"{identity}-row", className="control", role="group",
-    )  # fmt: skip
+        [
+            html.Label(number.label, htmlFor=identity),
+            dcc.Slider(
+                id=identity,
+                min=number.low,
+                max=number.high,
+                step=number.step,
+                value=number.start,
+                marks=None,
+                updatemode="drag",
+                **KEPT,
+            ),
+        ],
+        id=f"{identity}-row",
+        className="control",
+        role="group",
+    )
     return told(row, number.label)
 
 

@@ -189,10 +189,14 @@ class ClosedModel(CurveModel):
             known = max(float((points.load / points.throughput_per_s).min() * peak.per_s), 1.0)
             crossing = replace(crossing, prior_median=known)
         return table_of(
-            (crossing, *others), self.strata,
+            (crossing, *others),
+            self.strata,
             lambda values: np.log(self.throughput(values, points.load)),
-            Observed(points.load, np.log(points.throughput_per_s), points.noise()[0]), self.process, self.misfit, scale,
-        )  # fmt: skip
+            Observed(points.load, np.log(points.throughput_per_s), points.noise()[0]),
+            self.process,
+            self.misfit,
+            scale,
+        )
 
 
 class PNorm(ClosedModel):
@@ -241,9 +245,11 @@ class OnsetPNorm(PNorm):
     name = "p-norm with onset"
     assumption = "both asymptotes hold, from a few requests on; a lone one may take longer or less than among others"
     strata = (
-        Stratum(0.2, {"p": SHARP, "onset": 1.0}), Stratum(0.05, {"p": SHARP}), Stratum(0.3, {"onset": 1.0}),
+        Stratum(0.2, {"p": SHARP, "onset": 1.0}),
+        Stratum(0.05, {"p": SHARP}),
+        Stratum(0.3, {"onset": 1.0}),
         Stratum(0.45),
-    )  # fmt: skip
+    )
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         onset = Parameter("onset", "", 0.05, 20.0, 1.0, ONSET_LOG_SD)

@@ -91,8 +91,9 @@ class OverDelay(MemoryModel):
             self.parameters(loads, x, r, 0.0 if peak is None else peak.per_s),
             lambda values: np.log(np.concatenate(self.curve(values, loads), axis=1)),
             ObservedLogs(np.log(np.concatenate([x, r])), np.concatenate(points.noise()), used),
-            BothAxes(self.process.length, self.process.own, self.process.pivot), self.misfit,
-        )  # fmt: skip
+            BothAxes(self.process.length, self.process.own, self.process.pivot),
+            self.misfit,
+        )
 
 
 class DelayLaw(OverDelay):

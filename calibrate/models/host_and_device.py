@@ -195,9 +195,19 @@ def host_and_device(sweep: Sweep, series: str) -> HostAndDevice:
     least, logs = squares[best]
     likely = [c for c, (s, _) in squares.items() if s <= allowed * least]
     return HostAndDevice(
-        series, load, throughput, host, device, threads, float(np.exp(logs[0])), best, (likely[0], likely[-1]),
-        float(np.exp(logs[1])), float(np.sqrt(least / len(load))), busy,
-    )  # fmt: skip
+        series,
+        load,
+        throughput,
+        host,
+        device,
+        threads,
+        float(np.exp(logs[0])),
+        best,
+        (likely[0], likely[-1]),
+        float(np.exp(logs[1])),
+        float(np.sqrt(least / len(load))),
+        busy,
+    )
 
 
 def _times(sweep: Sweep, series: str) -> tuple[Array, Array, Array, Array, int, float]:
@@ -216,10 +226,15 @@ def _times(sweep: Sweep, series: str) -> tuple[Array, Array, Array, Array, int, 
     x = kept["throughput_per_s"]
     means = (
         kept[["load"]]
-        .assign(x=x, host=(kept["latency_s"] - kept[COLUMNS[1]]) * x, device=kept[COLUMNS[1]] * x,
-                work=x * kept.get(HOST_TIME, np.nan))
-        .groupby("load", sort=True).mean()
-    )  # fmt: skip
+        .assign(
+            x=x,
+            host=(kept["latency_s"] - kept[COLUMNS[1]]) * x,
+            device=kept[COLUMNS[1]] * x,
+            work=x * kept.get(HOST_TIME, np.nan),
+        )
+        .groupby("load", sort=True)
+        .mean()
+    )
     load, jobs = means.index.to_numpy(float), kept["jobs"].unique()
     threads = int(jobs[0]) if len(jobs) == 1 else int(load[-1])
     rate, host, device = (means[c].to_numpy(float) for c in ("x", "host", "device"))
@@ -233,13 +248,19 @@ def host_findings(sweep: Sweep) -> list[Finding]:
         try:
             told = host_and_device(sweep, series)
         except DataError as error:
-            found.append(Finding("host-and-device", "info", f"host and device cannot be told apart: {error}",
-                                 series=series))  # fmt: skip
+            found.append(
+                Finding("host-and-device", "info", f"host and device cannot be told apart: {error}", series=series)
+            )
             continue
         is_host = told.bottleneck == "host"
-        found.append(Finding(
-            "host-and-device", "warning" if is_host else "info", told.sentence(),
-            "the submitting threads are the bottleneck, so that this curve is the host's." if is_host else "",
-            f"measure with --jobs {told.threads + 1}." if is_host else "", series,
-        ))  # fmt: skip
+        found.append(
+            Finding(
+                "host-and-device",
+                "warning" if is_host else "info",
+                told.sentence(),
+                "the submitting threads are the bottleneck, so that this curve is the host's." if is_host else "",
+                f"measure with --jobs {told.threads + 1}." if is_host else "",
+                series,
+            )
+        )
     return found

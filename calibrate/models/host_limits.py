@@ -100,10 +100,15 @@ def _host_told(host: HostWork | None, points: Points) -> str:
     working = (
         f"{format_duration(host.cpu_s)} of processor time for a request, so its {counted(int(host.jobs), 'job')} worked"
     )
-    found = "the host is the limit" if host.is_wall else (
-        f"the host is not the limit below {format_rate(host.most_per_s)}, and less time a request, in batches, raises "
-        "that"
-    )  # fmt: skip
+    found = (
+        "the host is the limit"
+        if host.is_wall
+        else (
+            f"the host is not the limit below {format_rate(host.most_per_s)}, and less time a request, in "
+            "batches, raises "
+            "that"
+        )
+    )
     return f"at depth {points.load[-1]:g} fio took {working} {100 * min(host.busy, 1.0):.0f} % of the time: {found}"
 
 

@@ -78,9 +78,12 @@ class OverBandwidth(MemoryModel):
         loads, response = points.load, points.response_time_s
         known = 0.0 if peak is None else peak.per_s * CACHE_LINE_BYTES
         return linearised(
-            self.parameters(loads, loads, response, known), lambda values: np.log(self.curve(values, loads)[1]),
-            ObservedLogs(np.log(response), points.noise()[1], loads), self.process, self.misfit,
-        )  # fmt: skip
+            self.parameters(loads, loads, response, known),
+            lambda values: np.log(self.curve(values, loads)[1]),
+            ObservedLogs(np.log(response), points.noise()[1], loads),
+            self.process,
+            self.misfit,
+        )
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
         rho = np.minimum(loads[None, :] / values[:, -1, None], NEVER_BEYOND)

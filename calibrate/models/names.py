@@ -86,10 +86,19 @@ def model_named(name: str) -> CurveModel:
     models: dict[str, Callable[[], CurveModel]] = {
         m.name: m
         for m in (
-            OnsetPNorm, Declining, PNorm, AsymptoticBounds, RandomRouting, HostLimit, ScalabilityLaw, DelayLaw,
-            Unloaded, MemoryCurve, MemoryQueue,
+            OnsetPNorm,
+            Declining,
+            PNorm,
+            AsymptoticBounds,
+            RandomRouting,
+            HostLimit,
+            ScalabilityLaw,
+            DelayLaw,
+            Unloaded,
+            MemoryCurve,
+            MemoryQueue,
         )
-    }  # fmt: skip
+    }
     if name in models:
         return models[name]()
     if name == (sleeping := SleepingQueue()).name:

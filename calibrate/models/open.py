@@ -100,18 +100,26 @@ class OpenModel(CurveModel):
             return np.column_stack([most * (1 + values[:, :1]), values[:, 1:]])
 
         table = table_of(
-            self.parameters(points.load, points.throughput_per_s, points.response_time_s), EVERYWHERE,
+            self.parameters(points.load, points.throughput_per_s, points.response_time_s),
+            EVERYWHERE,
             lambda values: np.log(self.curve(as_peak(values), points.load)[1]),
-            Observed(points.load, np.log(points.response_time_s), points.noise()[1]), self.process, self.misfit, None,
-        )  # fmt: skip
+            Observed(points.load, np.log(points.response_time_s), points.noise()[1]),
+            self.process,
+            self.misfit,
+            None,
+        )
         return replace(table, values=as_peak(table.values))
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         given = self._given(values)
         told = {
-            "S": ("s", given["c"] / given["Xmax"]), "Xmax": ("1/s", given["Xmax"]), "c": ("", given["c"]),
-            "scv": ("", given["cs2"]), "arrival scv": ("", given["ca2"]), "rho*": ("", self._best(values)[0]),
-        }  # fmt: skip
+            "S": ("s", given["c"] / given["Xmax"]),
+            "Xmax": ("1/s", given["Xmax"]),
+            "c": ("", given["c"]),
+            "scv": ("", given["cs2"]),
+            "arrival scv": ("", given["ca2"]),
+            "rho*": ("", self._best(values)[0]),
+        }
         fixed = {"c": "c", "scv": "cs2", "arrival scv": "ca2"}
         return {k: v for k, v in told.items() if fixed.get(k, "Xmax") in self._free}
 
@@ -193,8 +201,7 @@ def erlang_wait(servers: int, rho: Array) -> Array:
 
 
 MGc = OpenModel(
-    "M/G/c",
-    "Poisson arrivals, one queue, c equal servers, any law of service by its coefficient of variation",
+    "M/G/c", "Poisson arrivals, one queue, c equal servers, any law of service by its coefficient of variation"
 )
 MGcEach = OpenModel(
     "M/G/c, a queue each",
@@ -218,17 +225,22 @@ def mmc(servers: int) -> OpenModel:
 def ggc(arrival_scv: float = 1.0, service_scv: float = 1.0) -> OpenModel:
     """G/G/c with the variability of arrivals and service that was measured."""
     return OpenModel(
-        "G/G/c", "one queue, c equal servers, arrivals and service as variable as they were measured",
+        "G/G/c",
+        "one queue, c equal servers, arrivals and service as variable as they were measured",
         measured=(max(arrival_scv, 1e-3), max(service_scv, 1e-3)),
-    )  # fmt: skip
+    )
 
 
 def open_named(name: str) -> OpenModel | None:
     """The open model of that name, or None."""
     known: dict[str, Callable[[], OpenModel]] = {
-        "M/G/c": lambda: MGc, MGcEach.name: lambda: MGcEach, "M/G/1": lambda: MG1, "M/M/1": lambda: MM1,
-        "M/D/1": lambda: MD1, "G/G/c": ggc,
-    }  # fmt: skip
+        "M/G/c": lambda: MGc,
+        MGcEach.name: lambda: MGcEach,
+        "M/G/1": lambda: MG1,
+        "M/M/1": lambda: MM1,
+        "M/D/1": lambda: MD1,
+        "G/G/c": ggc,
+    }
     if name in known:
         return known[name]()
     servers = name.removeprefix("M/M/")

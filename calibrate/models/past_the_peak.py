@@ -54,9 +54,11 @@ class Declining(OnsetPNorm):
     name = "p-norm with onset and decline"
     assumption = "as the p-norm with onset, and every pair of requests in flight has a cost, so that throughput falls"
     strata = (
-        Stratum(0.1, {"p": SHARP, "onset": 1.0}), Stratum(0.2, {"p": 1.0, "onset": 1.0}), Stratum(0.4, {"onset": 1.0}),
+        Stratum(0.1, {"p": SHARP, "onset": 1.0}),
+        Stratum(0.2, {"p": 1.0, "onset": 1.0}),
+        Stratum(0.4, {"onset": 1.0}),
         Stratum(0.3),
-    )  # fmt: skip
+    )
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         deepest = float(loads.max())
@@ -94,9 +96,11 @@ class ScalabilityLaw(ClosedModel):
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         return {
-            "R1": ("s", 1 / values[:, 0]), "N*": ("", self.knee_load(values)), "contention": ("", values[:, 1]),
+            "R1": ("s", 1 / values[:, 0]),
+            "N*": ("", self.knee_load(values)),
+            "contention": ("", values[:, 1]),
             "coherency": ("", np.maximum(values[:, 2], COHERENCY.low)),
-        }  # fmt: skip
+        }
 
     def peak(self, values: Array) -> Array:
         _, contention, coherency = values.T
@@ -105,11 +109,14 @@ class ScalabilityLaw(ClosedModel):
 
     def weights(self, points: Points, peak: Peak | None = None) -> Weights:
         return table_of(
-            self.parameters(points.load, points.throughput_per_s, points.response_time_s), self.strata,
+            self.parameters(points.load, points.throughput_per_s, points.response_time_s),
+            self.strata,
             lambda values: np.log(self.throughput(values, points.load)),
-            Observed(points.load, np.log(points.throughput_per_s), points.noise()[0]), self.process, self.misfit,
+            Observed(points.load, np.log(points.throughput_per_s), points.noise()[0]),
+            self.process,
+            self.misfit,
             Scale("g"),
-        )  # fmt: skip
+        )
 
     def _at(self, values: Array, loads: Array) -> Array:
         alone, contention, coherency = (values[:, i, None] for i in range(3))

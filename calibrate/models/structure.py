@@ -164,7 +164,7 @@ def _losses(queues: Queues, servers: IntArray, crossing: Array, loads: Array) ->
 
 def _cells(
     points: Points, queues: Queues, servers: IntArray, crossing: Array, log_busy: Array, scv: Array, prior: Array
-) -> Array:  # fmt: skip
+) -> Array:
     """Everything (9, n) that a ``StructurePosterior`` holds, of r servers, crossings and laws (r,), where it counts."""
     ratio = crossing / servers - 1
     z = np.linspace(-2.5, 2.5, _ERRORS)[:, None]
@@ -181,9 +181,7 @@ def _cells(
     likelihood = likelihood + _of_delay(points, ratio * service)
     mass = likelihood + prior
     counts = (mass > mass.max() - _NEGLIGIBLE) | (likelihood > likelihood.max() - _NEGLIGIBLE)
-    rows = (
-        mass, likelihood, servers, float(queues == "random"), service, 1 / np.sqrt(total), ratio, errors, crossing,
-    )  # fmt: skip
+    rows = (mass, likelihood, servers, float(queues == "random"), service, 1 / np.sqrt(total), ratio, errors, crossing)
     return np.stack([np.broadcast_to(row, mass.shape)[counts] for row in rows])
 
 
@@ -233,9 +231,9 @@ def _lost(crossing: Array, busy: Array, longer: Array) -> Array:
 
     All are logarithms: ``crossing`` (k,), ``busy`` (k, m). Past the knee nothing is lost, below it all of it.
     """
-    return np.column_stack([
-        column - np.interp(crossing + more, crossing, column) for column, more in zip(busy.T, longer, strict=True)
-    ])  # fmt: skip
+    return np.column_stack(
+        [column - np.interp(crossing + more, crossing, column) for column, more in zip(busy.T, longer, strict=True)]
+    )
 
 
 def _of_delay(points: Points, delay: Array) -> Array:

@@ -226,9 +226,12 @@ class Search:
     ) -> None:
         self.allowed = tuple(sorted({float(n) for n in loads}))
         if budget < LEAST_BUDGET:
-            raise InvalidParameterError("budget", f"is {budget}",
-                                        f"at least {LEAST_BUDGET} points are needed: two ends and one to choose",
-                                        budget)  # fmt: skip
+            raise InvalidParameterError(
+                "budget",
+                f"is {budget}",
+                f"at least {LEAST_BUDGET} points are needed: two ends and one to choose",
+                budget,
+            )
         if len(self.allowed) < LEAST_BUDGET or self.allowed[0] <= 0:
             raise InvalidParameterError(
                 "loads", f"must hold at least {LEAST_BUDGET} different numbers above zero, to choose among"
@@ -280,9 +283,15 @@ class Search:
             raise DataError("fewer than two loads could be measured, too few for a knee; see what the failed ones say")
         used_up: Stopped = "budget" if len(self.steps) >= self.budget else "nothing left"
         return AdaptiveResult(
-            self.sweep, self.fit, tuple(self.steps), "narrow enough" if self.is_narrow() else used_up, self.budget,
-            self.tolerance, self.allowed, pooled_noise(points_of(self.sweep)),
-        )  # fmt: skip
+            self.sweep,
+            self.fit,
+            tuple(self.steps),
+            "narrow enough" if self.is_narrow() else used_up,
+            self.budget,
+            self.tolerance,
+            self.allowed,
+            pooled_noise(points_of(self.sweep)),
+        )
 
     def _new(self, sweep: Sweep | None) -> Iterator[tuple[tuple[float, int], Sweep]]:
         """Each point that is not taken in yet, in the order of measurement: its load and repeat, and all up to it."""

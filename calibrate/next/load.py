@@ -210,10 +210,15 @@ class _Design:
         if ends is not None and knee.load is not None:
             narrower = (knee.load * (ends[0] / knee.load) ** left, knee.load * (ends[1] / knee.load) ** left)
         return NextLoad(
-            float(self.loads[best]), self.fit.load_kind, goal,
-            float(np.expm1(wide * now)), float(np.expm1(wide * then)),
-            ends, narrower, self.fit.load_unit,
-        )  # fmt: skip
+            float(self.loads[best]),
+            self.fit.load_kind,
+            goal,
+            float(np.expm1(wide * now)),
+            float(np.expm1(wide * then)),
+            ends,
+            narrower,
+            self.fit.load_unit,
+        )
 
 
 def _candidates(fit: Fit) -> Array:

@@ -235,10 +235,16 @@ def curves_table(done: Sequence[Comparison]) -> str:
         x, r = s.held_out_mape_throughput_pct, s.held_out_mape_response_pct
         inside = inside_band(c)[c.held_out]
         missed = [] if x is None or r is None else [_short_mean(v) for v in ((r,) if c.is_open else (x, r))]
-        rows.append((
-            c.series, knee_cell(c.fit), peak_figure(c.fit, "-"), knee_place(c.fit),
-            " / ".join(missed) or "none held out", f"{int(inside.sum())} of {len(inside)}" if len(inside) else "",
-        ))  # fmt: skip
+        rows.append(
+            (
+                c.series,
+                knee_cell(c.fit),
+                peak_figure(c.fit, "-"),
+                knee_place(c.fit),
+                " / ".join(missed) or "none held out",
+                f"{int(inside.sum())} of {len(inside)}" if len(inside) else "",
+            )
+        )
     missed_heading = "MISSED R" if done[0].is_open else "MISSED X / R"
     header = ("", knee_heading(done[0].fit.load_type), "PEAK", "AT THE KNEE", missed_heading, "IN BAND")
     return table(*without_empty(header, rows))
@@ -255,10 +261,16 @@ def points_table(comparison: Comparison, most: int | None = None) -> str:
     rows = []
     for i in map(int, shown):
         told = "calibrated on" if not comparison.held_out[i] else "" if inside[i] else "outside its band"
-        x = (show(float(points.throughput_per_s[i])), with_interval(show, *p.throughput_band(i), to="-"),
-             missed_text(comparison.residual_throughput_pct[i]))  # fmt: skip
-        r = (format_duration(points.response_time_s[i]), with_interval(format_duration, *p.response_band(i), to="-"),
-             missed_text(comparison.residual_response_pct[i]))  # fmt: skip
+        x = (
+            show(float(points.throughput_per_s[i])),
+            with_interval(show, *p.throughput_band(i), to="-"),
+            missed_text(comparison.residual_throughput_pct[i]),
+        )
+        r = (
+            format_duration(points.response_time_s[i]),
+            with_interval(format_duration, *p.response_band(i), to="-"),
+            missed_text(comparison.residual_response_pct[i]),
+        )
         given = comparison.is_open  # what arrives leaves
         rows.append((load_text(points.load_kind, points.load[i]), *(() if given else x), *r, told))
     half = ("PREDICTED (band)", "ERROR")

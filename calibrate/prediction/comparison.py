@@ -251,9 +251,13 @@ class Comparison(Result):
         points, residuals = self.points, (self.residual_throughput_pct, self.residual_response_pct)
         frame = self.predicted.to_frame().rename(columns=lambda name: name if name == "load" else f"predicted_{name}")
         return frame.assign(
-            held_out=self.held_out, throughput_per_s=points.throughput_per_s, response_time_s=points.response_time_s,
-            repeats=points.repeats, residual_throughput_pct=residuals[0], residual_response_pct=residuals[1],
-        )  # fmt: skip
+            held_out=self.held_out,
+            throughput_per_s=points.throughput_per_s,
+            response_time_s=points.response_time_s,
+            repeats=points.repeats,
+            residual_throughput_pct=residuals[0],
+            residual_response_pct=residuals[1],
+        )
 
     def plot(self) -> Figure:
         """Latency against throughput: the predicted curve, the points it was calibrated on and those held out."""

@@ -128,8 +128,14 @@ def _models(points: Points, deepest: float) -> list[CurveModel]:
     crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])
     decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
     formulas: list[CurveModel] = [
-        OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), RandomRouting(), host_limit_of(points), ScalabilityLaw(),
-    ]  # fmt: skip
+        OnsetPNorm(),
+        *decline,
+        PNorm(),
+        AsymptoticBounds(),
+        RandomRouting(),
+        host_limit_of(points),
+        ScalabilityLaw(),
+    ]
     if max(deepest, crossing) > MOST_POPULATION:
         return formulas
     return [*formulas, *(DelayMMc(c) for c in server_counts(crossing)), *_general(crossing)]
@@ -155,9 +161,18 @@ def _rung(made: Fit, points: Points, calibrated: Mask, expected: tuple[Array, Ar
     left_out = _left_out(model, points) if all_used else None
     (x_held, r_held), (x_left, r_left) = missed or (None, None), left_out or (None, None)
     return Rung(
-        model.name, model.assumption, parameters, *at_chosen, x_held, r_held, x_left, r_left,
-        "response time" if points.throughput_is_given else "throughput", 0, "",
-    )  # fmt: skip
+        model.name,
+        model.assumption,
+        parameters,
+        *at_chosen,
+        x_held,
+        r_held,
+        x_left,
+        r_left,
+        "response time" if points.throughput_is_given else "throughput",
+        0,
+        "",
+    )
 
 
 def _expected(fit: Fit, loads: Array) -> tuple[Array, Array]:

@@ -75,8 +75,13 @@ def waiting_table(queue: tuple[WaitingNumbers, ...]) -> str:
     if not queue:
         return ""
     rows = [
-        (format_rate(q.arrival_rate_per_s), f"{q.utilization:.3f}", f"{q.measured:.3g}", f"{q.model:.3g}",
-         "" if q.mm1 is None else f"{q.mm1:.3g}")
+        (
+            format_rate(q.arrival_rate_per_s),
+            f"{q.utilization:.3f}",
+            f"{q.measured:.3g}",
+            f"{q.model:.3g}",
+            "" if q.mm1 is None else f"{q.mm1:.3g}",
+        )
         for q in queue
-    ]  # fmt: skip
+    ]
     return table(("arrivals", "utilization", "waiting Lq", "the model", "M/M/1: ρ²/(1-ρ)"), rows, left=0)

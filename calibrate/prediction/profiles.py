@@ -128,9 +128,17 @@ def _profile(fit: Fit, rows: _Likelihood, name: str, unit: str, pins: str) -> Pr
     low, high = _ends(np.exp(values), rise, NormalDist().inv_cdf(0.5 + fit.level / 2) ** 2)
     known = low is not None and high is not None and high / low < 2
     return Profile(
-        name, unit, float(np.exp(likeliest)), tuple(np.exp(values).tolist()), tuple(rise.tolist()), low, high, known,
-        fit.level, "" if known else pins,
-    )  # fmt: skip
+        name,
+        unit,
+        float(np.exp(likeliest)),
+        tuple(np.exp(values).tolist()),
+        tuple(rise.tolist()),
+        low,
+        high,
+        known,
+        fit.level,
+        "" if known else pins,
+    )
 
 
 def _outwards(rise: Array) -> Array:

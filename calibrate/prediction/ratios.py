@@ -115,10 +115,18 @@ def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Paramet
     level = min(first.level, other.level)
     ours, theirs = (f.curve_model.report(f.table.spread()[0]) for f in (first, other))
     found = [
-        _difference(name, unit, names, (first.parameters[name].estimate, other.parameters[name].estimate), values,
-                    theirs[name][1], level)
-        for name, (unit, values) in ours.items() if name in theirs
-    ]  # fmt: skip
+        _difference(
+            name,
+            unit,
+            names,
+            (first.parameters[name].estimate, other.parameters[name].estimate),
+            values,
+            theirs[name][1],
+            level,
+        )
+        for name, (unit, values) in ours.items()
+        if name in theirs
+    ]
     found += [_by_intervals(n, first.parameters[n], other.parameters[n], names, level) for n in _undrawn(first, other)]
     if "N*" not in ours:  # which is the knee itself
         found.append(_knee(first, other, names, level))
@@ -212,9 +220,14 @@ def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> Param
 
 
 def _difference(
-    quantity: str, unit: str, names: tuple[str, str], values: tuple[float | None, float | None], first: Array,
-    other: Array, level: float,
-) -> ParameterDifference | None:  # fmt: skip
+    quantity: str,
+    unit: str,
+    names: tuple[str, str],
+    values: tuple[float | None, float | None],
+    first: Array,
+    other: Array,
+    level: float,
+) -> ParameterDifference | None:
     """The ratio of independent devices; None where either has no estimate, or is not positive in all of them."""
     ours, theirs = values
     if ours is None or theirs is None or not all(np.isfinite(v).all() and (v > 0).all() for v in (first, other)):
@@ -222,4 +235,4 @@ def _difference(
     low, high = np.percentile(other[:, None] / first[None, :], [50 * (1 - level), 50 * (1 + level)])
     return ParameterDifference(
         quantity, unit, *names, float(ours), float(theirs), float(theirs / ours), float(low), float(high), level
-    )  # fmt: skip
+    )

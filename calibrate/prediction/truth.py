@@ -86,8 +86,9 @@ def check_truth(recorded: Mapping[str, Any], fit: Fit, loads: Array) -> TruthChe
         truth,
         tuple(_against(name, known[name], e) for name, e in fit.parameters.items() if name in known),
         _against("knee", known["knee"], Estimate(knee.load, knee.low, knee.high, knee.identified, unit)),
-        throughput, response,
-    )  # fmt: skip
+        throughput,
+        response,
+    )
 
 
 def true_curve(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Array]:

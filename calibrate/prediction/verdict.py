@@ -22,15 +22,22 @@ FLAGGED = {"outlier": "outliers", "warm-up": "warming up", "drift-within-run": "
 
 
 def verdict(
-    fit: Fit, points: Points, summary: Summary, truth: TruthCheck | None, findings: Sequence[Finding],
+    fit: Fit,
+    points: Points,
+    summary: Summary,
+    truth: TruthCheck | None,
+    findings: Sequence[Finding],
     wanted: NextLoad | None,
-) -> str:  # fmt: skip
+) -> str:
     """The result in a few sentences with numbers; ``findings`` are those of the audit, ``wanted`` is the next load."""
     parts = [
         _knee_sentence(fit),
-        _error_sentence(fit, points, summary), truth.sentence() if truth is not None else "",
-        _flagged_sentence(points, findings), _audit_sentence(findings), _next_sentence(wanted),
-    ]  # fmt: skip
+        _error_sentence(fit, points, summary),
+        truth.sentence() if truth is not None else "",
+        _flagged_sentence(points, findings),
+        _audit_sentence(findings),
+        _next_sentence(wanted),
+    ]
     return " ".join(part for part in parts if part)
 
 

@@ -162,9 +162,12 @@ def what_if(fit: Fit, change: WhatIf, others: Sequence[Fit] = ()) -> Scenario:
             words.append(said)
             assumptions.append(assumed)
     changed = replace(
-        changed, series=f"{fit.series}, {', '.join(words)}", notes=(*fit.notes, *assumptions),
-        told=_parameters(changed, fit), points=None,
-    )  # fmt: skip
+        changed,
+        series=f"{fit.series}, {', '.join(words)}",
+        notes=(*fit.notes, *assumptions),
+        told=_parameters(changed, fit),
+        points=None,
+    )
     return Scenario(changed, tuple(words), tuple(assumptions))
 
 
@@ -185,10 +188,14 @@ def _drives(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
             f"{counted(now, change.called)}, which take one each; say how many it is, as drives=2:1"
         )
     changed = replace(fit, model=striped.name, assumption=striped.assumption)
-    return _with(fit, changed, striped.beyond(np.array(fit.used))), f"{counted(then, change.called)} for {now}", (
-        f"each request goes to one of {counted(then, change.called)} at random instead of {now}: the peak times "
-        f"{striped.factor:.3g}, the latency of a lone request as it is; nothing that they share is in the way"
-    )  # fmt: skip
+    return (
+        _with(fit, changed, striped.beyond(np.array(fit.used))),
+        f"{counted(then, change.called)} for {now}",
+        (
+            f"each request goes to one of {counted(then, change.called)} at random instead of {now}: the peak times "
+            f"{striped.factor:.3g}, the latency of a lone request as it is; nothing that they share is in the way"
+        ),
+    )
 
 
 def _service(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
@@ -237,10 +244,15 @@ def _block(fit: Fit, change: WhatIf, others: Sequence[Fit]) -> _Step:
             response = np.maximum(d.response + (then - now) / link, 1e-3 * d.response)
             return _Device(response, np.minimum(d.peak, link / then))
 
-        return _changed(fit, over_the_link), said, (
-            f"{said}: the link of {format_bandwidth(link)} takes {format_duration(abs(then - now) / link)} "
-            f"{'more' if then > now else 'less'} a request and bounds the peak; the device itself is as fast as before"
-        )  # fmt: skip
+        return (
+            _changed(fit, over_the_link),
+            said,
+            (
+                f"{said}: the link of {format_bandwidth(link)} takes {format_duration(abs(then - now) / link)} "
+                f"{'more' if then > now else 'less'} a request and bounds the peak; the device itself is as "
+                "fast as before"
+            ),
+        )
     other = _at_another_size(fit, others, now, then)
     if other is None:
         raise DataError(
@@ -259,10 +271,15 @@ def _block(fit: Fit, change: WhatIf, others: Sequence[Fit]) -> _Step:
     theirs = _Device.of(other.table.spread()[0])
     mixed = np.argsort(even(len(theirs.peak), 2)[:, 1])  # the two fits are independent
     beside = _Device(theirs.response[mixed], theirs.peak[mixed])
-    return _changed(fit, lambda d: along(d, beside)), said, (
-        f"{said}: latency and time per request at the peak grow in proportion to the size, as from {format_bytes(now)} "
-        f"to {format_bytes(size)}"
-    )  # fmt: skip
+    return (
+        _changed(fit, lambda d: along(d, beside)),
+        said,
+        (
+            f"{said}: latency and time per request at the peak grow in proportion to the size, as from "
+            f"{format_bytes(now)} "
+            f"to {format_bytes(size)}"
+        ),
+    )
 
 
 def _no_cache(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
@@ -278,10 +295,14 @@ def _no_cache(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
         )
     said = "write cache off"
     changed = _changed(fit, lambda d: _Device(np.full(len(d.peak), medium), d.peak))
-    return changed, said, (
-        f"{said}: a write takes the medium's {format_duration(medium)} from the first on; the peak is the medium's "
-        "already, since the sweep wrote for longer than the cache takes (true of a sweep in its steady state)"
-    )  # fmt: skip
+    return (
+        changed,
+        said,
+        (
+            f"{said}: a write takes the medium's {format_duration(medium)} from the first on; the peak is the medium's "
+            "already, since the sweep wrote for longer than the cache takes (true of a sweep in its steady state)"
+        ),
+    )
 
 
 def _latency(fit: Fit) -> float:
@@ -306,9 +327,11 @@ def _with(fit: Fit, changed: Fit, after: Array) -> Fit:
     )
     throughput = np.array(fit.used_throughput_per_s) * new / old
     return replace(
-        changed, used=tuple(after.tolist()), used_throughput_per_s=tuple(throughput.tolist()),
+        changed,
+        used=tuple(after.tolist()),
+        used_throughput_per_s=tuple(throughput.tolist()),
         used_response_s=tuple((after / throughput).tolist()),
-    )  # fmt: skip
+    )
 
 
 def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:
@@ -334,7 +357,9 @@ def _at_another_size(fit: Fit, others: Sequence[Fit], now: float, then: float) -
     alike = [
         (abs(np.log(size / then)), i)
         for i, o in enumerate(others)
-        if (size := _block_of(o)) is not None and not np.isclose(size, now) and o.model == fit.model
+        if (size := _block_of(o)) is not None
+        and not np.isclose(size, now)
+        and o.model == fit.model
         and dict(o.details.get("calibrated_on", {})).get("read_fraction") == mix
-    ]  # fmt: skip
+    ]
     return others[min(alike)[1]] if alike else None

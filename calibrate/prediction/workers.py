@@ -84,9 +84,13 @@ def workers_for(fit: Fit, rate_per_s: float) -> WorkersNeeded:
     count, service = fit.parameters.get("c"), fit.parameters.get("S")
     times = rate_per_s / peak.estimate
     if (
-        count is None or service is None or not count.identified
-        or service.estimate is None or service.low is None or service.high is None
-    ):  # fmt: skip
+        count is None
+        or service is None
+        or not count.identified
+        or service.estimate is None
+        or service.low is None
+        or service.high is None
+    ):
         most = rate_per_s * idle.high
         return WorkersNeeded(rate_per_s, most, None, most, times, True, None, idle.high)
     busy, low, high = (rate_per_s * s for s in (service.estimate, service.low, service.high))

@@ -24,14 +24,27 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A800", "#666666",
-)  # fmt: skip
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#B8A800",
+    "#666666",
+)
 PALETTE = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, YELLOW, GREY)
 INK, PAPER, GRID, ZERO = "#1a1a1a", "#ffffff", "#e6ebf0", "#c8d0d8"
 DARK = {
-    INK: "#e8e8e8", PAPER: "#16191d", GRID: "#2b3138", ZERO: "#4a545e", GREY: "#a6a6a6", BLUE: "#3d95d8",
-    GREEN: "#12b88a", RED: "#ee7a1e",
-}  # fmt: skip
+    INK: "#e8e8e8",
+    PAPER: "#16191d",
+    GRID: "#2b3138",
+    ZERO: "#4a545e",
+    GREY: "#a6a6a6",
+    BLUE: "#3d95d8",
+    GREEN: "#12b88a",
+    RED: "#ee7a1e",
+}
 """What a colour becomes on a dark screen, where the dark ones would be lost."""
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
@@ -89,8 +102,9 @@ class Drawing:
         """The shade between ``low`` and ``high`` (m,) along ``x``, or along that of each of them."""
         above, below = x if isinstance(x, tuple) else (x, x)
         ends = {"x": np.concatenate([above, below[::-1]]), "y": np.concatenate([high, low[::-1]])}
-        self.add_scatter(**ends, **UNSEEN, fill="toself", fillcolor=faint(colour, opacity),
-                         **{"showlegend": False, **more})  # fmt: skip
+        self.add_scatter(
+            **ends, **UNSEEN, fill="toself", fillcolor=faint(colour, opacity), **{"showlegend": False, **more}
+        )
 
     def add_to_legend(self, name: str, line: Mapping[str, Any]) -> None:
         """A line that stands in the legend alone: its shape is no trace."""
@@ -110,9 +124,17 @@ class Drawing:
         """A shade from bottom to top between two ``x``, or across between two ``y``."""
         (x0, x1), (y0, y1) = x or (0, 1), y or (0, 1)
         self.add_shape(
-            type="rect", x0=x0, x1=x1, xref="x" if x else "x domain", y0=y0, y1=y1, yref="y" if y else "y domain",
-            fillcolor=colour, opacity=opacity, line={"width": 0},
-        )  # fmt: skip
+            type="rect",
+            x0=x0,
+            x1=x1,
+            xref="x" if x else "x domain",
+            y0=y0,
+            y1=y1,
+            yref="y" if y else "y domain",
+            fillcolor=colour,
+            opacity=opacity,
+            line={"width": 0},
+        )
 
     def add_shape(self, **shape: Any) -> None:
         """A line or an area that is no trace."""
@@ -211,9 +233,11 @@ def ticks(places: Iterable[float], texts: Iterable[str] | None = None) -> dict[s
     """Ticks at ``places`` alone, with their ``texts``; without, the numbers themselves."""
     at = list(places)
     return {
-        "tickmode": "array", "tickvals": at, "ticktext": [f"{v:,.10g}" for v in at] if texts is None else list(texts),
+        "tickmode": "array",
+        "tickvals": at,
+        "ticktext": [f"{v:,.10g}" for v in at] if texts is None else list(texts),
         "minor": None,
-    }  # fmt: skip
+    }
 
 
 def depth_ticks(figure: Drawing, load: Array) -> None:
@@ -224,9 +248,12 @@ def depth_ticks(figure: Drawing, load: Array) -> None:
 def name_rows(figure: Drawing, names: Sequence[str], each: int) -> None:
     """Names in place of numbers on the y axis, the first (at 0) on top; the figure is ``each`` pixels high a name."""
     figure.update_yaxes(
-        **ticks(range(len(names)), map(escape, names)), zeroline=False, range=[len(names) - 0.4, -0.6], showline=False,
+        **ticks(range(len(names)), map(escape, names)),
+        zeroline=False,
+        range=[len(names) - 0.4, -0.6],
+        showline=False,
         tickfont={"size": 13},
-    )  # fmt: skip
+    )
     figure.update_layout(height=190 + each * len(names), showlegend=True)
 
 

@@ -22,11 +22,23 @@ def section_of(fleet: Fleet) -> Section:
     first, middle, odd = fleet_answer(fleet)[:3]
     lead = f"{first}. Middle: {middle[LABEL:]}. Odd: {odd[LABEL:]}."
     views = [
-        View("fleet-peaks", "fleet-peaks", "Peak over idle latency", "A point a drive; crosses are odd.",
-             fleet.drives, peaks(fleet)),
-        View("fleet-odd", "fleet-odd", "Odd drives", "Further from the median of their like than chance allows.",
-             fleet.odd, text=shown(fleet.odd[["drive", "series", "model", "odd"]], NAMES)),
-    ]  # fmt: skip
+        View(
+            "fleet-peaks",
+            "fleet-peaks",
+            "Peak over idle latency",
+            "A point a drive; crosses are odd.",
+            fleet.drives,
+            peaks(fleet),
+        ),
+        View(
+            "fleet-odd",
+            "fleet-odd",
+            "Odd drives",
+            "Further from the median of their like than chance allows.",
+            fleet.odd,
+            text=shown(fleet.odd[["drive", "series", "model", "odd"]], NAMES),
+        ),
+    ]
     return Section("Fleet", views, (), Provenance(tool="qsim fleet"), lead, name="fleet")
 
 
@@ -42,9 +54,11 @@ def peaks(fleet: Fleet) -> Drawing:
             part = group[(group["odd"] != "") == odd]
             if len(part):
                 drawing.add_scatter(
-                    x=1e6 * part["idle_latency_s"].to_numpy(), y=part["peak_per_s"].to_numpy(), mode="markers",
+                    x=1e6 * part["idle_latency_s"].to_numpy(),
+                    y=part["peak_per_s"].to_numpy(),
+                    mode="markers",
                     name=" ".join(str(part) for part in name if part) + (", odd" if odd else ""),
                     text=[str(drive) for drive in part["drive"]],
                     marker=marker(PALETTE[number % len(PALETTE)], symbol, 9 if odd else 6),
-                )  # fmt: skip
+                )
     return drawing

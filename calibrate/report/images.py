@@ -85,8 +85,12 @@ async def _draw(
             for view in views:
                 figure = _figure(view)
                 layout = figure["layout"]
-                options = {"format": image, "width": layout.get("width", WIDTH), "height": layout["height"],
-                           "scale": 2 if image == "png" and "width" not in layout else 1}  # fmt: skip
+                options = {
+                    "format": image,
+                    "width": layout.get("width", WIDTH),
+                    "height": layout["height"],
+                    "scale": 2 if image == "png" and "width" not in layout else 1,
+                }
                 found.append(bytes(await kaleido.calc_fig(figure, opts=options)))
                 progress(len(found) / len(views))
     except (OSError, RuntimeError, ValueError, TimeoutError, DevtoolsProtocolError) as error:

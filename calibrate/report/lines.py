@@ -16,13 +16,15 @@ from calibrate.report.drawing import DASHES, HEIGHT, PALETTE, SYMBOLS, Drawing, 
 from calibrate.report.view import View
 
 Kind = Literal["time", "rate", "number", "share"]
-_PLAIN: Mapping[Kind, str] = {
-    "time": "time", "rate": "rate per time unit", "number": "mean number", "share": "share",
-}  # fmt: skip
+_PLAIN: Mapping[Kind, str] = {"time": "time", "rate": "rate per time unit", "number": "mean number", "share": "share"}
 NAMES: Mapping[str, str] = {
-    "W": "response time W", "Wq": "waiting time Wq", "X": "throughput X", "L": "number present L",
-    "Lq": "number waiting Lq", "rho": "utilization rho",
-}  # fmt: skip
+    "W": "response time W",
+    "Wq": "waiting time Wq",
+    "X": "throughput X",
+    "L": "number present L",
+    "Lq": "number waiting Lq",
+    "rho": "utilization rho",
+}
 """What symbols are called along an axis."""
 _PANEL_HEIGHT = 400
 
@@ -75,8 +77,12 @@ def figure_of(
     for row, kind in enumerate(kinds, 1):
         for line in shown[kind]:
             label = ", ".join(part for part in (line.symbol if mixed or not line.name else "", line.name) if part)
-            look = _Look(escape(label), PALETTE[colours.index(line.curve or line.name) % len(PALETTE)],
-                         symbols[kind].index(line.symbol), in_legend=label not in told)  # fmt: skip
+            look = _Look(
+                escape(label),
+                PALETTE[colours.index(line.curve or line.name) % len(PALETTE)],
+                symbols[kind].index(line.symbol),
+                in_legend=label not in told,
+            )
             _draw(figure, line, look, axes[kind], str(row) if row > 1 else "")
             told.add(label)
     figure.update_layout(
@@ -126,9 +132,11 @@ def _axis(kind: Kind, symbols: Sequence[str], values: Array, *, in_seconds: bool
 
 def _draw(figure: Drawing, line: Line, look: _Look, axis: Axis, panel: str) -> None:
     told = {
-        "name": look.label, "legendgroup": look.label, "showlegend": look.in_legend,
+        "name": look.label,
+        "legendgroup": look.label,
+        "showlegend": look.in_legend,
         "hovertemplate": "%{x:.4g}<br>%{y:.4g}<extra>" + look.label + "</extra>",
-    }  # fmt: skip
+    }
     place: dict[str, Any] = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
     y = axis.of(line.y)
     ends = None if line.low is None or line.high is None else (axis.of(line.low), axis.of(line.high))

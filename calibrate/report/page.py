@@ -38,7 +38,7 @@ def write_report(
 
 def write_sections(
     sections: Sequence[Section], path: str | Path, *, title: str, front: FrontPage | None = None
-) -> Path:  # fmt: skip
+) -> Path:
     """Write one page for several sweeps, replacing an earlier report of ours but no other file.
 
     With a ``front`` the page opens with it, and every section is folded.
@@ -81,9 +81,12 @@ def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: 
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("calibrate", "report"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("calibrate", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     return environment.get_template(template).render(
         title=title or "qsim report",
         mark=MARK,
@@ -91,10 +94,10 @@ def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: 
         dark_colours=_script_json({k.lower(): v for k, v in DARK.items()}),
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         sections=sections,
-        front=None if front is None else {
-            **front.to_dict(), "view": None if front.view is None else _view(front.view, "front"),
-        },
-    )  # fmt: skip
+        front=None
+        if front is None
+        else {**front.to_dict(), "view": None if front.view is None else _view(front.view, "front")},
+    )
 
 
 def _shortened(shown: dict[str, Any]) -> dict[str, Any]:
@@ -107,31 +110,41 @@ def _shortened(shown: dict[str, Any]) -> dict[str, Any]:
 
 def _section(section: Section, number: int) -> dict[str, Any]:
     return {
-        "title": section.title, "lead": section.lead, "notes": list(section.notes),
+        "title": section.title,
+        "lead": section.lead,
+        "notes": list(section.notes),
         "views": [_view(v, f"s{number}") for v in section.views],
         "compared": section.is_compared,
         "curves": [
             {
-                **told(curve.comparison), "anchor": f"s{number}-{i}",
+                **told(curve.comparison),
+                "anchor": f"s{number}-{i}",
                 "main": [_view(v, f"s{number}-{i}") for v in curve.main],
-                "checks": [_view(v, f"s{number}-{i}") for v in curve.checks], "left_out": curve.left_out,
+                "checks": [_view(v, f"s{number}-{i}") for v in curve.checks],
+                "left_out": curve.left_out,
             }
             for i, curve in enumerate(section.curves)
         ],
-        "refused": dict(section.refused), "audit": section.findings,
-        "provenance": _provenance(section.provenance), "commands": list(section.provenance.commands),
-    }  # fmt: skip
+        "refused": dict(section.refused),
+        "audit": section.findings,
+        "provenance": _provenance(section.provenance),
+        "commands": list(section.provenance.commands),
+    }
 
 
 def _view(view: View, anchor: str) -> dict[str, Any]:
     """A view for the template. The figure is JSON that ends no script, the data a link that fetches nothing."""
     return {
-        "kind": view.kind, "name": view.name, "anchor": f"{anchor}-{view.name}", "title": view.title,
-        "caption": view.caption, "text": view.text,
+        "kind": view.kind,
+        "name": view.name,
+        "anchor": f"{anchor}-{view.name}",
+        "title": view.title,
+        "caption": view.caption,
+        "text": view.text,
         "figure": None if view.figure is None else _no_tag(view.figure.to_json()),
         "height": 0 if view.figure is None else view.figure.height,
         "csv": f"data:text/csv;charset=utf-8;base64,{base64.b64encode(csv_text(view).encode()).decode()}",
-    }  # fmt: skip
+    }
 
 
 def _script_json(value: Mapping[str, str]) -> str:
@@ -146,9 +159,14 @@ def _no_tag(text: str) -> str:
 def _provenance(p: Provenance) -> list[tuple[str, str]]:
     tool = p.tool_version if p.tool_version.startswith(p.tool) else f"{p.tool} {p.tool_version}"
     known = [
-        ("tool", tool.strip()), ("device", p.device), ("host", p.host), ("CPU", p.cpu),
-        ("kernel", p.kernel), ("measured", p.started_at), ("source", p.source),
-    ]  # fmt: skip
+        ("tool", tool.strip()),
+        ("device", p.device),
+        ("host", p.host),
+        ("CPU", p.cpu),
+        ("kernel", p.kernel),
+        ("measured", p.started_at),
+        ("source", p.source),
+    ]
     details = [(str(k).replace("_", " "), _plain(v)) for k, v in p.details.items()]
     return [(k, v) for k, v in [*known, *details] if v]
 

@@ -19,13 +19,8 @@ MARK = b"/Title (qsim: "
 
 
 def write_paper(
-    sections: Sequence[Section],
-    path: Path,
-    *,
-    title: str,
-    front: FrontPage,
-    browser: str | None = None,
-) -> Path:  # fmt: skip
+    sections: Sequence[Section], path: Path, *, title: str, front: FrontPage, browser: str | None = None
+) -> Path:
     """Print the first page and of each section its verdict and one plot to ``path``.
 
     ``browser`` is the path of a Chromium or Chrome; None looks on PATH. Raises MeasureError where there is none, where
@@ -51,10 +46,17 @@ def print_pdf(page: Path, path: Path, browser: str | None = None) -> None:
             place = Path(folder).resolve()
             as_root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
             command = [
-                program, "--headless", *as_root, "--disable-gpu", "--no-pdf-header-footer", "--no-first-run",
-                f"--user-data-dir={place / 'profile'}", "--virtual-time-budget=60000",
-                f"--print-to-pdf={place / 'printed.pdf'}", page.resolve().as_uri(),
-            ]  # fmt: skip
+                program,
+                "--headless",
+                *as_root,
+                "--disable-gpu",
+                "--no-pdf-header-footer",
+                "--no-first-run",
+                f"--user-data-dir={place / 'profile'}",
+                "--virtual-time-budget=60000",
+                f"--print-to-pdf={place / 'printed.pdf'}",
+                page.resolve().as_uri(),
+            ]
             done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
             if done.returncode or not (place / "printed.pdf").exists():
                 raise MeasureError(f"{program} printed no PDF (exit code {done.returncode}); print the page from it")

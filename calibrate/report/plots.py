@@ -94,9 +94,10 @@ def sealed_figure(held: SealedPrediction) -> Figure:
     """Throughput and response time of every sealed curve with their bands, against the load."""
     curves = [predict(fit, [row["load"] for row in rows]) for fit, rows in zip(held.fits, held.points, strict=True)]
     lines = [
-        line for fit, curve in zip(held.fits, curves, strict=True)
+        line
+        for fit, curve in zip(held.fits, curves, strict=True)
         for line in lines_of(curve, name=fit.series or "predicted", series=fit.series)
-    ]  # fmt: skip
+    ]
     return _figure(curves[0], lines).to_plotly()
 
 

@@ -41,11 +41,18 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
     if scenario is not None:
         lead += f" What if: {', '.join(scenario.changes)}? Then the knee is {_knee(scenario.fit)}."
     return Section(
-        fit.series or "device", views, lead=lead,
-        notes=(f"It assumes: {fit.assumption}.", *(f"Of the change it is assumed: {a}." for a in changed),
-               *(f"Note: {note}." for note in fit.notes)),
-        load_kind=fit.load_kind, load_unit=fit.load_unit, name="predicted",
-    )  # fmt: skip
+        fit.series or "device",
+        views,
+        lead=lead,
+        notes=(
+            f"It assumes: {fit.assumption}.",
+            *(f"Of the change it is assumed: {a}." for a in changed),
+            *(f"Note: {note}." for note in fit.notes),
+        ),
+        load_kind=fit.load_kind,
+        load_unit=fit.load_unit,
+        name="predicted",
+    )
 
 
 def _rate(fit: Fit) -> str:
@@ -85,13 +92,14 @@ def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves], ignore_index=True)
     show, rows = throughput_text(first.load_kind), [(name, c, i) for name, c in curves for i in range(len(loads))]
     text = Shown.of(
-        rows, Column(first.load_name, lambda row: load_text(first.load_kind, row[1].load[row[2]])),
+        rows,
+        Column(first.load_name, lambda row: load_text(first.load_kind, row[1].load[row[2]])),
         Column("device", lambda row: row[0] if len(fits) > 1 else "", words=True),
         Column(_rate(first), lambda row: show(row[1].throughput_per_s[row[2]])),
         Column(level, lambda row: _band(show, row[1].throughput_band(row[2]))),
         Column("response time", lambda row: format_duration(row[1].response_time_s[row[2]])),
         Column(level, lambda row: _band(format_duration, row[1].response_band(row[2]))),
-    )  # fmt: skip
+    )
     return View("predicted-points", "predicted-points", "Predicted", "", table, text=text)
 
 
@@ -103,8 +111,14 @@ def _parameters(fit: Fit, scenario: Scenario | None) -> View:
     """The parameters with their intervals, and what leaves them open; of the device as it is where one is changed."""
     caption = f"With their {100 * fit.level:g} % intervals."
     title = "Parameters" if scenario is None else "Parameters of the device as it is"
-    return View("predicted-parameters", "predicted-parameters", title, caption, fit.to_frame(),
-                text=parameter_table(fit.parameters))  # fmt: skip
+    return View(
+        "predicted-parameters",
+        "predicted-parameters",
+        title,
+        caption,
+        fit.to_frame(),
+        text=parameter_table(fit.parameters),
+    )
 
 
 def _figure(fit: Fit, curves: Sequence[tuple[str, Prediction, str]], column: str) -> Drawing:

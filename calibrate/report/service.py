@@ -30,19 +30,52 @@ def service_section(
     axis = _axis(times)
     views = [
         density_view(fit),
-        View("service", "service-cdf", "Distribution function", "The share of requests done after this time; the "
-             "staircase was observed.", _functions(fit), _cdf(fit, axis)),
-        View("service", "service-tail", "Tail", "The share that takes longer, both axes logarithmic: an exponential "
-             "law bends down, a heavy tail stays straight.", _functions(fit), _tail(fit, axis)),
-        View("service", "service-qq", "Quantiles against quantiles", "Observed against the law's; on the dashed line "
-             "both agree. The uppermost points are few requests.", _quantiles(fit), _qq(fit, axis)),
-        View("families", "service-families", "Families", "Ranked by BIC: what a family gains must be worth its "
-             "parameters. KS is the largest share of requests that the law is wrong about at any time; so many "
-             "requests cannot be distinguished from it.", fit.to_frame(), None, _family_text(fit)),
-        View("parameters", "service-parameters", f"Parameters of the {best.name}",
-             f"Intervals are {100 * best.level:g} %, and hold also where the family is not the true one.",
-             _parameter_table(best), None, parameter_table(best.parameters)),
-    ]  # fmt: skip
+        View(
+            "service",
+            "service-cdf",
+            "Distribution function",
+            "The share of requests done after this time; the staircase was observed.",
+            _functions(fit),
+            _cdf(fit, axis),
+        ),
+        View(
+            "service",
+            "service-tail",
+            "Tail",
+            "The share that takes longer, both axes logarithmic: an exponential "
+            "law bends down, a heavy tail stays straight.",
+            _functions(fit),
+            _tail(fit, axis),
+        ),
+        View(
+            "service",
+            "service-qq",
+            "Quantiles against quantiles",
+            "Observed against the law's; on the dashed line both agree. The uppermost points are few requests.",
+            _quantiles(fit),
+            _qq(fit, axis),
+        ),
+        View(
+            "families",
+            "service-families",
+            "Families",
+            "Ranked by BIC: what a family gains must be worth its "
+            "parameters. KS is the largest share of requests that the law is wrong about at any time; so many "
+            "requests cannot be distinguished from it.",
+            fit.to_frame(),
+            None,
+            _family_text(fit),
+        ),
+        View(
+            "parameters",
+            "service-parameters",
+            f"Parameters of the {best.name}",
+            f"Intervals are {100 * best.level:g} %, and hold also where the family is not the true one.",
+            _parameter_table(best),
+            None,
+            parameter_table(best.parameters),
+        ),
+    ]
     lead = (
         f"{best.name} describes the {times.total:,.0f} requests best, with a mean of {format_duration(best.law.mean)} "
         f"and an scv of {best.law.scv:.3g}."
@@ -54,10 +87,14 @@ def service_section(
 def density_view(fit: ServiceFit) -> View:
     """The histogram of the times with the best law."""
     return View(
-        "service", "service-density", "Service times", "How many requests took how long, by the width of their bin in "
-        f"log time; the line is the law that BIC prefers, the {fit.best.name}.", _bins(fit.times),
+        "service",
+        "service-density",
+        "Service times",
+        "How many requests took how long, by the width of their bin in "
+        f"log time; the line is the law that BIC prefers, the {fit.best.name}.",
+        _bins(fit.times),
         density_figure(fit),
-    )  # fmt: skip
+    )
 
 
 def _axis(times: Times) -> Axis:
@@ -94,11 +131,13 @@ def _quantiles(fit: ServiceFit) -> pd.DataFrame:
         tail = 1 - np.geomspace(0.5, max(1 - reach, 1e-6), 60)
         shares = np.unique(np.concatenate([np.linspace(0.01, 0.5, 40), tail]))
     law = fit.best.law
-    return pd.DataFrame({
-        "share": shares,
-        "observed_s": [times.quantile(float(q)) for q in shares],
-        "law_s": [law.quantile(float(q)) for q in shares],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "share": shares,
+            "observed_s": [times.quantile(float(q)) for q in shares],
+            "law_s": [law.quantile(float(q)) for q in shares],
+        }
+    )
 
 
 def density_figure(fit: ServiceFit) -> Drawing:
@@ -109,16 +148,22 @@ def density_figure(fit: ServiceFit) -> Drawing:
     known = np.isfinite(times.upper_s) & (times.lower_s > 0)
     width = np.log(times.upper_s[known] / times.lower_s[known])
     figure.add_bar(
-        x=axis.of(np.sqrt(times.lower_s * times.upper_s)[known]), y=times.counts[known] / times.total / width,
-        width=axis.of((times.upper_s - times.lower_s)[known]), marker={"color": GREY, "line": {"width": 0}},
-        opacity=0.6, name="observed",
-    )  # fmt: skip
+        x=axis.of(np.sqrt(times.lower_s * times.upper_s)[known]),
+        y=times.counts[known] / times.total / width,
+        width=axis.of((times.upper_s - times.lower_s)[known]),
+        marker={"color": GREY, "line": {"width": 0}},
+        opacity=0.6,
+        name="observed",
+    )
     grid = _grid(times)
     below = best.law.cdf(grid)
     figure.add_scatter(
-        x=axis.of(np.sqrt(grid[1:] * grid[:-1])), y=np.diff(below) / np.diff(np.log(grid)), mode="lines",
-        name=best.name, line=solid(PALETTE[0]),
-    )  # fmt: skip
+        x=axis.of(np.sqrt(grid[1:] * grid[:-1])),
+        y=np.diff(below) / np.diff(np.log(grid)),
+        mode="lines",
+        name=best.name,
+        line=solid(PALETTE[0]),
+    )
     return figure
 
 
@@ -140,15 +185,22 @@ def _draw(figure: Drawing, fit: ServiceFit, axis: Axis, *, above: bool) -> None:
     """The observed function as steps and those of the first families; with ``above`` what is left to one."""
     times, grid = fit.times, _grid(fit.times)
     edges, shares = times.edges_s[1:-1], times.shares_below[1:-1]
-    steps = {"mode": "markers", "marker": marker(GREY)} if times.kind == "percentiles" else {
-        "mode": "lines", "line": {"color": GREY, "width": 6}, "opacity": 0.5,
-    }  # fmt: skip
+    steps = (
+        {"mode": "markers", "marker": marker(GREY)}
+        if times.kind == "percentiles"
+        else {"mode": "lines", "line": {"color": GREY, "width": 6}, "opacity": 0.5}
+    )
     kept = shares < 1 if above else np.ones(len(shares), dtype=bool)
     figure.add_scatter(x=axis.of(edges[kept]), y=(1 - shares if above else shares)[kept], name="observed", **steps)
     for colour, family in zip(PALETTE, fit.families[:DRAWN_FAMILIES], strict=False):
         below = family.law.cdf(grid)
-        figure.add_scatter(x=axis.of(grid), y=1 - below if above else below, mode="lines", name=family.name,
-                           line={"color": colour, "width": 2})  # fmt: skip
+        figure.add_scatter(
+            x=axis.of(grid),
+            y=1 - below if above else below,
+            mode="lines",
+            name=family.name,
+            line={"color": colour, "width": 2},
+        )
 
 
 def _qq(fit: ServiceFit, axis: Axis) -> Drawing:
@@ -157,9 +209,13 @@ def _qq(fit: ServiceFit, axis: Axis) -> Drawing:
     ends = axis.of(np.array([table["law_s"].min(), table["law_s"].max()]))
     figure.add_scatter(x=ends, y=ends, mode="lines", line=dashed(), name="equal")
     figure.add_scatter(
-        x=axis.of(table["law_s"].to_numpy()), y=axis.of(table["observed_s"].to_numpy()), mode="markers",
-        marker=marker(PALETTE[0], size=7), name="quantiles", text=[f"p{100 * q:.4g}" for q in table["share"]],
-    )  # fmt: skip
+        x=axis.of(table["law_s"].to_numpy()),
+        y=axis.of(table["observed_s"].to_numpy()),
+        mode="markers",
+        marker=marker(PALETTE[0], size=7),
+        name="quantiles",
+        text=[f"p{100 * q:.4g}" for q in table["share"]],
+    )
     return figure
 
 
@@ -173,17 +229,23 @@ def _family_text(fit: ServiceFit) -> Shown:
         return Column(header, lambda f: cell(f) if f else "")
 
     return Shown.of(
-        (*fit.families, None), Column("family", lambda f: f.name if f else "observed", words=True),
-        of_law("parameters", lambda f: f"{f.candidate.free}"), of_law("ΔBIC", lambda f: f"{f.bic - best:,.1f}"),
-        of_law("ΔAIC", lambda f: f"{f.aic - least:,.1f}"), of_law("KS", lambda f: f"{f.ks:.2g}"),
+        (*fit.families, None),
+        Column("family", lambda f: f.name if f else "observed", words=True),
+        of_law("parameters", lambda f: f"{f.candidate.free}"),
+        of_law("ΔBIC", lambda f: f"{f.bic - best:,.1f}"),
+        of_law("ΔAIC", lambda f: f"{f.aic - least:,.1f}"),
+        of_law("KS", lambda f: f"{f.ks:.2g}"),
         of_law("unnoticed below", lambda f: f"{f.unnoticed_requests:,.0f}"),
         Column("mean", lambda f: format_duration(f.law.mean if f else fit.times.mean_s)),
-        of_law("scv", lambda f: f"{f.law.scv:.3g}"), *map(quantile, QUANTILES),
-    )  # fmt: skip
+        of_law("scv", lambda f: f"{f.law.scv:.3g}"),
+        *map(quantile, QUANTILES),
+    )
 
 
 def _parameter_table(best: FamilyFit) -> pd.DataFrame:
-    return pd.DataFrame([
-        {"parameter": name, "estimate": e.estimate, "low": e.low, "high": e.high, "unit": e.unit, "note": e.note}
-        for name, e in best.parameters.items()
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {"parameter": name, "estimate": e.estimate, "low": e.low, "high": e.high, "unit": e.unit, "note": e.note}
+            for name, e in best.parameters.items()
+        ]
+    )

@@ -22,10 +22,16 @@ from measure.units import format_bytes
 
 DRAWN = 60
 NAMES = {
-    "block_bytes": "block", "outstanding": "N", "predicted_throughput_per_s": "predicted", "error_pct": "error",
-    "predicted_response_time_s": "predicted response", "response_time_s": "response",
-    "predicted_latency_s": "predicted", "latency_s": "measured", "inside_band": "in band",
-}  # fmt: skip
+    "block_bytes": "block",
+    "outstanding": "N",
+    "predicted_throughput_per_s": "predicted",
+    "error_pct": "error",
+    "predicted_response_time_s": "predicted response",
+    "response_time_s": "response",
+    "predicted_latency_s": "predicted",
+    "latency_s": "measured",
+    "inside_band": "in band",
+}
 
 
 def section_of(
@@ -36,10 +42,16 @@ def section_of(
     source = compared.family.source if isinstance(compared, MixComparison) else compared.points.source
     views = mix_views_of(compared) if isinstance(compared, MixComparison) else views_of(compared)
     return Section(
-        f"Surface of {source or 'the memory' if memory else source or 'the device'}", views, findings, provenance,
-        lead_of(compared), compared.notes, "bandwidth" if memory else "queue_depth", "B/s" if memory else "requests",
+        f"Surface of {source or 'the memory' if memory else source or 'the device'}",
+        views,
+        findings,
+        provenance,
+        lead_of(compared),
+        compared.notes,
+        "bandwidth" if memory else "queue_depth",
+        "B/s" if memory else "requests",
         source,
-    )  # fmt: skip
+    )
 
 
 def lead_of(compared: SurfaceComparison | MixComparison) -> str:
@@ -78,35 +90,61 @@ def views_of(compared: SurfaceComparison) -> list[View]:
     views = []
     for share, figure in zip(shares, figures, strict=True):
         table = rows[np.isclose(rows["read_fraction"], share)]
-        views.append(View(
-            "surface-curves", f"surface-{100 * share:.0f}-percent-read", f"Throughput at {100 * share:.3g} % reads",
-            "Lines and shades: what the surface predicts, and where a single new measurement is expected. Squares were "
-            "used to calibrate; circles were held out, and the surface knew nothing of them. The scale is the same at "
-            "every share of reads.",
-            table, figure,
-        ))  # fmt: skip
-    views.append(View(
-        "surface-errors", "surface-errors", "How far each point is missed",
-        "Predicted over measured throughput, minus one, against the measured throughput. Filled: held out. Open: "
-        "calibrated on, and so no evidence.",
-        rows, _errors(compared, axis),
-    ))  # fmt: skip
+        views.append(
+            View(
+                "surface-curves",
+                f"surface-{100 * share:.0f}-percent-read",
+                f"Throughput at {100 * share:.3g} % reads",
+                "Lines and shades: what the surface predicts, and where a single new measurement is expected. "
+                "Squares were "
+                "used to calibrate; circles were held out, and the surface knew nothing of them. The scale is "
+                "the same at "
+                "every share of reads.",
+                table,
+                figure,
+            )
+        )
+    views.append(
+        View(
+            "surface-errors",
+            "surface-errors",
+            "How far each point is missed",
+            "Predicted over measured throughput, minus one, against the measured throughput. Filled: held out. Open: "
+            "calibrated on, and so no evidence.",
+            rows,
+            _errors(compared, axis),
+        )
+    )
     columns = [
-        "block_bytes", "read_fraction", "outstanding", "jobs", "throughput_per_s", "predicted_throughput_per_s",
-        "predicted_throughput_low_per_s", "predicted_throughput_high_per_s", "error_pct", "response_time_s",
-        "predicted_response_time_s", "use",
-    ]  # fmt: skip
+        "block_bytes",
+        "read_fraction",
+        "outstanding",
+        "jobs",
+        "throughput_per_s",
+        "predicted_throughput_per_s",
+        "predicted_throughput_low_per_s",
+        "predicted_throughput_high_per_s",
+        "error_pct",
+        "response_time_s",
+        "predicted_response_time_s",
+        "use",
+    ]
     told = rows[[c for c in columns if c != "jobs" or rows["jobs"].nunique() > 1]]
     views.append(View("surface-points", "surface-points", "All points", "", told, text=shown(told, NAMES)))
     views.append(_parameters(compared))
     bends = pd.DataFrame(knees(compared.surface, points.places))
     if len(bends):
         bends = bends.rename(columns={"low": "knee_low", "high": "knee_high"})
-        views.append(View(
-            "surface-knees", "surface-knees", "Knees",
-            "The depth N* at which both asymptotes cross, for each block size and share of reads.",
-            bends, text=shown(bends, {"block_bytes": "block", "knee": "knee N*"}),
-        ))  # fmt: skip
+        views.append(
+            View(
+                "surface-knees",
+                "surface-knees",
+                "Knees",
+                "The depth N* at which both asymptotes cross, for each block size and share of reads.",
+                bends,
+                text=shown(bends, {"block_bytes": "block", "knee": "knee N*"}),
+            )
+        )
     return views
 
 
@@ -138,17 +176,24 @@ def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Drawing:
         line = np.ones(DRAWN)
         jobs = float(np.median(places.jobs))
         drawn = compared.surface.predict(Places(block * line, share * line, at, jobs * line))
-        figure.add_band(at, axis.of(drawn.throughput_low_per_s), axis.of(drawn.throughput_high_per_s), colour,
-                        legendgroup=name)  # fmt: skip
-        figure.add_scatter(x=at, y=axis.of(drawn.throughput_per_s), mode="lines", name=name, legendgroup=name,
-                           line=solid(colour))  # fmt: skip
+        figure.add_band(
+            at, axis.of(drawn.throughput_low_per_s), axis.of(drawn.throughput_high_per_s), colour, legendgroup=name
+        )
+        figure.add_scatter(
+            x=at, y=axis.of(drawn.throughput_per_s), mode="lines", name=name, legendgroup=name, line=solid(colour)
+        )
         for used, symbol, how in ((True, "square", "calibrated on"), (False, "circle-open", "held out")):
             chosen = here & np.isclose(places.block_bytes, block) & (compared.used == used)
             figure.add_scatter(
-                x=places.outstanding[chosen], y=axis.of(compared.points.throughput_per_s[chosen]), mode="markers",
-                marker=outlined(colour, symbol), showlegend=False, legendgroup=name,
-                text=_texts(compared, chosen), hovertemplate="%{text}<br>%{y:.4g}<extra>" + how + "</extra>",
-            )  # fmt: skip
+                x=places.outstanding[chosen],
+                y=axis.of(compared.points.throughput_per_s[chosen]),
+                mode="markers",
+                marker=outlined(colour, symbol),
+                showlegend=False,
+                legendgroup=name,
+                text=_texts(compared, chosen),
+                hovertemplate="%{text}<br>%{y:.4g}<extra>" + how + "</extra>",
+            )
     return figure
 
 
@@ -175,10 +220,14 @@ def _errors(compared: SurfaceComparison, axis: Axis) -> Drawing:
             chosen = np.isclose(places.read_fraction, share) & (compared.used == used)
             colour = PALETTE[i % len(PALETTE)]
             figure.add_scatter(
-                x=axis.of(compared.points.throughput_per_s[chosen]), y=compared.error_pct[chosen], mode="markers",
-                name=f"{100 * share:.3g} % read", legendgroup=str(i), showlegend=not used,
+                x=axis.of(compared.points.throughput_per_s[chosen]),
+                y=compared.error_pct[chosen],
+                mode="markers",
+                name=f"{100 * share:.3g} % read",
+                legendgroup=str(i),
+                showlegend=not used,
                 text=_texts(compared, chosen),
                 marker=marker(colour, "circle-open" if used else "circle"),
                 hovertemplate="%{text}<br>%{y:+.1f} %<extra></extra>",
-            )  # fmt: skip
+            )
     return figure

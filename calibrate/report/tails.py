@@ -17,16 +17,25 @@ NAMES = {"p50_s": "p50", "p95_s": "p95", "p99_s": "p99", "p999_s": "p99.9"}
 
 def tail_view(tails: Tails) -> View:
     """Drawing and table of the tails of one curve."""
-    return View("tails", "tails", "Tails against depth", f"{tails.sentence()} {_CAPTION}", tails.to_frame(),
-                tail_figure(tails), tail_text(tails))  # fmt: skip
+    return View(
+        "tails",
+        "tails",
+        "Tails against depth",
+        f"{tails.sentence()} {_CAPTION}",
+        tails.to_frame(),
+        tail_figure(tails),
+        tail_text(tails),
+    )
 
 
 def tail_text(tails: Tails) -> Shown:
     """Each percentile observed, predicted, and how far the prediction is off."""
     return Shown.of(
-        tails.points, Column("depth", lambda p: f"{p.load:g}"), *(c for name in NAMES for c in _columns(name)),
+        tails.points,
+        Column("depth", lambda p: f"{p.load:g}"),
+        *(c for name in NAMES for c in _columns(name)),
         Column("", lambda p: "" if p.held_out else "calibrated on", words=True),
-    )  # fmt: skip
+    )
 
 
 def _columns(name: str) -> tuple[Column[TailPoint], ...]:
@@ -48,11 +57,20 @@ def tail_figure(tails: Tails) -> Drawing:
         column = name.removesuffix("_s")
         low, high = (axis.of(table[f"{column}_{end}_s"].to_numpy(float)) for end in ("low", "high"))
         figure.add_band(load, low, high, colour, 0.12)
-        figure.add_scatter(x=load, y=axis.of(table[f"{column}_predicted_s"].to_numpy(float)), mode="lines", name=label,
-                           line=solid(colour))  # fmt: skip
+        figure.add_scatter(
+            x=load,
+            y=axis.of(table[f"{column}_predicted_s"].to_numpy(float)),
+            mode="lines",
+            name=label,
+            line=solid(colour),
+        )
         symbols = ["circle" if held else "square-open" for held in table["held_out"]]
         figure.add_scatter(
-            x=load, y=axis.of(table[f"{column}_observed_s"].to_numpy(float)), mode="markers",
-            marker={**marker(colour), "symbol": symbols}, showlegend=False, name=f"{label} observed",
-        )  # fmt: skip
+            x=load,
+            y=axis.of(table[f"{column}_observed_s"].to_numpy(float)),
+            mode="markers",
+            marker={**marker(colour), "symbol": symbols},
+            showlegend=False,
+            name=f"{label} observed",
+        )
     return figure

@@ -44,9 +44,10 @@ class Shown:
         cells = [tuple(column.cell(row) for column in columns) for row in rows]
         kept = [i for i in range(len(columns)) if any(line[i] for line in cells)] if cells else range(len(columns))
         return cls(
-            tuple(columns[i].header for i in kept), tuple(tuple(line[i] for i in kept) for line in cells),
+            tuple(columns[i].header for i in kept),
+            tuple(tuple(line[i] for i in kept) for line in cells),
             tuple(columns[i].words for i in kept),
-        )  # fmt: skip
+        )
 
     def text(self, most: int | None = None) -> str:
         """The first ``most`` rows (all without it) as plain text."""
@@ -144,14 +145,18 @@ class Section:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready but for NaN: every view's rows in SI units, the audit, the provenance."""
         return {
-            "title": self.title, "name": self.name, "load_kind": self.load_kind, "load_unit": self.load_unit,
+            "title": self.title,
+            "name": self.name,
+            "load_kind": self.load_kind,
+            "load_unit": self.load_unit,
             "notes": list(self.notes),
             "views": [
                 {"kind": v.kind, "name": v.name, "title": v.title, "caption": v.caption, "rows": _rows(v.table)}
                 for v in self.views
             ],
-            "audit": [f.to_dict() for f in self.findings], "provenance": self.provenance.to_dict(),
-        }  # fmt: skip
+            "audit": [f.to_dict() for f in self.findings],
+            "provenance": self.provenance.to_dict(),
+        }
 
 
 def _rows(table: pd.DataFrame) -> list[Mapping[str, Any]]:

@@ -305,9 +305,7 @@ def _same_load(fit: Fit, data: Fit) -> bool:
     return fit.load_kind == data.load_kind and (fit.load_type.is_closed or fit.load_unit == data.load_unit)
 
 
-def _judged(
-    made_at: str, guess: Guess, truth: dict[str, float | None], judged: Sequence[str], observed: Fit
-) -> Row:  # fmt: skip
+def _judged(made_at: str, guess: Guess, truth: dict[str, float | None], judged: Sequence[str], observed: Fit) -> Row:
     ratios: dict[str, float | None] = {}
     for quantity, true in truth.items():
         guessed = getattr(guess, quantity)
@@ -318,9 +316,19 @@ def _judged(
         inside = bool(knee.low <= guess.knee <= knee.high)
     score = float(np.mean([errors[q] or 0.0 for q in judged]))
     return Row(
-        None, guess.name, made_at, "revealed", guess.knee, guess.peak_per_s, errors["knee"], errors["peak_per_s"],
-        score, inside, ratios["knee"], ratios["peak_per_s"],
-    )  # fmt: skip
+        None,
+        guess.name,
+        made_at,
+        "revealed",
+        guess.knee,
+        guess.peak_per_s,
+        errors["knee"],
+        errors["peak_per_s"],
+        score,
+        inside,
+        ratios["knee"],
+        ratios["peak_per_s"],
+    )
 
 
 def slug(name: str) -> str:

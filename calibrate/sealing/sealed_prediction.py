@@ -76,9 +76,9 @@ class SealedPrediction(Result):
         """A row for each curve and load: what was predicted, SI units."""
         import pandas as pd
 
-        return pd.DataFrame([
-            {"series": fit.series, **row} for fit, rows in zip(self.fits, self.points, strict=True) for row in rows
-        ])  # fmt: skip
+        return pd.DataFrame(
+            [{"series": fit.series, **row} for fit, rows in zip(self.fits, self.points, strict=True) for row in rows]
+        )
 
     def plot(self) -> Figure:
         """Throughput and response time of every curve with their bands, against the load."""
@@ -132,13 +132,19 @@ def seal(
     """
     check_unsealed(path)
     document: dict[str, Any] = {
-        "schema": SCHEMA, "made_at": made_at or now(), "version": version(),
+        "schema": SCHEMA,
+        "made_at": made_at or now(),
+        "version": version(),
         "predictions": [
-            {"fit": fit.to_dict(), "points": predict(fit, at).to_dicts(), "knee": fit.knee.to_dict(),
-             "tails": None if one is None else tails_to_dict(one)}
+            {
+                "fit": fit.to_dict(),
+                "points": predict(fit, at).to_dicts(),
+                "knee": fit.knee.to_dict(),
+                "tails": None if one is None else tails_to_dict(one),
+            }
             for fit, at, one in zip(fits, loads, tails or [None] * len(fits), strict=True)
         ],
-    }  # fmt: skip
+    }
     write_new(path, {**document, "sha256": sha256_of(document)})
     return read_seal(path)
 

@@ -61,10 +61,17 @@ def answer_table(done: Sequence[Fitted]) -> str:
     if len(done) == 1:
         return _families(done[0][1])
     rows = [
-        (name, f.best.name, _off(f.best), format_duration(f.law.mean), f"{f.law.scv:.3g}",
-         format_duration(f.times.quantile(0.99)), format_duration(f.law.quantile(0.99)))
+        (
+            name,
+            f.best.name,
+            _off(f.best),
+            format_duration(f.law.mean),
+            f"{f.law.scv:.3g}",
+            format_duration(f.times.quantile(0.99)),
+            format_duration(f.law.quantile(0.99)),
+        )
         for name, f, _ in done
-    ]  # fmt: skip
+    ]
     header = ("", "LAW", "MISSED", "MEAN", "SCV", "P99 OBSERVED", "P99 OF THE LAW")
     return table(header, rows, left=2)
 
@@ -91,10 +98,16 @@ def _families(fit: ServiceFit) -> str:
     mean, *ends = map(format_duration, observed)
     rows = [("observed", "", "", mean, "", *ends)]
     rows += [
-        (f.name, _off(f), f"{f.bic - fit.best.bic:,.1f}", format_duration(f.law.mean), f"{f.law.scv:.3g}",
-         *(format_duration(f.law.quantile(q)) for q in QUANTILES))
+        (
+            f.name,
+            _off(f),
+            f"{f.bic - fit.best.bic:,.1f}",
+            format_duration(f.law.mean),
+            f"{f.law.scv:.3g}",
+            *(format_duration(f.law.quantile(q)) for q in QUANTILES),
+        )
         for f in fit.families[:MOST_FAMILIES]
-    ]  # fmt: skip
+    ]
     left = len(fit.families) - MOST_FAMILIES
     more = f"\n... and {left} more {'family' if left == 1 else 'families'} (--details)" if left > 0 else ""
     return table(("", "MISSED", "ΔBIC", "MEAN", "SCV", *(f"P{100 * q:g}" for q in QUANTILES)), rows) + more

@@ -75,13 +75,25 @@ def one_mode_families() -> tuple[OneMode, ...]:
             lambda mu, sd: [np.array([mu + 0.58])],
         ),
         OneMode(
-            Candidate("gamma", (("mean", "time"), ("shape", "shape")), np.exp, _gamma,
-                      lambda v: Gamma(float(v[0]), 1 / float(v[1])), 2),
+            Candidate(
+                "gamma",
+                (("mean", "time"), ("shape", "shape")),
+                np.exp,
+                _gamma,
+                lambda v: Gamma(float(v[0]), 1 / float(v[1])),
+                2,
+            ),
             lambda mu, sd: [np.array([mu + sd**2 / 4, -2 * math.log(sd)])],
         ),
         OneMode(
-            Candidate("Weibull", (("scale", "time"), ("shape", "shape")), np.exp, _weibull,
-                      lambda v: Weibull(float(v[1]), float(v[0]) * math.gamma(1 + 1 / float(v[1]))), 2),
+            Candidate(
+                "Weibull",
+                (("scale", "time"), ("shape", "shape")),
+                np.exp,
+                _weibull,
+                lambda v: Weibull(float(v[1]), float(v[0]) * math.gamma(1 + 1 / float(v[1]))),
+                2,
+            ),
             lambda mu, sd: [np.array([mu + sd / 3, math.log(1.28 / sd)])],
         ),
         OneMode(
@@ -89,22 +101,28 @@ def one_mode_families() -> tuple[OneMode, ...]:
             lambda mu, sd: [np.array([mu, math.log(sd)])],
         ),
         OneMode(
-            Candidate("Burr XII", (("scale", "time"), ("c", "shape"), ("k", "shape")), _burr_values, _burr, _burr_law,
-                      3),
+            Candidate(
+                "Burr XII", (("scale", "time"), ("c", "shape"), ("k", "shape")), _burr_values, _burr, _burr_law, 3
+            ),
             # With c half as wide and k below 1: a steep rise and a heavy tail.
-            lambda mu, sd: [np.array([mu, math.log(c), math.log(max(c * k - 1, 0.05))])
-                            for c, k in ((1.8 / sd, 1.0), (4 / sd, 0.4))],
+            lambda mu, sd: [
+                np.array([mu, math.log(c), math.log(max(c * k - 1, 0.05))]) for c, k in ((1.8 / sd, 1.0), (4 / sd, 0.4))
+            ],
         ),
-    )  # fmt: skip
+    )
 
 
 def erlang(k: int) -> Candidate:
     """k exponential stages; k is a parameter too."""
     return Candidate(
-        "Erlang", (("mean", "time"),), np.exp,
+        "Erlang",
+        (("mean", "time"),),
+        np.exp,
         lambda v, x: (special.gammainc(k, k * x / v[0]), special.gammaincc(k, k * x / v[0])),
-        lambda v: Erlang(k, float(v[0])), 2, (k,),
-    )  # fmt: skip
+        lambda v: Erlang(k, float(v[0])),
+        2,
+        (k,),
+    )
 
 
 def lognormals(parts: int) -> Candidate:
@@ -161,9 +179,14 @@ def shifted(base: Candidate, most: float) -> Candidate:
         return base.tails(v[:-1], np.maximum(x - v[-1], 0.0))
 
     return Candidate(
-        f"shifted {base.name}", (*base.values, ("shift", "time")), natural, tails,
-        lambda v: Shifted(base.law(v[:-1]), float(v[-1])), base.free + 1, base.stages,
-    )  # fmt: skip
+        f"shifted {base.name}",
+        (*base.values, ("shift", "time")),
+        natural,
+        tails,
+        lambda v: Shifted(base.law(v[:-1]), float(v[-1])),
+        base.free + 1,
+        base.stages,
+    )
 
 
 def _numbered(name: str, sort: Sort, parts: int) -> tuple[tuple[str, Sort], ...]:

@@ -101,9 +101,13 @@ class FamilyFit:
             known = bool(np.isfinite(a) and np.isfinite(b) and a > 0 and b / a < 1e3)
             note = "" if known else "the likelihood is flat: fewer parts or parameters would do"
             found[name] = Estimate(
-                float(value), float(a) if known else None, float(b) if known else None, known,
-                "s" if sort == "time" else "", note,
-            )  # fmt: skip
+                float(value),
+                float(a) if known else None,
+                float(b) if known else None,
+                known,
+                "s" if sort == "time" else "",
+                note,
+            )
         for i, k in enumerate(self.candidate.stages, 1):
             name = "stages" if len(self.candidate.stages) == 1 else f"stages {i}"
             found[name] = Estimate(float(k), None, None, True, "", "a whole number, the likeliest")
@@ -196,20 +200,29 @@ class ServiceFit(Result):
     def __str__(self) -> str:
         best, lowest = self.best, min(f.aic for f in self.families)
         ranked = [
-            (f.name, str(f.candidate.free), f"{f.bic - best.bic:,.1f}", f"{f.aic - lowest:,.1f}", f"{f.ks:.2g}",
-             format_duration(f.law.mean), f"{f.law.scv:.3g}")
+            (
+                f.name,
+                str(f.candidate.free),
+                f"{f.bic - best.bic:,.1f}",
+                f"{f.aic - lowest:,.1f}",
+                f"{f.ks:.2g}",
+                format_duration(f.law.mean),
+                f"{f.law.scv:.3g}",
+            )
             for f in self.families
-        ]  # fmt: skip
+        ]
         values = [(name, quantity(e.estimate, e.unit), _ends(e)) for name, e in best.parameters.items()]
         tails = [
             (f"p{100 * q:g}", format_duration(self.times.quantile(q)), format_duration(best.law.quantile(q)))
             for q in QUANTILES
         ]
-        return "\n\n".join([
-            table(("", "parameters", "ΔBIC", "ΔAIC", "KS", "mean", "scv"), ranked),
-            table((f"{best.name}:", "", f"{100 * best.level:g} % interval"), values, left=(True, False, True)),
-            table(("", "observed", "the law"), tails),
-        ])  # fmt: skip
+        return "\n\n".join(
+            [
+                table(("", "parameters", "ΔBIC", "ΔAIC", "KS", "mean", "scv"), ranked),
+                table((f"{best.name}:", "", f"{100 * best.level:g} % interval"), values, left=(True, False, True)),
+                table(("", "observed", "the law"), tails),
+            ]
+        )
 
 
 def _ends(e: Estimate) -> str:

@@ -66,10 +66,7 @@ class GoodnessOfFit:
 
 
 def goodness(
-    family: FamilyFit,
-    replicates: int = REPLICATES,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
+    family: FamilyFit, replicates: int = REPLICATES, seed: int = 0, progress: Callable[[float], None] | None = None
 ) -> GoodnessOfFit:
     """Draw ``replicates`` times as many requests as were observed, refit the family, compare the distances.
 
@@ -82,8 +79,9 @@ def goodness(
     19
     """
     if replicates < 19:
-        raise InvalidParameterError("replicates", f"must be at least 19, not {replicates}",
-                                    "fewer cannot give a p-value of 5 %", replicates)  # fmt: skip
+        raise InvalidParameterError(
+            "replicates", f"must be at least 19, not {replicates}", "fewer cannot give a p-value of 5 %", replicates
+        )
     times = family.times
     rng = np.random.default_rng(seed)
     cells = np.clip(np.diff(family.below_edges), 0.0, None)
@@ -97,6 +95,10 @@ def goodness(
     beyond = sum(d >= family.ks for d in distances)
     p, middle = (1 + beyond) / (1 + replicates), (1 + beyond) / (2 + replicates)  # never 0 or 1, nor surely so
     return GoodnessOfFit(
-        family.name, family.ks, p, float(np.sqrt(middle * (1 - middle) / replicates)), replicates,
+        family.name,
+        family.ks,
+        p,
+        float(np.sqrt(middle * (1 - middle) / replicates)),
+        replicates,
         float(np.quantile(distances, 0.95)),
-    )  # fmt: skip
+    )

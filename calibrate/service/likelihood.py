@@ -106,5 +106,7 @@ def limits(candidate: Candidate, theta: Array, covariance_: Array, level: float)
     half = special.ndtri((1 + level) / 2) * np.sqrt(np.maximum(np.einsum("iv,ij,jv->v", slope, covariance_, slope), 0))
     low, high = scale(theta) - half, scale(theta) + half
     with np.errstate(over="ignore"):
-        return (np.where(is_share, special.expit(low), np.exp(low)),
-                np.where(is_share, special.expit(high), np.exp(high)))  # fmt: skip
+        return (
+            np.where(is_share, special.expit(low), np.exp(low)),
+            np.where(is_share, special.expit(high), np.exp(high)),
+        )

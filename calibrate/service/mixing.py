@@ -148,8 +148,7 @@ class _Erlangs(_Cells):
         given, gained = self.responsibilities(shares, at.weight)
         # The mean inside a bin is that of the law times the share that one stage more would have in the bin.
         with np.errstate(divide="ignore", invalid="ignore"):
-            drop = np.where(np.isfinite(x) & (x > 0),
-                            np.exp(stages * np.log(x) - x - special.gammaln(stages + 1)), 0.0)  # fmt: skip
+            drop = np.where(np.isfinite(x) & (x > 0), np.exp(stages * np.log(x) - x - special.gammaln(stages + 1)), 0.0)
         more = self.shares(below - drop, above + drop)
         low, high = self.edges[self.cells, np.newaxis], self.edges[self.cells + 1, np.newaxis]
         inside = np.clip(at.first * more / np.maximum(shares, LEAST), low, high)

@@ -17,8 +17,11 @@ from measure.sweep import Sweep, histograms
 from measure.units import parse_duration
 
 COLUMNS: Mapping[str, float] = {
-    "latency_p50_s": 0.5, "latency_p95_s": 0.95, "latency_p99_s": 0.99, "latency_p999_s": 0.999,
-}  # fmt: skip
+    "latency_p50_s": 0.5,
+    "latency_p95_s": 0.95,
+    "latency_p99_s": 0.99,
+    "latency_p999_s": 0.999,
+}
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)\s*=\s*(\S+)")
 
 

@@ -31,53 +31,71 @@ def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence
     if len(peaks) > 1:
         where = ", ".join(format_duration(t) for t in peaks)
         yield Finding(
-            "several-modes", "warning", f"the times have {len(peaks)} modes, near {where}",
+            "several-modes",
+            "warning",
+            f"the times have {len(peaks)} modes, near {where}",
             "requests of several kinds: cache hits and misses, channels, retries, a timer",
             "take a mixture, and no family with one mode",
-        )  # fmt: skip
+        )
     if not times.requests_known:
         yield Finding(
-            "requests-unknown", "warning",
+            "requests-unknown",
+            "warning",
             f"it is not said how many requests the percentiles were taken from; {times.total:g} are assumed, the "
             "fewest that have one beyond the highest",
-            "", "give the number of requests (--requests); it decides the ranking and the intervals",
-        )  # fmt: skip
+            "",
+            "give the number of requests (--requests); it decides the ranking and the intervals",
+        )
     given = len(times.counts) - 1
     alike = [f for f in families if times.kind == "percentiles" and f.candidate.free >= given and f.ks < MET]
     if len(alike) > 1:
         high = [f.law.quantile(max(quantiles)) for f in alike]
         yield Finding(
-            "too-few-percentiles", "warning", f"{', '.join(f.name for f in alike)} have {given} parameters and meet "
+            "too-few-percentiles",
+            "warning",
+            f"{', '.join(f.name for f in alike)} have {given} parameters and meet "
             f"the {given} percentiles, so that nothing tells them apart; their p{100 * max(quantiles):g} goes from "
             f"{format_duration(min(high))} to {format_duration(max(high))}",
-            "", "give more percentiles, or a histogram (json+)",
-        )  # fmt: skip
+            "",
+            "give more percentiles, or a histogram (json+)",
+        )
     yield from _beyond(times, quantiles)
     share = float(times.counts.max() / times.total)
     if times.kind != "percentiles" and share > 0.5:
         yield Finding(
-            "coarse-bins", "warning", f"one bin holds {100 * share:.0f} % of the requests, so that the shape inside it "
-            "is unknown", "", "measure with json+ or keep every request (--log)",
-        )  # fmt: skip
+            "coarse-bins",
+            "warning",
+            f"one bin holds {100 * share:.0f} % of the requests, so that the shape inside it is unknown",
+            "",
+            "measure with json+ or keep every request (--log)",
+        )
     if not math.isfinite(best.law.scv):
         yield Finding(
-            "infinite-variance", "warning", f"the {best.name} has a tail without a variance, so that no queue fed by "
-            "it has a mean waiting time", "the largest times are too few to say how the tail goes on",
+            "infinite-variance",
+            "warning",
+            f"the {best.name} has a tail without a variance, so that no queue fed by it has a mean waiting time",
+            "the largest times are too few to say how the tail goes on",
             "measure longer, or take the next family (--out FILE --family NAME keeps it)",
-        )  # fmt: skip
+        )
     elif times.kind != "percentiles" and abs(best.law.mean / times.mean_s - 1) > FAR_MEAN:
         yield Finding(
-            "mean-by-the-tail", "warning", f"the {best.name} has a mean of {format_duration(best.law.mean)}, and the "
-            f"requests one of {format_duration(times.mean_s)}", "a few very long times decide, of which more or less "
-            "is made than was seen", "measure longer, or take the next family (--out FILE --family NAME keeps it)",
-        )  # fmt: skip
+            "mean-by-the-tail",
+            "warning",
+            f"the {best.name} has a mean of {format_duration(best.law.mean)}, and the "
+            f"requests one of {format_duration(times.mean_s)}",
+            "a few very long times decide, of which more or less is made than was seen",
+            "measure longer, or take the next family (--out FILE --family NAME keeps it)",
+        )
     if best.ks > POOR_KS:
         yield Finding(
-            "poor-fit", "warning",
-            f"even the best family, {best.name}, is off by {100 * best.ks:.1f} % of the requests at some time", "",
-            "get the histogram itself (json+)" if times.kind == "percentiles"
+            "poor-fit",
+            "warning",
+            f"even the best family, {best.name}, is off by {100 * best.ks:.1f} % of the requests at some time",
+            "",
+            "get the histogram itself (json+)"
+            if times.kind == "percentiles"
             else "play the histogram itself back (qsim.Empirical, or histogram:FILE on the command line)",
-        )  # fmt: skip
+        )
 
 
 def _beyond(times: Times, quantiles: Sequence[float]) -> Iterator[Finding]:
@@ -90,11 +108,13 @@ def _beyond(times: Times, quantiles: Sequence[float]) -> Iterator[Finding]:
         names = ", ".join(f"p{100 * q:g}" for q in over)
         told = "p50" if highest < 0.5 else f"p{100 * highest:.6g}"
         yield Finding(
-            "tail-beyond-data", "warning",
+            "tail-beyond-data",
+            "warning",
             f"{names} of the law is beyond the data, which reach to {told} ({times.total:g} requests); what "
             "the families say of it differs",
-            "", f"measure at least {BEYOND / (1 - max(over)):.3g} requests",
-        )  # fmt: skip
+            "",
+            f"measure at least {BEYOND / (1 - max(over)):.3g} requests",
+        )
 
 
 def modes(times: Times) -> list[float]:

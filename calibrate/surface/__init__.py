@@ -7,7 +7,18 @@ from calibrate.surface.places import Places, SurfacePoints, surface_points
 from calibrate.surface.results import SurfaceSummary
 
 __all__ = [
-    "NextPlace", "Places", "Surface", "SurfaceComparison", "SurfacePoints", "SurfacePrediction",
-    "SurfaceSummary", "asked", "compare_surface", "corners", "fit_surface", "next_place", "size_lines",
+    "NextPlace",
+    "Places",
+    "Surface",
+    "SurfaceComparison",
+    "SurfacePoints",
+    "SurfacePrediction",
+    "SurfaceSummary",
+    "asked",
+    "compare_surface",
+    "corners",
+    "fit_surface",
+    "next_place",
+    "size_lines",
     "surface_points",
-]  # fmt: skip
+]

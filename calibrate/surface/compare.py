@@ -102,23 +102,30 @@ class SurfaceComparison(Compared):
         how = np.where(self.used, "calibrated on", np.where(self.judged, "held out", "not judged"))
         how[list(self.asked)] = "asked for"
         measured = {
-            "use": how, "throughput_per_s": self.points.throughput_per_s,
-            "response_time_s": self.points.response_time_s, "error_pct": self.error_pct,
+            "use": how,
+            "throughput_per_s": self.points.throughput_per_s,
+            "response_time_s": self.points.response_time_s,
+            "error_pct": self.error_pct,
             "response_error_pct": percent_off(self.predicted.response_time_s, self.points.response_time_s),
             "inside_band": self.inside,
-        }  # fmt: skip
+        }
         return [row | {k: v[i].item() for k, v in measured.items()} for i, row in enumerate(self.predicted.rows())]
 
     def to_dict(self) -> Row:
         """JSON-ready, SI units."""
         following = self.next()
         return {
-            "source": self.points.source, "pattern": self.points.pattern, "level": self.level,
+            "source": self.points.source,
+            "pattern": self.points.pattern,
+            "level": self.level,
             "parameters": {name: asdict(e) for name, e in self.surface.parameters().items()},
-            "knees": knees(self.surface, self.points.places), "points": self.rows(), "summary": asdict(self.summary()),
-            "baselines": self.baselines(), "next": None if following is None else asdict(following),
+            "knees": knees(self.surface, self.points.places),
+            "points": self.rows(),
+            "summary": asdict(self.summary()),
+            "baselines": self.baselines(),
+            "next": None if following is None else asdict(following),
             "notes": list(self.notes),
-        }  # fmt: skip
+        }
 
     def details(self) -> list[tuple[str, str]]:
         """Headings and tables of the parameters and the knees."""
@@ -129,11 +136,14 @@ class SurfaceComparison(Compared):
 def parameter_rows(surface: Surface) -> list[Row]:
     """The parameters with their units, to read."""
     return [
-        {"parameter": name, "estimate": quantity(e.estimate, e.unit),
-         "interval": f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}",
-         "sure": "" if e.identified else "rough"}
+        {
+            "parameter": name,
+            "estimate": quantity(e.estimate, e.unit),
+            "interval": f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}",
+            "sure": "" if e.identified else "rough",
+        }
         for name, e in surface.parameters().items()
-    ]  # fmt: skip
+    ]
 
 
 def knees(surface: Surface, places: Places) -> list[Row]:
@@ -148,9 +158,13 @@ def knees(surface: Surface, places: Places) -> list[Row]:
 
 
 def compare_surface(
-    points: SurfacePoints, use: Mapping[str, Sequence[float]] | None = None, *, ask: int = DEFAULT_ASKED,
-    level: float = LEVEL, drifting: bool = False,
-) -> SurfaceComparison:  # fmt: skip
+    points: SurfacePoints,
+    use: Mapping[str, Sequence[float]] | None = None,
+    *,
+    ask: int = DEFAULT_ASKED,
+    level: float = LEVEL,
+    drifting: bool = False,
+) -> SurfaceComparison:
     """Calibrate on the points that match ``use`` (None: the corners) and ``ask`` more that the fit asks for.
 
     ``use`` maps columns of :class:`Places` to the values to calibrate on; ``drifting`` says that runs were not steady.
@@ -189,9 +203,17 @@ def compare_surface(
     added = f", {len(chosen)} of them asked for" if chosen else ""
     text = f"{points.source or 'The surface'}: {int(used.sum())} of {len(points)} points used{added}"
     return SurfaceComparison(
-        level, text, points.repeat_noise_pct(), points, surface, surface.predict(points.places), used, tuple(chosen),
-        tuple(told), drifting,
-    )  # fmt: skip
+        level,
+        text,
+        points.repeat_noise_pct(),
+        points,
+        surface,
+        surface.predict(points.places),
+        used,
+        tuple(chosen),
+        tuple(told),
+        drifting,
+    )
 
 
 def size_lines(

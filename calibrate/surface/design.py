@@ -163,9 +163,11 @@ def _candidates(places: Places) -> Places:
     """Places that were not measured, inside the box of those that were: doublings of sizes and depths, halved mixes."""
     shares = places.values("read_fraction")
     columns = [
-        _doublings(places.values("block_bytes")), np.union1d(shares, (shares[1:] + shares[:-1]) / 2)[:9],
-        _doublings(_depths(places)), places.values("jobs")[[0, -1]],
-    ]  # fmt: skip
+        _doublings(places.values("block_bytes")),
+        np.union1d(shares, (shares[1:] + shares[:-1]) / 2)[:9],
+        _doublings(_depths(places)),
+        places.values("jobs")[[0, -1]],
+    ]
     rows = np.array(sorted(set(product(*(c.tolist() for c in columns)))))
     rows = rows[rows[:, 2] >= rows[:, 3]]
     measured = np.isclose(rows[:, None, :], places.as_rows()[None, :, :], rtol=1e-3).all(axis=2).any(axis=1)

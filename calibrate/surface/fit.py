@@ -60,9 +60,16 @@ class SurfacePrediction(Tabled):
         frame["below"] = throughput - frame["predicted_throughput_low_per_s"]
         frame["block_bytes"] = frame["block_bytes"].astype(str)
         return frame.plot(
-            kind="scatter", x="outstanding", y="predicted_throughput_per_s", error_y="above", error_y_minus="below",
-            color="block_bytes", symbol="read_fraction", log_x=True, backend="plotly",
-        )  # fmt: skip
+            kind="scatter",
+            x="outstanding",
+            y="predicted_throughput_per_s",
+            error_y="above",
+            error_y_minus="below",
+            color="block_bytes",
+            symbol="read_fraction",
+            log_x=True,
+            backend="plotly",
+        )
 
     def __repr__(self) -> str:
         return f"SurfacePrediction at {len(self.places)} places, {100 * self.level:g} % bands\n{self.table(most=5)}"
@@ -176,7 +183,10 @@ def fit_surface(points: SurfacePoints, used: Mask, *, level: float = LEVEL, doub
     model = SurfaceModel.of(chosen.places, chosen.throughput_per_s, line)
     loads = chosen.places.as_rows()
     weights = linearised(
-        model.parameters(), lambda values: model.log_throughput(values, loads),
-        ObservedLogs(np.log(chosen.throughput_per_s), noise, loads), NEAR, model.misfit,
-    )  # fmt: skip
+        model.parameters(),
+        lambda values: model.log_throughput(values, loads),
+        ObservedLogs(np.log(chosen.throughput_per_s), noise, loads),
+        NEAR,
+        model.misfit,
+    )
     return Surface(model, chosen, noise, weights, level)

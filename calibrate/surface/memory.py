@@ -76,9 +76,11 @@ class MixCurve:
     def rows(self) -> list[Row]:
         """One row per bandwidth, SI units."""
         columns = {
-            "bandwidth_bytes_per_s": self.bandwidth_bytes_per_s, "predicted_latency_s": self.latency_s,
-            "predicted_latency_low_s": self.latency_low_s, "predicted_latency_high_s": self.latency_high_s,
-        }  # fmt: skip
+            "bandwidth_bytes_per_s": self.bandwidth_bytes_per_s,
+            "predicted_latency_s": self.latency_s,
+            "predicted_latency_low_s": self.latency_low_s,
+            "predicted_latency_high_s": self.latency_high_s,
+        }
         table = zip(*(v.tolist() for v in columns.values()), strict=True)
         return [{"read_fraction": self.read_fraction, **dict(zip(columns, row, strict=True))} for row in table]
 
@@ -100,9 +102,12 @@ class MixFamily:
         """The family of some of its mixes."""
         order = sorted(chosen)
         return MixFamily(
-            tuple(self.read_fraction[i] for i in order), tuple(self.bandwidth_bytes_per_s[i] for i in order),
-            tuple(self.latency_s[i] for i in order), self.left_out, self.source,
-        )  # fmt: skip
+            tuple(self.read_fraction[i] for i in order),
+            tuple(self.bandwidth_bytes_per_s[i] for i in order),
+            tuple(self.latency_s[i] for i in order),
+            self.left_out,
+            self.source,
+        )
 
     def index(self, read_fraction: float) -> int:
         """Which mix is meant. DataError where none of it was measured."""
@@ -221,12 +226,17 @@ class MixComparison(Compared):
     def to_dict(self) -> Row:
         """JSON-ready, SI units."""
         return {
-            "source": self.family.source, "level": self.level,
-            "used": list(self.used.read_fraction), "points": self.rows(), "summary": asdict(self.summary()),
+            "source": self.family.source,
+            "level": self.level,
+            "used": list(self.used.read_fraction),
+            "points": self.rows(),
+            "summary": asdict(self.summary()),
             "baselines": self.baselines(),
             "peaks": {f"{100 * c.read_fraction:.3g}": c.peak_bytes_per_s for c in self.curves},
-            "next": self.next(), "left_out": list(self.family.left_out), "notes": list(self.notes),
-        }  # fmt: skip
+            "next": self.next(),
+            "left_out": list(self.family.left_out),
+            "notes": list(self.notes),
+        }
 
     def next(self) -> float | None:
         """The share of reads to measure next: the middle of the widest gap; None where no gap is wider than 10 %."""
@@ -303,8 +313,10 @@ def mix_family(sweep: Sweep, series: str | None = None) -> MixFamily:
     return MixFamily(
         tuple(mix for mix, _ in groups),
         tuple(g["throughput_per_s"].to_numpy(float) * CACHE_LINE_BYTES for _, g in groups),
-        tuple(g["latency_s"].to_numpy(float) for _, g in groups), left_out, sweep.name or "",
-    )  # fmt: skip
+        tuple(g["latency_s"].to_numpy(float) for _, g in groups),
+        left_out,
+        sweep.name or "",
+    )
 
 
 def _parameters(lowest_s: float) -> list[Parameter]:

@@ -16,9 +16,11 @@ from measure.units import format_bytes, parse_mix
 MEASURE = "qsim measure fio TARGET --block 4KiB,64KiB --read 100,0 --depths 1,8,64 --out DIR"
 
 WORDS: Mapping[str, str] = {
-    "block_bytes": "block size", "read_fraction": "share of reads", "outstanding": "queue depth",
+    "block_bytes": "block size",
+    "read_fraction": "share of reads",
+    "outstanding": "queue depth",
     "jobs": "number of jobs",
-}  # fmt: skip
+}
 """What a place is made of, by the name of its column."""
 
 
@@ -135,16 +137,26 @@ def surface_points(sweep: Sweep, pattern: str | None = None) -> SurfacePoints:
     notes = (f"left out, their share of reads is unknown: {', '.join(left_out)}",) if left_out else ()
     points = points[~untold]
     points = points.assign(
-        block_bytes=points["block_bytes"].fillna(0.0), jobs=points["jobs"].fillna(1.0),
+        block_bytes=points["block_bytes"].fillna(0.0),
+        jobs=points["jobs"].fillna(1.0),
         read_fraction=_asked_shares(points["series"], points["read_fraction"].fillna(1.0)),
-    )  # fmt: skip
+    )
     keys = ["block_bytes", "read_fraction", "jobs"]
     points["series"] = [" ".join(f"{v:g}" for v in key) for key in points[keys].itertuples(index=False)]
     table = replace(sweep, points=points.sort_values([*keys, "load"])).mean_points()
     block, share, depth, jobs, throughput, latency, repeats, spread = (
-        table[c].to_numpy(float) for c in ("block_bytes", "read_fraction", "load", "jobs", "throughput_per_s",
-                                           "latency_s", "repeats", "throughput_spread")
-    )  # fmt: skip
+        table[c].to_numpy(float)
+        for c in (
+            "block_bytes",
+            "read_fraction",
+            "load",
+            "jobs",
+            "throughput_per_s",
+            "latency_s",
+            "repeats",
+            "throughput_spread",
+        )
+    )
     places = Places(block, share, depth, jobs)
     check(places, throughput, name)
     source = sweep.name or sweep.provenance.source

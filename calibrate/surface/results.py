@@ -42,10 +42,12 @@ HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     **PREDICTED,
     "peak_bytes_per_s": ("PEAK", format_bandwidth),
     **{name: (heading, "{:.3g}".format) for name, heading in (("knee", "KNEE N*"), ("low", "LOW"), ("high", "HIGH"))},
-    "estimate": ("ESTIMATE", str), "interval": ("INTERVAL", str), "sure": ("", str),
+    "estimate": ("ESTIMATE", str),
+    "interval": ("INTERVAL", str),
+    "sure": ("", str),
     "error_pct": ("ERROR", lambda error: f"{round(error, 1) + 0.0:+.1f} %"),
     "use": ("", str),
-}  # fmt: skip
+}
 """Columns in the order in which they are printed, with their headings."""
 
 LEFT = ("parameter", "interval", "sure", "use")
@@ -133,9 +135,7 @@ class Compared(Tabled):
         throughput = _median_and_p90(held, "error_pct") if self.quantity == "throughput_per_s" else (None, None)
         inside = float(100 * np.mean([row["inside_band"] for row in held])) if held else None
         response = _median_and_p90(held, "response_error_pct")
-        return SurfaceSummary(
-            len(held), throughput[0], throughput[1], response[0], response[1], inside, self.noise_pct
-        )  # fmt: skip
+        return SurfaceSummary(len(held), throughput[0], throughput[1], response[0], response[1], inside, self.noise_pct)
 
     def missed_pct(self) -> float | None:
         """The median error of what is predicted; None where nothing is held out."""

@@ -72,17 +72,18 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Name
     )
     wider = float(ndtri((1 + fit.level) / 2) / ndtri((1 + TAIL_LEVEL) / 2))
     at, least, most = (
-        _reached(depths, times, time_s) for times in (centre, centre * (high / centre) ** wider,
-                                                     centre * (low / centre) ** wider)
-    )  # fmt: skip
+        _reached(depths, times, time_s)
+        for times in (centre, centre * (high / centre) ** wider, centre * (low / centre) ** wider)
+    )
     definition = f"{quantile} of the response time within {format_duration(time_s)}"
     asked = f"{quantile} under {format_duration(time_s)}"
     ends = (_whole(least), _whole(most))
     if not 0 < at < math.inf:
         note = (
-            f"even at depth {depths[0]:g} {quantile} takes {format_duration(float(centre[0]))}" if at == 0
+            f"even at depth {depths[0]:g} {quantile} takes {format_duration(float(centre[0]))}"
+            if at == 0
             else f"met at every depth up to {depths[-1]:g}"
-        )  # fmt: skip
+        )
         nothing = Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
         return NamedKnee("tail objective", nothing, asked=asked)
     load = float(math.floor(at))
@@ -92,8 +93,16 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Name
     if load > max(fit.used, default=math.inf):
         note = f"{note}; beyond the deepest point calibrated on ({max(fit.used):g})"
     known = ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < 2
-    found = Knee(load, *ends, float(there.throughput_per_s[0]), float(there.response_time_s[0]), definition,
-                 fit.load_name, known, note)  # fmt: skip
+    found = Knee(
+        load,
+        *ends,
+        float(there.throughput_per_s[0]),
+        float(there.response_time_s[0]),
+        definition,
+        fit.load_name,
+        known,
+        note,
+    )
     return NamedKnee("tail objective", found, asked=asked)
 
 

@@ -128,11 +128,17 @@ def predict_tails(
         predicted, half = np.exp(centre), np.exp(Z90 * spread)
         names = list(QUANTILES)
         observed = told.get(depth)
-        points.append(TailPoint(
-            float(depth), depth not in used,
-            {} if observed is None else dict(zip(names, map(float, observed), strict=True)),
-            *(dict(zip(names, map(float, v), strict=True)) for v in (predicted, predicted / half, predicted * half)),
-        ))  # fmt: skip
+        points.append(
+            TailPoint(
+                float(depth),
+                depth not in used,
+                {} if observed is None else dict(zip(names, map(float, observed), strict=True)),
+                *(
+                    dict(zip(names, map(float, v), strict=True))
+                    for v in (predicted, predicted / half, predicted * half)
+                ),
+            )
+        )
     p99 = list(QUANTILES).index("p99_s")
     noise_of_p99 = None if noise is None else float(noise[p99])
     return Tails(tuple(points), structures, float(trust), noise_of_p99, float(sampling[p99]))
@@ -150,9 +156,13 @@ def _misfit(run: Run, structure: Structure, seen: Seen, allowed: Array) -> float
 
 
 def _blended(
-    run: Run, structures: Sequence[tuple[Structure, float]], depth: float, seen: Seen, trust: float,
+    run: Run,
+    structures: Sequence[tuple[Structure, float]],
+    depth: float,
+    seen: Seen,
+    trust: float,
     mean_s: float | None,
-) -> tuple[Array, Array]:  # fmt: skip
+) -> tuple[Array, Array]:
     """The mean of the structures' log percentiles at a depth, corrected, and its standard error."""
     weights = np.array([w for _, w in structures])
     logs = np.array([_corrected(run, s, depth, seen, trust, mean_s) for s, _ in structures])
@@ -163,9 +173,7 @@ def _blended(
     return centre, np.sqrt(between + MISFIT**2 / 4 + (drift * away) ** 2)
 
 
-def _corrected(
-    run: Run, structure: Structure, depth: float, seen: Seen, trust: float, mean_s: float | None
-) -> Array:  # fmt: skip
+def _corrected(run: Run, structure: Structure, depth: float, seen: Seen, trust: float, mean_s: float | None) -> Array:
     """A structure's log percentiles at a depth, less what it misses at the calibrated ones, even in log depth.
 
     Where only a mean was seen, the percentiles are off as much as it. As far as the structure is not to be trusted, the

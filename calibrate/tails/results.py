@@ -91,9 +91,10 @@ class Tails(Result):
     def median_error_pct(self, quantile: str = "p99_s", *, held_out: bool = True) -> float | None:
         """The median absolute residual of one percentile over the held-out loads (or all); None without any."""
         errors = [
-            abs(p.residual_pct[quantile]) for p in self.points
+            abs(p.residual_pct[quantile])
+            for p in self.points
             if quantile in p.observed and (p.held_out or not held_out)
-        ]  # fmt: skip
+        ]
         return float(np.median(errors)) if errors else None
 
     def sentence(self) -> str:

@@ -64,7 +64,7 @@ def candidates(alone: Histogram, deepest: float, response_s: float) -> list[Stru
 
 def response(
     alone: Histogram, structure: Structure, depth: float, quantiles: Array, customers: int, seed: int
-) -> tuple[float, Array]:  # fmt: skip
+) -> tuple[float, Array]:
     """Mean and ``quantiles`` of the response time at a depth, all parts included, seconds."""
     if structure.queues == "together":
         more = (depth - 1) * structure.delay_s
@@ -74,9 +74,10 @@ def response(
     from qsim import Closed, Delay, Deterministic, Empirical, Station, simulate
 
     law = Empirical(
-        tuple((alone.lower_s - structure.delay_s).tolist()), tuple(alone.counts.astype(float).tolist()),
+        tuple((alone.lower_s - structure.delay_s).tolist()),
+        tuple(alone.counts.astype(float).tolist()),
         tuple((alone.upper_s - alone.lower_s).tolist()),
-    )  # fmt: skip
+    )
     station = Station(law, servers=structure.servers, queues=structure.queues)
     stops: list[Station | Delay] = [station]
     if structure.delay_s:

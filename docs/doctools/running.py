@@ -66,16 +66,29 @@ class PageRunner:
         text = re.sub(r"(?<= )docs/data/", f"{REPOSITORY}/docs/data/", text)
         scripts = sysconfig.get_path("scripts")
         environment = {
-            **os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "HOME": str(self.folder), "LC_ALL": "C.UTF-8",
-            "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "MAKEFLAGS": "",
+            **os.environ,
+            "PATH": f"{scripts}:{os.environ['PATH']}",
+            "HOME": str(self.folder),
+            "LC_ALL": "C.UTF-8",
+            "NO_COLOR": "1",
+            "TERM": "dumb",
+            "COLUMNS": "100",
+            "MAKEFLAGS": "",
             "PYTHONUNBUFFERED": "1",  # stdout and stderr in the order of a terminal
-        }  # fmt: skip
+        }
         for name in ("FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
             environment.pop(name, None)
         done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", text], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIME_LIMIT_S, check=False,
-        )  # fmt: skip
+            ["bash", "-o", "pipefail", "-c", text],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+        )
         if done.returncode != block.exit_status:
             raise BlockFailedError(
                 f"line {block.line}: `{text}` ended with {done.returncode}, not {block.exit_status}:\n{done.stdout}"

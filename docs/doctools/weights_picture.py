@@ -54,9 +54,12 @@ def draw() -> None:
         yaxis2=axis_layout("throughput, k/s", anchor="x2"),
     )
     figure.add_scatter(
-        x=crossing, y=p, mode="markers", showlegend=False,
+        x=crossing,
+        y=p,
+        mode="markers",
+        showlegend=False,
         marker={"size": 5, "color": np.log10(weight), "colorscale": "Blues", "reversescale": True, "opacity": 0.8},
-    )  # fmt: skip
+    )
     right = {"xaxis": "x2", "yaxis": "y2"}
     low, high = 1e-3 * curve.throughput_low_per_s, 1e-3 * curve.throughput_high_per_s
     figure.add_band(LOADS, low, high, BLUE, 0.25, name="90 % band", showlegend=True, **right)
@@ -64,9 +67,13 @@ def draw() -> None:
         x=LOADS, y=1e-3 * curve.throughput_per_s, mode="lines", line=solid(BLUE), name="predicted", **right
     )
     figure.add_scatter(
-        x=fit.used, y=[1e-3 * x for x in fit.used_throughput_per_s], mode="markers", name="calibrated on",
-        marker=marker(INK, "square"), **right,
-    )  # fmt: skip
+        x=fit.used,
+        y=[1e-3 * x for x in fit.used_throughput_per_s],
+        mode="markers",
+        name="calibrated on",
+        marker=marker(INK, "square"),
+        **right,
+    )
     for place, title in ((0.225, "the table of weights"), (0.775, "what it says of throughput")):
         figure.add_note(title, x=place, y=1, xref="paper", yref="paper", xanchor="center", yanchor="bottom")
     figure.update_layout(margin={"t": 40})

@@ -132,9 +132,11 @@ def table(devices: Sequence[Device]) -> str:
     counts = [f"{sum(map(len, e))} of {len(e)}" for e in (pooled(devices, u, plain) for u in columns.values())]
     bands = [f"{100 * inside(devices, uses).mean():.0f} %" for uses in columns.values()]
     found = [f"{100 * np.mean(knees(devices, uses[0])):.0f} %" for uses in columns.values()]
-    rows += [["inside the default model's 90 % bands", *bands],
-             [f"its knee within a factor {NEAR} of all points'", *found],
-             ["held-out points, of sweeps", *counts]]  # fmt: skip
+    rows += [
+        ["inside the default model's 90 % bands", *bands],
+        [f"its knee within a factor {NEAR} of all points'", *found],
+        ["held-out points, of sweeps", *counts],
+    ]
     lines = [head, ["---"] + ["---:"] * len(columns), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -167,8 +169,9 @@ def field() -> tuple[Device, ...]:
     """Every sweep of raw fio runs in ../shared/field-data; none where it is absent."""
     parents = [FIELD / "fio-plot-samples", FIELD]
     folders = [f for parent in parents if parent.is_dir() for f in sorted(parent.iterdir()) if f.is_dir()]
-    return tuple(d for f in folders if f.parent.name == parents[0].name or f.name == "nvme-samples"
-                 for d in read_devices(f))  # fmt: skip
+    return tuple(
+        d for f in folders if f.parent.name == parents[0].name or f.name == "nvme-samples" for d in read_devices(f)
+    )
 
 
 def in_short() -> str:
@@ -180,8 +183,9 @@ def in_short() -> str:
     uses = (TRIPLES[1], PAIRS[0])
     rows = [
         f"| {name} | {' | '.join(median(use, p) for use in uses)} |\n"
-        for name, p in PREDICTORS.items() if name != "Universal Scalability Law"  # nowhere the best at the median
-    ]  # fmt: skip
+        for name, p in PREDICTORS.items()
+        if name != "Universal Scalability Law"  # nowhere the best at the median
+    ]
     bands = " | ".join(f"{100 * inside(collected(), (use,)).mean():.0f} %" for use in uses)
     rows.append(f"| inside the 90 % bands of **qsim** | {bands} |\n")
     return (

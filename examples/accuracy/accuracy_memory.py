@@ -87,11 +87,8 @@ def along_bandwidth(curve: Curve) -> Curve:
     ordered = points.at(order)
     return Curve(
         curve.device,
-        replace(
-            ordered, load_kind="bandwidth", load_unit="B/s",
-            load=ordered.throughput_per_s * CACHE_LINE_BYTES,
-        ),
-    )  # fmt: skip
+        replace(ordered, load_kind="bandwidth", load_unit="B/s", load=ordered.throughput_per_s * CACHE_LINE_BYTES),
+    )
 
 
 Told = tuple[str, np.ndarray]
@@ -154,9 +151,9 @@ def missed(curve: Curve, model: CurveModel, axis: str, fourth: bool, known: bool
     made = predict(fit, held.load)
     observed, predicted, low, high = (
         (held.throughput_per_s, made.throughput_per_s, made.throughput_low_per_s, made.throughput_high_per_s)
-        if axis == "throughput" else
-        (held.response_time_s, made.response_time_s, made.response_time_low_s, made.response_time_high_s)
-    )  # fmt: skip
+        if axis == "throughput"
+        else (held.response_time_s, made.response_time_s, made.response_time_low_s, made.response_time_high_s)
+    )
     by_method = {"qsim": predicted}
     for name, baseline in baselines_for(points.load_kind).items():
         given = {"peak": KNOWN_HEADROOM * points.load.max()} if known and baseline is three_parameter_queue else {}

@@ -82,8 +82,11 @@ def varying(rng: np.random.Generator) -> ClosedClasses:
     """One or two classes of general services that circle through one FCFS station."""
     services = [_law(rng, mean) for mean in (1.0, float(rng.choice(RATIOS)))][: int(rng.integers(1, 3))]
     station = ClassStation(services, servers=int(rng.choice(SERVERS)))
-    return ClosedClasses([int(n) for n in rng.integers(1, 17, len(services))], [station],
-                         think_times=[float(rng.choice([0, 4]))] * len(services))  # fmt: skip
+    return ClosedClasses(
+        [int(n) for n in rng.integers(1, 17, len(services))],
+        [station],
+        think_times=[float(rng.choice([0, 4]))] * len(services),
+    )
 
 
 def passing(rng: np.random.Generator) -> Network:
@@ -141,9 +144,13 @@ def _simulated(model: Model) -> Metrics:
 
 
 FAMILIES: tuple[tuple[Callable[..., Model], Callable[..., Iterator[tuple[str, float]]]], ...] = (
-    (general, of_general), (ranked, of_classes), (circling, of_classes), (varying, of_classes), (passing, of_network),
+    (general, of_general),
+    (ranked, of_classes),
+    (circling, of_classes),
+    (varying, of_classes),
+    (passing, of_network),
     (striped, of_stripe),
-)  # fmt: skip
+)
 
 
 @cache

@@ -16,9 +16,13 @@ from qsim.engines import heavy_tails
 
 LOAD, CUSTOMERS, RUNS = 0.5, 1_000_000, 100
 LAWS: tuple[Distribution, ...] = (
-    Exponential(1.0), *(LogNormal(1.0, scv) for scv in (2, 5, 10, 20)), Gamma(1.0, 20), Weibull(0.3, 1.0),
-    Weibull(0.2, 1.0), *(BurrXII(tail, 1.0, 1.0) for tail in (2.2, 2.7, 3.2, 4.5)),
-)  # fmt: skip
+    Exponential(1.0),
+    *(LogNormal(1.0, scv) for scv in (2, 5, 10, 20)),
+    Gamma(1.0, 20),
+    Weibull(0.3, 1.0),
+    Weibull(0.2, 1.0),
+    *(BurrXII(tail, 1.0, 1.0) for tail in (2.2, 2.7, 3.2, 4.5)),
+)
 HEAD = ("service times", "intervals that hold", "bias", "customers needed", "refused")
 
 
@@ -32,10 +36,12 @@ def rows(runs: int) -> Iterator[tuple[str, ...]]:
         bias = np.mean([r.W for r in found]) / truth - 1
         needed = heavy_tails.customers_needed(model)
         yield (
-            f"`{law}`", f"{100 * held:.0f} %", f"{100 * bias:+.1f} %",
+            f"`{law}`",
+            f"{100 * held:.0f} %",
+            f"{100 * bias:+.1f} %",
             "no number will do" if math.isinf(needed) else f"{float(f'{needed:.1e}'):,.0f}",
             "yes" if found[0].warnings else "no",
-        )  # fmt: skip
+        )
 
 
 def table(runs: int = RUNS) -> str:

@@ -48,9 +48,11 @@ def drawn(rng: np.random.Generator) -> Truth:
     """One device."""
     service = float(rng.uniform(1e-3, 4e-3))
     laws = (
-        Deterministic(service), Exponential(service), LogNormal(service, 2.0),
+        Deterministic(service),
+        Exponential(service),
+        LogNormal(service, 2.0),
         HyperExponential.from_moments(service, 4.0),
-    )  # fmt: skip
+    )
     delay = (0.0, float(rng.uniform(5e-5, 2e-4)), float(rng.uniform(2e-4, 1e-3)))[rng.integers(3)]
     servers = int(rng.integers(1, 9))
     queueing = "per-server" if rng.random() < 0.25 and servers > 1 else "central"
@@ -77,16 +79,31 @@ def simulated(truth: Truth, rng: np.random.Generator, runtime_s: float = 2.0) ->
     alone = law.sample(rng, requests[0]) + delay
     rates = [1 / alone.mean()]
     for depth, count in zip(DEPTHS[1:], requests[1:], strict=True):
-        run = simulate(Closed(depth, stops), customers=count, seed=int(rng.integers(10**9)), warmup=0.1,
-                       engine="compiled", allow_short=True)  # fmt: skip
+        run = simulate(
+            Closed(depth, stops),
+            customers=count,
+            seed=int(rng.integers(10**9)),
+            warmup=0.1,
+            engine="compiled",
+            allow_short=True,
+        )
         rates.append(float(run.throughput))
     rate, depths = np.array(rates) * np.exp(HOST * rng.standard_normal(len(rates))), np.array(DEPTHS, dtype=float)
     unknown = np.full(len(rates), np.nan)
     lone = LoneRequests(float(alone.var() / alone.mean() ** 2), float(np.quantile(alone, 0.01)))
     points = Points(
-        truth.label, "queue_depth", "requests", depths, rate, depths / rate, np.ones(len(rates)), unknown, unknown,
-        requests=np.array(requests, dtype=float), alone=lone,
-    )  # fmt: skip
+        truth.label,
+        "queue_depth",
+        "requests",
+        depths,
+        rate,
+        depths / rate,
+        np.ones(len(rates)),
+        unknown,
+        unknown,
+        requests=np.array(requests, dtype=float),
+        alone=lone,
+    )
     return Case(truth, points, law.mean, delay)
 
 

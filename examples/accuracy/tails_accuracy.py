@@ -34,14 +34,18 @@ QSIM = str(Path(sys.executable).with_name("qsim"))
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation-service-times.md"
 LAWS = {"lognormal": "lognormal:2ms:scv=2", "hyperexponential": "hyperexponential:2ms:scv=4"}
 USE, USE_OF_DISK = (1, 32), (1, 8, 64)
-HEAD = ("| device | held-out depths | p99 missed by, median | noise | p50 | p99 inside its 90 % interval "
-        "| taken for |", "|---|---|---|---|---|---|---|")  # fmt: skip
+HEAD = (
+    "| device | held-out depths | p99 missed by, median | noise | p50 | p99 inside its 90 % interval | taken for |",
+    "|---|---|---|---|---|---|---|",
+)
 WORDS = {
-    "lognormal-1": "one server, lognormal", "lognormal-4": "4 servers, lognormal",
+    "lognormal-1": "one server, lognormal",
+    "lognormal-4": "4 servers, lognormal",
     "lognormal-4-each": "4 servers with a queue each, lognormal",
-    "hyperexponential-1": "one server, hyperexponential", "hyperexponential-4": "4 servers, hyperexponential",
+    "hyperexponential-1": "one server, hyperexponential",
+    "hyperexponential-4": "4 servers, hyperexponential",
     "disk": "virtual disk, 7 repeats",
-}  # fmt: skip
+}
 
 
 def measured(folder: Path, runtime: str | None) -> list[Path]:
@@ -54,9 +58,19 @@ def measured(folder: Path, runtime: str | None) -> list[Path]:
     }
     jobs["lognormal-4-each"] = [*jobs["lognormal-4"], "--queues", "per-server"]
     jobs["disk"] = [
-        "fio", str(folder / "disk.bin"), "--size", "1GiB", "--depths", "1..64", "--repeats", "7",
-        "--runtime", runtime or "2s", "--ramp", "0.3s",
-    ]  # fmt: skip
+        "fio",
+        str(folder / "disk.bin"),
+        "--size",
+        "1GiB",
+        "--depths",
+        "1..64",
+        "--repeats",
+        "7",
+        "--runtime",
+        runtime or "2s",
+        "--ramp",
+        "0.3s",
+    ]
     for name, job in jobs.items():
         subprocess.run([QSIM, "measure", *job, "--out", str(folder / name)], check=True, stdout=subprocess.DEVNULL)
     return [folder / name for name in jobs]
@@ -87,9 +101,14 @@ def row(directory: Path) -> str:
     inside = sum(p.low["p99_s"] <= p.observed["p99_s"] <= p.high["p99_s"] for p in held)
     errors = [f"{tails.median_error_pct(q):.1f} %" for q in ("p99_s", "p50_s")]
     cells = (
-        WORDS[directory.name], len(held), errors[0], f"{noise:.1f} %", errors[1], f"{inside} of {len(held)}",
+        WORDS[directory.name],
+        len(held),
+        errors[0],
+        f"{noise:.1f} %",
+        errors[1],
+        f"{inside} of {len(held)}",
         tails.structure.label,
-    )  # fmt: skip
+    )
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -19,13 +19,19 @@ def figure() -> go.Figure:
         x=sizes, y=rows["throughput_per_s"], name="requests/s", mode="lines+markers", line_color="#0072B2"
     )
     drawn.add_scatter(
-        x=sizes, y=rows["throughput_per_s"] * rows["block_bytes"] / 1e6, name="MB/s", mode="lines+markers",
-        line_color="#D55E00", yaxis="y2",
-    )  # fmt: skip
+        x=sizes,
+        y=rows["throughput_per_s"] * rows["block_bytes"] / 1e6,
+        name="MB/s",
+        mode="lines+markers",
+        line_color="#D55E00",
+        yaxis="y2",
+    )
     return drawn.update_layout(
-        xaxis_title="block size, KiB", xaxis_type="log", yaxis_title="requests/s",
+        xaxis_title="block size, KiB",
+        xaxis_type="log",
+        yaxis_title="requests/s",
         yaxis2={"title": "MB/s", "overlaying": "y", "side": "right", "tickmode": "auto", "showgrid": False},
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -7,16 +7,7 @@ and geometric bounds close in on the exact solution.
 import numpy as np
 import plotly.graph_objects as go
 
-from qsim import (
-    Closed,
-    Delay,
-    Exponential,
-    Station,
-    asymptotic_bounds,
-    balanced_bounds,
-    closed_curve,
-    geometric_bounds,
-)  # fmt: skip
+from qsim import Closed, Delay, Exponential, Station, asymptotic_bounds, balanced_bounds, closed_curve, geometric_bounds
 
 THINK, DEMANDS = 4.0, [1.0, 0.8, 0.5]
 

@@ -56,19 +56,29 @@ def figure() -> go.Figure:
         depths = sorted({*measured["iodepth"], *(3, 6, 12, 24, 48, 96)})
         rates = [throughput(int(n), changed) for n in depths]
         drawn.add_scatter(
-            x=[x / 1e3 for x in rates], y=[1e6 * n / x for n, x in zip(depths, rates, strict=True)], name=name,
-            text=[f"N = {n}" for n in depths], line={"color": colour, "dash": "solid" if not changed else "dot"},
-        )  # fmt: skip
+            x=[x / 1e3 for x in rates],
+            y=[1e6 * n / x for n, x in zip(depths, rates, strict=True)],
+            name=name,
+            text=[f"N = {n}" for n in depths],
+            line={"color": colour, "dash": "solid" if not changed else "dot"},
+        )
     for used, name, symbol in ((True, "measured, used", "circle"), (False, "measured, held out", "circle-open")):
         rows = measured[measured["iodepth"].isin(USED) == used]
         drawn.add_scatter(
-            x=rows["iops"] / 1e3, y=rows["latency_us"], name=name, mode="markers",
-            text=[f"N = {n}" for n in rows["iodepth"]], marker={"color": "black", "size": 10, "symbol": symbol},
-        )  # fmt: skip
+            x=rows["iops"] / 1e3,
+            y=rows["latency_us"],
+            name=name,
+            mode="markers",
+            text=[f"N = {n}" for n in rows["iodepth"]],
+            marker={"color": "black", "size": 10, "symbol": symbol},
+        )
     return drawn.update_layout(
-        xaxis_title="throughput, k requests/s", yaxis_title="latency, µs", yaxis_type="log",
-        legend_x=0.02, legend_y=0.98,
-    )  # fmt: skip
+        xaxis_title="throughput, k requests/s",
+        yaxis_title="latency, µs",
+        yaxis_type="log",
+        legend_x=0.02,
+        legend_y=0.98,
+    )
 
 
 if __name__ == "__main__":

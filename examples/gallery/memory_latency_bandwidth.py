@@ -20,9 +20,12 @@ def figure() -> go.Figure:
     for (name, found), colour in zip(points.groupby("series", sort=False), COLOURS, strict=True):
         rows = found.sort_values("load")
         drawn.add_scatter(
-            x=rows["bandwidth_bytes_per_s"] / 1e9, y=1e9 * rows["latency_s"], name=str(name),
-            mode="lines+markers", line_color=colour,
-        )  # fmt: skip
+            x=rows["bandwidth_bytes_per_s"] / 1e9,
+            y=1e9 * rows["latency_s"],
+            name=str(name),
+            mode="lines+markers",
+            line_color=colour,
+        )
     return drawn.update_layout(xaxis_title="bandwidth, GB/s", yaxis_title="latency, ns")
 
 

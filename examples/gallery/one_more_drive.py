@@ -32,9 +32,14 @@ def figure() -> go.Figure:
             legendgroup=name,
         )
         drawn.add_scatter(
-            x=[knee.throughput_per_s / 1e3], y=[1e6 * knee.response_time_s], mode="markers", legendgroup=name,
-            marker={"symbol": "star", "size": 14, "color": colour}, name=f"knee, {name}", showlegend=False,
-        )  # fmt: skip
+            x=[knee.throughput_per_s / 1e3],
+            y=[1e6 * knee.response_time_s],
+            mode="markers",
+            legendgroup=name,
+            marker={"symbol": "star", "size": 14, "color": colour},
+            name=f"knee, {name}",
+            showlegend=False,
+        )
     return drawn.update_layout(
         xaxis_title="throughput, thousand requests/s", yaxis_title="response time, us", yaxis_type="log"
     )

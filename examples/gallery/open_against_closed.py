@@ -23,9 +23,12 @@ def figure() -> go.Figure:
         x=[s.throughput for s in opened], y=[1e6 * s.W for s in opened], name="open: Poisson", line_color="#D55E00"
     )
     drawn.add_scatter(
-        x=[s.throughput for s in closed], y=[1e6 * s.W for s in closed], name="closed: iodepth 1 to 32",
-        mode="lines+markers", line_color="#0072B2",
-    )  # fmt: skip
+        x=[s.throughput for s in closed],
+        y=[1e6 * s.W for s in closed],
+        name="closed: iodepth 1 to 32",
+        mode="lines+markers",
+        line_color="#0072B2",
+    )
     return drawn.update_layout(xaxis_title="throughput, requests/s", yaxis_title="response time, us")
 
 

@@ -26,9 +26,11 @@ def figure() -> go.Figure:
         times = [run.quantile(1 - share) for share in SHARES]
         drawn.add_scatter(x=times, y=SHARES, name=name, mode="lines+markers", line_color=colour)
     return drawn.update_layout(
-        xaxis_title="response time, service times", yaxis_title="share that takes longer",
-        xaxis_type="log", yaxis_type="log",
-    )  # fmt: skip
+        xaxis_title="response time, service times",
+        yaxis_title="share that takes longer",
+        xaxis_type="log",
+        yaxis_type="log",
+    )
 
 
 if __name__ == "__main__":

@@ -28,9 +28,12 @@ def figure() -> go.Figure:
         )
         symbols = ["circle" if one else "circle-open" for one in used]
         drawn.add_scatter(
-            x=depth, y=rows["throughput_per_s"], mode="markers", showlegend=False,
+            x=depth,
+            y=rows["throughput_per_s"],
+            mode="markers",
+            showlegend=False,
             marker={"symbol": symbols, "size": 9, "color": colour},
-        )  # fmt: skip
+        )
     return drawn.update_layout(
         xaxis_title="queue depth", xaxis_type="log", yaxis_title="throughput, requests/s", yaxis_type="log"
     )

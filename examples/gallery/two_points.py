@@ -27,9 +27,12 @@ def figure() -> go.Figure:
     for held, name, symbol in ((False, "calibrated on", "circle"), (True, "held out", "circle-open")):
         chosen = points[~points["load"].isin(USE) if held else points["load"].isin(USE)]
         drawn.add_scatter(
-            x=chosen["load"], y=chosen["throughput_per_s"], mode="markers", name=name,
+            x=chosen["load"],
+            y=chosen["throughput_per_s"],
+            mode="markers",
+            name=name,
             marker={"symbol": symbol, "size": 10, "color": "#D55E00"},
-        )  # fmt: skip
+        )
     return drawn.update_layout(xaxis_title="queue depth", yaxis_title="throughput, requests/s", xaxis_type="log")
 
 

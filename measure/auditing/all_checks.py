@@ -97,48 +97,59 @@ def _littles_law(sweep: Sweep) -> Iterator[Finding]:
     verdict, found = diagnoses(sweep)
     if not found and "unchecked" in sweep.points and sweep.points["unchecked"].eq(COMPUTED).any():
         yield Finding(
-            "littles-law", "info",
+            "littles-law",
+            "info",
             "N = X R cannot be checked at any point: latency or throughput was computed by it.",
             "only one of the two was recorded.",
             "measure both.",
-        )  # fmt: skip
+        )
     elif not found:
         yield Finding(
-            "littles-law", "info",
+            "littles-law",
+            "info",
             "N = X R cannot be checked at any point: the depth is unknown, or the runs were limited in rate.",
             "the load was not recorded, or it was given in requests a second and not in requests.",
             "measure a few depths without a rate limit: qsim measure fio TARGET --depths 1,8,64 --out DIR",
-        )  # fmt: skip
+        )
     if verdict is not None:
         yield _block_finding(verdict)
     holding = [d for d in found if d.cause == "holds"]
     if holding:
         deviation = np.concatenate([np.abs(d.curve.ratio - 1) for d in holding])
         yield Finding(
-            "littles-law", "info",
+            "littles-law",
+            "info",
             f"N = X R holds at {counted(len(deviation), 'point')} of {counted(len(holding), 'curve')}: the deviation "
             f"is {100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
-        )  # fmt: skip
+        )
     units = [d for d in found if d.cause == "unit"]
     if len(units) > 1 and len({d.factor for d in units}) == 1:
         yield _unit_finding(units)
         found = [d for d in found if d.cause != "unit"]
     for d in found:
         if d.cause != "holds":
-            yield Finding("littles-law", d.severity, d.evidence, d.hypothesis, d.remedy, d.curve.series,
-                          float(d.curve.load[d.curve.worst]))  # fmt: skip
+            yield Finding(
+                "littles-law",
+                d.severity,
+                d.evidence,
+                d.hypothesis,
+                d.remedy,
+                d.curve.series,
+                float(d.curve.load[d.curve.worst]),
+            )
 
 
 def _block_finding(verdict: BlockVerdict) -> Finding:
     words = ratios_by_claim(verdict)
     block = format_bytes(verdict.block_bytes)
     return Finding(
-        "littles-law", "error",
+        "littles-law",
+        "error",
         f"at the lowest depth X R / N is {words['before']} with blocks of {words['claimed']} as tabulated; with blocks "
         f"of {block} it is {words['after']}.",
         f"the size of the file (fio's size=) was taken for the size of a block (bs=); the block was {block}.",
         "look for bs= in the command; fio's default is 4 KiB, and its JSON tells it as bandwidth / iops.",
-    )  # fmt: skip
+    )
 
 
 def _unit_finding(units: Sequence[Diagnosis]) -> Finding:
@@ -146,12 +157,14 @@ def _unit_finding(units: Sequence[Diagnosis]) -> Finding:
     first, factor = units[0], units[0].factor
     after = ratios / factor
     return Finding(
-        "littles-law", "error",
+        "littles-law",
+        "error",
         f"X R / N is {ratios.min():.3g} to {ratios.max():.3g} over all {len(ratios)} points of {len(units)} curves; "
         f"with the latency {'divided' if factor > 1 else 'multiplied'} by {max(factor, 1 / factor):,.0f} it is "
         f"{after.min():.3f} to {after.max():.3f}.",
-        first.hypothesis, first.remedy,
-    )  # fmt: skip
+        first.hypothesis,
+        first.remedy,
+    )
 
 
 def _buffered(sweep: Sweep) -> Iterator[Finding]:
@@ -160,11 +173,12 @@ def _buffered(sweep: Sweep) -> Iterator[Finding]:
         engine = options.get("ioengine", "psync")
         if not is_direct(options) and engine not in FILELESS_ENGINES and options:
             yield Finding(
-                "buffered", "warning",
+                "buffered",
+                "warning",
                 f"the recorded options do not hold direct=1 (ioengine {engine}).",
                 "reads and writes went through the page cache, so memory was measured beside the device.",
                 "run again with --direct=1.",
-            )  # fmt: skip
+            )
             return
 
 

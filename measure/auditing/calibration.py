@@ -14,8 +14,11 @@ from measure.sweep import Sweep, each_series
 from measure.units import counted, format_duration, format_rate
 
 PERCENTILES: Mapping[str, str] = {
-    "latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9",
-}  # fmt: skip
+    "latency_p50_s": "p50",
+    "latency_p95_s": "p95",
+    "latency_p99_s": "p99",
+    "latency_p999_s": "p99.9",
+}
 RISING = 0.7
 """The throughput still follows the depth: d ln X / d ln N, which is 1 far below the knee and 0 far beyond it."""
 FEWEST_POINTS = 3
@@ -38,13 +41,15 @@ def check_saturation(sweep: Sweep) -> Iterator[Finding]:
         elif (slope := math.log(x[-1] / x[-2]) / math.log(load[-1] / load[-2])) > RISING:
             deeper, of = ",".join(f"{round(load[-1]) * k}" for k in (2, 4, 8)), sweep.load_type
             yield Finding(
-                "no-saturated-point", "warning",
+                "no-saturated-point",
+                "warning",
                 f"the throughput still rises from {format_rate(x[-2])} at {of.at(load[-2])} to {format_rate(x[-1])} at "
                 f"{of.at(load[-1])}, as the {of.plural if of.is_counted else of.noun} to the power of {slope:.2f}.",
                 "the sweep ends below the knee, so that the peak and the knee of any model are extrapolations.",
                 f"{'' if of.is_counted else 'measure deeper: '}{of.measure(deeper)}.",
-                series, float(load[-1]),
-            )  # fmt: skip
+                series,
+                float(load[-1]),
+            )
 
 
 def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterator[Finding]:
@@ -52,15 +57,17 @@ def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterato
         return
     top = int(rates.argmax())
     yield Finding(
-        "no-saturated-point", "warning",
+        "no-saturated-point",
+        "warning",
         f"the response time is {format_duration(response.min())} to {format_duration(response.max())} at all rates up "
         f"to {format_rate(rates[top])}.",
         "requests hardly wait, so that no point tells how many servers there are or what their peak is.",
         "measure higher rates: qsim measure fio TARGET --arrival-rates "
         f"{','.join(f'{round(rates[top] * k):d}' for k in (2, 4))} --out DIR (a known device: qsim measure device "
         "--utilizations .5,.7,.9).",
-        series, float(rates[top]),
-    )  # fmt: skip
+        series,
+        float(rates[top]),
+    )
 
 
 def _percentiles(sweep: Sweep) -> Iterator[tuple[str, pd.DataFrame, list[str], NDArray[np.float64]]]:
@@ -82,15 +89,17 @@ def check_percentiles(sweep: Sweep) -> Iterator[Finding]:
         before = int(np.nanargmax(values[row, : column + 1]))
         low, high = columns[before], columns[column + 1]
         yield Finding(
-            "percentile-order", "error",
+            "percentile-order",
+            "error",
             f"{PERCENTILES[high]} = {format_duration(values[row, column + 1])} is below {PERCENTILES[low]} = "
             f"{format_duration(values[row, before])} (at {counted(int((share < SAME).any(axis=1).sum()), 'point')} of "
             "the curve).",
             "two columns are swapped, or are in different units.",
             "name the columns with their units (--columns latency_p99=COLUMN:us), or measure again: qsim measure fio "
             "TARGET --out DIR.",
-            series, float(group["load"].iloc[int(row)]),
-        )  # fmt: skip
+            series,
+            float(group["load"].iloc[int(row)]),
+        )
 
 
 def check_bins(sweep: Sweep) -> Iterator[Finding]:
@@ -103,15 +112,18 @@ def check_bins(sweep: Sweep) -> Iterator[Finding]:
             counted_by_tool = sweep.load_type.is_counted  # clients of a server, which fio does not measure
             beyond = ", or latencies lie beyond fio's last one (17 s)"
             yield Finding(
-                "one-bin", "warning",
+                "one-bin",
+                "warning",
                 f"all percentiles are {format_duration(float(np.nanmax(values[row])))}, at {int(alike.sum())} of "
                 f"{counted(len(group), 'point')}: their histogram has one bin.",
                 f"the bins are too coarse{'' if counted_by_tool else beyond}; they hold no tail.",
-                "do not rely on these percentiles; a tool that counts microseconds shows the tail." if counted_by_tool
+                "do not rely on these percentiles; a tool that counts microseconds shows the tail."
+                if counted_by_tool
                 else "measure with finer bins, or shallower: qsim measure fio TARGET --depths "
                 f"{group['load'].iloc[row]:g} --out DIR (fio --output-format=json+).",
-                series, float(group["load"].iloc[row]),
-            )  # fmt: skip
+                series,
+                float(group["load"].iloc[row]),
+            )
 
 
 def check_submission(sweep: Sweep) -> Iterator[Finding]:
@@ -138,11 +150,12 @@ def _mixed(group: pd.DataFrame, what: str, advice: str, series: str | None) -> F
     for way, rows in group.groupby("way", sort=False):
         ways.append(f"{way} (loads {', '.join(f'{n:g}' for n in sorted(set(rows['load'])))})")
     return Finding(
-        "mixed-submission", "error" if series else "warning",
+        "mixed-submission",
+        "error" if series else "warning",
         f"{what} handed to the device in {len(ways)} ways: {' and '.join(ways)}.",
         "a synchronous engine has one request outstanding for each job, an asynchronous one its depth, and with "
         "offload a thread of its own stands between: their latencies hold different things.",
         f"{advice}, or measure all depths in one way: qsim measure fio TARGET --engine "
         f"{group['way'].iloc[0].split()[0]} --depths 1,8,64 --out DIR.",
         series,
-    )  # fmt: skip
+    )

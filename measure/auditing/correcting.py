@@ -88,9 +88,11 @@ def _use_block(points: pd.DataFrame, verdict: BlockVerdict) -> Finding:
     points["block_bytes"] = verdict.block_bytes
     block = format_bytes(verdict.block_bytes)
     return Finding(
-        "corrected", "info", f"the throughput was computed with blocks of {block} instead of the size in the table.",
+        "corrected",
+        "info",
+        f"the throughput was computed with blocks of {block} instead of the size in the table.",
         "the size in the table is that of the file.",
-    )  # fmt: skip
+    )
 
 
 def _file_name(row: Mapping[Any, Any]) -> str:

@@ -73,8 +73,10 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
         told = np.zeros(len(group), dtype=bool)
         if "unchecked" in group:
             told = (group["unchecked"].notna() & ~(computed & group["unchecked"].eq(COMPUTED))).to_numpy(bool)
-        known = [n > 0 and not {(series, n), (series, None)} & unknown and not t
-                 for n, t in zip(group["load"], told, strict=True)]  # fmt: skip
+        known = [
+            n > 0 and not {(series, n), (series, None)} & unknown and not t
+            for n, t in zip(group["load"], told, strict=True)
+        ]
         points = group[np.array(known)]
         if len(points):
             load, throughput, latency = (points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
@@ -89,9 +91,7 @@ def with_block(curve: ClosedCurve, block_bytes: float) -> ClosedCurve:
     if curve.block_bytes is None:
         return curve
     scale = curve.block_bytes / block_bytes
-    return replace(
-        curve, throughput=curve.throughput * scale, block_bytes=block_bytes, file_bytes=curve.block_bytes
-    )  # fmt: skip
+    return replace(curve, throughput=curve.throughput * scale, block_bytes=block_bytes, file_bytes=curve.block_bytes)
 
 
 def ratio_range(values: Floats) -> str:
@@ -139,12 +139,13 @@ def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
         known = "bandwidth and throughput were counted over different times, as in a short run"
     per_request = float((points["bandwidth_bytes_per_s"] / points["throughput_per_s"]).iloc[0])
     yield Finding(
-        "bandwidth-block", "info" if known else "warning",
+        "bandwidth-block",
+        "info" if known else "warning",
         f"bandwidth / throughput is {middle:.3f} times the block size (the first row: {format_bytes(per_request)} a "
         f"request where the block is {format_bytes(float(points['block_bytes'].iloc[0]))}).",
         f"{known}." if known else "the block is another one, or reads and writes were counted apart.",
         "" if known else "compare the bs= of the command with the table.",
-    )  # fmt: skip
+    )
 
 
 def check_open(sweep: Sweep) -> Iterator[Finding]:
@@ -156,19 +157,27 @@ def check_open(sweep: Sweep) -> Iterator[Finding]:
         counted = (group["requests"] * group["repeats"]).to_numpy(float) if "requests" in group else np.nan
         by_chance = 3 / np.sqrt(counted)  # three standard errors of a Poisson count
         if not np.any(np.abs(share - 1) > np.fmax(0.02, by_chance)):
-            yield Finding("arrival-rate", "info", "every rate that was asked for came, within 2 % or the error of "
-                          "counting.", series=series)  # fmt: skip
+            yield Finding(
+                "arrival-rate",
+                "info",
+                "every rate that was asked for came, within 2 % or the error of counting.",
+                series=series,
+            )
             continue
         worst = int(np.nanargmax(np.abs(share - 1)))
         short = share[worst] < 1
         yield Finding(
-            "arrival-rate", "warning",
+            "arrival-rate",
+            "warning",
             f"{format_rate(asked[worst])} was asked for and {format_rate(reached[worst])} came "
             f"({100 * (share[worst] - 1):+.1f} %).",
-            "the device is saturated, or the jobs are too few to send that fast." if short else
-            "the tool rounds the gaps between arrivals to whole microseconds.",
-            "calibrate on the measured rate, never on the one asked for.", series, float(asked[worst]),
-        )  # fmt: skip
+            "the device is saturated, or the jobs are too few to send that fast."
+            if short
+            else "the tool rounds the gaps between arrivals to whole microseconds.",
+            "calibrate on the measured rate, never on the one asked for.",
+            series,
+            float(asked[worst]),
+        )
 
 
 def _drift(curve: ClosedCurve) -> Iterator[Finding]:
@@ -177,14 +186,16 @@ def _drift(curve: ClosedCurve) -> Iterator[Finding]:
     if second >= 0.85 * first or curve.throughput[1:].max() >= 0.95 * first:
         return
     yield Finding(
-        "drift", "warning",
+        "drift",
+        "warning",
         f"the throughput falls from {format_rate(first)} at {curve.at(0)} to "
         f"{format_rate(second)} at {curve.at(1)} ({100 * (second / first - 1):.0f} %) and "
         "does not come back.",
         "the drive left its write cache, or throttled, during the sweep: drift, not queueing.",
         "precondition the drive until its throughput is steady, or measure the points in another order and again.",
-        curve.series, float(curve.load[1]),
-    )  # fmt: skip
+        curve.series,
+        float(curve.load[1]),
+    )
 
 
 def _past_the_peak(curve: ClosedCurve) -> Iterator[Finding]:
@@ -193,13 +204,15 @@ def _past_the_peak(curve: ClosedCurve) -> Iterator[Finding]:
     if peak == 0 or last >= 0.97 * curve.throughput[peak]:
         return
     yield Finding(
-        "past-the-peak", "info",
+        "past-the-peak",
+        "info",
         f"the throughput peaks at {format_rate(curve.throughput[peak])} at {curve.at(peak)} and falls to "
         f"{format_rate(last)} at {curve.load[-1]:g} ({100 * (last / curve.throughput[peak] - 1):.0f} %).",
         "overhead of the host or of the drive beyond the knee, a regime of its own.",
         "give the model a measured point beyond the peak, or leave the points beyond it out.",
-        curve.series, float(curve.load[peak]),
-    )  # fmt: skip
+        curve.series,
+        float(curve.load[peak]),
+    )
 
 
 def _latency_order(curve: ClosedCurve) -> Iterator[Finding]:
@@ -208,9 +221,12 @@ def _latency_order(curve: ClosedCurve) -> Iterator[Finding]:
         return
     i = int(falls[0])
     yield Finding(
-        "latency-order", "info",
+        "latency-order",
+        "info",
         f"the latency falls from {format_duration(curve.latency[i])} at {curve.at(i)} to "
         f"{format_duration(curve.latency[i + 1])} at {curve.at(i + 1)}.",
         "idle states of host or drive at low depth." if curve.load[i] < 4 else "noise, or a drive that changed.",
-        "" if curve.load[i] < 4 else "repeat the two points.", curve.series, float(curve.load[i + 1]),
-    )  # fmt: skip
+        "" if curve.load[i] < 4 else "repeat the two points.",
+        curve.series,
+        float(curve.load[i + 1]),
+    )

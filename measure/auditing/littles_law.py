@@ -69,9 +69,18 @@ def ratios_by_claim(verdict: BlockVerdict) -> Mapping[str, str]:
 
 
 Cause = Literal[
-    "holds", "unit", "jobs-not-counted", "one-direction", "page-cache", "submission-gap", "mostly-outside",
-    "half-latency", "depth-not-filled", "constant-share", "unexplained",
-]  # fmt: skip
+    "holds",
+    "unit",
+    "jobs-not-counted",
+    "one-direction",
+    "page-cache",
+    "submission-gap",
+    "mostly-outside",
+    "half-latency",
+    "depth-not-filled",
+    "constant-share",
+    "unexplained",
+]
 
 #: |X R / N - 1| up to which the law holds (the 90th percentile of public runs).
 TOLERANCE = 0.02
@@ -101,16 +110,28 @@ def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagno
     """
     if np.all(np.abs(curve.ratio - 1) <= TOLERANCE):
         return Diagnosis(curve, "holds", "info", _evidence(curve))
-    for test in (_unit, _jobs_not_counted, _page_cache, _one_direction, _submission_gap, _mostly_outside,
-                 _half_latency, _depth_not_filled, _constant_share):  # fmt: skip
+    for test in (
+        _unit,
+        _jobs_not_counted,
+        _page_cache,
+        _one_direction,
+        _submission_gap,
+        _mostly_outside,
+        _half_latency,
+        _depth_not_filled,
+        _constant_share,
+    ):
         found = test(curve, siblings)
         if found is not None:
             return found
     return Diagnosis(
-        curve, "unexplained", _severity(curve), _evidence(curve),
+        curve,
+        "unexplained",
+        _severity(curve),
+        _evidence(curve),
         remedy=f"measure one of these points again ({curve.load_type.measure(f'{curve.load[curve.worst]:g}')}) and "
         f"compare its throughput and mean latency{_OF_FIO if not curve.load_type.is_counted else ''}.",
-    )  # fmt: skip
+    )
 
 
 def diagnoses(sweep: Sweep) -> tuple[BlockVerdict | None, list[Diagnosis]]:
@@ -132,7 +153,9 @@ def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
         if np.all((corrected > 0.4) & (corrected < 1.25)) and 0.7 < np.median(corrected) < 1.1:
             up = factor > 1
             return Diagnosis(
-                curve, "unit", "error",
+                curve,
+                "unit",
+                "error",
                 f"{_evidence(curve)} With the latency {'divided' if up else 'multiplied'} by "
                 f"{factor if up else 1 / factor:,.0f} it is {ratio_range(corrected)}.",
                 f"a unit off by {factor if up else 1 / factor:,.0f}: the first latency is "
@@ -140,7 +163,7 @@ def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
                 "(or the throughput has that error).",
                 "look at the tool's own output: fio 3 prints (nsec), (usec) or (msec) beside every latency.",
                 factor,
-            )  # fmt: skip
+            )
     return None
 
 
@@ -150,28 +173,43 @@ def _jobs_not_counted(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
     if jobs < 2 or not np.all(np.abs(curve.ratio / jobs - 1) < 0.08):
         return None
     return Diagnosis(
-        curve, "jobs-not-counted", "error", _evidence(curve),
+        curve,
+        "jobs-not-counted",
+        "error",
+        _evidence(curve),
         f"{jobs} jobs ran at once and only one job's depth was tabulated; the load is {jobs} times the depth.",
-        f"look for numjobs in the command; the load is depth x jobs (of a table: --columns jobs={jobs}).", jobs,
-    )  # fmt: skip
+        f"look for numjobs in the command; the load is depth x jobs (of a table: --columns jobs={jobs}).",
+        jobs,
+    )
 
 
 def _page_cache(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagnosis | None:
     """Writes that only reached memory: each far faster than a read of the same device, yet few of them a second."""
     if curve.read_fraction != 0 or np.max(curve.ratio) >= 0.7:
         return None
-    reads = next((s for s in siblings if s.read_fraction == 1 and s.block_bytes == curve.block_bytes
-                  and s.file_bytes == curve.file_bytes and s.load[0] == curve.load[0]), None)  # fmt: skip
+    reads = next(
+        (
+            s
+            for s in siblings
+            if s.read_fraction == 1
+            and s.block_bytes == curve.block_bytes
+            and s.file_bytes == curve.file_bytes
+            and s.load[0] == curve.load[0]
+        ),
+        None,
+    )
     if reads is None or curve.latency[0] * 20 > reads.latency[0]:
         return None
     return Diagnosis(
-        curve, "page-cache", "error",
+        curve,
+        "page-cache",
+        "error",
         f"{_evidence(curve)} A write takes {format_duration(curve.latency[0])} where a read of the same device takes "
         f"{format_duration(reads.latency[0])}.",
         "the writes went to the page cache: their latency is that of memory, and the device's time is in none of the "
         "columns.",
         "run the writes again with --direct=1 on a file larger than the memory.",
-    )  # fmt: skip
+    )
 
 
 def _one_direction(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagnosis | None:
@@ -180,8 +218,10 @@ def _one_direction(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagn
         return None
     if curve.ratio.max() > 1.5 * curve.ratio.min():
         return None
-    alone = {f: next((s for s in siblings if s.read_fraction == f and s.block_bytes == curve.block_bytes), None)
-             for f in (0, 1)}  # fmt: skip
+    alone = {
+        f: next((s for s in siblings if s.read_fraction == f and s.block_bytes == curve.block_bytes), None)
+        for f in (0, 1)
+    }
     compared = ""
     for what, sibling in (("reads", alone[1]), ("writes", alone[0])):
         if sibling is not None:
@@ -195,11 +235,14 @@ def _one_direction(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagn
     beside = f" (writes alone take {format_duration(writes.latency[0])})" if writes is not None else ""
     context = f" In the same table:{compared.rstrip(',')}." if compared else ""
     return Diagnosis(
-        curve, "one-direction", "error", f"{_evidence(curve)}{context}",
+        curve,
+        "one-direction",
+        "error",
+        f"{_evidence(curve)}{context}",
         "only one direction of the mix was tabulated. If it was half of the requests, the other half took "
         f"{format_duration(missing)} each at {curve.at(0)}{beside}.",
         "add fio's read and write IOPS, and weight their mean latencies by them.",
-    )  # fmt: skip
+    )
 
 
 def _submission_gap(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
@@ -217,12 +260,14 @@ def _submission_gap(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis |
     if not (only_first or climbs) or (len(ratio) == 1 and ratio[0] < 0.8):
         return None
     return Diagnosis(
-        curve, "submission-gap", "info" if ratio.min() >= 0.8 else "warning",
+        curve,
+        "submission-gap",
+        "info" if ratio.min() >= 0.8 else "warning",
         f"{_evidence(curve)} The gap N/X - R is {format_duration(gap[0])} a request at {curve.at(0)}.",
         "the host's own time between a completion and the next submission, which the latency does not hold"
         f"{'' if only_first else '; it matters less the longer a request waits'}.",
         "" if ratio.min() >= 0.8 else "fewer depths at idle, a faster engine (io_uring), or a CPU without idle states.",
-    )  # fmt: skip
+    )
 
 
 def _mostly_outside(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
@@ -230,13 +275,15 @@ def _mostly_outside(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis |
     if np.any(curve.load > 1) or np.any(curve.ratio > 1 + TOLERANCE):
         return None
     return Diagnosis(
-        curve, "mostly-outside", _severity(curve),
+        curve,
+        "mostly-outside",
+        _severity(curve),
         f"{_evidence(curve)} Of {format_duration(curve.implied_latency[0])} a request, the latency holds "
         f"{format_duration(curve.latency[0])}.",
         "the host or the engine was measured, not the device (a null or buffered engine, a rate limit, flushes between "
         "the writes), or a unit or a size is wrong.",
         "measure a depth of 4 and of 32 too: a gap of the host shrinks with the depth, a wrong unit stays.",
-    )  # fmt: skip
+    )
 
 
 def _half_latency(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
@@ -247,13 +294,15 @@ def _half_latency(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | N
     if np.any(np.diff(ratio) > TOLERANCE) or abs(ratio[-1] - ratio[-2]) > 0.06:
         return None
     return Diagnosis(
-        curve, "half-latency", "error",
+        curve,
+        "half-latency",
+        "error",
         f"{_evidence(curve)} With {curve.at(-1)} N/X is {format_duration(curve.implied_latency[-1])}, and "
         f"{format_duration(curve.latency[-1])} is printed.",
         "one side of the latency: the completion time (clat) without the submission time (slat), which blocks where "
         "the I/O is not direct; or half of the requests never reached the device.",
         "run one deep depth with --direct=1 --output-format=json+ and compare slat + clat with lat.",
-    )  # fmt: skip
+    )
 
 
 def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
@@ -266,11 +315,14 @@ def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
     evidence = f"{_evidence(curve)} In flight were X R = {held}."
     if curve.load_type.is_counted:
         return Diagnosis(
-            curve, "depth-not-filled", "error", evidence,
+            curve,
+            "depth-not-filled",
+            "error",
+            evidence,
             f"the {curve.load_type.plural} think between requests, or the load generator is the bottleneck: it was "
             "busy when an answer came.",
             "give the load generator more threads or a machine of its own; then X R / N is 1.",
-        )  # fmt: skip
+        )
     settle = "look at fio's iodepth_level, and run again with an asynchronous engine, --direct=1 and a large file."
     if curve.file_bytes and curve.block_bytes and np.all(flight <= curve.file_bytes / curve.block_bytes * 1.05):
         blocks = curve.file_bytes / curve.block_bytes
@@ -280,9 +332,10 @@ def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
         )
     elif flight[-1] < 1.2 * flight[-2] and curve.load[-1] >= 1.8 * curve.load[-2]:
         cause = f"no more than about {flight[-1]:.2g} requests can be outstanding" + (
-            ": the engine is synchronous, or the I/O is buffered." if flight[-1] < 1.3 else
-            ": a limit of the queue, of the controller, or of the operating system."
-        )  # fmt: skip
+            ": the engine is synchronous, or the I/O is buffered."
+            if flight[-1] < 1.3
+            else ": a limit of the queue, of the controller, or of the operating system."
+        )
     else:
         cause = "the depth was not filled: buffered I/O, a submission that blocks, or a run too short for its depth."
     return Diagnosis(curve, "depth-not-filled", "error", evidence, cause, settle)
@@ -295,19 +348,25 @@ def _constant_share(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis |
         return None
     if ratio.min() >= 1 - _WARNING:
         return Diagnosis(
-            curve, "constant-share", "info", _evidence(curve),
+            curve,
+            "constant-share",
+            "info",
+            _evidence(curve),
             "a few per cent of the depth are outside the measured latency (submission, ramp and drain).",
-        )  # fmt: skip
+        )
     gap = curve.implied_latency - curve.latency
     grown = ""
     if gap[-1] > gap[0] * (1 + TOLERANCE):
         grown = f" N/X - R grows from {format_duration(gap[0])} to {format_duration(gap[-1])}, so it is no fixed time."
     return Diagnosis(
-        curve, "constant-share", _severity(curve), _evidence(curve) + grown,
+        curve,
+        "constant-share",
+        _severity(curve),
+        _evidence(curve) + grown,
         "a share of the depth was not outstanding, or a share of the latency is missing: a submission that queues in "
         "the host (posixaio threads), flushes counted in the run time, or a mean over another interval than the IOPS.",
         "run one depth with io_uring or libaio and without end_fsync, and compare N with IOPS x lat.",
-    )  # fmt: skip
+    )
 
 
 # --- words ----------------------------------------------------------------------------------------------------------

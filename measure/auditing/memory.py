@@ -40,12 +40,13 @@ def check_memory(sweep: Sweep) -> Iterator[Finding]:
 def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
     """Findings on curves that were published as bandwidth and latency only."""
     yield Finding(
-        "no-load", "info",
+        "no-load",
+        "info",
         "the curves hold bandwidth and latency and not what was varied (a delay, a pause, a depth), so only the "
         "latency can be predicted.",
         "they were published for plotting.",
         "load a table that has the pause or the delay as a column, or measure one: qsim measure memory --out DIR.",
-    )  # fmt: skip
+    )
     caches = recorded_caches(sweep.provenance.details)
     for series, group in each_series(sweep.mean_points()):
         name = series
@@ -72,25 +73,30 @@ def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a sweep over buffer sizes: what it is not, and where the caches were seen to end."""
     caches = recorded_caches(sweep.provenance.details)
     yield Finding(
-        "buffer-sizes", "info",
+        "buffer-sizes",
+        "info",
         f"the latency was measured without load, in buffers of {format_bytes(sweep.points['load'].min())} to "
         f"{format_bytes(sweep.points['load'].max())}{_which_fit(sweep, caches)}.",
         "a buffer that fits a cache is not a memory curve.",
         "measure under load for a latency-bandwidth curve: qsim measure memory --out DIR.",
-    )  # fmt: skip
+    )
     for step in steps(plateaus(sweep), caches):
         between = f"between {format_bytes(step.after_bytes)} and {format_bytes(step.upto_bytes)}"
         ends = " and ".join(f"the {name} cache of {format_bytes(size)}" for name, size in step.caches.items())
         yield Finding(
-            "cache-step", "info",
+            "cache-step",
+            "info",
             f"{between} the latency rises by a factor of {step.factor:.3g}.",
-            f"{ends} ends there." if ends else "a share of a cache ends there, or of the pages that the TLB holds: no "
-            "reported cache has that size." if caches else "a cache ends there.",
+            f"{ends} ends there."
+            if ends
+            else "a share of a cache ends there, or of the pages that the TLB holds: no reported cache has that size."
+            if caches
+            else "a cache ends there.",
             "measure the sizes between: qsim measure memory --buffers "
             f"{step.after_bytes:.0f},{(step.after_bytes * step.upto_bytes) ** 0.5 // 4096 * 4096:.0f},"
             f"{step.upto_bytes:.0f} --out DIR; lscpu --caches tells the caches.",
             load=float(step.upto_bytes),
-        )  # fmt: skip
+        )
 
 
 def _which_fit(sweep: Sweep, caches: Mapping[str, float]) -> str:
@@ -109,14 +115,16 @@ def _bends_back(name: str, bandwidth: np.ndarray[Any, Any], latency: np.ndarray[
     slowest = int(np.argmax(latency))
     if bandwidth[slowest] < 0.99 * bandwidth.max():
         yield Finding(
-            "bends-back", "info",
+            "bends-back",
+            "info",
             f"the highest latency, {format_duration(float(latency[slowest]))}, is reached at "
             f"{bandwidth[slowest] / 1e9:.4g} GB/s, below the peak of {bandwidth.max() / 1e9:.4g} GB/s.",
             "past saturation more requests in flight lose bandwidth (row buffers, turns between reads and writes), "
             "so one bandwidth has two latencies.",
             "repeat the shortest delays: qsim measure memory --delays 0,25,50 --repeats 5 --out DIR.",
-            series=name, load=float(bandwidth[slowest]),
-        )  # fmt: skip
+            series=name,
+            load=float(bandwidth[slowest]),
+        )
 
 
 def _cache(
@@ -130,18 +138,24 @@ def _cache(
     if median < CACHE_LATENCY_S or fits:
         which = f"the {fits[0]} cache" if fits else _which_cache(buffer, median)
         yield Finding(
-            "fits-a-cache", "error",
+            "fits-a-cache",
+            "error",
             f"the latency is {span}, at the median {format_duration(median)}; a DRAM access takes "
             f"{DRAM_LATENCY_S * 1e9:.0f} ns and more.",
-            f"{words} fits {which}, so this curve is not of the memory.", remedy, name,
-        )  # fmt: skip
+            f"{words} fits {which}, so this curve is not of the memory.",
+            remedy,
+            name,
+        )
     elif latency.min() < DRAM_LATENCY_S:
         yield Finding(
-            "fits-a-cache", "warning",
+            "fits-a-cache",
+            "warning",
             f"the lowest latency is {format_duration(float(latency.min()))}, below the "
             f"{DRAM_LATENCY_S * 1e9:.0f} ns of the fastest DRAM.",
-            f"part of {words.removeprefix('a ')} is served by the last-level cache.", remedy, name,
-        )  # fmt: skip
+            f"part of {words.removeprefix('a ')} is served by the last-level cache.",
+            remedy,
+            name,
+        )
 
 
 def _which_cache(buffer: float | None, latency_s: float) -> str:
@@ -158,46 +172,60 @@ def _above_the_peak(name: str, bandwidth: np.ndarray[Any, Any], peak: float) -> 
     if not peak or not np.isfinite(bandwidth).any() or np.nanmax(bandwidth) <= 1.1 * peak:
         return
     yield Finding(
-        "above-the-peak", "warning",
+        "above-the-peak",
+        "warning",
         f"the curve reaches {np.nanmax(bandwidth) / 1e9:.4g} GB/s, and the same file lists a peak of "
         f"{peak / 1e9:.4g} GB/s.",
         "a cache served part of the lines, or the two runs used other threads or buffers.",
-        "measure again with a larger buffer (MLC: -b200m) and compare with mlc --max_bandwidth.", name,
-    )  # fmt: skip
+        "measure again with a larger buffer (MLC: -b200m) and compare with mlc --max_bandwidth.",
+        name,
+    )
 
 
 def _lines(
-    name: str, load: np.ndarray[Any, Any], throughput: np.ndarray[Any, Any], latency: np.ndarray[Any, Any],
+    name: str,
+    load: np.ndarray[Any, Any],
+    throughput: np.ndarray[Any, Any],
+    latency: np.ndarray[Any, Any],
     varied: str = "delay",
-) -> Iterator[Finding]:  # fmt: skip
+) -> Iterator[Finding]:
     lines = throughput * latency
     low, peak = int(np.argmin(lines)), int(np.argmax(lines))
     if lines[low] < 0.9:
         scaled = lines[low] * 1000
         yield Finding(
-            "lines-in-flight", "error",
+            "lines-in-flight",
+            "error",
             f"bandwidth x latency / {CACHE_LINE_BYTES} B is {lines[low]:.3g} lines in flight, and the chaser alone "
             "keeps one.",
             f"a unit off by 1000 (then it is {scaled:.3g}), or a bandwidth without the chaser's own."
-            if scaled >= 0.9 else "a unit is wrong by more than 1000.",
-            "check the units of both columns: MLC prints ns and decimal MB/s.", name, float(load[low]),
-        )  # fmt: skip
+            if scaled >= 0.9
+            else "a unit is wrong by more than 1000.",
+            "check the units of both columns: MLC prints ns and decimal MB/s.",
+            name,
+            float(load[low]),
+        )
     elif lines[peak] > _MOST_LINES:
         yield Finding(
-            "lines-in-flight", "error",
+            "lines-in-flight",
+            "error",
             f"bandwidth x latency / {CACHE_LINE_BYTES} B is {lines[peak]:.3g} lines in flight, more than any machine "
             "has line buffers for.",
-            "a unit off by 1000.", "check the units of both columns: MLC prints ns and decimal MB/s.",
-            name, float(load[peak]),
-        )  # fmt: skip
+            "a unit off by 1000.",
+            "check the units of both columns: MLC prints ns and decimal MB/s.",
+            name,
+            float(load[peak]),
+        )
     else:
         unloaded = int(np.argmax(load) if varied == "delay" else np.argmin(load))
         yield Finding(
-            "lines-in-flight", "info",
+            "lines-in-flight",
+            "info",
             f"at the peak {lines[peak]:.3g} cache lines are in flight (bandwidth x latency / {CACHE_LINE_BYTES} B), "
             f"at the {'longest delay' if varied == 'delay' else 'lowest bandwidth'} {lines[unloaded]:.3g}.",
-            series=name, load=float(load[peak]),
-        )  # fmt: skip
+            series=name,
+            load=float(load[peak]),
+        )
 
 
 def _order(
@@ -205,15 +233,20 @@ def _order(
 ) -> Iterator[Finding]:
     """With a longer delay both bandwidth and latency should fall; say where they rise by more than 5 %."""
     order = np.argsort(load, kind="stable")
-    rises = {what: int(np.sum(values[order][1:] > 1.05 * values[order][:-1]))
-             for what, values in (("latency", latency), ("bandwidth", throughput))}  # fmt: skip
+    rises = {
+        what: int(np.sum(values[order][1:] > 1.05 * values[order][:-1]))
+        for what, values in (("latency", latency), ("bandwidth", throughput))
+    }
     told = [f"the {what} rises {counted(count, 'time')}" for what, count in rises.items() if count]
     if told:
         yield Finding(
-            "not-monotonic", "info",
+            "not-monotonic",
+            "info",
             f"{' and '.join(told)} by more than 5 % from one delay to a longer one, over {len(load)} delays.",
-            "noise of other programs and of the CPU's frequency.", "repeat the sweep and average.", series=name,
-        )  # fmt: skip
+            "noise of other programs and of the CPU's frequency.",
+            "repeat the sweep and average.",
+            series=name,
+        )
 
 
 def _buffer(details: Mapping[str, Any], series: str) -> float | None:

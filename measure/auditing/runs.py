@@ -56,16 +56,18 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
         # Our own repeats of one point have files that differ in the number of the repeat only.
         sources = measured["source"].dropna().astype(str).str.replace(r"\.r\d+(?=\.json$)", "", regex=True).unique()
         yield Finding(
-            "repeats-disagree", "error" if spread[worst] > _DISAGREE_BADLY else "warning",
+            "repeats-disagree",
+            "error" if spread[worst] > _DISAGREE_BADLY else "warning",
             f"{int(row['repeats'])} repeats give {format_rate(rates.min())} to {format_rate(rates.max())}, a standard "
             f"deviation of {100 * spread[worst]:.0f} %.",
             "the device changed between the runs (write cache, temperature, other programs), or these are runs of "
             f"different things: {', '.join(map(str, sources[:3]))}."
-            if len(sources) > 1 else
-            "the device changed between the runs (write cache, temperature, other programs).",
+            if len(sources) > 1
+            else "the device changed between the runs (write cache, temperature, other programs).",
             f"measure this load five times in a row{_again(sweep, row)}, and compare the first with the last.",
-            series, float(row["load"]),
-        )  # fmt: skip
+            series,
+            float(row["load"]),
+        )
 
 
 def _again(sweep: Sweep, row: pd.Series) -> str:
@@ -100,12 +102,13 @@ def check_working_set(sweep: Sweep) -> Iterator[Finding]:
         name, cache = _smallest_cache_that_holds(size, sweep.provenance.details)
         fits = f" and fits the {name} cache of {format_bytes(cache)}" if name else ""
         yield Finding(
-            "small-file", "warning" if name and not is_direct(options) else "info",
+            "small-file",
+            "warning" if name and not is_direct(options) else "info",
             f"the file has {format_bytes(size)}{fits}; a drive's own memory holds 1 GiB and more.",
             "a cache of the host or of the drive may have answered part of the requests.",
             f"run again with --size={4 * _SMALL_FILE_BYTES // 2**30}g (or four times the memory where direct=0) and "
             "compare.",
-        )  # fmt: skip
+        )
         return
 
 
@@ -119,13 +122,14 @@ def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
     for series, rows in each_series(writes[writes["preconditioned"].isin(["none", "sequential"])]):
         times = "once" if (rows["preconditioned"] == "none").any() else "twice"
         yield Finding(
-            "not-preconditioned", "warning",
+            "not-preconditioned",
+            "warning",
             f"random writes were measured into a file that had been written {times} in sequence, and never at random.",
             "the first random writes are faster than any later ones.",
             "measure into a new directory with --precondition random (the default), or let each point settle with "
             "--steady.",
             series,
-        )  # fmt: skip
+        )
 
 
 def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
@@ -137,14 +141,16 @@ def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
     for series, group in each_series(busy):
         worst = group.iloc[int((group[LATE] / group["latency_s"]).argmax())]
         yield Finding(
-            "busy-machine", "warning",
+            "busy-machine",
+            "warning",
             f"at {len(group)} of {int((sweep.points['series'] == series).sum())} runs a sleeping program woke late by "
             f"more than {100 * _LATE_SHARE:g} % of the latency that was measured; the worst: "
             f"{format_duration(float(worst[LATE]))} (mean) against {format_duration(float(worst['latency_s']))}.",
             "other work kept the processors busy, so that requests waited for one after the device had answered.",
             "measure again when the machine is idle, or with priority (sudo chrt -r 20 qsim ...).",
-            series, float(worst["load"]),
-        )  # fmt: skip
+            series,
+            float(worst["load"]),
+        )
 
 
 def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
@@ -157,17 +163,22 @@ def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
         counts = points["latency_of"].value_counts()
         told = " and ".join(f"{counts[k]} points of {_WORDS[k]}" for k in ("lat", "clat") if k in counts)
         yield Finding(
-            "latency-definitions", "warning", f"the table mixes {told}.",
-            "some runs were made with disable_lat or gtod_reduce.", "leave those runs out, or measure them again.",
-        )  # fmt: skip
+            "latency-definitions",
+            "warning",
+            f"the table mixes {told}.",
+            "some runs were made with disable_lat or gtod_reduce.",
+            "leave those runs out, or measure them again.",
+        )
     mixed = points[(points["latency_of"] == "lat") & (points["percentiles_of"] == "clat")]
     if len(mixed):
         yield Finding(
-            "latency-definitions", "info",
+            "latency-definitions",
+            "info",
             f"at {counted(len(mixed), 'point')} the mean is of the total latency and the percentiles are of the "
             "completion latency, which leaves out the submission.",
-            "fio's default.", "measure with --lat_percentiles=1 where tails matter.",
-        )  # fmt: skip
+            "fio's default.",
+            "measure with --lat_percentiles=1 where tails matter.",
+        )
 
 
 _WORDS = {"lat": "total latency (lat)", "clat": "completion latency (clat)"}
@@ -200,7 +211,8 @@ def check_arrivals(sweep: Sweep) -> Iterator[Finding]:
     for series, group in each_series(found):
         worst = group.iloc[int(np.abs(group["served_gap_scv"].to_numpy(float) - 1).argmax())]
         yield Finding(
-            "not-poisson", "warning",
+            "not-poisson",
+            "warning",
             f"at {counted(len(group), 'point')} the gaps between the arrivals that the device logged are not those of "
             "a Poisson process, whose squared coefficient of variation is 1; the worst: "
             f"{worst['served_gap_scv']:.3g} over {worst['served_requests']:,.0f} requests.",
@@ -208,8 +220,9 @@ def check_arrivals(sweep: Sweep) -> Iterator[Finding]:
             "and its relatives say.",
             "measure again when the machine is idle, or give it priority (sudo chrt -r 20 qsim ...); these "
             "points are left out of a calibration, unless --use names them.",
-            series, float(worst["load"]),
-        )  # fmt: skip
+            series,
+            float(worst["load"]),
+        )
 
 
 def check_way(sweep: Sweep) -> Iterator[Finding]:
@@ -222,18 +235,26 @@ def check_way(sweep: Sweep) -> Iterator[Finding]:
     for series, group in each_series(late):
         worst = group.iloc[int((group["latency_s"] / group["served_response_s"]).argmax())]
         yield Finding(
-            "way-to-device", "warning",
+            "way-to-device",
+            "warning",
             f"at {counted(len(group), 'point')} fio's latency exceeds the response time that the device itself logged "
             f"by more than {100 * WAY_SHARE:g} %; the worst: {format_duration(worst['latency_s'])} against "
             f"{format_duration(worst['served_response_s'])}.",
             "other work kept the threads of fio or of the device from the CPUs.",
             "measure again when the machine is idle, or with longer service times.",
-            series, float(worst["load"]),
-        )  # fmt: skip
+            series,
+            float(worst["load"]),
+        )
 
 
-_PCIE_LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 8e9 / 8 * 128 / 130, 4: 16e9 / 8 * 128 / 130,
-                          5: 32e9 / 8 * 128 / 130, 6: 64e9 / 8 * 242 / 256}  # fmt: skip
+_PCIE_LANE_BYTES_PER_S = {
+    1: 0.25e9,
+    2: 0.5e9,
+    3: 8e9 / 8 * 128 / 130,
+    4: 16e9 / 8 * 128 / 130,
+    5: 32e9 / 8 * 128 / 130,
+    6: 64e9 / 8 * 242 / 256,
+}
 _SATA_BYTES_PER_S = {1: 150e6, 2: 300e6, 3: 600e6}
 _SAS_BYTES_PER_S = {1: 300e6, 2: 600e6, 3: 1200e6, 4: 2400e6}
 _USB_BYTES_PER_S = {"2": 60e6, "2.0": 60e6, "3.0": 500e6, "3.1": 1.212e9, "3.2": 2.424e9}
@@ -294,22 +315,30 @@ def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
         carries = f"{link.name} carries {link.bytes_per_s / 1e6:,.0f} MB/s one way"
         if share > 1:
             yield Finding(
-                "above-the-link", "error", f"{told} were measured, and {carries}.",
+                "above-the-link",
+                "error",
+                f"{told} were measured, and {carries}.",
                 "the data did not cross the link: the page cache, a cache of the host or of the controller, "
                 "compression, or reads and writes counted together on a link that carries both ways at once."
-                if sweep.load_type.is_closed else
-                "a cache served the requests, or a unit is wrong.",
-                "run again with --direct=1 on a file larger than every cache." if sweep.load_type.is_closed else
-                "measure with a larger buffer, and check the units.",
-                series, load,
-            )  # fmt: skip
+                if sweep.load_type.is_closed
+                else "a cache served the requests, or a unit is wrong.",
+                "run again with --direct=1 on a file larger than every cache."
+                if sweep.load_type.is_closed
+                else "measure with a larger buffer, and check the units.",
+                series,
+                load,
+            )
         elif share > 0.85:
             yield Finding(
-                "at-the-link", "info", f"the peak of {told} is {100 * share:.0f} % of what {carries}.",
+                "at-the-link",
+                "info",
+                f"the peak of {told} is {100 * share:.0f} % of what {carries}.",
                 "the link is the bottleneck, one server with a sharp knee.",
                 "smaller blocks move the bottleneck back into the drive: qsim measure fio TARGET --block 4KiB,16KiB "
-                "--out DIR.", series=series, load=load,
-            )  # fmt: skip
+                "--out DIR.",
+                series=series,
+                load=load,
+            )
 
 
 def check_speed(sweep: Sweep) -> Iterator[Finding]:
@@ -323,10 +352,12 @@ def check_speed(sweep: Sweep) -> Iterator[Finding]:
         first = group.sort_values("load").iloc[0]
         if first["latency_s"] < _FASTEST_DRIVE_S:
             yield Finding(
-                "faster-than-a-drive", "warning",
+                "faster-than-a-drive",
+                "warning",
                 f"a request takes {first['latency_s'] * 1e6:.2f} us at load {first['load']:g}; the fastest drives take "
                 "some 5 us.",
                 "the page cache, a RAM disk or a null device answered.",
                 "run again with --direct=1 on a file of a real file system, and look at what --filename is (lsblk).",
-                series, float(first["load"]),
-            )  # fmt: skip
+                series,
+                float(first["load"]),
+            )

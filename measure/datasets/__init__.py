@@ -129,12 +129,17 @@ def check_labels(measured: Mapping[str, float], baseline: Mapping[str, float]) -
     if straight <= near or crossed > near:
         return []
     told = {d: (format_duration(measured[d]), format_duration(baseline[d])) for d in ("read", "write")}
-    return [Finding(
-        "labels", "error",
-        f"at depth 1 the reads take {told['read'][0]} and the writes {told['write'][0]}, where the baselines of the "
-        f"same device are {told['read'][1]} and {told['write'][1]}.",
-        "the labels read and write are exchanged.", "look at rw= in the command of one run.",
-    )]  # fmt: skip
+    return [
+        Finding(
+            "labels",
+            "error",
+            f"at depth 1 the reads take {told['read'][0]} and the writes {told['write'][0]}, where the "
+            "baselines of the "
+            f"same device are {told['read'][1]} and {told['write'][1]}.",
+            "the labels read and write are exchanged.",
+            "look at rw= in the command of one run.",
+        )
+    ]
 
 
 def audit_dataset(name: str, link: str | None = None) -> list[Finding]:

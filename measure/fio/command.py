@@ -155,7 +155,18 @@ def fill_command(file: Target, engine: str) -> tuple[str, ...]:
     """The command that writes our file once, from end to end, with data that no drive can compress."""
     block = next(b for b in (2**20, 2**16, 4096) if file.size_bytes % b == 0)
     return (
-        "fio", "--output-format=json", "--eta=never", "--name=fill", f"--filename={file.path}",
-        f"--size={file.size_bytes}", "--rw=write", f"--bs={block}", f"--ioengine={engine}", "--iodepth=8", "--direct=1",
-        "--thread=1", "--refill_buffers=1", "--end_fsync=1",
-    )  # fmt: skip
+        "fio",
+        "--output-format=json",
+        "--eta=never",
+        "--name=fill",
+        f"--filename={file.path}",
+        f"--size={file.size_bytes}",
+        "--rw=write",
+        f"--bs={block}",
+        f"--ioengine={engine}",
+        "--iodepth=8",
+        "--direct=1",
+        "--thread=1",
+        "--refill_buffers=1",
+        "--end_fsync=1",
+    )

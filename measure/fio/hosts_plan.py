@@ -166,10 +166,15 @@ class HostsPlan:
 
     def describe(self) -> str:
         """The plan in words."""
-        what = "only read" if self.only_read else (
-            f"a test file of {format_bytes(self.size_bytes or 0)} on each, {self._file_name(self.hosts[0])} and so on, "
-            "removed at the end"
-        )  # fmt: skip
+        what = (
+            "only read"
+            if self.only_read
+            else (
+                f"a test file of {format_bytes(self.size_bytes or 0)} on each, "
+                f"{self._file_name(self.hosts[0])} and so on, "
+                "removed at the end"
+            )
+        )
         depths = ", ".join(dict.fromkeys(str(p.job.depth) for p in self.points))
         return (
             f"{self.target} on {counted(len(self.hosts), 'host')}, {', '.join(map(str, self.hosts))}: {what}\n"
@@ -187,10 +192,15 @@ class HostsPlan:
     def settings(self) -> dict[str, Any]:
         """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""
         return {
-            "hosts": [str(host) for host in self.hosts], "target": self.target, "only_read": self.only_read,
-            "size_bytes": self.size_bytes, "engine": self.engine, "seed": self.seed, "runtime_s": self.runtime_s,
+            "hosts": [str(host) for host in self.hosts],
+            "target": self.target,
+            "only_read": self.only_read,
+            "size_bytes": self.size_bytes,
+            "engine": self.engine,
+            "seed": self.seed,
+            "runtime_s": self.runtime_s,
             "ramp_s": self.ramp_s,
-        }  # fmt: skip
+        }
 
     def _file_name(self, host: Host) -> str:
         return f"qsim-{self.token}-{self.hosts.index(host) + 1}"  # two servers may share one disk
@@ -218,10 +228,7 @@ class HostsPlan:
 
 
 def plan_hosts(
-    target: str,
-    hosts: Sequence[Host],
-    workloads: Sequence[FioJob],
-    settings: RunSettings | None = None,
+    target: str, hosts: Sequence[Host], workloads: Sequence[FioJob], settings: RunSettings | None = None
 ) -> HostsPlan:
     """A closed sweep of ``target`` on every host at once: a directory that is there on each, or with
     ``consent="read"`` a file or device that is there and is only read.
@@ -246,8 +253,9 @@ def plan_hosts(
         size_bytes = (size_bytes or DEFAULT_FILE_BYTES) // 4096 * 4096
         check_room(size_bytes, workloads)
     if engine not in ("auto", *USUAL):
-        raise InvalidParameterError("engine", f"{engine!r} is not for hosts that cannot be asked",
-                                    f"there are auto, {', '.join(USUAL)}", engine)  # fmt: skip
+        raise InvalidParameterError(
+            "engine", f"{engine!r} is not for hosts that cannot be asked", f"there are auto, {', '.join(USUAL)}", engine
+        )
     find_tool("fio")
     reason = "every fio for Linux has it, and what the hosts have cannot be asked" if engine == "auto" else "asked for"
     points = [
@@ -256,9 +264,19 @@ def plan_hosts(
         for key in [f"{job.key}.r{repeat}"]
     ]
     return HostsPlan(
-        tuple(hosts), target, tuple(points), only_read, size_bytes, ENGINE if engine == "auto" else engine, reason,
-        settings.runtime_s, settings.ramp_s, settings.seed, tool_version("fio") or "", secrets.token_hex(_TOKEN_BYTES),
-    )  # fmt: skip
+        tuple(hosts),
+        target,
+        tuple(points),
+        only_read,
+        size_bytes,
+        ENGINE if engine == "auto" else engine,
+        reason,
+        settings.runtime_s,
+        settings.ramp_s,
+        settings.seed,
+        tool_version("fio") or "",
+        secrets.token_hex(_TOKEN_BYTES),
+    )
 
 
 def client_command(hosts: Sequence[Host], step: str, *, readonly: bool) -> tuple[str, ...]:

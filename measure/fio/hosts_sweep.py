@@ -64,11 +64,19 @@ def run_hosts(plan: HostsPlan, out_dir: Path, on_progress: Progress | None = Non
     """
     return measure(
         Measurement(
-            "fio-hosts", plan.points, plan.settings(), partial(_provenance, plan), partial(_ready, plan),
-            read_hosts_store, lambda _: plan.point_seconds, plan.fill_seconds(), tidy=partial(_remove_files, plan),
+            "fio-hosts",
+            plan.points,
+            plan.settings(),
+            partial(_provenance, plan),
+            partial(_ready, plan),
+            read_hosts_store,
+            lambda _: plan.point_seconds,
+            plan.fill_seconds(),
+            tidy=partial(_remove_files, plan),
         ),
-        out_dir, on_progress,
-    )  # fmt: skip
+        out_dir,
+        on_progress,
+    )
 
 
 def read_hosts_store(store: SweepStore) -> Sweep:
@@ -121,9 +129,13 @@ def _total(records: Sequence[FioRecord]) -> FioRecord:
     total = added(records)
     jobs = sum(r.jobs for r in records)
     return replace(
-        total, host="", options={**total.options, "numjobs": str(jobs), "group_reporting": "1"}, records=1,
-        findings=(), windows=(),
-    )  # fmt: skip
+        total,
+        host="",
+        options={**total.options, "numjobs": str(jobs), "group_reporting": "1"},
+        records=1,
+        findings=(),
+        windows=(),
+    )
 
 
 @contextmanager
@@ -135,9 +147,12 @@ def _ready(plan: HostsPlan, store: SweepStore, _missing: Sequence[FioPoint], tic
         jobs, readonly = plan.point_jobs(point), point.job.read_percent == 100
         finished = _client(plan.hosts, point.key, jobs, readonly, plan.point_limit_s, lambda: tick(point.describe()))
         return printed(
-            finished, _why_failed(plan, point.key, finished), point.command, request_of(point.job, point.repeat),
+            finished,
+            _why_failed(plan, point.key, finished),
+            point.command,
+            request_of(point.job, point.repeat),
             job_files={str(host): text for host, text in jobs.items()},
-        )  # fmt: skip
+        )
 
     try:
         _prepare(plan, store, tick)
@@ -148,23 +163,32 @@ def _ready(plan: HostsPlan, store: SweepStore, _missing: Sequence[FioPoint], tic
 
 def _prepare(plan: HostsPlan, store: SweepStore, tick: Tick) -> None:
     """See that every host answers, and fill the files; ToolFailedError where one does not."""
-    looked = _client(plan.hosts, "look", plan.look_jobs(plan.hosts), True, LOOK_LIMIT_S + len(plan.hosts),
-                     lambda: tick("looking for the hosts"))  # fmt: skip
+    looked = _client(
+        plan.hosts,
+        "look",
+        plan.look_jobs(plan.hosts),
+        True,
+        LOOK_LIMIT_S + len(plan.hosts),
+        lambda: tick("looking for the hosts"),
+    )
     if reason := _why_failed(plan, "look", looked):
         raise ToolFailedError(f"{reason}; start fio --server there, of the version that is here ({plan.fio_version})")
     if not plan.only_read and plan.size_bytes is not None:
         _note_files(store, {str(host): plan.file_on(host) for host in plan.hosts})
         limit_s = 60.0 + plan.size_bytes / SLOWEST_FILL_BYTES_PER_S
-        filled = _client(plan.hosts, "fill", plan.fill_jobs(), False, limit_s,
-                         lambda: tick("writing the test files"))  # fmt: skip
+        filled = _client(plan.hosts, "fill", plan.fill_jobs(), False, limit_s, lambda: tick("writing the test files"))
         if reason := _why_failed(plan, "fill", filled):
             raise ToolFailedError(f"the test files could not be filled: {reason}")
 
 
 def _client(
-    hosts: Sequence[Host], step: str, jobs: Mapping[Host, str], readonly: bool, limit_s: float,
+    hosts: Sequence[Host],
+    step: str,
+    jobs: Mapping[Host, str],
+    readonly: bool,
+    limit_s: float,
     on_tick: Callable[[], None] = lambda: None,
-) -> Finished:  # fmt: skip
+) -> Finished:
     """One step on all of ``hosts``, with their job files in a private folder."""
     with tempfile.TemporaryDirectory(prefix="qsim-hosts-") as folder:
         for number, host in enumerate(hosts, 1):
@@ -270,10 +294,12 @@ def _left(store: SweepStore) -> Iterator[Finding]:
     files = ", ".join(f"{file} on {host}" for host, file in left.items())
     if left:
         yield Finding(
-            "file-left-on-host", "warning", f"The test file could not be removed: {files}.",
+            "file-left-on-host",
+            "warning",
+            f"The test file could not be removed: {files}.",
             "the host could not be reached at the end.",
             "start the same sweep again, which removes it, or remove it there by hand.",
-        )  # fmt: skip
+        )
 
 
 def _token(store: SweepStore) -> str:
@@ -286,10 +312,17 @@ def _token(store: SweepStore) -> str:
 
 def _provenance(plan: HostsPlan) -> Provenance:
     details: dict[str, Any] = {
-        "hosts": [str(host) for host in plan.hosts], "token": plan.token, "engine": plan.engine,
-        "engine_reason": plan.engine_reason, "submission": "inline", "client": host_facts().hostname,
-    }  # fmt: skip
+        "hosts": [str(host) for host in plan.hosts],
+        "token": plan.token,
+        "engine": plan.engine,
+        "engine_reason": plan.engine_reason,
+        "submission": "inline",
+        "client": host_facts().hostname,
+    }
     return Provenance(
-        tool="fio", tool_version=plan.fio_version, host=", ".join(str(host) for host in plan.hosts),
-        device=f"{plan.target} on {counted(len(plan.hosts), 'host')}", details=details,
-    )  # fmt: skip
+        tool="fio",
+        tool_version=plan.fio_version,
+        host=", ".join(str(host) for host in plan.hosts),
+        device=f"{plan.target} on {counted(len(plan.hosts), 'host')}",
+        details=details,
+    )

@@ -200,11 +200,16 @@ class FioPlan:
         """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""
         settling = {"settling": asdict(self.settling)} if self.settling else {}
         return {
-            "target": self.label, "size_bytes": self.file.size_bytes if self.file else None, "engine": self.engine,
-            "seed": self.seed, "runtime_s": self.runtime_s, "ramp_s": self.ramp_s,
-            "load_kind": "arrival_rate" if self.is_open else "queue_depth", **settling,
+            "target": self.label,
+            "size_bytes": self.file.size_bytes if self.file else None,
+            "engine": self.engine,
+            "seed": self.seed,
+            "runtime_s": self.runtime_s,
+            "ramp_s": self.ramp_s,
+            "load_kind": "arrival_rate" if self.is_open else "queue_depth",
+            **settling,
             **({"log": True} if self.log else {}),
-        }  # fmt: skip
+        }
 
 
 def plan_fio(
@@ -226,9 +231,14 @@ def plan_fio(
     The rest is as in :func:`plan_workloads`, and so are the errors raised.
     """
     workloads = combinations(
-        depths, block_bytes=block_bytes, read_percent=read_percent, pattern=pattern, jobs=jobs,
-        arrival_rates=arrival_rates, mixing=mixing,
-    )  # fmt: skip
+        depths,
+        block_bytes=block_bytes,
+        read_percent=read_percent,
+        pattern=pattern,
+        jobs=jobs,
+        arrival_rates=arrival_rates,
+        mixing=mixing,
+    )
     return plan_workloads(target, workloads, FioSettings(**settings))
 
 
@@ -252,25 +262,41 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
         chosen, reason = "nbd", "the target is a network block device"
     else:
         file = file_for(
-            Path(target), settings.size_bytes, writes=any(w.read_percent < 100 for w in workloads),
-            consent=settings.consent, write_device=settings.write_device,
-        )  # fmt: skip
+            Path(target),
+            settings.size_bytes,
+            writes=any(w.read_percent < 100 for w in workloads),
+            consent=settings.consent,
+            write_device=settings.write_device,
+        )
         check_room(file.size_bytes, workloads)
         psync = is_open and settings.engine == "auto"
         chosen, reason = choose_engine("psync" if psync else settings.engine)
         reason = "each job submits one request at a time, at its own moments" if psync else reason
         if is_open and chosen not in SYNC_ENGINES:
-            raise InvalidParameterError("engine", f"is {chosen}",
-                                        "an open loop takes a synchronous one, as psync (see the manual)",
-                                        chosen)  # fmt: skip
+            raise InvalidParameterError(
+                "engine", f"is {chosen}", "an open loop takes a synchronous one, as psync (see the manual)", chosen
+            )
         if chosen in SYNC_ENGINES and not is_open and any(w.depth > 1 for w in workloads):
             reason += "; it is synchronous, so a depth of N is N jobs with one request each"
     state = chosen_state(settings.precondition, file, workloads)
     plan = FioPlan(
-        (), file, uri, settings.label or (uri if file is None else str(file.path)), chosen, reason, settings.runtime_s,
-        settings.ramp_s, settings.seed, settings.keep, version, dict(settings.details), settings.settling, settings.log,
-        passes(state, file, chosen, workloads), state_after(state, file),
-    )  # fmt: skip
+        (),
+        file,
+        uri,
+        settings.label or (uri if file is None else str(file.path)),
+        chosen,
+        reason,
+        settings.runtime_s,
+        settings.ramp_s,
+        settings.seed,
+        settings.keep,
+        version,
+        dict(settings.details),
+        settings.settling,
+        settings.log,
+        passes(state, file, chosen, workloads),
+        state_after(state, file),
+    )
     return replace(plan, points=tuple(plan.point(job, repeat) for job, repeat in settings.rounds(workloads)))
 
 

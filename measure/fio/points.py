@@ -46,8 +46,12 @@ def measured(text: str, point: StoredPoint) -> list[MeasuredPoint]:
     """The finished point of which fio printed ``text``, once for each host that measured it."""
     job = job_of(point)
     records = joined(parse_fio(text, point.raw.name if point.raw else point.key), job)
-    columns = {**_place_in_time(point), **noted_columns(point.record), **noted_lateness(point.record),
-               **noted_device(point.record, job.read_percent / 100)}  # fmt: skip
+    columns = {
+        **_place_in_time(point),
+        **noted_columns(point.record),
+        **noted_lateness(point.record),
+        **noted_device(point.record, job.read_percent / 100),
+    }
     return [MeasuredPoint(record, job, int(point.asked("repeat")), columns) for record in records]
 
 
@@ -125,10 +129,11 @@ def place(points: Iterable[MeasuredPoint]) -> tuple[list[Placed], list[Finding]]
         load = math.fsum(measured_rates) / len(measured_rates)
         scale = _rate(record, job) / record.throughput_per_s
         record = replace(
-            record, throughput_per_s=record.throughput_per_s * scale,
+            record,
+            throughput_per_s=record.throughput_per_s * scale,
             bandwidth_bytes_per_s=record.bandwidth_bytes_per_s * scale,
             findings=tuple(f for f in record.findings if f.check != "rate-limited"),
-        )  # fmt: skip
+        )
         placed.append(Placed(record, name, load, point.repeat, columns))
     return placed, [*findings.values(), *(_busy_submitters(several, name) for name, several in strained.items())]
 
@@ -136,10 +141,12 @@ def place(points: Iterable[MeasuredPoint]) -> tuple[list[Placed], list[Finding]]
 def _as_asked(record: FioRecord, job: FioJob) -> FioRecord:
     synchronous = record.engine in SYNC_ENGINES
     asked = {
-        "rw": job.rw, "bs": str(job.block_bytes), "group_reporting": "1",
+        "rw": job.rw,
+        "bs": str(job.block_bytes),
+        "group_reporting": "1",
         "iodepth": "1" if synchronous else str(job.depth),
         "numjobs": str(job.outstanding if synchronous else job.jobs),
-    }  # fmt: skip
+    }
     if job.is_mix:
         asked["rwmixread"] = str(job.read_percent)
     return replace(record, options={**record.options, **asked}, records=1)
@@ -198,12 +205,16 @@ def _overloaded(record: FioRecord, job: FioJob, series: str) -> Finding | None:
     if rate >= job.load * (1 - max(SHORT, counting_error)) or busy <= 0.5:
         return None
     return Finding(
-        "overloaded", "error",
+        "overloaded",
+        "error",
         f"{format_rate(job.load)} was asked for and {format_rate(rate)} came, with the {jobs} jobs busy "
         f"{100 * busy:.0f} % of the time, so the point is left out: its latency is that of {jobs} requests "
         "circulating, not of an open stream.",
-        "the device cannot take this rate.", "ask for lower rates.", series, job.load,
-    )  # fmt: skip
+        "the device cannot take this rate.",
+        "ask for lower rates.",
+        series,
+        job.load,
+    )
 
 
 def _busy_submitters(points: Sequence[MeasuredPoint], series: str) -> Finding:
@@ -214,12 +225,15 @@ def _busy_submitters(points: Sequence[MeasuredPoint], series: str) -> Finding:
     shares = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (busy[0], busy[-1])))
     several, told = len(loads) > 1, ", ".join(format_rate(load) for load in loads)
     return Finding(
-        "busy-submitters", "warning",
+        "busy-submitters",
+        "warning",
         f"each of the {jobs} jobs was busy {shares} % of the time{f' at the rates {told}' if several else ''}, so that "
         "arrivals waited for a job, which the latency does not hold.",
         f"too few jobs for {'these rates' if several else 'this rate'} and this latency.",
-        _more_jobs(points), series, None if several else loads[0],
-    )  # fmt: skip
+        _more_jobs(points),
+        series,
+        None if several else loads[0],
+    )
 
 
 def _more_jobs(points: Sequence[MeasuredPoint]) -> str:

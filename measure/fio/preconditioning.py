@@ -82,9 +82,15 @@ def passes(state: str, file: Target | None, engine: str, workloads: Sequence[Fio
     all_passes = (
         Pass("writing the test file", command, once_s, limit_s, "none", stream),
         Pass("writing it a second time", command, once_s, limit_s, "sequential", stream),
-        Pass("writing it at random", _scattered(file, engine, block),
-             min(LONGEST_RANDOM_S, size / RANDOM_BYTES_PER_S), LONGEST_RANDOM_S + 60.0, "random", scatter),
-    )  # fmt: skip
+        Pass(
+            "writing it at random",
+            _scattered(file, engine, block),
+            min(LONGEST_RANDOM_S, size / RANDOM_BYTES_PER_S),
+            LONGEST_RANDOM_S + 60.0,
+            "random",
+            scatter,
+        ),
+    )
     had, wanted = FILE_STATES.index(file.preconditioned), FILE_STATES.index(state)
     return tuple(p for p in all_passes if had < FILE_STATES.index(p.leaves) <= wanted)
 
@@ -92,8 +98,20 @@ def passes(state: str, file: Target | None, engine: str, workloads: Sequence[Fio
 def _scattered(file: Target, engine: str, block_bytes: int) -> tuple[str, ...]:
     """Each block once in random order, until the time is up."""
     return (
-        "fio", "--output-format=json", "--eta=never", "--name=scatter", f"--filename={file.path}",
-        f"--size={file.size_bytes}", "--rw=randwrite", f"--bs={block_bytes}", f"--runtime={LONGEST_RANDOM_S:.0f}s",
-        f"--ioengine={engine}", "--iodepth=32", "--direct=1", "--thread=1", "--refill_buffers=1", "--end_fsync=1",
+        "fio",
+        "--output-format=json",
+        "--eta=never",
+        "--name=scatter",
+        f"--filename={file.path}",
+        f"--size={file.size_bytes}",
+        "--rw=randwrite",
+        f"--bs={block_bytes}",
+        f"--runtime={LONGEST_RANDOM_S:.0f}s",
+        f"--ioengine={engine}",
+        "--iodepth=32",
+        "--direct=1",
+        "--thread=1",
+        "--refill_buffers=1",
+        "--end_fsync=1",
         "--allow_file_create=0",
-    )  # fmt: skip
+    )

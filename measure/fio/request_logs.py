@@ -161,11 +161,15 @@ def samples(sweep: Sweep) -> Samples:
         for path in sweep.raw
         if (name := log_name(path.name)) is not None and name.kind == "lat" and name.job is None
     }
-    return Samples({
-        (str(series), float(load), int(repeat)): logs[stem]
-        for series, load, repeat, source in sweep.points[["series", "load", "repeat", "source"]].itertuples(index=False)
-        if (stem := PurePosixPath(str(source)).stem) in logs
-    })  # fmt: skip
+    return Samples(
+        {
+            (str(series), float(load), int(repeat)): logs[stem]
+            for series, load, repeat, source in sweep.points[["series", "load", "repeat", "source"]].itertuples(
+                index=False
+            )
+            if (stem := PurePosixPath(str(source)).stem) in logs
+        }
+    )
 
 
 FOLDER = "served"
@@ -224,11 +228,15 @@ def served_between(
         return None
     gaps, service, response = np.diff(rows[:, 0]), rows[:, 2], rows[:, 1] + rows[:, 2] + delay_s
     return Served(
-        served_requests=len(rows), served_rate_per_s=float(1 / gaps.mean()), served_gap_scv=_scv(gaps),
-        served_service_s=float(service.mean()), served_service_scv=_scv(service),
-        served_response_s=float(response.mean()), served_response_error_s=_batch_error(response),
+        served_requests=len(rows),
+        served_rate_per_s=float(1 / gaps.mean()),
+        served_gap_scv=_scv(gaps),
+        served_service_s=float(service.mean()),
+        served_service_scv=_scv(service),
+        served_response_s=float(response.mean()),
+        served_response_error_s=_batch_error(response),
         served_late_s=float(rows[:, 3].mean()),
-    )  # fmt: skip
+    )
 
 
 def with_served(table: pd.DataFrame, store: SweepStore, points: Iterable[StoredPoint]) -> pd.DataFrame:

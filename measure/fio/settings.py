@@ -47,11 +47,14 @@ class Settling:
     def __post_init__(self) -> None:
         rules = (
             ("tolerance", 0 < self.tolerance <= 1, "more than 0 % and at most 100 %"),
-            ("window", self.window_s >= SHORTEST_WINDOW_S and self.window_s == int(self.window_s),
-             f"whole seconds, {SHORTEST_WINDOW_S} at least, as 10s"),
+            (
+                "window",
+                self.window_s >= SHORTEST_WINDOW_S and self.window_s == int(self.window_s),
+                f"whole seconds, {SHORTEST_WINDOW_S} at least, as 10s",
+            ),
             ("longest time", self.window_s < self.longest_s <= 86400, "longer than the window, and a day at most"),
             ("kind", self.kind in get_args(Kind), "range or slope"),
-        )  # fmt: skip
+        )
         for name, holds, wanted in rules:
             if not holds:
                 raise ValueError(f"the {name} of the steady state must be {wanted}")
@@ -87,9 +90,11 @@ class Settled:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {
-            "attained": self.attained, "seconds": self.seconds, "criterion": self.criterion,
+            "attained": self.attained,
+            "seconds": self.seconds,
+            "criterion": self.criterion,
             "throughput_per_s": list(self.throughput_per_s),
-        }  # fmt: skip
+        }
 
 
 def read_settled(text: str) -> Settled | None:
@@ -103,9 +108,11 @@ def read_settled(text: str) -> Settled | None:
     last = told[-1]
     rates = section_of(last, "data").get("iops")
     return Settled(
-        all(bool(t.get("attained")) for t in told), longest_ms / 1e3, str(last.get("criterion", "")).strip(),
+        all(bool(t.get("attained")) for t in told),
+        longest_ms / 1e3,
+        str(last.get("criterion", "")).strip(),
         tuple(number_in({"iops": n}, "iops") for n in rates) if isinstance(rates, list) else (),
-    )  # fmt: skip
+    )
 
 
 USUAL = ("io_uring", "libaio", "posixaio", "psync")

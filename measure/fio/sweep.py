@@ -32,9 +32,17 @@ from measure.sweep import Provenance, Sweep
 from measure.watching import beside
 
 __all__ = [
-    "DEFAULT_DEPTHS", "FioJob", "FioPlan", "FioPoint", "Progress", "choose_engine", "plan_fio", "plan_workloads",
-    "read_fio_store", "run_fio",
-]  # fmt: skip
+    "DEFAULT_DEPTHS",
+    "FioJob",
+    "FioPlan",
+    "FioPoint",
+    "Progress",
+    "choose_engine",
+    "plan_fio",
+    "plan_workloads",
+    "read_fio_store",
+    "run_fio",
+]
 
 
 def run_fio(
@@ -54,13 +62,22 @@ def run_fio(
     """
     return measure(
         Measurement(
-            "fio", plan.points, plan.settings(), partial(_provenance, plan), partial(_ready, plan), read_fio_store,
-            lambda _: plan.point_seconds, plan.fill_seconds(), paced=True,
+            "fio",
+            plan.points,
+            plan.settings(),
+            partial(_provenance, plan),
+            partial(_ready, plan),
+            read_fio_store,
+            lambda _: plan.point_seconds,
+            plan.fill_seconds(),
+            paced=True,
             hold=lambda: held(plan.file, keep=plan.keep) if plan.file is not None else nullcontext(),
             tidy=lambda _: remove_leftover(plan.file) if plan.file is not None and not plan.keep else None,
         ),
-        out_dir, on_progress, more,
-    )  # fmt: skip
+        out_dir,
+        on_progress,
+        more,
+    )
 
 
 def read_fio_store(store: SweepStore) -> Sweep:
@@ -77,10 +94,14 @@ def read_fio_store(store: SweepStore) -> Sweep:
     is_open = kept.values[0][0].job.is_open
     known = kept.provenance
     return replace(
-        sweep, points=with_served(sweep.points, store, kept.finished), raw=kept.raw, name=store.directory.name,
+        sweep,
+        points=with_served(sweep.points, store, kept.finished),
+        raw=kept.raw,
+        name=store.directory.name,
         provenance=replace(known, details={**sweep.provenance.details, **known.details}),
-        load_kind="arrival_rate" if is_open else "queue_depth", load_unit="requests/s" if is_open else "requests",
-    )  # fmt: skip
+        load_kind="arrival_rate" if is_open else "queue_depth",
+        load_unit="requests/s" if is_open else "requests",
+    )
 
 
 @contextmanager
@@ -124,18 +145,26 @@ def _provenance(plan: FioPlan) -> Provenance:
     # Latencies of different submission are not comparable.
     shared = f"open: Poisson arrivals, shared among {plan.engine} jobs at depth 1"
     details: dict[str, Any] = {
-        "engine": plan.engine, "engine_reason": plan.engine_reason,
+        "engine": plan.engine,
+        "engine_reason": plan.engine_reason,
         "submission": shared if plan.is_open else "inline",
-        "preconditioning": [shlex.join(p.argv) for p in plan.passes], "host_facts": host.to_dict(), **plan.details,
-    }  # fmt: skip
+        "preconditioning": [shlex.join(p.argv) for p in plan.passes],
+        "host_facts": host.to_dict(),
+        **plan.details,
+    }
     if storage is not None:
         details["storage"] = asdict(storage)
     device, why = beside.counted_device(plan.file.path if plan.file is not None else None)
     details[beside.NOTE] = device or f"not counted: {why}"
     return Provenance(
-        tool="fio", tool_version=plan.fio_version, host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
-        device=str(storage or plan.label), details=details,
-    )  # fmt: skip
+        tool="fio",
+        tool_version=plan.fio_version,
+        host=host.hostname,
+        kernel=host.kernel,
+        cpu=host.cpu_model,
+        device=str(storage or plan.label),
+        details=details,
+    )
 
 
 def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outcome:
@@ -153,9 +182,11 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
 
     if plan.settling is not None:
         finished = run_tool(
-            plan.settling.command(point.argv), plan.settling.limit_s,
-            cwd=folder if plan.log else None, on_tick=lambda _: tick(f"{text}, settling"),
-        )  # fmt: skip
+            plan.settling.command(point.argv),
+            plan.settling.limit_s,
+            cwd=folder if plan.log else None,
+            on_tick=lambda _: tick(f"{text}, settling"),
+        )
         told = read_settled(finished.text)
         reason = why_failed(finished, f"{point.key}, settling", point.job, plan.settling.limit_s)
         if reason or told is None:

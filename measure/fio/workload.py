@@ -49,25 +49,31 @@ class FioJob:
         rules: tuple[tuple[str, bool, str], ...] = (
             ("depth", _whole(self.depth, 1, MAX_DEPTH), f"a whole number from 1 to {MAX_DEPTH}"),
             ("jobs", _whole(self.jobs, 1, MAX_JOBS), f"a whole number from 1 to {MAX_JOBS}"),
-            ("block_bytes", _whole(self.block_bytes, 512, 2**30) and self.block_bytes % 512 == 0,
-             "a multiple of 512 bytes, as 4096"),
+            (
+                "block_bytes",
+                _whole(self.block_bytes, 512, 2**30) and self.block_bytes % 512 == 0,
+                "a multiple of 512 bytes, as 4096",
+            ),
             ("read_percent", _whole(self.read_percent, 0, 100), "a whole number from 0 (writes) to 100 (reads)"),
             ("pattern", self.pattern in get_args(Pattern), "random or sequential"),
             ("mixing", self.mixing in get_args(Mixing), "mixed or parallel"),
             ("arrival_rate_per_s", rate is None or 1 <= rate <= MAX_RATE_PER_S, f"from 1/s to {MAX_RATE_PER_S}/s"),
-        )  # fmt: skip
+        )
         for name, holds, wanted in rules:
             must_be(holds, name, getattr(self, name), wanted)
         for name in ("depth", "jobs", "block_bytes", "read_percent"):  # 8.0 and numpy's 8 make the same key as 8
             object.__setattr__(self, name, int(getattr(self, name)))
         if rate is not None and self.depth != 1:
-            raise InvalidParameterError("depth", f"is {self.depth}",
-                                        "requests that arrive at a rate have no depth, so it must be 1",
-                                        self.depth)  # fmt: skip
+            raise InvalidParameterError(
+                "depth", f"is {self.depth}", "requests that arrive at a rate have no depth, so it must be 1", self.depth
+            )
         if rate is not None and self.jobs > rate:
-            raise InvalidParameterError("jobs", f"is {self.jobs}",
-                                        f"at {rate:g} arrivals a second at most {math.floor(rate)} can share",
-                                        self.jobs)  # fmt: skip
+            raise InvalidParameterError(
+                "jobs",
+                f"is {self.jobs}",
+                f"at {rate:g} arrivals a second at most {math.floor(rate)} can share",
+                self.jobs,
+            )
         if rate is not None and self.is_mix and rate < 2:
             raise InvalidParameterError(
                 "arrival_rate_per_s", f"is {rate!r}", "a mix of reads and writes needs at least 2/s", value=rate
@@ -178,9 +184,14 @@ def combinations(
     """Every combination of what is given, as :func:`plan_fio` takes it. ValueError naming what is empty or wrong."""
     blocks, percents = _several(block_bytes), _several(read_percent)
     patterns: Sequence[Pattern] = (pattern,) if isinstance(pattern, str) else pattern
-    for name, values in (("depths", depths if arrival_rates is None else (1,)), ("arrival_rates", arrival_rates),
-                         ("block_bytes", blocks), ("read_percent", percents), ("pattern", patterns),
-                         ("jobs", None if jobs is None else _several(jobs))):  # fmt: skip
+    for name, values in (
+        ("depths", depths if arrival_rates is None else (1,)),
+        ("arrival_rates", arrival_rates),
+        ("block_bytes", blocks),
+        ("read_percent", percents),
+        ("pattern", patterns),
+        ("jobs", None if jobs is None else _several(jobs)),
+    ):
         if values is not None and not len(values):
             raise InvalidParameterError(name, "is empty", "give at least one")
     workloads: list[FioJob] = []

@@ -31,9 +31,15 @@ Format = Literal["fio", "mlc", "curves", "record", "sysstat", "server", "table",
 MAX_TEXT = 2**29  # characters of all files together, logs aside
 
 NAMES: Mapping[Format, str] = {
-    "fio": "fio JSON", "mlc": "MLC text", "curves": "bandwidth-latency text", "record": "record of qsim watch",
-    "sysstat": "log of iostat or sar", "server": "run of a load generator", "table": "table", "log": "fio log",
-}  # fmt: skip
+    "fio": "fio JSON",
+    "mlc": "MLC text",
+    "curves": "bandwidth-latency text",
+    "record": "record of qsim watch",
+    "sysstat": "log of iostat or sar",
+    "server": "run of a load generator",
+    "table": "table",
+    "log": "fio log",
+}
 _LOG_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
 _HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
 _LOOK_AT_LINES = 5
@@ -53,9 +59,13 @@ def _looks_like_fio(text: str) -> bool:
 
 
 _TOLD_BY: Mapping[Format, Callable[[str], bool]] = {
-    "fio": _looks_like_fio, "mlc": looks_like_mlc, "curves": looks_like_curves, "record": looks_like_record,
-    "sysstat": looks_like_sysstat, "server": looks_like_server_run,
-}  # fmt: skip
+    "fio": _looks_like_fio,
+    "mlc": looks_like_mlc,
+    "curves": looks_like_curves,
+    "record": looks_like_record,
+    "sysstat": looks_like_sysstat,
+    "server": looks_like_server_run,
+}
 """What each format is known by; a table is what is none of these."""
 
 
@@ -126,9 +136,12 @@ WATCHED: Mapping[str, Callable[[str, str], Sweep]] = {"record": record_sweep, "s
 
 
 def sweep_of(
-    kind: Format, files: Sequence[InputFile], columns: Mapping[str, str] | None, units: Mapping[str, str] | None,
+    kind: Format,
+    files: Sequence[InputFile],
+    columns: Mapping[str, str] | None,
+    units: Mapping[str, str] | None,
     logs: Sequence[Path] = (),
-) -> Sweep:  # fmt: skip
+) -> Sweep:
     """The sweep in files of one format; ``logs`` are those beside fio's results."""
     texts = {f.name: f.text for f in files}
     if kind == "fio":
@@ -166,7 +179,7 @@ def _fio_sweep(texts: Mapping[str, str], logs: Sequence[Path]) -> Sweep:
         findings += [
             unreadable(f"{g.files[0].name} is a log of none of the results beside it; load it by its own name.", "info")
             for g in left
-        ]  # fmt: skip
+        ]
     return sweep_of_all(records, findings, refusals)
 
 

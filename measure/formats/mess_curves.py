@@ -60,9 +60,10 @@ def looks_like_pairs(text: str) -> bool:
 
 
 _KNOWN_BY = {
-    "Mess's table": looks_like_mess_table, "multiload's table": looks_like_multiload,
+    "Mess's table": looks_like_mess_table,
+    "multiload's table": looks_like_multiload,
     "pairs of numbers": looks_like_pairs,
-}  # fmt: skip
+}
 
 
 def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = None) -> Sweep:
@@ -105,10 +106,13 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     if by_pause and len({row["load"] for row in kept}) < 2:
         raise DataError(f"{next(iter(texts))}: every row has the same pause, so there is no curve over it")
     return Sweep(
-        table, "injected_delay" if by_pause else "bandwidth", "pauses" if by_pause else "B/s",
+        table,
+        "injected_delay" if by_pause else "bandwidth",
+        "pauses" if by_pause else "B/s",
         Provenance(tool={"multiload's table": "multiload"}.get(form, "mess"), source=", ".join(texts), details=details),
-        tuple(findings), name=next(iter(texts)) if len(texts) == 1 else "",
-    )  # fmt: skip
+        tuple(findings),
+        name=next(iter(texts)) if len(texts) == 1 else "",
+    )
 
 
 def _form(text: str, name: str) -> str:
@@ -125,10 +129,15 @@ def _mess_rows(text: str, name: str, _: Mapping[str, str]) -> list[dict[str, Any
     rows = []
     for number, cells in lines:
         percent = _number(cells[ratio], number, name) if ratio else math.nan
-        rows.append(_row(
-            _number(cells["pause"], number, name), _number(cells["bandwidth_mean"], number, name) * 1e9,
-            _number(cells["latency_mean"], number, name) / 1e9, percent / 100, name,
-        ))  # fmt: skip
+        rows.append(
+            _row(
+                _number(cells["pause"], number, name),
+                _number(cells["bandwidth_mean"], number, name) * 1e9,
+                _number(cells["latency_mean"], number, name) / 1e9,
+                percent / 100,
+                name,
+            )
+        )
     return rows
 
 
@@ -172,10 +181,15 @@ def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str
             "cannot be right; remove the row or give the original"
         )
     return {
-        "series": describe_series(None, read, None), "load": load, "throughput_per_s": bandwidth / CACHE_LINE_BYTES,
-        "latency_s": latency_s, "bandwidth_bytes_per_s": bandwidth, "block_bytes": float(CACHE_LINE_BYTES),
-        "read_fraction": read, "source": name,
-    }  # fmt: skip
+        "series": describe_series(None, read, None),
+        "load": load,
+        "throughput_per_s": bandwidth / CACHE_LINE_BYTES,
+        "latency_s": latency_s,
+        "bandwidth_bytes_per_s": bandwidth,
+        "block_bytes": float(CACHE_LINE_BYTES),
+        "read_fraction": read,
+        "source": name,
+    }
 
 
 def _named(rows: list[dict[str, Any]], name: str, several: bool) -> list[dict[str, Any]]:
@@ -200,23 +214,30 @@ def _left_out(rows: Sequence[Mapping[str, Any]], name: str) -> list[Finding]:
     found = []
     negative = [row for row in rows if row["throughput_per_s"] < 0]
     if negative:
-        found.append(Finding(
-            "rows-left-out", "warning",
-            f"{name}: {counted(len(negative), 'row')} left out, with a bandwidth below zero (the first: "
-            f"{negative[0]['bandwidth_bytes_per_s'] / 1e6:.4g} MB/s).",
-            "the curve was smoothed or shifted after it was measured.",
-            "use the measured points where they are published.",
-        ))  # fmt: skip
+        found.append(
+            Finding(
+                "rows-left-out",
+                "warning",
+                f"{name}: {counted(len(negative), 'row')} left out, with a bandwidth below zero (the first: "
+                f"{negative[0]['bandwidth_bytes_per_s'] / 1e6:.4g} MB/s).",
+                "the curve was smoothed or shifted after it was measured.",
+                "use the measured points where they are published.",
+            )
+        )
     zero = [row for row in rows if row["throughput_per_s"] == 0]
     if zero:
         low, high = (1e9 * f(row["latency_s"] for row in zero) for f in (min, max))
         idle = f"{low:.4g} ns" if low == high else f"{low:.4g} to {high:.4g} ns"
-        found.append(Finding(
-            "idle-point", "info",
-            f"{name}: {counted(len(zero), 'row')} with a bandwidth of zero: idle latency, {idle}, no point of a curve.",
-            "the tool sets the bandwidth of its longest pause to zero.",
-            "nothing is to be done; a row of the tool's own log tells the bandwidth of that pause.",
-        ))  # fmt: skip
+        found.append(
+            Finding(
+                "idle-point",
+                "info",
+                f"{name}: {counted(len(zero), 'row')} with a bandwidth of zero: idle latency, {idle}, no "
+                "point of a curve.",
+                "the tool sets the bandwidth of its longest pause to zero.",
+                "nothing is to be done; a row of the tool's own log tells the bandwidth of that pause.",
+            )
+        )
     return found
 
 
@@ -237,11 +258,15 @@ def _assumed_unit(
     if 0.9 <= lines <= 1.3:
         told = f"{evidence}, as a pointer chase alone has it; so the units are right."
         return [Finding("latency-unit", "info", told, "the columns are as most tools write them.", remedy)]
-    return [Finding(
-        "latency-unit", "warning", f"{evidence}, so that nothing confirms the units.",
-        "the latency may be in cycles of the CPU, as Mess's simulator takes it; divide by the clock in GHz "
-        "then.", remedy,
-    )]  # fmt: skip
+    return [
+        Finding(
+            "latency-unit",
+            "warning",
+            f"{evidence}, so that nothing confirms the units.",
+            "the latency may be in cycles of the CPU, as Mess's simulator takes it; divide by the clock in GHz then.",
+            remedy,
+        )
+    ]
 
 
 def _lines(text: str) -> list[str]:

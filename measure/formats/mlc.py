@@ -44,18 +44,28 @@ _HOMED = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+\((da
 _TRANSFER = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+(\d+(?:\.\d+)?)\s*$")
 _MATRIX_ROW = re.compile(r"^\s*(\d+)((?:\s+(?:\d+\.\d+|-))+)\s*$")
 _OTHER_FIGURES = {
-    "idle_latency_s": "an idle latency", "matrices": "matrices", "bandwidths_bytes_per_s": "peak bandwidths",
+    "idle_latency_s": "an idle latency",
+    "matrices": "matrices",
+    "bandwidths_bytes_per_s": "peak bandwidths",
     "cache_to_cache_s": "latencies from cache to cache",
-}  # fmt: skip
+}
 _LONGEST_LINE = 400
 _PREFIX = {"k": 2**10, "m": 2**20, "g": 2**30}
 
 # The tool's own list of -Wn (readme of MLC 3.x): reads per write, and whether the writes bypass the caches.
 W_FLAGS: Mapping[int, Mix] = {
-    2: Mix(2 / 3), 3: Mix(3 / 4), 4: Mix(3 / 5), 5: Mix(1 / 2), 6: Mix(0.0, None, "non-temporal"),
-    7: Mix(2 / 3, None, "non-temporal"), 8: Mix(1 / 2, None, "non-temporal"), 9: Mix(3 / 4, None, "non-temporal"),
-    10: Mix(2 / 3, None, "non-temporal"), 11: Mix(3 / 4), 12: Mix(4 / 5),
-}  # fmt: skip
+    2: Mix(2 / 3),
+    3: Mix(3 / 4),
+    4: Mix(3 / 5),
+    5: Mix(1 / 2),
+    6: Mix(0.0, None, "non-temporal"),
+    7: Mix(2 / 3, None, "non-temporal"),
+    8: Mix(1 / 2, None, "non-temporal"),
+    9: Mix(3 / 4, None, "non-temporal"),
+    10: Mix(2 / 3, None, "non-temporal"),
+    11: Mix(3 / 4),
+    12: Mix(4 / 5),
+}
 
 
 @dataclass
@@ -106,19 +116,28 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     names = _name_runs(whole)
     findings = [_cut_finding(run, name) for run, name in zip(whole, names, strict=True) if run.cut]
     findings += [
-        Finding("mlc-empty-run", "warning", f"{r.source}: run {r.number} has no whole row and was left out.",
-                "MLC was stopped in its first delay, or the text was cut when it was copied.",
-                "measure it again: qsim measure mlc --modes loaded-latency --out DIR.")
-        for r in runs if not r.rows
-    ]  # fmt: skip
+        Finding(
+            "mlc-empty-run",
+            "warning",
+            f"{r.source}: run {r.number} has no whole row and was left out.",
+            "MLC was stopped in its first delay, or the text was cut when it was copied.",
+            "measure it again: qsim measure mlc --modes loaded-latency --out DIR.",
+        )
+        for r in runs
+        if not r.rows
+    ]
     findings += [
-        Finding("mlc-no-curve", "info" if source in details else "warning",
-                f"{source} is MLC's output without a loaded-latency table, so it adds no curve"
-                f"{_held({source: details[source]}) if source in details else ''}.",
-                "another mode was run, or MLC was stopped before the table.",
-                "run mlc --loaded_latency.")
-        for source in texts if source not in {r.source for r in runs}
-    ]  # fmt: skip
+        Finding(
+            "mlc-no-curve",
+            "info" if source in details else "warning",
+            f"{source} is MLC's output without a loaded-latency table, so it adds no curve"
+            f"{_held({source: details[source]}) if source in details else ''}.",
+            "another mode was run, or MLC was stopped before the table.",
+            "run mlc --loaded_latency.",
+        )
+        for source in texts
+        if source not in {r.source for r in runs}
+    ]
     points = pd.concat([_table(run, name) for run, name in zip(whole, names, strict=True)], ignore_index=True)
     points["repeat"] = points.groupby(["series", "load"]).cumcount()
     buffers = {n: r.buffer_bytes for r, n in zip(whole, names, strict=True) if r.buffer_bytes}
@@ -126,10 +145,12 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
         details["buffer_bytes"] = buffers
     versions = list(dict.fromkeys(r.version for r in whole if r.version))
     provenance = Provenance(
-        tool="mlc", tool_version=", ".join(versions),
+        tool="mlc",
+        tool_version=", ".join(versions),
         commands=tuple(f"mlc {r.command}".strip() for r in whole if r.command),
-        source=", ".join(texts), details=details,
-    )  # fmt: skip
+        source=", ".join(texts),
+        details=details,
+    )
     return Sweep(points, "injected_delay", "cycles", provenance, tuple(findings), name=next(iter(texts)))
 
 
@@ -279,17 +300,27 @@ def _table(run: _Run, name: str) -> pd.DataFrame:
             raise DataError(
                 f"{run.source}: {r:g} ns and {b:g} MB/s at delay {d:g} cannot be right; remove the row or run again"
             )
-    return pd.DataFrame({
-        "series": name, "load": delay, "throughput_per_s": [b / CACHE_LINE_BYTES for b in bandwidth],
-        "latency_s": [r / 1e9 for r in latency_ns], "bandwidth_bytes_per_s": bandwidth,
-        "block_bytes": float(CACHE_LINE_BYTES), "read_fraction": _mix(run).read_fraction, "source": run.source,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "series": name,
+            "load": delay,
+            "throughput_per_s": [b / CACHE_LINE_BYTES for b in bandwidth],
+            "latency_s": [r / 1e9 for r in latency_ns],
+            "bandwidth_bytes_per_s": bandwidth,
+            "block_bytes": float(CACHE_LINE_BYTES),
+            "read_fraction": _mix(run).read_fraction,
+            "source": run.source,
+        }
+    )
 
 
 def _cut_finding(run: _Run, name: str) -> Finding:
     return Finding(
-        "mlc-truncated", "warning",
+        "mlc-truncated",
+        "warning",
         f"{run.source}: the table ends in the middle of a row ({run.cut!r}) after "
         f"{counted(len(run.rows), 'whole row')}; the rest of the curve is missing.",
-        "MLC was stopped, or the file was cut.", "run the sweep again to the end.", series=name,
-    )  # fmt: skip
+        "MLC was stopped, or the file was cut.",
+        "run the sweep again to the end.",
+        series=name,
+    )

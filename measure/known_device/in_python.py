@@ -109,28 +109,38 @@ class PythonDevice:
         """The same of arrival ``rates``."""
         return self._measure([ArrivalRate(rate) for rate in rates], out_dir, on_progress)
 
-    def _measure(
-        self, points: Sequence[Depth | ArrivalRate], out_dir: Path, on_progress: Progress | None
-    ) -> Sweep:  # fmt: skip
+    def _measure(self, points: Sequence[Depth | ArrivalRate], out_dir: Path, on_progress: Progress | None) -> Sweep:
         early_s = lateness_s()
         truth = self.truth
         settings = {
-            "servers": truth.servers, "law": truth.law, "seed": truth.seed, "queueing": truth.queueing,
-            "runtime_s": self.runtime_s, "ramp_s": self.ramp_s,
-        }  # fmt: skip
+            "servers": truth.servers,
+            "law": truth.law,
+            "seed": truth.seed,
+            "queueing": truth.queueing,
+            "runtime_s": self.runtime_s,
+            "ramp_s": self.ramp_s,
+        }
         plan = Measurement(
-            TOOL, points, settings, partial(self._provenance, early_s),
-            lambda _store, _missing, _tick: nullcontext(partial(self._run, early_s)), read_device_store,
+            TOOL,
+            points,
+            settings,
+            partial(self._provenance, early_s),
+            lambda _store, _missing, _tick: nullcontext(partial(self._run, early_s)),
+            read_device_store,
             lambda _: self.runtime_s + self.ramp_s,
-        )  # fmt: skip
+        )
         return measure(plan, out_dir, on_progress)
 
     def _provenance(self, early_s: float) -> Provenance:
         truth, host = replace(self.truth, early_s=early_s, player="threads of Python"), host_facts()
         return Provenance(
-            tool="qsim known device", host=host.hostname, kernel=host.kernel, cpu=host.cpu_model, device=truth.label,
+            tool="qsim known device",
+            host=host.hostname,
+            kernel=host.kernel,
+            cpu=host.cpu_model,
+            device=truth.label,
             details={"truth": truth.to_dict(), "host_facts": host.to_dict()},
-        )  # fmt: skip
+        )
 
     def _run(self, early_s: float, point: Depth | ArrivalRate, _: Tick) -> Outcome:
         closed = isinstance(point, Depth)
@@ -139,13 +149,15 @@ class PythonDevice:
         times, routes = drawn_times(self.truth)
         rng = np.random.default_rng([self.truth.seed, *point.key.encode()])  # other draws at each point
         server = Server(
-            array("d", (stratified(times, rng) if closed else rng.permutation(times)).tobytes()), self.truth.servers,
+            array("d", (stratified(times, rng) if closed else rng.permutation(times)).tobytes()),
+            self.truth.servers,
             array("H", routes.tobytes()) if len(routes) else None,
-        )  # fmt: skip
+        )
         seconds = self.ramp_s + self.runtime_s
         if isinstance(point, Depth):
-            rows = closed_loop(server, point.depth, seconds, Punctuality(early_s, SHARE / point.depth),
-                               self.truth.delay_s)  # fmt: skip
+            rows = closed_loop(
+                server, point.depth, seconds, Punctuality(early_s, SHARE / point.depth), self.truth.delay_s
+            )
         else:
             rows = open_stream(server, point.rate, seconds, Punctuality(early_s, SHARE), rng)
         counted = rows[(rows[:, 0] >= self.ramp_s) & (rows[:, 0] < self.ramp_s + self.runtime_s), 1]
@@ -153,10 +165,12 @@ class PythonDevice:
             reason = f"at {point.describe()} fewer than two requests were answered; give the points more time"
             return Outcome(None, about, reason)
         measured = {
-            "requests": len(counted), "throughput_per_s": len(counted) / self.runtime_s,
-            "latency_s": float(counted.mean()), "latency_sd_s": float(counted.std()),
+            "requests": len(counted),
+            "throughput_per_s": len(counted) / self.runtime_s,
+            "latency_s": float(counted.mean()),
+            "latency_sd_s": float(counted.std()),
             **{name: float(np.percentile(counted, share)) for name, share in PERCENTILES.items()},
-        }  # fmt: skip
+        }
         return Outcome(json.dumps(measured).encode(), {**about, "ended_at": now()})
 
 
@@ -207,7 +221,7 @@ def closed_loop(
 
 def open_stream(
     server: Server, rate: float, seconds: float, punctuality: Punctuality, rng: np.random.Generator
-) -> NDArray[np.float64]:  # fmt: skip
+) -> NDArray[np.float64]:
     """The same of requests that arrive as a Poisson process, whether those before them were answered or not.
 
     One thread waits for the next arrival or departure. A request arrives when it should, however late the machine woke
@@ -267,13 +281,24 @@ def read_device_store(store: SweepStore) -> Sweep:
         is_open = "rate" in asked
         load = measured["throughput_per_s"] if is_open else float(asked["depth"])
         about = {"asked_rate_per_s": asked["rate"]} if is_open else {"depth": load, "jobs": 1.0}
-        rows.append({
-            "series": "requests", "load": load, "repeat": 0, "source": point.raw.name if point.raw else None,
-            "started_at": point.record["started_at"], **about, **measured,
-        })  # fmt: skip
+        rows.append(
+            {
+                "series": "requests",
+                "load": load,
+                "repeat": 0,
+                "source": point.raw.name if point.raw else None,
+                "started_at": point.record["started_at"],
+                **about,
+                **measured,
+            }
+        )
     table = pd.DataFrame(rows).sort_values("load", kind="stable")
     return Sweep(
-        table, provenance=kept.provenance, findings=kept.findings, name=store.directory.name, raw=kept.raw,
+        table,
+        provenance=kept.provenance,
+        findings=kept.findings,
+        name=store.directory.name,
+        raw=kept.raw,
         load_kind="arrival_rate" if "asked_rate_per_s" in table else "queue_depth",
         load_unit="requests/s" if "asked_rate_per_s" in table else "requests",
-    )  # fmt: skip
+    )

@@ -65,9 +65,10 @@ class _Device:
     def ready(self) -> None:
         routes = self.settings.get("routes")
         self.server = Server(
-            array("d", Path(self.settings["times"]).read_bytes()), int(self.settings["servers"]),
+            array("d", Path(self.settings["times"]).read_bytes()),
+            int(self.settings["servers"]),
             array("H", Path(routes).read_bytes()) if routes else None,
-        )  # fmt: skip
+        )
         self.disk = bytearray(int(self.settings["size"]))
         self.early_s = float(self.settings.get("early", "0"))
 

@@ -35,9 +35,12 @@ from qsim.errors import InvalidParameterError, must_be
 Queueing = Literal["central", "per-server"]
 
 _NAMES = {
-    "Exponential": "exponential", "Deterministic": "deterministic", "HyperExponential": "hyperexponential",
-    "LogNormal": "lognormal", "Empirical": "histogram",
-}  # fmt: skip
+    "Exponential": "exponential",
+    "Deterministic": "deterministic",
+    "HyperExponential": "hyperexponential",
+    "LogNormal": "lognormal",
+    "Empirical": "histogram",
+}
 
 
 @dataclass(frozen=True)
@@ -172,12 +175,22 @@ def known_device(
         (place / "times").write_bytes(times.tobytes())
         (place / "routes").write_bytes(routes.tobytes())
         argv = [
-            "nbdkit", "--foreground", "--exit-with-parent", "--unix", str(place / "socket"), "--threads", str(threads),
-            "python", str(device_plugin.__file__), f"times={place / 'times'}", f"servers={servers}",
-            f"size={MEMORY_BYTES}", f"early={early_s - delay_s!r}",
+            "nbdkit",
+            "--foreground",
+            "--exit-with-parent",
+            "--unix",
+            str(place / "socket"),
+            "--threads",
+            str(threads),
+            "python",
+            str(device_plugin.__file__),
+            f"times={place / 'times'}",
+            f"servers={servers}",
+            f"size={MEMORY_BYTES}",
+            f"early={early_s - delay_s!r}",
             *([f"routes={place / 'routes'}"] if len(routes) else []),
             *([f"log={log.absolute()}"] if log is not None else []),
-        ]  # fmt: skip
+        ]
         with running(argv, grace_s=GRACE_S, timer_slack_ns=1) as server:
             _wait_for(place / "socket", server)
             yield KnownDevice(f"nbd+unix:///?socket={place / 'socket'}", truth)

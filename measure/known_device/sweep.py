@@ -55,9 +55,12 @@ class DeviceSweep:
         if bool(self.depths) == bool(self.arrival_rates):
             raise InvalidParameterError("depths", "and arrival_rates are both given, or both empty", "give one of them")
         if self.depths and max(self.depths) > MAX_THREADS:
-            raise InvalidParameterError("depths", f"holds {max(self.depths)}",
-                                        f"the device takes {MAX_THREADS} requests at once",
-                                        max(self.depths))  # fmt: skip
+            raise InvalidParameterError(
+                "depths",
+                f"holds {max(self.depths)}",
+                f"the device takes {MAX_THREADS} requests at once",
+                max(self.depths),
+            )
         if self.truth.delay_s and self.arrival_rates:
             raise ValueError("a delay tells nothing in an open sweep; leave it out, or give depths")
         if self.jobs is not None and self.depths:
@@ -85,9 +88,14 @@ class DeviceSweep:
         workloads = [FioJob(depth, 1, 4096, 100, "random") for depth in self.depths]
         workloads += [FioJob.open(rate, jobs=self.jobs or self._submitters(rate)) for rate in self.arrival_rates]
         settings = FioSettings(
-            runtime_s=self.runtime_s, ramp_s=self.ramp_s, repeats=self.repeats, order=self.order, seed=truth.seed,
-            label=truth.label, details={"truth": truth.to_dict()},
-        )  # fmt: skip
+            runtime_s=self.runtime_s,
+            ramp_s=self.ramp_s,
+            repeats=self.repeats,
+            order=self.order,
+            seed=truth.seed,
+            label=truth.label,
+            details={"truth": truth.to_dict()},
+        )
         return plan_workloads(uri, workloads, settings)
 
     def run(self, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
@@ -98,9 +106,15 @@ class DeviceSweep:
         truth, way_s = self.truth, measured_way()
         log = out_dir / FOLDER / f"{time.time_ns()}.log"
         with known_device(
-            truth.service, truth.servers, truth.queueing, seed=truth.seed, threads=max(self.depths, default=1),
-            early_s=way_s, delay_s=truth.delay_s, log=log,
-        ) as device:  # fmt: skip
+            truth.service,
+            truth.servers,
+            truth.queueing,
+            seed=truth.seed,
+            threads=max(self.depths, default=1),
+            early_s=way_s,
+            delay_s=truth.delay_s,
+            log=log,
+        ) as device:
             return run_fio(self.plan(device.uri, way_s), out_dir, on_progress)
 
     def _submitters(self, rate: float) -> int:

@@ -48,26 +48,36 @@ def doctor(folder: Path | None = None) -> list[DoctorPart]:
     resolution = timer_resolution_s()
     parts += [
         DoctorPart(
-            "cores", facts.cores > 1, f"{facts.cores} of {facts.cpus_online}, {facts.cpu_model}",
-            "no memory curve under load: the probe and a loader need a core each", "give the process two or more CPUs",
+            "cores",
+            facts.cores > 1,
+            f"{facts.cores} of {facts.cpus_online}, {facts.cpu_model}",
+            "no memory curve under load: the probe and a loader need a core each",
+            "give the process two or more CPUs",
         ),
         DoctorPart(
-            "timer", resolution < 1e-6,
+            "timer",
+            resolution < 1e-6,
             f"steps of {format_duration(resolution)}"
             + (f", clock source {facts.clocksource}" if facts.clocksource else ""),
-            "short latencies are rounded", "use the tsc clock source where the machine has it",
+            "short latencies are rounded",
+            "use the tsc clock source where the machine has it",
         ),
         *(_linux_parts(facts) if linux else []),
         DoctorPart(
-            "numba cache", cache, where, "each start compiles the kernels again, which takes seconds",
+            "numba cache",
+            cache,
+            where,
+            "each start compiles the kernels again, which takes seconds",
             "set NUMBA_CACHE_DIR to a folder that can be written",
         ),
         DoctorPart(
-            "free disk", storage.free_bytes > 2 * 2**30,
-            f"{format_bytes(storage.free_bytes, 3)} on {storage}", "no room for a test file of 1 GiB",
+            "free disk",
+            storage.free_bytes > 2 * 2**30,
+            f"{format_bytes(storage.free_bytes, 3)} on {storage}",
+            "no room for a test file of 1 GiB",
             "free some space, or name a target on another disk",
         ),
-    ]  # fmt: skip
+    ]
     return [part if not part.present else DoctorPart(part.name, True, part.detail) for part in parts]
 
 
@@ -75,24 +85,32 @@ def _system_part() -> DoctorPart:
     system = platform.system()
     lacking = [work.what for work in WORKS if not work.on(system)]
     return DoctorPart(
-        "Linux", not lacking, f"{named_system(system)} {platform.release()}", f"not here: {'; '.join(lacking)}",
+        "Linux",
+        not lacking,
+        f"{named_system(system)} {platform.release()}",
+        f"not here: {'; '.join(lacking)}",
         "measure on Linux and bring the directory here: qsim compare DIR",
-    )  # fmt: skip
+    )
 
 
 def _linux_parts(facts: HostFacts) -> list[DoctorPart]:
     ring, why = io_uring_allowed()
     return [
         DoctorPart(
-            "huge pages", facts.huge_pages in ("always", "madvise"),
-            f"transparent huge pages: {facts.huge_pages or 'not known'}", "memory latency includes page-table walks",
+            "huge pages",
+            facts.huge_pages in ("always", "madvise"),
+            f"transparent huge pages: {facts.huge_pages or 'not known'}",
+            "memory latency includes page-table walks",
             "as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         ),
         DoctorPart(
-            "io_uring", ring, why, "fio sweeps use libaio, which costs more CPU per request",
+            "io_uring",
+            ring,
+            why,
+            "fio sweeps use libaio, which costs more CPU per request",
             "as root: sysctl kernel.io_uring_disabled=0; in a container: allow it in the seccomp profile",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _tool_part(name: str, costs: str) -> DoctorPart:
@@ -104,17 +122,20 @@ def _mlc_part() -> DoctorPart:
     # mlc --version starts to measure in some versions, so it is only looked for.
     path = shutil.which("mlc")
     return DoctorPart(
-        "mlc", path is not None, path or "not on PATH", WITHOUT_MLC.removeprefix("without it, "), HOW_TO_GET["mlc"],
-    )  # fmt: skip
+        "mlc", path is not None, path or "not on PATH", WITHOUT_MLC.removeprefix("without it, "), HOW_TO_GET["mlc"]
+    )
 
 
 def _browser_part() -> DoctorPart:
     names = ("chromium", "chromium-browser", "google-chrome", "firefox")
     name = next((n for n in names if shutil.which(n)), None)
     return DoctorPart(
-        "browser", name is not None, (tool_version(name) or name) if name else f"none of {', '.join(names)}",
-        "report.html cannot be opened here; it can be copied to another machine", "Debian: apt-get install chromium",
-    )  # fmt: skip
+        "browser",
+        name is not None,
+        (tool_version(name) or name) if name else f"none of {', '.join(names)}",
+        "report.html cannot be opened here; it can be copied to another machine",
+        "Debian: apt-get install chromium",
+    )
 
 
 def _numba_cache() -> tuple[bool, str]:

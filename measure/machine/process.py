@@ -159,10 +159,15 @@ def _started(
 ) -> Iterator[subprocess.Popen[bytes]]:
     try:
         child = subprocess.Popen(
-            list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, bufsize=0,
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            bufsize=0,
             start_new_session=True,
             preexec_fn=_die_with_parent(timer_slack_ns),  # noqa: PLW1509 - system calls only, no lock is taken
-        )  # fmt: skip
+        )
     except OSError as error:
         raise ToolFailedError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
     with child:

@@ -80,11 +80,16 @@ def check_target(
     if stat.S_ISBLK(status.st_mode):
         return _block_device(path, shown, size_bytes, writes=writes, consent=consent, write_device=write_device)
     what = next(
-        name for test, name in (
-            (stat.S_ISCHR, "a character device"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"),
-            (stat.S_ISLNK, "a link that leads in a circle"), (lambda _: True, "no file"),
-        ) if test(status.st_mode)
-    )  # fmt: skip
+        name
+        for test, name in (
+            (stat.S_ISCHR, "a character device"),
+            (stat.S_ISFIFO, "a pipe"),
+            (stat.S_ISSOCK, "a socket"),
+            (stat.S_ISLNK, "a link that leads in a circle"),
+            (lambda _: True, "no file"),
+        )
+        if test(status.st_mode)
+    )
     raise UnsafeTargetError(f"{shown} is {what}, not a drive; name a file that does not exist yet, or a directory")
 
 
@@ -190,8 +195,7 @@ def _block_device(
             raise UnsafeTargetError(f"{shown} is not written to: it {reason}; name an empty drive or a file")
     elif consent != "read":
         raise UnsafeTargetError(
-            f"{shown} is a block device",
-            "{read} (nothing is written to it), or name a file that does not exist yet",
+            f"{shown} is a block device", "{read} (nothing is written to it), or name a file that does not exist yet"
         )
     try:
         descriptor = os.open(path, system.flags())

@@ -60,7 +60,7 @@ class Wakeups:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._over.set()
         self._thread.join()
 

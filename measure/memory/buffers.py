@@ -99,8 +99,11 @@ class BufferPlan:
     def settings(self) -> dict[str, Any]:
         """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings."""
         return {
-            "mode": BUFFERS, "repeats": self.repeats, "seconds_per_repeat": self.seconds_per_repeat, "seed": self.seed,
-        }  # fmt: skip
+            "mode": BUFFERS,
+            "repeats": self.repeats,
+            "seconds_per_repeat": self.seconds_per_repeat,
+            "seed": self.seed,
+        }
 
     def command(self, size: int | None = None) -> str:
         """The command that measures this size (None: all of them), as it could be typed again."""
@@ -153,10 +156,15 @@ def plan_buffers(
     placement = place_without_chaser(asked)
     most = 1 + len(placement.loaders)
     return BufferPlan(
-        sizes=whole, traffics=traffics, thread_counts=tuple(asked or sorted({1, most})), placement=placement,
-        repeats=repeats, seconds_per_repeat=float(seconds_per_repeat), seed=seed,
+        sizes=whole,
+        traffics=traffics,
+        thread_counts=tuple(asked or sorted({1, most})),
+        placement=placement,
+        repeats=repeats,
+        seconds_per_repeat=float(seconds_per_repeat),
+        seed=seed,
         notes=(*placement.notes, *_notes(whole, most, memory_facts())),
-    )  # fmt: skip
+    )
 
 
 def warm_up_s(size: int, *, chasing: bool) -> float:

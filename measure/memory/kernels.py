@@ -201,9 +201,17 @@ def spin(state: Any, iterations: Any, timespec: Any) -> Any:
 
 @njit(nogil=True, cache=True)
 def chase(
-    ring: Any, word: Any, control: Any, loaders: Any, warm_up_ns: Any, measure_ns: Any, chunk_hops: Any, chunk_ns: Any,
-    beats: Any, timespec: Any,
-) -> Any:  # fmt: skip
+    ring: Any,
+    word: Any,
+    control: Any,
+    loaders: Any,
+    warm_up_ns: Any,
+    measure_ns: Any,
+    chunk_hops: Any,
+    chunk_ns: Any,
+    beats: Any,
+    timespec: Any,
+) -> Any:
     """Chase from ``word`` until ``measure_ns`` have passed after the warm-up, and lead the loaders through it.
 
     ``ring`` holds at the first word of each line the index of the next line's first word. The warm-up lasts
@@ -253,9 +261,18 @@ def chase(
 
 @njit(nogil=True, cache=True)
 def stream(
-    buffer: Any, first_burst: Any, read_words: Any, updated_words: Any, streamed_words: Any, stride: Any, delay: Any,
-    bursts_per_check: Any, control: Any, loader: Any, timespec: Any,
-) -> Any:  # fmt: skip
+    buffer: Any,
+    first_burst: Any,
+    read_words: Any,
+    updated_words: Any,
+    streamed_words: Any,
+    stride: Any,
+    delay: Any,
+    bursts_per_check: Any,
+    control: Any,
+    loader: Any,
+    timespec: Any,
+) -> Any:
     """Stream through ``buffer`` until STOP: a burst of words, then ``delay`` iterations of the idle loop.
 
     The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back);

@@ -97,8 +97,12 @@ def place(
     if loaders > len(near):
         why = f" ({'; '.join(notes)})" if notes else ""
         remedy = f"ask for at most {len(near)}" if near else "on one core only the idle latency can be measured"
-        raise InvalidParameterError("loaders", f"={loaders} needs {loaders + 1} cores, as one chases",
-                                    f"{len(near) + 1} can be used{why}; {remedy}", loaders)  # fmt: skip
+        raise InvalidParameterError(
+            "loaders",
+            f"={loaders} needs {loaders + 1} cores, as one chases",
+            f"{len(near) + 1} can be used{why}; {remedy}",
+            loaders,
+        )
     if not hasattr(os, "sched_setaffinity"):
         notes.append("threads are not pinned: this system has no sched_setaffinity")
         return Placement(None, (None,) * loaders, tuple(notes))
@@ -118,8 +122,12 @@ def place_without_chaser(threads: Collection[int] | None) -> Placement:
         raise InvalidParameterError("threads", ": name numbers of threads from 1 on, like 1,2, or leave it out")
     if max(threads) > cores:
         why = f" ({'; '.join(everyone.notes)})" if everyone.notes else ""
-        raise InvalidParameterError("threads", f"={max(threads)} needs as many cores",
-                                    f"{cores} can be used{why}; ask for at most {cores}", max(threads))  # fmt: skip
+        raise InvalidParameterError(
+            "threads",
+            f"={max(threads)} needs as many cores",
+            f"{cores} can be used{why}; ask for at most {cores}",
+            max(threads),
+        )
     return replace(everyone, loaders=everyone.loaders[: max(threads) - 1])
 
 

@@ -150,9 +150,12 @@ class MemoryPlan:
         Delays, traffics and numbers of loaders are not among them, so that a directory can be extended by others.
         """
         return {
-            "mode": "delays", "buffer_bytes": self.buffer_bytes, "repeats": self.repeats,
-            "seconds_per_repeat": self.seconds_per_repeat, "seed": self.seed,
-        }  # fmt: skip
+            "mode": "delays",
+            "buffer_bytes": self.buffer_bytes,
+            "repeats": self.repeats,
+            "seconds_per_repeat": self.seconds_per_repeat,
+            "seed": self.seed,
+        }
 
     def command(self, point: Point | None = None) -> str:
         """The command that measures this point (None: all of them), as it could be typed again."""
@@ -215,9 +218,12 @@ def plan_memory(
     asked = None if loaders is None else sorted({loaders} if isinstance(loaders, int) else set(loaders))
     for count in asked if asked is not None else ():
         if count < 1:
-            raise InvalidParameterError("loaders", f"={count}: a loaded latency needs at least one loader",
-                                        "for the latency of an idle memory alone use idle_latency() (--idle)",
-                                        count)  # fmt: skip
+            raise InvalidParameterError(
+                "loaders",
+                f"={count}: a loaded latency needs at least one loader",
+                "for the latency of an idle memory alone use idle_latency() (--idle)",
+                count,
+            )
     if asked == []:
         raise InvalidParameterError("loaders", "is empty", "give numbers of loading threads like 1,2, or leave it out")
     placement = place(None if asked is None else asked[-1])
@@ -228,10 +234,16 @@ def plan_memory(
         )
     size, notes = choose_buffer(buffer_bytes, len(placement.loaders) + 2, memory_facts())
     return MemoryPlan(
-        delays=whole, traffics=traffics, buffer_bytes=size, placement=placement,
-        loader_counts=tuple(asked or [len(placement.loaders)]), repeats=repeats,
-        seconds_per_repeat=float(seconds_per_repeat), seed=seed, notes=(*placement.notes, *notes),
-    )  # fmt: skip
+        delays=whole,
+        traffics=traffics,
+        buffer_bytes=size,
+        placement=placement,
+        loader_counts=tuple(asked or [len(placement.loaders)]),
+        repeats=repeats,
+        seconds_per_repeat=float(seconds_per_repeat),
+        seed=seed,
+        notes=(*placement.notes, *notes),
+    )
 
 
 @dataclass(frozen=True)
@@ -292,9 +304,12 @@ def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[
     if most is not None and size > most:
         free = f"half of the free memory ({format_bytes(facts.free_bytes or 0)})"
         if asked is not None:
-            raise InvalidParameterError("buffer_bytes",
-                                        f"={asked}: {buffers} buffers of {format_bytes(size)} do not fit in {free}",
-                                        f"take at most {format_bytes(most)}, or fewer loaders", asked)  # fmt: skip
+            raise InvalidParameterError(
+                "buffer_bytes",
+                f"={asked}: {buffers} buffers of {format_bytes(size)} do not fit in {free}",
+                f"take at most {format_bytes(most)}, or fewer loaders",
+                asked,
+            )
         if most <= cache_bytes:
             raise ValueError(
                 f"no memory for the buffers: {free} gives each of {buffers} threads {format_bytes(most)}, which fits "
@@ -345,8 +360,12 @@ def check_numbers(repeats: int, seconds_per_repeat: float, seed: int) -> None:
             "repeats", f"={repeats}: measure each point at least once (3 gives a spread)", value=repeats
         )
     if not 0.01 <= seconds_per_repeat <= 60:
-        raise InvalidParameterError("seconds_per_repeat", f"={seconds_per_repeat:g} is not between 0.01 and 60",
-                                    "0.2 is a good value", seconds_per_repeat)  # fmt: skip
+        raise InvalidParameterError(
+            "seconds_per_repeat",
+            f"={seconds_per_repeat:g} is not between 0.01 and 60",
+            "0.2 is a good value",
+            seconds_per_repeat,
+        )
     if seed < 0:
         raise InvalidParameterError("seed", f"={seed}: take a whole number >= 0", value=seed)
 

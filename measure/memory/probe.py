@@ -111,9 +111,15 @@ class Bench:
         traffic = point.traffic or self.plan.traffics[0]
         set_traffic(loaders, traffic)
         return probed(
-            point, traffic, self.plan.buffer_bytes, self.spin_ns, chaser, loaders, self.plan.repeats,
+            point,
+            traffic,
+            self.plan.buffer_bytes,
+            self.spin_ns,
+            chaser,
+            loaders,
+            self.plan.repeats,
             self.plan.seconds_per_repeat,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -156,25 +162,47 @@ class BufferBench:
             streaming = self.loaders[size][: point.loaders]
             set_traffic(streaming, point.traffic)
         return probed(
-            point, point.traffic or plan.traffics[0], size, self.spin_ns, chaser, streaming, plan.repeats,
-            plan.seconds_per_repeat, warm_up_s(size, chasing=chaser is not None),
-        )  # fmt: skip
+            point,
+            point.traffic or plan.traffics[0],
+            size,
+            self.spin_ns,
+            chaser,
+            streaming,
+            plan.repeats,
+            plan.seconds_per_repeat,
+            warm_up_s(size, chasing=chaser is not None),
+        )
 
 
 def probed(
-    point: Point, traffic: Traffic, buffer_bytes: int, spin_ns: float, chaser: Chaser | None,
-    loaders: Sequence[Loader], repeats: int, seconds: float, warm_up_s: float = WARM_UP_S,
-) -> ProbeRecord:  # fmt: skip
+    point: Point,
+    traffic: Traffic,
+    buffer_bytes: int,
+    spin_ns: float,
+    chaser: Chaser | None,
+    loaders: Sequence[Loader],
+    repeats: int,
+    seconds: float,
+    warm_up_s: float = WARM_UP_S,
+) -> ProbeRecord:
     """The record of a point: ``repeats`` trials of ``chaser`` and ``loaders``, each of ``seconds``."""
     trials, discarded = calm_trials(lambda: trial(chaser, loaders, point.delay, seconds, warm_up_s), repeats)
     return ProbeRecord(
-        kind=point.kind, delay_iterations=point.delay, spin_ns_per_iteration=spin_ns, traffic=traffic.name,
-        burst_lines=traffic.burst_lines, updated_lines=traffic.updated_lines, streamed_lines=traffic.streamed_lines,
-        stride_bytes=traffic.stride_bytes, buffer_bytes=buffer_bytes, chaser_cpu=chaser.cpu if chaser else None,
+        kind=point.kind,
+        delay_iterations=point.delay,
+        spin_ns_per_iteration=spin_ns,
+        traffic=traffic.name,
+        burst_lines=traffic.burst_lines,
+        updated_lines=traffic.updated_lines,
+        streamed_lines=traffic.streamed_lines,
+        stride_bytes=traffic.stride_bytes,
+        buffer_bytes=buffer_bytes,
+        chaser_cpu=chaser.cpu if chaser else None,
         loader_cpus=tuple(x.cpu for x in loaders),
         huge_page_shares=tuple(x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)),
-        trials=trials, discarded=discarded,
-    )  # fmt: skip
+        trials=trials,
+        discarded=discarded,
+    )
 
 
 def make_loaders(cpus: Sequence[int | None], size_bytes: int, traffic: Traffic) -> list[Loader]:
@@ -286,18 +314,33 @@ def loading_cpus(threads: Sequence[int] | None) -> tuple[int | None, ...]:
 
 
 __all__ = [
-    "DEMO_DELAYS", "MLC_DELAYS", "BufferPlan", "MemoryPlan", "Plateau", "Repeated", "idle_latency",
-    "peak_bandwidths", "plan_buffers", "plan_memory", "plateaus", "read_memory_store", "run_memory",
-    "seconds_for_figures", "steps", "summarize",
-]  # fmt: skip
+    "DEMO_DELAYS",
+    "MLC_DELAYS",
+    "BufferPlan",
+    "MemoryPlan",
+    "Plateau",
+    "Repeated",
+    "idle_latency",
+    "peak_bandwidths",
+    "plan_buffers",
+    "plan_memory",
+    "plateaus",
+    "read_memory_store",
+    "run_memory",
+    "seconds_for_figures",
+    "steps",
+    "summarize",
+]
 
 TOOL = "memory_probe"  # the store's tag
 
 
 def run_memory(
-    plan: MemoryPlan | BufferPlan, out_dir: Path, on_progress: Progress | None = None,
+    plan: MemoryPlan | BufferPlan,
+    out_dir: Path,
+    on_progress: Progress | None = None,
     more: More[Sweep, Point] | None = None,
-) -> Sweep:  # fmt: skip
+) -> Sweep:
     """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
 
     Order over delays: the idle latency, then for each traffic its delays (shuffled by the plan's seed) and the peak
@@ -307,9 +350,15 @@ def run_memory(
     ``out_dir`` holds something else, ToolFailedError where a point could not be measured truthfully.
     """
     measurement = Measurement(
-        TOOL, plan.points(), plan.settings(), partial(_provenance, plan), partial(_ready, plan), read_memory_store,
-        plan.seconds_of, plan.prepare_seconds(),
-    )  # fmt: skip
+        TOOL,
+        plan.points(),
+        plan.settings(),
+        partial(_provenance, plan),
+        partial(_ready, plan),
+        read_memory_store,
+        plan.seconds_of,
+        plan.prepare_seconds(),
+    )
     return measure(measurement, out_dir, on_progress, more)
 
 
@@ -324,9 +373,10 @@ def _ready(
     def run(point: Point, _: Tick) -> Outcome:
         command = plan.command(point) if isinstance(plan, MemoryPlan) else plan.command(point.buffer_bytes)
         about = {
-            "command": f"{command} --out {shlex.quote(str(store.directory))}", "started_at": now(),
+            "command": f"{command} --out {shlex.quote(str(store.directory))}",
+            "started_at": now(),
             "request": point.request(),
-        }  # fmt: skip
+        }
         try:
             record = bench.measure(point)
         except Exception as error:
@@ -344,15 +394,26 @@ def _provenance(plan: MemoryPlan | BufferPlan) -> Provenance:
 
     host = host_facts()
     details: dict[str, Any] = {
-        "chaser_cpu": plan.placement.chaser, "loader_cpus": list(plan.placement.loaders),
-        "allowed_cpus": list(allowed_cpus()), "host_facts": host.to_dict(), "timer_resolution_s": timer_resolution_s(),
-        "non_temporal_store": streaming_instruction(), "numba": numba.__version__, "numpy": np.__version__,
-        "python": platform.python_version(), "notes": list(plan.notes),
-    }  # fmt: skip
+        "chaser_cpu": plan.placement.chaser,
+        "loader_cpus": list(plan.placement.loaders),
+        "allowed_cpus": list(allowed_cpus()),
+        "host_facts": host.to_dict(),
+        "timer_resolution_s": timer_resolution_s(),
+        "non_temporal_store": streaming_instruction(),
+        "numba": numba.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "notes": list(plan.notes),
+    }
     if isinstance(plan, MemoryPlan):
         details["buffer_bytes"] = plan.buffer_bytes
     return Provenance(
-        tool="qsim memory probe", tool_version=version(), host=host.hostname, kernel=host.kernel, cpu=host.cpu_model,
+        tool="qsim memory probe",
+        tool_version=version(),
+        host=host.hostname,
+        kernel=host.kernel,
+        cpu=host.cpu_model,
         device="memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes, 3)}",
-        started_at=now(), details=details,
-    )  # fmt: skip
+        started_at=now(),
+        details=details,
+    )

@@ -155,16 +155,25 @@ class ProbeRecord:
         latency = latency_s(trial.chaser)
         probe = 1 / latency
         return {
-            "series": self.series, "load": float(self.delay_iterations), "repeat": repeat,
-            "throughput_per_s": loaders + probe, "bandwidth_bytes_per_s": (loaders + probe) * CACHE_LINE_BYTES,
+            "series": self.series,
+            "load": float(self.delay_iterations),
+            "repeat": repeat,
+            "throughput_per_s": loaders + probe,
+            "bandwidth_bytes_per_s": (loaders + probe) * CACHE_LINE_BYTES,
             "latency_s": latency,
             "latency_median_s": trial.chaser.chunk_ns_per_hop.get("0.5", math.nan) * 1e-9,
             "read_bytes_per_s": (loaders * self.read_fraction + probe) * CACHE_LINE_BYTES,
             "written_bytes_per_s": loaders * (1 - self.read_fraction) * CACHE_LINE_BYTES,
-            "loaders_per_s": loaders, "probe_per_s": probe, "injected_delay_s": self.injected_delay_s,
-            "off_cpu_share": off_cpu_share(trial), "block_bytes": self.stride_bytes, "jobs": len(trial.loaders),
-            "read_fraction": self.read_fraction, "source": source, "started_at": trial.started_at,
-        }  # fmt: skip
+            "loaders_per_s": loaders,
+            "probe_per_s": probe,
+            "injected_delay_s": self.injected_delay_s,
+            "off_cpu_share": off_cpu_share(trial),
+            "block_bytes": self.stride_bytes,
+            "jobs": len(trial.loaders),
+            "read_fraction": self.read_fraction,
+            "source": source,
+            "started_at": trial.started_at,
+        }
 
 
 def latency_s(chaser: ChaserCount) -> float:
@@ -226,12 +235,16 @@ def _of_right_kind(record: ProbeRecord) -> bool:
     chasers = [trial.chaser for trial in trials if trial.chaser is not None]
     counts = [vars(count) for trial in trials for count in (trial.chaser, *trial.loaders) if count is not None]
     numbers = [
-        record.delay_iterations, record.spin_ns_per_iteration, record.burst_lines, record.updated_lines,
-        record.streamed_lines, record.buffer_bytes,
+        record.delay_iterations,
+        record.spin_ns_per_iteration,
+        record.burst_lines,
+        record.updated_lines,
+        record.streamed_lines,
+        record.buffer_bytes,
         *(n for n in (record.chaser_cpu, *record.loader_cpus, *record.huge_page_shares) if n is not None),
         *(n for count in counts for name, n in count.items() if name != "chunk_ns_per_hop"),
         *(n for chaser in chasers for n in chaser.chunk_ns_per_hop.values()),
-    ]  # fmt: skip
+    ]
     texts = (record.kind, record.traffic, *(trial.started_at for trial in trials))
     return all(map(_is_number, numbers)) and all(isinstance(text, str) for text in texts)
 

@@ -113,18 +113,25 @@ def buffer_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
             if alone.chaser is None:
                 raise DataError(f"the chase through {stream.buffer_bytes} bytes beside {path} has no chaser")
             lines = stream.loaders_per_s(streaming)
-            rows.append({
-                "series": f"{stream.label}, {threads} thread{'s' if threads != 1 else ''}",
-                "load": float(stream.buffer_bytes), "repeat": repeat,
-                "throughput_per_s": lines, "bandwidth_bytes_per_s": lines * CACHE_LINE_BYTES,
-                "latency_s": latency_s(alone.chaser),
-                "latency_median_s": alone.chaser.chunk_ns_per_hop.get("0.5", math.nan) * 1e-9,
-                "read_bytes_per_s": lines * stream.read_fraction * CACHE_LINE_BYTES,
-                "written_bytes_per_s": lines * (1 - stream.read_fraction) * CACHE_LINE_BYTES,
-                "off_cpu_share": max(off_cpu_share(alone), off_cpu_share(streaming)),
-                "block_bytes": CACHE_LINE_BYTES, "jobs": threads, "read_fraction": stream.read_fraction,
-                "source": path.name, "started_at": streaming.started_at,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "series": f"{stream.label}, {threads} thread{'s' if threads != 1 else ''}",
+                    "load": float(stream.buffer_bytes),
+                    "repeat": repeat,
+                    "throughput_per_s": lines,
+                    "bandwidth_bytes_per_s": lines * CACHE_LINE_BYTES,
+                    "latency_s": latency_s(alone.chaser),
+                    "latency_median_s": alone.chaser.chunk_ns_per_hop.get("0.5", math.nan) * 1e-9,
+                    "read_bytes_per_s": lines * stream.read_fraction * CACHE_LINE_BYTES,
+                    "written_bytes_per_s": lines * (1 - stream.read_fraction) * CACHE_LINE_BYTES,
+                    "off_cpu_share": max(off_cpu_share(alone), off_cpu_share(streaming)),
+                    "block_bytes": CACHE_LINE_BYTES,
+                    "jobs": threads,
+                    "read_fraction": stream.read_fraction,
+                    "source": path.name,
+                    "started_at": streaming.started_at,
+                }
+            )
     return rows
 
 
@@ -157,8 +164,13 @@ def summarize(sweep: Sweep, level: float = 0.95) -> pd.DataFrame:
             ("latency", Repeated.times(point["latency_s"])),
         ):
             low, high = values.interval(level)
-            row |= {f"{name}_mean": values.mean, f"{name}_low": low, f"{name}_high": high,
-                    f"{name}_best": values.best, f"{name}_spread": values.spread}  # fmt: skip
+            row |= {
+                f"{name}_mean": values.mean,
+                f"{name}_low": low,
+                f"{name}_high": high,
+                f"{name}_best": values.best,
+                f"{name}_spread": values.spread,
+            }
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -184,8 +196,10 @@ def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
     if peaks:
         facts["peak_bandwidth_bytes_per_s"] = max(peak.mean for peak in peaks.values())
         facts["peak_bandwidth_best_bytes_per_s"] = max(peak.best for peak in peaks.values())
-        facts["peaks_bytes_per_s"] = {name: {"mean": p.mean, "best": p.best, "spread": p.spread if len(p.values) > 1
-                                             else None} for name, p in peaks.items()}  # fmt: skip
+        facts["peaks_bytes_per_s"] = {
+            name: {"mean": p.mean, "best": p.best, "spread": p.spread if len(p.values) > 1 else None}
+            for name, p in peaks.items()
+        }
     return facts
 
 
@@ -208,21 +222,25 @@ def _on_pages(facts: dict[str, Any]) -> Iterator[Finding]:
     else:
         return
     yield Finding(
-        "huge-pages", "info" if share is None else "warning", evidence,
+        "huge-pages",
+        "info" if share is None else "warning",
+        evidence,
         "The latency includes page-table walks (TLB misses).",
         f"{'on Linux: ' if share is None else ''}set /sys/kernel/mm/transparent_hugepage/enabled to madvise or "
         "always, free some memory, measure again",
-    )  # fmt: skip
+    )
 
 
 def _on_buffers(facts: dict[str, Any]) -> Iterator[Finding]:
     for note in (note for note in facts.get("notes", ()) if "cache" in str(note)):
         yield Finding(
-            "cache-size", "warning", f"About the buffers: {note}.",
+            "cache-size",
+            "warning",
+            f"About the buffers: {note}.",
             "A cache holds a part of each buffer, so that latency and bandwidth are better than the memory's.",
             "see where the caches end: qsim measure memory --buffers 16KiB..1GiB --out DIR; then measure with a larger "
             "--buffer or fewer --loaders",
-        )  # fmt: skip
+        )
 
 
 def _delay_or_kind(record: ProbeRecord) -> str:
@@ -248,12 +266,13 @@ def _on_disturbance(
     told = ", ".join(list(shares)[:_MOST_NAMED]).replace(", delay ", ", ") + (f" and {more} more" if more > 0 else "")
     most = 100 * max(shares.values())
     yield Finding(
-        "disturbed", "info" if most <= 100 * RETRY_SHARE else "warning",
+        "disturbed",
+        "info" if most <= 100 * RETRY_SHARE else "warning",
         f"A thread was kept off its CPU for up to {most:.0f} % of a repeat, at {told}.",
         "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
         "and memory were shared.",
         "stop what else runs, then measure those delays once more: the same command with --remeasure",
-    )  # fmt: skip
+    )
 
 
 def _on_streaming(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> Iterator[Finding]:
@@ -261,11 +280,12 @@ def _on_streaming(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> Iter
     if facts.get("non_temporal_store") != "" or not any(record.streamed_lines for record in records):
         return
     yield Finding(
-        "ordinary-stores", "warning",
+        "ordinary-stores",
+        "warning",
         "Non-temporal stores were asked for, and the code compiled for this CPU holds none.",
         "Ordinary stores wrote the lines, and read each of them first: the bus moved more than is counted.",
         "use ordinary traffic: read, 3:1, mix, write",
-    )  # fmt: skip
+    )
 
 
 def _on_drift(facts: dict[str, Any]) -> Iterator[Finding]:
@@ -273,12 +293,13 @@ def _on_drift(facts: dict[str, Any]) -> Iterator[Finding]:
     if before is None or after is None or max(before, after) < DRIFT_FACTOR * min(before, after):
         return
     yield Finding(
-        "drift", "warning",
+        "drift",
+        "warning",
         f"The idle latency was {format_duration(before)} before and {format_duration(after)} after the sweep.",
         "Somebody else loaded the same memory (on a virtual machine: a neighbour on the same host), or the "
         "clock frequency changed.",
         "measure again at a quieter time, with more repeats",
-    )  # fmt: skip
+    )
 
 
 def _on_load(curve: Sequence[ProbeRecord], facts: dict[str, Any]) -> Iterator[Finding]:
@@ -293,12 +314,12 @@ def _on_load(curve: Sequence[ProbeRecord], facts: dict[str, Any]) -> Iterator[Fi
     peak = facts.get("peaks_bytes_per_s", {}).get(heaviest.label)
     reached = bandwidths(heaviest.trials, heaviest.bus_lines).mean
     yield Finding(
-        "unsaturated", "warning",
+        "unsaturated",
+        "warning",
         f"At delay 0 the latency is {format_duration(latency)}, idle {format_duration(idle)}: the loaders' "
         f"{format_bandwidth(reached)} do not make the chaser wait"
         + (f" (all cores together move {format_bandwidth(peak['mean'])})." if peak else "."),
-        f"{counted(len(heaviest.loader_cpus), 'loader')} cannot saturate this memory; the knee lies beyond the "
-        "curve.",
+        f"{counted(len(heaviest.loader_cpus), 'loader')} cannot saturate this memory; the knee lies beyond the curve.",
         "use more loaders, or traffic that loads the memory more (mix, write, nt-write)",
         heaviest.series,
-    )  # fmt: skip
+    )

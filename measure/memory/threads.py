@@ -166,10 +166,18 @@ class Chaser:
         word, hops, measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns = (
             int(v)
             for v in probe_kernels.chase(
-                words, np.uint64(self._word), control, loaders, round(warm_up_s * 1e9), round(seconds * 1e9),
-                self.chunk_hops, chunks, np.zeros(max(1, loaders), dtype=np.int64), scratch,
+                words,
+                np.uint64(self._word),
+                control,
+                loaders,
+                round(warm_up_s * 1e9),
+                round(seconds * 1e9),
+                self.chunk_hops,
+                chunks,
+                np.zeros(max(1, loaders), dtype=np.int64),
+                scratch,
             )
-        )  # fmt: skip
+        )
         self._word = word
         if int(words[word + 1]) != (began + hops) % self.lines:
             raise ToolFailedError(f"the chaser claims {hops} hops but did not end where they lead; nothing is measured")
@@ -218,11 +226,19 @@ class Loader:
         bursts, measured, elapsed_ns, cpu_ns, total, state = (
             int(v)
             for v in probe_kernels.stream(
-                self._words(), self._bursts, traffic.read_lines * WORDS_PER_LINE,
-                traffic.updated_lines * WORDS_PER_LINE, traffic.streamed_lines * WORDS_PER_LINE, traffic.stride_lines,
-                delay, per_check, control, index, scratch,
+                self._words(),
+                self._bursts,
+                traffic.read_lines * WORDS_PER_LINE,
+                traffic.updated_lines * WORDS_PER_LINE,
+                traffic.streamed_lines * WORDS_PER_LINE,
+                traffic.stride_lines,
+                delay,
+                per_check,
+                control,
+                index,
+                scratch,
             )
-        )  # fmt: skip
+        )
         self._check(bursts, delay, total, state)
         self._bursts += bursts
         return LoaderCount(measured, elapsed_ns, cpu_ns)

@@ -115,10 +115,12 @@ def parse_traffic(text: str) -> Traffic:
         whole = max(1, BURST_LINES // (reads + writes))
         return Traffic(_name(STREAMED, reads, writes), reads * whole, 0, writes * whole)
     if writes > reads:
-        raise InvalidParameterError("traffic",
-                                    f"{text!r} writes more than it reads, and an ordinary store reads its line first",
-                                    f"write past the caches with {_name(STREAMED, reads, writes)}, or take 1:1",
-                                    text)  # fmt: skip
+        raise InvalidParameterError(
+            "traffic",
+            f"{text!r} writes more than it reads, and an ordinary store reads its line first",
+            f"write past the caches with {_name(STREAMED, reads, writes)}, or take 1:1",
+            text,
+        )
     whole = max(1, BURST_LINES // reads)
     return Traffic(core if core in NAMED else _name("", reads, writes), (reads - writes) * whole, writes * whole, 0)
 

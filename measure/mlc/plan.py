@@ -43,13 +43,19 @@ START_S = 3.0  # what MLC takes to allocate and fill its buffers; for the estima
 MARGIN_S = 60.0  # a run of this much more than four times its estimate counts as hung
 
 _LONG: Mapping[Mode, str] = {
-    "loaded-latency": "--loaded_latency", "idle-latency": "--idle_latency", "latency-matrix": "--latency_matrix",
-    "bandwidth-matrix": "--bandwidth_matrix", "peak": "--peak_injection_bandwidth",
-}  # fmt: skip
+    "loaded-latency": "--loaded_latency",
+    "idle-latency": "--idle_latency",
+    "latency-matrix": "--latency_matrix",
+    "bandwidth-matrix": "--bandwidth_matrix",
+    "peak": "--peak_injection_bandwidth",
+}
 _TAKES: Mapping[Mode, str] = {
-    "loaded-latency": "btlWgkcreX", "idle-latency": "btlcre", "latency-matrix": "btlreX",
-    "bandwidth-matrix": "btlWeX", "peak": "btlkeX",
-}  # fmt: skip
+    "loaded-latency": "btlWgkcreX",
+    "idle-latency": "btlcre",
+    "latency-matrix": "btlreX",
+    "bandwidth-matrix": "btlWeX",
+    "peak": "btlkeX",
+}
 
 
 @dataclass(frozen=True)
@@ -83,9 +89,13 @@ class MlcRun:
     def request(self) -> dict[str, Any]:
         """What was asked, JSON-ready."""
         return {
-            "mode": self.mode, "mix": self.mix, "buffer_bytes": self.buffer_bytes, "stride_bytes": self.stride_bytes,
-            "delays": self.delays, "repeat": self.repeat,
-        }  # fmt: skip
+            "mode": self.mode,
+            "mix": self.mix,
+            "buffer_bytes": self.buffer_bytes,
+            "stride_bytes": self.stride_bytes,
+            "delays": self.delays,
+            "repeat": self.repeat,
+        }
 
 
 @dataclass(frozen=True)
@@ -114,10 +124,14 @@ class MlcPlan:
     def settings(self) -> dict[str, Any]:
         """What is fixed over a directory; modes, mixes, buffers and strides may be added to it."""
         return {
-            "delays": self.delays, "seconds_per_point": self.seconds_per_point, "cores": self.cores,
-            "chaser": self.chaser, "random_chase": self.random_chase, "keep_prefetchers": self.keep_prefetchers,
+            "delays": self.delays,
+            "seconds_per_point": self.seconds_per_point,
+            "cores": self.cores,
+            "chaser": self.chaser,
+            "random_chase": self.random_chase,
+            "keep_prefetchers": self.keep_prefetchers,
             "one_thread_per_core": self.one_thread_per_core,
-        }  # fmt: skip
+        }
 
     def describe(self) -> str:
         """The plan in words."""
@@ -164,9 +178,12 @@ def plan_mlc(
     sizes = [None] if buffers is None else [_checked_buffer(b) for b in _some("buffers", buffers, "200MiB")]
     steps = [None] if strides is None else [_checked_stride(s) for s in _some("strides", strides, "64,128")]
     if seconds_per_point != int(seconds_per_point) or not 1 <= seconds_per_point <= 3600:
-        raise InvalidParameterError("seconds_per_point", f"is {seconds_per_point:g}",
-                                    "MLC takes whole seconds, from 1 s to an hour a point",
-                                    seconds_per_point)  # fmt: skip
+        raise InvalidParameterError(
+            "seconds_per_point",
+            f"is {seconds_per_point:g}",
+            "MLC takes whole seconds, from 1 s to an hour a point",
+            seconds_per_point,
+        )
     must_be(1 <= repeats <= 1000, "repeats", repeats, "from 1 to 1000")
     threads = _checked_cores(cores, chaser, asked)
     _refuse_more_than_memory(asked, wanted, sizes, threads)
@@ -190,9 +207,16 @@ def plan_mlc(
                         run = _run(mode, mix, size, stride, cycles, repeat, fixed, time_s)
                         runs[run.key] = run
     return MlcPlan(
-        tuple(runs.values()), cycles, time_s, cores, chaser, random_chase, keep_prefetchers, one_thread_per_core,
+        tuple(runs.values()),
+        cycles,
+        time_s,
+        cores,
+        chaser,
+        random_chase,
+        keep_prefetchers,
+        one_thread_per_core,
         _notes(keep_prefetchers),
-    )  # fmt: skip
+    )
 
 
 def curve_name(request: Mapping[str, Any], random_chase: bool = False) -> str:
@@ -211,9 +235,15 @@ def curve_name(request: Mapping[str, Any], random_chase: bool = False) -> str:
 
 
 def _run(
-    mode: Mode, mix: str | None, size: int | None, stride: int | None, delays: tuple[int, ...] | None, repeat: int,
-    fixed: Mapping[str, tuple[str, ...]], time_s: int,
-) -> MlcRun:  # fmt: skip
+    mode: Mode,
+    mix: str | None,
+    size: int | None,
+    stride: int | None,
+    delays: tuple[int, ...] | None,
+    repeat: int,
+    fixed: Mapping[str, tuple[str, ...]],
+    time_s: int,
+) -> MlcRun:
     own = {
         **fixed,
         "W": (f"-{mix}",) if mix else (),
@@ -226,13 +256,23 @@ def _run(
         delays = None
     nodes = len(set(read_nodes().values())) or 1
     points = {
-        "loaded-latency": len(delays) if delays else OWN_DELAYS, "idle-latency": 1, "latency-matrix": nodes**2,
-        "bandwidth-matrix": nodes**2, "peak": PEAK_MIXES,
-    }[mode]  # fmt: skip
+        "loaded-latency": len(delays) if delays else OWN_DELAYS,
+        "idle-latency": 1,
+        "latency-matrix": nodes**2,
+        "bandwidth-matrix": nodes**2,
+        "peak": PEAK_MIXES,
+    }[mode]
     return MlcRun(
-        f"{'-'.join(named)}.r{repeat}", mode, mix, size, stride, delays, repeat,
-        ("mlc", _LONG[mode], *options), START_S + points * time_s,
-    )  # fmt: skip
+        f"{'-'.join(named)}.r{repeat}",
+        mode,
+        mix,
+        size,
+        stride,
+        delays,
+        repeat,
+        ("mlc", _LONG[mode], *options),
+        START_S + points * time_s,
+    )
 
 
 def _some(name: str, values: Sequence[Any], example: str) -> list[Any]:
@@ -260,9 +300,9 @@ def _checked_mix(mix: str) -> str:
 def _checked_delays(delays: Sequence[float]) -> tuple[int, ...]:
     for delay in _some("delays", delays, "0,100,1000"):
         if delay != int(delay) or not 0 <= delay <= 10**8:
-            raise InvalidParameterError("delays", f"holds {delay!r}",
-                                        "a delay is a whole number of core cycles from 0 to 100000000",
-                                        delay)  # fmt: skip
+            raise InvalidParameterError(
+                "delays", f"holds {delay!r}", "a delay is a whole number of core cycles from 0 to 100000000", delay
+            )
     return tuple(dict.fromkeys(int(d) for d in delays))
 
 
@@ -274,9 +314,9 @@ def _checked_buffer(size: int) -> int:
 
 def _checked_stride(stride: int) -> int:
     if stride < CACHE_LINE_BYTES or stride % CACHE_LINE_BYTES:
-        raise InvalidParameterError("strides", f"holds {stride} B",
-                                    f"a stride is a multiple of a cache line of {CACHE_LINE_BYTES} B",
-                                    stride)  # fmt: skip
+        raise InvalidParameterError(
+            "strides", f"holds {stride} B", f"a stride is a multiple of a cache line of {CACHE_LINE_BYTES} B", stride
+        )
     return stride
 
 
@@ -298,8 +338,12 @@ def _checked_cores(cores: str, chaser: int | None, modes: Sequence[Mode]) -> int
             "cores", f"is {cores!r}", f"the CPUs of this machine are 0 to {online - 1}", value=cores
         )
     if (chaser or 0) in cpus and "loaded-latency" in modes:
-        raise InvalidParameterError("cores", f"{cores!r} holds CPU {chaser or 0}, which chases pointers meanwhile",
-                                    "leave it out or choose another chaser", cores)  # fmt: skip
+        raise InvalidParameterError(
+            "cores",
+            f"{cores!r} holds CPU {chaser or 0}, which chases pointers meanwhile",
+            "leave it out or choose another chaser",
+            cores,
+        )
     return len(cpus)
 
 

@@ -41,9 +41,11 @@ GRACE_S = 10.0  # to switch the prefetchers on again
 SAID_KEPT = 200
 
 _EXPECTED: Mapping[Mode, str] = {
-    "idle-latency": "idle_latency_s", "latency-matrix": "idle_latency_matrix_s",
-    "bandwidth-matrix": "bandwidth_matrix_bytes_per_s", "peak": "bandwidths_bytes_per_s",
-}  # fmt: skip
+    "idle-latency": "idle_latency_s",
+    "latency-matrix": "idle_latency_matrix_s",
+    "bandwidth-matrix": "bandwidth_matrix_bytes_per_s",
+    "peak": "bandwidths_bytes_per_s",
+}
 _ASKED = ("mode", "mix", "buffer_bytes", "stride_bytes", "repeat")
 _STILL_OFF = "if it had switched the hardware prefetchers off they still are, until MLC ends well once or a restart"
 _SIGNALS: Mapping[int, str] = {
@@ -101,11 +103,19 @@ def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -
     """
     return measure(
         Measurement(
-            "mlc", plan.runs, plan.settings(), _provenance, lambda *_: nullcontext(_run), read_mlc,
-            lambda run: run.seconds, sweep_of=lambda result: result.sweep, failure="MLC measured nothing",
+            "mlc",
+            plan.runs,
+            plan.settings(),
+            _provenance,
+            lambda *_: nullcontext(_run),
+            read_mlc,
+            lambda run: run.seconds,
+            sweep_of=lambda result: result.sweep,
+            failure="MLC measured nothing",
         ),
-        out_dir, on_progress,
-    )  # fmt: skip
+        out_dir,
+        on_progress,
+    )
 
 
 def read_mlc(store: SweepStore) -> MlcResult:
@@ -125,16 +135,21 @@ def read_mlc(store: SweepStore) -> MlcResult:
     buffers = {s: b for part in parts for s, b in part.provenance.details.get("buffer_bytes", {}).items()}
     known = kept.provenance
     provenance = replace(
-        known, tool_version=", ".join(dict.fromkeys(v for t in texts.values() if (v := mlc_version(t)))),
+        known,
+        tool_version=", ".join(dict.fromkeys(v for t in texts.values() if (v := mlc_version(t)))),
         details={**known.details, **values, **({"buffer_bytes": buffers} if buffers else {})},
-    )  # fmt: skip
+    )
     if not parts:
         return MlcResult(None, figures, provenance, findings)
     sweep = Sweep(
-        pd.concat([part.points for part in parts], ignore_index=True), "injected_delay", "cycles", provenance,
-        (*findings, *(f for part in parts for f in part.findings)), tuple(p.raw for p in curves if p.raw is not None),
+        pd.concat([part.points for part in parts], ignore_index=True),
+        "injected_delay",
+        "cycles",
+        provenance,
+        (*findings, *(f for part in parts for f in part.findings)),
+        tuple(p.raw for p in curves if p.raw is not None),
         store.directory.name,
-    )  # fmt: skip
+    )
     return MlcResult(sweep, figures, provenance, sweep.findings)
 
 
@@ -227,18 +242,23 @@ def _prefetchers(texts: Mapping[str, str]) -> Iterator[Finding]:
     runs = [key for key, text in texts.items() if _NO_PREFETCHERS.search(text)]
     if runs:
         yield Finding(
-            "mlc-prefetchers", "info",
+            "mlc-prefetchers",
+            "info",
             f"in {len(runs)} of {counted(len(texts), 'run')} MLC could not switch the hardware prefetchers off and "
             "chased at random instead.",
             "it was not run as root, or the msr driver is not loaded, or this is a virtual machine.",
             "as root: modprobe msr, then measure again; compare only latencies that were measured in the same way.",
-        )  # fmt: skip
+        )
 
 
 def _provenance() -> Provenance:
     host = host_facts()
     device = "memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes, 3)}"
     return Provenance(
-        tool="mlc", host=host.hostname, kernel=host.kernel, cpu=host.cpu_model, device=device,
+        tool="mlc",
+        host=host.hostname,
+        kernel=host.kernel,
+        cpu=host.cpu_model,
+        device=device,
         details={"machine": host.to_dict()},
-    )  # fmt: skip
+    )

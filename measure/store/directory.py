@@ -176,18 +176,24 @@ class SweepStore:
         """What a reader should know about the directory: points that are damaged, and files that were set aside."""
         found = [
             Finding(
-                "damaged-point", "warning", f"Point {p.key} is left out: {p.reason}.",
+                "damaged-point",
+                "warning",
+                f"Point {p.key} is left out: {p.reason}.",
                 "A power cut, a full disk or a hand.",
                 "start the same measurement again: it sets the damaged files aside and measures the point again",
             )
             for p in (contents or self.contents()).damaged
-        ]  # fmt: skip
+        ]
         aside = [p.name for p in self._files("points") + self._files("raw") if ".damaged" in p.suffixes]
         if aside:
-            found.append(Finding(
-                "damaged-point", "info", f"{', '.join(aside)}: damaged, and set aside when the sweep went on.",
-                "A power cut, a full disk or a hand.",
-            ))  # fmt: skip
+            found.append(
+                Finding(
+                    "damaged-point",
+                    "info",
+                    f"{', '.join(aside)}: damaged, and set aside when the sweep went on.",
+                    "A power cut, a full disk or a hand.",
+                )
+            )
         return found
 
     def add(

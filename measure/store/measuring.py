@@ -67,11 +67,20 @@ class Outcome:
 
 def printed(finished: Finished, reason: str, command: str, request: Mapping[str, Any], **notes: Any) -> Outcome:
     """The outcome of a tool that was run for the point, with ``notes`` for its record."""
-    return Outcome(finished.stdout or None, {
-        "command": command, "request": dict(request), "started_at": finished.started_at,
-        "ended_at": finished.ended_at, "returncode": finished.returncode, "timed_out": finished.timed_out,
-        "stderr": finished.stderr[-STDERR_KEPT:].decode("utf-8", "replace"), **notes,
-    }, reason)  # fmt: skip
+    return Outcome(
+        finished.stdout or None,
+        {
+            "command": command,
+            "request": dict(request),
+            "started_at": finished.started_at,
+            "ended_at": finished.ended_at,
+            "returncode": finished.returncode,
+            "timed_out": finished.timed_out,
+            "stderr": finished.stderr[-STDERR_KEPT:].decode("utf-8", "replace"),
+            **notes,
+        },
+        reason,
+    )
 
 
 Run = Callable[[P, Tick], Outcome]
@@ -239,9 +248,11 @@ def read_kept(store: SweepStore, parse: Callable[[str, StoredPoint], T]) -> Kept
 def _failure(point: StoredPoint) -> Finding:
     """The finding about a point that was never finished."""
     return Finding(
-        "point-failed", "error", str(point.record.get("reason", f"{point.key} failed")),
+        "point-failed",
+        "error",
+        str(point.record.get("reason", f"{point.key} failed")),
         f"what the tool said stands in points/{point.key}.json of the directory (stderr)",
         f"see to that, then start the same command again, which measures only what is missing; by hand: "
         f"{point.record.get('command', 'the command of the record')}",
         load=point.load,
-    )  # fmt: skip
+    )

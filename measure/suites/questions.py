@@ -39,59 +39,73 @@ def _baseline(_quick: bool) -> Suite:
     random = [FioJob(1, 1, 4 * KIB, read, "random") for read in (100, 0)]
     sequential = [FioJob(1, 1, 128 * KIB, read, "sequential") for read in (100, 0)]
     return Suite(
-        "baseline", "What one request takes by itself: 4 KiB random and 128 KiB sequential, read and write.",
-        (*random, *sequential), ("baseline", "read-write"),
-    )  # fmt: skip
+        "baseline",
+        "What one request takes by itself: 4 KiB random and 128 KiB sequential, read and write.",
+        (*random, *sequential),
+        ("baseline", "read-write"),
+    )
 
 
 def _block_size(quick: bool) -> Suite:
     sizes = (4, 16, 64, 256) if quick else (4, 8, 16, 32, 64, 128, 256, 512)
     return Suite(
-        "block-size", "Where not the number of requests but their bytes become the limit: one request at a time.",
+        "block-size",
+        "Where not the number of requests but their bytes become the limit: one request at a time.",
         tuple(FioJob(1, 1, size * KIB, read, "random") for read in (100, 0) for size in sizes),
         ("iops-bandwidth", "crossover", "latency-size"),
-    )  # fmt: skip
+    )
 
 
 def _mix(quick: bool) -> Suite:
     sizes, shares = ((4, 64), (100, 50, 0)) if quick else ((4, 16, 64), (100, 70, 50, 30, 0))
     return Suite(
-        "mix", "What reads and writes do to each other: every mix of several sizes, one request at a time.",
+        "mix",
+        "What reads and writes do to each other: every mix of several sizes, one request at a time.",
         tuple(FioJob(1, 1, size * KIB, read, "random") for size in sizes for read in shares),
         ("heat-map", "mix", "read-write"),
-    )  # fmt: skip
+    )
 
 
 def _depth(quick: bool) -> Suite:
     depths = (1, 4, 16, 64) if quick else (1, 2, 4, 8, 16, 32, 64, 256, 1024)
     curves = ((4, 100), (4, 0)) if quick else ((4, 100), (32, 100), (4, 50), (4, 0))
     return Suite(
-        "depth", "What more requests at once bring, and from where on they only wait: the knee.",
+        "depth",
+        "What more requests at once bring, and from where on they only wait: the knee.",
         tuple(FioJob(depth, 1, size * KIB, read, "random") for size, read in curves for depth in depths),
         ("latency-bandwidth", "load", "read-write"),
-    )  # fmt: skip
+    )
 
 
 def _tails(quick: bool) -> Suite:
     depths = (1, 4, 16) if quick else (1, 2, 4, 8, 16, 32)
     return Suite(
-        "tails", "How long the unlucky ones wait: p50 to p99.9 of 4 KiB reads and writes, in longer runs.",
+        "tails",
+        "How long the unlucky ones wait: p50 to p99.9 of 4 KiB reads and writes, in longer runs.",
         tuple(FioJob(depth, 1, 4 * KIB, read, "random") for read in (100, 0) for depth in depths),
-        ("tails",), patience=2.0,
-    )  # fmt: skip
+        ("tails",),
+        patience=2.0,
+    )
 
 
 def _rate(quick: bool) -> Suite:
     return Suite(
-        "rate", "What requests wait that arrive by themselves: 4 KiB reads at shares of the peak measured just before.",
-        tuple(FioJob(depth, 1, 4 * KIB, 100, "random") for depth in (1, 32)), ("load", "tails"),
+        "rate",
+        "What requests wait that arrive by themselves: 4 KiB reads at shares of the peak measured just before.",
+        tuple(FioJob(depth, 1, 4 * KIB, 100, "random") for depth in (1, 32)),
+        ("load", "tails"),
         fractions=(0.3, 0.6, 0.8) if quick else (0.1, 0.3, 0.5, 0.7, 0.8),
-    )  # fmt: skip
+    )
 
 
 _SUITES: Mapping[str, Callable[[bool], Suite]] = {
-    "baseline": _baseline, "block-size": _block_size, "mix": _mix, "depth": _depth, "tails": _tails, "rate": _rate,
-}  # fmt: skip
+    "baseline": _baseline,
+    "block-size": _block_size,
+    "mix": _mix,
+    "depth": _depth,
+    "tails": _tails,
+    "rate": _rate,
+}
 COURSE = "course"
 SUITE_NAMES = (*_SUITES, COURSE)
 

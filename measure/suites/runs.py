@@ -117,10 +117,17 @@ class SuitePlan:
             workloads = arrivals(measured[step.after], step.fractions)
             engine = engine if engine in SYNC_ENGINES else "auto"
         settings = FioSettings(
-            runtime_s=self.runtime_of(step), ramp_s=self.ramp_of(step), size_bytes=self.size_bytes,
-            repeats=self.repeats, engine=engine, seed=self.seed, keep=True, consent=self.consent,
-            precondition=self.precondition, details={"suite": step.suite.name},
-        )  # fmt: skip
+            runtime_s=self.runtime_of(step),
+            ramp_s=self.ramp_of(step),
+            size_bytes=self.size_bytes,
+            repeats=self.repeats,
+            engine=engine,
+            seed=self.seed,
+            keep=True,
+            consent=self.consent,
+            precondition=self.precondition,
+            details={"suite": step.suite.name},
+        )
         return plan_workloads(self.target, workloads, settings)
 
 
@@ -168,19 +175,29 @@ def plan_suites(
 
     def closed(allowed: Sequence[Suite], state: Precondition) -> FioPlan:
         settings = FioSettings(
-            runtime_s=RUNTIME_S if runtime_s is None else runtime_s, ramp_s=0.0 if ramp_s is None else ramp_s,
-            size_bytes=size_bytes, repeats=REPEATS if repeats is None else repeats, engine=engine, seed=seed,
-            consent=consent, precondition=state,
-        )  # fmt: skip
+            runtime_s=RUNTIME_S if runtime_s is None else runtime_s,
+            ramp_s=0.0 if ramp_s is None else ramp_s,
+            size_bytes=size_bytes,
+            repeats=REPEATS if repeats is None else repeats,
+            engine=engine,
+            seed=seed,
+            consent=consent,
+            precondition=state,
+        )
         return plan_workloads(target, [w for s in allowed for w in s.workloads], settings)
 
     # A plan that only reads shows whether the target may be written.
     file = closed([s.reading() for s in chosen], "auto").file
     ours = file is not None and file.kind == "own file"
-    left_out = () if ours else tuple(
-        f"{s.name}: the writes are left out, since {target} is not a test file of ours"
-        for s in chosen if s != s.reading()
-    )  # fmt: skip
+    left_out = (
+        ()
+        if ours
+        else tuple(
+            f"{s.name}: the writes are left out, since {target} is not a test file of ours"
+            for s in chosen
+            if s != s.reading()
+        )
+    )
     allowed = chosen if ours else tuple(s.reading() for s in chosen)
     fill_s = _fill_seconds(closed(allowed, precondition), precondition, [w for s in allowed for w in s.workloads])
     steps = tuple(step for s in allowed for step in _steps(s))
@@ -191,10 +208,23 @@ def plan_suites(
     if repeats is None:
         repeats = 1 if quick else REPEATS
     return SuitePlan(
-        name, steps, str(target), runtime_s, round(RAMP_SHARE * runtime_s, 3) if ramp_s is None else ramp_s,
-        _open_ramp(ramp_s), repeats, None if file is None else file.size_bytes, engine, seed, keep, consent,
-        precondition, fill_s, left_out, file,
-    )  # fmt: skip
+        name,
+        steps,
+        str(target),
+        runtime_s,
+        round(RAMP_SHARE * runtime_s, 3) if ramp_s is None else ramp_s,
+        _open_ramp(ramp_s),
+        repeats,
+        None if file is None else file.size_bytes,
+        engine,
+        seed,
+        keep,
+        consent,
+        precondition,
+        fill_s,
+        left_out,
+        file,
+    )
 
 
 def run_suites(plan: SuitePlan, out_dir: Path, on_progress: Progress | None = None) -> SuiteResults:

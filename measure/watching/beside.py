@@ -69,7 +69,7 @@ class BlockLayer:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._over.set()
         if self._device:
             self._thread.join()

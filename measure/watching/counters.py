@@ -102,12 +102,19 @@ def between(
         return None
     mean = sum(in_flight) / len(in_flight)
     return DeviceInterval(
-        device, time, seconds,
-        counts["reads"], counts["read_ms"] / 1e3, counts["sectors_read"] * SECTOR_BYTES,
-        counts["writes"], counts["write_ms"] / 1e3, counts["sectors_written"] * SECTOR_BYTES,
-        busy_s=counts["busy_ms"] / 1e3, in_flight=mean,
+        device,
+        time,
+        seconds,
+        counts["reads"],
+        counts["read_ms"] / 1e3,
+        counts["sectors_read"] * SECTOR_BYTES,
+        counts["writes"],
+        counts["write_ms"] / 1e3,
+        counts["sectors_written"] * SECTOR_BYTES,
+        busy_s=counts["busy_ms"] / 1e3,
+        in_flight=mean,
         in_flight_variance=sum((n - mean) ** 2 for n in in_flight) / len(in_flight),
-    )  # fmt: skip
+    )
 
 
 def _step(before: int, after: int) -> int | None:

@@ -24,10 +24,14 @@ class Lost:
 
 
 def watch(
-    devices: Sequence[str], every_s: float = 1.0, *, look: Callable[[], dict[str, Counters]] = counters_now,
-    clock: Callable[[], float] = time.monotonic, asleep: Callable[[], float] | None = None,
+    devices: Sequence[str],
+    every_s: float = 1.0,
+    *,
+    look: Callable[[], dict[str, Counters]] = counters_now,
+    clock: Callable[[], float] = time.monotonic,
+    asleep: Callable[[], float] | None = None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[list[DeviceInterval | Lost]]:  # fmt: skip
+) -> Iterator[list[DeviceInterval | Lost]]:
     """What each of ``devices`` did in every interval, for ever, or until all of them are gone.
 
     Nothing is written and no request is sent. Raises MeasureError for a device that there is not. A device that
@@ -64,9 +68,12 @@ def _now() -> str:
 
 
 def _sample(
-    names: Sequence[str], until: float, look: Callable[[], dict[str, Counters]], clock: Callable[[], float],
+    names: Sequence[str],
+    until: float,
+    look: Callable[[], dict[str, Counters]],
+    clock: Callable[[], float],
     sleep: Callable[[float], None],
-) -> dict[str, list[int]]:  # fmt: skip
+) -> dict[str, list[int]]:
     """The number in flight in each device, again and again until then."""
     seen: dict[str, list[int]] = {name: [] for name in names}
     while (left := until - clock()) > 0:

@@ -34,21 +34,9 @@ from qsim.analytic.open import (
     priorities,
     split,
 )
-from qsim.derivations import (
-    class_networks,
-    classes,
-    closed_networks,
-    general,
-    numerical,
-    open_networks,
-    poisson,
-)
-from qsim.derivations import (
-    closed_stations as circles,
-)
-from qsim.derivations import (
-    reductions as combined,
-)
+from qsim.derivations import class_networks, classes, closed_networks, general, numerical, open_networks, poisson
+from qsim.derivations import closed_stations as circles
+from qsim.derivations import reductions as combined
 from qsim.derivations.derivation import Derivation, DerivationStep, DerivationTable, Line, Page, Remark
 from qsim.errors import NoFormulaError
 from qsim.models import Model
@@ -56,14 +44,27 @@ from qsim.models import Model
 __all__ = ["Derivation", "DerivationStep", "DerivationTable", "Line", "Remark", "derive"]
 
 _PAGES: Mapping[Family, Callable[[Page, Model], bool]] = {
-    mm1: poisson.one_server, mmc: poisson.several_servers, mmck: poisson.limited_places, loss: poisson.no_queue,
-    infinite_servers: poisson.endless_servers, mg1: general.pollaczek, mdc: general.constant, batches: general.batches,
-    gimc: general.any_arrivals, approximations: general.by_authors, split: combined.split,
-    disciplines: combined.other_order, repairman: circles.repairman, random_routing: circles.scattered,
-    jackson: open_networks.jackson, closed_network: closed_networks.network, priorities: classes.by_priority,
-    open_classes: class_networks.open_classes, closed_classes: class_networks.closed_classes,
+    mm1: poisson.one_server,
+    mmc: poisson.several_servers,
+    mmck: poisson.limited_places,
+    loss: poisson.no_queue,
+    infinite_servers: poisson.endless_servers,
+    mg1: general.pollaczek,
+    mdc: general.constant,
+    batches: general.batches,
+    gimc: general.any_arrivals,
+    approximations: general.by_authors,
+    split: combined.split,
+    disciplines: combined.other_order,
+    repairman: circles.repairman,
+    random_routing: circles.scattered,
+    jackson: open_networks.jackson,
+    closed_network: closed_networks.network,
+    priorities: classes.by_priority,
+    open_classes: class_networks.open_classes,
+    closed_classes: class_networks.closed_classes,
     mixed_network: class_networks.mixed,
-}  # fmt: skip
+}
 
 
 def derive(model: Model) -> Derivation:

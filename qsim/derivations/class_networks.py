@@ -107,8 +107,15 @@ def mixed(page: Page, model: Model) -> bool:
     demands = np.array([s.demands[opens:] for s in model.stations])
     slower = np.array([1 - page.values[f"U_{i}"] for i in range(1, len(model.stations) + 1)])
     page.remark("the closed classes alone, with D(i,r) = visits * S(i,r) / (1 - U(i)):")
-    _mean_values(page, model.stations, demands / slower[:, None], model.populations, model.think_times,
-                 model.names[opens:], opens)  # fmt: skip
+    _mean_values(
+        page,
+        model.stations,
+        demands / slower[:, None],
+        model.populations,
+        model.think_times,
+        model.names[opens:],
+        opens,
+    )
     page.remark("an open customer finds the closed ones' queues on top of its own:")
     for i, station in enumerate(model.stations, 1):
         queued = " + ".join(f"X_{r} * R_{i}_{r}" for r in circling if station.visits[r - 1])
@@ -180,9 +187,14 @@ def _whole(page: Page, stations: Sequence[ClassStation], classes: Sequence[int],
 
 
 def _mean_values(
-    page: Page, stations: Sequence[ClassStation], demands: FloatArray, populations: Sequence[int],
-    think_times: Sequence[float], names: Sequence[str], before: int,
-) -> list[FloatArray]:  # fmt: skip
+    page: Page,
+    stations: Sequence[ClassStation],
+    demands: FloatArray,
+    populations: Sequence[int],
+    think_times: Sequence[float],
+    names: Sequence[str],
+    before: int,
+) -> list[FloatArray]:
     """D, the recursion as a table, and the last row written out; classes are counted on from ``before``.
 
     Returns the throughputs, shape (classes,), of the full population without one of each class.

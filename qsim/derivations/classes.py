@@ -31,8 +31,11 @@ def by_priority(page: Page, model: Model) -> bool:
     levels = _levels(model)
     at = range(1, len(classes) + 1)
     if c == 1:
-        page.let("W0", " + ".join(f"lam_{r} * M_{r} / 2" for r in at),
-                 f"what is left of the service that one comes into, over all classes: {PASTA}")  # fmt: skip
+        page.let(
+            "W0",
+            " + ".join(f"lam_{r} * M_{r} / 2" for r in at),
+            f"what is left of the service that one comes into, over all classes: {PASTA}",
+        )
     else:
         page.given("S", classes[0].service.mean, "mean service time, the same for all")
         page.found("C", erlang_c(c, model.offered_load), "ErlangC(c, a)", "all servers are busy")

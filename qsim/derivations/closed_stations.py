@@ -29,8 +29,12 @@ def bounds(page: Page, model: Closed) -> None:
         return
     demands = [s.visits * s.service.mean for s in stations]
     page.total("D", demands, "visits * service, over all stations", "service in each cycle")
-    page.found("Dmax", max(d / s.servers for d, s in zip(demands, stations, strict=True)),
-               "max(visits * service / servers)", "what a cycle takes of the bottleneck")  # fmt: skip
+    page.found(
+        "Dmax",
+        max(d / s.servers for d, s in zip(demands, stations, strict=True)),
+        "max(visits * service / servers)",
+        "what a cycle takes of the bottleneck",
+    )
     page.let("Xmax", "1 / Dmax", "the bottleneck is always busy: no more is ever done")
     page.let("Xfree", "N / (Z + D)", "nobody ever waits: nor more than this")
     page.let("knee", "(Z + D) * Xmax", "where these two bounds cross (Denning & Buzen 1978)")
@@ -118,6 +122,10 @@ def _birth_and_death(page: Page, model: Closed) -> bool:
     page.let("L", "X * W", f"{LITTLE} again; over the cycle it is X (Z + W) = N")
     page.let("rho", "X * S / c", "share of time that each server is busy")
     page.let("p_block", "0", "places are not limited")
-    page.found("p_wait", float(seen[c:].sum() / seen.sum()),
-               f"(w(c) + ... + w({N - 1})) / (w(0) + ... + w({N - 1})) of {N - 1}", ARRIVALS_SEE)  # fmt: skip
+    page.found(
+        "p_wait",
+        float(seen[c:].sum() / seen.sum()),
+        f"(w(c) + ... + w({N - 1})) / (w(0) + ... + w({N - 1})) of {N - 1}",
+        ARRIVALS_SEE,
+    )
     return True

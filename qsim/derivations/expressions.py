@@ -12,8 +12,12 @@ import re
 from collections.abc import Callable, Mapping
 
 _FUNCTIONS: Mapping[str, Callable[..., float]] = {
-    "exp": math.exp, "sqrt": math.sqrt, "ln": math.log, "min": min, "max": max,
-}  # fmt: skip
+    "exp": math.exp,
+    "sqrt": math.sqrt,
+    "ln": math.log,
+    "min": min,
+    "max": max,
+}
 _OPERATORS: Mapping[type[ast.operator], tuple[str, int, Callable[[float, float], float]]] = {
     ast.Add: (" + ", 1, lambda a, b: a + b),
     ast.Sub: (" - ", 1, lambda a, b: a - b),
@@ -21,8 +25,15 @@ _OPERATORS: Mapping[type[ast.operator], tuple[str, int, Callable[[float, float],
     ast.Div: (" / ", 2, lambda a, b: a / b),
     ast.Pow: ("^", 3, lambda a, b: a**b),
 }
-_SYMBOLS = {"lam": "lambda", "p_wait": "P(wait)", "p_block": "P(block)", "ES2": "E[S^2]", "EB2": "E[B^2]",
-            "knee": "N*", "WMMc": "Wq(M/M/c)"}  # fmt: skip
+_SYMBOLS = {
+    "lam": "lambda",
+    "p_wait": "P(wait)",
+    "p_block": "P(block)",
+    "ES2": "E[S^2]",
+    "EB2": "E[B^2]",
+    "knee": "N*",
+    "WMMc": "Wq(M/M/c)",
+}
 _INDEXED = re.compile(r"([A-Za-z]+)_(\d+(?:_\d+)*)")
 _ATOM = 9
 

@@ -110,8 +110,11 @@ def batches(page: Page, model: Model) -> bool:
     page.let("X", "lam", "nobody is lost")
     page.let("EB2", "m * cs2 * S**2 + v * S**2 + (m * S)**2", "second moment of the work of a whole batch")
     page.let("ahead", "(v / m + m - 1) / 2", "companions ahead in one's own batch")
-    page.let("Wq", "beta * EB2 / (2 * (1 - rho)) + S * ahead",
-             "the batches ahead, as Pollaczek-Khinchine has it, and the companions")  # fmt: skip
+    page.let(
+        "Wq",
+        "beta * EB2 / (2 * (1 - rho)) + S * ahead",
+        "the batches ahead, as Pollaczek-Khinchine has it, and the companions",
+    )
     page.let("p_wait", "1 - (1 - rho) / m", "only the first of a batch that finds nobody does not wait")
     from_the_wait(page)
     return True
@@ -131,14 +134,20 @@ def any_arrivals(page: Page, model: Model) -> bool:
     page.let("rho", "lam / (c * mu)", "share of time that each server is busy")
     page.let("X", "lam", "nobody is lost")
     root = page.found(
-        "sigma", gimc.sigma(model.arrivals, c * mu), "A(c mu (1 - sigma))",
+        "sigma",
+        gimc.sigma(model.arrivals, c * mu),
+        "A(c mu (1 - sigma))",
         "the root below 1, A the transform E[e^(-s T)] of the times between arrivals",
-    )  # fmt: skip
+    )
     if c == 1:
         page.let("p_wait", "sigma", "what arrivals find is geometric with ratio sigma")
     else:
-        page.found("p_wait", gimc.waiting_probability(model.arrivals, mu, c, root), "Takács' sum over the servers",
-                   "numerically, see qsim.analytic.open.gimc")  # fmt: skip
+        page.found(
+            "p_wait",
+            gimc.waiting_probability(model.arrivals, mu, c, root),
+            "Takács' sum over the servers",
+            "numerically, see qsim.analytic.open.gimc",
+        )
     page.let("Wq", "p_wait / (c * mu * (1 - sigma))", "those who wait do so for an exponential time")
     from_the_wait(page)
     return True
@@ -148,8 +157,11 @@ def moments(page: Page, model: Open) -> None:
     """``a``, ``rho``, the two scv, and the wait of M/M/c, from which all approximations start."""
     page.given("lam", model.arrival_rate, "arrivals per time unit")
     page.given("S", model.service.mean, "mean service time")
-    page.given("ca2", model.arrivals.scv if isinstance(model.arrivals, Distribution) else math.nan,
-               "variance over mean squared of the times between arrivals")  # fmt: skip
+    page.given(
+        "ca2",
+        model.arrivals.scv if isinstance(model.arrivals, Distribution) else math.nan,
+        "variance over mean squared of the times between arrivals",
+    )
     page.given("cs2", model.service.scv, "the same of the service times")
     page.given("c", model.servers, "servers")
     page.let("a", "lam * S", "erlangs offered")
@@ -194,23 +206,33 @@ def _kraemer(page: Page, _: Open) -> str:
 
 
 def _cosmetatos(page: Page, _: Open) -> str:
-    page.let("even", "WMMc / 2 * (1 + (1 - rho) * (c - 1) * (sqrt(4 + 5 * c) - 2) / (16 * c * rho))",
-             "about the wait were all services constant, M/D/c")  # fmt: skip
+    page.let(
+        "even",
+        "WMMc / 2 * (1 + (1 - rho) * (c - 1) * (sqrt(4 + 5 * c) - 2) / (16 * c * rho))",
+        "about the wait were all services constant, M/D/c",
+    )
     page.let("Cosmetatos", "cs2 * WMMc + (1 - cs2) * even", "between the two (Cosmetatos 1976)")
     return "Cosmetatos"
 
 
 def _kimura(page: Page, model: Open) -> str:
     value = kimura(model.arrival_rate, model.service.mean, page.values["ca2"], page.values["cs2"], model.servers)
-    page.found("Kimura", value,
-               "(ca2 + cs2) / ((1 - ca2) / Wq(D/M/c) + (1 - cs2) / Wq(M/D/c) + 2 (ca2 + cs2 - 1) / Wq(M/M/c))",
-               "between three queues whose answers are known (Kimura 1986)")  # fmt: skip
+    page.found(
+        "Kimura",
+        value,
+        "(ca2 + cs2) / ((1 - ca2) / Wq(D/M/c) + (1 - cs2) / Wq(M/D/c) + 2 (ca2 + cs2 - 1) / Wq(M/M/c))",
+        "between three queues whose answers are known (Kimura 1986)",
+    )
     return "Kimura"
 
 
 def _whitt(page: Page, model: Open) -> str:
     value = whitt(model.arrival_rate, model.service.mean, page.values["ca2"], page.values["cs2"], model.servers)
-    page.found("phi", value / page.values["AC"] if page.values["AC"] else 1.0, "phi(rho, ca2, cs2, c)",
-               "see qsim.analytic.open.approximations for its parts")  # fmt: skip
+    page.found(
+        "phi",
+        value / page.values["AC"] if page.values["AC"] else 1.0,
+        "phi(rho, ca2, cs2, c)",
+        "see qsim.analytic.open.approximations for its parts",
+    )
     page.let("Whitt", "phi * AC", "Whitt (1993), section 2")
     return "Whitt"

@@ -45,8 +45,11 @@ def jackson(page: Page, model: Model) -> bool:
     if all(_is_single(model.stations[i - 1]) for i in queueing):
         page.let("p_0", _joined("(1 - rho_{i})", queueing, " * "), "the product: nobody is at any of them")
     page.remark("the network as a whole:")
-    page.let("rho", f"max({_joined('rho_{i}', queueing)})" if len(queueing) > 1 else f"rho_{queueing[0]}",
-             "the busiest station decides what the network can take")  # fmt: skip
+    page.let(
+        "rho",
+        f"max({_joined('rho_{i}', queueing)})" if len(queueing) > 1 else f"rho_{queueing[0]}",
+        "the busiest station decides what the network can take",
+    )
     page.let("L", _joined("L_{i}", places, " + "), "present, over all places")
     page.let("Lq", _joined("Lq_{i}", queueing, " + "), "waiting, over all stations")
     page.let("W", "L / X", f"{LITTLE} for the network: from coming in to leaving")
@@ -97,8 +100,11 @@ def _traffic(page: Page, model: OpenNetwork) -> None:
             if share := model.routing[i - 1][j - 1]:
                 terms.append(f"lam_{i}" if share == 1 else f"{float(share)!r} * lam_{i}")
         page.let(f"lam_{j}", " + ".join(terms) or "0", f"customers per time unit through {_called_short(model, j)}")
-    page.let("X", " + ".join(f"gamma_{i}" for i, rate in enumerate(outside, 1) if rate > 0),
-             "as many leave as come from outside")  # fmt: skip
+    page.let(
+        "X",
+        " + ".join(f"gamma_{i}" for i, rate in enumerate(outside, 1) if rate > 0),
+        "as many leave as come from outside",
+    )
 
 
 def _called(station: Station | Delay, i: int) -> str:
@@ -129,8 +135,12 @@ def _station(page: Page, station: Station, i: int, rate: float) -> None:
         _given(page, station, i)
         page.let(f"a_{i}", f"lam_{i} * S_{i}", "erlangs offered: servers kept busy on average")
         page.let(f"rho_{i}", f"a_{i} / c_{i}", "share of time that each server is busy")
-        page.found(f"C_{i}", erlang_c(station.servers, rate * station.service.mean), f"ErlangC(c({i}), a({i}))",
-                   "all servers are busy; step by step with qsim solve mmc --explain")  # fmt: skip
+        page.found(
+            f"C_{i}",
+            erlang_c(station.servers, rate * station.service.mean),
+            f"ErlangC(c({i}), a({i}))",
+            "all servers are busy; step by step with qsim solve mmc --explain",
+        )
         page.let(f"Lq_{i}", f"C_{i} * rho_{i} / (1 - rho_{i})")
         page.let(f"L_{i}", f"Lq_{i} + a_{i}")
     else:

@@ -94,14 +94,21 @@ def limited_places(page: Page, model: Model) -> bool:
     rates(page, model)
     page.given("K", K, "places, the servers included")
     page.let("a", "lam / mu", "erlangs offered; no load is too much where places are limited")
-    flow = "lambda p(n) = mu p(n+1), so p(n) = p(n-1) a" if c == 1 else (
-        f"lambda p(n) = min(n + 1, {c}) mu p(n+1), so p(n) = p(n-1) a / min(n, {c})"
-    )  # fmt: skip
+    flow = (
+        "lambda p(n) = mu p(n+1), so p(n) = p(n-1) a"
+        if c == 1
+        else (f"lambda p(n) = min(n + 1, {c}) mu p(n+1), so p(n) = p(n-1) a / min(n, {c})")
+    )
     page.remark(f"{flow}: weights w(0) = 1, w(1), ..., w(K)")
     page.total("w", weights.tolist(), "w(0) + ... + w(K)")
     page.let("p_0", "1 / w", "the probabilities add up to 1")
-    page.found("p_block", weights[-1] / weights.sum(), "w(K) / w", f"who finds all places taken is lost: {PASTA}",
-               f"{number(weights[-1])} / {number(weights.sum())}")  # fmt: skip
+    page.found(
+        "p_block",
+        weights[-1] / weights.sum(),
+        "w(K) / w",
+        f"who finds all places taken is lost: {PASTA}",
+        f"{number(weights[-1])} / {number(weights.sum())}",
+    )
     page.let("X", "lam * (1 - p_block)", "those who are let in")
     page.let("rho", "X / mu / c" if "c" in page.values else "X / mu", "share of time that each server is busy")
     waiting = np.arange(c + 1, K + 1)
@@ -109,8 +116,12 @@ def limited_places(page: Page, model: Model) -> bool:
     page.let("Wq", "Lq / X", f"{LITTLE}, of those who are let in")
     page.let("W", "Wq + 1 / mu", "and the service")
     page.let("L", "X * W", LITTLE)
-    page.found("p_wait", float(weights[c:K].sum() / weights[:K].sum()), "(w(c) + ... + w(K-1)) / (w(0) + ... + w(K-1))",
-               "of those who are let in")  # fmt: skip
+    page.found(
+        "p_wait",
+        float(weights[c:K].sum() / weights[:K].sum()),
+        "(w(c) + ... + w(K-1)) / (w(0) + ... + w(K-1))",
+        "of those who are let in",
+    )
     return True
 
 

@@ -204,8 +204,12 @@ def gamma_density(x: npt.ArrayLike, shape: float, scale: float) -> FloatArray:
 def only_scv(family: str, scv: float, *known: float) -> None:
     """ValueError unless the scv is one that the family has."""
     if not any(math.isclose(scv, value, rel_tol=1e-9, abs_tol=1e-12) for value in known):
-        raise InvalidParameterError("scv", f"of {family} must be {' or '.join(f'{v:g}' for v in known)}, not {scv!r}",
-                                    "take Gamma, LogNormal or PhaseType, which have any", scv)  # fmt: skip
+        raise InvalidParameterError(
+            "scv",
+            f"of {family} must be {' or '.join(f'{v:g}' for v in known)}, not {scv!r}",
+            "take Gamma, LogNormal or PhaseType, which have any",
+            scv,
+        )
 
 
 def require(name: str, value: object) -> Distribution:
@@ -215,6 +219,10 @@ def require(name: str, value: object) -> Distribution:
             name, f"must be a Distribution, not {value!r}", "for a mean of 2 write Exponential(mean=2)", value=value
         )
     if not 0 < value.mean < np.inf:
-        raise InvalidParameterError(name, f"must have a positive, finite mean, not {value.mean!r}",
-                                    "queues fed by it have no steady state", value.mean)  # fmt: skip
+        raise InvalidParameterError(
+            name,
+            f"must have a positive, finite mean, not {value.mean!r}",
+            "queues fed by it have no steady state",
+            value.mean,
+        )
     return value

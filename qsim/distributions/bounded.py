@@ -29,15 +29,20 @@ class Uniform(Distribution):
         object.__setattr__(self, "low", _check.non_negative("low", self.low))
         object.__setattr__(self, "high", _check.positive("high", self.high))
         if self.low >= self.high:
-            raise InvalidParameterError("high", f"must be above low ({self.low:g}), not {self.high:g}",
-                                        "for one time alone use Deterministic", self.high)  # fmt: skip
+            raise InvalidParameterError(
+                "high",
+                f"must be above low ({self.low:g}), not {self.high:g}",
+                "for one time alone use Deterministic",
+                self.high,
+            )
 
     @classmethod
     def from_moments(cls, mean: float, scv: float) -> Uniform:
         mean, scv = _check.positive("mean", mean), _check.positive("scv", scv, "for scv 0 use Deterministic")
         if scv > 1 / 3 + 1e-12:
-            raise InvalidParameterError("scv", f"of a uniform time must be at most 1/3, not {scv!r}",
-                                        "else it would reach below zero", scv)  # fmt: skip
+            raise InvalidParameterError(
+                "scv", f"of a uniform time must be at most 1/3, not {scv!r}", "else it would reach below zero", scv
+            )
         half = mean * math.sqrt(3 * scv)
         return cls(max(0.0, mean - half), mean + half)
 
@@ -107,8 +112,12 @@ class TruncatedNormal(Distribution):
         object.__setattr__(self, "location", _check.number("location", self.location))
         object.__setattr__(self, "deviation", _check.positive("deviation", self.deviation))
         if not -6 <= self.location / self.deviation < math.inf:
-            raise InvalidParameterError("location", f"must be at least -6 deviations, not {self.location:g}",
-                                        "what is left of it is as good as exponential", self.location)  # fmt: skip
+            raise InvalidParameterError(
+                "location",
+                f"must be at least -6 deviations, not {self.location:g}",
+                "what is left of it is as good as exponential",
+                self.location,
+            )
 
     @classmethod
     def from_moments(cls, mean: float, scv: float) -> TruncatedNormal:
@@ -117,8 +126,9 @@ class TruncatedNormal(Distribution):
         mean, scv = _check.positive("mean", mean), _check.positive("scv", scv, "for scv 0 use Deterministic")
         most = cls(-6.0, 1.0).scv
         if scv > most:
-            raise InvalidParameterError("scv", f"of a normal time above zero must be at most {most:.3g}, not {scv!r}",
-                                        "1 is exponential", scv)  # fmt: skip
+            raise InvalidParameterError(
+                "scv", f"of a normal time above zero must be at most {most:.3g}, not {scv!r}", "1 is exponential", scv
+            )
         ratio = float(brentq(lambda h: cls(h, 1.0).scv - scv, -6.0, 2 / math.sqrt(scv) + 2, xtol=1e-13))
         unit = cls(ratio, 1.0)
         return cls(ratio * mean / unit.mean, mean / unit.mean)

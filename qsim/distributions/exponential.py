@@ -253,9 +253,7 @@ class HyperExponential(Distribution):
         mean, scv = _check.positive("mean", mean), _check.positive("scv", scv)
         if scv < 1:
             raise InvalidParameterError(
-                "scv",
-                f"of a hyperexponential must be at least 1, not {scv!r}: below 1 use Erlang or Gamma",
-                value=scv,
+                "scv", f"of a hyperexponential must be at least 1, not {scv!r}: below 1 use Erlang or Gamma", value=scv
             )
         rare = 1 / (scv + 1) / (1 + math.sqrt((scv - 1) / (scv + 1)))  # (1 - √((scv-1)/(scv+1)))/2, which would cancel
         return cls((1 - rare, rare), (mean / (2 * (1 - rare)), mean / (2 * rare)))

@@ -31,8 +31,9 @@ class Pareto(Distribution):
         object.__setattr__(self, "shape", _check.positive("shape", self.shape))
         object.__setattr__(self, "smallest", _check.positive("smallest", self.smallest))
         if self.shape <= 1:
-            raise InvalidParameterError("shape", f"must exceed 1, not {self.shape!r}",
-                                        "with a tail so heavy there is no mean", self.shape)  # fmt: skip
+            raise InvalidParameterError(
+                "shape", f"must exceed 1, not {self.shape!r}", "with a tail so heavy there is no mean", self.shape
+            )
 
     @classmethod
     def from_moments(cls, mean: float, scv: float) -> Pareto:

@@ -62,9 +62,12 @@ class PhaseType(Distribution):
                         f"generator[{i}][{j}] must be a finite rate, zero or more beside the diagonal, not {rate!r}"
                     )
             if math.fsum(row) > 1e-9 * abs(row[i]):
-                raise InvalidParameterError(f"generator[{i}]", f"must add up to zero or less, not {math.fsum(row)!r}",
-                                            "the diagonal is minus the total rate out of the phase",
-                                            math.fsum(row))  # fmt: skip
+                raise InvalidParameterError(
+                    f"generator[{i}]",
+                    f"must add up to zero or less, not {math.fsum(row)!r}",
+                    "the diagonal is minus the total rate out of the phase",
+                    math.fsum(row),
+                )
         object.__setattr__(self, "generator", rows)
         if not self._ends():
             raise InvalidParameterError(
@@ -99,8 +102,12 @@ class PhaseType(Distribution):
         """The phases of an exponential, Erlang, hyperexponential or mixture of them; ValueError for others."""
         known = distribution.phases()
         if known is None:
-            raise InvalidParameterError("distribution", f"must be phase-type, not {distribution!r}",
-                                        "for its mean and scv use from_moments", distribution)  # fmt: skip
+            raise InvalidParameterError(
+                "distribution",
+                f"must be phase-type, not {distribution!r}",
+                "for its mean and scv use from_moments",
+                distribution,
+            )
         alpha, T = known
         return cls(tuple(alpha.tolist()), tuple(map(tuple, T.tolist())))
 

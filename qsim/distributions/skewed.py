@@ -137,8 +137,12 @@ class Weibull(Distribution):
         object.__setattr__(self, "shape", _check.positive("shape", self.shape))
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
         if self.shape < SMALLEST_SHAPE:
-            raise InvalidParameterError("shape", f"must be at least {SMALLEST_SHAPE}, not {self.shape!r}",
-                                        "no time has so long a tail", self.shape)  # fmt: skip
+            raise InvalidParameterError(
+                "shape",
+                f"must be at least {SMALLEST_SHAPE}, not {self.shape!r}",
+                "no time has so long a tail",
+                self.shape,
+            )
 
     @classmethod
     def from_moments(cls, mean: float, scv: float) -> Weibull:

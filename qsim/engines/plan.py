@@ -168,9 +168,7 @@ def _(model: OpenClasses) -> Plan:
         think=((),) * kinds,
     )
     return Plan(
-        (place,),
-        sources=tuple(c.arrivals for c in model.classes),
-        urgency=tuple(c.priority for c in model.classes),
+        (place,), sources=tuple(c.arrivals for c in model.classes), urgency=tuple(c.priority for c in model.classes)
     )
 
 

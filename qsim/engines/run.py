@@ -197,9 +197,7 @@ def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
     enough = max(4 * n, 2 * shortest_run(metrics.model), heavy_tails.customers_needed(metrics.model))
     remedy = f"Give at least {_round_up(int(enough)):,} customers, or" if enough < ENDLESS else "Give"
     return SteadyStateError(
-        f"the run of {kendall} is too short for a steady state: {complaints}.",
-        f"{remedy} {{allow_short}}.",
-        metrics,
+        f"the run of {kendall} is too short for a steady state: {complaints}.", f"{remedy} {{allow_short}}.", metrics
     )
 
 
@@ -227,8 +225,9 @@ def _warmup(warmup: str | float, customers: int) -> str | float:
         )
     value = _check.non_negative("warmup", warmup, "'mser5', a share below 1 or a number of customers")
     if value >= customers:
-        raise InvalidParameterError("warmup", f"must be below customers ({customers}), not {warmup!r}",
-                                    "nothing would be measured", warmup)  # fmt: skip
+        raise InvalidParameterError(
+            "warmup", f"must be below customers ({customers}), not {warmup!r}", "nothing would be measured", warmup
+        )
     return value
 
 

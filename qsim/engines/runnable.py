@@ -10,16 +10,7 @@ from qsim.distributions import Deterministic
 from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.plan import Plan, PlannedStation, plan
 from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
-from qsim.models import (
-    MixedNetwork,
-    Model,
-    Network,
-    Open,
-    OpenClasses,
-    OpenNetwork,
-    OpenNetworkClasses,
-    Tandem,
-)
+from qsim.models import MixedNetwork, Model, Network, Open, OpenClasses, OpenNetwork, OpenNetworkClasses, Tandem
 from qsim.models.as_network import as_network
 from qsim.models.routed import open_rates
 

@@ -123,9 +123,11 @@ def _times(name: str, values: npt.ArrayLike) -> FloatArray:
         raise InvalidParameterError(name, f"must be a list of at least one time, not an array of shape {array.shape}")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
-        raise InvalidParameterError(f"{name}[{bad[0]}]",
-                                    f"must be zero or positive, and finite, not {float(array[bad[0]])!r}",
-                                    value=float(array[bad[0]]))  # fmt: skip
+        raise InvalidParameterError(
+            f"{name}[{bad[0]}]",
+            f"must be zero or positive, and finite, not {float(array[bad[0]])!r}",
+            value=float(array[bad[0]]),
+        )
     return array
 
 

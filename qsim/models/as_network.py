@@ -31,10 +31,12 @@ def as_network(model: OpenNetwork | OpenNetworkClasses | MixedNetwork) -> Networ
     stations: dict[str, Node | Station | Delay] = {
         name: Node(
             {c: law for c, law in zip(model.names, s.services, strict=True) if law is not None},
-            s.servers, queues=s.queues, discipline=s.discipline,
+            s.servers,
+            queues=s.queues,
+            discipline=s.discipline,
         )
         for name, s in zip(names, model.stations, strict=True)
-    }  # fmt: skip
+    }
     arrivals: dict[str, dict[str, float]] = {}
     populations: dict[str, dict[str, int]] = {}
     routing: dict[str, dict[str, dict[str, float]]] = {}
@@ -58,9 +60,11 @@ def _jackson(model: OpenNetwork) -> Network:
     names = _names([s.name if isinstance(s, Station) else "" for s in model.stations])
     stations: dict[str, Node | Station | Delay] = {}
     for name, s in zip(names, model.stations, strict=True):
-        stations[name] = s if isinstance(s, Delay) else Node(
-            s.service, s.servers, discipline=s.discipline, queues=s.queues, speeds=s.speeds
-        )  # fmt: skip
+        stations[name] = (
+            s
+            if isinstance(s, Delay)
+            else Node(s.service, s.servers, discipline=s.discipline, queues=s.queues, speeds=s.speeds)
+        )
     rates: Sequence[float] = model.arrival_rates  # type: ignore[assignment]
     if model.routing is None:
         visits = [s.visits if isinstance(s, Station) else 1.0 for s in model.stations]

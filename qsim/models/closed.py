@@ -38,8 +38,9 @@ class Delay:
             mean = _check.non_negative("time", self.time, "the mean time spent at the Delay")
             object.__setattr__(self, "time", Exponential(mean) if mean > 0 else Deterministic(0.0))
         elif not math.isfinite(self.time.mean):
-            raise InvalidParameterError("time", f"must have a finite mean, not {self.time.mean!r}",
-                                        "nobody would come back", self.time.mean)  # fmt: skip
+            raise InvalidParameterError(
+                "time", f"must have a finite mean, not {self.time.mean!r}", "nobody would come back", self.time.mean
+            )
 
     @property
     def distribution(self) -> Distribution:

@@ -52,9 +52,11 @@ class ClassStation:
             )
         visits = _check.non_negatives("visits", self.visits) or tuple(0.0 if s is None else 1.0 for s in services)
         if len(visits) != len(services):
-            raise InvalidParameterError("visits",
-                                        f"must have as many entries as services ({len(services)}), not {len(visits)}",
-                                        value=len(visits))  # fmt: skip
+            raise InvalidParameterError(
+                "visits",
+                f"must have as many entries as services ({len(services)}), not {len(visits)}",
+                value=len(visits),
+            )
         for r, (service, count) in enumerate(zip(services, visits, strict=True)):
             if service is not None:
                 require(f"services[{r}]", service)
@@ -111,9 +113,11 @@ def _names(names: object, classes: int) -> tuple[str, ...]:
 def _think_times(think_times: object, classes: int) -> tuple[float, ...]:
     given = _check.non_negatives("think_times", think_times) or (0.0,) * classes
     if len(given) != classes:
-        raise InvalidParameterError("think_times",
-                                    f"must have one entry for each of the {classes} closed classes, not {len(given)}",
-                                    value=len(given))  # fmt: skip
+        raise InvalidParameterError(
+            "think_times",
+            f"must have one entry for each of the {classes} closed classes, not {len(given)}",
+            value=len(given),
+        )
     return given
 
 
@@ -207,18 +211,23 @@ class OpenNetwork:
                     f"stations[{i}]", f"must be a Delay or a Station, not {station!r}", value=station
                 )
             if isinstance(station, Station) and station.capacity is not None:
-                raise InvalidParameterError(f"stations[{i}].capacity",
-                                            f"must be None in an open network, not {station.capacity}",
-                                            value=station.capacity)  # fmt: skip
+                raise InvalidParameterError(
+                    f"stations[{i}].capacity",
+                    f"must be None in an open network, not {station.capacity}",
+                    value=station.capacity,
+                )
         object.__setattr__(self, "stations", stations)
         if not self.queueing:
             raise InvalidParameterError("stations", "must hold at least one Station", "with delays alone nobody queues")
         if self.routing is None:
             rate = self.arrival_rates if np.ndim(self.arrival_rates) == 0 else None
             if rate is None:
-                raise InvalidParameterError("arrival_rates",
-                                            f"must be one number without a routing matrix, not {self.arrival_rates!r}",
-                                            "the stations' visits say who goes where", self.arrival_rates)  # fmt: skip
+                raise InvalidParameterError(
+                    "arrival_rates",
+                    f"must be one number without a routing matrix, not {self.arrival_rates!r}",
+                    "the stations' visits say who goes where",
+                    self.arrival_rates,
+                )
             object.__setattr__(self, "arrival_rates", (_check.positive("arrival_rates", rate),))
             return
         object.__setattr__(self, "arrival_rates", _arrival_rates(self.arrival_rates))
@@ -231,10 +240,12 @@ class OpenNetwork:
             )
         for i, station in enumerate(stations):
             if isinstance(station, Station) and station.visits != 1:
-                raise InvalidParameterError(f"stations[{i}].visits",
-                                            f"must be left at 1 with a routing matrix, not {station.visits:g}",
-                                            "the matrix says how often each station is visited",
-                                            station.visits)  # fmt: skip
+                raise InvalidParameterError(
+                    f"stations[{i}].visits",
+                    f"must be left at 1 with a routing matrix, not {station.visits:g}",
+                    "the matrix says how often each station is visited",
+                    station.visits,
+                )
         traffic(self.arrival_rates, self.routing)  # refuses a place that nobody leaves
 
     @property

@@ -96,9 +96,11 @@ class Open:
         if self.speeds is not None:
             object.__setattr__(self, "speeds", _check.speeds(self.speeds))
             if self.queues != "shared" and self.servers > 1:
-                raise InvalidParameterError("speeds",
-                                            f"must be None where each server has its own queue, not {self.speeds!r}",
-                                            value=self.speeds)  # fmt: skip
+                raise InvalidParameterError(
+                    "speeds",
+                    f"must be None where each server has its own queue, not {self.speeds!r}",
+                    value=self.speeds,
+                )
         self._check_impatience()
 
     def _check_impatience(self) -> None:
@@ -113,8 +115,9 @@ class Open:
         if self.impatient and (self.when_full == "blocked" or self.servers == math.inf):
             raise InvalidParameterError(
                 "patience" if self.patience is not None else "balking",
-                "must be None where arrivals are blocked or servers without end", "nobody could be impatient there",
-            )  # fmt: skip
+                "must be None where arrivals are blocked or servers without end",
+                "nobody could be impatient there",
+            )
 
     @property
     def impatient(self) -> bool:

@@ -140,9 +140,10 @@ class Network:
                 checked = {str(to): _check.non_negative(f"{place} to {to}", p) for to, p in row.items()}
                 if math.fsum(checked.values()) > 1 + ROUNDING:
                     raise InvalidParameterError(
-                        place, f"must not add up to more than 1, not {math.fsum(checked.values()):.6g}",
+                        place,
+                        f"must not add up to more than 1, not {math.fsum(checked.values()):.6g}",
                         "it holds the probabilities of going on, and what is missing to 1 leaves",
-                    )  # fmt: skip
+                    )
                 for to in checked:
                     station, _, switched = to.partition(AS)
                     self._require_station(place, station)
@@ -351,9 +352,10 @@ class Network:
             loses = node.when_full == "lost" and not node.overflow_to
             if node.capacity is not None and loses and node.capacity < self.customers:
                 raise InvalidParameterError(
-                    f"when_full of {states[i][0]}", "must not be 'lost' where a closed class comes",
+                    f"when_full of {states[i][0]}",
+                    "must not be 'lost' where a closed class comes",
                     f"{name} would die out; take 'after service', 'before service' or 'repetitive'",
-                )  # fmt: skip
+                )
         places = self.nodes[home].capacity
         beginning = sum(n for p in self.populations.values() for s, n in p.items() if s == home)
         if places is not None and beginning > places:
@@ -393,8 +395,14 @@ def _node(name: str, station: object) -> Node:
     if isinstance(station, Delay):
         return Node(station.distribution if station.mean > 0 else NO_TIME, math.inf)
     if isinstance(station, Station) and station.visits == 1:
-        return Node(station.service, station.servers, station.capacity, discipline=station.discipline,
-                    queues=station.queues, speeds=station.speeds)  # fmt: skip
+        return Node(
+            station.service,
+            station.servers,
+            station.capacity,
+            discipline=station.discipline,
+            queues=station.queues,
+            speeds=station.speeds,
+        )
     if isinstance(station, Station):
         raise InvalidParameterError(
             f"visits of {name}", f"must be left at 1, not {station.visits:g}", "routing says it"

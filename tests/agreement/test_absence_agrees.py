@@ -10,19 +10,7 @@ import pytest
 from customers import both_engines
 from markov_chains import Moves, stationary
 
-from qsim import (
-    MG1,
-    Delay,
-    Deterministic,
-    Erlang,
-    Exponential,
-    LogNormal,
-    Metrics,
-    Network,
-    Node,
-    simulate,
-    solve,
-)
+from qsim import MG1, Delay, Deterministic, Erlang, Exponential, LogNormal, Metrics, Network, Node, simulate, solve
 
 ONE, SKEWED = Exponential(1.0), LogNormal(1.0, 2.0)
 CONFIDENCE = 0.999
@@ -40,16 +28,21 @@ RUNNING = {
     "breakdowns": alone(0.5, SKEWED, uptime=LogNormal(3.0, 2.0), repair=Exponential(1.0)),
     "breakdowns of several": alone(2.0, ONE, 4, uptime=Exponential(3.0), repair=Erlang(2, 1.0), discipline="SJF"),
     "both, unequal, in a cycle": Network(
-        {"host": Delay(2.0),
-         "die": Node(SKEWED, 2, queues="random", vacation=ONE, uptime=Exponential(2.0), repair=ONE, paces=(1, 2))},
+        {
+            "host": Delay(2.0),
+            "die": Node(SKEWED, 2, queues="random", vacation=ONE, uptime=Exponential(2.0), repair=ONE, paces=(1, 2)),
+        },
         populations={"host": 6},
     ),
     "served again": Network(
-        {"host": Delay(1.0), "first": Node(ONE, uptime=Exponential(2.0), repair=ONE),
-         "next": Node(ONE, capacity=1, when_full="repetitive")},
+        {
+            "host": Delay(1.0),
+            "first": Node(ONE, uptime=Exponential(2.0), repair=ONE),
+            "next": Node(ONE, capacity=1, when_full="repetitive"),
+        },
         populations={"host": 5},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", RUNNING)

@@ -10,19 +10,7 @@ import pytest
 from customers import both_engines
 from markov_chains import Moves, stationary
 
-from qsim import (
-    Delay,
-    Deterministic,
-    Exponential,
-    LogNormal,
-    Metrics,
-    MMc,
-    Network,
-    Node,
-    Region,
-    simulate,
-    solve,
-)
+from qsim import Delay, Deterministic, Exponential, LogNormal, Metrics, MMc, Network, Node, Region, simulate, solve
 
 ONE, SKEWED = Exponential(1.0), LogNormal(1.0, 2.0)
 CONFIDENCE = 0.999
@@ -40,14 +28,15 @@ RUNNING = {
     "few places": alone(3.0, ONE, batch=4, capacity=6),
     "in a cycle with a region": Network(
         {"host": Delay(1.0), "die": Node(ONE, 2, batch=3), "bus": Node(Exponential(0.1))},
-        populations={"host": 12}, routing={"host": {"die": 1}, "die": {"bus": 1}, "bus": {"host": 1}},
+        populations={"host": 12},
+        routing={"host": {"die": 1}, "die": {"bus": 1}, "bus": {"host": 1}},
         regions=[Region(["die", "bus"], 8)],
     ),
     "copies": Network(
         {"cache": Node(Exponential(0.2), batch=4, copies_to="disk"), "disk": Node(Exponential(0.3), batch=2)},
         arrivals={"cache": 2.0},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", RUNNING)
@@ -79,8 +68,10 @@ def test_a_batch_by_hand() -> None:
 
 def test_batches_of_one_are_the_plain_queue() -> None:
     assert solve(alone(0.7, batch=1)).Wq == pytest.approx(solve(MMc(0.7, 1.0, 1)).Wq)
-    one, other = (simulate(alone(0.7, **given), customers=2000, seed=1, allow_short=True)
-                  for given in ({}, {"batch": 1, "batch_least": 1}))  # fmt: skip
+    one, other = (
+        simulate(alone(0.7, **given), customers=2000, seed=1, allow_short=True)
+        for given in ({}, {"batch": 1, "batch_least": 1})
+    )
     assert one.W == other.W
 
 

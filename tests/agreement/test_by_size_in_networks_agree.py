@@ -18,17 +18,20 @@ BY_SIZE = ("SRPT", "FB")
 def tandem(order: Any, **last: Any) -> Network:
     return Network(
         {"first": Node(SKEWED, discipline=order), "last": Node(Erlang(2, 0.8), **last)},
-        arrivals={"first": 0.5}, routing={"first": {"last": 1}, "last": {"first": 0.2}},
-    )  # fmt: skip
+        arrivals={"first": 0.5},
+        routing={"first": {"last": 1}, "last": {"first": 0.2}},
+    )
 
 
 def in_a_cycle(order: Any) -> Network:
     ways = {"host": {"die": 1}, "die": {"bus": 1}, "bus": {"host": 1}}
     stations = {"host": Delay(2.0), "die": Node({"read": ONE, "write": SKEWED}, discipline=order), "bus": Node(ONE)}
     return Network(
-        stations, populations={"read": {"host": 5}, "write": {"host": 3}}, routing={"read": ways, "write": ways},
+        stations,
+        populations={"read": {"host": 5}, "write": {"host": 3}},
+        routing={"read": ways, "write": ways},
         regions=[Region(["die", "bus"], 6)],
-    )  # fmt: skip
+    )
 
 
 RUNNING = {
@@ -53,8 +56,9 @@ def test_a_station_takes_the_time_of_the_formula(order: Any) -> None:
     """Behind an infinite-server station arrivals are a Poisson process still."""
     network = Network(
         {"before": Delay(SKEWED), "here": Node(SKEWED, discipline=order)},
-        arrivals={"before": 0.6}, routing={"before": {"here": 1}},
-    )  # fmt: skip
+        arrivals={"before": 0.6},
+        routing={"before": {"here": 1}},
+    )
     exact = solve(Open(Exponential(1 / 0.6), SKEWED, discipline=order))
     run = simulate(network, customers=400_000, seed=73, confidence=0.999)["here"]
     for name in ("W", "L", "utilization"):
@@ -69,9 +73,13 @@ def test_who_has_had_the_least_is_alone_at_its_server() -> None:
 
 @pytest.mark.parametrize(
     ("order", "when_full", "remedy"),
-    [("FB", "repetitive", "lost"), ("FB", "after service", "lost"), ("SRPT", "repetitive", "after service"),
-     ("SRPT", "before service", "after service")],
-)  # fmt: skip
+    [
+        ("FB", "repetitive", "lost"),
+        ("FB", "after service", "lost"),
+        ("SRPT", "repetitive", "after service"),
+        ("SRPT", "before service", "after service"),
+    ],
+)
 def test_orders_under_which_nobody_can_wait_for_a_place(order: str, when_full: Any, remedy: str) -> None:
     with pytest.raises(NoEngineError, match=f"first serves in the order {order}, .* take when_full='{remedy}' there"):
         simulate(tandem(order, capacity=2, when_full=when_full), customers=1000, seed=1)

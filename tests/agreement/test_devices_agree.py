@@ -42,8 +42,14 @@ RUNNING = {
     "unequal, one queue": Network({"die": Node(SKEWED, 3, paces=(1, 2, 0.5))}, arrivals={"die": 2.0}),
     "unequal, the shortest": UnequalServers(9, 2.0, SKEWED, (1, 2, 0.5)),
     "turnaround by class": Network(
-        {"die": Node(READS_AND_WRITES, turnaround={"write": Exponential(0.5), "read": Deterministic(0.2)},
-                     discipline="priority", priority={"write": 1})},
+        {
+            "die": Node(
+                READS_AND_WRITES,
+                turnaround={"write": Exponential(0.5), "read": Deterministic(0.2)},
+                discipline="priority",
+                priority={"write": 1},
+            )
+        },
         arrivals={"read": {"die": 0.3}, "write": {"die": 0.1}},
     ),
     "turnaround of two": Network(
@@ -52,8 +58,11 @@ RUNNING = {
     ),
     "stripe": ForkJoin(0.7, ONE, 3),
     "stripe of sleepers": Network(
-        {"host": Delay(1.0), "bus": Node(Exponential(0.1)),
-         "die": Node(SKEWED, 4, queues="split", setup=ONE, off_after=2)},
+        {
+            "host": Delay(1.0),
+            "bus": Node(Exponential(0.1)),
+            "die": Node(SKEWED, 4, queues="split", setup=ONE, off_after=2),
+        },
         populations={"host": 5},
     ),
     "together": Network(
@@ -62,28 +71,41 @@ RUNNING = {
     ),
     "cache": WriteCache(4, 1.0, Exponential(0.05), Exponential(0.3), places=20),
     "cache that reserves": Network(
-        {"host": Delay(1.0), "cache": Node(Exponential(0.05), 2, copies_to="disk as destage"),
-         "disk": Node({"destage": SKEWED}, 2, capacity=5, when_full="before service")},
-        populations={"host": 4}, routing={"host": {"cache": 1}, "cache": {"host": 1}},
+        {
+            "host": Delay(1.0),
+            "cache": Node(Exponential(0.05), 2, copies_to="disk as destage"),
+            "disk": Node({"destage": SKEWED}, 2, capacity=5, when_full="before service"),
+        },
+        populations={"host": 4},
+        routing={"host": {"cache": 1}, "cache": {"host": 1}},
     ),
     "cache that tries again": Network(
-        {"cache": Node(Exponential(0.05), 2, copies_to="disk as destage", paces=(1, 2)),
-         "disk": Node({"destage": SKEWED}, capacity=5, when_full="repetitive"),
-         "last": Node(Exponential(0.5), 2, queues="split")},
+        {
+            "cache": Node(Exponential(0.05), 2, copies_to="disk as destage", paces=(1, 2)),
+            "disk": Node({"destage": SKEWED}, capacity=5, when_full="repetitive"),
+            "last": Node(Exponential(0.5), 2, queues="split"),
+        },
         arrivals={"cache": 0.5},
         routing={"customers": {"cache": {"last": 1}}, "destage": {"disk": {"last": 0.2}}},
     ),
     "all of it": Network(
-        {"host": Delay(1.0), "cache": Node(Exponential(0.05), 2, copies_to="disk"),
-         "interrupt": Gather(count=3, after=0.5),
-         "die": Node(ONE, 2, queues="split", setup=ONE, capacity=6, when_full="after service"),
-         "disk": Node(Exponential(0.3), capacity=20, when_full="after service")},
+        {
+            "host": Delay(1.0),
+            "cache": Node(Exponential(0.05), 2, copies_to="disk"),
+            "interrupt": Gather(count=3, after=0.5),
+            "die": Node(ONE, 2, queues="split", setup=ONE, capacity=6, when_full="after service"),
+            "disk": Node(Exponential(0.3), capacity=20, when_full="after service"),
+        },
         populations={"host": 8},
-        routing={"host": {"cache": 0.5, "die": 0.5}, "cache": {"interrupt": 1}, "die": {"interrupt": 1},
-                 "interrupt": {"host": 1}},
+        routing={
+            "host": {"cache": 0.5, "die": 0.5},
+            "cache": {"interrupt": 1},
+            "die": {"interrupt": 1},
+            "interrupt": {"host": 1},
+        },
         regions=[Region(["die"], 4)],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", RUNNING)

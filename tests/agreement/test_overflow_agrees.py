@@ -38,16 +38,20 @@ PARTLY_BACK = Network(
     routing={"desk": {"late": 0.3}, "home": {"desk": 0.6}},
 )
 IN_A_REGION = Network(
-    {"host": Delay(1.0), "fast": Node(Exponential(0.3), capacity=2, overflow_to="slow"),
-     "slow": Node(LogNormal(1.0, 2.0), capacity=3, overflow_to="host")},
+    {
+        "host": Delay(1.0),
+        "fast": Node(Exponential(0.3), capacity=2, overflow_to="slow"),
+        "slow": Node(LogNormal(1.0, 2.0), capacity=3, overflow_to="host"),
+    },
     populations={"host": 9},
     routing={"host": {"fast": 1}, "fast": {"host": 1}, "slow": {"host": 1}},
     regions=[Region(["fast"], 3)],
-)  # fmt: skip
+)
 HUNTING = Network(
     {"first": Node(ONE, capacity=1, overflow_to="second"), "second": Node(ONE, capacity=1)},
-    arrivals={"first": 1.5}, routing={"first": {}, "second": {}},
-)  # fmt: skip
+    arrivals={"first": 1.5},
+    routing={"first": {}, "second": {}},
+)
 RUNNING = {
     "retrials": Retrial(1.5, ONE, 0.7, servers=2),
     "general": Retrial(0.6, LogNormal(1.0, 2.0), 2.0),

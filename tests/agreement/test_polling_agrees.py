@@ -9,19 +9,7 @@ import numpy as np
 import pytest
 from customers import both_engines
 
-from qsim import (
-    Delay,
-    Deterministic,
-    Erlang,
-    Exponential,
-    LogNormal,
-    Metrics,
-    Network,
-    Node,
-    Region,
-    simulate,
-    solve,
-)
+from qsim import Delay, Deterministic, Erlang, Exponential, LogNormal, Metrics, Network, Node, Region, simulate, solve
 from qsim.errors import InvalidParameterError, NoFormulaError, UnstableQueueError
 
 ONE, SKEWED = Exponential(1.0), LogNormal(1.0, 2.0)
@@ -40,30 +28,38 @@ def in_a_cycle(visits: Any, **given: Any) -> Network:
     stations = {"host": Delay(2.0), "die": Node(ONE, discipline="polling", visits=visits, **given), "bus": Node(ONE)}
     ways = {"host": {"die": 1}, "die": {"bus": 1}, "bus": {"host": 1}}
     return Network(
-        stations, populations={"read": {"host": 4}, "write": {"host": 2}}, routing={"read": ways, "write": ways},
+        stations,
+        populations={"read": {"host": 4}, "write": {"host": 2}},
+        routing={"read": ways, "write": ways},
         regions=[Region(["die", "bus"], 5)],
-    )  # fmt: skip
+    )
 
 
 RUNNING = {
-    **{f"{visits}, {way}": alone(visits=visits, turnaround=turn)
-       for visits in ("exhaustive", "gated", "limited") for way, turn in WAYS.items()},
+    **{
+        f"{visits}, {way}": alone(visits=visits, turnaround=turn)
+        for visits in ("exhaustive", "gated", "limited")
+        for way, turn in WAYS.items()
+    },
     "seldom": alone(rates={"a": 0.001, "b": 0.002, "c": 0.001}, turnaround=ONE),
     "breaks down": alone(rates={"a": 0.1, "b": 0.2}, turnaround=ONE, uptime=Exponential(2.0), repair=ONE),
     "few places": alone(turnaround=ONE, capacity=4),
     "in a cycle": in_a_cycle("gated", turnaround=Exponential(0.2)),
     "in a cycle, by speeds": in_a_cycle("limited", speeds=(1.0, 1.5, 2.0)),
     "held up": Network(
-        {"first": Node(ONE, discipline="polling", turnaround=Exponential(0.1)),
-         "next": Node(Exponential(0.5), capacity=1, when_full="before service")},
+        {
+            "first": Node(ONE, discipline="polling", turnaround=Exponential(0.1)),
+            "next": Node(Exponential(0.5), capacity=1, when_full="before service"),
+        },
         arrivals={"a": {"first": 0.3}, "b": {"first": 0.3}},
         routing={"a": {"first": {"next as b": 1}}, "b": {"first": {"next": 1}}},
     ),
     "a class that never comes": Network(
         {"first": Node({"a": ONE}, discipline="polling", turnaround=ONE), "next": Node(ONE)},
-        arrivals={"a": {"first": 0.3}, "b": {"next": 0.3}}, routing={"a": {"first": {"next": 1}}, "b": {}},
+        arrivals={"a": {"first": 0.3}, "b": {"next": 0.3}},
+        routing={"a": {"first": {"next": 1}}, "b": {}},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", RUNNING)

@@ -69,10 +69,12 @@ def _open(draw: random.Random) -> Model:
     gap = service / (load * servers)
     arrivals: Any = draw.choice([Exponential(gap), Exponential(gap), _law(draw, gap), Batches(Exponential(3 * gap), 3)])
     return Open(
-        arrivals, _law(draw, service), servers,
+        arrivals,
+        _law(draw, service),
+        servers,
         capacity=draw.choice([None, None, servers + draw.randint(0, 5)]),
         discipline=draw.choice(["FCFS", "FCFS", "PS", "LCFS", "LCFS-PR", "SIRO", "SJF", "PSJF", "SRPT", "FB"]),
-    )  # fmt: skip
+    )
 
 
 def _classes(draw: random.Random) -> Model:
@@ -88,10 +90,18 @@ def _classes(draw: random.Random) -> Model:
 
 def _node(draw: random.Random, mean: float) -> Node:
     servers, one = draw.choice([1, 1, 2, 3]), _law(draw, mean)
-    more: dict[str, Any] = draw.choice([
-        {}, {}, {}, {"queues": "random"} if servers > 1 else {}, {"speeds": (0.9, 1.3, 2.0)},
-        {"setup": _law(draw, 0.5)}, {"vacation": _law(draw, 0.5)}, {"batch": 3},
-    ])  # fmt: skip
+    more: dict[str, Any] = draw.choice(
+        [
+            {},
+            {},
+            {},
+            {"queues": "random"} if servers > 1 else {},
+            {"speeds": (0.9, 1.3, 2.0)},
+            {"setup": _law(draw, 0.5)},
+            {"vacation": _law(draw, 0.5)},
+            {"batch": 3},
+        ]
+    )
     orders = ["FCFS"] if {"setup", "vacation", "batch"} & more.keys() else ["FCFS", "PS", "LCFS-PR", "SIRO"]
     laws = draw.choice([one, {"a": one, "b": _law(draw, mean * draw.uniform(0.3, 1.2))}])
     return Node(laws, servers, discipline=draw.choice(orders), **more)
@@ -107,8 +117,12 @@ def _network(draw: random.Random) -> Model:
     closed = {"host": Delay(draw.uniform(0.3, 2)), **{s: _node(draw, draw.uniform(0.2, 1)) for s in stations}}
     population = {n: {"host": draw.randint(1, 4)} for n in names}
     if names == "ab" and draw.random() < 0.4:
-        return Network(closed, arrivals={"a": {stations[0]: draw.uniform(0.1, 0.3)}},
-                       populations={"b": population["b"]}, routing={"a": onward, "b": around})  # fmt: skip
+        return Network(
+            closed,
+            arrivals={"a": {stations[0]: draw.uniform(0.1, 0.3)}},
+            populations={"b": population["b"]},
+            routing={"a": onward, "b": around},
+        )
     return Network(closed, populations=population, routing=dict.fromkeys(names, around))
 
 
@@ -116,8 +130,13 @@ def _station(draw: random.Random, classes: int) -> dict[str, Any]:
     servers, order = draw.choice([1, 1, 2, 3]), draw.choice(["FCFS", "PS", "LCFS-PR"])
     alike = Exponential(draw.uniform(0.1, 0.8))
     laws = [alike] * classes if order == "FCFS" else [_law(draw, draw.uniform(0.1, 0.8)) for _ in range(classes)]
-    return {"services": laws, "visits": [draw.choice([0.5, 1.0, 1.0, 2.0]) for _ in laws], "servers": servers,
-            "queues": draw.choice(["shared", "random"]) if servers > 1 else "shared", "discipline": order}  # fmt: skip
+    return {
+        "services": laws,
+        "visits": [draw.choice([0.5, 1.0, 1.0, 2.0]) for _ in laws],
+        "servers": servers,
+        "queues": draw.choice(["shared", "random"]) if servers > 1 else "shared",
+        "discipline": order,
+    }
 
 
 def _by_visits(draw: random.Random) -> Model:

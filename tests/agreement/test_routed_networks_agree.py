@@ -56,8 +56,12 @@ def circle(mode: Any, discipline: Any = "FCFS") -> Network:
 SWITCHING = Network(
     {
         "host": Delay(3.0),
-        "a": Node({"read": ONE, "write": Exponential(1.5), "clean": SKEWED}, 2, discipline="preemptive priority",
-                  priority={"write": 1, "clean": 2}),
+        "a": Node(
+            {"read": ONE, "write": Exponential(1.5), "clean": SKEWED},
+            2,
+            discipline="preemptive priority",
+            priority={"write": 1, "clean": 2},
+        ),
         "b": Node({"read": Exponential(0.5), "write": SKEWED, "clean": ONE}, 2, queues="random", discipline="SIRO"),
     },
     arrivals={"clean": {"a": 0.2}},
@@ -67,7 +71,7 @@ SWITCHING = Network(
         "write": {"a": {"b": 1}, "b": {"a as write": 0.2, "host as read": 0.8}},
         "clean": {"a": {"b": 0.5}},
     },
-)  # fmt: skip
+)
 
 RUNNING = {
     "feedback": Network(
@@ -216,8 +220,10 @@ CHAINS = [
         routing={"read": CHANGING, "write": WRITES, "clean": {"bus": {"die": 1}, "die": {"bus": 0.3}}},
     ),
     Network(
-        {"die": Node({"read": ONE, "write": Exponential(0.5), "clean": SKEWED}, 2, discipline="PS"),
-         "bus": Node(Exponential(0.5))},
+        {
+            "die": Node({"read": ONE, "write": Exponential(0.5), "clean": SKEWED}, 2, discipline="PS"),
+            "bus": Node(Exponential(0.5)),
+        },
         arrivals={"read": {"die": 0.3}, "clean": {"bus": 0.2}},
         routing={
             "read": {"die": {"bus as write": 0.5, "bus": 0.5}, "bus": {"die": 0.3}},
@@ -226,12 +232,15 @@ CHAINS = [
         },
     ),
     Network(
-        {"think": Delay(2.0), "cpu": Node(ONE, speeds=(1, 1.5, 1.8)),
-         "disks": Node(Exponential(2.0), 3, queues="random")},
+        {
+            "think": Delay(2.0),
+            "cpu": Node(ONE, speeds=(1, 1.5, 1.8)),
+            "disks": Node(Exponential(2.0), 3, queues="random"),
+        },
         populations={"think": 9},
         routing={"think": {"cpu": 1}, "cpu": {"disks": 0.6, "think": 0.4}, "disks": {"cpu": 1}},
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("model", CHAINS, ids=lambda m: m.kendall)

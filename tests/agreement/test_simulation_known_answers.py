@@ -10,17 +10,7 @@ from typing import Any
 import pytest
 from places import KNOWN_ANSWERS
 
-from qsim import (
-    Deterministic,
-    Distribution,
-    Erlang,
-    Exponential,
-    Gamma,
-    GGc,
-    HyperExponential,
-    Open,
-    simulate,
-)
+from qsim import Deterministic, Distribution, Erlang, Exponential, Gamma, GGc, HyperExponential, Open, simulate
 
 CASES = json.loads(KNOWN_ANSWERS.read_text())
 PHASE_TYPE = re.compile(r"(E\d|H2|M)/(E\d|H2)/\d")

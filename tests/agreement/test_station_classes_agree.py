@@ -94,8 +94,9 @@ def test_classes_of_a_closed_network_without_names() -> None:
             within(seen, known)
 
 
-@pytest.mark.parametrize(("discipline", "priority"), [("priority", "non-preemptive"),
-                                                      ("preemptive priority", "preemptive-resume")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("discipline", "priority"), [("priority", "non-preemptive"), ("preemptive priority", "preemptive-resume")]
+)
 def test_priority_formulas(discipline: Any, priority: Any) -> None:
     """Cobham (1954), and M/M/1 with preemption, each class behind a delay that keeps it Poisson."""
     die = Node({"read": Exponential(0.5), "write": ONE}, discipline=discipline, priority={"read": 0, "write": 1})

@@ -64,8 +64,13 @@ class Served:
     def press(self, button: str, device: str = "", pace: float = 0.5) -> str:
         """One of the teacher's buttons; what the teacher is told."""
         inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal", "remove")}
-        state = {"run-device.value": device, "run-series.value": None, "run-pace.value": pace, "run-hidden.value": [],
-                 "run-culprit.value": None}  # fmt: skip
+        state = {
+            "run-device.value": device,
+            "run-series.value": None,
+            "run-pace.value": pace,
+            "run-hidden.value": [],
+            "run-culprit.value": None,
+        }
         return str(self.call(["run-told.children"], inputs, state, f"run-{button}.n_clicks")["run-told"]["children"])
 
     def guess(self, name: str, knee: float) -> str:
@@ -107,9 +112,13 @@ def start_lab(folder: Path, *options: str) -> Served:
 
 
 CHROMIUM = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
     "--disable-background-networking",
-)  # fmt: skip
+)
 
 
 def start_browser(chromium: str, driver: str, profile: Path) -> webdriver.Chrome:

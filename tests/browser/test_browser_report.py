@@ -94,8 +94,10 @@ def test_evidence_in_words_is_read_on_a_phone_without_scrolling(look: Callable[.
 def test_a_plot_fits_on_a_sheet_of_paper(look: Callable[..., Callable[[str], Any]]) -> None:
     ask = look()
     ask("document.querySelectorAll('.plot').forEach(p => { if (p.layout) p.layout.height = 3000; })")
-    ask("document.querySelectorAll('.plot + script').forEach(s => { "
-        "s.textContent = s.textContent.replace(/\"height\":\\d+/, '\"height\":3000'); })")  # fmt: skip
+    ask(
+        "document.querySelectorAll('.plot + script').forEach(s => { "
+        's.textContent = s.textContent.replace(/"height":\\d+/, \'"height":3000\'); })'
+    )
     ask("window.dispatchEvent(new Event('beforeprint'))")
     heights = ask("Array.from(document.querySelectorAll('.plot')).filter(p => p.layout).map(p => p.layout.height)")
     assert heights
@@ -151,6 +153,7 @@ def test_the_data_of_a_plot_is_behind_its_link(look: Callable[..., Callable[[str
 def test_everything_to_press_can_be_reached_by_keyboard(look: Callable[..., Callable[[str], Any]]) -> None:
     ask = look()
     assert ask("document.querySelector('.skip').getAttribute('href')") == "#content"
-    assert ask("Array.from(document.querySelectorAll('.take a, .take button, summary, .scroll'))"
-               ".every(e => e.tabIndex === 0)")  # fmt: skip
+    assert ask(
+        "Array.from(document.querySelectorAll('.take a, .take button, summary, .scroll')).every(e => e.tabIndex === 0)"
+    )
     assert ask("Array.from(document.querySelectorAll('.plot')).every(p => p.getAttribute('aria-label').length > 10)")

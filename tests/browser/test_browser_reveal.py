@@ -15,9 +15,11 @@ CUT_OFF = """[...document.querySelectorAll('.chart')].filter((c) => c.offsetPare
     return [...chart.querySelectorAll('svg text')].filter((t) => { const r = t.getBoundingClientRect();
         return r.width && (r.left < whole.left - 1 || r.right > whole.right + 1 || r.top < whole.top - 1
             || r.bottom > whole.bottom + 1); }).map((t) => t.textContent); })"""
-SIDEWAYS = "[...document.querySelectorAll('main *')].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth"\
-    " && getComputedStyle(e).overflowX !== 'visible' && !e.closest('.js-plotly-plot, .dash-dropdown, .heard'))"\
-    ".map((e) => e.outerHTML.slice(0, 90))"  # fmt: skip
+SIDEWAYS = (
+    "[...document.querySelectorAll('main *')].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth"
+    " && getComputedStyle(e).overflowX !== 'visible' && !e.closest('.js-plotly-plot, .dash-dropdown, .heard'))"
+    ".map((e) => e.outerHTML.slice(0, 90))"
+)
 BELOW = "arguments[0].map((i) => document.getElementById(i).getBoundingClientRect().bottom)"
 
 

@@ -69,8 +69,9 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
     for page in (teacher, student):
         page.wait_text("run-guesses", HOSTILE)
         page.wait_text("run-count", "2 guesses")
-    assert "30" not in json.dumps([e for e in served.told()["events"] if e["kind"] == "guess" and e.pop("commitment")
-                                   and e.pop("at")])  # fmt: skip
+    assert "30" not in json.dumps(
+        [e for e in served.told()["events"] if e["kind"] == "guess" and e.pop("commitment") and e.pop("at")]
+    )
 
     teacher.the("run-start").click()
     until(lambda: len(teacher.points()) >= 2, "two points", MEASURING_S)

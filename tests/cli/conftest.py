@@ -75,10 +75,11 @@ def program(tmp_path: Path) -> Iterator[Callable[[Sequence[str]], subprocess.Pop
     def start(args: Sequence[str]) -> subprocess.Popen[str]:
         # No bytecode or debug setting of the test's own environment reaches the program.
         env = {k: v for k, v in os.environ.items() if k != "QSIM_DEBUG"}
-        started.append(subprocess.Popen(
-            [*QSIM, *args], cwd=tmp_path, env=env, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ))  # fmt: skip
+        started.append(
+            subprocess.Popen(
+                [*QSIM, *args], cwd=tmp_path, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        )
         return started[-1]
 
     yield start

@@ -16,8 +16,25 @@ from qsim.errors import InvalidParameterError, NoFormulaError
 from tests.cli.conftest import Qsim
 
 MODULES = sorted(Path(str(calibrate.cli.__file__)).parent.rglob("*.py"))
-PARSING = {"replace", "partition", "rpartition", "split", "rsplit", "splitlines", "removeprefix", "removesuffix",
-           "startswith", "endswith", "find", "index", "match", "search", "fullmatch", "sub", "findall"}  # fmt: skip
+PARSING = {
+    "replace",
+    "partition",
+    "rpartition",
+    "split",
+    "rsplit",
+    "splitlines",
+    "removeprefix",
+    "removesuffix",
+    "startswith",
+    "endswith",
+    "find",
+    "index",
+    "match",
+    "search",
+    "fullmatch",
+    "sub",
+    "findall",
+}
 
 
 def parsed_messages(tree: ast.AST) -> Iterator[int]:
@@ -73,13 +90,17 @@ def test_a_parsed_message_is_found(handler: str) -> None:
         (InvalidParameterError("depth", "must be 1 or 2, not 0", "give 1", 0), "depth must be 1 or 2, not 0: give 1"),
         (InvalidParameterError("depth", "is 0", "give 1", 0), "depth is 0; give 1"),
         (InvalidParameterError("depth", ": 0 is too small"), "depth: 0 is too small"),
-        (NoFormulaError("G/G/1", "hard"),
-         "no formula for G/G/1 (hard); use simulate(model, customers=1_000_000) instead."),
-        (UnsafeTargetError("x{y}", "{read} or {write}", "/dev/{z}"),
-         "x{y}; consent to its being read or give its name again as the device to write (/dev/{z})"),
+        (
+            NoFormulaError("G/G/1", "hard"),
+            "no formula for G/G/1 (hard); use simulate(model, customers=1_000_000) instead.",
+        ),
+        (
+            UnsafeTargetError("x{y}", "{read} or {write}", "/dev/{z}"),
+            "x{y}; consent to its being read or give its name again as the device to write (/dev/{z})",
+        ),
         (BeyondCapacityError("M/M/1", 2.0, 1.0), "M/M/1 has no answer at load 2: its capacity is 1"),
     ],
-)  # fmt: skip
+)
 def test_fields_make_the_sentence_here_and_in_another_process(error: Exception, sentence: str) -> None:
     assert str(error) == sentence
     again = pickle.loads(pickle.dumps(error))  # noqa: S301

@@ -87,9 +87,11 @@ def test_the_examples_in_the_help_parse(path, tmp_path, monkeypatch):
     write_law(Exponential(mean=2e-3), tmp_path / "law.json", {})
     monkeypatch.chdir(tmp_path)  # the files that examples read
     examples = [
-        part.strip() for line in _command(path).help.splitlines() if line.startswith("qsim ")
+        part.strip()
+        for line in _command(path).help.splitlines()
+        if line.startswith("qsim ")
         for part in line.split("&&")
-    ]  # fmt: skip
+    ]
     assert examples
     for example in examples:
         words = shlex.split(example.split("   ")[0])[1:]

@@ -12,8 +12,9 @@ MLC = "Intel(R) Memory Latency Checker - v3.9\nInject\tLatency\tBandwidth\nDelay
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Path:
-    rows = zip([0, 100, 300, 1000, 3000, 10000], [200, 150, 110, 92, 90, 89], [90e3, 80e3, 50e3, 20e3, 8e3, 3e3],
-               strict=True)  # fmt: skip
+    rows = zip(
+        [0, 100, 300, 1000, 3000, 10000], [200, 150, 110, 92, 90, 89], [90e3, 80e3, 50e3, 20e3, 8e3, 3e3], strict=True
+    )
     path = tmp_path / "memory.txt"
     path.write_text(MLC + "".join(f" {d:05.0f}\t{lat:.2f}\t{bw:.1f}\n" for d, lat, bw in rows))
     return path
@@ -129,8 +130,20 @@ def test_the_page_of_a_prediction_says_what_it_rests_on(qsim, memory):
 
 
 def test_the_page_of_a_what_if_tells_both_knees(qsim):
-    run = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--at", "1,32", "--what-if", "drives=1:2",
-               "--report", "page.html", "--json")  # fmt: skip
+    run = qsim(
+        "predict",
+        "--idle-latency",
+        "80us",
+        "--peak-iops",
+        "600k",
+        "--at",
+        "1,32",
+        "--what-if",
+        "drives=1:2",
+        "--report",
+        "page.html",
+        "--json",
+    )
     verdict = re.search(r'<p class="verdict">(.*?)</p>', Path("page.html").read_text("utf-8"), re.S)
     assert verdict is not None
     now, then = run.json["knee"]["load"], run.json["what_if"]["knee"]["load"]

@@ -15,8 +15,11 @@ from measure import load
 BEHIND_IN_THE_MEDIAN, BEHIND_AT_P90 = 1.15, 1.10
 MODEL, RIVAL = "default model", "p-norm, most probable"
 EVERY = (*script.PAIRS, *script.TRIPLES)
-USES = [pytest.param(script.PAIRS, id="pairs"), pytest.param(script.TRIPLES, id="triples"),
-        pytest.param(EVERY, id="pairs and triples")]  # fmt: skip
+USES = [
+    pytest.param(script.PAIRS, id="pairs"),
+    pytest.param(script.TRIPLES, id="triples"),
+    pytest.param(EVERY, id="pairs and triples"),
+]
 
 
 def pooled(name: str, uses: Sequence[tuple[float, ...]]) -> np.ndarray:

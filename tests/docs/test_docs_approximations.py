@@ -24,8 +24,11 @@ def test_the_page_quotes_what_results_quote() -> None:
     page = (Path(__file__).parents[2] / "docs" / "theory" / "general-times.md").read_text("utf-8")
     rows = [line.strip("|").split("|") for line in page.splitlines() if line.count("|") == 6]
     cells = [[cell.strip() for cell in row] for row in rows]
-    quoted = {name: (float(median.rstrip(" %")), float(worst.rstrip(" %")))
-              for name, _, median, _, worst in cells if name in ERRORS}  # fmt: skip
+    quoted = {
+        name: (float(median.rstrip(" %")), float(worst.rstrip(" %")))
+        for name, _, median, _, worst in cells
+        if name in ERRORS
+    }
     assert quoted == ERRORS
 
 

@@ -24,9 +24,15 @@ def programs() -> list[ParameterSet]:
 @pytest.mark.parametrize("name", programs())
 def test_example_runs(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name, *QUICK.get(name, [])], cwd=tmp_path, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=300, env={**os.environ, "NO_COLOR": "1"}, check=False,
-    )  # fmt: skip
+        [sys.executable, EXAMPLES / name, *QUICK.get(name, [])],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "NO_COLOR": "1"},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
     assert "Traceback" not in done.stderr

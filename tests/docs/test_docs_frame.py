@@ -85,9 +85,14 @@ def test_a_python_that_is_gone_means_installing_again(installed: Path) -> None:
 
 def bootstrap(clone: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["sh", ".ci/bootstrap", ".venv"], cwd=clone, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["sh", ".ci/bootstrap", ".venv"],
+        cwd=clone,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_a_missing_python_is_named_with_the_remedy(clone: Path) -> None:

@@ -48,9 +48,8 @@ def test_a_lab_and_its_key_hold_without_hardware(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", labs.names())
 def test_a_lab_and_its_key_hold_on_hardware(
-    name: str, require_tool: Callable[..., str], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    name: str, require_tool: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Minutes of machine time: only where asked for, with QSIM_LAB_TESTS=hardware."""
     import os
 

@@ -55,12 +55,7 @@ def test_a_wider_tolerance_is_asked_for_by_a_note() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [
-        "```bash\nls\n```\n",
-        "```\nls\n```\n",
-        "```text\n$ ls\n```\n",
-        "<!-- skip: please -->\n```console\n$ ls\n```\n",
-    ],
+    ["```bash\nls\n```\n", "```\nls\n```\n", "```text\n$ ls\n```\n", "<!-- skip: please -->\n```console\n$ ls\n```\n"],
 )
 def test_no_block_escapes_being_run(page: str) -> None:
     with pytest.raises(ValueError, match="line"):

@@ -68,11 +68,19 @@ def _fuzz(target: str, runs: int, seeds: str) -> None:
         parser, first = TARGETS[target].parser, TARGETS[target].seeds()[0]
         check(parser, first)
     atheris.Setup(
-        [sys.argv[0], f"-runs={runs}", f"-max_len={MAX_BYTES}", f"-timeout={SECONDS_EACH}",
-         f"-report_slow_units={SECONDS_EACH}", f"-rss_limit_mb={MIB_EACH}", "-print_final_stats=1", seeds],
+        [
+            sys.argv[0],
+            f"-runs={runs}",
+            f"-max_len={MAX_BYTES}",
+            f"-timeout={SECONDS_EACH}",
+            f"-report_slow_units={SECONDS_EACH}",
+            f"-rss_limit_mb={MIB_EACH}",
+            "-print_final_stats=1",
+            seeds,
+        ],
         lambda content: check_in_time(parser, content),
         custom_mutator=mutate,
-    )  # fmt: skip
+    )
     atheris.Fuzz()  # ends the process
 
 
@@ -88,7 +96,7 @@ def _run_all(targets: list[str], runs: int) -> int:
             command = [sys.executable, __file__, target, "--runs", str(runs), "--seeds", str(seeds)]
             done = subprocess.run(
                 command, capture_output=True, text=True, check=False, env={**os.environ, PLACE: place}
-            )  # fmt: skip
+            )
         executed = [line for line in done.stderr.splitlines() if "number_of_executed_units" in line]
         count = executed[0].split()[-1] if executed else "?"
         outcome = f"FAILED (exit code {done.returncode})" if done.returncode else "passed"

@@ -199,13 +199,17 @@ PLACE = "QSIM_FUZZ_FOLDER"
 IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
 
 BETWEEN_FILES = b"\n===\n"
-_SETTLED = json.dumps({
-    "fio version": "fio-3.33",
-    "jobs": [{
-        "read": {"runtime": 5000},
-        "steadystate": {"attained": 1, "criterion": "1.0%", "data": {"iops": [100, 101]}},
-    }],
-}).encode()  # fmt: skip
+_SETTLED = json.dumps(
+    {
+        "fio version": "fio-3.33",
+        "jobs": [
+            {
+                "read": {"runtime": 5000},
+                "steadystate": {"attained": 1, "criterion": "1.0%", "data": {"iops": [100, 101]}},
+            }
+        ],
+    }
+).encode()
 STORE_FILES = ("sweep.json", "points/a.json", "points/b.json", "raw/a.json", "raw/b.json")
 
 
@@ -260,19 +264,38 @@ def _stores() -> Iterator[bytes]:
 
 
 def _probe_records() -> Iterator[bytes]:
-    chaser = {"hops": 100, "elapsed_ns": 9000, "cpu_ns": 9000, "loaded_hops": 90, "loaded_ns": 8000,
-              "chunk_ns_per_hop": {"0.5": 90.0}}  # fmt: skip
-    trial = {"started_at": "2026-01-01T00:00:00+00:00", "chaser": chaser,
-             "loaders": [{"bursts": 10, "elapsed_ns": 9000, "cpu_ns": 8900}]}  # fmt: skip
+    chaser = {
+        "hops": 100,
+        "elapsed_ns": 9000,
+        "cpu_ns": 9000,
+        "loaded_hops": 90,
+        "loaded_ns": 8000,
+        "chunk_ns_per_hop": {"0.5": 90.0},
+    }
+    trial = {
+        "started_at": "2026-01-01T00:00:00+00:00",
+        "chaser": chaser,
+        "loaders": [{"bursts": 10, "elapsed_ns": 9000, "cpu_ns": 8900}],
+    }
     from measure.memory.record import SCHEMA, ProbeRecord
 
     known = set(ProbeRecord.__dataclass_fields__)
     for kind in ("loaded", "idle", "peak"):
         record = {
-            "kind": kind, "delay_iterations": 0, "spin_ns_per_iteration": 1.0, "traffic": "read", "burst_lines": 64,
-            "updated_lines": 0, "streamed_lines": 0, "buffer_bytes": 2**26, "chaser_cpu": 0, "loader_cpus": [1],
-            "huge_page_shares": [1.0, None], "trials": [trial], "discarded": [],
-        }  # fmt: skip
+            "kind": kind,
+            "delay_iterations": 0,
+            "spin_ns_per_iteration": 1.0,
+            "traffic": "read",
+            "burst_lines": 64,
+            "updated_lines": 0,
+            "streamed_lines": 0,
+            "buffer_bytes": 2**26,
+            "chaser_cpu": 0,
+            "loader_cpus": [1],
+            "huge_page_shares": [1.0, None],
+            "trials": [trial],
+            "discarded": [],
+        }
         yield json.dumps({"schema": SCHEMA, **{k: v for k, v in record.items() if k in known}}).encode()
 
 

@@ -10,9 +10,31 @@ from typing import Any
 from fuzz_targets import BETWEEN_FILES
 
 _VALUES: tuple[object, ...] = (
-    None, True, False, 0, -1, 1, 0.5, 1e308, 2**70, float("nan"), float("inf"), "", "x", "1e999", "-1", "8", "4k", "\n",
-    "../x", [], [0], [[]], {}, {"": 0},
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    0.5,
+    1e308,
+    2**70,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "1e999",
+    "-1",
+    "8",
+    "4k",
+    "\n",
+    "../x",
+    [],
+    [0],
+    [[]],
+    {},
+    {"": 0},
+)
 
 
 def change_json(document: object, rng: random.Random) -> object:

@@ -10,10 +10,38 @@ from fuzz_targets import MAX_BYTES, TARGETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-TOKENS = st.sampled_from([
-    b"", b"0", b"-1", b"1e999", b"nan", b"9" * 400, b"null", b"true", b"{}", b"[]", b'""', b"{", b"]", b'"', b",", b";",
-    b"\n", b"\r", b"\0", b"\xff", b"\x0c", b"\xef\xbb\xbf", b"%", b"us", b"=", b"../x", b" " * 200, b"[" * 2000,
-])  # fmt: skip
+TOKENS = st.sampled_from(
+    [
+        b"",
+        b"0",
+        b"-1",
+        b"1e999",
+        b"nan",
+        b"9" * 400,
+        b"null",
+        b"true",
+        b"{}",
+        b"[]",
+        b'""',
+        b"{",
+        b"]",
+        b'"',
+        b",",
+        b";",
+        b"\n",
+        b"\r",
+        b"\0",
+        b"\xff",
+        b"\x0c",
+        b"\xef\xbb\xbf",
+        b"%",
+        b"us",
+        b"=",
+        b"../x",
+        b" " * 200,
+        b"[" * 2000,
+    ]
+)
 
 
 @cache

@@ -22,9 +22,13 @@ SCRIPT = Path(__file__).with_name("fuzz_parsers.py")
 def test_a_short_run_finds_nothing(target: str, tmp_path: Path, require_module: Callable[[str, str], None]) -> None:
     require_module("atheris", "pip install 'atheris>=3' (there are wheels for CPython on Linux, x86-64)")
     done = subprocess.run(
-        [sys.executable, SCRIPT, target, "--runs", "400"], capture_output=True, text=True, check=False, cwd=tmp_path,
+        [sys.executable, SCRIPT, target, "--runs", "400"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
         timeout=300,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert f"{target}: passed after" in done.stdout
 

@@ -25,10 +25,7 @@ def one_row(name: str) -> dict[str, object]:
     return dict(sweep.points.iloc[0])
 
 
-READABLE = sorted(
-    p.name for p in DATA.iterdir()
-    if p.name not in ("io-error.json", "no-latency.json")
-)  # fmt: skip
+READABLE = sorted(p.name for p in DATA.iterdir() if p.name not in ("io-error.json", "no-latency.json"))
 
 
 @pytest.mark.parametrize("name", [n for n in READABLE if n not in ("rate-limited.json", "completion-only.json")])

@@ -20,9 +20,18 @@ from measure.store.directory import MANIFEST, SweepStore
 
 INTERRUPTED = 130
 _STEPS = frozenset(
-    {"open", "os.rename", "os.remove", "os.mkdir", "os.truncate", "os.listdir", "os.scandir", "subprocess.Popen",
-     "fcntl.flock"}
-)  # fmt: skip
+    {
+        "open",
+        "os.rename",
+        "os.remove",
+        "os.mkdir",
+        "os.truncate",
+        "os.listdir",
+        "os.scandir",
+        "subprocess.Popen",
+        "fcntl.flock",
+    }
+)
 
 
 def forked(run: Callable[[], object], *, quiet: bool = False) -> int:

@@ -24,8 +24,18 @@ HEADER = struct.Struct("<IIQQIIII")
 ANSWER = struct.Struct("<IiQ")
 ATTRIBUTES = struct.Struct("<QIIQQQQQQIIIIIIIIII")
 GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, DESTROY, FORGET, INTERRUPT, BATCH_FORGET = (
-    3, 14, 15, 17, 18, 25, 26, 38, 2, 36, 42
-)  # fmt: skip
+    3,
+    14,
+    15,
+    17,
+    18,
+    25,
+    26,
+    38,
+    2,
+    36,
+    42,
+)
 SILENT = (FORGET, INTERRUPT, BATCH_FORGET)
 NO_SUCH_CALL = 38
 ASYNC_READ, ASYNC_DIRECT = 1 << 0, 1 << 15
@@ -95,8 +105,10 @@ def main(workers: int, service_s: float) -> None:
     try:
         device = subprocess.run(
             ["losetup", "--find", "--show", "--direct-io=on", "--read-only", str(file)],
-            check=True, capture_output=True, text=True,
-        ).stdout.strip()  # fmt: skip
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
         sys.stdout.write(f"{device}\n")
         sys.stdout.flush()
         os.waitpid(child, 0)

@@ -28,8 +28,10 @@ def test_a_course_of_one_suite_is_measured_once_and_shown(fio_and_nbdkit: None, 
     )
     page = render(course_sections(plan, again), title="course")
     assert "Throughput over the block size, from two sizes" in page
-    assert all(command in page.replace("&#34;", '"').replace("&#39;", "'").replace("&amp;", "&")
-               for command in again.sweeps["block-size"].provenance.commands)  # fmt: skip
+    assert all(
+        command in page.replace("&#34;", '"').replace("&#39;", "'").replace("&amp;", "&")
+        for command in again.sweeps["block-size"].provenance.commands
+    )
     assert list(disk.iterdir()) == []
 
 

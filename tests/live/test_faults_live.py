@@ -145,8 +145,9 @@ def test_thirty_more_kills_at_random_moments_between_quick_points(disk: Path, tm
     assert kill_at_random(disk, tmp_path, 30) >= 3
 
 
-def step_by_step(disk: Path, tmp_path: Path, kind: signal.Signals, code: int, more: tuple[int, ...] = (),
-                 stride: int = 1) -> int:  # fmt: skip
+def step_by_step(
+    disk: Path, tmp_path: Path, kind: signal.Signals, code: int, more: tuple[int, ...] = (), stride: int = 1
+) -> int:
     """Signal a sweep before its first step, its second..., and go on with each; how many steps a sweep has.
 
     ``more`` are the distances of further signals behind the first, ``code`` is the exit code that is expected.
@@ -218,10 +219,18 @@ def test_a_closed_terminal_interrupts_and_under_nohup_does_not(
 
     command = [*QSIM, "measure", "fio", str(disk)]
     command += ["--depths", "1,2", "--size", "4MiB", "--runtime", "1.5s", "--ramp", "0s", "--out", str(out)]
-    with (tmp_path / "stdout").open("wb") as stdout, subprocess.Popen(
-        command, cwd=repository, stdin=terminal, stdout=stdout, stderr=terminal, start_new_session=True,
-        preexec_fn=own_terminal,  # noqa: PLW1509
-    ) as program:  # fmt: skip
+    with (
+        (tmp_path / "stdout").open("wb") as stdout,
+        subprocess.Popen(
+            command,
+            cwd=repository,
+            stdin=terminal,
+            stdout=stdout,
+            stderr=terminal,
+            start_new_session=True,
+            preexec_fn=own_terminal,  # noqa: PLW1509
+        ) as program,
+    ):
         os.close(terminal)
         deadline = time.monotonic() + 60
         while not fio_on(disk) or not (out / MANIFEST).exists():
@@ -453,9 +462,14 @@ def test_what_is_not_permitted_is_one_line_and_exit_code_1(
 
     def said(*words: str, path: str = os.environ["PATH"]) -> str:
         done = subprocess.run(
-            [*QSIM, *words], cwd=repository, text=True,
-            capture_output=True, check=False, env={**os.environ, "PATH": path}, preexec_fn=without_root_rights,
-        )  # fmt: skip
+            [*QSIM, *words],
+            cwd=repository,
+            text=True,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PATH": path},
+            preexec_fn=without_root_rights,
+        )
         assert done.returncode == 1, done.stderr
         assert done.stdout == ""
         (line,) = done.stderr.splitlines()

@@ -113,9 +113,11 @@ def test_what_exists_is_read_and_left_as_it_is(disk: Path, tmp_path: Path, serve
     path.write_bytes(os.urandom(4 * MIB))
     before = path.read_bytes(), path.stat().st_mtime_ns
     plan = plan_hosts(
-        str(path), [s.host for s in servers], [FioJob(2, 1, 4096, 100, "random")],
+        str(path),
+        [s.host for s in servers],
+        [FioJob(2, 1, 4096, 100, "random")],
         RunSettings(runtime_s=0.3, ramp_s=0.0, consent="read"),
-    )  # fmt: skip
+    )
     sweep = run_hosts(plan, tmp_path / "s")
     assert as_asked(sweep)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
@@ -156,9 +158,11 @@ def test_an_interruption_keeps_what_is_finished_and_removes_the_files(
 def test_every_point_that_fails_leaves_no_number(disk: Path, tmp_path: Path, servers: list[Server]) -> None:
     (disk / "small").write_bytes(b"tiny")
     plan = plan_hosts(
-        str(disk / "small"), [s.host for s in servers], [FioJob(1, 1, 4096, 100, "random")],
+        str(disk / "small"),
+        [s.host for s in servers],
+        [FioJob(1, 1, 4096, 100, "random")],
         RunSettings(runtime_s=0.2, ramp_s=0.0, consent="read"),
-    )  # fmt: skip
+    )
     with pytest.raises(ToolFailedError, match="no point of the sweep could be measured; the last: 4096-randread"):
         run_hosts(plan, tmp_path / "s")
     with pytest.raises(DataError, match="no finished point yet"):

@@ -165,9 +165,7 @@ def test_a_kill_at_any_moment_leaves_whole_points_and_no_orphan(
             now = SweepStore.read(tmp_path / "s").finished()
             assert now >= finished
             finished = set(now)
-    sweep = run_fio(
-        plan_fio(disk, (1, 2, 4, 8), size_bytes=16 * MIB, runtime_s=0.3, ramp_s=0.0), tmp_path / "s"
-    )  # fmt: skip
+    sweep = run_fio(plan_fio(disk, (1, 2, 4, 8), size_bytes=16 * MIB, runtime_s=0.3, ramp_s=0.0), tmp_path / "s")
     assert list(sweep.points["load"]) == [1, 2, 4, 8]
     assert not list(disk.iterdir())
 

@@ -31,8 +31,11 @@ def known_device(workers: int, service_s: float) -> Iterator[str]:
         pytest.skip("a block device of known service times takes root, FUSE and a loop device")
     served = subprocess.Popen(
         [sys.executable, HERE / "known_block_device.py", str(workers), str(service_s)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert served.stdout is not None
     assert served.stdin is not None
     assert served.stderr is not None
@@ -48,10 +51,29 @@ def known_device(workers: int, service_s: float) -> Iterator[str]:
 
 def measured(device: str, depths: str, out: Path, jobs: int = 1, **environment: str) -> HostAndDevice:
     subprocess.run(
-        [*QSIM, "measure", "fio", device, "--allow-read", "--engine", "libaio", "--depths", depths, "--jobs", str(jobs),
-         "--runtime", "2s", "--ramp", "0.5s", "--out", str(out)],
-        check=True, capture_output=True, env={**os.environ, **environment},
-    )  # fmt: skip
+        [
+            *QSIM,
+            "measure",
+            "fio",
+            device,
+            "--allow-read",
+            "--engine",
+            "libaio",
+            "--depths",
+            depths,
+            "--jobs",
+            str(jobs),
+            "--runtime",
+            "2s",
+            "--ramp",
+            "0.5s",
+            "--out",
+            str(out),
+        ],
+        check=True,
+        capture_output=True,
+        env={**os.environ, **environment},
+    )
     sweep = load(out)
     return host_and_device(sweep, sweep.series[0])
 

@@ -35,9 +35,15 @@ KILLS = 3
 def test_a_memory_sweep(tmp_path: Path) -> None:
     compile_kernels()  # once, before the forks
     plan = MemoryPlan(
-        (0, 100, 1000), parse_traffics("read"), 2**20, Placement(None, (None,)), (1,), repeats=1,
-        seconds_per_repeat=0.02, seed=1,
-    )  # fmt: skip
+        (0, 100, 1000),
+        parse_traffics("read"),
+        2**20,
+        Placement(None, (None,)),
+        (1,),
+        repeats=1,
+        seconds_per_repeat=0.02,
+        seed=1,
+    )
     survive_kills(lambda out: run_memory(plan, out), tmp_path, points=len(plan.points()))
 
 

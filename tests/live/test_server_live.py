@@ -23,7 +23,7 @@ def port() -> Iterator[str]:
     program = Path(__file__).with_name("known_http_server.py")
     with subprocess.Popen(
         [sys.executable, str(program), str(WORKERS), str(SERVICE_S)], stdout=subprocess.PIPE, text=True
-    ) as server:  # fmt: skip
+    ) as server:
         assert server.stdout is not None
         yield server.stdout.readline().strip()
         server.kill()

@@ -50,8 +50,18 @@ def paced(fio_and_nbdkit: None) -> Iterator[Paced]:
     with TemporaryDirectory(prefix="qsim-nbd-") as name:
         folder = Path(name)
         device = Paced(folder)
-        argv = ["nbdkit", "--foreground", "--exit-with-parent", "--unix", str(folder / "socket"), "--filter=rate",
-                "memory", "64M", f"rate-file={device.rate_file}", "burstiness=0.05"]  # fmt: skip
+        argv = [
+            "nbdkit",
+            "--foreground",
+            "--exit-with-parent",
+            "--unix",
+            str(folder / "socket"),
+            "--filter=rate",
+            "memory",
+            "64M",
+            f"rate-file={device.rate_file}",
+            "burstiness=0.05",
+        ]
         with running(argv):
             deadline = time.monotonic() + 30
             while not (folder / "socket").exists():
@@ -128,8 +138,10 @@ def test_a_file_for_random_writes_is_written_three_times_once(disk: Path, requir
     texts: list[str] = []
     sweep = run_fio(plan, disk / "sweep", lambda *told: texts.append(told[3]))
     assert [p.text for p in plan.passes] == [
-        "writing the test file", "writing it a second time", "writing it at random"
-    ]  # fmt: skip
+        "writing the test file",
+        "writing it a second time",
+        "writing it at random",
+    ]
     assert sweep.points["preconditioned"].tolist() == ["random"]
     assert not [f for f in audit(sweep) if f.check == "not-preconditioned"]
     kept = check_target(target, size, writes=True)

@@ -31,10 +31,21 @@ def true_throughput(places: Places) -> np.ndarray:
 def uri(fio_and_nbdkit: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     socket = tmp_path_factory.mktemp("two-classes") / "socket"
     argv = [
-        "nbdkit", "--foreground", "--exit-with-parent", "--unix", str(socket), "--threads", "32", "python",
-        str(Path(__file__).with_name("two_class_device.py")), f"servers={SERVERS}", f"read={READ_S}",
-        f"write={WRITE_S}", f"read_byte={READ_BYTE_S!r}", f"write_byte={WRITE_BYTE_S!r}",
-    ]  # fmt: skip
+        "nbdkit",
+        "--foreground",
+        "--exit-with-parent",
+        "--unix",
+        str(socket),
+        "--threads",
+        "32",
+        "python",
+        str(Path(__file__).with_name("two_class_device.py")),
+        f"servers={SERVERS}",
+        f"read={READ_S}",
+        f"write={WRITE_S}",
+        f"read_byte={READ_BYTE_S!r}",
+        f"write_byte={WRITE_BYTE_S!r}",
+    ]
     with measure.machine.process.running(argv, grace_s=2.0, timer_slack_ns=1):
         for _ in range(500):
             if socket.exists():
@@ -66,8 +77,10 @@ def test_the_prediction_is_that_of_the_true_device(compared: SurfaceComparison) 
 def test_the_limits_of_both_classes_hold_the_truth(compared: SurfaceComparison) -> None:
     found = compared.surface.parameters()
     truth = {
-        "read: peak rate": SERVERS / READ_S, "write: peak rate": SERVERS / WRITE_S,
-        "read: bandwidth": SERVERS / READ_BYTE_S, "write: bandwidth": SERVERS / WRITE_BYTE_S,
-    }  # fmt: skip
+        "read: peak rate": SERVERS / READ_S,
+        "write: peak rate": SERVERS / WRITE_S,
+        "read: bandwidth": SERVERS / READ_BYTE_S,
+        "write: bandwidth": SERVERS / WRITE_BYTE_S,
+    }
     inside = [found[name].low <= value <= found[name].high for name, value in truth.items()]
     assert sum(inside) >= 3, {n: (found[n].low, v, found[n].high) for n, v in truth.items()}

@@ -29,8 +29,22 @@ def test_compare_shows_the_tails_of_a_known_device(tmp_path: Path, require_tool:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    run("measure", "device", "--servers", "4", "--service", "lognormal:2ms:scv=2", "--depths", "1,4,8,16",
-        "--runtime", "1s", "--ramp", "0.1s", "--out", "four")  # fmt: skip
+    run(
+        "measure",
+        "device",
+        "--servers",
+        "4",
+        "--service",
+        "lognormal:2ms:scv=2",
+        "--depths",
+        "1,4,8,16",
+        "--runtime",
+        "1s",
+        "--ramp",
+        "0.1s",
+        "--out",
+        "four",
+    )
     document = json.loads(run("compare", "four", "--use", "1,16", "--report", "four.html", "--json"))
     tails = {entry["load"]: entry for entry in document["tails"]}
     assert [load for load, entry in tails.items() if entry["held_out"]] == [4, 8]

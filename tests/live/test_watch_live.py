@@ -29,10 +29,24 @@ def device(disk: Path) -> str:
 
 def fio(disk: Path, depth: int) -> dict:
     done = subprocess.run(
-        ["fio", "--name=a", f"--filename={disk / 'file'}", "--size=64M", "--rw=randread", "--bs=4k", "--direct=1",
-         "--ioengine=libaio", f"--iodepth={depth}", "--time_based", f"--runtime={RUNTIME_S}", "--output-format=json"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [
+            "fio",
+            "--name=a",
+            f"--filename={disk / 'file'}",
+            "--size=64M",
+            "--rw=randread",
+            "--bs=4k",
+            "--direct=1",
+            "--ioengine=libaio",
+            f"--iodepth={depth}",
+            "--time_based",
+            f"--runtime={RUNTIME_S}",
+            "--output-format=json",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     report = json.loads(done.stdout[done.stdout.index("{") :])
     seen = max((disk["read_ios"] for disk in report.get("disk_util", [])), default=0)
     return {**report["jobs"][0]["read"], "read_by_all": seen}
@@ -69,8 +83,10 @@ def test_throughput_and_littles_law_beside_fio(
 def test_a_watch_killed_with_9_keeps_every_finished_second(device: str, tmp_path: Path) -> None:
     watched = subprocess.Popen(
         [*QSIM, "watch", device, "--every", "0.5s", "--json", "--record", "w.csv"],
-        cwd=tmp_path, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert watched.stdout is not None
     seen = [watched.stdout.readline() for _ in range(4)]
     watched.kill()

@@ -20,9 +20,9 @@ def drive(loads: list[int], onset: float, knee: float, noise: list[float]) -> Sw
     """A drive with that knee, each of whose points is off by its own noise."""
     throughput, _ = OnsetPNorm().curve(np.array([[knee, 75e3, 3.0, onset]]), np.array(loads, dtype=float))
     measured = throughput[0] * np.exp(noise)
-    return Sweep(pd.DataFrame(
-        {"series": "drive", "load": loads, "throughput_per_s": measured, "latency_s": loads / measured}
-    ))  # fmt: skip
+    return Sweep(
+        pd.DataFrame({"series": "drive", "load": loads, "throughput_per_s": measured, "latency_s": loads / measured})
+    )
 
 
 @settings(max_examples=25, deadline=None)

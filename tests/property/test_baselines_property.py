@@ -75,9 +75,11 @@ def test_throughputs_scale_with_those_of_the_points(
 
 
 @given(
-    slope=st.floats(1e-2, 1e6), peak=st.floats(1, 1e9), loads=st.lists(depths, min_size=2, max_size=8, unique=True),
+    slope=st.floats(1e-2, 1e6),
+    peak=st.floats(1, 1e9),
+    loads=st.lists(depths, min_size=2, max_size=8, unique=True),
     at=st.lists(depths, min_size=1, max_size=5),
-)  # fmt: skip
+)
 def test_exact_data_of_a_bound_on_both_of_its_sides_give_the_bound(
     slope: float, peak: float, loads: list[float], at: list[float]
 ) -> None:
@@ -90,8 +92,12 @@ def test_exact_data_of_a_bound_on_both_of_its_sides_give_the_bound(
 @st.composite
 def surfaces(draw: st.DrawFn) -> tuple[Places, Array]:
     """Places of a surface and throughputs there."""
-    place = st.tuples(st.sampled_from([0, 512, 4096, 65536, 1 << 20]), st.sampled_from([0.0, 0.3, 0.7, 1.0]),
-                      st.integers(1, 512), st.integers(1, 16))  # fmt: skip
+    place = st.tuples(
+        st.sampled_from([0, 512, 4096, 65536, 1 << 20]),
+        st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+        st.integers(1, 512),
+        st.integers(1, 16),
+    )
     rows = draw(st.lists(place, min_size=1, max_size=12))
     x = draw(st.lists(throughputs, min_size=len(rows), max_size=len(rows)))
     return Places(*np.array(rows, dtype=float).T), np.array(x)

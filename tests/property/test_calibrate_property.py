@@ -19,8 +19,11 @@ positive = st.floats(1e-3, 1e3)
 def test_no_closed_curve_passes_its_bounds(crossing: float, peak: float, p: float) -> None:
     loads = np.geomspace(1, 4096, 40)
     bound = np.minimum(loads / (crossing / peak), peak)
-    for model, values in ((PNorm(), [crossing, peak, p]), (RandomRouting(), [crossing, peak]),
-                          (AsymptoticBounds(), [crossing, peak])):  # fmt: skip
+    for model, values in (
+        (PNorm(), [crossing, peak, p]),
+        (RandomRouting(), [crossing, peak]),
+        (AsymptoticBounds(), [crossing, peak]),
+    ):
         throughput, response = model.curve(np.array([values]), loads)
         assert (throughput[0] <= bound * (1 + 1e-9)).all()
         assert (throughput[0] > 0).all()
@@ -56,8 +59,14 @@ def test_the_delay_law_is_solved_for_any_parameters(
 )
 def test_any_points_give_a_possible_answer(throughput: list[float], depths: list[int]) -> None:
     loads = sorted(depths)[: len(throughput)]
-    points = pd.DataFrame({"series": "any", "load": loads, "throughput_per_s": throughput,
-                           "latency_s": np.array(loads) / np.array(throughput)})  # fmt: skip
+    points = pd.DataFrame(
+        {
+            "series": "any",
+            "load": loads,
+            "throughput_per_s": throughput,
+            "latency_s": np.array(loads) / np.array(throughput),
+        }
+    )
     made = fit(Sweep(points), loads)
     assert (made.table.values[:, 0] >= 1).all()
     curve = predict(made, [1, 10, 100])

@@ -72,10 +72,7 @@ def test_of_data_sheets(latency: float, crossing: float, sharpness: float) -> No
     assert made.knee.load == pytest.approx(crossing, rel=1e-9)
 
 
-@given(
-    st.lists(st.tuples(st.floats(-5, 5), st.floats(0.2, 2)), min_size=1, max_size=20),
-    st.floats(0.01, 0.49),
-)
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.2, 2)), min_size=1, max_size=20), st.floats(0.01, 0.49))
 @settings(max_examples=50, deadline=None)
 def test_quantiles_of_a_mixture_have_their_share_below_them(parts: list[tuple[float, float]], share: float) -> None:
     from scipy.stats import norm

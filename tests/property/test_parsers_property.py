@@ -67,14 +67,30 @@ def test_any_text_is_a_sweep_or_one_refusal_as_a_table(text: str) -> None:
         corrected(sweep)
 
 
-MLC_LINES = st.sampled_from([
-    "Intel(R) Memory Latency Checker - v3.10", "Command line parameters: --loaded_latency -W5",
-    "Inject Latency Bandwidth",
-    "Delay (ns) MB/sec", "=====", " 00000\t100.00\t5000.0", " 00002 99.0", " 00008", "", "       0  90.2 144.3",
-    "ALL Reads : 1.0", "Measuring idle latencies (in ns)...", "Each iteration took 0.0 core clocks ( 0.0 ns)",
-    "Using buffer size of 1.2.3MiB/thread", "Using Read-only traffic type", "C:\\>", " 00000 0.00 0.0",
-    "Writer Numa Node 0 1", "            0     -  70.4", "Using buffer size of ...MB",
-])  # fmt: skip
+MLC_LINES = st.sampled_from(
+    [
+        "Intel(R) Memory Latency Checker - v3.10",
+        "Command line parameters: --loaded_latency -W5",
+        "Inject Latency Bandwidth",
+        "Delay (ns) MB/sec",
+        "=====",
+        " 00000\t100.00\t5000.0",
+        " 00002 99.0",
+        " 00008",
+        "",
+        "       0  90.2 144.3",
+        "ALL Reads : 1.0",
+        "Measuring idle latencies (in ns)...",
+        "Each iteration took 0.0 core clocks ( 0.0 ns)",
+        "Using buffer size of 1.2.3MiB/thread",
+        "Using Read-only traffic type",
+        "C:\\>",
+        " 00000 0.00 0.0",
+        "Writer Numa Node 0 1",
+        "            0     -  70.4",
+        "Using buffer size of ...MB",
+    ]
+)
 
 
 @settings(max_examples=150, deadline=None)

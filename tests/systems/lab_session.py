@@ -40,8 +40,14 @@ with opened(Path(sys.argv[1])) as kept:
     shelf = Shelf(kept)
     curves = [c.identity for c in shelf.curves(kept.source(SOURCE))]
     content, problem, _ = shown(shelf, [SOURCE], curves, "curve", None, 1, 1, "light")
-    sys.stdout.write(json.dumps({
-        "curves": len(curves), "problem": problem, "shown": len(content),
-        "missing": [c.value for c in choices(kept) if c.missing],
-        **{device: measured(kept, device) for device in (SOURCE, "known")},
-    }))  # fmt: skip
+    sys.stdout.write(
+        json.dumps(
+            {
+                "curves": len(curves),
+                "problem": problem,
+                "shown": len(content),
+                "missing": [c.value for c in choices(kept) if c.missing],
+                **{device: measured(kept, device) for device in (SOURCE, "known")},
+            }
+        )
+    )

@@ -25,8 +25,10 @@ TABLE = HERE.parent / "data" / "tables" / "pgbench.tsv"
 OTHERS = tuple(system for system in SYSTEMS if system != "Linux")
 LIMIT_S = 600
 #: What makes a command short; the table shows it without.
-QUICK = {"qsim measure memory": ["--delays", "0,500", "--seconds", "0.02", "--repeats", "1"],
-         "qsim simulate": ["--customers", "10000"]}  # fmt: skip
+QUICK = {
+    "qsim measure memory": ["--delays", "0,500", "--seconds", "0.02", "--repeats", "1"],
+    "qsim simulate": ["--customers", "10000"],
+}
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -47,9 +49,14 @@ def run(system: str, tmp_path: Path) -> Run:
 
     def start(args: list[str], **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*QSIM, *args], cwd=tmp_path, env=environment(system, **more), capture_output=True, text=True,
-            timeout=LIMIT_S, check=False,
-        )  # fmt: skip
+            [*QSIM, *args],
+            cwd=tmp_path,
+            env=environment(system, **more),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
 
     return start
 
@@ -117,8 +124,9 @@ def test_the_lab_answers(system: str, tmp_path: Path) -> None:
             assert found, started.communicate()
             with urllib.request.urlopen(found[0], timeout=60) as answer:  # noqa: S310 - the lab's own
                 assert answer.status == 200
-            second = subprocess.run(lab, cwd=tmp_path, env=environment(system), capture_output=True, text=True,
-                                    timeout=LIMIT_S, check=False)  # fmt: skip
+            second = subprocess.run(
+                lab, cwd=tmp_path, env=environment(system), capture_output=True, text=True, timeout=LIMIT_S, check=False
+            )
             assert second.returncode == 1
             assert "another lab uses" in second.stderr
         finally:
@@ -130,9 +138,13 @@ def test_the_lab_answers(system: str, tmp_path: Path) -> None:
 def test_the_lab_compares_and_measures(system: str, tmp_path: Path, require_module: Callable[[str, str], None]) -> None:
     require_module("dash", "pip install 'qsim-queue[lab]'")
     done = subprocess.run(
-        [sys.executable, str(HERE / "lab_session.py"), str(tmp_path / "lab")], env=environment(system),
-        capture_output=True, text=True, timeout=LIMIT_S, check=False,
-    )  # fmt: skip
+        [sys.executable, str(HERE / "lab_session.py"), str(tmp_path / "lab")],
+        env=environment(system),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["curves"] == 4

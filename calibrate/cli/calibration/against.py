@@ -42,7 +42,7 @@ def failure(text: str) -> str | Slower:
 
 def tell_against(
     now: DataSource, before: str, series: str | None, level: float, fail_on: str | Slower | None, *, as_json: bool
-) -> None:  # fmt: skip
+) -> None:
     """Print what moved of every curve that both have; CommandError with exit code 3 where it is slower than allowed."""
     if isinstance(fail_on, str):
         raise wrong_usage(f"--fail-on {fail_on} is of an audit; with --against give --fail-on slower:5%")
@@ -54,8 +54,10 @@ def tell_against(
     new, old = now.load(), load(before)
     both = [name for name in known_series(new, series) if name in old.series]
     if not both:
-        raise DataError(f"{now.title} and {before} have no curve of the same name; they have: "
-                        f"{', '.join(new.series)}; and {', '.join(old.series)}")  # fmt: skip
+        raise DataError(
+            f"{now.title} and {before} have no curve of the same name; they have: "
+            f"{', '.join(new.series)}; and {', '.join(old.series)}"
+        )
     found, refused = of_each(both, lambda name: changes(points_of(old, name), points_of(new, name), level))
     for reason in refused.values():
         warn(f"not compared: {reason}")
@@ -73,10 +75,19 @@ def tell_against(
 
 def _document(name: str, made: Sequence[Change]) -> Mapping[str, Any]:
     parts = [
-        {"quantity": c.quantity, "unit": c.unit, "before": c.before, "after": c.after, "ratio": c.ratio, "low": c.low,
-         "high": c.high, "moved": c.moved, "worse": c.worse}
+        {
+            "quantity": c.quantity,
+            "unit": c.unit,
+            "before": c.before,
+            "after": c.after,
+            "ratio": c.ratio,
+            "low": c.low,
+            "high": c.high,
+            "moved": c.moved,
+            "worse": c.worse,
+        }
         for c in made
-    ]  # fmt: skip
+    ]
     return {"name": name, "changes": parts}
 
 
@@ -84,9 +95,10 @@ def _text(title: str, before: str, found: Mapping[str, Sequence[Change]]) -> str
     moved = [(name, c) for name, made in found.items() for c in made if c.moved and c.quantity != "knee"]
     worse = [one for one in moved if one[1].worse]
     answer = (
-        "nothing moved by more than the noise" if not moved
+        "nothing moved by more than the noise"
+        if not moved
         else f"{counted(len(worse), 'figure')} worse, {len(moved) - len(worse)} better"
-    )  # fmt: skip
+    )
     rows = [(name, c.quantity, *_cells(c)) for name, made in found.items() for c in made]
     header = ("CURVE", "", "BEFORE", "NOW", "CHANGE", "")
     return f"{title} against {before}: {answer}\n\n{table(header, rows, left=2)}"

@@ -116,12 +116,13 @@ def compare(
     asked = as_json or wanted.asked
     told = [
         Told(
-            d, _knees(d, wanted) if asked or outputs.wanted or len(devices) > 1 else (),
+            d,
+            _knees(d, wanted) if asked or outputs.wanted or len(devices) > 1 else (),
             _profiles(d) if profiles and (as_json or outputs.wanted) else (),
             *tails_of_all(d.done, d.sweep, held),
         )
         for d in devices
-    ]  # fmt: skip
+    ]
     title = _title([d.name for d in devices]) if len(devices) > 1 else sources[0].name
     page = title if held is None else f"{title}, predicted before: SHA-256 {held.sha256}"
     found = pages_of(told, page, drawn=outputs.wanted)
@@ -132,10 +133,16 @@ def compare(
         heading = title if len(devices) > 1 else sources[0].title
         _tell(told, heading, held, found, knees=wanted.knees, baselines=baselines, details=details)
         written.tell()
-    document = {
-        **_document(told, knees=asked), **beside_document(told, found.beside),
-        "seal": None if held is None else held.to_dict(), **written.to_dict(),
-    } if as_json else None  # fmt: skip
+    document = (
+        {
+            **_document(told, knees=asked),
+            **beside_document(told, found.beside),
+            "seal": None if held is None else held.to_dict(),
+            **written.to_dict(),
+        }
+        if as_json
+        else None
+    )
     _check([c for d in devices for c in d.done], fail_on, max_error, document)
     if document is not None:
         print_json(document)
@@ -149,9 +156,14 @@ def _check_alone(against: str, others: Mapping[str, object]) -> None:
 
 
 def _devices(
-    sources: Sequence[DataSource], chosen: Calibration, fit: Path | None, held: SealedPrediction | None,
-    sealed: Path | None, *, only_new: bool,
-) -> list[Device]:  # fmt: skip
+    sources: Sequence[DataSource],
+    chosen: Calibration,
+    fit: Path | None,
+    held: SealedPrediction | None,
+    sealed: Path | None,
+    *,
+    only_new: bool,
+) -> list[Device]:
     """Every device, calibrated on itself, or the one that is held against what was brought."""
     names = short_names(sources)
     if sealed is not None and held is not None:
@@ -170,10 +182,16 @@ def _title(devices: Sequence[str]) -> str:
 def _knees(device: Device, wanted: o.KneeOptions) -> list[tuple[NamedKnee, ...]]:
     """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
     return [
-        knees_of(c.fit, wanted.slo, device.sweep, float(c.points.load.max()), share=wanted.share,
-                 over_repeats=wanted.knees and not c.held_out.all())
+        knees_of(
+            c.fit,
+            wanted.slo,
+            device.sweep,
+            float(c.points.load.max()),
+            share=wanted.share,
+            over_repeats=wanted.knees and not c.held_out.all(),
+        )
         for c in device.done
-    ]  # fmt: skip
+    ]
 
 
 def _profiles(device: Device) -> list[tuple[Profile, ...]]:
@@ -193,8 +211,15 @@ def _warn(devices: Sequence[Device], found: ComparedPages, *, corrected: bool) -
     for device in devices:
         name = device.name if len(devices) > 1 else ""
         tell([f for f in findings_of(device.sweep, device.names) if corrected or f.check != "corrected"], name)
-        tell([f for c in device.done for f in c.audit
-              if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings], name)  # fmt: skip
+        tell(
+            [
+                f
+                for c in device.done
+                for f in c.audit
+                if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings
+            ],
+            name,
+        )
         for reason in device.refused.values():
             warn(f"not compared: {name}: {reason}" if name else f"not compared: {reason}")
     if found.apart:
@@ -202,9 +227,15 @@ def _warn(devices: Sequence[Device], found: ComparedPages, *, corrected: bool) -
 
 
 def _tell(
-    told: Sequence[Told], title: str, held: SealedPrediction | None, found: ComparedPages, *,
-    knees: bool, baselines: bool, details: bool,
-) -> None:  # fmt: skip
+    told: Sequence[Told],
+    title: str,
+    held: SealedPrediction | None,
+    found: ComparedPages,
+    *,
+    knees: bool,
+    baselines: bool,
+    details: bool,
+) -> None:
     """What --slo and --share ask for, the answer of all curves, and with ``details`` every curve in full."""
     from calibrate.cli.calibration.compare_pages import answer_text, say_baselines
 
@@ -246,8 +277,9 @@ def _document(told: Sequence[Told], *, knees: bool) -> dict[str, Any]:
         parts += [{"device": one.device.name, **part} for part in own]
     refused = {
         f"{one.device.name}: {name}" if len(told) > 1 else name: reason
-        for one in told for name, reason in one.device.refused.items()
-    }  # fmt: skip
+        for one in told
+        for name, reason in one.device.refused.items()
+    }
     return {**{k: v for k, v in parts[0].items() if k != "device"}, "series": parts, "refused": refused}
 
 
@@ -290,10 +322,14 @@ def _check(
             if error is None:
                 raise CommandError(
                     f"--max-error {max_error:g}: {comparison.series} has no held-out point to check; calibrate on "
-                    "fewer loads", CHECK_FAILED, document,
-                )  # fmt: skip
+                    "fewer loads",
+                    CHECK_FAILED,
+                    document,
+                )
             if error > max_error:
                 raise CommandError(
                     f"--max-error {max_error:g}: the held-out {what} of {comparison.series} is missed by {error:.3g} % "
-                    "on average", CHECK_FAILED, document,
-                )  # fmt: skip
+                    "on average",
+                    CHECK_FAILED,
+                    document,
+                )

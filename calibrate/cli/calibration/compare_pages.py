@@ -59,11 +59,17 @@ def pages_of(told: Sequence[Told], title: str, *, drawn: bool) -> ComparedPages:
 
     evidence = {one.device.name: _evidence(one, drawn=drawn) for one in told}
     beside = side_by_side(evidence)
-    sections = [] if not drawn else [
-        *(side_section(one) for one in beside),
-        *(compared_section(title if len(told) == 1 else d.name, evidence[d.name], d.refused)
-          for d in (one.device for one in told)),
-    ]  # fmt: skip
+    sections = (
+        []
+        if not drawn
+        else [
+            *(side_section(one) for one in beside),
+            *(
+                compared_section(title if len(told) == 1 else d.name, evidence[d.name], d.refused)
+                for d in (one.device for one in told)
+            ),
+        ]
+    )
     return ComparedPages(sections, beside, alone(evidence))
 
 
@@ -73,11 +79,17 @@ def _evidence(told: Told, *, drawn: bool) -> list[Evidence]:
     device, found = told.device, []
     with Bar("gathering what the report shows") as bar:
         for i, (comparison, knees) in enumerate(zip(device.done, told.knees, strict=True)):
-            found.append(evidence_of(
-                comparison, device.sweep, found_knees=knees, tails=told.tails.get(comparison.series),
-                profiles=told.profiles[i] if told.profiles else None, with_service=drawn,
-                progress=part_of(bar, i, len(device.done)),
-            ))  # fmt: skip
+            found.append(
+                evidence_of(
+                    comparison,
+                    device.sweep,
+                    found_knees=knees,
+                    tails=told.tails.get(comparison.series),
+                    profiles=told.profiles[i] if told.profiles else None,
+                    with_service=drawn,
+                    progress=part_of(bar, i, len(device.done)),
+                )
+            )
     return found
 
 
@@ -98,8 +110,13 @@ def beside_document(told: Sequence[Told], beside: Sequence[SideBySide]) -> dict[
     """``devices``, ``differences`` and ``not_compared`` (what has no ratio, and why) of a JSON document."""
     return {
         "devices": [
-            {"name": t.device.name, "series": [c.series for c in t.device.done], "refused": t.device.refused,
-             "load": t.device.done[0].fit.load_name} for t in told
+            {
+                "name": t.device.name,
+                "series": [c.series for c in t.device.done],
+                "refused": t.device.refused,
+                "load": t.device.done[0].fit.load_name,
+            }
+            for t in told
         ],
         "differences": [
             {"series": m.name or None, **d.to_dict()} for one in beside for m in one.matched for d in m.differences
@@ -107,7 +124,7 @@ def beside_document(told: Sequence[Told], beside: Sequence[SideBySide]) -> dict[
         "not_compared": [
             {"series": m.name or None, **u.to_dict()} for one in beside for m in one.matched for u in m.untold
         ],
-    }  # fmt: skip
+    }
 
 
 MORE = "--details: parameters, every point;   --report report.html: plots"
@@ -154,10 +171,16 @@ def baseline_table(comparison: Comparison) -> str:
     if not comparison.baselines:
         return "no baselines: they are calibrated on points of these data, and judged by points held out of them"
     rows = [
-        (one.name, _percent(one.throughput_median_pct), _percent(one.throughput_p90_pct),
-         _percent(one.response_median_pct), _percent(one.response_p90_pct), one.why)
+        (
+            one.name,
+            _percent(one.throughput_median_pct),
+            _percent(one.throughput_p90_pct),
+            _percent(one.response_median_pct),
+            _percent(one.response_p90_pct),
+            one.why,
+        )
         for one in (comparison.model_error, *comparison.baselines)
-    ]  # fmt: skip
+    ]
     count = int(comparison.held_out.sum())
     missed = f"missed at {count} held-out point{'s' if count > 1 else ''}"
     header = (missed, "throughput, median", "p90", "response, median", "p90", "")

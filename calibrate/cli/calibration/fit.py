@@ -107,8 +107,9 @@ def _say_of_each(
 def _asked(fits: Sequence[Fit], shown: Sequence[Sequence[NamedKnee]]) -> list[str]:
     return [
         f"{f.series}: {line}" if len(fits) > 1 else line
-        for f, found in zip(fits, shown, strict=False) for line in asked_lines(found, f)
-    ]  # fmt: skip
+        for f, found in zip(fits, shown, strict=False)
+        for line in asked_lines(found, f)
+    ]
 
 
 def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:

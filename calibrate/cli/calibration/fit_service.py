@@ -76,10 +76,12 @@ def fit_service(
     from calibrate.fitting.answer import labelled
 
     found, refused, provenance = (
-        of_typed(percentiles, requests) if percentiles is not None else
-        of_table(dataset, series, load, requests) if dataset is not None and is_table(dataset) else
-        of_sweep(DataSource(data or (), dataset, columns), series, load, requests)
-    )  # fmt: skip
+        of_typed(percentiles, requests)
+        if percentiles is not None
+        else of_table(dataset, series, load, requests)
+        if dataset is not None and is_table(dataset)
+        else of_sweep(DataSource(data or (), dataset, columns), series, load, requests)
+    )
     if out is not None and len(found) > 1:
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
     fits = _fitted_all(found, refused, level, bootstrap, seed or 0)
@@ -104,9 +106,13 @@ def fit_service(
 
 
 def _check_usage(
-    data: list[str] | None, dataset: str | None, percentiles: str | None, chosen: Mapping[str, object],
-    requests: float | None, bootstrap: int | None,
-) -> None:  # fmt: skip
+    data: list[str] | None,
+    dataset: str | None,
+    percentiles: str | None,
+    chosen: Mapping[str, object],
+    requests: float | None,
+    bootstrap: int | None,
+) -> None:
     """CommandError for what does not go together; ``chosen`` are the options that choose among points."""
     if percentiles is not None and (data or dataset is not None):
         raise wrong_usage("--percentiles stands instead of DATA or --dataset; give one of them")

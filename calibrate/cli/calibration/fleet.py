@@ -59,8 +59,9 @@ def fleet(
 
     facts = _inventory(inventory) if inventory else None
     with Bar("fitting") as bar:
-        found = fitted(folders, inventory=facts, false_alarms=false_alarms, workers=workers, cluster=cluster,
-                       progress=bar.share)  # fmt: skip
+        found = fitted(
+            folders, inventory=facts, false_alarms=false_alarms, workers=workers, cluster=cluster, progress=bar.share
+        )
     if out is not None:
         _write(found, out)
     if report is not None:
@@ -69,10 +70,14 @@ def fleet(
 
         write_sections([section_of(found)], report, title="Fleet")
     if as_json:
-        print_json({
-            "drives": found.drives.to_dict("records"), "drifting": found.drifting.to_dict("records"),
-            "broken": dict(found.broken), "false_alarms": found.false_alarms,
-        })  # fmt: skip
+        print_json(
+            {
+                "drives": found.drives.to_dict("records"),
+                "drifting": found.drifting.to_dict("records"),
+                "broken": dict(found.broken),
+                "false_alarms": found.false_alarms,
+            }
+        )
         return
     say(repr(found))
     if facts is not None and (unlisted := sorted({Path(s).name for s in found.drives["source"]} - set(facts))):

@@ -125,9 +125,9 @@ def predict(
         ]
         add_tails(parts, tails, untold)
         _add_changes(parts, needed, scenarios, changed, wanted)
-        print_json({
-            **parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict(),
-        })  # fmt: skip
+        print_json(
+            {**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict()}
+        )
         return
     several = len(fits) > 1
     if several:
@@ -150,9 +150,12 @@ def predict(
 
 
 def _sealed(
-    path: Path | None, fits: Sequence[Fit], scenarios: Sequence[Scenario], curves: Sequence[Prediction],
+    path: Path | None,
+    fits: Sequence[Fit],
+    scenarios: Sequence[Scenario],
+    curves: Sequence[Prediction],
     tails: Mapping[str, Tails],
-) -> SealedPrediction | None:  # fmt: skip
+) -> SealedPrediction | None:
     """The seal of what is predicted, in a file; None where none was asked for."""
     if path is None:
         return None
@@ -164,9 +167,12 @@ def _sealed(
 
 
 def _add_changes(
-    parts: Sequence[dict[str, Any]], needed: Sequence[WorkersNeeded], scenarios: Sequence[Scenario],
-    changed: Sequence[Prediction], wanted: o.KneeOptions,
-) -> None:  # fmt: skip
+    parts: Sequence[dict[str, Any]],
+    needed: Sequence[WorkersNeeded],
+    scenarios: Sequence[Scenario],
+    changed: Sequence[Prediction],
+    wanted: o.KneeOptions,
+) -> None:
     """Put into the document of each fit the workers that were asked for, and the curve of the changed device."""
     from calibrate.cli.calibration.fit import fit_document
     from calibrate.cli.knee_tables import knees_of

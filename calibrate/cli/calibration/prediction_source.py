@@ -108,7 +108,7 @@ def _measured(data: Sequence[str], calibration: Mapping[str, Any]) -> bool:
 
 def _calibrated(
     source: DataSource, series: str | None, peak_iops: float | None, calibration: Mapping[str, Any]
-) -> Basis:  # fmt: skip
+) -> Basis:
     """The fits of every curve, or of the one named, each with what it was calibrated on; of one point with a peak."""
     use, model, level, peak = (calibration[o] for o in ("--use", "--model", "--level", "--peak"))
     if peak is not None and peak_iops is not None:
@@ -138,9 +138,16 @@ class Calibrated:
 
 
 def calibrated(
-    source: DataSource, series: str | None, use: Sequence[float] | None, model: str | None, level: float | None,
-    peak: float | None, *, peak_iops: float | None = None, delay_s: tuple[float, float] | None = None,
-) -> Calibrated:  # fmt: skip
+    source: DataSource,
+    series: str | None,
+    use: Sequence[float] | None,
+    model: str | None,
+    level: float | None,
+    peak: float | None,
+    *,
+    peak_iops: float | None = None,
+    delay_s: tuple[float, float] | None = None,
+) -> Calibrated:
     """Load, and fit every curve or the one named. CommandError for what does not go together; DataError without a fit.
 
     ``peak`` is the bandwidth of a memory, ``peak_iops`` the peak of a drive of which one point was measured.
@@ -154,9 +161,11 @@ def calibrated(
     from calibrate.fitting.origin import with_origin
 
     options: dict[str, Any] = {
-        "model": model, "level": LEVEL if level is None else level, "delay_s": delay_s,
+        "model": model,
+        "level": LEVEL if level is None else level,
+        "delay_s": delay_s,
         "peak_per_s": peak if peak is not None else peak_iops,
-    }  # fmt: skip
+    }
     fits, refused = of_each(names, lambda name: with_origin(fit(sweep, use or None, series=name, **options), sweep))
     return Calibrated(sweep, names, [*fits.values()], refused)
 

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 
 KEYS: Mapping[str, Callable[[Any], parsing.Numbers]] = {
-    "block": parsing.sizes, "read": parsing.percents, "depth": parsing.depths, "jobs": parsing.depths,
-}  # fmt: skip
+    "block": parsing.sizes,
+    "read": parsing.percents,
+    "depth": parsing.depths,
+    "jobs": parsing.depths,
+}
 
 
 @dataclass(frozen=True)
@@ -148,8 +151,13 @@ def surface(
 
         section = section_of(compared, sweep.provenance, noticed)
         written = outputs.write([section], section.title)
-    document = {"source": source.name, **compared.to_dict(), "predictions": predictions,
-                "audit": [f.to_dict() for f in noticed], **written.to_dict()}  # fmt: skip
+    document = {
+        "source": source.name,
+        **compared.to_dict(),
+        "predictions": predictions,
+        "audit": [f.to_dict() for f in noticed],
+        **written.to_dict(),
+    }
     tell(told)
     if not as_json:
         _print(compared, predictions, details=details)
@@ -160,18 +168,25 @@ def surface(
 
 
 def _drive(
-    sweep: Sweep, pattern: str | None, use: TypedPlaces | None, ask: int | None, at: TypedPlaces | None,
-    level: float | None, noticed: list[Finding],
-) -> tuple[SurfaceComparison, list[dict[str, Any]]]:  # fmt: skip
+    sweep: Sweep,
+    pattern: str | None,
+    use: TypedPlaces | None,
+    ask: int | None,
+    at: TypedPlaces | None,
+    level: float | None,
+    noticed: list[Finding],
+) -> tuple[SurfaceComparison, list[dict[str, Any]]]:
     from calibrate.inference.estimates import LEVEL
     from calibrate.surface import compare_surface, surface_points
     from calibrate.surface.compare import DEFAULT_ASKED
 
     compared = compare_surface(
-        surface_points(sweep, pattern), None if use is None else use.columns(),
-        ask=DEFAULT_ASKED if ask is None else ask, level=level or LEVEL,
+        surface_points(sweep, pattern),
+        None if use is None else use.columns(),
+        ask=DEFAULT_ASKED if ask is None else ask,
+        level=level or LEVEL,
         drifting=any(f.check == "drift-within-run" for f in noticed),
-    )  # fmt: skip
+    )
     if at is None:
         return compared, []
     wanted = at_places(at, compared.points.places)
@@ -228,6 +243,7 @@ def _check(
     missed = compared.missed_pct()
     if max_error is not None and missed is not None and missed > max_error:
         raise CommandError(
-            f"--max-error {max_error:g}: held-out points are missed by {missed:.3g} % at the median", CHECK_FAILED,
+            f"--max-error {max_error:g}: held-out points are missed by {missed:.3g} % at the median",
+            CHECK_FAILED,
             document,
-        )  # fmt: skip
+        )

@@ -41,9 +41,10 @@ qsim watch nvme0n1 --for 10s --json
 """
 
 WHY = {
-    "gone": "is gone", "reset": "counts from zero again; this interval is left out",
+    "gone": "is gone",
+    "reset": "counts from zero again; this interval is left out",
     "suspended": "the machine was suspended; this interval is left out",
-}  # fmt: skip
+}
 
 LEAST_S, MOST_S = 0.1, 3600.0
 ENDING_S = 0.05
@@ -138,9 +139,7 @@ def _known(fit_file: Path | None, sheet: Sheet) -> Fit | None:
     return fits[0]
 
 
-def _until(
-    looks: Iterator[list[DeviceInterval | Lost]], seconds: float | None
-) -> Iterator[DeviceInterval | Lost]:  # fmt: skip
+def _until(looks: Iterator[list[DeviceInterval | Lost]], seconds: float | None) -> Iterator[DeviceInterval | Lost]:
     end = None if seconds is None else time.monotonic() + seconds
     for found in looks:
         yield from found

@@ -75,13 +75,15 @@ def beside(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)
     rows = [
         (
-            f"{load:g}", units.format_rate(present.throughput_per_s[i]),
-            with_interval(units.format_rate, *changed.throughput_band(i)), f"{round(gains[i]) + 0:+d} %",
+            f"{load:g}",
+            units.format_rate(present.throughput_per_s[i]),
+            with_interval(units.format_rate, *changed.throughput_band(i)),
+            f"{round(gains[i]) + 0:+d} %",
             units.format_duration(present.response_time_s[i]),
             with_interval(units.format_duration, *changed.response_band(i)),
         )
         for i, load in enumerate(present.load)
-    ]  # fmt: skip
+    ]
     then = f"THEN ({100 * changed.level:g} % band)"
     header = (scenario.fit.load_type.symbol.upper(), "THROUGHPUT", then, "GAIN", "RESPONSE", then)
     told = [labelled("THEN", f"knee: {knee_line(scenario.fit)}")] if scenario.fit.knee.load is not None else []

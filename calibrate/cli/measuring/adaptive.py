@@ -79,7 +79,7 @@ def measure_adaptively(plan: FioPlan, output: PlanOrRun, budget: int, tolerance_
 
         result = adaptive_fio(
             plan, output.directory, budget, tolerance=tolerance, on_progress=bar.points, on_choice=tell
-        )  # fmt: skip
+        )
     tell_findings(result.sweep)
     if output.as_json:
         print_json({**sweep_document(result.sweep, output.directory), "adaptive": result.to_dict()})

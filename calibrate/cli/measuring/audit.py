@@ -104,8 +104,10 @@ def check_findings(findings: Sequence[Finding], fail_on: str | None, document: d
     if bad:
         raise CommandError(
             f"--fail-on {fail_on}: the audit has {counted(len(bad), 'finding')} of that severity or worse; the first: "
-            f"{bad[0].check}{f' ({bad[0].series})' if bad[0].series else ''}", CHECK_FAILED, document,
-        )  # fmt: skip
+            f"{bad[0].check}{f' ({bad[0].series})' if bad[0].series else ''}",
+            CHECK_FAILED,
+            document,
+        )
 
 
 def _findings(source: DataSource, link: str | None, series: str | None) -> list[Finding]:

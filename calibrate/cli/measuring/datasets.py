@@ -56,11 +56,17 @@ def datasets(
         print_json(document)
         return
     lines = {
-        "title": info.title, "source": info.source, "device": info.device, "host": info.host_cpu, "tool": info.tool,
-        "varied": info.varied, "anomaly": info.anomaly or "none known",
+        "title": info.title,
+        "source": info.source,
+        "device": info.device,
+        "host": info.host_cpu,
+        "tool": info.tool,
+        "varied": info.varied,
+        "anomaly": info.anomaly or "none known",
         "no curve": f"{info.why_no_curve}, so it cannot be compared; qsim audit reads it" if not info.curve else "",
-        "series": "; ".join(document.get("series", ())), "points": str(document.get("points", "")),
-    }  # fmt: skip
+        "series": "; ".join(document.get("series", ())),
+        "points": str(document.get("points", "")),
+    }
     say(info.name)
     say(table((), [(f"  {key}", value) for key, value in lines.items() if value], left=2))
     if info.curve:

@@ -80,22 +80,35 @@ def measure_device(
     from measure.known_device.sweep import DeviceSweep
 
     truth = truth_of(
-        service.distribution() if service is not None else qsim.Exponential(2e-3), servers,
-        one_of(Queueing, queues), seed, delay_s=delay_s,
-    )  # fmt: skip
+        service.distribution() if service is not None else qsim.Exponential(2e-3),
+        servers,
+        one_of(Queueing, queues),
+        seed,
+        delay_s=delay_s,
+    )
     sweep = DeviceSweep(
         truth,
         tuple(int(n) for n in depths or (() if arrival_rates or utilizations else DEFAULT_DEPTHS)),
         tuple(arrival_rates or (rho * truth.peak_throughput_per_s for rho in utilizations or ())),
-        runtime_s=runtime_s, ramp_s=ramp_s, repeats=repeats, jobs=jobs, order=one_of(Order, order),
-    )  # fmt: skip
+        runtime_s=runtime_s,
+        ramp_s=ramp_s,
+        repeats=repeats,
+        jobs=jobs,
+        order=one_of(Order, order),
+    )
     plan = sweep.plan()
     told = f"{_truth_text(truth)}\n\n"
     if output.dry_run:
         points = [{"key": p.key, "load": p.job.load, "repeat": p.repeat, "command": p.command} for p in plan.points]
-        output.show_plan(lambda: f"{plan.describe()}\n{told}" + "\n".join(plan.commands), lambda: {
-            "truth": truth.to_dict(), "points": points, "commands": list(plan.commands), "seconds": plan.seconds(),
-        })  # fmt: skip
+        output.show_plan(
+            lambda: f"{plan.describe()}\n{told}" + "\n".join(plan.commands),
+            lambda: {
+                "truth": truth.to_dict(),
+                "points": points,
+                "commands": list(plan.commands),
+                "seconds": plan.seconds(),
+            },
+        )
         return
     opening = f"{plan.label}\n{len(plan.points)} points, about {format_duration(plan.seconds())}"
     output.measure(opening, sweep.run, lambda *measured: f"{plan.label}\n{told}{points_text(*measured)}")

@@ -142,13 +142,25 @@ def measure_fio(
 ) -> None:
     """Plan, say what will be done, do it, print the points."""
     _refuse_contradictions(
-        closed=depths is not None, is_open=arrival_rates is not None, timed=runtime_s is not None,
-        budgeted=budget_s is not None, mixing=mixing,
-    )  # fmt: skip
-    check_adaptive(adaptive, tolerance, {
-        "--arrival-rates": arrival_rates, "--budget": budget_s, "--repeats": repeats != ONCE, "--remeasure": remeasure,
-        "--order": order != "ascending", "--hosts": hosts, "--hosts-file": hosts_file,
-    })  # fmt: skip
+        closed=depths is not None,
+        is_open=arrival_rates is not None,
+        timed=runtime_s is not None,
+        budgeted=budget_s is not None,
+        mixing=mixing,
+    )
+    check_adaptive(
+        adaptive,
+        tolerance,
+        {
+            "--arrival-rates": arrival_rates,
+            "--budget": budget_s,
+            "--repeats": repeats != ONCE,
+            "--remeasure": remeasure,
+            "--order": order != "ascending",
+            "--hosts": hosts,
+            "--hosts-file": hosts_file,
+        },
+    )
     check_target(target)
     output.check()
 
@@ -159,31 +171,60 @@ def measure_fio(
     workloads = combinations(
         [int(n) for n in depths or (DEFAULT_DEPTHS if adaptive is None else depths_to_choose_among())],
         arrival_rates=arrival_rates,
-        block_bytes=[int(b) for b in block_bytes], read_percent=[int(p) for p in read_percent],
+        block_bytes=[int(b) for b in block_bytes],
+        read_percent=[int(p) for p in read_percent],
         pattern=[one_of(Pattern, p) for p in pattern],
         jobs=None if jobs is None else [int(n) for n in jobs],
         mixing=one_of(Mixing, mixing),
-    )  # fmt: skip
+    )
     if remote := hosts_of(hosts, hosts_file):
-        refuse_with_hosts({
-            "--arrival-rates": arrival_rates, "--mixing parallel": mixing == "parallel", "--budget": budget_s,
-            "--keep": drive.keep, "--write-device": write_device, "--precision": precision, "--steady": steady,
-            "--remeasure": remeasure, "--repeats auto": repeats.most is not None,
-            "--precondition": drive.precondition != "auto", "--log": log,
-        })  # fmt: skip
-        measure_on_hosts(target, remote, workloads, output, RunSettings(
-            _runtime(runtime_s, None, None), ramp_s, drive.size_bytes, repeats.first, engine, seed,
-            one_of(Order, order), drive.consent,
-        ))  # fmt: skip
+        refuse_with_hosts(
+            {
+                "--arrival-rates": arrival_rates,
+                "--mixing parallel": mixing == "parallel",
+                "--budget": budget_s,
+                "--keep": drive.keep,
+                "--write-device": write_device,
+                "--precision": precision,
+                "--steady": steady,
+                "--remeasure": remeasure,
+                "--repeats auto": repeats.most is not None,
+                "--precondition": drive.precondition != "auto",
+                "--log": log,
+            }
+        )
+        measure_on_hosts(
+            target,
+            remote,
+            workloads,
+            output,
+            RunSettings(
+                _runtime(runtime_s, None, None),
+                ramp_s,
+                drive.size_bytes,
+                repeats.first,
+                engine,
+                seed,
+                one_of(Order, order),
+                drive.consent,
+            ),
+        )
         return
 
     kept = kept_in(output.out)
     with naming_consent():
         settings = FioSettings(
-            _runtime(runtime_s, budget_s, kept), ramp_s, engine=engine, seed=seed, order=one_of(Order, order),
-            repeats=repeats.first if budget_s is None else repeats.most or repeats.first, write_device=write_device,
-            log=log, settling=steady, **drive.settings(),
-        )  # fmt: skip
+            _runtime(runtime_s, budget_s, kept),
+            ramp_s,
+            engine=engine,
+            seed=seed,
+            order=one_of(Order, order),
+            repeats=repeats.first if budget_s is None else repeats.most or repeats.first,
+            write_device=write_device,
+            log=log,
+            settling=steady,
+            **drive.settings(),
+        )
         plan = plan_workloads(target, workloads, settings)
     if adaptive is not None:
         measure_adaptively(plan, output, adaptive, tolerance)
@@ -272,10 +313,12 @@ def _plan_text(plan: HostsPlan) -> str:
 
 def _plan_document(plan: HostsPlan) -> dict[str, Any]:
     points = [
-        {"key": p.key, "depth": p.job.depth, "repeat": p.repeat,
-         "job_files": {str(host): text for host, text in plan.point_jobs(p).items()}}
+        {
+            "key": p.key,
+            "depth": p.job.depth,
+            "repeat": p.repeat,
+            "job_files": {str(host): text for host, text in plan.point_jobs(p).items()},
+        }
         for p in plan.points
-    ]  # fmt: skip
-    return {
-        "points": points, "commands": list(plan.commands), "seconds": plan.seconds(), "settings": plan.settings(),
-    }  # fmt: skip
+    ]
+    return {"points": points, "commands": list(plan.commands), "seconds": plan.seconds(), "settings": plan.settings()}

@@ -80,8 +80,10 @@ def measure_memory(
     counts = None if loaders is None else [int(n) for n in loaders]
     _refuse_contradictions(
         modes={"--delays": delays is not None, "--buffers": buffers is not None, "--idle or --peak": idle or peak},
-        buffer=buffer_bytes is not None, strides=strides is not None, remeasure=remeasure,
-    )  # fmt: skip
+        buffer=buffer_bytes is not None,
+        strides=strides is not None,
+        remeasure=remeasure,
+    )
     if idle or peak:
         if output.out is not None:
             raise wrong_usage("--idle and --peak print their figures and keep nothing; leave --out out")
@@ -95,16 +97,25 @@ def measure_memory(
     plan: MemoryPlan | BufferPlan
     if buffers is not None:
         sizes = plan_buffers(
-            [int(b) for b in buffers], threads=counts, repeats=repeats, seconds_per_repeat=seconds_per_repeat,
-            traffic=traffic, seed=seed,
-        )  # fmt: skip
+            [int(b) for b in buffers],
+            threads=counts,
+            repeats=repeats,
+            seconds_per_repeat=seconds_per_repeat,
+            traffic=traffic,
+            seed=seed,
+        )
         plan, what = sizes, f"{len(sizes.sizes)} buffer sizes"
     else:
         curve = plan_memory(
-            delays if delays is not None else DEMO_DELAYS, buffer_bytes=buffer_bytes, loaders=counts, repeats=repeats,
-            seconds_per_repeat=seconds_per_repeat, traffic=traffic, seed=seed,
+            delays if delays is not None else DEMO_DELAYS,
+            buffer_bytes=buffer_bytes,
+            loaders=counts,
+            repeats=repeats,
+            seconds_per_repeat=seconds_per_repeat,
+            traffic=traffic,
+            seed=seed,
             strides=[int(s) for s in strides or (CACHE_LINE_BYTES,)],
-        )  # fmt: skip
+        )
         plan, what = curve, f"{len(curve.delays)} delays"
     further = f"; then flagged points again, {format_duration(curve.seconds_per_point())} each" if remeasure else ""
     if output.dry_run:
@@ -136,33 +147,53 @@ def _show_plan(plan: MemoryPlan | BufferPlan, further: str, output: PlanOrRun) -
     from measure.memory.probe import BufferPlan
 
     if isinstance(plan, BufferPlan):
-        points = [{"buffer_bytes": size, "command": plan.command(size), "seconds": plan.seconds_at(size)}
-                  for size in plan.sizes]  # fmt: skip
+        points = [
+            {"buffer_bytes": size, "command": plan.command(size), "seconds": plan.seconds_at(size)}
+            for size in plan.sizes
+        ]
     else:
         loaded = [
             (plan.traffics.index(p.traffic), p.loaders, p.delay, p)
             for p in plan.points()
             if p.kind == "loaded" and p.traffic is not None
         ]
-        points = [{"delay": p.delay, "traffic": p.traffic.label if p.traffic else None, "loaders": p.loaders,
-                   "command": plan.command(p), "seconds": plan.seconds_per_point()}
-                  for *_, p in sorted(loaded, key=lambda entry: entry[:3])]  # fmt: skip
-    output.show_plan(lambda: plan.describe() + further + "\n\n" + plan.command(), lambda: {
-        "points": points, "commands": [plan.command()], "seconds": plan.seconds(), "settings": plan.settings(),
-        "notes": list(plan.notes),
-    })  # fmt: skip
+        points = [
+            {
+                "delay": p.delay,
+                "traffic": p.traffic.label if p.traffic else None,
+                "loaders": p.loaders,
+                "command": plan.command(p),
+                "seconds": plan.seconds_per_point(),
+            }
+            for *_, p in sorted(loaded, key=lambda entry: entry[:3])
+        ]
+    output.show_plan(
+        lambda: plan.describe() + further + "\n\n" + plan.command(),
+        lambda: {
+            "points": points,
+            "commands": [plan.command()],
+            "seconds": plan.seconds(),
+            "settings": plan.settings(),
+            "notes": list(plan.notes),
+        },
+    )
 
 
 def _figures(
-    idle: bool, peak: bool, traffics: parsing.Words, counts: list[int] | None, buffer_bytes: int | None,
-    repeats: int, seconds_per_repeat: float, seed: int, output: PlanOrRun,
-) -> None:  # fmt: skip
+    idle: bool,
+    peak: bool,
+    traffics: parsing.Words,
+    counts: list[int] | None,
+    buffer_bytes: int | None,
+    repeats: int,
+    seconds_per_repeat: float,
+    seed: int,
+    output: PlanOrRun,
+) -> None:
     """``--idle`` and ``--peak``: measure and print, keep nothing."""
     from measure.memory.probe import idle_latency, peak_bandwidths, seconds_for_figures
 
-    seconds = seconds_for_figures(
-        idle, traffics if peak else (), counts, buffer_bytes, repeats, seconds_per_repeat
-    )  # fmt: skip
+    seconds = seconds_for_figures(idle, traffics if peak else (), counts, buffer_bytes, repeats, seconds_per_repeat)
     parts = (["idle latency"] if idle else []) + ([f"peak bandwidth of {', '.join(traffics)}"] if peak else [])
     what = " and ".join(parts)
     plan = f"{what}: {repeats} repeats of {seconds_per_repeat:g} s each, about {seconds:.0f} s in all"
@@ -206,8 +237,14 @@ def _row_cells(row: Mapping[Any, Any], prefix: str, show: Callable[[float], str]
 
 def _figure(value: Repeated) -> dict[str, Any]:
     low, high = value.interval()
-    return {"best": value.best, "mean": value.mean, "low": low, "high": high, "spread": value.spread,
-            "repeats": list(value.values)}  # fmt: skip
+    return {
+        "best": value.best,
+        "mean": value.mean,
+        "low": low,
+        "high": high,
+        "spread": value.spread,
+        "repeats": list(value.values),
+    }
 
 
 def _text(sweep: Sweep, where: Path) -> str:
@@ -223,8 +260,18 @@ def _text(sweep: Sweep, where: Path) -> str:
         for row in group.to_dict("records"):
             bandwidth = _row_cells(row, "bandwidth_", format_bandwidth)
             latency = _row_cells(row, "latency_", format_duration)
-            rows.append((f"{row['load']:g}", bandwidth[1], bandwidth[0], bandwidth[3],
-                         latency[1], latency[2], latency[0], latency[3]))  # fmt: skip
+            rows.append(
+                (
+                    f"{row['load']:g}",
+                    bandwidth[1],
+                    bandwidth[0],
+                    bandwidth[3],
+                    latency[1],
+                    latency[2],
+                    latency[0],
+                    latency[3],
+                )
+            )
         parts.append(f"{series}\n{table(header, rows, left=0)}")
     details = sweep.provenance.details
     figures = [f"idle latency {format_duration(details['idle_latency_s'])}"] if "idle_latency_s" in details else []
@@ -265,10 +312,14 @@ def _plateaus_text(sweep: Sweep) -> str:
     caches = recorded_caches(sweep.provenance.details)
     found = plateaus(sweep)
     rows = [
-        (f"{format_bytes(p.first_bytes)} to {format_bytes(p.last_bytes)}", format_duration(p.latency_s),
-         *(format_bandwidth(p.bandwidths[s]) if s in p.bandwidths else "" for s in sweep.series), _where(p.cache))
+        (
+            f"{format_bytes(p.first_bytes)} to {format_bytes(p.last_bytes)}",
+            format_duration(p.latency_s),
+            *(format_bandwidth(p.bandwidths[s]) if s in p.bandwidths else "" for s in sweep.series),
+            _where(p.cache),
+        )
         for p in found
-    ]  # fmt: skip
+    ]
     lines = [table(("plateau", "latency", *sweep.series, "fits"), rows)]
     for step in steps(found, caches):
         named = " and ".join(f"the {name} cache of {format_bytes(size)}" for name, size in step.caches.items())

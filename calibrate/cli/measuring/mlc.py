@@ -69,17 +69,32 @@ def measure_mlc(
     from measure.mlc.sweep import plan_mlc, run_mlc
 
     plan = plan_mlc(
-        modes, delays=delays, buffers=_whole(buffers), strides=_whole(strides), mixes=mixes,
-        seconds_per_point=seconds_per_point, repeats=repeats, cores=cores, chaser=chaser, random_chase=random_chase,
-        keep_prefetchers=keep_prefetchers, one_thread_per_core=one_thread_per_core,
-    )  # fmt: skip
+        modes,
+        delays=delays,
+        buffers=_whole(buffers),
+        strides=_whole(strides),
+        mixes=mixes,
+        seconds_per_point=seconds_per_point,
+        repeats=repeats,
+        cores=cores,
+        chaser=chaser,
+        random_chase=random_chase,
+        keep_prefetchers=keep_prefetchers,
+        one_thread_per_core=one_thread_per_core,
+    )
     if output.dry_run:
         points = [{"key": r.key, **r.request(), "command": r.command, "seconds": r.seconds} for r in plan.runs]
         rows = [(format_duration(run.seconds, 2), run.command) for run in plan.runs]
-        output.show_plan(lambda: f"{plan.describe()}\n\n{table((), rows, left=(False, True))}", lambda: {
-            "points": points, "commands": list(plan.commands), "seconds": plan.seconds(),
-            "settings": plan.settings(), "notes": list(plan.notes),
-        })  # fmt: skip
+        output.show_plan(
+            lambda: f"{plan.describe()}\n\n{table((), rows, left=(False, True))}",
+            lambda: {
+                "points": points,
+                "commands": list(plan.commands),
+                "seconds": plan.seconds(),
+                "settings": plan.settings(),
+                "notes": list(plan.notes),
+            },
+        )
         return
     where = output.directory
     opening = f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}"
@@ -89,11 +104,24 @@ def measure_mlc(
         document = (
             sweep_document(result.sweep, where)
             if result.sweep is not None
-            else {"directory": str(where), "points": [], "findings": [f.to_dict() for f in result.findings],
-                  "provenance": result.provenance.to_dict()}
-        )  # fmt: skip
-        figures = [{"mode": f.mode, "mix": f.mix, "buffer_bytes": f.buffer_bytes, "stride_bytes": f.stride_bytes,
-                    "repeat": f.repeat, **f.values} for f in result.figures]  # fmt: skip
+            else {
+                "directory": str(where),
+                "points": [],
+                "findings": [f.to_dict() for f in result.findings],
+                "provenance": result.provenance.to_dict(),
+            }
+        )
+        figures = [
+            {
+                "mode": f.mode,
+                "mix": f.mix,
+                "buffer_bytes": f.buffer_bytes,
+                "stride_bytes": f.stride_bytes,
+                "repeat": f.repeat,
+                **f.values,
+            }
+            for f in result.figures
+        ]
         print_json({**document, "figures": figures})
     else:
         curves = points_text(result.sweep, where) if result.sweep is not None else f"saved in {where}"
@@ -109,10 +137,13 @@ def _tables(result: MlcResult) -> list[str]:
     idle = [f for f in result.figures if "idle_latency_s" in f.values]
     if idle:
         rows = [
-            (f.conditions or "MLC's own buffer", format_duration(f.values["idle_latency_s"]),
-             f"{f.values['core_hz'] / 1e9:.3g} GHz" if "core_hz" in f.values else "")
+            (
+                f.conditions or "MLC's own buffer",
+                format_duration(f.values["idle_latency_s"]),
+                f"{f.values['core_hz'] / 1e9:.3g} GHz" if "core_hz" in f.values else "",
+            )
             for f in idle
-        ]  # fmt: skip
+        ]
         parts.append(table(("idle latency", "latency", "clock"), rows))
     for figures in result.figures:
         parts += _matrices(figures)
@@ -130,8 +161,10 @@ def _matrices(figures: MlcFigures) -> list[str]:
         if matrix:
             width = max(len(row) for row in matrix.values())
             rows = [(f"node {node}", *_cells(row, width, form)) for node, row in matrix.items()]
-            parts.append(f"{title}, CPUs of each node to memory of each node{given}\n" + table(
-                ("", *(f"memory {n}" for n in range(width))), rows))  # fmt: skip
+            parts.append(
+                f"{title}, CPUs of each node to memory of each node{given}\n"
+                + table(("", *(f"memory {n}" for n in range(width))), rows)
+            )
     for section, peaks in figures.values.get("bandwidths_bytes_per_s", {}).items():
         rows = [(mix, format_bandwidth(value)) for mix, value in peaks.items()]
         parts.append(f"{section}{given}\n{table(('mix', 'bandwidth'), rows)}")

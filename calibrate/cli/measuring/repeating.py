@@ -110,8 +110,10 @@ def further_text(plan: FioPlan, repeats: Repeats, precision_pct: float | None, r
     if repeats.most is not None:
         share = PRECISION if precision_pct is None else precision_pct
         longest = format_duration(loads * (repeats.most - repeats.first) * plan.point_seconds)
-        told.append(f"up to {repeats.most} repeats of each point until its mean is known within {share:g} %: up to "
-                    f"{longest} more")  # fmt: skip
+        told.append(
+            f"up to {repeats.most} repeats of each point until its mean is known within {share:g} %: up to "
+            f"{longest} more"
+        )
     if remeasure:
         told.append(f"flagged points again, {format_duration(plan.point_seconds)} each")
     return "; ".join(told)

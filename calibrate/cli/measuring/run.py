@@ -39,13 +39,15 @@ def kept_in(directory: Path | None) -> SweepStore | None:
 def plan_text(plan: FioPlan, finished: Collection[str] = (), then: str = "") -> str:
     """What is planned in words, a line for each point, every command, and what comes ``then``."""
     jobs = [p.job for p in plan.points]
-    columns = varying({
-        "block": [format_bytes(j.block_bytes) for j in jobs],
-        "pattern": [j.pattern for j in jobs],
-        "reads": [f"{j.read_percent} %" for j in jobs],
-        "jobs": [str(j.jobs) for j in jobs],
-        "repeat": [str(p.repeat + 1) for p in plan.points],
-    })  # fmt: skip
+    columns = varying(
+        {
+            "block": [format_bytes(j.block_bytes) for j in jobs],
+            "pattern": [j.pattern for j in jobs],
+            "reads": [f"{j.read_percent} %" for j in jobs],
+            "jobs": [str(j.jobs) for j in jobs],
+            "repeat": [str(p.repeat + 1) for p in plan.points],
+        }
+    )
     load = [format_rate(j.load) if plan.is_open else str(j.depth) for j in jobs]
     time = ["kept" if p.key in finished else format_duration(plan.point_seconds) for p in plan.points]
     shown = {"arrivals" if plan.is_open else "depth": load, **columns, "time": time}
@@ -68,15 +70,27 @@ def left_text(plan: FioPlan, finished: Collection[str]) -> str:
 def plan_document(plan: FioPlan, finished: Collection[str] = ()) -> dict[str, Any]:
     """The plan in JSON; ``seconds`` is for what is not finished."""
     points = [
-        {"key": p.key, "load": p.job.load, **asdict(p.job), "repeat": p.repeat, "seconds": plan.point_seconds,
-         "finished": p.key in finished, "command": p.command}
+        {
+            "key": p.key,
+            "load": p.job.load,
+            **asdict(p.job),
+            "repeat": p.repeat,
+            "seconds": plan.point_seconds,
+            "finished": p.key in finished,
+            "command": p.command,
+        }
         for p in plan.points
-    ]  # fmt: skip
+    ]
     return {
-        "points": points, "commands": list(plan.commands), "engine": plan.engine,
-        "engine_reason": plan.engine_reason, "runtime_s": plan.runtime_s, "ramp_s": plan.ramp_s,
-        "fill_seconds": plan.fill_seconds(), "seconds": plan.seconds(finished),
-    }  # fmt: skip
+        "points": points,
+        "commands": list(plan.commands),
+        "engine": plan.engine,
+        "engine_reason": plan.engine_reason,
+        "runtime_s": plan.runtime_s,
+        "ramp_s": plan.ramp_s,
+        "fill_seconds": plan.fill_seconds(),
+        "seconds": plan.seconds(finished),
+    }
 
 
 def varying(columns: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
@@ -115,10 +129,12 @@ class PlanOrRun(OptionGroup):
             say(text())
 
     def measure(
-        self, opening: str, run: Callable[[Path, Progress], Sweep],
+        self,
+        opening: str,
+        run: Callable[[Path, Progress], Sweep],
         text: Callable[[Sweep, Path], str] | None = None,
         document: Callable[[Sweep, Path], Mapping[str, Any]] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Measure, and print the points."""
         sweep = self.run(opening, run)
         tell_findings(sweep)
@@ -163,9 +179,11 @@ class DriveOptions(OptionGroup):
     def settings(self) -> dict[str, Any]:
         """As plans take them."""
         return {
-            "size_bytes": self.size_bytes, "keep": self.keep, "consent": self.consent,
+            "size_bytes": self.size_bytes,
+            "keep": self.keep,
+            "consent": self.consent,
             "precondition": self.precondition,
-        }  # fmt: skip
+        }
 
 
 Target: TypeAlias = Annotated[
@@ -194,9 +212,10 @@ def keeping(out: Path) -> Iterator[None]:
         finished = len([*out.glob("points/*.json"), *out.glob("*/points/*.json")])
         kept = f"{counted(finished, 'finished point')} in {out}" if finished else "no point was finished yet"
         raise CommandError(
-            f"interrupted; {kept}; run the same command again to resume", INTERRUPTED,
+            f"interrupted; {kept}; run the same command again to resume",
+            INTERRUPTED,
             {"directory": str(out), "points_kept": finished},
-        ) from error  # fmt: skip
+        ) from error
 
 
 def end(failed: Mapping[str, str], how_many: str, document: Mapping[str, Any] | None) -> None:
@@ -286,7 +305,7 @@ def _points_table(sweep: Sweep) -> str:
         "pattern": [str(p) for p in points["pattern"]],
         "reads": [_known(f, lambda f: f"{100 * f:.0f} %") for f in curves["read_fraction"].transform("mean")],
         "jobs": [_known(j, "{:g}".format) for j in points["jobs"]] if (points["depth"] > 1).any() else [],
-    }  # fmt: skip
+    }
     columns: dict[str, Sequence[str]] = dict(varying(several))
     told = list(zip(*columns.values(), points["load"], strict=True))
     if len(set(told)) < len(points):  # hosts, engines, ways of mixing: only the name tells them apart
@@ -344,8 +363,9 @@ def _flagged(sweep: Sweep, points: DataFrame) -> list[str]:
     for series, load in zip(points["series"], points["load"], strict=True):
         rows = table[(table["series"] == series) & (table["load"] == load)]
         counts = rows.loc[rows["flag"] != "", "flag"].value_counts(sort=False)
-        told.append(", ".join(f"{flag} ({n} of {len(rows)})" if len(rows) > 1 else str(flag)
-                              for flag, n in counts.items()))  # fmt: skip
+        told.append(
+            ", ".join(f"{flag} ({n} of {len(rows)})" if len(rows) > 1 else str(flag) for flag, n in counts.items())
+        )
     return told
 
 
@@ -360,8 +380,17 @@ def _columns(columns: Mapping[str, Sequence[str]]) -> str:
 
 def _means(sweep: Sweep) -> list[dict[str, Any]]:
     """The means over repeats with their intervals; null where there is one repeat only."""
-    names = ["series", "load", "repeats", "throughput_per_s", "throughput_low", "throughput_high",
-             "latency_s", "latency_low", "latency_high"]  # fmt: skip
+    names = [
+        "series",
+        "load",
+        "repeats",
+        "throughput_per_s",
+        "throughput_low",
+        "throughput_high",
+        "latency_s",
+        "latency_low",
+        "latency_high",
+    ]
     return [{str(k): v for k, v in row.items()} for row in sweep.mean_points()[names].to_dict("records")]
 
 

@@ -77,10 +77,14 @@ def show(
     outputs.check()
     shown = of_series(_measured(data or (), dataset or (), columns, as_published), series)
     show_measured(
-        shown, title=" ".join([*(data or ()), *(dataset or ())]), outputs=outputs, datasheet_iops=datasheet_iops,
-        as_json=as_json, answers=partial(asked_points, objective=slo, share=share) if slo or share else None,
+        shown,
+        title=" ".join([*(data or ()), *(dataset or ())]),
+        outputs=outputs,
+        datasheet_iops=datasheet_iops,
+        as_json=as_json,
+        answers=partial(asked_points, objective=slo, share=share) if slo or share else None,
         details=details,
-    )  # fmt: skip
+    )
 
 
 def of_series(shown: Sequence[MeasuredData], series: str | None) -> Sequence[MeasuredData]:
@@ -100,9 +104,15 @@ def check_datasheet(iops: float | None) -> None:
 
 
 def show_measured(
-    shown: Sequence[MeasuredData], *, title: str, outputs: Outputs, datasheet_iops: float | None, as_json: bool,
-    answers: Answers | None = None, details: bool = False,
-) -> None:  # fmt: skip
+    shown: Sequence[MeasuredData],
+    *,
+    title: str,
+    outputs: Outputs,
+    datasheet_iops: float | None,
+    as_json: bool,
+    answers: Answers | None = None,
+    details: bool = False,
+) -> None:
     """Print the answers and the tables (or one JSON document), and write the files that were asked for."""
     from calibrate.fitting.answer import labelled
     from calibrate.report.measured import section_of, together, views_of

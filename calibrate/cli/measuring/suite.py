@@ -79,9 +79,17 @@ def measure_suite(
 
     with naming_consent():
         plan = plan_suites(
-            name, target, quick=quick, runtime_s=runtime_s, ramp_s=ramp_s, budget_s=budget_s, repeats=repeats,
-            engine=engine, seed=seed, **drive.settings(),
-        )  # fmt: skip
+            name,
+            target,
+            quick=quick,
+            runtime_s=runtime_s,
+            ramp_s=ramp_s,
+            budget_s=budget_s,
+            repeats=repeats,
+            engine=engine,
+            seed=seed,
+            **drive.settings(),
+        )
     if output.dry_run:
         output.show_plan(lambda: _plan_text(plan), lambda: _plan_document(plan))
         return
@@ -93,16 +101,25 @@ def measure_suite(
 
 
 def _tell(
-    plan: SuitePlan, results: SuiteResults, where: Path, outputs: Outputs, datasheet_iops: float | None, *,
+    plan: SuitePlan,
+    results: SuiteResults,
+    where: Path,
+    outputs: Outputs,
+    datasheet_iops: float | None,
+    *,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Print the tables, write the page; CommandError where a suite failed."""
     sections, knees = _sections(plan, results, datasheet_iops)
     written = outputs.write(sections, f"{plan.name} of {_named(plan.target)}")
     document = {
-        "suite": plan.name, "directory": str(where), "sections": [s.to_dict() for s in sections],
-        "failed": dict(results.failed), "left_out": list(plan.left_out), **written.to_dict(),
-    }  # fmt: skip
+        "suite": plan.name,
+        "directory": str(where),
+        "sections": [s.to_dict() for s in sections],
+        "failed": dict(results.failed),
+        "left_out": list(plan.left_out),
+        **written.to_dict(),
+    }
     if not as_json:
         say("\n".join(_answer(results, knees)) + "\n")
         parts = zip(sections, knees, strict=True)
@@ -163,9 +180,12 @@ def _sections(
             iops = datasheet_iops if step.suite.name == "depth" or len(drawn) == 1 else None
             knees = Knees()
             views = views_of(
-                shown, kinds=step.suite.views, datasheet_iops=iops, progress=part_of(bar, done, len(drawn)),
+                shown,
+                kinds=step.suite.views,
+                datasheet_iops=iops,
+                progress=part_of(bar, done, len(drawn)),
                 answers=knees,
-            )  # fmt: skip
+            )
             sections.append(section_of(shown, views, step.suite.purpose))
             found.append(knees)
     return sections, found
@@ -174,10 +194,16 @@ def _sections(
 def _plan_text(plan: SuitePlan) -> str:
     """The plan in words: a row for each sweep, then the whole."""
     rows = [
-        (step.directory, str(step.count), str(plan.repeats), format_duration(plan.runtime_of(step)),
-         minutes(plan.step_seconds(step)), _what(step))
+        (
+            step.directory,
+            str(step.count),
+            str(plan.repeats),
+            format_duration(plan.runtime_of(step)),
+            minutes(plan.step_seconds(step)),
+            _what(step),
+        )
         for step in plan.steps
-    ]  # fmt: skip
+    ]
     size = "" if plan.size_bytes is None else f", {format_bytes(plan.size_bytes)} of it"
     lines = [f"{plan.name} on {plan.target}{size}", *plan.left_out, ""]
     lines.append(described_table(("sweep", "points", "rounds", "each", "in all"), rows))
@@ -204,18 +230,29 @@ def _plan_document(plan: SuitePlan) -> dict[str, Any]:
     """The plan in JSON, SI units: every sweep with its points, and its commands where they are known before."""
     sweeps = [
         {
-            "directory": step.directory, "suite": step.suite.name, "purpose": step.suite.purpose,
-            "points": step.count * plan.repeats, "runtime_s": plan.runtime_of(step), "seconds": plan.step_seconds(step),
+            "directory": step.directory,
+            "suite": step.suite.name,
+            "purpose": step.suite.purpose,
+            "points": step.count * plan.repeats,
+            "runtime_s": plan.runtime_of(step),
+            "seconds": plan.step_seconds(step),
             "fractions": list(step.fractions),
             "commands": [] if step.fractions else list(plan.fio_plan(step, {}).commands),
         }
         for step in plan.steps
-    ]  # fmt: skip
+    ]
     return {
-        "suite": plan.name, "target": plan.target, "size_bytes": plan.size_bytes,
-        "repeats": plan.repeats, "ramp_s": plan.ramp_s, "fill_seconds": plan.fill_seconds, "points": plan.points,
-        "seconds": plan.seconds(), "left_out": list(plan.left_out), "sweeps": sweeps,
-    }  # fmt: skip
+        "suite": plan.name,
+        "target": plan.target,
+        "size_bytes": plan.size_bytes,
+        "repeats": plan.repeats,
+        "ramp_s": plan.ramp_s,
+        "fill_seconds": plan.fill_seconds,
+        "points": plan.points,
+        "seconds": plan.seconds(),
+        "left_out": list(plan.left_out),
+        "sweeps": sweeps,
+    }
 
 
 def minutes(seconds: float) -> str:

@@ -76,9 +76,14 @@ def course(
         return
     check_datasheet(datasheet_iops)
     measuring = {
-        "--disk": disk is not None, "--budget": budget_s is not None, "--quick": quick, "--no-memory": no_memory,
-        "--size": drive.size_bytes is not None, "--keep": drive.keep, "--plan": dry_run,
-    }  # fmt: skip
+        "--disk": disk is not None,
+        "--budget": budget_s is not None,
+        "--quick": quick,
+        "--no-memory": no_memory,
+        "--size": drive.size_bytes is not None,
+        "--keep": drive.keep,
+        "--plan": dry_run,
+    }
     if dataset:
         if given := [name for name, value in measuring.items() if value]:
             raise wrong_usage(f"{given[0]} is about measuring, and --dataset measures nothing")
@@ -99,7 +104,7 @@ def course(
     with naming_consent():
         plan = plan_course(
             disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, seed=seed, **drive.settings()
-        )  # fmt: skip
+        )
     if dry_run or out is None or page is None:
         _say_plan(plan, as_json=as_json)
         return
@@ -161,13 +166,23 @@ def _answer(title: str, front: FrontPage, sections: Sequence[Section]) -> None:
 
 
 def _tell(
-    plan: CoursePlan, results: CourseResults, sections: Sequence[Section], front: FrontPage, out: Path,
-    written: Written, *, as_json: bool,
-) -> None:  # fmt: skip
+    plan: CoursePlan,
+    results: CourseResults,
+    sections: Sequence[Section],
+    front: FrontPage,
+    out: Path,
+    written: Written,
+    *,
+    as_json: bool,
+) -> None:
     document = {
-        "directory": str(out), "front": front.to_dict(), "sections": _documents(sections),
-        "failed": dict(results.failed), "left_out": list(plan.left_out), **written.to_dict(),
-    }  # fmt: skip
+        "directory": str(out),
+        "front": front.to_dict(),
+        "sections": _documents(sections),
+        "failed": dict(results.failed),
+        "left_out": list(plan.left_out),
+        **written.to_dict(),
+    }
     if not as_json:
         _answer(_title(plan, results), front, sections)
         written.tell()
@@ -200,10 +215,9 @@ def _documents(sections: Sequence[Section]) -> list[dict[str, Any]]:
     from calibrate.cli.calibration.compare import comparison_document
 
     return [
-        {"title": s.title, **comparison_document(s.comparisons, dict(s.refused))} if s.is_compared
-        else s.to_dict()
+        {"title": s.title, **comparison_document(s.comparisons, dict(s.refused))} if s.is_compared else s.to_dict()
         for s in sections
-    ]  # fmt: skip
+    ]
 
 
 def _rows(plan: CoursePlan) -> list[tuple[str, int, float, str]]:
@@ -211,8 +225,9 @@ def _rows(plan: CoursePlan) -> list[tuple[str, int, float, str]]:
     rows = [(s.directory, s.count, s.plan.seconds(), s.purpose) for s in plan.memory]
     if plan.storage is not None:
         storage = plan.storage
-        rows += [(s.directory, s.count * storage.repeats, storage.step_seconds(s), s.suite.purpose)
-                 for s in storage.steps]  # fmt: skip
+        rows += [
+            (s.directory, s.count * storage.repeats, storage.step_seconds(s), s.suite.purpose) for s in storage.steps
+        ]
     return rows
 
 
@@ -221,10 +236,16 @@ def _say_plan(plan: CoursePlan, *, as_json: bool) -> None:
     fill_s = 0.0 if plan.storage is None else plan.storage.fill_seconds
     if as_json:
         sweeps = [{"directory": d, "points": n, "seconds": s, "purpose": p} for d, n, s, p in rows]
-        print_json({
-            "dry_run": True, "points": plan.points, "seconds": plan.seconds(), "fill_seconds": fill_s,
-            "sweeps": sweeps, "left_out": list(plan.left_out),
-        })  # fmt: skip
+        print_json(
+            {
+                "dry_run": True,
+                "points": plan.points,
+                "seconds": plan.seconds(),
+                "fill_seconds": fill_s,
+                "sweeps": sweeps,
+                "left_out": list(plan.left_out),
+            }
+        )
         return
     cells = [(d, str(n), minutes(s), purpose) for d, n, s, purpose in rows]
     lines = [*plan.left_out, described_table(("sweep", "points", "time"), cells)]

@@ -57,8 +57,9 @@ class Pace:
 
 
 # The depths are measured in rounds: a device or a machine that changes meanwhile shows as repeats that disagree.
-FULL = Pace((0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500), 3, 0.2,
-            (1, 2, 4, 8, 16, 32, 64), 3, 1.2, 0.2, 512 * 2**20)  # fmt: skip
+FULL = Pace(
+    (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500), 3, 0.2, (1, 2, 4, 8, 16, 32, 64), 3, 1.2, 0.2, 512 * 2**20
+)
 QUICK = Pace((0, 50, 200, 500, 2500), 1, 0.1, (1, 2, 8, 16, 32, 64), 1, 0.5, 0.2, 64 * 2**20)
 
 
@@ -143,9 +144,14 @@ def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
         try:
             with _private_folder(place, out) as folder:
                 plan = plan_fio(
-                    folder, pace.depths, runtime_s=pace.runtime_s, ramp_s=pace.ramp_s, size_bytes=pace.size_bytes,
-                    repeats=pace.rounds, label=f"a test file in {place}",
-                )  # fmt: skip
+                    folder,
+                    pace.depths,
+                    runtime_s=pace.runtime_s,
+                    ramp_s=pace.ramp_s,
+                    size_bytes=pace.size_bytes,
+                    repeats=pace.rounds,
+                    label=f"a test file in {place}",
+                )
                 again = flagged_again(plan) if pace.rounds > 1 else None
                 rounds = f" in {pace.rounds} rounds" if pace.rounds > 1 else ""
                 opening = (
@@ -241,8 +247,9 @@ def _check_writable(folder: Path) -> None:
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         raise CommandError(
             f"nothing can be written to {place}; go to a folder that you may write to, or name one: --out DIR "
-            "--report FILE", FAILED,
-        )  # fmt: skip
+            "--report FILE",
+            FAILED,
+        )
 
 
 def _about(seconds: float) -> str:

@@ -139,9 +139,11 @@ def grade(
     found = grade_folder(folder, due=due, sealed=None if seal is None else read_list(seal))
     written = None if csv_file is None else write_new(csv_file, _csv(found), "--csv")
     document = {
-        "folder": str(folder), "hand_ins": [g.to_dict() for g in found.graded], "refused": found.refused,
+        "folder": str(folder),
+        "hand_ins": [g.to_dict() for g in found.graded],
+        "refused": found.refused,
         "csv": written,
-    }  # fmt: skip
+    }
     if not as_json:
         _say(found)
         if written:
@@ -190,11 +192,15 @@ def _cells(g: GradedHandIn) -> tuple[str, ...]:
     at = dt.datetime.fromisoformat(h.made_at).astimezone().strftime("%Y-%m-%d %H:%M")
     numbers = (h.guess.knee if h.guess else None, g.knee)
     return (
-        _printable(h.name), str(h.lab.number), f"{at}{' late' if g.late else ''}", g.seal,
+        _printable(h.name),
+        str(h.lab.number),
+        f"{at}{' late' if g.late else ''}",
+        g.seal,
         *("" if v is None else significant(v, 2) for v in numbers),
-        "" if g.off_pct is None else _off(g.off_pct), _answers(len(h.answers), len(h.lab.questions)),
+        "" if g.off_pct is None else _off(g.off_pct),
+        _answers(len(h.answers), len(h.lab.questions)),
         "; ".join([*([f"missing: {', '.join(h.missing)}"] if h.missing else []), *map(_printable, g.remarks)]),
-    )  # fmt: skip
+    )
 
 
 def _off(percent: float) -> str:
@@ -217,8 +223,22 @@ def _printable(text: str) -> str:
 def _csv(found: GradedFolder) -> str:
     """A row for each file; an answer is in the column of its question."""
     questions = sorted({q for g in found.graded for q in g.hand_in.lab.questions})
-    fixed = ("file", "name", "lab", "made_at", "late", "complete", "seal", "guessed_knee", "fitted_knee", "off_pct",
-             "answered", "questions", "missing", "remarks")  # fmt: skip
+    fixed = (
+        "file",
+        "name",
+        "lab",
+        "made_at",
+        "late",
+        "complete",
+        "seal",
+        "guessed_knee",
+        "fitted_knee",
+        "off_pct",
+        "answered",
+        "questions",
+        "missing",
+        "remarks",
+    )
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow([*fixed, "refused", *(f"answer_{q}" for q in questions)])

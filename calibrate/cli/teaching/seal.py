@@ -111,8 +111,9 @@ def reveal(
     if revealed.entries and not sweep.load_type.is_closed:
         raise CommandError(
             "the guesses are of a knee in outstanding requests, and these data vary the "
-            f"{sweep.load_type.name}: measure over depths", FAILED,
-        )  # fmt: skip
+            f"{sweep.load_type.name}: measure over depths",
+            FAILED,
+        )
     sweep = sweep.select(names[0])
     observed = fit(sweep)
     rows = leaderboard(revealed, observed, sweep)
@@ -122,11 +123,14 @@ def reveal(
     if not observed.knee.identified:
         warn("the knee of these data is not identifiable: measure deeper before you praise anybody")
     if as_json:
-        print_json({
-            "name": observed.series, "knee": observed.knee.to_dict(),
-            "peak_per_s": peak_of(observed),
-            "leaderboard": [row.to_dict() for row in rows],
-        })  # fmt: skip
+        print_json(
+            {
+                "name": observed.series,
+                "knee": observed.knee.to_dict(),
+                "peak_per_s": peak_of(observed),
+                "leaderboard": [row.to_dict() for row in rows],
+            }
+        )
         return
     say(_told(observed, rows))
 

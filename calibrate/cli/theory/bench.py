@@ -51,12 +51,14 @@ def bench(
         )
         scaling = measure_scaling(workers=WORKERS, rounds=rounds, customers=10 * customers)
     if as_json:
-        print_json({
-            "rounds": rounds,
-            "customers": {"compiled": int(customers), "reference": int(reference_customers)},
-            "models": [_document(speed) for speed in speeds],
-            "scaling": {"workers": WORKERS, "median": median(scaling), "runs": list(scaling)},
-        })  # fmt: skip
+        print_json(
+            {
+                "rounds": rounds,
+                "customers": {"compiled": int(customers), "reference": int(reference_customers)},
+                "models": [_document(speed) for speed in speeds],
+                "scaling": {"workers": WORKERS, "median": median(scaling), "runs": list(scaling)},
+            }
+        )
         return
     slower = sorted({engine for speed in speeds for engine in speed.rates} - {"compiled"}, key=_order)
     heads = ("customers per second", "compiled", *slower, *(f"/ {name}" for name in slower))

@@ -134,9 +134,15 @@ def network(
         if station or arrival_rate or routing or population or think_time or explain:
             raise wrong_usage("a FILE describes the whole network: leave out --station and the options that go with it")
         _of_file(
-            file, simulated=simulate, customers=customers, seed=seed, engine=engine, svg=svg, details=details,
+            file,
+            simulated=simulate,
+            customers=customers,
+            seed=seed,
+            engine=engine,
+            svg=svg,
+            details=details,
             as_json=as_json,
-        )  # fmt: skip
+        )
         return
     if simulate or details or svg is not None:
         raise wrong_usage(
@@ -165,9 +171,16 @@ def network(
 
 
 def _of_file(
-    file: Path, *, simulated: bool, customers: float, seed: int | None, engine: str, svg: Path | None, details: bool,
+    file: Path,
+    *,
+    simulated: bool,
+    customers: float,
+    seed: int | None,
+    engine: str,
+    svg: Path | None,
+    details: bool,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     import qsim
     from calibrate.cli.theory.network_file import read_network
 

@@ -19,10 +19,31 @@ if TYPE_CHECKING:
 
 FIELDS = {"stations", "arrivals", "populations", "routing", "regions"}
 OF_STATION = {
-    "service", "delay", "gather", "after", "servers", "capacity", "when_full", "discipline", "queues", "speeds",
-    "priority", "setup", "off_after", "turnaround", "paces", "copies_to", "overflow_to", "vacation", "vacations",
-    "uptime", "repair", "batch", "batch_least", "visits",
-}  # fmt: skip
+    "service",
+    "delay",
+    "gather",
+    "after",
+    "servers",
+    "capacity",
+    "when_full",
+    "discipline",
+    "queues",
+    "speeds",
+    "priority",
+    "setup",
+    "off_after",
+    "turnaround",
+    "paces",
+    "copies_to",
+    "overflow_to",
+    "vacation",
+    "vacations",
+    "uptime",
+    "repair",
+    "batch",
+    "batch_least",
+    "visits",
+}
 LAWS = ("service", "setup", "turnaround", "vacation", "uptime", "repair")
 OF_REGION = {"name", "stations", "capacity"}
 

@@ -167,8 +167,10 @@ def plot(
     in_seconds = bool(files or dataset)
     axes: dict[str, str] = {}
     if models and vary is not None:
-        given = q.Given(model_name(models[0]), {**values, **({each.option: each.values[0]} if each else {}),
-                                                vary.option: vary.values[0]})  # fmt: skip
+        given = q.Given(
+            model_name(models[0]),
+            {**values, **({each.option: each.values[0]} if each else {}), vary.option: vary.values[0]},
+        )
         in_seconds |= given.with_units
         lines += made.theory(q.Given(given.model, {**values}), vary, each, shown, along)
         if simulate is not None:
@@ -190,8 +192,16 @@ def plot(
     x_name = along or next(iter(axes.values()))
     column = x_name.replace("-", "_").replace(" ", "_")
     name = "plot" if out is None else out.stem
-    view = view_of(made.finite(lines), column, _x_title(x_name, in_seconds=in_seconds), title, name,
-                   in_seconds=in_seconds, log_x=log_x, log_y=log_y)  # fmt: skip
+    view = view_of(
+        made.finite(lines),
+        column,
+        _x_title(x_name, in_seconds=in_seconds),
+        title,
+        name,
+        in_seconds=in_seconds,
+        log_x=log_x,
+        log_y=log_y,
+    )
     if simulate is not None:
         view = replace(view, caption=view.caption.replace("over repeats", "over repeats or batches of customers"))
     if size is not None and view.figure is not None:
@@ -201,7 +211,7 @@ def plot(
 
 def _simulated(
     given: q.Given, over: Varied, each: Varied | None, y: Sequence[str], x: str | None, customers: float, seed: int
-) -> list[Line]:  # fmt: skip
+) -> list[Line]:
     from calibrate.cli.progress import simulating
     from calibrate.cli.theory import plot_lines as made
 
@@ -224,9 +234,13 @@ def _is_model(word: str) -> bool:
 
 
 def _check(
-    models: Sequence[str], files: Sequence[str], datasets: Sequence[str], values: dict[str, Any],
-    vary: Varied | None, each: Varied | None,
-) -> None:  # fmt: skip
+    models: Sequence[str],
+    files: Sequence[str],
+    datasets: Sequence[str],
+    values: dict[str, Any],
+    vary: Varied | None,
+    each: Varied | None,
+) -> None:
     if len(models) > 1:
         raise wrong_usage(f"{' and '.join(models)} are two models; plot one, with --each for several curves of it")
     if not models and not files and not datasets:
@@ -269,9 +283,13 @@ def check_out(out: Path | None, csv: Path | None, size: Pixels | None) -> None:
 
 
 def _of_files(
-    files: Sequence[str], datasets: Sequence[str], columns: str | None, series: str | None, y: Sequence[str],
+    files: Sequence[str],
+    datasets: Sequence[str],
+    columns: str | None,
+    series: str | None,
+    y: Sequence[str],
     x: str | None,
-) -> tuple[list[Line], dict[str, str]]:  # fmt: skip
+) -> tuple[list[Line], dict[str, str]]:
     """The lines of every file and dataset, and the axes that they have: kind of load, its name."""
     from calibrate.cli.fit_files import holds, read_fits
     from calibrate.cli.theory import plot_lines as made
@@ -302,8 +320,16 @@ def _x_title(name: str, *, in_seconds: bool) -> str:
     from calibrate.report.lines import NAMES
 
     words = NAMES.get(name, name.replace("-", " ").replace("_", " "))
-    unit = {"arrival-rate": "1/s", "service-rate": "1/s", "service-time": "s", "think-time": "s", "X": "1/s", "W": "s",
-            "Wq": "s", "arrival rate": "1/s"}.get(name, "")  # fmt: skip
+    unit = {
+        "arrival-rate": "1/s",
+        "service-rate": "1/s",
+        "service-time": "s",
+        "think-time": "s",
+        "X": "1/s",
+        "W": "s",
+        "Wq": "s",
+        "arrival rate": "1/s",
+    }.get(name, "")
     return f"{words} ({unit})" if unit and in_seconds else words
 
 
@@ -345,11 +371,16 @@ _MOST_ROWS = 24
 
 def _text(view: View, x: str) -> str:
     """The lines as a table, a column each; where they have many points, some of them."""
-    wide = view.table.assign(line=[", ".join(p for p in names if p) for names in
-                                   zip(view.table["quantity"], view.table["curve"], strict=True)])  # fmt: skip
+    wide = view.table.assign(
+        line=[
+            ", ".join(p for p in names if p) for names in zip(view.table["quantity"], view.table["curve"], strict=True)
+        ]
+    )
     pivot = wide.pivot_table(index=x, columns="line", values="value", sort=False).sort_index()
     step = max(1, round(len(pivot) / _MOST_ROWS))
-    rows = [(f"{at:.6g}", *("" if math.isnan(v) else f"{v:.6g}" for v in row)) for at, row in
-            zip(pivot.index[::step], pivot.to_numpy()[::step], strict=True)]  # fmt: skip
+    rows = [
+        (f"{at:.6g}", *("" if math.isnan(v) else f"{v:.6g}" for v in row))
+        for at, row in zip(pivot.index[::step], pivot.to_numpy()[::step], strict=True)
+    ]
     left_out = f"\n{len(rows)} of {len(pivot)} points; all of them: --csv FILE or --json" if step > 1 else ""
     return table((x, *map(str, pivot.columns)), rows, left=0) + left_out

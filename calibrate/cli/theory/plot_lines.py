@@ -24,10 +24,15 @@ if TYPE_CHECKING:
     from qsim import Metrics
 
 QUANTITIES: Mapping[str, tuple[str, Kind]] = {
-    "W": ("W", "time"), "Wq": ("Wq", "time"), "X": ("throughput", "rate"), "L": ("L", "number"),
-    "Lq": ("Lq", "number"), "rho": ("utilization", "share"), "P(wait)": ("p_wait", "share"),
+    "W": ("W", "time"),
+    "Wq": ("Wq", "time"),
+    "X": ("throughput", "rate"),
+    "L": ("L", "number"),
+    "Lq": ("Lq", "number"),
+    "rho": ("utilization", "share"),
+    "P(wait)": ("p_wait", "share"),
     "P(block)": ("p_block", "share"),
-}  # fmt: skip
+}
 """Symbol -> (name in Metrics, kind). Beside them p50, p99.9 and so on, the quantiles of the response time."""
 MEASURED = ("W", "X", "L")
 """What fits and sweeps tell."""
@@ -73,9 +78,15 @@ def theory(given: Given, over: Varied, each: Varied | None, y: Sequence[str], x:
 
 
 def simulated(
-    given: Given, over: Varied, each: Varied | None, y: Sequence[str], x: str | None, customers: int, seed: int,
+    given: Given,
+    over: Varied,
+    each: Varied | None,
+    y: Sequence[str],
+    x: str | None,
+    customers: int,
+    seed: int,
     progress: Callable[[float], None] = lambda share: None,
-) -> list[Line]:  # fmt: skip
+) -> list[Line]:
     """Points of the same curves by simulation, each with its 95 % interval, at some of the values.
 
     Values without a steady state, and runs too short for one, are left out and said.

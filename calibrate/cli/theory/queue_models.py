@@ -206,18 +206,30 @@ MODELS: Mapping[str, QueueModel] = {
             "mmc", "M/M/c", "several servers, one queue", (_RATE, _SERVICE, "servers"), _open(servers=True), _MANY
         ),
         QueueModel(
-            "mm1k", "M/M/1/K", "one server, limited places", (_RATE, _SERVICE, "capacity"), _open(capacity=True),
+            "mm1k",
+            "M/M/1/K",
+            "one server, limited places",
+            (_RATE, _SERVICE, "capacity"),
+            _open(capacity=True),
             _IMPATIENT,
         ),
         QueueModel(
-            "mmck", "M/M/c/K", "several servers, limited places", (_RATE, _SERVICE, "servers", "capacity"),
-            _open(servers=True, capacity=True), _IMPATIENT,
+            "mmck",
+            "M/M/c/K",
+            "several servers, limited places",
+            (_RATE, _SERVICE, "servers", "capacity"),
+            _open(servers=True, capacity=True),
+            _IMPATIENT,
         ),
         QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", (_RATE, _SERVICE, "servers"), _loss),
         QueueModel("mminf", "M/M/∞", "a server for everyone", (_RATE, _SERVICE), _endless),
         QueueModel(
-            "mmcn", "M/M/c//N", "a fixed population that thinks and queues: fio at depth N", ("population", _SERVICE),
-            _closed, ("think-time", "servers", "queues"),
+            "mmcn",
+            "M/M/c//N",
+            "a fixed population that thinks and queues: fio at depth N",
+            ("population", _SERVICE),
+            _closed,
+            ("think-time", "servers", "queues"),
         ),
         QueueModel("md1", "M/D/1", "constant service times", (_RATE, _SERVICE), _deterministic(), _ORDER),
         QueueModel(
@@ -225,22 +237,32 @@ MODELS: Mapping[str, QueueModel] = {
         ),
         QueueModel("mg1", "M/G/1", "any service times", (_RATE, _ANY_SERVICE), _general(True), ("scv", *_ORDER)),
         QueueModel(
-            "mgc", "M/G/c", "the same, several servers", (_RATE, _ANY_SERVICE, "servers"), _general(True, True),
+            "mgc",
+            "M/G/c",
+            "the same, several servers",
+            (_RATE, _ANY_SERVICE, "servers"),
+            _general(True, True),
             ("scv", *_MANY),
         ),
+        QueueModel("mx1", "M^X/M/1", "customers that come in batches", (_RATE, "batch-size", _SERVICE), _batches),
         QueueModel(
-            "mx1", "M^X/M/1", "customers that come in batches", (_RATE, "batch-size", _SERVICE), _batches
-        ),
-        QueueModel(
-            "gg1", "G/G/1", "any arrivals, any service times", (_ANY_ARRIVALS, _ANY_SERVICE), _general(False),
+            "gg1",
+            "G/G/1",
+            "any arrivals, any service times",
+            (_ANY_ARRIVALS, _ANY_SERVICE),
+            _general(False),
             ("scv", "arrival-scv", *_ORDER),
         ),
         QueueModel(
-            "ggc", "G/G/c", "the same, several servers", (_ANY_ARRIVALS, _ANY_SERVICE, "servers"),
-            _general(False, True), ("scv", "arrival-scv", *_MANY),
+            "ggc",
+            "G/G/c",
+            "the same, several servers",
+            (_ANY_ARRIVALS, _ANY_SERVICE, "servers"),
+            _general(False, True),
+            ("scv", "arrival-scv", *_MANY),
         ),
     )
-}  # fmt: skip
+}
 
 
 def queue_of(given: Given) -> Model:

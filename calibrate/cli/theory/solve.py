@@ -127,25 +127,39 @@ def simulate(
         try:
             if replications is not None:
                 metrics = qsim.replicate(
-                    queue, replications=replications, customers=customers, seed=seed, engine=chosen_engine,
-                    warmup=chosen_warmup, confidence=confidence, allow_short=allow_short, workers=workers,
+                    queue,
+                    replications=replications,
+                    customers=customers,
+                    seed=seed,
+                    engine=chosen_engine,
+                    warmup=chosen_warmup,
+                    confidence=confidence,
+                    allow_short=allow_short,
+                    workers=workers,
                     progress=bar.share,
-                )  # fmt: skip
+                )
             else:
                 metrics = qsim.simulate(
-                    queue, customers=customers, seed=seed, engine=chosen_engine,
-                    warmup=chosen_warmup, confidence=confidence, allow_short=allow_short,
+                    queue,
+                    customers=customers,
+                    seed=seed,
+                    engine=chosen_engine,
+                    warmup=chosen_warmup,
+                    confidence=confidence,
+                    allow_short=allow_short,
                     intervals="regenerative" if intervals == "regenerative" else "batch means",
-                    precision=None if precision is None else precision / 100, most_customers=most_customers,
+                    precision=None if precision is None else precision / 100,
+                    most_customers=most_customers,
                     progress=bar.share,
-                )  # fmt: skip
+                )
         except qsim.SteadyStateError as error:
             low, high = error.metrics.intervals.get("W", (error.metrics.W, error.metrics.W))
             message = error.sentence("--most-customers", "--precision", "--allow-short to print it all")
             raise CommandError(
-                f"{message} The estimate as it is: W = {error.metrics.W:.4g} [{low:.4g}, {high:.4g}]", FAILED,
+                f"{message} The estimate as it is: W = {error.metrics.W:.4g} [{low:.4g}, {high:.4g}]",
+                FAILED,
                 {"estimate": metrics_document(error.metrics, with_units=with_units)},
-            ) from error  # fmt: skip
+            ) from error
     wanted = quantiles or ()
     for warning in metrics.warnings:
         warn(warning)

@@ -114,11 +114,19 @@ def trace(
     rows = customer_rows(path, scale.times(between), scale.times(needed))
     written = None if csv is None else write_new(csv, _csv(rows, with_units=with_units), "--csv")
     if as_json:
-        print_json({
-            "model": queue.kendall, "time_unit": "s" if with_units else None, "seed": seed if drawn else None,
-            "rounded_to": scale.step if drawn else None, "customers": rows, "events": event_rows(happened),
-            "averages": asdict(averages), "long_run": None if steady is None else steady.to_dict(), "csv": written,
-        })  # fmt: skip
+        print_json(
+            {
+                "model": queue.kendall,
+                "time_unit": "s" if with_units else None,
+                "seed": seed if drawn else None,
+                "rounded_to": scale.step if drawn else None,
+                "customers": rows,
+                "events": event_rows(happened),
+                "averages": asdict(averages),
+                "long_run": None if steady is None else steady.to_dict(),
+                "csv": written,
+            }
+        )
         return
     unit = f", in {scale.unit}" if scale.unit else ""
     origin = f"seed {seed}, times rounded to {scale.with_unit(scale.step)}{unit}" if drawn else f"given times{unit}"
@@ -233,10 +241,17 @@ def customer_rows(path: SamplePath, gaps: FloatArray, services: FloatArray) -> l
     import numpy as np
 
     columns = {
-        "customer": np.arange(1, path.arrival.size + 1), "gap": gaps, "arrival": path.arrival, "found": path.present,
-        "start": path.start, "wait": path.wait, "service": services, "finish": path.finish, "response": path.response,
+        "customer": np.arange(1, path.arrival.size + 1),
+        "gap": gaps,
+        "arrival": path.arrival,
+        "found": path.present,
+        "start": path.start,
+        "wait": path.wait,
+        "service": services,
+        "finish": path.finish,
+        "response": path.response,
         "server": path.server + 1,
-    }  # fmt: skip
+    }
     listed = [column.tolist() for column in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*listed, strict=True)]
 
@@ -260,11 +275,14 @@ def events_table(happened: Sequence[Event], scale: TraceScale) -> str:
 
 
 _AVERAGES = (
-    ("throughput", "X", "customers per time unit"), ("utilization", "rho", "share of time that a server is busy"),
+    ("throughput", "X", "customers per time unit"),
+    ("utilization", "rho", "share of time that a server is busy"),
     ("L", "L", "mean number present; table: from the events"),
     ("W", "W", "mean response; table: from the customers"),
-    ("Lq", "Lq", "mean number waiting"), ("Wq", "Wq", "mean wait"), ("p_wait", "P(wait)", "share of those who wait"),
-)  # fmt: skip
+    ("Lq", "Lq", "mean number waiting"),
+    ("Wq", "Wq", "mean wait"),
+    ("p_wait", "P(wait)", "share of those who wait"),
+)
 
 
 def averages_table(found: Totals, steady: Metrics | None, scale: TraceScale, *, with_units: bool) -> str:

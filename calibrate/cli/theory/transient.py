@@ -118,13 +118,22 @@ def transient(
             raise wrong_usage(f"{error.reason}; add --simulate 1000") from error
     if simulate is not None:
         with simulating() as bar:
-            run = qsim.simulate_over_time(queue, times, start, varying, replications=simulate, seed=seed,
-                                          progress=bar.share)  # fmt: skip
+            run = qsim.simulate_over_time(
+                queue, times, start, varying, replications=simulate, seed=seed, progress=bar.share
+            )
         found.append(run)
     title = f"{queue.kendall} over time"
     name = "transient" if out is None else out.stem
-    view = view_of(_lines(found, varies=varying is not None), "t", "time (s)" if in_seconds else "time", title, name,
-                   in_seconds=in_seconds, log_x=False, log_y=False)  # fmt: skip
+    view = view_of(
+        _lines(found, varies=varying is not None),
+        "t",
+        "time (s)" if in_seconds else "time",
+        title,
+        name,
+        in_seconds=in_seconds,
+        log_x=False,
+        log_y=False,
+    )
     caption = "" if simulate is None else f"A shade is the 95 % interval of the mean over {simulate:,} runs."
     if not as_json:
         say("\n".join(map(repr, found)))

@@ -28,8 +28,10 @@ def curves_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
         _curve(c, x_axis.of(x), y_axis.of(c.latency_s), i, theme)
         for i, (c, x) in enumerate(zip(curves, rates, strict=True))
     ]
-    return {"data": traces, "layout": theme.layout(
-        x_axis.title, y_axis.title, xaxis=_scale(_all(rates)), yaxis=_scale(_all(times)))}  # fmt: skip
+    return {
+        "data": traces,
+        "layout": theme.layout(x_axis.title, y_axis.title, xaxis=_scale(_all(rates)), yaxis=_scale(_all(times))),
+    }
 
 
 def load_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
@@ -37,24 +39,42 @@ def load_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     closed = [c for c in curves if c.load_type.is_closed]
     axis = throughput_axis(_all([c.throughput_per_s for c in closed]))
     traces = [_curve(c, c.load, axis.of(c.throughput_per_s), i, theme) for i, c in enumerate(curves) if c in closed]
-    return {"data": traces, "layout": theme.layout(  # the curves are named in the picture above
-        "outstanding requests N", axis.title, xaxis=DOUBLING, showlegend=False,
-        yaxis=_scale(_all([c.throughput_per_s for c in closed])))}  # fmt: skip
+    return {
+        "data": traces,
+        "layout": theme.layout(  # the curves are named in the picture above
+            "outstanding requests N",
+            axis.title,
+            xaxis=DOUBLING,
+            showlegend=False,
+            yaxis=_scale(_all([c.throughput_per_s for c in closed])),
+        ),
+    }
 
 
 def little_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     """X R / N against N: 1 where Little's law holds."""
     traces = [
         _curve(c, c.load, c.throughput_per_s * c.latency_s / c.load, i, theme)
-        for i, c in enumerate(curves) if c.load_type.is_closed and (c.load > 0).all()
-    ]  # fmt: skip
+        for i, c in enumerate(curves)
+        if c.load_type.is_closed and (c.load > 0).all()
+    ]
     values = _all([np.asarray(t["y"], dtype=float) for t in traces])
-    one = {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": 1, "y1": 1,
-           "line": {"color": theme.line, "width": 2, "dash": "dash"}}  # fmt: skip
+    one = {
+        "type": "line",
+        "x0": 0,
+        "x1": 1,
+        "xref": "paper",
+        "y0": 1,
+        "y1": 1,
+        "line": {"color": theme.line, "width": 2, "dash": "dash"},
+    }
     scale = _scale(values) if spans_decade(values) else {"range": [0, max(1.25, 1.1 * values.max())]}
-    return {"data": traces, "layout": theme.layout(
-        "outstanding requests N", "throughput × response time / N", shapes=[one], xaxis=DOUBLING,
-        yaxis=scale)}  # fmt: skip
+    return {
+        "data": traces,
+        "layout": theme.layout(
+            "outstanding requests N", "throughput × response time / N", shapes=[one], xaxis=DOUBLING, yaxis=scale
+        ),
+    }
 
 
 def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme: Theme) -> list[dict[str, Any]]:
@@ -63,18 +83,27 @@ def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme:
     y_axis = latency_axis(now.response_time_s)
     drawn = []
     for axis, column, measured in (
-        (x_axis, "throughput", curve.throughput_per_s), (y_axis, "response_time", curve.latency_s)
-    ):  # fmt: skip
+        (x_axis, "throughput", curve.throughput_per_s),
+        (y_axis, "response_time", curve.latency_s),
+    ):
         unit = "per_s" if column == "throughput" else "s"
         low, high = (axis.of(getattr(then, f"{column}_{end}_{unit}")) for end in ("low", "high"))
         traces = [
-            {"type": "scatter", "mode": "lines", "x": [*then.load, *then.load[::-1]], "y": [*high, *low[::-1]],
-             "fill": "toself", "fillcolor": f"{theme.red}33", "line": {"width": 0}, "hoverinfo": "skip",
-             "name": "changed, 90 % band"},
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": [*then.load, *then.load[::-1]],
+                "y": [*high, *low[::-1]],
+                "fill": "toself",
+                "fillcolor": f"{theme.red}33",
+                "line": {"width": 0},
+                "hoverinfo": "skip",
+                "name": "changed, 90 % band",
+            },
             line(now.load, axis.of(getattr(now, f"{column}_{unit}")), "as it is", theme.blue),
             line(then.load, axis.of(getattr(then, f"{column}_{unit}")), "changed", theme.red, line={"dash": "dash"}),
             marks(curve.load, axis.of(measured), "measured", theme.blue),
-        ]  # fmt: skip
+        ]
         scale = _scale(axis.of(measured)) if axis is y_axis else {}
         layout = theme.layout("outstanding requests N", axis.title, xaxis=DOUBLING, yaxis=scale)
         drawn.append({"data": traces, "layout": layout})
@@ -83,8 +112,9 @@ def what_if_figures(curve: ShelfCurve, now: Prediction, then: Prediction, theme:
 
 def themed(figure: Drawing, theme: Theme) -> dict[str, Any]:
     """A figure of the reports in the page's colours."""
-    figure.update_layout(paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-                         font={"color": theme.text, "size": theme.font_size})  # fmt: skip
+    figure.update_layout(
+        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font={"color": theme.text, "size": theme.font_size}
+    )
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(gridcolor=theme.grid, linecolor=theme.line, zerolinecolor=theme.line)
     return figure.to_dict()
@@ -93,11 +123,16 @@ def themed(figure: Drawing, theme: Theme) -> dict[str, Any]:
 def _curve(curve: ShelfCurve, x: Any, y: Any, number: int, theme: Theme) -> dict[str, Any]:
     colour = theme.palette[number % len(theme.palette)]
     return {
-        "type": "scatter", "mode": "lines+markers", "x": list(x), "y": list(y), "name": escape(curve.label),
-        "text": [f"{n:g}" for n in curve.load], "hovertemplate": "load %{text}<br>%{x:.4g}<br>%{y:.4g}",
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": list(x),
+        "y": list(y),
+        "name": escape(curve.label),
+        "text": [f"{n:g}" for n in curve.load],
+        "hovertemplate": "load %{text}<br>%{x:.4g}<br>%{y:.4g}",
         "line": {"color": colour, "width": 2, "dash": DASHES[number // len(theme.palette) % len(DASHES)]},
         "marker": {"color": colour, "size": 9, "symbol": SYMBOLS[number % len(SYMBOLS)]},
-    }  # fmt: skip
+    }
 
 
 def _all(arrays: Sequence[Any]) -> Any:

@@ -31,45 +31,72 @@ def layout(shelf: Shelf) -> Component:
                 [
                     html.H2("Compare"),
                     html.Label("Measurements", htmlFor="compare-sources"),
-                    dcc.Dropdown(id="compare-sources", options=options, multi=True,
-                                 value=[i for i in FIRST if i in sources], **KEPT),
+                    dcc.Dropdown(
+                        id="compare-sources",
+                        options=options,
+                        multi=True,
+                        value=[i for i in FIRST if i in sources],
+                        **KEPT,
+                    ),
                     html.Label("Curves", htmlFor="compare-curves"),
                     dcc.Dropdown(id="compare-curves", options=[], multi=True),
-                    html.Fieldset([html.Legend("Show"),
-                                   dcc.RadioItems(id="compare-view", options=shown, value=next(iter(VIEWS)),
-                                                  className="choices", **KEPT)]),
+                    html.Fieldset(
+                        [
+                            html.Legend("Show"),
+                            dcc.RadioItems(
+                                id="compare-view", options=shown, value=next(iter(VIEWS)), className="choices", **KEPT
+                            ),
+                        ]
+                    ),
                     html.Div(
-                        [html.Label("Device to change", htmlFor="compare-changed"),
-                         dcc.Dropdown(id="compare-changed", options=[], clearable=False),
-                         slider("compare-drives", DRIVES),
-                         slider("compare-service", SERVICE)],
-                        id="compare-changes", hidden=True,
+                        [
+                            html.Label("Device to change", htmlFor="compare-changed"),
+                            dcc.Dropdown(id="compare-changed", options=[], clearable=False),
+                            slider("compare-drives", DRIVES),
+                            slider("compare-service", SERVICE),
+                        ],
+                        id="compare-changes",
+                        hidden=True,
                     ),
                     html.P(id="compare-problem", className="problem", role="alert"),
                 ],
                 className="controls",
             ),
-            html.Section(dcc.Loading(html.Div(_note("Reading the measurements …"), id="compare-shown"), delay_show=600,
-                                     overlay_style={"visibility": "visible", "opacity": 0.5}), className="results"),
+            html.Section(
+                dcc.Loading(
+                    html.Div(_note("Reading the measurements …"), id="compare-shown"),
+                    delay_show=600,
+                    overlay_style={"visibility": "visible", "opacity": 0.5},
+                ),
+                className="results",
+            ),
         ],
         className="page two",
-    )  # fmt: skip
+    )
 
 
 def register(app: Dash, shelf: Shelf) -> None:
     """The page's callbacks."""
     app.callback(
-        Output("compare-curves", "options"), Output("compare-curves", "value"),
-        Output("compare-changed", "options"), Output("compare-changed", "value"),
-        Input("compare-sources", "value"), State("compare-changed", "value"),
-    )(lambda chosen, changed: offered(shelf, chosen, changed))  # fmt: skip
+        Output("compare-curves", "options"),
+        Output("compare-curves", "value"),
+        Output("compare-changed", "options"),
+        Output("compare-changed", "value"),
+        Input("compare-sources", "value"),
+        State("compare-changed", "value"),
+    )(lambda chosen, changed: offered(shelf, chosen, changed))
     app.callback(
-        Output("compare-shown", "children"), Output("compare-problem", "children"),
+        Output("compare-shown", "children"),
+        Output("compare-problem", "children"),
         Output("compare-changes", "hidden"),
-        Input("compare-sources", "value"), Input("compare-curves", "value"), Input("compare-view", "value"),
-        Input("compare-changed", "value"), Input("compare-drives", "value"), Input("compare-service", "value"),
+        Input("compare-sources", "value"),
+        Input("compare-curves", "value"),
+        Input("compare-view", "value"),
+        Input("compare-changed", "value"),
+        Input("compare-drives", "value"),
+        Input("compare-service", "value"),
         Input("theme", "data"),
-    )(lambda *values: shown(shelf, *values))  # fmt: skip
+    )(lambda *values: shown(shelf, *values))
 
 
 def warm_up(shelf: Shelf) -> None:
@@ -97,9 +124,15 @@ def _options(curves: Sequence[ShelfCurve]) -> _Options:
 
 
 def shown(
-    shelf: Shelf, sources: object, wanted: object, view: object, changed: object, drives: object, service: object,
+    shelf: Shelf,
+    sources: object,
+    wanted: object,
+    view: object,
+    changed: object,
+    drives: object,
+    service: object,
     theme_name: object,
-) -> tuple[list[Component], str, bool]:  # fmt: skip
+) -> tuple[list[Component], str, bool]:
     """The chosen view of the chosen curves; what cannot be shown is said."""
     theme = theme_of(theme_name)
     curves, problem = _curves(shelf, sources)
@@ -170,13 +203,18 @@ def _little_view(shelf: Shelf, sources: Sequence[str], picked: Sequence[ShelfCur
     from calibrate.lab.compare.figures import little_figure
 
     closed = [c for c in picked if c.load_type.is_closed]
-    plot = [drawn(little_figure(closed, theme), "Little's law", tall=True, named=len(closed))] if closed else [
-        _note("Little's law needs a curve over outstanding requests.")]  # fmt: skip
+    plot = (
+        [drawn(little_figure(closed, theme), "Little's law", tall=True, named=len(closed))]
+        if closed
+        else [_note("Little's law needs a curve over outstanding requests.")]
+    )
     found = shelf.sources()
     findings = [
         html.Li([html.Strong(found[s].short), f" {str(f).removeprefix(f'[{f.severity}] ')}"], className=f.severity)
-        for s in sources for f in shelf.measured(found[s]).findings if f.check == "littles-law"
-    ]  # fmt: skip
+        for s in sources
+        for f in shelf.measured(found[s]).findings
+        if f.check == "littles-law"
+    ]
     return [
         *plot,
         html.P("Little's law: throughput times response time is the number in flight. A point at 1 obeys it."),
@@ -191,17 +229,22 @@ def _report_views(shelf: Shelf, sources: Sequence[str], views: Callable[..., Any
     for identity in sources:
         for view in views(shelf.measured(found[identity])):
             if view.figure is not None and len(parts) < 2 * MOST_FIGURES:
-                parts += [html.H3(f"{found[identity].short}: {view.title}"),
-                          drawn(themed(view.figure, theme), view.title, tall=True)]  # fmt: skip
+                parts += [
+                    html.H3(f"{found[identity].short}: {view.title}"),
+                    drawn(themed(view.figure, theme), view.title, tall=True),
+                ]
     return parts
 
 
 WHAT_IF = "What if"
 _View = Callable[[Shelf, Sequence[str], Sequence[ShelfCurve], Theme], list[Component]]
 VIEWS: Mapping[str, _View] = {
-    "Curves": _curve_view, "Heat maps": _heat_view, "Tails": _tail_view, "Little's law": _little_view,
+    "Curves": _curve_view,
+    "Heat maps": _heat_view,
+    "Tails": _tail_view,
+    "Little's law": _little_view,
     WHAT_IF: lambda *_: [],
-}  # fmt: skip
+}
 
 
 def _sources(shelf: Shelf, chosen: object) -> list[str]:

@@ -75,8 +75,16 @@ class Shelf:
                 continue
             columns = ("load", "throughput_per_s", "bandwidth_bytes_per_s", "latency_s")
             values = [ordered[c].to_numpy(float) for c in columns]
-            found.append(ShelfCurve(f"{source.identity}/{number}", f"{source.short}: {series}", source, str(series),
-                               table.load_kind, *values))  # fmt: skip
+            found.append(
+                ShelfCurve(
+                    f"{source.identity}/{number}",
+                    f"{source.short}: {series}",
+                    source,
+                    str(series),
+                    table.load_kind,
+                    *values,
+                )
+            )
         return found
 
     def fitted(self, curve: ShelfCurve) -> Fit:

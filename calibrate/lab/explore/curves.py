@@ -62,8 +62,10 @@ def curves_of(settings: Settings) -> Curves:
 def with_simulation(settings: Settings, curves: Curves, seed: int, customers: int = CUSTOMERS) -> Curves:
     """The same with simulated values at the operating point and at a few places beside it, the same for a seed."""
     if settings.is_open:
-        places = [(rho, replace(settings, arrival_rate=rho * settings.servers / settings.service_time))
-                  for rho in _SIMULATED_RHOS]  # fmt: skip
+        places = [
+            (rho, replace(settings, arrival_rate=rho * settings.servers / settings.service_time))
+            for rho in _SIMULATED_RHOS
+        ]
     else:
         counts = sorted({max(1, round(curves.x[-1] * share)) for share in _SIMULATED_SHARES})
         places = [(float(n), replace(settings, population=n)) for n in counts]
@@ -78,8 +80,7 @@ def said_of(simulated: Sequence[Mark]) -> str:
     if not missed:
         return f"All {count} simulated intervals hold the theory." if count else ""
     verb = "misses" if missed == 1 else "miss"
-    return (f"{missed} of {count} simulated intervals {verb} the theory (×). About 1 in 20 does: "
-            "press Another run.")  # fmt: skip
+    return f"{missed} of {count} simulated intervals {verb} the theory (×). About 1 in 20 does: press Another run."
 
 
 def _held(x: float, settings: Settings, values: Mapping[str, tuple[float, float, float]]) -> Mark:
@@ -101,11 +102,14 @@ def _over_utilization(settings: Settings) -> Curves:
     except UnstableQueueError:
         metrics = None
     return Curves(
-        x=_RHOS.tolist(), x_title="utilization ρ = λS/c",
+        x=_RHOS.tolist(),
+        x_title="utilization ρ = λS/c",
         lines={name: [getattr(m, name) for m in solved] for name in QUANTITIES},
-        bounds={}, knee=None, metrics=metrics,
+        bounds={},
+        knee=None,
+        metrics=metrics,
         here=None if metrics is None else _mark(settings.utilization, metrics),
-    )  # fmt: skip
+    )
 
 
 def _over_population(settings: Settings) -> Curves:
@@ -118,13 +122,22 @@ def _over_population(settings: Settings) -> Curves:
     metrics = solve(settings.model())
     throughput = curve.throughput
     return Curves(
-        x=populations.tolist(), x_title="requests in flight N",
-        lines={"L": (throughput * curve.response_time).tolist(), "Lq": (throughput * curve.waiting_time).tolist(),
-               "W": curve.response_time.tolist(), "throughput": throughput.tolist()},
-        bounds={"throughput": [limits.throughput_high.tolist(), limits.throughput_low.tolist()],
-                "W": [limits.response_time_low.tolist(), limits.response_time_high.tolist()]},
-        knee=limits.knee, metrics=metrics, here=_mark(settings.population, metrics),
-    )  # fmt: skip
+        x=populations.tolist(),
+        x_title="requests in flight N",
+        lines={
+            "L": (throughput * curve.response_time).tolist(),
+            "Lq": (throughput * curve.waiting_time).tolist(),
+            "W": curve.response_time.tolist(),
+            "throughput": throughput.tolist(),
+        },
+        bounds={
+            "throughput": [limits.throughput_high.tolist(), limits.throughput_low.tolist()],
+            "W": [limits.response_time_low.tolist(), limits.response_time_high.tolist()],
+        },
+        knee=limits.knee,
+        metrics=metrics,
+        here=_mark(settings.population, metrics),
+    )
 
 
 def _mark(x: float, metrics: Metrics) -> Mark:

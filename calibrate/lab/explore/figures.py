@@ -23,24 +23,40 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
     traces = [line(curves.x, values, "theory", theme.blue)]
     for i, bound in enumerate(curves.bounds.get(quantity, ())):
         traces.append(
-            line(curves.x, bound, "bounds", theme.line, line={"dash": "dash", "width": 2}, legendgroup="bounds",
-                 showlegend=i == 0)
-        )  # fmt: skip
+            line(
+                curves.x,
+                bound,
+                "bounds",
+                theme.line,
+                line={"dash": "dash", "width": 2},
+                legendgroup="bounds",
+                showlegend=i == 0,
+            )
+        )
     traces.append(_simulated(curves.simulated, quantity, theme))
     top = _top(curves, quantity)
     if curves.here is not None:
         here = curves.here.values[quantity][0]
         traces.append(
-            marks([curves.here.x], [here], f"here: {here:.4g}", theme.red,
-                  marker={"size": 18, "symbol": "diamond", "line": {"width": 2, "color": theme.ground}})
-        )  # fmt: skip
+            marks(
+                [curves.here.x],
+                [here],
+                f"here: {here:.4g}",
+                theme.red,
+                marker={"size": 18, "symbol": "diamond", "line": {"width": 2, "color": theme.ground}},
+            )
+        )
     layout = theme.layout(
-        curves.x_title, QUANTITIES[quantity], yaxis={"range": [0, top], **QUICK},
+        curves.x_title,
+        QUANTITIES[quantity],
+        yaxis={"range": [0, top], **QUICK},
         xaxis={"range": [0, curves.x[-1] * 1.02], **QUICK},
         shapes=[] if curves.knee is None else [_upright(curves.knee, theme)],
-        annotations=_words(curves, quantity, theme), uirevision=quantity, showlegend=False,
+        annotations=_words(curves, quantity, theme),
+        uirevision=quantity,
+        showlegend=False,
         margin={"t": 12 if curves.knee is None else 34, "l": round(4.2 * theme.font_size)},
-    )  # fmt: skip
+    )
     return {"data": traces, "layout": layout}
 
 
@@ -61,11 +77,23 @@ def path_figure(path: SampleStretch, mean: float | None, theme: Theme) -> dict[s
 
 def _simulated(simulated: tuple[Mark, ...], quantity: str, theme: Theme) -> dict[str, Any]:
     values = [mark.values[quantity] for mark in simulated]
-    error = {"type": "data", "symmetric": False, "array": [high - v for v, _, high in values],
-             "arrayminus": [v - low for v, low, _ in values], "thickness": 2, "width": 6}  # fmt: skip
+    error = {
+        "type": "data",
+        "symmetric": False,
+        "array": [high - v for v, _, high in values],
+        "arrayminus": [v - low for v, low, _ in values],
+        "thickness": 2,
+        "width": 6,
+    }
     symbols = ["x-thin-open" if quantity in mark.missed else "circle-open" for mark in simulated]
-    return marks([m.x for m in simulated], [v for v, _, _ in values], "simulated, 95 %", theme.green,
-                 error_y=error, marker={"size": 10, "symbol": symbols, "line": {"width": 3}})  # fmt: skip
+    return marks(
+        [m.x for m in simulated],
+        [v for v, _, _ in values],
+        "simulated, 95 %",
+        theme.green,
+        error_y=error,
+        marker={"size": 10, "symbol": symbols, "line": {"width": 3}},
+    )
 
 
 def _top(curves: Curves, quantity: str) -> float:
@@ -84,15 +112,43 @@ def _words(curves: Curves, quantity: str, theme: Theme) -> list[dict[str, Any]]:
     if curves.here is not None:
         x, y = curves.here.x, curves.here.values[quantity][0]
         late = x > EARLY * curves.x[-1]
-        words.append({"x": x, "y": y, "text": f"<b>{y:.4g}</b>", "showarrow": False, "bgcolor": theme.ground,
-                      "opacity": 0.9, "xanchor": "right" if late else "left", "xshift": -12 if late else 12,
-                      "yanchor": "bottom", "yshift": 6, "font": {"size": theme.font_size + 3}})  # fmt: skip
+        words.append(
+            {
+                "x": x,
+                "y": y,
+                "text": f"<b>{y:.4g}</b>",
+                "showarrow": False,
+                "bgcolor": theme.ground,
+                "opacity": 0.9,
+                "xanchor": "right" if late else "left",
+                "xshift": -12 if late else 12,
+                "yanchor": "bottom",
+                "yshift": 6,
+                "font": {"size": theme.font_size + 3},
+            }
+        )
     if curves.knee is not None:
-        words.append({"x": curves.knee, "y": 1, "yref": "paper", "text": f"N* = {curves.knee:.3g}", "showarrow": False,
-                      "yanchor": "bottom", "font": {"color": theme.text}})  # fmt: skip
+        words.append(
+            {
+                "x": curves.knee,
+                "y": 1,
+                "yref": "paper",
+                "text": f"N* = {curves.knee:.3g}",
+                "showarrow": False,
+                "yanchor": "bottom",
+                "font": {"color": theme.text},
+            }
+        )
     return words
 
 
 def _upright(x: float, theme: Theme) -> dict[str, Any]:
-    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper",
-            "line": {"color": theme.orange, "width": 2, "dash": "dashdot"}}  # fmt: skip
+    return {
+        "type": "line",
+        "x0": x,
+        "x1": x,
+        "y0": 0,
+        "y1": 1,
+        "yref": "paper",
+        "line": {"color": theme.orange, "width": 2, "dash": "dashdot"},
+    }

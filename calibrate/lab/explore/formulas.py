@@ -34,40 +34,57 @@ def rendered(formulas: list[Formula]) -> list[Component]:
     """A line for each."""
     return [
         html.Div(
-            [html.Span(f.name, className="law"),
-             html.Span([*f.symbols, " = ", *f.numbers, " = ", html.Strong(f.result)], className="sum"),
-             html.Span(f.source, className="source")],
+            [
+                html.Span(f.name, className="law"),
+                html.Span([*f.symbols, " = ", *f.numbers, " = ", html.Strong(f.result)], className="sum"),
+                html.Span(f.source, className="source"),
+            ],
             className="formula",
-        ) for f in formulas
-    ]  # fmt: skip
+        )
+        for f in formulas
+    ]
 
 
 def _mm1(s: Settings, m: Metrics) -> list[Formula]:
     rho = _n(m.utilization)
     return [
         _rho(s, m),
-        Formula("waiting", ("Lq = ", _over(_squared("ρ"), "1 − ρ")), (_over(_squared(rho), f"1 − {rho}"),), _n(m.Lq),
-                "M/M/1, Erlang 1909"),
-    ]  # fmt: skip
+        Formula(
+            "waiting",
+            ("Lq = ", _over(_squared("ρ"), "1 − ρ")),
+            (_over(_squared(rho), f"1 − {rho}"),),
+            _n(m.Lq),
+            "M/M/1, Erlang 1909",
+        ),
+    ]
 
 
 def _mmc(s: Settings, m: Metrics) -> list[Formula]:
     rho, c = _n(m.utilization), s.servers
     return [
         _rho(s, m),
-        Formula("waiting", ("Lq = C(c, cρ) ", _over("ρ", "1 − ρ")), (f"{_n(m.p_wait)} · ", _over(rho, f"1 − {rho}")),
-                _n(m.Lq), f"C({c}, {_n(c * m.utilization)}): Erlang's probability of waiting, 1917"),
-    ]  # fmt: skip
+        Formula(
+            "waiting",
+            ("Lq = C(c, cρ) ", _over("ρ", "1 − ρ")),
+            (f"{_n(m.p_wait)} · ", _over(rho, f"1 − {rho}")),
+            _n(m.Lq),
+            f"C({c}, {_n(c * m.utilization)}): Erlang's probability of waiting, 1917",
+        ),
+    ]
 
 
 def _mg1(s: Settings, m: Metrics) -> list[Formula]:
     rho, scv = _n(m.utilization), _n(s.scv)
     return [
         _rho(s, m),
-        Formula("waiting", ("Lq = ", _over(_squared("ρ"), "1 − ρ"), " · ", _over("1 + c²", "2")),
-                (_over(_squared(rho), f"1 − {rho}"), " · ", _over(f"1 + {scv}", "2")), _n(m.Lq),
-                "Pollaczek 1930, Khinchine 1932"),
-    ]  # fmt: skip
+        Formula(
+            "waiting",
+            ("Lq = ", _over(_squared("ρ"), "1 − ρ"), " · ", _over("1 + c²", "2")),
+            (_over(_squared(rho), f"1 − {rho}"), " · ", _over(f"1 + {scv}", "2")),
+            _n(m.Lq),
+            "Pollaczek 1930, Khinchine 1932",
+        ),
+    ]
 
 
 def _closed(s: Settings, m: Metrics) -> list[Formula]:
@@ -76,22 +93,43 @@ def _closed(s: Settings, m: Metrics) -> list[Formula]:
     at_most = min(n / (s.think_time + s.service_time), c / s.service_time)
     least = max(s.service_time, n * s.service_time / c - s.think_time)
     return [
-        Formula("knee", ("N* = ", _over("Z + S", "S / c")), (_over(f"{z} + {t}", f"{t} / {c}"),), _n(knee),
-                "where the bounds cross; Denning & Buzen 1978"),
-        Formula("at most", ("X ≤ min( ", _over("N", "Z + S"), " , ", _over("c", "S"), " )"),
-                ("min( ", _over(str(n), f"{z} + {t}"), " , ", _over(str(c), t), " )"), _n(at_most),
-                f"the exact X here is {_n(m.throughput)}"),
-        Formula("at least", ("W ≥ max( S , ", _over("N·S", "c"), " − Z )"),
-                (f"max( {t} , ", _over(f"{n}·{t}", str(c)), f" − {z} )"), _n(least),
-                f"the exact W here is {_n(m.W)}"),
-        Formula("all that circulate", ("N = X (W + Z)",), (f"{_n(m.throughput)} · ({_n(m.W)} + {z})",),
-                _n(m.throughput * (m.W + s.think_time)), "Little's law on the whole loop"),
-    ]  # fmt: skip
+        Formula(
+            "knee",
+            ("N* = ", _over("Z + S", "S / c")),
+            (_over(f"{z} + {t}", f"{t} / {c}"),),
+            _n(knee),
+            "where the bounds cross; Denning & Buzen 1978",
+        ),
+        Formula(
+            "at most",
+            ("X ≤ min( ", _over("N", "Z + S"), " , ", _over("c", "S"), " )"),
+            ("min( ", _over(str(n), f"{z} + {t}"), " , ", _over(str(c), t), " )"),
+            _n(at_most),
+            f"the exact X here is {_n(m.throughput)}",
+        ),
+        Formula(
+            "at least",
+            ("W ≥ max( S , ", _over("N·S", "c"), " − Z )"),
+            (f"max( {t} , ", _over(f"{n}·{t}", str(c)), f" − {z} )"),
+            _n(least),
+            f"the exact W here is {_n(m.W)}",
+        ),
+        Formula(
+            "all that circulate",
+            ("N = X (W + Z)",),
+            (f"{_n(m.throughput)} · ({_n(m.W)} + {z})",),
+            _n(m.throughput * (m.W + s.think_time)),
+            "Little's law on the whole loop",
+        ),
+    ]
 
 
 _FIRST: Mapping[Kind, Callable[[Settings, Metrics], list[Formula]]] = {
-    "mm1": _mm1, "mmc": _mmc, "mg1": _mg1, "closed": _closed,
-}  # fmt: skip
+    "mm1": _mm1,
+    "mmc": _mmc,
+    "mg1": _mg1,
+    "closed": _closed,
+}
 
 
 def _rho(s: Settings, m: Metrics) -> Formula:

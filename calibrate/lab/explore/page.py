@@ -20,8 +20,12 @@ from calibrate.lab.widgets import KEPT, graph, in_browser, slider, told
 MOST_SEEDS = 2**31
 WARMING_MS = 1500
 """Longer than an answer takes: a browser drops the answer to what it has asked again meanwhile."""
-KEY = {"theory": "theory", "simulated": "simulated, with its 95 % interval", "here": "where you are",
-       "bounds": "limits that it cannot cross"}  # fmt: skip
+KEY = {
+    "theory": "theory",
+    "simulated": "simulated, with its 95 % interval",
+    "here": "where you are",
+    "bounds": "limits that it cannot cross",
+}
 FIRST_PATH = 680
 """The seed of the first path: one whose average one sees to differ from the theory's mean, in every model."""
 _warm = threading.Event()
@@ -40,9 +44,16 @@ def layout() -> Component:
                 [
                     html.H2("Explore a queue"),
                     html.Fieldset(
-                        [html.Legend("Model"),
-                         dcc.RadioItems(id="explore-kind", options=[{"label": v, "value": k} for k, v in KINDS.items()],
-                                        value="mm1", className="choices", **KEPT)],
+                        [
+                            html.Legend("Model"),
+                            dcc.RadioItems(
+                                id="explore-kind",
+                                options=[{"label": v, "value": k} for k, v in KINDS.items()],
+                                value="mm1",
+                                className="choices",
+                                **KEPT,
+                            ),
+                        ]
                     ),
                     *(slider(f"explore-{name}", p) for name, p in PARAMETERS.items()),
                     html.P(id="explore-problem", className="problem", role="alert"),
@@ -53,16 +64,23 @@ def layout() -> Component:
             html.Section(
                 [
                     html.P(id="explore-key", className="key"),
-                    html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()],
-                             className="grid"),
-                    html.Div([html.H3("One short run"),
-                              html.Button("Pause", id="explore-play", n_clicks=0, className="small"),
-                              html.Button("Another run", id="explore-again", n_clicks=0, className="small")],
-                             className="heading"),
-                    told(html.Canvas(id="explore-queue", role="img", className="moving"),
-                         "requests arrive from the left, wait, and are served"),
-                    html.Div([graph("explore-path", "number present over time"),
-                              html.Div(id="explore-now", hidden=True)], className="followed"),
+                    html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()], className="grid"),
+                    html.Div(
+                        [
+                            html.H3("One short run"),
+                            html.Button("Pause", id="explore-play", n_clicks=0, className="small"),
+                            html.Button("Another run", id="explore-again", n_clicks=0, className="small"),
+                        ],
+                        className="heading",
+                    ),
+                    told(
+                        html.Canvas(id="explore-queue", role="img", className="moving"),
+                        "requests arrive from the left, wait, and are served",
+                    ),
+                    html.Div(
+                        [graph("explore-path", "number present over time"), html.Div(id="explore-now", hidden=True)],
+                        className="followed",
+                    ),
                     dcc.Store(id="explore-followed"),
                     dcc.Store(id="explore-played"),
                     dcc.Store(id="explore-ready", data=_warm.is_set()),
@@ -72,29 +90,41 @@ def layout() -> Component:
             ),
         ],
         className="page two",
-    )  # fmt: skip
+    )
 
 
 def register(app: Dash) -> None:
     """The page's callbacks."""
     app.callback(
-        Output("explore-problem", "children"), Output("explore-formulas", "children"),
-        Output("explore-key", "children"), Output("explore-followed", "data"), Output("explore-path", "figure"),
+        Output("explore-problem", "children"),
+        Output("explore-formulas", "children"),
+        Output("explore-key", "children"),
+        Output("explore-followed", "data"),
+        Output("explore-path", "figure"),
         *(Output(f"explore-{name}", "figure") for name in QUANTITIES),
         *(Output(f"explore-{name}-row", "hidden") for name in PARAMETERS),
         Output("explore-arrival_rate", "max"),
-        Input("explore-kind", "value"), Input("theme", "data"), Input("explore-again", "n_clicks"),
-        Input("explore-ready", "data"), *(Input(f"explore-{name}", "value") for name in PARAMETERS),
-    )(lambda kind, look, clicks, _ready, *values: update(kind, look, clicks, *values))  # fmt: skip
+        Input("explore-kind", "value"),
+        Input("theme", "data"),
+        Input("explore-again", "n_clicks"),
+        Input("explore-ready", "data"),
+        *(Input(f"explore-{name}", "value") for name in PARAMETERS),
+    )(lambda kind, look, clicks, _ready, *values: update(kind, look, clicks, *values))
     app.callback(
-        Output("explore-ready", "data"), Output("explore-warming", "disabled"),
-        Input("explore-warming", "n_intervals"), prevent_initial_call=True,
-    )(lambda _ticks: (True, True) if _warm.is_set() else (no_update, no_update))  # fmt: skip
+        Output("explore-ready", "data"),
+        Output("explore-warming", "disabled"),
+        Input("explore-warming", "n_intervals"),
+        prevent_initial_call=True,
+    )(lambda _ticks: (True, True) if _warm.is_set() else (no_update, no_update))
     in_browser(
-        app, "animate",
-        Output("explore-played", "data"), Output("explore-play", "children"),
-        Input("explore-followed", "data"), Input("explore-play", "n_clicks"), State("explore-queue", "id"),
-    )  # fmt: skip
+        app,
+        "animate",
+        Output("explore-played", "data"),
+        Output("explore-play", "children"),
+        Input("explore-followed", "data"),
+        Input("explore-play", "n_clicks"),
+        State("explore-queue", "id"),
+    )
 
 
 def update(kind: object, theme_name: object, clicks: object, *values: object) -> tuple[Any, ...]:
@@ -112,9 +142,14 @@ def update(kind: object, theme_name: object, clicks: object, *values: object) ->
     formulas = [] if metrics is None else rendered(formulas_of(settings, metrics))
     drawn_path = path_figure(path, None if metrics is None else metrics.L, theme)
     return (
-        problem, formulas, _key(curves), path.to_dict(), drawn_path,
-        *(quantity_figure(curves, name, theme) for name in QUANTITIES), *hidden,
-    )  # fmt: skip
+        problem,
+        formulas,
+        _key(curves),
+        path.to_dict(),
+        drawn_path,
+        *(quantity_figure(curves, name, theme) for name in QUANTITIES),
+        *hidden,
+    )
 
 
 def _key(curves: Curves) -> list[Component]:

@@ -30,8 +30,14 @@ class SampleStretch:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for the page's animation."""
-        return {"arrival": self.arrival, "start": self.start, "finish": self.finish, "server": self.server,
-                "servers": self.servers, "population": self.population}  # fmt: skip
+        return {
+            "arrival": self.arrival,
+            "start": self.start,
+            "finish": self.finish,
+            "server": self.server,
+            "servers": self.servers,
+            "population": self.population,
+        }
 
     @property
     def end(self) -> float:

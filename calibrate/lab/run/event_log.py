@@ -37,8 +37,12 @@ class EventLog:
     def add(self, kind: str, **values: Any) -> Event:
         """Append an event; it is in the file before anybody sees it. StoreError where it cannot be written."""
         with self._lock:
-            event = {"seq": len(self._events), "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-                     "kind": kind, **values}  # fmt: skip
+            event = {
+                "seq": len(self._events),
+                "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "kind": kind,
+                **values,
+            }
             text = json.dumps(event, allow_nan=False) + "\n"
             try:
                 with self._path.open("a", encoding="utf-8") as file:

@@ -118,8 +118,12 @@ def order_for(folder: LabFolder, value: object, series: object, seconds_per_poin
     if value == "known":
         order = Order("known", "a device whose truth is known", "queue_depth", _floats(DEPTHS[:-1]), pace)
         draw = secrets.SystemRandom()
-        return replace(order, servers=draw.randint(*KNOWN_SERVERS), service_s=draw.choice(KNOWN_SERVICE_S),
-                       seed=draw.randint(1, 10**6))  # fmt: skip
+        return replace(
+            order,
+            servers=draw.randint(*KNOWN_SERVERS),
+            service_s=draw.choice(KNOWN_SERVICE_S),
+            seed=draw.randint(1, 10**6),
+        )
     return _replay(folder, value, series, pace)
 
 
@@ -132,8 +136,17 @@ def _replay(folder: LabFolder, value: object, series: object, pace: float) -> Or
     one = source.load().select(chosen)
     loads = tuple(sorted({float(n) for n in one.points["load"]}))
     path = "" if source.path is None else str(source.path)
-    return Order("replay", f"replay of {source.label}: {chosen}", one.load_kind, loads, pace, dataset=source.dataset,
-                 path=path, series=chosen, load_unit=one.load_unit)  # fmt: skip
+    return Order(
+        "replay",
+        f"replay of {source.label}: {chosen}",
+        one.load_kind,
+        loads,
+        pace,
+        dataset=source.dataset,
+        path=path,
+        series=chosen,
+        load_unit=one.load_unit,
+    )
 
 
 def _need(missing: str) -> None:

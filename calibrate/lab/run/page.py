@@ -87,15 +87,19 @@ def layout(table: RunTable) -> Component:
                 className="banner",
             ),
             html.Section(
-                [html.H2("Predict, run, reveal", className="heard"),
-                 *(_teacher(table) if teaches() else ()), *_viewer()],
+                [
+                    html.H2("Predict, run, reveal", className="heard"),
+                    *(_teacher(table) if teaches() else ()),
+                    *_viewer(),
+                ],
                 className="controls",
             ),
             html.Section(
                 [
                     html.Div(id="run-results"),
-                    html.Div(graph("run-throughput", "throughput against load", tall=True), id="run-first",
-                             hidden=True),
+                    html.Div(
+                        graph("run-throughput", "throughput against load", tall=True), id="run-first", hidden=True
+                    ),
                     html.Div(graph("run-latency", "response time against throughput"), id="run-second", hidden=True),
                     html.Div(id="run-details"),
                 ],
@@ -107,15 +111,19 @@ def layout(table: RunTable) -> Component:
             dcc.Store(id="run-mine", storage_type="session"),
         ],
         className="page two",
-    )  # fmt: skip
+    )
 
 
 def _teacher(table: RunTable) -> list[Component]:
     found = choices(table.folder)
     options: Any = [
-        {"label": f"{c.label} (missing: {c.missing})" if c.missing else c.label, "value": c.value,
-         "disabled": bool(c.missing)} for c in found
-    ]  # fmt: skip
+        {
+            "label": f"{c.label} (missing: {c.missing})" if c.missing else c.label,
+            "value": c.value,
+            "disabled": bool(c.missing),
+        }
+        for c in found
+    ]
     first = next((c.value for c in found if not c.missing), None)
     paces: Any = [{"label": label, "value": pace} for pace, label in PACES.items()]
     return [
@@ -124,30 +132,41 @@ def _teacher(table: RunTable) -> list[Component]:
                 html.Legend("Teacher"),
                 html.Label("Device", htmlFor="run-device"),
                 dcc.Dropdown(id="run-device", options=options, value=first, clearable=False, **KEPT),
-                html.Div([html.Label("Curve", htmlFor="run-series"),
-                          dcc.Dropdown(id="run-series", options=[], clearable=False)],
-                         id="run-series-row", hidden=True),
+                html.Div(
+                    [
+                        html.Label("Curve", htmlFor="run-series"),
+                        dcc.Dropdown(id="run-series", options=[], clearable=False),
+                    ],
+                    id="run-series-row",
+                    hidden=True,
+                ),
                 html.Label("Time for each point", htmlFor="run-pace"),
                 dcc.Dropdown(id="run-pace", options=paces, value=1.0, clearable=False, searchable=False, **KEPT),
-                dcc.Checklist(id="run-hidden", options=[{"label": HIDE, "value": "hidden"}], value=[],
-                              className="choices", **KEPT),
+                dcc.Checklist(
+                    id="run-hidden", options=[{"label": HIDE, "value": "hidden"}], value=[], className="choices", **KEPT
+                ),
                 html.Div(
-                    [html.Button("Open a new run", id="run-open", className="step next"),
-                     html.Button("Start measuring", id="run-start", className="step", disabled=True),
-                     html.Button("Stop", id="run-stop", className="step", disabled=True),
-                     html.Button("Reveal", id="run-reveal", className="step", disabled=True)],
+                    [
+                        html.Button("Open a new run", id="run-open", className="step next"),
+                        html.Button("Start measuring", id="run-start", className="step", disabled=True),
+                        html.Button("Stop", id="run-stop", className="step", disabled=True),
+                        html.Button("Reveal", id="run-reveal", className="step", disabled=True),
+                    ],
                     className="buttons",
                 ),
                 html.Details(
-                    [html.Summary("Take back somebody's guess"),
-                     dcc.Dropdown(id="run-culprit", options=[], placeholder="whose"),
-                     html.Div(html.Button("Take it back", id="run-remove", className="small"), className="buttons")],
-                    id="run-removing", hidden=True,
+                    [
+                        html.Summary("Take back somebody's guess"),
+                        dcc.Dropdown(id="run-culprit", options=[], placeholder="whose"),
+                        html.Div(html.Button("Take it back", id="run-remove", className="small"), className="buttons"),
+                    ],
+                    id="run-removing",
+                    hidden=True,
                 ),
                 html.P(id="run-told", className="problem", role="alert"),
             ]
-        ),
-    ]  # fmt: skip
+        )
+    ]
 
 
 def _viewer() -> list[Component]:
@@ -162,22 +181,35 @@ def _viewer() -> list[Component]:
                 dcc.Input(id="run-knee", type="number", min=0, step="any"),
                 html.Div(html.Button("Seal my guess", id="run-guess"), className="buttons"),
             ],
-            id="run-form", hidden=True,
+            id="run-form",
+            hidden=True,
         ),
         html.P(id="run-sealed", className="problem", role="alert"),
         html.Button("Take my guess back", id="run-undo", className="small", hidden=True),
-    ]  # fmt: skip
+    ]
 
 
 def _taken_along() -> list[Component]:
     """Who has sealed, and what can be downloaded after the reveal."""
     return [
-        html.Details([html.Summary("Sealed guesses", id="run-count"), html.P(SEALED, className="weak"),
-                      html.Ul(id="run-guesses", className="guesses")], open=True),
-        html.Div([html.A("Download the report", href=REPORT_AT, className="button"),
-                  html.A("The guesses as CSV", href=GUESSES_AT, className="button plain")],
-                 id="run-downloads", className="buttons", hidden=True),
-    ]  # fmt: skip
+        html.Details(
+            [
+                html.Summary("Sealed guesses", id="run-count"),
+                html.P(SEALED, className="weak"),
+                html.Ul(id="run-guesses", className="guesses"),
+            ],
+            open=True,
+        ),
+        html.Div(
+            [
+                html.A("Download the report", href=REPORT_AT, className="button"),
+                html.A("The guesses as CSV", href=GUESSES_AT, className="button plain"),
+            ],
+            id="run-downloads",
+            className="buttons",
+            hidden=True,
+        ),
+    ]
 
 
 def register(app: Dash, table: RunTable) -> None:
@@ -189,29 +221,48 @@ def register(app: Dash, table: RunTable) -> None:
         prevent_initial_call=True,
     )(lambda *values: command(table, ctx.triggered_id, *values[len(BUTTONS) :]))
     app.callback(
-        Output("run-sealed", "children"), Output("run-sealed", "className"), Output("run-mine", "data"),
-        Input("run-guess", "n_clicks"), Input("run-undo", "n_clicks"),
-        State("run-name", "value"), State("run-knee", "value"), State("run-mine", "data"),
+        Output("run-sealed", "children"),
+        Output("run-sealed", "className"),
+        Output("run-mine", "data"),
+        Input("run-guess", "n_clicks"),
+        Input("run-undo", "n_clicks"),
+        State("run-name", "value"),
+        State("run-knee", "value"),
+        State("run-mine", "data"),
         prevent_initial_call=True,
-    )(lambda _guess, _undo, name, knee, mine:
-      take_back(table, mine) if ctx.triggered_id == "run-undo" else seal(table, name, knee))  # fmt: skip
+    )(
+        lambda _guess, _undo, name, knee, mine: (
+            take_back(table, mine) if ctx.triggered_id == "run-undo" else seal(table, name, knee)
+        )
+    )
     app.callback(Output("run-series", "options"), Input("run-device", "value"))(lambda device: _series(table, device))
-    in_browser(app, "offer", Output("run-series", "value"), Output("run-series-row", "hidden"),
-               Input("run-series", "options"))  # fmt: skip
+    in_browser(
+        app, "offer", Output("run-series", "value"), Output("run-series-row", "hidden"), Input("run-series", "options")
+    )
     in_browser(app, "keep", Input("run-series", "value"))
     in_browser(app, "ask", Input("run-tick", "n_intervals"))
     in_browser(
-        app, "run",
-        Output("run-throughput", "figure"), Output("run-latency", "figure"),
-        Output("run-first", "hidden"), Output("run-second", "hidden"),
-        Output("run-status", "children"), Output("run-progress", "value"),
-        Output("run-results", "children"), Output("run-details", "children"),
-        Output("run-guesses", "children"), Output("run-count", "children"),
-        Output("run-downloads", "hidden"), Output("run-form", "hidden"), Output("run-undo", "hidden"),
+        app,
+        "run",
+        Output("run-throughput", "figure"),
+        Output("run-latency", "figure"),
+        Output("run-first", "hidden"),
+        Output("run-second", "hidden"),
+        Output("run-status", "children"),
+        Output("run-progress", "value"),
+        Output("run-results", "children"),
+        Output("run-details", "children"),
+        Output("run-guesses", "children"),
+        Output("run-count", "children"),
+        Output("run-downloads", "hidden"),
+        Output("run-form", "hidden"),
+        Output("run-undo", "hidden"),
         Output("run-knee-label", "children"),
-        Input("run-news", "data"), Input("theme", "data"), Input("run-knee", "value"),
+        Input("run-news", "data"),
+        Input("theme", "data"),
+        Input("run-knee", "value"),
         Input("run-mine", "data"),
-    )  # fmt: skip
+    )
 
 
 def command(

@@ -77,8 +77,9 @@ def outcome(rows: Sequence[Row], observed: Fit) -> str:
         names = [f"{row.name} with {close(row)}" for row in best[:MOST_NAMES]]
         more = [f"{len(best) - MOST_NAMES} more"] if len(best) > MOST_NAMES else []
         parts.append(f"Closest: {' and '.join(filter(None, (', '.join((names + more)[:-1]), (names + more)[-1])))}.")
-    parts += [f"The model {row.state if row.rank is None else f'predicted {close(row)}'}."
-              for row in rows if is_model(row)]  # fmt: skip
+    parts += [
+        f"The model {row.state if row.rank is None else f'predicted {close(row)}'}." for row in rows if is_model(row)
+    ]
     return " ".join(parts)
 
 

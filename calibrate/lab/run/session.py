@@ -20,9 +20,13 @@ from measure.machine.process import run_tool
 
 Phase = Literal["open", "running", "stopped", "failed", "measured", "revealed"]
 _PHASES: dict[str, Phase] = {
-    "opened": "open", "started": "running", "stopped": "stopped", "failed": "failed", "measured": "measured",
+    "opened": "open",
+    "started": "running",
+    "stopped": "stopped",
+    "failed": "failed",
+    "measured": "measured",
     "revealed": "revealed",
-}  # fmt: skip
+}
 _TOLD_BY_WORKER = ("point", "sealed", "measured", "progress")
 LONGEST_NAME, MOST_GUESSES, HIGHEST_KNEE = 40, 500, 1e9
 TIME_LIMIT_S = 3600.0
@@ -252,8 +256,13 @@ class RunTable:
         if run is None:
             return {"run": "", "phase": "", "events": [], "progress": {}, "trouble": ""}
         events = run.log.since(first if run_name == run.name else 0)
-        return {"run": run.name, "phase": run.phase, "events": list(events),
-                "progress": run.progress if run.phase == "running" else {}, "trouble": run.trouble}  # fmt: skip
+        return {
+            "run": run.name,
+            "phase": run.phase,
+            "events": list(events),
+            "progress": run.progress if run.phase == "running" else {},
+            "trouble": run.trouble,
+        }
 
     def close(self) -> None:
         """Stop what is measuring."""

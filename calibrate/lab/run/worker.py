@@ -43,9 +43,13 @@ def _disk(teller: Teller) -> Sweep:
 
     depths = [int(n) for n in teller.order.loads]
     plan = plan_fio(
-        teller.directory.parents[1] / DISK, [int(n) for n in first_loads(teller.order)],
-        runtime_s=teller.order.seconds_per_point, ramp_s=RAMP_S, size_bytes=DISK_BYTES, label=teller.order.label,
-    )  # fmt: skip
+        teller.directory.parents[1] / DISK,
+        [int(n) for n in first_loads(teller.order)],
+        runtime_s=teller.order.seconds_per_point,
+        ramp_s=RAMP_S,
+        size_bytes=DISK_BYTES,
+        label=teller.order.label,
+    )
 
     def more(sweep: Sweep) -> Sequence[FioPoint]:
         teller.points(sweep)
@@ -117,8 +121,11 @@ def _replay(teller: Teller) -> Sweep:
 
 
 _MEASUREMENTS: Mapping[Device, Callable[[Teller], Sweep]] = {
-    "memory": _memory, "disk": _disk, "known": _known, "replay": _replay,
-}  # fmt: skip
+    "memory": _memory,
+    "disk": _disk,
+    "known": _known,
+    "replay": _replay,
+}
 
 
 FAILED, STOPPED = 1, 130

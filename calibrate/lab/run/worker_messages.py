@@ -90,8 +90,13 @@ class Teller:
             if key not in self._told:
                 self._told.add(key)
                 self._loads.add(key[0])
-                self.tell("point", load=key[0], repeat=key[1], throughput_per_s=float(row["throughput_per_s"]),
-                          latency_s=float(row["latency_s"]))  # fmt: skip
+                self.tell(
+                    "point",
+                    load=key[0],
+                    repeat=key[1],
+                    throughput_per_s=float(row["throughput_per_s"]),
+                    latency_s=float(row["latency_s"]),
+                )
 
     def seal(self, sweep: Sweep) -> None:
         """Seal what the model predicts from the first points, as soon as these are all there."""

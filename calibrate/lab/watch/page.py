@@ -35,20 +35,25 @@ def layout(watched: WatchedDevices) -> Component:
     options: Any = [{"label": name, "value": name} for name in names]
     plots = [
         graph("watch-little", "outstanding requests, both sides of Little's law"),
-        graph("watch-throughput", "throughput"), graph("watch-response", "response time"),
-    ]  # fmt: skip
+        graph("watch-throughput", "throughput"),
+        graph("watch-response", "response time"),
+    ]
     return html.Div(
         [
             html.Section(
                 [
                     html.H2("Watch"),
                     html.Label("Device", htmlFor="watch-device"),
-                    dcc.Dropdown(id="watch-device", options=options, value=next(iter(names), None), clearable=False,
-                                 **KEPT),
-                    html.P("N = X R: the mean number of requests in the device is its throughput times its response "
-                           "time. The kernel counts each completed request and its time, which gives X R; how many are "
-                           "in the device is looked up 50 times a second, which gives N. Where other programs keep the "
-                           "processors busy, looks come late and N scatters.", className="weak"),
+                    dcc.Dropdown(
+                        id="watch-device", options=options, value=next(iter(names), None), clearable=False, **KEPT
+                    ),
+                    html.P(
+                        "N = X R: the mean number of requests in the device is its throughput times its response "
+                        "time. The kernel counts each completed request and its time, which gives X R; how many are "
+                        "in the device is looked up 50 times a second, which gives N. Where other programs keep the "
+                        "processors busy, looks come late and N scatters.",
+                        className="weak",
+                    ),
                     html.P(problem, id="watch-problem", className="problem", role="alert"),
                     dcc.Interval(id="watch-clock", interval=EVERY_MS, disabled=not names),
                 ],
@@ -57,16 +62,20 @@ def layout(watched: WatchedDevices) -> Component:
             html.Section([html.P(id="watch-shown", role="status"), *(plots if names else [])], className="results"),
         ],
         className="page two",
-    )  # fmt: skip
+    )
 
 
 def register(app: Dash, watched: WatchedDevices) -> None:
     """The page's callback."""
     app.callback(
-        Output("watch-shown", "children"), Output("watch-little", "figure"), Output("watch-throughput", "figure"),
+        Output("watch-shown", "children"),
+        Output("watch-little", "figure"),
+        Output("watch-throughput", "figure"),
         Output("watch-response", "figure"),
-        Input("watch-clock", "n_intervals"), Input("watch-device", "value"), Input("theme", "data"),
-    )(lambda _, device, theme: shown(watched, device, theme_of(theme)))  # fmt: skip
+        Input("watch-clock", "n_intervals"),
+        Input("watch-device", "value"),
+        Input("theme", "data"),
+    )(lambda _, device, theme: shown(watched, device, theme_of(theme)))
 
 
 def shown(watched: WatchedDevices, device: object, theme: Theme) -> tuple[str, *_Figures]:

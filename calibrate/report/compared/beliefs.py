@@ -37,15 +37,22 @@ def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) 
     names = [f"<b>{escape(m.name)}</b>" if m.name == chosen else escape(m.name) for m in models]
     figure = empty_figure(f"mean absolute error in {models[0].ranked_by} (%)", "", log_x=True)
     figure.add_scatter(
-        x=[max(m.in_sample_pct, LEAST_PCT) for m in models], y=names, mode="markers", name="where it was calibrated",
+        x=[max(m.in_sample_pct, LEAST_PCT) for m in models],
+        y=names,
+        mode="markers",
+        name="where it was calibrated",
         marker=outlined(INK, "square-open", 10),
         hovertemplate="%{y}: %{x:.3g} %<extra>calibrated</extra>",
-    )  # fmt: skip
+    )
     if models[0].held_out_pct is not None:
         figure.add_scatter(
-            x=[max(m.held_out_pct or 0.0, LEAST_PCT) for m in models], y=names, mode="markers", name="held out",
-            marker=marker(RED), hovertemplate="%{y}: %{x:.3g} %<extra>held out</extra>",
-        )  # fmt: skip
+            x=[max(m.held_out_pct or 0.0, LEAST_PCT) for m in models],
+            y=names,
+            mode="markers",
+            name="held out",
+            marker=marker(RED),
+            hovertemplate="%{y}: %{x:.3g} %<extra>held out</extra>",
+        )
     if noise_pct is not None and noise_pct > 0:
         floor = {"color": GREY, "width": 2, "dash": "dot"}
         figure.add_upright(noise_pct, floor)
@@ -57,26 +64,33 @@ def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) 
 
 def ladder_table(models: Sequence[Rung]) -> pd.DataFrame:
     """A row for each model, best first."""
-    return pd.DataFrame([
-        {
-            "rank": m.rank, "model": m.name, "in_sample_mape_throughput_pct": m.in_sample_mape_throughput_pct,
-            "in_sample_mape_response_pct": m.in_sample_mape_response_pct,
-            "held_out_mape_throughput_pct": m.held_out_mape_throughput_pct,
-            "held_out_mape_response_pct": m.held_out_mape_response_pct, "assumption": m.assumption,
-        }
-        for m in models
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {
+                "rank": m.rank,
+                "model": m.name,
+                "in_sample_mape_throughput_pct": m.in_sample_mape_throughput_pct,
+                "in_sample_mape_response_pct": m.in_sample_mape_response_pct,
+                "held_out_mape_throughput_pct": m.held_out_mape_throughput_pct,
+                "held_out_mape_response_pct": m.held_out_mape_response_pct,
+                "assumption": m.assumption,
+            }
+            for m in models
+        ]
+    )
 
 
 def ladder_text(models: Sequence[Rung]) -> Shown:
     """The same for people."""
     return Shown.of(
-        models, Column("", lambda m: str(m.rank)), Column("model", lambda m: m.name, words=True),
+        models,
+        Column("", lambda m: str(m.rank)),
+        Column("model", lambda m: m.name, words=True),
         Column("calibration error", lambda m: _percent(m.in_sample_pct)),
         Column("held-out error, throughput", lambda m: _percent(m.held_out_mape_throughput_pct)),
         Column("response", lambda m: _percent(m.held_out_mape_response_pct)),
         Column("assumes", lambda m: m.assumption, words=True),
-    )  # fmt: skip
+    )
 
 
 def _percent(value: float | None) -> str:
@@ -97,8 +111,15 @@ _CAPTION = (
 
 def profile_view(found: Sequence[Profile], level: float) -> View:
     """Every parameter's profile in one plot, and where they bound it."""
-    return View("profiles", "profile-likelihoods", "Profile likelihoods", _CAPTION, profile_table(found),
-                profile_figure(found, level), profile_text(found, level))  # fmt: skip
+    return View(
+        "profiles",
+        "profile-likelihoods",
+        "Profile likelihoods",
+        _CAPTION,
+        profile_table(found),
+        profile_figure(found, level),
+        profile_text(found, level),
+    )
 
 
 def profile_figure(found: Sequence[Profile], level: float) -> Drawing:
@@ -109,11 +130,15 @@ def profile_figure(found: Sequence[Profile], level: float) -> Drawing:
     for i, profile in enumerate(found):
         values, colour = np.array(profile.values), PALETTE[i % len(PALETTE)]
         figure.add_scatter(
-            x=values / profile.likeliest, y=profile.rise, mode="lines+markers", name=escape(profile.name),
-            line={"color": colour, "width": 2.5}, customdata=[quantity(float(v), profile.unit) for v in values],
+            x=values / profile.likeliest,
+            y=profile.rise,
+            mode="lines+markers",
+            name=escape(profile.name),
+            line={"color": colour, "width": 2.5},
+            customdata=[quantity(float(v), profile.unit) for v in values],
             marker=marker(colour, SYMBOLS[i % len(SYMBOLS)], 7),
             hovertemplate=f"{escape(profile.name)} = %{{customdata}}<br>rise %{{y:.3g}}<extra></extra>",
-        )  # fmt: skip
+        )
     figure.add_level(allowed, dashed())
     figure.add_to_legend(f"{100 * level:g} % interval: below", dashed())
     powers = range(-6, 7)
@@ -124,18 +149,21 @@ def profile_figure(found: Sequence[Profile], level: float) -> Drawing:
 
 def profile_table(found: Sequence[Profile]) -> pd.DataFrame:
     """A row for each value of each parameter that was tried."""
-    return pd.DataFrame([
-        {"parameter": p.name, "unit": p.unit, "value": value, "rise": rise}
-        for p in found
-        for value, rise in zip(p.values, p.rise, strict=True)
-    ])  # fmt: skip
+    return pd.DataFrame(
+        [
+            {"parameter": p.name, "unit": p.unit, "value": value, "rise": rise}
+            for p in found
+            for value, rise in zip(p.values, p.rise, strict=True)
+        ]
+    )
 
 
 def profile_text(found: Sequence[Profile], level: float) -> Shown:
     """Where the likelihood alone bounds each parameter, and what would."""
     return Shown.of(
-        found, Column("parameter", lambda p: p.name, words=True),
+        found,
+        Column("parameter", lambda p: p.name, words=True),
         Column(f"{100 * level:g} % from", lambda p: quantity(p.low, p.unit) or "open"),
         Column("to", lambda p: quantity(p.high, p.unit) or "open"),
         Column("identifiable?", lambda p: "yes" if p.identified else f"not identifiable: {p.pins}", words=True),
-    )  # fmt: skip
+    )

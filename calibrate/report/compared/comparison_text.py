@@ -47,12 +47,16 @@ def _truth(comparison: Comparison) -> Shown | None:
         return lambda row: quantity(value(row), row.unit)
 
     return Shown.of(
-        (*check.parameters, check.knee), Column("", lambda row: row.name, words=True),
-        Column("truth", cell(lambda row: row.truth)), Column("estimate", cell(lambda row: row.estimate)),
-        Column("low", cell(lambda row: row.low)), Column("high", cell(lambda row: row.high)),
-        Column("truth in the interval?",
-               lambda row: "" if row.inside is None else "inside" if row.inside else "outside"),
-    )  # fmt: skip
+        (*check.parameters, check.knee),
+        Column("", lambda row: row.name, words=True),
+        Column("truth", cell(lambda row: row.truth)),
+        Column("estimate", cell(lambda row: row.estimate)),
+        Column("low", cell(lambda row: row.low)),
+        Column("high", cell(lambda row: row.high)),
+        Column(
+            "truth in the interval?", lambda row: "" if row.inside is None else "inside" if row.inside else "outside"
+        ),
+    )
 
 
 def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
@@ -63,11 +67,13 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     doubt = "" if word == "sure" else f" ({word or 'not reached'})"
     if load.is_memory:
         low, high = knee.throughput_low_per_s or 0.0, knee.throughput_high_per_s or 0.0
-        numbers.append((
-            format_bandwidth(knee.throughput_per_s * CACHE_LINE_BYTES),
-            f"{format_bandwidth(low * CACHE_LINE_BYTES)} to {format_bandwidth(high * CACHE_LINE_BYTES)}",
-            f"bandwidth at the knee{doubt}",
-        ))  # fmt: skip
+        numbers.append(
+            (
+                format_bandwidth(knee.throughput_per_s * CACHE_LINE_BYTES),
+                f"{format_bandwidth(low * CACHE_LINE_BYTES)} to {format_bandwidth(high * CACHE_LINE_BYTES)}",
+                f"bandwidth at the knee{doubt}",
+            )
+        )
     elif knee.load is not None:
         show = format_rate if comparison.is_open else "{:.3g}".format
         interval = f"{show(knee.low)} to {show(knee.high)}" if knee.low is not None and knee.high is not None else ""
@@ -78,8 +84,12 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
             noun = load.plural if load.is_counted else load.noun
             numbers.insert(1 if knee.sharp else 0, (show(ninety.load), ends, f"{noun} with 90 % of the peak"))
     numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
-    for name, what in (("R1", "idle response time R1"), ("L0", "idle latency L0"), ("S", "mean service time S"),
-                       ("Xmax", "peak throughput Xmax")):  # fmt: skip
+    for name, what in (
+        ("R1", "idle response time R1"),
+        ("L0", "idle latency L0"),
+        ("S", "mean service time S"),
+        ("Xmax", "peak throughput Xmax"),
+    ):
         if (e := comparison.fit.parameters.get(name)) is not None and e.estimate is not None:
             numbers.append(
                 (quantity(e.estimate, e.unit), f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}", what)

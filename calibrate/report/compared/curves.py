@@ -60,25 +60,38 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
         ends = (x_axis.of(curve.throughput_low_per_s), x_axis.of(curve.throughput_high_per_s))
     else:
         ends = (x, x)
-    add_band(figure, ends, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s),
-             comparison.fit.level)  # fmt: skip
+    add_band(
+        figure, ends, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s), comparison.fit.level
+    )
     figure.add_scatter(
-        x=x, y=y_axis.of(curve.response_time_s), mode="lines", name="predicted", line=solid(BLUE),
-        customdata=curve.load, hovertemplate=hover_text(x_axis, y_axis),
-    )  # fmt: skip
+        x=x,
+        y=y_axis.of(curve.response_time_s),
+        mode="lines",
+        name="predicted",
+        line=solid(BLUE),
+        customdata=curve.load,
+        hovertemplate=hover_text(x_axis, y_axis),
+    )
     if comparison.true_smooth is not None:
         throughput, response = comparison.true_smooth
         add_true(figure, x_axis.of(throughput), y_axis.of(response))
-    add_observed(figure, comparison, x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s),
-                 hover_text(x_axis, y_axis))  # fmt: skip
+    add_observed(
+        figure,
+        comparison,
+        x_axis.of(points.throughput_per_s),
+        y_axis.of(points.response_time_s),
+        hover_text(x_axis, y_axis),
+    )
     at_knee, response_there = comparison.at_knee
     far = comparison.is_open and at_knee > _REACH * points.throughput_per_s.max()
     figure.add_scatter(
-        x=[None] if far else x_axis.of(np.array([at_knee])), y=[None] if far else y_axis.of(np.array([response_there])),
-        mode="markers", marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
+        x=[None] if far else x_axis.of(np.array([at_knee])),
+        y=[None] if far else y_axis.of(np.array([response_there])),
+        mode="markers",
+        marker={"symbol": "star", "size": 18, "color": ORANGE, "line": {"color": INK, "width": 1}},
         name=knee_name(comparison) + (", far beyond these loads" if far else _beyond(comparison)),
         error_x=None if far else _knee_bar(comparison, x_axis),
-    )  # fmt: skip
+    )
     if comparison.is_open:
         shown = points.response_time_s if far else np.append(points.response_time_s, response_there)
         keep_near(figure, y_axis.of(shown), log_y=spans_decade(points.response_time_s))
@@ -98,8 +111,14 @@ def throughput_against_load(comparison: Comparison) -> Drawing:
     axis, _ = axes_of([comparison])
     curve, observed = comparison.smooth, comparison.points.throughput_per_s
     figure = load_figure(comparison, axis.title)
-    return _against_load(figure, comparison, axis, observed, (
-        curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s), "throughput")  # fmt: skip
+    return _against_load(
+        figure,
+        comparison,
+        axis,
+        observed,
+        (curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s),
+        "throughput",
+    )
 
 
 def response_against_load(comparison: Comparison) -> Drawing:
@@ -107,8 +126,14 @@ def response_against_load(comparison: Comparison) -> Drawing:
     _, axis = axes_of([comparison])
     curve, observed = comparison.smooth, comparison.points.response_time_s
     figure = load_figure(comparison, axis.title, log_y=spans_decade(observed))
-    return _against_load(figure, comparison, axis, observed, (
-        curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s), "response")  # fmt: skip
+    return _against_load(
+        figure,
+        comparison,
+        axis,
+        observed,
+        (curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s),
+        "response",
+    )
 
 
 def _against_load(
@@ -149,11 +174,16 @@ def little_check(comparison: Comparison) -> Drawing:
     ends = np.array([points.load.min(), points.load.max()])
     figure.add_scatter(x=ends, y=ends, mode="lines", name="Little's law: X·R = N asked", line=dashed())
     figure.add_scatter(
-        x=points.load, y=in_flight, mode="markers+text", name="observed X·R", marker=marker(BLUE),
-        text=[f"{v:.2f}" for v in in_flight / points.load], cliponaxis=False,
+        x=points.load,
+        y=in_flight,
+        mode="markers+text",
+        name="observed X·R",
+        marker=marker(BLUE),
+        text=[f"{v:.2f}" for v in in_flight / points.load],
+        cliponaxis=False,
         textposition=["bottom right"] * (len(points) - 1) + ["top left"],  # on a phone the last must not reach out
         hovertemplate="N asked %{x}<br>X·R %{y:.4g}<br>ratio %{text}<extra></extra>",
-    )  # fmt: skip
+    )
     return figure
 
 
@@ -167,8 +197,9 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
         curve, points = comparison.smooth, comparison.points
         line = (x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_s))
         seen = (x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s))
-        add_curve(figure, i, names[i] if names else comparison.series, comparison, line, seen,
-                  hover_text(x_axis, y_axis))  # fmt: skip
+        add_curve(
+            figure, i, names[i] if names else comparison.series, comparison, line, seen, hover_text(x_axis, y_axis)
+        )
     return figure
 
 
@@ -184,15 +215,25 @@ def add_curve(
     """The ``i``-th of several curves: its predicted ``line`` and the points ``seen``, in its own colour and dash."""
     colour, dash, label = PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)], escape(name)
     figure.add_scatter(
-        x=line[0], y=line[1], mode="lines", name=label, legendgroup=label,
+        x=line[0],
+        y=line[1],
+        mode="lines",
+        name=label,
+        legendgroup=label,
         line={"color": colour, "dash": dash, "width": 2.5},
-    )  # fmt: skip
+    )
     for mask, symbol in ((comparison.held_out, "circle"), (~comparison.held_out, "square-open")):
         figure.add_scatter(
-            x=seen[0][mask], y=seen[1][mask], mode="markers", legendgroup=label, showlegend=False, name=label,
+            x=seen[0][mask],
+            y=seen[1][mask],
+            mode="markers",
+            legendgroup=label,
+            showlegend=False,
+            name=label,
             marker=outlined(colour, symbol, 9),
-            customdata=comparison.points.load[mask], hovertemplate=hover,
-        )  # fmt: skip
+            customdata=comparison.points.load[mask],
+            hovertemplate=hover,
+        )
 
 
 def curve_table(comparison: Comparison) -> pd.DataFrame:
@@ -200,14 +241,24 @@ def curve_table(comparison: Comparison) -> pd.DataFrame:
     points, knee = comparison.points, comparison.knee
     throughput, response = comparison.at_knee
     predicted = comparison.smooth.to_frame().assign(what="predicted")
-    observed = pd.DataFrame({
-        "what": np.where(comparison.held_out, "observed, held out", "observed, calibrated on"), "load": points.load,
-        "throughput_per_s": points.throughput_per_s, "response_time_s": points.response_time_s,
-    })  # fmt: skip
-    at_knee = pd.DataFrame([{
-        "what": "knee", "load": np.nan if knee.load is None else knee.load, "throughput_per_s": throughput,
-        "response_time_s": response,
-    }])  # fmt: skip
+    observed = pd.DataFrame(
+        {
+            "what": np.where(comparison.held_out, "observed, held out", "observed, calibrated on"),
+            "load": points.load,
+            "throughput_per_s": points.throughput_per_s,
+            "response_time_s": points.response_time_s,
+        }
+    )
+    at_knee = pd.DataFrame(
+        [
+            {
+                "what": "knee",
+                "load": np.nan if knee.load is None else knee.load,
+                "throughput_per_s": throughput,
+                "response_time_s": response,
+            }
+        ]
+    )
     table = pd.concat([predicted, observed, at_knee], ignore_index=True)
     return table[["what", *(c for c in table if c != "what")]]
 
@@ -215,10 +266,14 @@ def curve_table(comparison: Comparison) -> pd.DataFrame:
 def little_table(comparison: Comparison) -> pd.DataFrame:
     """Load, throughput, response time and their product at every measured point."""
     points = comparison.points
-    return pd.DataFrame({
-        "load": points.load, "throughput_per_s": points.throughput_per_s, "response_time_s": points.response_time_s,
-        "in_flight": points.throughput_per_s * points.response_time_s,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "load": points.load,
+            "throughput_per_s": points.throughput_per_s,
+            "response_time_s": points.response_time_s,
+            "in_flight": points.throughput_per_s * points.response_time_s,
+        }
+    )
 
 
 def _bounds(comparison: Comparison, load: Array, what: str) -> list[tuple[str, Array]]:
@@ -264,10 +319,12 @@ def queue_against_utilization(comparison: Comparison) -> Drawing:
 def queue_table(comparison: Comparison) -> pd.DataFrame:
     """Utilization and the mean number waiting at every measured arrival rate."""
     queue = waiting(comparison.fit, comparison.points)
-    return pd.DataFrame({
-        "arrival_rate_per_s": [q.arrival_rate_per_s for q in queue],
-        "utilization": [q.utilization for q in queue],
-        "waiting": [q.measured for q in queue],
-        "waiting_by_model": [q.model for q in queue],
-        "waiting_mm1": [np.nan if q.mm1 is None else q.mm1 for q in queue],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "arrival_rate_per_s": [q.arrival_rate_per_s for q in queue],
+            "utilization": [q.utilization for q in queue],
+            "waiting": [q.measured for q in queue],
+            "waiting_by_model": [q.model for q in queue],
+            "waiting_mm1": [np.nan if q.mm1 is None else q.mm1 for q in queue],
+        }
+    )

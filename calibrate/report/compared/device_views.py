@@ -57,8 +57,16 @@ def side_section(found: SideBySide) -> Section:
         [curves.curve_table(c).assign(device=d, series=c.series) for d, c in found.curves], ignore_index=True
     )
     rate = found.curves[0][1].points.load_type.rate_name
-    views = [View("devices", "devices-curve", f"Latency against {rate}", _HOW, table,
-                  curves.overview(comparisons, found.labels))]  # fmt: skip
+    views = [
+        View(
+            "devices",
+            "devices-curve",
+            f"Latency against {rate}",
+            _HOW,
+            table,
+            curves.overview(comparisons, found.labels),
+        )
+    ]
     if not comparisons[0].is_open:
         titles = {"throughput": f"{rate.capitalize()} against load", "response": "Response time against load"}
         views += [
@@ -67,8 +75,16 @@ def side_section(found: SideBySide) -> Section:
         ]
     for number, matched in enumerate(found.matched, 1):
         views += _matched_views(matched, f"-{number}" if len(found.matched) > 1 else "")
-    views.append(View("devices", "devices-residuals", "Residuals of each device", "Filled: held out. Open: calibrated "
-                      "on.", _residual_table(found), _residuals(found)))  # fmt: skip
+    views.append(
+        View(
+            "devices",
+            "devices-residuals",
+            "Residuals of each device",
+            "Filled: held out. Open: calibrated on.",
+            _residual_table(found),
+            _residuals(found),
+        )
+    )
     lead = " ".join(m.sentence() for m in found.matched) or "No curve of these devices has the name of another's."
     return Section(found.title, views, lead=lead, name=found.title.lower(), load_kind=_kind(found))
 
@@ -80,18 +96,41 @@ def _kind(found: SideBySide) -> str:
 def _matched_views(matched: Matched, suffix: str) -> list[View]:
     about = f": {matched.name}" if matched.name else ""
     level = 100 * min(c.fit.level for c in matched.comparisons)
-    ratios = [] if matched.comparisons[0].is_open else [
-        View("ratio", f"throughput-ratio{suffix}", f"How many times the throughput{about}", _RATIO.format(level=level),
-             _ratio_table(matched), _ratio_figure(matched))
-    ]  # fmt: skip
+    ratios = (
+        []
+        if matched.comparisons[0].is_open
+        else [
+            View(
+                "ratio",
+                f"throughput-ratio{suffix}",
+                f"How many times the throughput{about}",
+                _RATIO.format(level=level),
+                _ratio_table(matched),
+                _ratio_figure(matched),
+            )
+        ]
+    )
     return [
-        View("parameters", f"parameters{suffix}", f"Parameters and knees{about}", _PARAMETERS,
-             _parameter_table(matched), _knee_figure(matched), parameter_text(matched)),
-        View("differences", f"differences{suffix}", f"Differences{about}", _BEYOND,
-             pd.DataFrame([d.to_dict() for d in matched.differences]), _difference_figure(matched),
-             difference_text(matched)),
+        View(
+            "parameters",
+            f"parameters{suffix}",
+            f"Parameters and knees{about}",
+            _PARAMETERS,
+            _parameter_table(matched),
+            _knee_figure(matched),
+            parameter_text(matched),
+        ),
+        View(
+            "differences",
+            f"differences{suffix}",
+            f"Differences{about}",
+            _BEYOND,
+            pd.DataFrame([d.to_dict() for d in matched.differences]),
+            _difference_figure(matched),
+            difference_text(matched),
+        ),
         *ratios,
-    ]  # fmt: skip
+    ]
 
 
 def _over_load(found: SideBySide, what: str) -> Drawing:
@@ -104,8 +143,9 @@ def _over_load(found: SideBySide, what: str) -> Drawing:
     for i, (label, comparison) in enumerate(zip(found.labels, comparisons, strict=True)):
         smooth, points = comparison.smooth, comparison.points
         line = (at_among(load, smooth.load), axis.of(getattr(smooth, column)))
-        curves.add_curve(figure, i, label, comparison, line, (at_among(load, points.load),
-                         axis.of(getattr(points, column))))  # fmt: skip
+        curves.add_curve(
+            figure, i, label, comparison, line, (at_among(load, points.load), axis.of(getattr(points, column)))
+        )
     return figure
 
 
@@ -119,11 +159,15 @@ def _difference_figure(matched: Matched) -> Drawing:
         colour = PALETTE[(i + 1) % len(PALETTE)]
         lift = 0.0 if len(others) == 1 else _spread(len(others)) * (i / (len(others) - 1) - 0.5)
         figure.add_scatter(
-            x=[d.ratio for d in rows], y=[names.index(d.quantity) + lift for d in rows], mode="markers",
-            name=escape(device), marker=marker(colour, symbol_of(i + 1)),
+            x=[d.ratio for d in rows],
+            y=[names.index(d.quantity) + lift for d in rows],
+            mode="markers",
+            name=escape(device),
+            marker=marker(colour, symbol_of(i + 1)),
             error_x=interval(*(np.array([getattr(d, end) for d in rows]) for end in ("ratio", "low", "high")), width=6),
-            text=[d.quantity for d in rows], hovertemplate="%{text}: %{x:.3g}<extra></extra>",
-        )  # fmt: skip
+            text=[d.quantity for d in rows],
+            hovertemplate="%{text}: %{x:.3g}<extra></extra>",
+        )
     figure.add_upright(1, {"color": GREY, "width": 2, "dash": "dash"})
     ends = [v for d in matched.differences for v in (d.low, d.high)]
     figure.update_xaxes(**ticks(_ratio_ticks(min(ends), max(ends))))
@@ -161,9 +205,13 @@ def _knee_figure(matched: Matched) -> Drawing | None:
         high = np.array([reach.max() if k.high is None else k.high for k in rows], dtype=float)
         lift = _spread(count) * ((i + 0.5) / count - 0.5)
         figure.add_scatter(
-            x=load, y=[names.index(k.definition) + lift for k in rows], mode="markers", name=escape(device),
-            marker=marker(PALETTE[i % len(PALETTE)], symbol_of(i)), error_x=interval(load, low, high, width=6),
-        )  # fmt: skip
+            x=load,
+            y=[names.index(k.definition) + lift for k in rows],
+            mode="markers",
+            name=escape(device),
+            marker=marker(PALETTE[i % len(PALETTE)], symbol_of(i)),
+            error_x=interval(load, low, high, width=6),
+        )
     name_rows(figure, names, max(52, _EACH * count))
     return figure
 
@@ -186,8 +234,13 @@ def _ratio_figure(matched: Matched) -> Drawing:
     for i, (device, found) in enumerate(zip(matched.devices[1:], every, strict=True), 1):
         colour = PALETTE[i % len(PALETTE)]
         add_band(figure, x, found.low, found.high, found.level, colour=colour, showlegend=len(matched.devices) == 2)
-        figure.add_scatter(x=x, y=found.ratio, mode="lines", name=escape(device),
-                           line={"color": colour, "width": 3, "dash": DASHES[(i - 1) % len(DASHES)]})  # fmt: skip
+        figure.add_scatter(
+            x=x,
+            y=found.ratio,
+            mode="lines",
+            name=escape(device),
+            line={"color": colour, "width": 3, "dash": DASHES[(i - 1) % len(DASHES)]},
+        )
     return figure
 
 
@@ -196,24 +249,47 @@ def _ratio_table(matched: Matched) -> pd.DataFrame:
     parts = []
     for device, comparison in zip(matched.devices[1:], matched.comparisons[1:], strict=True):
         found = ratio_of_curves(matched.comparisons[0].fit, comparison.fit, loads, (matched.devices[0], device))
-        parts.append(pd.DataFrame({"device": device, "load": found.load, "throughput_ratio": found.ratio,
-                                   "low": found.low, "high": found.high}))  # fmt: skip
+        parts.append(
+            pd.DataFrame(
+                {
+                    "device": device,
+                    "load": found.load,
+                    "throughput_ratio": found.ratio,
+                    "low": found.low,
+                    "high": found.high,
+                }
+            )
+        )
     return pd.concat(parts, ignore_index=True)
 
 
 def _parameter_table(matched: Matched) -> pd.DataFrame:
     rows = [
-        {"device": device, "parameter": name, "unit": e.unit, "estimate": e.estimate, "low": e.low, "high": e.high,
-         "identified": e.identified}
+        {
+            "device": device,
+            "parameter": name,
+            "unit": e.unit,
+            "estimate": e.estimate,
+            "low": e.low,
+            "high": e.high,
+            "identified": e.identified,
+        }
         for device, c in zip(matched.devices, matched.comparisons, strict=True)
         for name, e in c.fit.parameters.items()
-    ]  # fmt: skip
+    ]
     knees = [
-        {"device": device, "parameter": f"knee: {k.knee.definition}", "unit": "", "estimate": k.knee.load,
-         "low": k.knee.low, "high": k.knee.high, "identified": k.knee.identified}
+        {
+            "device": device,
+            "parameter": f"knee: {k.knee.definition}",
+            "unit": "",
+            "estimate": k.knee.load,
+            "low": k.knee.low,
+            "high": k.knee.high,
+            "identified": k.knee.identified,
+        }
         for device, found in zip(matched.devices, matched.knees, strict=True)
         for k in found
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows + knees)
 
 
@@ -227,21 +303,31 @@ def _residuals(found: SideBySide) -> Drawing:
         values, x = missed(comparison)[0].values, at_among(load, comparison.points.load)
         for j, (mask, _, opened) in enumerate(by_use(comparison.held_out)):
             figure.add_scatter(
-                x=x[mask], y=values[mask], mode="markers", name=escape(label), legendgroup=label, showlegend=j == 0,
+                x=x[mask],
+                y=values[mask],
+                mode="markers",
+                name=escape(label),
+                legendgroup=label,
+                showlegend=j == 0,
                 marker=outlined(PALETTE[i % len(PALETTE)], symbol_of(i) + opened),
-            )  # fmt: skip
+            )
     return figure
 
 
 def _residual_table(found: SideBySide) -> pd.DataFrame:
     return pd.concat(
         [
-            pd.DataFrame({
-                "device": device, "series": c.series, "load": c.points.load, "held_out": c.held_out,
-                "residual_throughput_pct": c.residual_throughput_pct,
-                "residual_response_time_pct": c.residual_response_pct,
-            })
+            pd.DataFrame(
+                {
+                    "device": device,
+                    "series": c.series,
+                    "load": c.points.load,
+                    "held_out": c.held_out,
+                    "residual_throughput_pct": c.residual_throughput_pct,
+                    "residual_response_time_pct": c.residual_response_pct,
+                }
+            )
             for device, c in found.curves
         ],
         ignore_index=True,
-    )  # fmt: skip
+    )

@@ -42,9 +42,8 @@ class Matched:
         """Of each device beside the first."""
         first, *others = zip(self.devices, self.comparisons, strict=True)
         return tuple(
-            d for name, comparison in others
-            for d in differences(first[1].fit, comparison.fit, (first[0], name))
-        )  # fmt: skip
+            d for name, comparison in others for d in differences(first[1].fit, comparison.fit, (first[0], name))
+        )
 
     @cached_property
     def untold(self) -> tuple[Untold, ...]:
@@ -162,7 +161,7 @@ def parameter_text(matched: Matched) -> Shown:
     if matched.many:
         each = [
             (name, device, cell) for name, *cells in rows for device, cell in zip(matched.devices, cells, strict=True)
-        ]  # fmt: skip
+        ]
         return Shown((matched.name or "parameter", "device", "value"), tuple(each), (True, True, False))
     return Shown((matched.name or "parameter", *matched.devices), tuple(rows), (True, *[False] * len(matched.devices)))
 
@@ -184,15 +183,17 @@ def difference_text(matched: Matched) -> Shown:
         return lambda row: cell(row) if isinstance(row, ParameterDifference) else ""
 
     return Shown.of(
-        rows, Column("", lambda row: row.quantity, words=True),
+        rows,
+        Column("", lambda row: row.quantity, words=True),
         Column(matched.devices[0], told(lambda d: quantity(d.first_value, d.unit))),
         Column("device", lambda row: row.other, words=True),
         Column("value", told(lambda d: quantity(d.other_value, d.unit))),
         Column("ratio", told(lambda d: f"{d.ratio:.3g}")),
         Column("interval", told(lambda d: f"[{d.low:.3g}, {d.high:.3g}]")),
-        Column("beyond?", lambda row: row.reason if isinstance(row, Untold) else "yes" if row.beyond else "no",
-               words=True),
-    )  # fmt: skip
+        Column(
+            "beyond?", lambda row: row.reason if isinstance(row, Untold) else "yes" if row.beyond else "no", words=True
+        ),
+    )
 
 
 def _times(ratio: float) -> str:

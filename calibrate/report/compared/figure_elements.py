@@ -96,9 +96,14 @@ def add_observed(figure: Drawing, comparison: Comparison, x: Array, y: Array, ho
     """The measured points (m,): held out as filled circles, calibrated on as open squares."""
     for mask, words, opened in by_use(comparison.held_out):
         figure.add_scatter(
-            x=x[mask], y=y[mask], mode="markers", name=f"observed, {words}", customdata=comparison.points.load[mask],
-            marker=outlined(INK, "square-open") if opened else outlined(RED), hovertemplate=hover,
-        )  # fmt: skip
+            x=x[mask],
+            y=y[mask],
+            mode="markers",
+            name=f"observed, {words}",
+            customdata=comparison.points.load[mask],
+            marker=outlined(INK, "square-open") if opened else outlined(RED),
+            hovertemplate=hover,
+        )
 
 
 def mark_knee(figure: Drawing, comparison: Comparison) -> None:

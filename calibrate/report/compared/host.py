@@ -13,19 +13,36 @@ def host_view(found: HostAndDevice) -> View:
     import pandas as pd
 
     _, host, device = found.predicted(found.load)
-    table = pd.DataFrame({
-        "load": found.load, "throughput_per_s": found.throughput_per_s, "device_s": found.device_s,
-        "host_s": found.host_s, "device_by_model_s": device, "host_by_model_s": host,
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "load": found.load,
+            "throughput_per_s": found.throughput_per_s,
+            "device_s": found.device_s,
+            "host_s": found.host_s,
+            "device_by_model_s": device,
+            "host_by_model_s": host,
+        }
+    )
     figure = empty_figure("outstanding requests", "share of the response time (%)")
     loads, whole = [f"{n:g}" for n in found.load], found.device_s + found.host_s
     parts = (("in the device", found.device_s, SKY, "start"), ("in the host", found.host_s, ORANGE, "end"))
     for name, times, colour, clear_of_the_mark in parts:
-        figure.add_bar(x=loads, y=100 * times / whole, name=name, marker={"color": colour},
-                       text=[format_duration(t, 2) for t in times], textangle=0,
-                       insidetextanchor=clear_of_the_mark)  # fmt: skip
-    figure.add_scatter(x=loads, y=100 * device / (device + host), name="parted by the model", mode="markers",
-                       marker=marker(INK, "diamond", 9))  # fmt: skip
+        figure.add_bar(
+            x=loads,
+            y=100 * times / whole,
+            name=name,
+            marker={"color": colour},
+            text=[format_duration(t, 2) for t in times],
+            textangle=0,
+            insidetextanchor=clear_of_the_mark,
+        )
+    figure.add_scatter(
+        x=loads,
+        y=100 * device / (device + host),
+        name="parted by the model",
+        mode="markers",
+        marker=marker(INK, "diamond", 9),
+    )
     figure.update_layout(barmode="stack")
     figure.update_xaxes(type="category", rangemode=None)
     sentence = found.sentence()

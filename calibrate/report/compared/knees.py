@@ -30,8 +30,15 @@ _CAPTION = (
 def knee_view(comparison: Comparison, found: Sequence[NamedKnee]) -> View:
     """The knees as marks on the curve, as intervals, and as a table."""
     figure = knee_figure(comparison, found) if any(k.knee.load is not None for k in found) else None
-    return View("knees", "knees", "The knee by each definition", _CAPTION, knee_table(found), figure,
-                knee_text(comparison, found))  # fmt: skip
+    return View(
+        "knees",
+        "knees",
+        "The knee by each definition",
+        _CAPTION,
+        knee_table(found),
+        figure,
+        knee_text(comparison, found),
+    )
 
 
 def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Drawing:
@@ -47,8 +54,14 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Drawing:
     curve = _along(comparison, reach)
     places, drawn = ((v if comparison.is_open else np.log(at_among(reach, v))) for v in (at, curve.load))
     heights = axis.of(np.interp(places, drawn, getattr(curve, column)))  # on the line as it is drawn
-    figure.add_scatter(x=at_among(reach, curve.load), y=axis.of(getattr(curve, column)), mode="lines",
-                       line=solid(BLUE), showlegend=False, name="predicted")  # fmt: skip
+    figure.add_scatter(
+        x=at_among(reach, curve.load),
+        y=axis.of(getattr(curve, column)),
+        mode="lines",
+        line=solid(BLUE),
+        showlegend=False,
+        name="predicted",
+    )
     for i, one in enumerate(marked):
         colour, symbol, knee = _COLOURS[i % len(_COLOURS)], SYMBOLS[i % len(SYMBOLS)], one.knee
         x = at_among(reach, at[i : i + 1])
@@ -56,21 +69,42 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Drawing:
         mark = {**marker(colour, symbol, max(9, 24 - 5 * i)), "line": {"width": 1, "color": INK}}
         group = {"legendgroup": one.name, "name": escape(knee.definition)}
         figure.add_scatter(x=x, y=heights[i : i + 1], mode="markers", marker=mark, **group)
-        figure.add_scatter(x=x, y=[len(marked) - i], yaxis="y2", mode="markers", marker=mark, showlegend=False,
-                           error_x=_bar(reach, one), **group)  # fmt: skip
+        figure.add_scatter(
+            x=x,
+            y=[len(marked) - i],
+            yaxis="y2",
+            mode="markers",
+            marker=mark,
+            showlegend=False,
+            error_x=_bar(reach, one),
+            **group,
+        )
         if one.bootstrap is not None:
             figure.add_scatter(
-                x=at_among(reach, np.array(one.bootstrap)), y=[len(marked) - i - 0.3] * 2, yaxis="y2",
-                mode="lines+markers", line={"color": colour, "width": 2, "dash": "dot"}, showlegend=False,
-                marker=marker(colour, "triangle-up-open", 9), **group,
-            )  # fmt: skip
+                x=at_among(reach, np.array(one.bootstrap)),
+                y=[len(marked) - i - 0.3] * 2,
+                yaxis="y2",
+                mode="lines+markers",
+                line={"color": colour, "width": 2, "dash": "dot"},
+                showlegend=False,
+                marker=marker(colour, "triangle-up-open", 9),
+                **group,
+            )
     if comparison.is_open:
         keep_near(figure, heights, log_y=False)
     figure.update_layout(
-        yaxis={"domain": [0.44, 1]}, height=560 + 26 * len(marked),
-        yaxis2={"domain": [0, 0.34], "range": [0.3, len(marked) + 0.7], "showticklabels": False, "zeroline": False,
-                "showgrid": False, "title": {"text": "intervals"}, "anchor": "x"},
-    )  # fmt: skip
+        yaxis={"domain": [0.44, 1]},
+        height=560 + 26 * len(marked),
+        yaxis2={
+            "domain": [0, 0.34],
+            "range": [0.3, len(marked) + 0.7],
+            "showticklabels": False,
+            "zeroline": False,
+            "showgrid": False,
+            "title": {"text": "intervals"},
+            "anchor": "x",
+        },
+    )
     figure.update_xaxes(anchor="y2")
     return figure
 
@@ -87,8 +121,15 @@ def knee_table(found: Sequence[NamedKnee]) -> pd.DataFrame:
 
 def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
     """The same for people; columns that nothing is known of are left out."""
-    header = ("knee", comparison.fit.load_name, f"{100 * comparison.fit.level:g} % interval", "throughput", "response",
-              "over repeats", "")  # fmt: skip
+    header = (
+        "knee",
+        comparison.fit.load_name,
+        f"{100 * comparison.fit.level:g} % interval",
+        "throughput",
+        "response",
+        "over repeats",
+        "",
+    )
     words = (True, *(False,) * 5, True)
     columns = [Column[tuple[str, ...]](name, itemgetter(i), words[i]) for i, name in enumerate(header)]
     return Shown.of(knee_rows(found, comparison.fit.load_kind), *columns)

@@ -97,10 +97,18 @@ def ordered(comparison: Comparison, runs: pd.DataFrame) -> Ordered | None:
     found = acf(series, nlags=lags, fft=False)[1:]
     tested = min(lags, max(1, len(rows) // 5))
     return Ordered(
-        one.name, one.colour, (rows["started"] - rows["started"].iloc[0]).dt.total_seconds().to_numpy(float) / 60, load,
-        comparison.held_out[place], residual, np.asarray(found), float(1.96 / np.sqrt(len(rows))),
-        float(acorr_ljungbox(series, lags=[tested])["lb_pvalue"].iloc[0]), bool(in_order), about_means,
-    )  # fmt: skip
+        one.name,
+        one.colour,
+        (rows["started"] - rows["started"].iloc[0]).dt.total_seconds().to_numpy(float) / 60,
+        load,
+        comparison.held_out[place],
+        residual,
+        np.asarray(found),
+        float(1.96 / np.sqrt(len(rows))),
+        float(acorr_ljungbox(series, lags=[tested])["lb_pvalue"].iloc[0]),
+        bool(in_order),
+        about_means,
+    )
 
 
 def in_time(found: Ordered, noise_pct: float | None) -> Drawing:
@@ -108,13 +116,24 @@ def in_time(found: Ordered, noise_pct: float | None) -> Drawing:
     figure = empty_figure("minutes since the first run", TITLE)
     figure.update_yaxes(rangemode="normal")
     add_noise_floor(figure, noise_pct)
-    figure.add_scatter(x=found.minutes, y=found.residual_pct, mode="lines", line={"color": GREY, "width": 1},
-                       showlegend=False, hoverinfo="skip")  # fmt: skip
+    figure.add_scatter(
+        x=found.minutes,
+        y=found.residual_pct,
+        mode="lines",
+        line={"color": GREY, "width": 1},
+        showlegend=False,
+        hoverinfo="skip",
+    )
     for mask, words, opened in by_use(found.held_out):
         figure.add_scatter(
-            x=found.minutes[mask], y=found.residual_pct[mask], mode="markers", name=f"{found.what}, {words}",
-            marker=outlined(found.colour, f"circle{opened}"), customdata=found.load[mask], hovertemplate=MISS,
-        )  # fmt: skip
+            x=found.minutes[mask],
+            y=found.residual_pct[mask],
+            mode="markers",
+            name=f"{found.what}, {words}",
+            marker=outlined(found.colour, f"circle{opened}"),
+            customdata=found.load[mask],
+            hovertemplate=MISS,
+        )
     return figure
 
 
@@ -123,8 +142,14 @@ def autocorrelation(found: Ordered) -> Drawing:
     figure = empty_figure("lag (runs)", "autocorrelation of the residuals")
     lags = np.arange(1, len(found.autocorrelation) + 1)
     outside = np.abs(found.autocorrelation) > found.bound
-    figure.add_bar(x=lags, y=found.autocorrelation, width=0.4, marker={"color": np.where(outside, RED, BLUE)},
-                   showlegend=False, hovertemplate="lag %{x}: %{y:.2f}<extra></extra>")  # fmt: skip
+    figure.add_bar(
+        x=lags,
+        y=found.autocorrelation,
+        width=0.4,
+        marker={"color": np.where(outside, RED, BLUE)},
+        showlegend=False,
+        hovertemplate="lag %{x}: %{y:.2f}<extra></extra>",
+    )
     for bound in (found.bound, -found.bound):
         figure.add_level(bound, dashed())
     figure.add_to_legend("95 % of independent misses lie inside", dashed())
@@ -135,10 +160,14 @@ def autocorrelation(found: Ordered) -> Drawing:
 
 def ordered_table(found: Ordered) -> pd.DataFrame:
     """A row for each run, in the order of time."""
-    return pd.DataFrame({
-        "minutes": found.minutes, "load": found.load, "held_out": found.held_out,
-        f"residual_{found.what.replace(' ', '_')}_pct": found.residual_pct,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "minutes": found.minutes,
+            "load": found.load,
+            "held_out": found.held_out,
+            f"residual_{found.what.replace(' ', '_')}_pct": found.residual_pct,
+        }
+    )
 
 
 def autocorrelation_table(found: Ordered) -> pd.DataFrame:

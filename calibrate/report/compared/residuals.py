@@ -44,10 +44,22 @@ class Missed:
 def missed(comparison: Comparison) -> list[Missed]:
     """Throughput and response time; of open sweeps, whose throughput is given, the response time alone."""
     points, curve = comparison.points, comparison.predicted
-    throughput = Missed("throughput", comparison.residual_throughput_pct, curve.throughput_per_s,
-                        _noise(points.throughput_spread), BLUE, "circle")  # fmt: skip
-    response = Missed("response time", comparison.residual_response_pct, curve.response_time_s,
-                      _noise(points.response_spread), RED, "diamond")  # fmt: skip
+    throughput = Missed(
+        "throughput",
+        comparison.residual_throughput_pct,
+        curve.throughput_per_s,
+        _noise(points.throughput_spread),
+        BLUE,
+        "circle",
+    )
+    response = Missed(
+        "response time",
+        comparison.residual_response_pct,
+        curve.response_time_s,
+        _noise(points.response_spread),
+        RED,
+        "diamond",
+    )
     return [response] if comparison.is_open else [throughput, response]
 
 
@@ -76,12 +88,15 @@ def add_noise_floor(figure: Drawing, noise_pct: float | None) -> None:
     if noise_pct is not None:
         figure.add_shade(GREY, 0.2, y=(-noise_pct, noise_pct))
         figure.add_scatter(  # invisible, so that the axis reaches beyond the shade
-            x=[None, None], y=[-1.15 * noise_pct, 1.15 * noise_pct], mode="markers", showlegend=False, hoverinfo="skip",
-        )  # fmt: skip
+            x=[None, None], y=[-1.15 * noise_pct, 1.15 * noise_pct], mode="markers", showlegend=False, hoverinfo="skip"
+        )
         figure.add_scatter(
-            x=[None], y=[None], mode="markers", name=f"noise floor: repeats differ by ±{format_percent(noise_pct)}",
+            x=[None],
+            y=[None],
+            mode="markers",
+            name=f"noise floor: repeats differ by ±{format_percent(noise_pct)}",
             marker={"symbol": "square", "color": GREY, "opacity": 0.4, "size": 12},
-        )  # fmt: skip
+        )
     figure.add_level(0, {"color": GREY, "width": 1})
 
 
@@ -102,9 +117,12 @@ def quantiles_against_normal(comparison: Comparison) -> Drawing:
     for one in missed(comparison):
         ranked, mean, deviation = standardised(one.values[comparison.held_out])
         figure.add_scatter(
-            x=expected, y=ranked, mode="markers", marker=marker(one.colour, one.symbol),
+            x=expected,
+            y=ranked,
+            mode="markers",
+            marker=marker(one.colour, one.symbol),
             name=f"{one.name}: mean {mean:+.2g} %, deviation {format_percent(deviation)}",
-        )  # fmt: skip
+        )
     return figure
 
 
@@ -136,15 +154,21 @@ def normal_ranks(count: int) -> tuple[Array, Array, Array]:
 def residual_table(comparison: Comparison) -> pd.DataFrame:
     """A row for each point: load, observed, predicted, residuals, the noise of its repeats."""
     points, curve = comparison.points, comparison.predicted
-    return pd.DataFrame({
-        "load": points.load, "held_out": comparison.held_out,
-        "observed_throughput_per_s": points.throughput_per_s, "predicted_throughput_per_s": curve.throughput_per_s,
-        "residual_throughput_pct": comparison.residual_throughput_pct,
-        "observed_response_time_s": points.response_time_s, "predicted_response_time_s": curve.response_time_s,
-        "residual_response_time_pct": comparison.residual_response_pct,
-        "repeats": points.repeats, "noise_throughput_pct": 100 * points.throughput_spread,
-        "noise_response_time_pct": 100 * points.response_spread,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "load": points.load,
+            "held_out": comparison.held_out,
+            "observed_throughput_per_s": points.throughput_per_s,
+            "predicted_throughput_per_s": curve.throughput_per_s,
+            "residual_throughput_pct": comparison.residual_throughput_pct,
+            "observed_response_time_s": points.response_time_s,
+            "predicted_response_time_s": curve.response_time_s,
+            "residual_response_time_pct": comparison.residual_response_pct,
+            "repeats": points.repeats,
+            "noise_throughput_pct": 100 * points.throughput_spread,
+            "noise_response_time_pct": 100 * points.response_spread,
+        }
+    )
 
 
 def rank_table(comparison: Comparison) -> pd.DataFrame:
@@ -167,7 +191,11 @@ def _add_residuals(figure: Drawing, comparison: Comparison, one: Missed, x: Arra
     """Filled: held out; open: calibrated on."""
     for mask, words, opened in by_use(comparison.held_out):
         figure.add_scatter(
-            x=x[mask], y=one.values[mask], mode="markers", name=f"{one.name}, {words}",
-            marker=outlined(one.colour, one.symbol + opened), customdata=comparison.points.load[mask],
+            x=x[mask],
+            y=one.values[mask],
+            mode="markers",
+            name=f"{one.name}, {words}",
+            marker=outlined(one.colour, one.symbol + opened),
+            customdata=comparison.points.load[mask],
             hovertemplate=MISS,
-        )  # fmt: skip
+        )

@@ -31,10 +31,15 @@ def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[
     done, shown = [one.comparison for one in evidence], [views_of(one) for one in evidence]
     first = done[0] if done else None
     return Section(
-        title, (_overview(shown),) if len(done) > 1 else (), name="all series", curves=shown, refused=refused or {},
-        provenance=Provenance() if first is None
+        title,
+        (_overview(shown),) if len(done) > 1 else (),
+        name="all series",
+        curves=shown,
+        refused=refused or {},
+        provenance=Provenance()
+        if first is None
         else replace(first.provenance, source=first.provenance.source or first.points.source),
-    )  # fmt: skip
+    )
 
 
 def views_of(evidence: Evidence) -> ComparedCurve:
@@ -75,8 +80,14 @@ def _overview(shown: list[ComparedCurve]) -> View:
     import pandas as pd
 
     table = pd.concat([one.main[0].table.assign(series=one.comparison.series) for one in shown], ignore_index=True)
-    return View("overview", "overview", "All series", "Lines are predicted, circles were held out, open squares were "
-                "calibrated on.", table, curves.overview([one.comparison for one in shown]))  # fmt: skip
+    return View(
+        "overview",
+        "overview",
+        "All series",
+        "Lines are predicted, circles were held out, open squares were calibrated on.",
+        table,
+        curves.overview([one.comparison for one in shown]),
+    )
 
 
 def _curves(comparison: Comparison) -> list[View]:
@@ -87,29 +98,53 @@ def _curves(comparison: Comparison) -> list[View]:
     if comparison.is_open:
         return [
             View("curve", "curve", "Response time against arrival rate", _SQUARES, table, curve),
-            View("queue", "queue", "Waiting requests against utilization", "The mean number waiting, arrival rate "
-                 "times waiting time. Dashed: what one exponential server would have. Service that varies less than "
-                 "that, or more servers behind one queue, lie below; service that varies more, or servers with a queue "
-                 "each, above.", curves.queue_table(comparison),
-                 curves.queue_against_utilization(comparison)),
-        ]  # fmt: skip
+            View(
+                "queue",
+                "queue",
+                "Waiting requests against utilization",
+                "The mean number waiting, arrival rate "
+                "times waiting time. Dashed: what one exponential server would have. Service that varies less than "
+                "that, or more servers behind one queue, lie below; service that varies more, or servers with a queue "
+                "each, above.",
+                curves.queue_table(comparison),
+                curves.queue_against_utilization(comparison),
+            ),
+        ]
     memory = load.is_delay
     return [
         View("curve", "curve", f"Latency against {'bandwidth' if memory else 'throughput'}", _SQUARES, table, curve),
-        View("throughput", "throughput", "Bandwidth against delay" if memory else "Throughput against load",
-             "Less delay, more load: the loaders pause longer to the right." if memory else
-             "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass.",
-             table[[c for c in table if "response" not in str(c)]], curves.throughput_against_load(comparison)),
-        View("response", "response", "Latency against delay" if memory else "Response time against load",
-             "With long delays the memory is idle and an access takes its idle latency." if memory else
-             "Left of the knee more load costs little time; right of it, mostly time.",
-             table[[c for c in table if "throughput" not in str(c)]], curves.response_against_load(comparison)),
-    ]  # fmt: skip
+        View(
+            "throughput",
+            "throughput",
+            "Bandwidth against delay" if memory else "Throughput against load",
+            "Less delay, more load: the loaders pause longer to the right."
+            if memory
+            else "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass.",
+            table[[c for c in table if "response" not in str(c)]],
+            curves.throughput_against_load(comparison),
+        ),
+        View(
+            "response",
+            "response",
+            "Latency against delay" if memory else "Response time against load",
+            "With long delays the memory is idle and an access takes its idle latency."
+            if memory
+            else "Left of the knee more load costs little time; right of it, mostly time.",
+            table[[c for c in table if "throughput" not in str(c)]],
+            curves.response_against_load(comparison),
+        ),
+    ]
 
 
 def _residuals(comparison: Comparison) -> View:
-    return View("residuals", "residuals-load", "Residuals", _RESIDUALS + _floor(comparison),
-                residuals.residual_table(comparison), residuals.against_load(comparison))  # fmt: skip
+    return View(
+        "residuals",
+        "residuals-load",
+        "Residuals",
+        _RESIDUALS + _floor(comparison),
+        residuals.residual_table(comparison),
+        residuals.against_load(comparison),
+    )
 
 
 def _floor(comparison: Comparison) -> str:
@@ -121,25 +156,41 @@ def _floor(comparison: Comparison) -> str:
 def _little(comparison: Comparison) -> View:
     memory = comparison.points.load_type.is_delay
     return View(
-        "little", "little", "Lines in flight" if memory else "Little's law",
-        "Throughput times latency: how many cache lines were outstanding at once." if memory else
-        "Throughput times response time must give the load that was asked for; the number beside a point is their "
-        "ratio.", curves.little_table(comparison), curves.little_check(comparison),
-    )  # fmt: skip
+        "little",
+        "little",
+        "Lines in flight" if memory else "Little's law",
+        "Throughput times latency: how many cache lines were outstanding at once."
+        if memory
+        else "Throughput times response time must give the load that was asked for; the number beside a point is their "
+        "ratio.",
+        curves.little_table(comparison),
+        curves.little_check(comparison),
+    )
 
 
 def _against_predicted(comparison: Comparison) -> list[View]:
     return [
-        View("residuals", f"residuals-{one.name.replace(' ', '-')}", f"Residuals against the predicted {one.name}",
-             "A slope or a bend here is a model of the wrong shape; a funnel is noise that grows with the size.",
-             residuals.residual_table(comparison), residuals.against_predicted(comparison, one))
+        View(
+            "residuals",
+            f"residuals-{one.name.replace(' ', '-')}",
+            f"Residuals against the predicted {one.name}",
+            "A slope or a bend here is a model of the wrong shape; a funnel is noise that grows with the size.",
+            residuals.residual_table(comparison),
+            residuals.against_predicted(comparison, one),
+        )
         for one in residuals.missed(comparison)
-    ]  # fmt: skip
+    ]
 
 
 def _ranks(comparison: Comparison) -> View:
-    return View("residual-quantiles", "residual-quantiles", "Quantiles of the residuals", _RANKS,
-                residuals.rank_table(comparison), residuals.quantiles_against_normal(comparison))  # fmt: skip
+    return View(
+        "residual-quantiles",
+        "residual-quantiles",
+        "Quantiles of the residuals",
+        _RANKS,
+        residuals.rank_table(comparison),
+        residuals.quantiles_against_normal(comparison),
+    )
 
 
 def _in_time(evidence: Evidence) -> list[View]:
@@ -149,18 +200,33 @@ def _in_time(evidence: Evidence) -> list[View]:
         return []
     noise = evidence.comparison.summary().repeat_noise_pct
     return [
-        View("residuals-time", "residuals-time", "Residuals in the order of time", "Every run by itself, repeats "
-             "apart.", ordering.ordered_table(found), ordering.in_time(found, noise)),
-        View("autocorrelation", "autocorrelation", "Autocorrelation of the residuals", found.sentence(),
-             ordering.autocorrelation_table(found), ordering.autocorrelation(found)),
-    ]  # fmt: skip
+        View(
+            "residuals-time",
+            "residuals-time",
+            "Residuals in the order of time",
+            "Every run by itself, repeats apart.",
+            ordering.ordered_table(found),
+            ordering.in_time(found, noise),
+        ),
+        View(
+            "autocorrelation",
+            "autocorrelation",
+            "Autocorrelation of the residuals",
+            found.sentence(),
+            ordering.autocorrelation_table(found),
+            ordering.autocorrelation(found),
+        ),
+    ]
 
 
 def _ladder(comparison: Comparison) -> View:
     models = comparison.models
     return View(
-        "ladder", "models", "Other models on the same points",
+        "ladder",
+        "models",
+        "Other models on the same points",
         "Ranked by mean error at the held-out points; the model in bold was fixed before they were looked at.",
-        ladder_table(models), ladder_figure(models, comparison.fit.model, comparison.summary().repeat_noise_pct),
+        ladder_table(models),
+        ladder_figure(models, comparison.fit.model, comparison.summary().repeat_noise_pct),
         ladder_text(models),
-    )  # fmt: skip
+    )

@@ -47,11 +47,16 @@ def against_load(measured: MeasuredData) -> list[View]:
             continue
         what = word_of(column)
         title = f"{what.capitalize()} against {measured.load_kind.replace('_', ' ')}"
-        views.append(View(
-            "load", f"{what}-against-load", title, _load_caption(measured, what) + _shortened(known),
-            known[columns_of(measured, "series", "load")],
-            lines(known, "load", column, scale, axis_of(measured, column, known), by="series"),
-        ))  # fmt: skip
+        views.append(
+            View(
+                "load",
+                f"{what}-against-load",
+                title,
+                _load_caption(measured, what) + _shortened(known),
+                known[columns_of(measured, "series", "load")],
+                lines(known, "load", column, scale, axis_of(measured, column, known), by="series"),
+            )
+        )
     return views
 
 
@@ -80,8 +85,13 @@ def latency_bandwidth(
     per_request = first[column] / first["throughput_per_s"]
     told = [(series, made.knee) for series, made in fits.items() if made.knee.identified and made.knee.sharp]
     for i, (series, knee) in enumerate(told):
-        _star(figure, i, scale.factor * knee.throughput_per_s * float(per_request[series]),
-              y_axis.factor * knee.response_time_s, first=i == 0)  # fmt: skip
+        _star(
+            figure,
+            i,
+            scale.factor * knee.throughput_per_s * float(per_request[series]),
+            y_axis.factor * knee.response_time_s,
+            first=i == 0,
+        )
     table, asked = _knee_table(measured, rows, fits, answers)
     title, caption = f"Latency against {word}, with the knee", _knee_caption([knee for _, knee in told])
     return [
@@ -98,11 +108,16 @@ def latency_bandwidth(
 
 
 _KNEE_NAMES = {
-    "latency_s": "latency at least load", "throughput_per_s": "peak throughput",
-    "bandwidth_bytes_per_s": "peak bandwidth", "at_load": "at load", "knee": "knee, load",
-    "knee_latency_s": "latency at the knee", "sure": "sure?",
-    "ninety": "90 % of the peak at", "next": "measure next",
-}  # fmt: skip
+    "latency_s": "latency at least load",
+    "throughput_per_s": "peak throughput",
+    "bandwidth_bytes_per_s": "peak bandwidth",
+    "at_load": "at load",
+    "knee": "knee, load",
+    "knee_latency_s": "latency at the knee",
+    "sure": "sure?",
+    "ninety": "90 % of the peak at",
+    "next": "measure next",
+}
 
 
 def _fits(measured: MeasuredData, rows: pd.DataFrame, progress: Callable[[float], None] | None) -> dict[str, Fit]:
@@ -135,12 +150,17 @@ def _knee_table(
         made = fits.get(str(series))
         asked = () if made is None or answers is None or measured.sweep is None else answers(made, measured.sweep)
         names.update({one.name.replace(" ", "_"): one.knee.definition for one in asked})
-        records.append({
-            "series": series, "latency_s": idle["latency_s"],
-            **({} if measured.memory else {"throughput_per_s": peak["throughput_per_s"]}),
-            "bandwidth_bytes_per_s": peak["bandwidth_bytes_per_s"], "at_load": peak["load"],
-            **_of_fit(made), **{k: v for one in asked for k, v in _ends(one.name.replace(" ", "_"), one.knee).items()},
-        })  # fmt: skip
+        records.append(
+            {
+                "series": series,
+                "latency_s": idle["latency_s"],
+                **({} if measured.memory else {"throughput_per_s": peak["throughput_per_s"]}),
+                "bandwidth_bytes_per_s": peak["bandwidth_bytes_per_s"],
+                "at_load": peak["load"],
+                **_of_fit(made),
+                **{k: v for one in asked for k, v in _ends(one.name.replace(" ", "_"), one.knee).items()},
+            }
+        )
     table = pd.DataFrame(records)
     ends = [c for c in table.columns if c.split("_")[0] in ("knee", "ninety", *names)]
     return table.astype(dict.fromkeys(ends, float)), names
@@ -154,12 +174,14 @@ def _of_fit(made: Fit | None) -> dict[str, float | str | None]:
     knee, wanted = made.knee, None if made.points is None else advice(made.points)
     closed = made.load_type.is_closed
     return {
-        **_ends("knee", knee), "knee_latency_s": knee.response_time_s, "identified": "yes" if knee.identified else "no",
+        **_ends("knee", knee),
+        "knee_latency_s": knee.response_time_s,
+        "identified": "yes" if knee.identified else "no",
         "sure": knee_word(made),
         **(_ends("ninety", made.ninety) if closed else {}),
         "sharp": ("yes" if knee.sharp else "no sharp knee") if closed else "",
         "next": "" if wanted is None else wanted.where,
-    }  # fmt: skip
+    }
 
 
 def _ends(name: str, knee: Knee) -> dict[str, float | str | None]:
@@ -168,10 +190,15 @@ def _ends(name: str, knee: Knee) -> dict[str, float | str | None]:
 
 def _star(figure: Drawing, i: int, x: float, y: float, *, first: bool) -> None:
     figure.add_scatter(
-        x=[x], y=[y], mode="markers", name="knee", legendgroup="knee", showlegend=first,
+        x=[x],
+        y=[y],
+        mode="markers",
+        name="knee",
+        legendgroup="knee",
+        showlegend=first,
         marker={**marker(ORANGE, "star", 17), "line": {"width": 2, "color": PALETTE[i % len(PALETTE)]}},
         hovertemplate="knee<br>%{x:.4g}<br>%{y:.4g}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _knee_caption(knees: list[Knee]) -> str:
@@ -196,7 +223,7 @@ def _load_caption(measured: MeasuredData, what: str) -> str:
             "latency": "With long delays the memory is idle and an access takes its idle latency.",
         },
         "arrival_rate": {"latency": "Requests arrive by themselves, whether or not the device has done with the last."},
-    }.get(measured.load_kind, {}).get(what, "") + _bars_caption(measured)  # fmt: skip
+    }.get(measured.load_kind, {}).get(what, "") + _bars_caption(measured)
 
 
 def _bars_caption(measured: MeasuredData) -> str:

@@ -50,11 +50,13 @@ def _heat_map(measured: MeasuredData, rows: pd.DataFrame, column: str, where: st
     names = ([format_bytes(float(c)) for c in cells.columns], [f"{100 * float(r):g} % reads" for r in cells.index])
     what = word_of(column)
     return View(
-        "heat-map", f"heat-map-{number}-{what}", f"{what.capitalize()} by {measured.size_name} and mix: {where}",
+        "heat-map",
+        f"heat-map-{number}-{what}",
+        f"{what.capitalize()} by {measured.size_name} and mix: {where}",
         "Every cell is one workload; brighter is more.",
         rows[columns_of(measured, "series", "size_bytes", "read_fraction", "load")],
         heat(cells, axis_of(measured, column, rows), (measured.size_name, ""), names),
-    )  # fmt: skip
+    )
 
 
 def against_mix(measured: MeasuredData) -> list[View]:
@@ -70,14 +72,18 @@ def against_mix(measured: MeasuredData) -> list[View]:
     scale = mix_scale(rows["read_fraction"].to_numpy(float))
     together = [
         View(
-            "mix", f"{word_of(column)}-against-mix", f"{word_of(column).capitalize()} against the share of reads",
+            "mix",
+            f"{word_of(column)}-against-mix",
+            f"{word_of(column).capitalize()} against the share of reads",
             "From writes alone (0 %) to reads alone (100 %).",
             rows[columns_of(measured, "series", "size_bytes", "read_fraction", "load")],
-            lines(rows[rows[column].notna()], "read_fraction", column, scale, axis_of(measured, column, rows),
-                  by="line"),
+            lines(
+                rows[rows[column].notna()], "read_fraction", column, scale, axis_of(measured, column, rows), by="line"
+            ),
         )
-        for column in (rate_of(measured), "latency_s") if rows[column].notna().any()
-    ]  # fmt: skip
+        for column in (rate_of(measured), "latency_s")
+        if rows[column].notna().any()
+    ]
     return [*together, *_by_direction(measured, rows, scale)]
 
 
@@ -96,12 +102,15 @@ def _by_direction(measured: MeasuredData, rows: pd.DataFrame, scale: AxisScale) 
     told = pd.concat(parts, ignore_index=True).dropna(subset=list(columns))
     return [
         View(
-            "mix", f"{word_of(column)}-by-direction", f"{word_of(column).capitalize()} of the reads and of the writes",
-            "What each got of the mix, and what it took.", told,
+            "mix",
+            f"{word_of(column)}-by-direction",
+            f"{word_of(column).capitalize()} of the reads and of the writes",
+            "What each got of the mix, and what it took.",
+            told,
             lines(told, "read_fraction", column, scale, axis_of(measured, column, told), by="line"),
         )
         for column in columns
-    ]  # fmt: skip
+    ]
 
 
 def read_against_write(measured: MeasuredData) -> list[View]:
@@ -122,23 +131,43 @@ def read_against_write(measured: MeasuredData) -> list[View]:
         rows = few.rename(columns=renamed).head(MOST_GROUPS)
         pair = [_directed(column, d) for d in ("read", "write")]
         axis = axis_of(measured, column, pd.DataFrame({column: rows[pair].to_numpy(float).ravel()}))
-        views.append(View(
-            "read-write", f"{word_of(column)}-read-write", f"{word_of(column).capitalize()}: reads against writes",
-            "Reads alone and writes alone, all else equal.", _ratios(both.rename(columns=renamed), [column]),
-            bars(rows, "line", dict(zip(pair, ("reads", "writes"), strict=True)), axis),
-        ))  # fmt: skip
+        views.append(
+            View(
+                "read-write",
+                f"{word_of(column)}-read-write",
+                f"{word_of(column).capitalize()}: reads against writes",
+                "Reads alone and writes alone, all else equal.",
+                _ratios(both.rename(columns=renamed), [column]),
+                bars(rows, "line", dict(zip(pair, ("reads", "writes"), strict=True)), axis),
+            )
+        )
     table = _ratios(both.rename(columns=renamed), [c for c in (rate_of(measured), "latency_s") if c in results])
-    views.append(View("read-write", "read-write-table", "Reads and writes side by side",
-                      "The ratio is reads over writes.", table, None, shown(table, _NAMES)))  # fmt: skip
+    views.append(
+        View(
+            "read-write",
+            "read-write-table",
+            "Reads and writes side by side",
+            "The ratio is reads over writes.",
+            table,
+            None,
+            shown(table, _NAMES),
+        )
+    )
     return views
 
 
 _NAMES = {
-    "line": "workload", "read_throughput_per_s": "read throughput", "write_throughput_per_s": "write throughput",
-    "read_latency_s": "read latency", "write_latency_s": "write latency", "throughput_ratio": "ratio",
-    "read_bandwidth_bytes_per_s": "read bandwidth", "write_bandwidth_bytes_per_s": "write bandwidth",
-    "bandwidth_ratio": "ratio", "latency_ratio": "ratio",
-}  # fmt: skip
+    "line": "workload",
+    "read_throughput_per_s": "read throughput",
+    "write_throughput_per_s": "write throughput",
+    "read_latency_s": "read latency",
+    "write_latency_s": "write latency",
+    "throughput_ratio": "ratio",
+    "read_bandwidth_bytes_per_s": "read bandwidth",
+    "write_bandwidth_bytes_per_s": "write bandwidth",
+    "bandwidth_ratio": "ratio",
+    "latency_ratio": "ratio",
+}
 
 
 def _directed(column: str, direction: str) -> str:

@@ -54,27 +54,52 @@ def _two_axes(measured: MeasuredData) -> list[View]:
         f"cross at b* = α/β, where both are half reached. {100 * LEVEL:g} % intervals; the error is the mean miss of "
         "the law at the measured sizes."
     )
-    return [*views, View("crossover", "crossovers", "Where IOPS and bandwidth limits cross", caption, table, None,
-                         shown(table, _NAMES))]  # fmt: skip
+    return [
+        *views,
+        View(
+            "crossover",
+            "crossovers",
+            "Where IOPS and bandwidth limits cross",
+            caption,
+            table,
+            None,
+            shown(table, _NAMES),
+        ),
+    ]
 
 
 _NAMES = {
-    "series": "workload", "iops_limit_per_s": "IOPS limit", "bandwidth_limit_bytes_per_s": "bandwidth limit",
-    "crossover_bytes": "crossover", "inside": "among those measured", "error_pct": "error",
-}  # fmt: skip
+    "series": "workload",
+    "iops_limit_per_s": "IOPS limit",
+    "bandwidth_limit_bytes_per_s": "bandwidth limit",
+    "crossover_bytes": "crossover",
+    "inside": "among those measured",
+    "error_pct": "error",
+}
 
 
 def _record(name: str, found: Crossover | None) -> dict[str, object]:
     if found is None:
-        return {"series": name, "iops_limit_per_s": np.nan, "bandwidth_limit_bytes_per_s": np.nan,
-                "crossover_bytes": np.nan, "crossover_low_bytes": np.nan, "crossover_high_bytes": np.nan,
-                "inside": "one limit only", "error_pct": np.nan}  # fmt: skip
+        return {
+            "series": name,
+            "iops_limit_per_s": np.nan,
+            "bandwidth_limit_bytes_per_s": np.nan,
+            "crossover_bytes": np.nan,
+            "crossover_low_bytes": np.nan,
+            "crossover_high_bytes": np.nan,
+            "inside": "one limit only",
+            "error_pct": np.nan,
+        }
     return {
-        "series": name, "iops_limit_per_s": found.iops_limit_per_s,
-        "bandwidth_limit_bytes_per_s": found.bandwidth_limit_bytes_per_s, "crossover_bytes": found.size_bytes,
-        "crossover_low_bytes": found.low_bytes, "crossover_high_bytes": found.high_bytes,
-        "inside": "yes" if found.inside else "no, extrapolated", "error_pct": found.error_pct,
-    }  # fmt: skip
+        "series": name,
+        "iops_limit_per_s": found.iops_limit_per_s,
+        "bandwidth_limit_bytes_per_s": found.bandwidth_limit_bytes_per_s,
+        "crossover_bytes": found.size_bytes,
+        "crossover_low_bytes": found.low_bytes,
+        "crossover_high_bytes": found.high_bytes,
+        "inside": "yes" if found.inside else "no, extrapolated",
+        "error_pct": found.error_pct,
+    }
 
 
 def _figure_of(measured: MeasuredData, number: int, name: str, rows: pd.DataFrame, found: Crossover | None) -> View:
@@ -89,21 +114,35 @@ def _draw(rows: pd.DataFrame, found: Crossover | None) -> Drawing:
     left, right = throughput_axis(x), bandwidth_axis(bandwidth)
     figure = empty_figure("block size", left.title.replace("requests/s", "IOPS").replace("throughput", "IOPS, left"))
     scale = size_scale("block size", size)
-    figure.add_scatter(x=size, y=left.of(x), mode="lines+markers", name="IOPS (left)",
-                       line=solid(BLUE), marker=marker(BLUE))  # fmt: skip
-    figure.add_scatter(x=size, y=right.of(bandwidth), mode="lines+markers", name="bandwidth (right)", yaxis="y2",
-                       line={**solid(RED), "dash": "dash"}, marker=marker(RED, "square"))  # fmt: skip
+    figure.add_scatter(
+        x=size, y=left.of(x), mode="lines+markers", name="IOPS (left)", line=solid(BLUE), marker=marker(BLUE)
+    )
+    figure.add_scatter(
+        x=size,
+        y=right.of(bandwidth),
+        mode="lines+markers",
+        name="bandwidth (right)",
+        yaxis="y2",
+        line={**solid(RED), "dash": "dash"},
+        marker=marker(RED, "square"),
+    )
     tops: dict[str, float | None] = {"left": None, "right": None}
     if found is not None and found.inside:
         # With both limits at the same height the two curves cross where the limits do.
-        tops = {"left": 1.08 * left.factor * max(found.iops_limit_per_s, x.max()),
-                "right": 1.08 * right.factor * max(found.bandwidth_limit_bytes_per_s, bandwidth.max())}  # fmt: skip
+        tops = {
+            "left": 1.08 * left.factor * max(found.iops_limit_per_s, x.max()),
+            "right": 1.08 * right.factor * max(found.bandwidth_limit_bytes_per_s, bandwidth.max()),
+        }
         _mark(figure, found)
     figure.update_layout(
-        yaxis2={**axis_layout(right.title.replace("bandwidth", "bandwidth, right")), "overlaying": "y", "side": "right",
-                "showgrid": False},
+        yaxis2={
+            **axis_layout(right.title.replace("bandwidth", "bandwidth, right")),
+            "overlaying": "y",
+            "side": "right",
+            "showgrid": False,
+        },
         margin={"r": 80},
-    )  # fmt: skip
+    )
     for name, colour, top in (("yaxis", BLUE, tops["left"]), ("yaxis2", RED, tops["right"])):
         limit = {} if top is None else {"rangemode": None, "range": [0, top]}
         figure.update_layout(**{name: {"title": {"font": {"color": colour}}, "tickfont": {"color": colour}, **limit}})
@@ -116,10 +155,26 @@ def _mark(figure: Drawing, found: Crossover) -> None:
         figure.add_shade(ORANGE, 0.2, x=(found.low_bytes, found.high_bytes))
     figure.add_upright(found.size_bytes, {"color": ORANGE, "width": 2})
     figure.add_to_legend(f"crossover, {format_bytes(found.size_bytes)}", {"color": ORANGE, "width": 3})
-    figure.add_note("both limits", x=1, y=0.925, xref="paper", yref="paper", xanchor="right", yanchor="bottom",
-                    font={"color": GREY, "size": 13})  # fmt: skip
-    figure.add_shape(type="line", x0=0, x1=1, xref="paper", y0=1 / 1.08, y1=1 / 1.08, yref="paper",
-                     line={"color": GREY, "dash": "dot", "width": 2})  # fmt: skip
+    figure.add_note(
+        "both limits",
+        x=1,
+        y=0.925,
+        xref="paper",
+        yref="paper",
+        xanchor="right",
+        yanchor="bottom",
+        font={"color": GREY, "size": 13},
+    )
+    figure.add_shape(
+        type="line",
+        x0=0,
+        x1=1,
+        xref="paper",
+        y0=1 / 1.08,
+        y1=1 / 1.08,
+        yref="paper",
+        line={"color": GREY, "dash": "dot", "width": 2},
+    )
 
 
 def _caption(found: Crossover | None) -> str:
@@ -143,13 +198,18 @@ def _latency(measured: MeasuredData) -> list[View]:
         return []
     rows = with_loads(measured, fewer_lines(rows, "curve"), "curve")
     scale = size_scale(measured.size_name, rows["size_bytes"].to_numpy(float))
-    return [View(
-        "latency-size", "latency-against-size", f"Latency against {measured.size_name}",
-        "A larger request takes longer; what stays as it shrinks is the cost of being a request."
-        if measured.size_name == "block size" else "",
-        rows[columns_of(measured, "series", "size_bytes", "load")],
-        lines(rows, "size_bytes", "latency_s", scale, axis_of(measured, "latency_s", rows), by="line"),
-    )]  # fmt: skip
+    return [
+        View(
+            "latency-size",
+            "latency-against-size",
+            f"Latency against {measured.size_name}",
+            "A larger request takes longer; what stays as it shrinks is the cost of being a request."
+            if measured.size_name == "block size"
+            else "",
+            rows[columns_of(measured, "series", "size_bytes", "load")],
+            lines(rows, "size_bytes", "latency_s", scale, axis_of(measured, "latency_s", rows), by="line"),
+        )
+    ]
 
 
 _SMALLEST_SHARE = 1e-6  # of a term, below which it is not identifiable
@@ -204,9 +264,14 @@ def crossover(size_bytes: Array, throughput_per_s: Array, level: float = LEVEL) 
     low, high = _crossover_interval(found.x, np.asarray(found.jac), found.fun, level)
     size = float(alpha / beta)
     return Crossover(
-        float(1 / alpha), float(1 / beta), size, low, high, bool(b.min() <= size <= b.max()),
+        float(1 / alpha),
+        float(1 / beta),
+        size,
+        low,
+        high,
+        bool(b.min() <= size <= b.max()),
         float(100 * np.mean(np.abs(np.exp(found.fun) - 1))) if len(b) > 2 else None,
-    )  # fmt: skip
+    )
 
 
 def _crossover_interval(x: Array, jacobian: Array, residuals: Array, level: float) -> tuple[float | None, float | None]:

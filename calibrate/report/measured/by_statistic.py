@@ -27,11 +27,17 @@ def baseline(measured: MeasuredData) -> list[View]:
     columns = {"latency_s": "mean"} | {c: PERCENTILES[c] for c in told if c in PERCENTILES}
     axis = latency_axis(rows["latency_s"].to_numpy(float))
     shown_table = rows[columns_of(measured, "series")]
-    return [View(
-        "baseline", "baseline", "Baseline: one request at a time",
-        "The latency of a lone request, the device idle before it." + _level(measured),
-        shown_table, bars(rows, "series", columns, axis), shown(shown_table),
-    )]  # fmt: skip
+    return [
+        View(
+            "baseline",
+            "baseline",
+            "Baseline: one request at a time",
+            "The latency of a lone request, the device idle before it." + _level(measured),
+            shown_table,
+            bars(rows, "series", columns, axis),
+            shown(shown_table),
+        )
+    ]
 
 
 def tails(measured: MeasuredData) -> list[View]:
@@ -50,15 +56,28 @@ def tails(measured: MeasuredData) -> list[View]:
         if number > MOST_FIGURES:
             break
         values = group[list(labels)].to_numpy(float)
-        views.append(View(
-            "tails", f"tails-{number}", f"Tail latency: {series}",
-            "1 request in 100 takes longer than p99, 1 in 1000 longer than p99.9." + _level(measured),
-            group[["series", "load", *with_ends(measured, list(labels))]],
-            several_lines(group, "load", labels, scale, latency_axis(values[np.isfinite(values)])),
-        ))  # fmt: skip
+        views.append(
+            View(
+                "tails",
+                f"tails-{number}",
+                f"Tail latency: {series}",
+                "1 request in 100 takes longer than p99, 1 in 1000 longer than p99.9." + _level(measured),
+                group[["series", "load", *with_ends(measured, list(labels))]],
+                several_lines(group, "load", labels, scale, latency_axis(values[np.isfinite(values)])),
+            )
+        )
     table = rows[["series", "load", *with_ends(measured, list(labels))]]
-    views.append(View("tails", "tail-table", "Tail table", f"Percentiles of the latency.{_level(measured)}", table,
-                      None, text_of(measured, table, {"latency_s": "mean"})))  # fmt: skip
+    views.append(
+        View(
+            "tails",
+            "tail-table",
+            "Tail table",
+            f"Percentiles of the latency.{_level(measured)}",
+            table,
+            None,
+            text_of(measured, table, {"latency_s": "mean"}),
+        )
+    )
     return views
 
 

@@ -67,11 +67,13 @@ def bars(rows: pd.DataFrame, labels: str, columns: Mapping[str, str], axis: Axis
     figure = empty_figure("", axis.title)
     for i, (column, label) in enumerate(columns.items()):
         figure.add_bar(
-            x=names, y=axis.of(rows[column].to_numpy(float)), name=label,
+            x=names,
+            y=axis.of(rows[column].to_numpy(float)),
+            name=label,
             marker={"color": PALETTE[i % len(PALETTE)], "pattern": {"shape": ("", "/", ".", "x")[i % 4]}},
             error_y=_error(rows, column, axis),
             hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
-        )  # fmt: skip
+        )
     figure.update_layout(barmode="group")
     figure.update_xaxes(type="category", rangemode=None)
     return figure
@@ -82,10 +84,14 @@ def _marks(rows: pd.DataFrame, names: Sequence[str], columns: Mapping[str, str],
     figure = _figure("", axis.title, values[np.isfinite(values)])
     for i, (column, label) in enumerate(columns.items()):
         figure.add_scatter(
-            x=names, y=axis.of(rows[column].to_numpy(float)), name=label, mode="markers",
+            x=names,
+            y=axis.of(rows[column].to_numpy(float)),
+            name=label,
+            mode="markers",
             marker=marker(PALETTE[i % len(PALETTE)], SYMBOLS[i % len(SYMBOLS)], 14),
-            error_y=_error(rows, column, axis), hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
-        )  # fmt: skip
+            error_y=_error(rows, column, axis),
+            hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
+        )
     figure.update_xaxes(type="category", rangemode=None)
     return figure
 
@@ -97,11 +103,15 @@ def heat(
     values = axis.of(cells.to_numpy(float))
     figure = empty_figure(*titles)
     figure.add_heatmap(
-        x=list(names[0]), y=list(names[1]), z=values, colorscale="Cividis", texttemplate="%{text}",
+        x=list(names[0]),
+        y=list(names[1]),
+        z=values,
+        colorscale="Cividis",
+        texttemplate="%{text}",
         text=[[_in_cell(v) for v in row] for row in values],
         colorbar={"title": {"text": axis.title, "side": "right"}},
         hovertemplate="%{y}<br>%{x}<br>%{z:.4g}<extra></extra>",
-    )  # fmt: skip
+    )
     figure.update_xaxes(type="category", rangemode=None)
     figure.update_yaxes(type="category", rangemode=None)
     figure.update_layout(height=140 + 60 * max(len(names[1]), 4), margin={"t": 40})
@@ -123,18 +133,27 @@ def _figure(x_title: str, y_title: str, values: Array) -> Drawing:
 def _line(figure: Drawing, i: int, name: str, x: Array, rows: pd.DataFrame, y: str, axis: Axis) -> None:
     colour = PALETTE[i % len(PALETTE)]
     figure.add_scatter(
-        x=x, y=axis.of(rows[y].to_numpy(float)), mode="lines+markers", name=escape(name) or "all points",
+        x=x,
+        y=axis.of(rows[y].to_numpy(float)),
+        mode="lines+markers",
+        name=escape(name) or "all points",
         line={"color": colour, "width": 2, "dash": DASHES[i // len(PALETTE) % len(DASHES)]},
         marker=marker(colour, SYMBOLS[i % len(SYMBOLS)], 9),
-        error_y=_error(rows, y, axis), showlegend=True,
-    )  # fmt: skip
+        error_y=_error(rows, y, axis),
+        showlegend=True,
+    )
     flagged = (rows["outlier"] != "").to_numpy() if "outlier" in rows else np.zeros(len(rows), bool)
     if flagged.any():
         figure.add_scatter(
-            x=x[flagged], y=axis.of(rows[y].to_numpy(float))[flagged], mode="markers", name="outlier, see the audit",
-            legendgroup="outlier", showlegend=not any(t.get("legendgroup") == "outlier" for t in figure.data),
-            marker={"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 2}}, hoverinfo="skip",
-        )  # fmt: skip
+            x=x[flagged],
+            y=axis.of(rows[y].to_numpy(float))[flagged],
+            mode="markers",
+            name="outlier, see the audit",
+            legendgroup="outlier",
+            showlegend=not any(t.get("legendgroup") == "outlier" for t in figure.data),
+            marker={"symbol": "circle-open", "size": 20, "color": INK, "line": {"width": 2}},
+            hoverinfo="skip",
+        )
 
 
 def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None:

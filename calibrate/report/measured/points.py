@@ -21,13 +21,9 @@ from measure.repeats import flag_outliers, half_width, intervals
 from measure.sweep import Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
 
-PERCENTILES = {
-    "latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9",
-}  # fmt: skip
+PERCENTILES = {"latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9"}
 _PER_DIRECTION = ("read_throughput_per_s", "read_latency_s", "write_throughput_per_s", "write_latency_s")
-_AVERAGED = (
-    "throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES, *_PER_DIRECTION,
-)  # fmt: skip
+_AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES, *_PER_DIRECTION)
 _WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)
 _MIX = re.compile(r"(?<!\S)(\d{1,2})/\d{1,2} mix(?!\S)")
 _STRIDE = re.compile(r"\bstride (\d+ (?:[KMG]i)?B)")
@@ -81,10 +77,11 @@ class MeasuredData:
     def of(self, series: str) -> MeasuredData:
         """The same of one curve alone, its findings and those of all of it included."""
         return replace(
-            self, table=self.table[self.table["series"] == series].reset_index(drop=True),
+            self,
+            table=self.table[self.table["series"] == series].reset_index(drop=True),
             findings=tuple(f for f in self.findings if f.series in (None, series)),
             sweep=None if self.sweep is None or series not in self.sweep.series else self.sweep.select(series),
-        )  # fmt: skip
+        )
 
     def known(self, column: str) -> bool:
         """Whether any point tells this."""
@@ -104,9 +101,16 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     unit_bytes = float(CACHE_LINE_BYTES) if memory else table["block_bytes"]
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
     return MeasuredData(
-        title or sweep.name or sweep.provenance.source or "measured", _named(table, memory=memory), sweep.load_kind,
-        sweep.load_unit, size_name, sweep.provenance, tuple(findings), sweep=sweep, name=sweep.name or title,
-    )  # fmt: skip
+        title or sweep.name or sweep.provenance.source or "measured",
+        _named(table, memory=memory),
+        sweep.load_kind,
+        sweep.load_unit,
+        size_name,
+        sweep.provenance,
+        tuple(findings),
+        sweep=sweep,
+        name=sweep.name or title,
+    )
 
 
 def published(name: str, *, corrected: bool = True) -> MeasuredData:
@@ -123,15 +127,26 @@ def published(name: str, *, corrected: bool = True) -> MeasuredData:
     table, more = read(dataset_table(name))
     provenance = Provenance(tool=info.tool, cpu=info.host_cpu, device=info.device, source=info.source)
     return MeasuredData(
-        f"{info.title} ({name})", _named(_averaged(table)), "queue_depth", "requests", "block size", provenance,
-        tuple(audit_dataset(name)), (*notes, *more), name=name,
-    )  # fmt: skip
+        f"{info.title} ({name})",
+        _named(_averaged(table)),
+        "queue_depth",
+        "requests",
+        "block size",
+        provenance,
+        tuple(audit_dataset(name)),
+        (*notes, *more),
+        name=name,
+    )
 
 
 def _tails(printed: pd.DataFrame) -> tuple[pd.DataFrame, Sequence[str]]:
     """Percentiles over depth. The direction is as printed, and the audit doubts it."""
-    columns = {"p50_us": "latency_p50_s", "p95_us": "latency_p95_s", "p99_us": "latency_p99_s",
-               "p99_9_us": "latency_p999_s"}  # fmt: skip
+    columns = {
+        "p50_us": "latency_p50_s",
+        "p95_us": "latency_p95_s",
+        "p99_us": "latency_p99_s",
+        "p99_9_us": "latency_p999_s",
+    }
     table = pd.DataFrame({"series": printed["direction"], "load": printed["queue_depth"].astype(float)})
     for column, name in columns.items():
         table[name] = printed[column] / 1e6
@@ -140,17 +155,26 @@ def _tails(printed: pd.DataFrame) -> tuple[pd.DataFrame, Sequence[str]]:
 
 def _baseline(printed: pd.DataFrame) -> tuple[pd.DataFrame, Sequence[str]]:
     values = printed.set_index("statistic_us") / 1e6
-    workloads = {"4Ki_random_read": (4096.0, 1.0, "random"), "4Ki_random_write": (4096.0, 0.0, "random"),
-                 "128Ki_sequential_read": (131072.0, 1.0, "sequential"),
-                 "128Ki_sequential_write": (131072.0, 0.0, "sequential")}  # fmt: skip
+    workloads = {
+        "4Ki_random_read": (4096.0, 1.0, "random"),
+        "4Ki_random_write": (4096.0, 0.0, "random"),
+        "128Ki_sequential_read": (131072.0, 1.0, "sequential"),
+        "128Ki_sequential_write": (131072.0, 0.0, "sequential"),
+    }
     rows = [
-        {"series": describe_series(*workload), "load": 1.0, "block_bytes": workload[0], "read_fraction": workload[1],
-         "pattern": workload[2], "latency_s": values[column]["Average Latency"],
-         "latency_sd_s": values[column]["Latency variance"],
-         "latency_p95_s": values[column]["95th Percentile Latency"],
-         "latency_p99_s": values[column]["99th Percentile Latency"]}
+        {
+            "series": describe_series(*workload),
+            "load": 1.0,
+            "block_bytes": workload[0],
+            "read_fraction": workload[1],
+            "pattern": workload[2],
+            "latency_s": values[column]["Average Latency"],
+            "latency_sd_s": values[column]["Latency variance"],
+            "latency_p95_s": values[column]["95th Percentile Latency"],
+            "latency_p99_s": values[column]["99th Percentile Latency"],
+        }
         for column, workload in workloads.items()
-    ]  # fmt: skip
+    ]
     note = (
         "What is printed as a variance is shown as the standard deviation: 1 % of the 4 KiB reads took at least 77 µs "
         "more than the mean, which alone makes a variance of 59 µs², more than the 48 printed."

@@ -16,18 +16,32 @@ from calibrate.report.view import Shown
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
 
 NAMES: Mapping[str, str] = {
-    "series": "workload", "curve": "workload", "workload": "workload", "place": "workload",
-    "size_bytes": "size", "read_fraction": "reads", "throughput_per_s": "throughput",
-    "bandwidth_bytes_per_s": "bandwidth", "latency_s": "mean latency", "latency_sd_s": "deviation",
-    "latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9",
+    "series": "workload",
+    "curve": "workload",
+    "workload": "workload",
+    "place": "workload",
+    "size_bytes": "size",
+    "read_fraction": "reads",
+    "throughput_per_s": "throughput",
+    "bandwidth_bytes_per_s": "bandwidth",
+    "latency_s": "mean latency",
+    "latency_sd_s": "deviation",
+    "latency_p50_s": "p50",
+    "latency_p95_s": "p95",
+    "latency_p99_s": "p99",
+    "latency_p999_s": "p99.9",
     "repeats": "repeats",
-}  # fmt: skip
+}
 _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
-    ("_bytes_per_s", format_bandwidth), ("_per_s", format_rate), ("_s", format_duration),
+    ("_bytes_per_s", format_bandwidth),
+    ("_per_s", format_rate),
+    ("_s", format_duration),
     ("_bytes", partial(format_bytes, digits=3)),
-    ("_fraction", lambda v: f"{100 * v:g} %"), ("error_pct", lambda v: f"{round(v, 1) + 0.0:+.1f} %"),
-    ("_pct", lambda v: f"{v:.3g} %"), ("_ratio", lambda v: f"{v:.2f}"),
-)  # fmt: skip
+    ("_fraction", lambda v: f"{100 * v:g} %"),
+    ("error_pct", lambda v: f"{round(v, 1) + 0.0:+.1f} %"),
+    ("_pct", lambda v: f"{v:.3g} %"),
+    ("_ratio", lambda v: f"{v:.2f}"),
+)
 
 
 def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
@@ -137,13 +151,19 @@ def columns_of(measured: MeasuredData, *first: str) -> list[str]:
     if measured.memory:  # a cache line is no request that anybody counts
         results.remove("throughput_per_s")
     known = [c for c in results if measured.known(c)]
-    return [*first, *with_ends(measured, known), *(["repeats"] if (measured.table["repeats"] > 1).any() else []),
-            *(["outlier"] if (measured.table["outlier"] != "").any() else [])]  # fmt: skip
+    return [
+        *first,
+        *with_ends(measured, known),
+        *(["repeats"] if (measured.table["repeats"] > 1).any() else []),
+        *(["outlier"] if (measured.table["outlier"] != "").any() else []),
+    ]
 
 
 def with_ends(measured: MeasuredData, columns: list[str]) -> list[str]:
     """``columns`` and, after each, the ends of its interval where there is one."""
     return [
-        c for column in columns for c in (column, end_of(column, "low"), end_of(column, "high"))
+        c
+        for column in columns
+        for c in (column, end_of(column, "low"), end_of(column, "high"))
         if c == column or (c in measured.table and measured.table[c].notna().any())
-    ]  # fmt: skip
+    ]

@@ -23,9 +23,16 @@ from measure.units import format_bytes, format_rate
 def section_of(measured: MeasuredData, views: Sequence[View], lead: str = "") -> Section:
     """The section of one measurement."""
     return Section(
-        measured.title, views, measured.findings, measured.provenance, lead, measured.notes, measured.load_kind,
-        measured.load_unit, measured.name,
-    )  # fmt: skip
+        measured.title,
+        views,
+        measured.findings,
+        measured.provenance,
+        lead,
+        measured.notes,
+        measured.load_kind,
+        measured.load_unit,
+        measured.name,
+    )
 
 
 def together(shown: Sequence[MeasuredData]) -> list[Section]:
@@ -50,17 +57,28 @@ def views_of(
     """
     wanted = kinds is None or "latency-bandwidth" in kinds
     views = [
-        *baseline(measured), *(latency_bandwidth(measured, progress, answers) if wanted else ()),
+        *baseline(measured),
+        *(latency_bandwidth(measured, progress, answers) if wanted else ()),
         *against_load(measured),
-        *against_size(measured), *heat_maps(measured), *against_mix(measured), *read_against_write(measured),
+        *against_size(measured),
+        *heat_maps(measured),
+        *against_mix(measured),
+        *read_against_write(measured),
         *tails(measured),
-    ]  # fmt: skip
+    ]
     views = [view for view in views if kinds is None or view.kind in kinds]
     if datasheet_iops is not None:
         views += datasheet(measured, datasheet_iops)
     table = measured.table[columns_of(measured, "series", "load")]
-    points = View("points", "points", "Every point", f"{len(table)} workloads, means over their repeats.", table, None,
-                  text_of(measured, table))  # fmt: skip
+    points = View(
+        "points",
+        "points",
+        "Every point",
+        f"{len(table)} workloads, means over their repeats.",
+        table,
+        None,
+        text_of(measured, table),
+    )
     return [*views, points]
 
 
@@ -87,11 +105,18 @@ def datasheet(measured: MeasuredData, iops: float) -> list[View]:
         "datasheet_per_s": "data sheet",
         "share_pct": "share",
     }
-    return [View(
-        "datasheet", "datasheet", "Peak IOPS beside the data sheet",
-        f"The largest throughput at any load.{block} A data sheet states it for the drive alone, fresh or "
-        "preconditioned as it says, mostly for 4 KiB, often from several jobs.", peaks, figure, shown(peaks, names),
-    )]  # fmt: skip
+    return [
+        View(
+            "datasheet",
+            "datasheet",
+            "Peak IOPS beside the data sheet",
+            f"The largest throughput at any load.{block} A data sheet states it for the drive alone, fresh or "
+            "preconditioned as it says, mostly for 4 KiB, often from several jobs.",
+            peaks,
+            figure,
+            shown(peaks, names),
+        )
+    ]
 
 
 def memory_against_storage(shown_together: Sequence[MeasuredData]) -> list[View]:
@@ -109,9 +134,16 @@ def memory_against_storage(shown_together: Sequence[MeasuredData]) -> list[View]
     scale = AxisScale(x_axis.title, bandwidth, (), log=True, factor=x_axis.factor)
     figure = (
         lines(rows, "bandwidth_bytes_per_s", "latency_s", scale, latency_axis(latency), by="line", sort=False)
-        if len(rows) else empty_figure(x_axis.title, "")
-    )  # fmt: skip
-    return [View(
-        "memory-storage", "memory-against-storage", "Memory against storage",
-        "Both axes in logarithms: memory answers in nanoseconds what a drive answers in microseconds.", rows, figure,
-    )]  # fmt: skip
+        if len(rows)
+        else empty_figure(x_axis.title, "")
+    )
+    return [
+        View(
+            "memory-storage",
+            "memory-against-storage",
+            "Memory against storage",
+            "Both axes in logarithms: memory answers in nanoseconds what a drive answers in microseconds.",
+            rows,
+            figure,
+        )
+    ]

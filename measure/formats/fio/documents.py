@@ -83,10 +83,7 @@ def why_nothing(text: str, name: str, truncated: bool) -> str:
             re.search(r"\(g=\d+\): rw=|^\s+(?:read|write)\s*: (?:IOPS|io)=", body, re.MULTILINE),
             f"is fio's human-readable report without JSON; {again}",
         ),
-        (
-            messages,
-            f"holds no JSON, only fio's message {''.join(messages[:1])[:160]!r}; settle that, then {again}",
-        ),
+        (messages, f"holds no JSON, only fio's message {''.join(messages[:1])[:160]!r}; settle that, then {again}"),
         (body[:1] in ("{", "["), f'is not fio JSON (no "fio version" with jobs in it); {again}'),
         (True, f"is not fio's JSON output; {again}"),
     )

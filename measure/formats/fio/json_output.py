@@ -52,10 +52,12 @@ def parse_fio(text: str, name: str) -> list[FioRecord]:
         raise DataError(f"{name}: fio wrote its JSON, but no job is in it; run the job again")
     if truncated:
         cut = Finding(
-            "truncated-document", "warning", f"{name}: a further fio document in this file is cut off and was left out",
+            "truncated-document",
+            "warning",
+            f"{name}: a further fio document in this file is cut off and was left out",
             "fio was stopped while it wrote, or the disk was full",
             "measure that run again; df says what room is left",
-        )  # fmt: skip
+        )
         records[0] = replace(records[0], findings=(*records[0].findings, cut))
     return records
 
@@ -112,47 +114,74 @@ def _record(
     error = next((e for c in clones if (e := int(number_in(c, "error")))), 0)
     total_errors = sum(int(number_in(c, "total_err")) for c in clones)
     if total_errors and not error:
-        findings.append(Finding(
-            "io-errors", "warning", f"{name}: job {job!r} went on after {counted(total_errors, 'I/O error')}",
-            "a failing device or a full file system", "look at the kernel's log (dmesg), then measure again",
-        ))  # fmt: skip
+        findings.append(
+            Finding(
+                "io-errors",
+                "warning",
+                f"{name}: job {job!r} went on after {counted(total_errors, 'I/O error')}",
+                "a failing device or a full file system",
+                "look at the kernel's log (dmesg), then measure again",
+            )
+        )
     if rate > 0 and latency.kind == "clat":
-        findings.append(Finding(
-            "completion-latency-only", "warning",
-            f"{name}: job {job!r} has completion latency (clat) only; the time to submit is missing from it",
-            "disable_lat or a tool that dropped the field",
-            "measure with total latency (no disable_lat, no gtod_reduce)",
-        ))  # fmt: skip
+        findings.append(
+            Finding(
+                "completion-latency-only",
+                "warning",
+                f"{name}: job {job!r} has completion latency (clat) only; the time to submit is missing from it",
+                "disable_lat or a tool that dropped the field",
+                "measure with total latency (no disable_lat, no gtod_reduce)",
+            )
+        )
     asked = whole(options.get("numjobs", "1"), 1)
     if asked > 1 and len(clones) == 1 and rate * latency.mean_s > 1.2 * whole(options.get("iodepth", "1"), 1):
         # fio does not record the bare flag --group_reporting; more in flight than one clone can hold tells it.
         options = {**options, "group_reporting": "1"}
     if asked > 1 and len(clones) != asked and not (len(clones) == 1 and is_set(options, "group_reporting")):
-        findings.append(Finding(
-            "clones-missing", "warning", f"{name}: job {job!r} asked for {asked} clones, {len(clones)} are reported",
-            "clones that failed to start", "read fio's messages",
-        ))  # fmt: skip
+        findings.append(
+            Finding(
+                "clones-missing",
+                "warning",
+                f"{name}: job {job!r} asked for {asked} clones, {len(clones)} are reported",
+                "clones that failed to start",
+                "read fio's messages",
+            )
+        )
     if any(is_set(options, key) for key in ("rate", "rate_iops", "thinktime")):
-        findings.append(Finding(
-            "rate-limited", "info",
-            f"{name}: job {job!r} was limited in rate or paused between requests, so fewer requests were outstanding "
-            "than its depth allows",
-            "rate, rate_iops or thinktime was set, so the throughput is what was asked for and not what the device "
-            "can do",
-            "run again without rate=, rate_iops= and thinktime=, or read the run as open arrivals",
-        ))  # fmt: skip
+        findings.append(
+            Finding(
+                "rate-limited",
+                "info",
+                f"{name}: job {job!r} was limited in rate or paused between requests, so fewer requests were "
+                "outstanding "
+                "than its depth allows",
+                "rate, rate_iops or thinktime was set, so the throughput is what was asked for and not what the device "
+                "can do",
+                "run again without rate=, rate_iops= and thinktime=, or read the run as open arrivals",
+            )
+        )
     runtime_s = max((f.runtime_s for f in flows), default=0.0)
     return FioRecord(
-        source=name, job=job, options=dict(options), throughput_per_s=rate,
-        bandwidth_bytes_per_s=math.fsum(f.bandwidth for f in flows), latency=latency,
-        read_fraction=reads / total if total else math.nan, requests=int(total), runtime_s=runtime_s,
-        records=len(clones), error=error, version=str(document.get("fio version", "")),
-        started_at=_started_at(document, runtime_s), host=_host(clones[0]),
+        source=name,
+        job=job,
+        options=dict(options),
+        throughput_per_s=rate,
+        bandwidth_bytes_per_s=math.fsum(f.bandwidth for f in flows),
+        latency=latency,
+        read_fraction=reads / total if total else math.nan,
+        requests=int(total),
+        runtime_s=runtime_s,
+        records=len(clones),
+        error=error,
+        version=str(document.get("fio version", "")),
+        started_at=_started_at(document, runtime_s),
+        host=_host(clones[0]),
         device=options.get("filename", "") or _disk(document),
         iodepth_levels={str(k): positive(v) for k, v in section_of(clones[0], "iodepth_level").items()},
-        findings=tuple(findings), directions=_by_direction(flows),
+        findings=tuple(findings),
+        directions=_by_direction(flows),
         cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
-    )  # fmt: skip
+    )
 
 
 def processor_time(clones: Iterable[Mapping[str, Any]], runtime_s: float, jobs: int) -> float:

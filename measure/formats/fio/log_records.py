@@ -19,8 +19,10 @@ LogKind = Literal["lat", "clat", "slat", "lat_hist", "clat_hist", "slat_hist", "
 _NAME = re.compile(
     r"^(?P<stem>.*)_(?P<kind>(?:[sc]?lat)(?:_hist)?|bw|iops)(?:\.(?P<job>\d{1,6}))?\.log$", re.IGNORECASE
 )
-_PLOT_NAME = re.compile(r"^(?P<rw>rand(?:read|write|rw)|read|write|rw|readwrite)-iodepth-(?P<depth>\d{1,5})-numjobs-"
-                        r"(?P<jobs>\d{1,5})$")  # fmt: skip
+_PLOT_NAME = re.compile(
+    r"^(?P<rw>rand(?:read|write|rw)|read|write|rw|readwrite)-iodepth-(?P<depth>\d{1,5})-numjobs-"
+    r"(?P<jobs>\d{1,5})$"
+)
 
 
 @dataclass(frozen=True)
@@ -121,14 +123,23 @@ def record_of_logs(group: LogGroup) -> FioRecord:
     if options and len(logs) == 1 and options["numjobs"] != "1":
         options["group_reporting"] = "1"
     return FioRecord(
-        source=group.files[0].name, job=Path(group.name.stem).name, options=options,
+        source=group.files[0].name,
+        job=Path(group.name.stem).name,
+        options=options,
         throughput_per_s=math.fsum(rates),
         bandwidth_bytes_per_s=math.fsum(log.bandwidth_bytes_per_s for log in logs),
         latency=pooled([(rate, _moments(log, kind)) for rate, log in zip(rates, logs, strict=True)]),
-        read_fraction=math.fsum(log.reads for log in logs) / total, requests=round(total),
-        runtime_s=max(log.runtime_s for log in logs), records=len(logs), error=0, version="", started_at="",
-        findings=tuple(_findings(logs, kind)), windows=_together([log.windows for log in logs]), all_options=False,
-    )  # fmt: skip
+        read_fraction=math.fsum(log.reads for log in logs) / total,
+        requests=round(total),
+        runtime_s=max(log.runtime_s for log in logs),
+        records=len(logs),
+        error=0,
+        version="",
+        started_at="",
+        findings=tuple(_findings(logs, kind)),
+        windows=_together([log.windows for log in logs]),
+        all_options=False,
+    )
 
 
 def _moments(log: LogSummary, kind: str) -> Moments:
@@ -141,25 +152,37 @@ def _findings(logs: Sequence[LogSummary], kind: str) -> list[Finding]:
     found = []
     first = logs[0].name
     if not all(log.unit_known for log in logs):
-        found.append(Finding(
-            "latency-unit", "warning",
-            f"{first} does not tell the unit of its latencies; they are taken as ns, so that the mean is "
-            f"{logs[0].mean_s * 1e9:.4g} ns.",
-            "fio logs ns since version 3 and us before; a drive's mean is not below some 2,000 ns.",
-            "look at the version of fio that wrote it (fio --version), or load the JSON of the same run.",
-        ))  # fmt: skip
+        found.append(
+            Finding(
+                "latency-unit",
+                "warning",
+                f"{first} does not tell the unit of its latencies; they are taken as ns, so that the mean is "
+                f"{logs[0].mean_s * 1e9:.4g} ns.",
+                "fio logs ns since version 3 and us before; a drive's mean is not below some 2,000 ns.",
+                "look at the version of fio that wrote it (fio --version), or load the JSON of the same run.",
+            )
+        )
     if kind == "clat":
-        found.append(Finding(
-            "completion-latency-only", "warning",
-            f"{first} is a log of completion latency (clat); the time to submit is missing from it",
-            "only clat was logged (histograms are of clat always)", "give the log of the total latency, NAME_lat.1.log",
-        ))  # fmt: skip
+        found.append(
+            Finding(
+                "completion-latency-only",
+                "warning",
+                f"{first} is a log of completion latency (clat); the time to submit is missing from it",
+                "only clat was logged (histograms are of clat always)",
+                "give the log of the total latency, NAME_lat.1.log",
+            )
+        )
     cut = [log.name for log in logs if log.cut]
     if cut:
-        found.append(Finding(
-            "truncated-log", "warning", f"{cut[0]}: the last line is not whole and was left out.",
-            "fio was stopped, or the disk was full.", "measure again to the end.",
-        ))  # fmt: skip
+        found.append(
+            Finding(
+                "truncated-log",
+                "warning",
+                f"{cut[0]}: the last line is not whole and was left out.",
+                "fio was stopped, or the disk was full.",
+                "measure again to the end.",
+            )
+        )
     return found
 
 

@@ -74,9 +74,12 @@ class _Form:
 
 
 _REQUESTS = _Form(
-    "latency log", " (time in ms, latency, direction 0 to 2, block size)", 2, 400_000,
+    "latency log",
+    " (time in ms, latency, direction 0 to 2, block size)",
+    2,
+    400_000,
     {"names": ["time", "value", "direction", "block"], "usecols": [0, 1, 2, 3], "index_col": False},
-)  # fmt: skip
+)
 _HISTOGRAMS = _Form("histogram log", "", 1, 1_000)
 
 
@@ -87,10 +90,20 @@ def _pieces(file: Path, form: _Form) -> Iterator[tuple[NDArray[np.float64], bool
     check_readable(file)
     before = 0
     try:
-        with BufferedReader(Lines(file), LONGEST_LINE) as lines, pd.read_csv(
-            lines, header=None, dtype=np.float64, engine="c", chunksize=form.rows, skipinitialspace=True,
-            encoding="latin-1", quoting=csv.QUOTE_NONE, **form.options,
-        ) as chunks:  # fmt: skip
+        with (
+            BufferedReader(Lines(file), LONGEST_LINE) as lines,
+            pd.read_csv(
+                lines,
+                header=None,
+                dtype=np.float64,
+                engine="c",
+                chunksize=form.rows,
+                skipinitialspace=True,
+                encoding="latin-1",
+                quoting=csv.QUOTE_NONE,
+                **form.options,
+            ) as chunks,
+        ):
             for chunk in chunks:
                 table = chunk.to_numpy(np.float64)
                 cut = 0 < len(table) < form.rows and bool(np.isnan(table[-1]).any())
@@ -151,8 +164,10 @@ def read_latency_log(path: str | Path, unit: Literal["ns", "us"] = "ns") -> Late
         raise ValueError(f"invalid unit {unit!r}: expected 'ns' (fio 3) or 'us' (fio 2)")
     file = Path(path)
     types = (np.float64, np.float64, np.uint8, np.uint32)
-    parts = [[column.astype(kind) for column, kind in zip(table.T, types, strict=True)]
-             for table, _ in _pieces(file, _REQUESTS)]  # fmt: skip
+    parts = [
+        [column.astype(kind) for column, kind in zip(table.T, types, strict=True)]
+        for table, _ in _pieces(file, _REQUESTS)
+    ]
     if not parts:
         raise DataError(_NO_LINE.format(file=file))
     time_ms, value, direction, block = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -205,10 +220,20 @@ def _summarise_histograms(file: Path) -> LogSummary:
     made = Histogram(lower[full] / scale, upper[full] / scale, total[full])
     runtime_s = max(last_s, 1e-3)
     return LogSummary(
-        name=file.name, requests=made.total, reads=reads, runtime_s=runtime_s, mean_s=made.mean_s, sd_s=made.sd_s,
-        block_bytes=blocks.pop() if len(blocks) == 1 else math.nan, bandwidth_bytes_per_s=moved / runtime_s,
-        histogram=made, windows=merged(windows, MOST_WINDOWS), averaged=False, unit_known=True, cut=cut,
-    )  # fmt: skip
+        name=file.name,
+        requests=made.total,
+        reads=reads,
+        runtime_s=runtime_s,
+        mean_s=made.mean_s,
+        sd_s=made.sd_s,
+        block_bytes=blocks.pop() if len(blocks) == 1 else math.nan,
+        bandwidth_bytes_per_s=moved / runtime_s,
+        histogram=made,
+        windows=merged(windows, MOST_WINDOWS),
+        averaged=False,
+        unit_known=True,
+        cut=cut,
+    )
 
 
 def _appended(
@@ -257,11 +282,20 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
     lower, upper = bin_edges(full)
     single = blocks.pop() if len(blocks) == 1 else math.nan
     return LogSummary(
-        name=file.name, requests=count, reads=reads, runtime_s=runtime_s, mean_s=mean, sd_s=math.sqrt(second / count),
-        block_bytes=single or math.nan, bandwidth_bytes_per_s=moved / runtime_s,
-        histogram=Histogram(lower / 1e9, upper / 1e9, counted[full]), windows=_by_second(seconds, runtime_s),
-        averaged=single == 0, unit_known=columns > 4, cut=cut,
-    )  # fmt: skip
+        name=file.name,
+        requests=count,
+        reads=reads,
+        runtime_s=runtime_s,
+        mean_s=mean,
+        sd_s=math.sqrt(second / count),
+        block_bytes=single or math.nan,
+        bandwidth_bytes_per_s=moved / runtime_s,
+        histogram=Histogram(lower / 1e9, upper / 1e9, counted[full]),
+        windows=_by_second(seconds, runtime_s),
+        averaged=single == 0,
+        unit_known=columns > 4,
+        cut=cut,
+    )
 
 
 def _by_second(

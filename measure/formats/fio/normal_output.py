@@ -200,23 +200,37 @@ def _record(
     latency = pooled([(flow.rate, flow.latency) for _, flow in flows if flow.rate > 0])
     findings = []
     if rate > 0 and latency.kind == "clat":
-        findings.append(Finding(
-            "completion-latency-only", "warning",
-            f"{name}: job {first.job!r} has completion latency (clat) only; the time to submit is missing from it",
-            "disable_lat", "measure again without --disable_lat and --gtod_reduce",
-        ))  # fmt: skip
+        findings.append(
+            Finding(
+                "completion-latency-only",
+                "warning",
+                f"{name}: job {first.job!r} has completion latency (clat) only; the time to submit is missing from it",
+                "disable_lat",
+                "measure again without --disable_lat and --gtod_reduce",
+            )
+        )
     windows: tuple[Window, ...] = ()
     if len(clones) == 1 and len(clones[0]) > 1:
         windows = between_snapshots([_counts(report) for report in clones[0]])
     return FioRecord(
-        source=name, job=first.job, options=options, throughput_per_s=rate,
-        bandwidth_bytes_per_s=math.fsum(flow.bandwidth for _, flow in flows), latency=latency,
+        source=name,
+        job=first.job,
+        options=options,
+        throughput_per_s=rate,
+        bandwidth_bytes_per_s=math.fsum(flow.bandwidth for _, flow in flows),
+        latency=latency,
         read_fraction=reads / rate if rate else math.nan,
         requests=round(math.fsum(flow.rate * flow.runtime_s for _, flow in flows)),
-        runtime_s=max((flow.runtime_s for _, flow in flows), default=0.0), records=len(finals),
-        error=next((r.error for r in finals if r.error), 0), version=version, started_at="",
-        iodepth_levels=first.depths, findings=tuple(findings), windows=windows, all_options=False,
-    )  # fmt: skip
+        runtime_s=max((flow.runtime_s for _, flow in flows), default=0.0),
+        records=len(finals),
+        error=next((r.error for r in finals if r.error), 0),
+        version=version,
+        started_at="",
+        iodepth_levels=first.depths,
+        findings=tuple(findings),
+        windows=windows,
+        all_options=False,
+    )
 
 
 def _flows(report: _Report) -> list[tuple[str, _Flow]]:
@@ -243,9 +257,10 @@ def _counts(report: _Report) -> tuple[float, float, float]:
     completed = [flow.rate * flow.runtime_s for flow in flows]
     means = [flow.latency.mean_s for flow in flows]
     return (
-        max((flow.runtime_s for flow in flows), default=0.0), math.fsum(completed),
+        max((flow.runtime_s for flow in flows), default=0.0),
+        math.fsum(completed),
         math.fsum(n * m for n, m in zip(completed, means, strict=True) if n > 0 and m > 0),
-    )  # fmt: skip
+    )
 
 
 def _options(rw: str, rest: str) -> dict[str, str]:

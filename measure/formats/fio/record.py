@@ -88,24 +88,46 @@ def drift_within(windows: Sequence[Window], source: str) -> Iterator[Finding]:
         change = float(last.mean() / first.mean() - 1)
         noise = float(np.sqrt((first.var(ddof=1) + last.var(ddof=1)) / third) / first.mean())
         if abs(change) > DRIFT and abs(change) > _STEADIER * noise:
-            told.append(f"the {what} goes from {show(float(first.mean()))} to {show(float(last.mean()))} "
-                        f"({100 * change:+.0f} %)")  # fmt: skip
+            told.append(
+                f"the {what} goes from {show(float(first.mean()))} to {show(float(last.mean()))} "
+                f"({100 * change:+.0f} %)"
+            )
     if told:
         length = windows[-1].end_s - windows[0].start_s
         yield Finding(
-            "drift-within-run", "warning",
+            "drift-within-run",
+            "warning",
             f"{source}: over the {length:.3g} s of the run, by {len(windows)} windows, {' and '.join(told)}.",
             "a write cache that fills, throttling, or a file that was not preconditioned: the mean is of no steady "
             "state.",
             "run again with --ramp_time=60 and --time_based --runtime=120, or with --ss=iops_slope:0.3% --ss_dur=30.",
-        )  # fmt: skip
+        )
 
 
 # Engines that finish one request before they start the next, so that iodepth counts for nothing (fio: FIO_SYNCIO).
-SYNC_ENGINES = frozenset({
-    "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "sg", "falloc", "ftruncate", "filecreate",
-    "filestat", "filedelete", "e4defrag", "dev-dax", "libpmem", "pmemblk", "cpuio", "exec",
-})  # fmt: skip
+SYNC_ENGINES = frozenset(
+    {
+        "sync",
+        "psync",
+        "vsync",
+        "pvsync",
+        "pvsync2",
+        "mmap",
+        "splice",
+        "sg",
+        "falloc",
+        "ftruncate",
+        "filecreate",
+        "filestat",
+        "filedelete",
+        "e4defrag",
+        "dev-dax",
+        "libpmem",
+        "pmemblk",
+        "cpuio",
+        "exec",
+    }
+)
 DEFAULT_ENGINE = "psync"
 IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
 
@@ -242,11 +264,13 @@ def added(records: Sequence[FioRecord]) -> FioRecord:
         bandwidth_bytes_per_s=math.fsum(r.bandwidth_bytes_per_s for r in records),
         latency=pooled([(r.throughput_per_s, r.latency) for r in records]),
         read_fraction=math.fsum(r.read_fraction * r.requests for r in records) / requests if requests else math.nan,
-        requests=requests, runtime_s=max(r.runtime_s for r in records),
+        requests=requests,
+        runtime_s=max(r.runtime_s for r in records),
         error=next((r.error for r in records if r.error), 0),
-        findings=tuple(dict.fromkeys(f for r in records for f in r.findings)), directions=directions,
+        findings=tuple(dict.fromkeys(f for r in records for f in r.findings)),
+        directions=directions,
         cpu_s=math.fsum(r.cpu_s for r in records),
-    )  # fmt: skip
+    )
 
 
 def pooled(parts: Sequence[tuple[float, Moments]]) -> Moments:
@@ -269,9 +293,15 @@ def pooled(parts: Sequence[tuple[float, Moments]]) -> Moments:
     kinds = {m.percentiles_kind for _, m in parts}
     bins_kinds = {m.bins_kind for _, m in parts}
     return Moments(
-        mean, math.sqrt(max(0.0, second - mean**2)), kind, percentiles, kinds.pop() if len(kinds) == 1 else "", bins,
-        bins_kinds.pop() if len(bins_kinds) == 1 else "", parts[0][1].bins_unit_s,
-    )  # fmt: skip
+        mean,
+        math.sqrt(max(0.0, second - mean**2)),
+        kind,
+        percentiles,
+        kinds.pop() if len(kinds) == 1 else "",
+        bins,
+        bins_kinds.pop() if len(bins_kinds) == 1 else "",
+        parts[0][1].bins_unit_s,
+    )
 
 
 def bin_quantile(bins: Mapping[float, int], fraction: float) -> float:
@@ -307,14 +337,15 @@ def _depth_ignored(record: FioRecord) -> Iterator[Finding]:
         return
     explicit = "ioengine" in record.options
     yield Finding(
-        "depth-ignored", "warning",
+        "depth-ignored",
+        "warning",
         f"{record.source}: job {record.job!r} asked for iodepth={asked} with the engine {record.engine}"
         f"{'' if explicit else ' (the default)'}, which keeps one request outstanding; the load is taken as "
         f"{record.jobs}.",
         "the depth was meant and a synchronous engine was left in place.",
         "run again with --ioengine=io_uring or --ioengine=libaio (and --direct=1), or with --numjobs in place of the "
         "depth.",
-    )  # fmt: skip
+    )
 
 
 def host_columns(record: FioRecord) -> dict[str, float]:

@@ -220,13 +220,15 @@ def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
 def _warmup(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["warmup_bias"].abs()))]
     return Finding(
-        "warm-up", "warning",
+        "warm-up",
+        "warning",
         f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER); at load {worst['load']:g} the "
         f"first {worst['warmup_s']:.2g} s move the mean by {100 * worst['warmup_bias']:+.1f} %.",
         "the ramp was too short for the device to reach its pace, or something else ran at first.",
         f"measure again with a ramp of {max(2.0, math.ceil(2 * float(runs['warmup_s'].max()))):g} s more (--ramp).",
-        series, float(worst["load"]),
-    )  # fmt: skip
+        series,
+        float(worst["load"]),
+    )
 
 
 def _were(runs: pd.DataFrame) -> str:
@@ -236,38 +238,46 @@ def _were(runs: pd.DataFrame) -> str:
 def _trend(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_change"].abs()))]
     return Finding(
-        "drift-within-run", "warning",
+        "drift-within-run",
+        "warning",
         f"{len(runs)} of {of} runs {_were(runs)} not steady and drifted; at load {worst['load']:g} the throughput "
         f"changes by {100 * worst['throughput_change']:+.0f} % over the run (SNIA allows {100 * MOST_SLOPE:.0f} %).",
-        ("other programs on this machine or on a shared device, or throttling"
-         if (runs["read_fraction"] == 1).all() else
-         "a write cache that fills, throttling, or a file that was not preconditioned")
+        (
+            "other programs on this machine or on a shared device, or throttling"
+            if (runs["read_fraction"] == 1).all()
+            else "a write cache that fills, throttling, or a file that was not preconditioned"
+        )
         + ": the mean is of no steady state.",
         "measure longer (--runtime), or let each point settle first (--steady 5%:10s:2min).",
-        series, float(worst["load"]),
-    )  # fmt: skip
+        series,
+        float(worst["load"]),
+    )
 
 
 def _noise(series: str, runs: pd.DataFrame, of: int) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_range"]))]
     return Finding(
-        "unsteady", "info",
+        "unsteady",
+        "info",
         f"{len(runs)} of {of} runs {_were(runs)} not steady by SNIA's definition, by noise and not by a trend; at load "
         f"{worst['load']:g} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of its "
         f"mean (SNIA allows {100 * MOST_RANGE:.0f} %), and the line through them changes by "
         f"{100 * worst['throughput_change']:+.0f} % ({100 * MOST_SLOPE:.0f} %).",
         "other programs on this machine or on a shared device, or too few requests in a round.",
         "measure longer (--runtime) or more often (--repeats), so that the noise averages out.",
-        series, float(worst["load"]),
-    )  # fmt: skip
+        series,
+        float(worst["load"]),
+    )
 
 
 def _unsettled(series: str, runs: pd.DataFrame, of: int) -> Finding:
     loads = ", ".join(f"{n:g}" for n in dict.fromkeys(runs["load"]))
     return Finding(
-        "never-settled", "warning",
+        "never-settled",
+        "warning",
         f"{len(runs)} of {of} points were measured before they met the criterion of --steady, at load {loads}.",
         "the device is still changing, or the criterion is tighter than its noise.",
         "give it longer (the third part of --steady), or a wider tolerance or window.",
-        series, float(runs["load"].iloc[0]) if runs["load"].nunique() == 1 else None,
-    )  # fmt: skip
+        series,
+        float(runs["load"].iloc[0]) if runs["load"].nunique() == 1 else None,
+    )

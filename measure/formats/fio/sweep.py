@@ -24,13 +24,7 @@ from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import Histogram, histogram
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
-from measure.formats.fio.record import (
-    FioRecord,
-    check_record,
-    host_columns,
-    is_direct,
-    near_power_of_two,
-)
+from measure.formats.fio.record import FioRecord, check_record, host_columns, is_direct, near_power_of_two
 from measure.formats.fio.terse_output import looks_like_terse, parse_terse
 from measure.sweep import Provenance, RowKey, Sweep, describe_series
 
@@ -106,21 +100,28 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
         noticed = (*point.record.findings, *check_record(point.record))
         found += [replace(f, series=point.series, load=point.load) for f in noticed]
         if point.record.depth is None:
-            found.append(Finding(
-                "depth-not-recorded", "warning",
-                f"{point.record.source}: job {point.record.job!r} does not record its depth; the load is taken as "
-                f"throughput x latency = {point.outstanding:.4g}, so Little's law cannot be checked",
-                "an fio before 2.17, or its terse output or a log, which do not hold the options",
-                "measure with fio 3 and --output-format=json+, or with qsim measure fio, which keep them",
-                point.series, point.load,
-            ))  # fmt: skip
+            found.append(
+                Finding(
+                    "depth-not-recorded",
+                    "warning",
+                    f"{point.record.source}: job {point.record.job!r} does not record its depth; the load is taken as "
+                    f"throughput x latency = {point.outstanding:.4g}, so Little's law cannot be checked",
+                    "an fio before 2.17, or its terse output or a log, which do not hold the options",
+                    "measure with fio 3 and --output-format=json+, or with qsim measure fio, which keep them",
+                    point.series,
+                    point.load,
+                )
+            )
     order = {name: i for i, name in enumerate(dict.fromkeys(p.series for p in points))}
     rows = _rows(points)
     rows.sort(key=lambda row: (order[row["series"]], row["load"], row["repeat"]))
     return Sweep(
-        pd.DataFrame(rows), provenance=_provenance([p.record for p in points]), findings=tuple(found),
-        name=points[0].record.source if len(points) == 1 else "", latencies=_latencies(points),
-    )  # fmt: skip
+        pd.DataFrame(rows),
+        provenance=_provenance([p.record for p in points]),
+        findings=tuple(found),
+        name=points[0].record.source if len(points) == 1 else "",
+        latencies=_latencies(points),
+    )
 
 
 def _latencies(points: Sequence[Placed]) -> dict[RowKey, Callable[[], Histogram]]:
@@ -134,24 +135,29 @@ def why_unusable(record: FioRecord) -> Finding | None:
     where = f"{record.source}: job {record.job!r}"
     if record.error:
         return Finding(
-            "job-failed", "error",
+            "job-failed",
+            "error",
             f"{where} ended with error {record.error} ({_errno(record.error)}), so its numbers are not used; settle "
             "the cause, then measure again",
             "a full disk, a missing permission, no direct I/O on this file system, or a device that fails.",
             "run this job by itself with --error_dump=1, and read the end of dmesg.",
-        )  # fmt: skip
+        )
     if record.throughput_per_s <= 0:
         return Finding(
-            "no-requests", "error", f"{where} completed no read or write; measure again, for longer",
-            "the run was shorter than one request, or it was stopped.", "run it with --time_based=1 --runtime=30.",
-        )  # fmt: skip
+            "no-requests",
+            "error",
+            f"{where} completed no read or write; measure again, for longer",
+            "the run was shorter than one request, or it was stopped.",
+            "run it with --time_based=1 --runtime=30.",
+        )
     if not record.latency.mean_s > 0:
         return Finding(
-            "no-latency", "error",
+            "no-latency",
+            "error",
             f"{where} recorded no latency; measure again without gtod_reduce, disable_lat and disable_clat",
             "one of these options was given to save the time of looking at the clock.",
             "run it with --gtod_reduce=0 --disable_lat=0 --disable_clat=0.",
-        )  # fmt: skip
+        )
     return None
 
 
@@ -263,24 +269,38 @@ def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
     rows = []
     for point in sorted(points, key=lambda p: p.record.started_at):
         record, latency = point.record, point.record.latency
-        rows.append({
-            "series": point.series, "load": point.load,
-            "throughput_per_s": record.throughput_per_s, "latency_s": latency.mean_s,
-            "bandwidth_bytes_per_s": record.bandwidth_bytes_per_s or math.nan,
-            "block_bytes": record.block_bytes, "read_fraction": record.read_fraction, "pattern": record.pattern,
-            "depth": math.nan if record.depth is None else record.depth,
-            "jobs": math.nan if record.depth is None else record.jobs,
-            "repeat": seen[point.series, point.load] if point.repeat is None else point.repeat,
-            "latency_sd_s": latency.sd_s,
-            "latency_p50_s": latency.percentile_s(50.0), "latency_p95_s": latency.percentile_s(95.0),
-            "latency_p99_s": latency.percentile_s(99.0), "latency_p999_s": latency.percentile_s(99.9),
-            "source": record.source, "started_at": record.started_at or None,
-            "engine": _engine(record) or None, "requests": record.requests,
-            "runtime_s": record.runtime_s, "latency_of": latency.kind,
-            "percentiles_of": latency.percentiles_kind or None,
-            "unchecked": _unchecked(record), **_offloaded(record), **_directions(record),
-            **host_columns(record), **point.columns,
-        })  # fmt: skip
+        rows.append(
+            {
+                "series": point.series,
+                "load": point.load,
+                "throughput_per_s": record.throughput_per_s,
+                "latency_s": latency.mean_s,
+                "bandwidth_bytes_per_s": record.bandwidth_bytes_per_s or math.nan,
+                "block_bytes": record.block_bytes,
+                "read_fraction": record.read_fraction,
+                "pattern": record.pattern,
+                "depth": math.nan if record.depth is None else record.depth,
+                "jobs": math.nan if record.depth is None else record.jobs,
+                "repeat": seen[point.series, point.load] if point.repeat is None else point.repeat,
+                "latency_sd_s": latency.sd_s,
+                "latency_p50_s": latency.percentile_s(50.0),
+                "latency_p95_s": latency.percentile_s(95.0),
+                "latency_p99_s": latency.percentile_s(99.0),
+                "latency_p999_s": latency.percentile_s(99.9),
+                "source": record.source,
+                "started_at": record.started_at or None,
+                "engine": _engine(record) or None,
+                "requests": record.requests,
+                "runtime_s": record.runtime_s,
+                "latency_of": latency.kind,
+                "percentiles_of": latency.percentiles_kind or None,
+                "unchecked": _unchecked(record),
+                **_offloaded(record),
+                **_directions(record),
+                **host_columns(record),
+                **point.columns,
+            }
+        )
         seen[point.series, point.load] += 1
     return rows
 
@@ -316,9 +336,11 @@ def _provenance(records: Sequence[FioRecord]) -> Provenance:
     details["options" if all(r.all_options for r in records) else "known_options"] = shared
     sources = list(dict.fromkeys(r.source for r in records))
     return Provenance(
-        tool="fio", tool_version=distinct(r.version for r in records), host=distinct(r.host for r in records),
+        tool="fio",
+        tool_version=distinct(r.version for r in records),
+        host=distinct(r.host for r in records),
         device=distinct(r.device for r in records),
         started_at=min((r.started_at for r in records if r.started_at), default=""),
         source=sources[0] if len(sources) == 1 else f"{len(sources)} fio outputs",
         details=details,
-    )  # fmt: skip
+    )

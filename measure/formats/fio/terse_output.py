@@ -81,19 +81,33 @@ def _record(fields: Sequence[str], name: str, line: int) -> FioRecord:
     latency = pooled([(f.rate, f.latency) for f in flows if f.rate > 0])
     findings = []
     if rate > 0 and latency.kind == "clat":
-        findings.append(Finding(
-            "completion-latency-only", "warning",
-            f"{name}: job {job!r} has completion latency (clat) only; the time to submit is missing from it",
-            "disable_lat", "measure again without --disable_lat and --gtod_reduce",
-        ))  # fmt: skip
+        findings.append(
+            Finding(
+                "completion-latency-only",
+                "warning",
+                f"{name}: job {job!r} has completion latency (clat) only; the time to submit is missing from it",
+                "disable_lat",
+                "measure again without --disable_lat and --gtod_reduce",
+            )
+        )
     return FioRecord(
-        source=name, job=job, options={}, throughput_per_s=rate,
-        bandwidth_bytes_per_s=math.fsum(f.bandwidth for f in flows), latency=latency,
-        read_fraction=flows[0].requests / total if total else math.nan, requests=round(total),
-        runtime_s=max(f.runtime_s for f in flows), records=1, error=error,
-        version=fields[1] if names_tool else "", started_at="", iodepth_levels=levels, findings=tuple(findings),
+        source=name,
+        job=job,
+        options={},
+        throughput_per_s=rate,
+        bandwidth_bytes_per_s=math.fsum(f.bandwidth for f in flows),
+        latency=latency,
+        read_fraction=flows[0].requests / total if total else math.nan,
+        requests=round(total),
+        runtime_s=max(f.runtime_s for f in flows),
+        records=1,
+        error=error,
+        version=fields[1] if names_tool else "",
+        started_at="",
+        iodepth_levels=levels,
+        findings=tuple(findings),
         all_options=False,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)

@@ -35,10 +35,19 @@ def locust(text: str, name: str) -> list[ServerRun]:
             failed = int(last["Total Failure Count"]) - int(first["Total Failure Count"])
             rate, mean = count / seconds, time_ms / count / 1e3
             load, notes = circulating(float(users), rate * mean)
-            runs.append(ServerRun(
-                "locust", rate, mean, clients=load, unit="users", requests=count, failed=failed, seconds=seconds,
-                notes=notes,
-            ))  # fmt: skip
+            runs.append(
+                ServerRun(
+                    "locust",
+                    rate,
+                    mean,
+                    clients=load,
+                    unit="users",
+                    requests=count,
+                    failed=failed,
+                    seconds=seconds,
+                    notes=notes,
+                )
+            )
     if not runs:
         raise DataError(f"{name}: no number of users held for {LEAST_S} s with answers; run longer steps")
     return runs

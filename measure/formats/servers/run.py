@@ -82,11 +82,17 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
     rows: list[dict[str, Any]] = []
     findings = [*_tokens([(load, run) for load, _, _, run in loaded if run.tokens_per_s is not None])]
     for load, said, file, run in loaded:
-        rows.append({
-            "series": run.series or run.tool, "load": load, "throughput_per_s": run.throughput_per_s,
-            "latency_s": run.response_s or load / run.throughput_per_s, "source": file, "pattern": None,
-            **{_COLUMNS[p]: t for p, t in run.percentiles.items() if p in _COLUMNS},
-        })  # fmt: skip
+        rows.append(
+            {
+                "series": run.series or run.tool,
+                "load": load,
+                "throughput_per_s": run.throughput_per_s,
+                "latency_s": run.response_s or load / run.throughput_per_s,
+                "source": file,
+                "pattern": None,
+                **{_COLUMNS[p]: t for p, t in run.percentiles.items() if p in _COLUMNS},
+            }
+        )
         findings += [*said, *_doubts(run, file, load)]
     table = pd.DataFrame(rows)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
@@ -122,10 +128,13 @@ def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:
             f"{file}: {run.tool} prints no number of clients, and X R = {outstanding:.3g} is no whole one; give a "
             "table with the columns clients, requests_per_s and latency_ms"
         )
-    return float(whole), [Finding(
-        "clients-by-littles-law", "info", f"{run.tool} prints no number of clients; X R tells it ({file}: "
-        f"{outstanding:.3g})",
-    )]  # fmt: skip
+    return float(whole), [
+        Finding(
+            "clients-by-littles-law",
+            "info",
+            f"{run.tool} prints no number of clients; X R tells it ({file}: {outstanding:.3g})",
+        )
+    ]
 
 
 def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
@@ -136,10 +145,13 @@ def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
             else f"{run.failed:g} answers"
         )
         yield Finding(
-            "failed-answers", "warning", f"{file}: {share} are errors or time-outs, and they count as answers",
-            "an error is often quicker than an answer, a time-out slower", "mend the errors and run again",
+            "failed-answers",
+            "warning",
+            f"{file}: {share} are errors or time-outs, and they count as answers",
+            "an error is often quicker than an answer, a time-out slower",
+            "mend the errors and run again",
             load=load,
-        )  # fmt: skip
+        )
     for note in run.notes:
         yield Finding("load-generator", "info", note, load=load)
 

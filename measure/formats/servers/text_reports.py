@@ -53,12 +53,20 @@ def wrk(text: str, name: str) -> list[ServerRun]:
         notes.append(f"{asked:g} connections over {threads:g} threads are {clients:g}: wrk divides them evenly")
     socket = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
     failed = maybe(r"Non-2xx or 3xx responses: (\d+)", text) + (sum(map(int, socket.groups())) if socket else 0)
-    return [ServerRun(
-        "wrk2" if spectrum else "wrk", rate, mean or (parse_duration(latency[1]) if latency else None),
-        clients=None if spectrum else clients, unit="connections", rate_per_s=rate if spectrum else None,
-        percentiles=percents, requests=maybe(r"^\s*(\d+) requests in ", text) or None, failed=failed,
-        notes=tuple(notes),
-    )]  # fmt: skip
+    return [
+        ServerRun(
+            "wrk2" if spectrum else "wrk",
+            rate,
+            mean or (parse_duration(latency[1]) if latency else None),
+            clients=None if spectrum else clients,
+            unit="connections",
+            rate_per_s=rate if spectrum else None,
+            percentiles=percents,
+            requests=maybe(r"^\s*(\d+) requests in ", text) or None,
+            failed=failed,
+            notes=tuple(notes),
+        )
+    ]
 
 
 def ab(text: str, name: str) -> list[ServerRun]:
@@ -70,12 +78,20 @@ def ab(text: str, name: str) -> list[ServerRun]:
     coarse = measured < 0.01
     other_length = maybe(r"\(Connect: \d+, Receive: \d+, Length: (\d+)", text)  # than the first answer: no error
     notes = ["ab measures whole milliseconds: the mean is clients / throughput (Little's law)"] if coarse else []
-    return [ServerRun(
-        "ab", rate, clients / rate if coarse else measured, clients=clients, percentiles=percents,
-        requests=maybe(r"^Complete requests:\s+(\d+)", text) or None,
-        failed=maybe(r"^Failed requests:\s+(\d+)", text) - other_length + maybe(r"^Non-2xx responses:\s+(\d+)", text),
-        notes=(CLOSED_LOOP, *notes),
-    )]  # fmt: skip
+    return [
+        ServerRun(
+            "ab",
+            rate,
+            clients / rate if coarse else measured,
+            clients=clients,
+            percentiles=percents,
+            requests=maybe(r"^Complete requests:\s+(\d+)", text) or None,
+            failed=maybe(r"^Failed requests:\s+(\d+)", text)
+            - other_length
+            + maybe(r"^Non-2xx responses:\s+(\d+)", text),
+            notes=(CLOSED_LOOP, *notes),
+        )
+    ]
 
 
 def hey(text: str, name: str) -> list[ServerRun]:
@@ -88,12 +104,18 @@ def hey(text: str, name: str) -> list[ServerRun]:
     broken = sum(int(n) for n, why in re.findall(r"^\s*\[(\d+)\]\s*(.*)", errors, re.MULTILINE) if why != CUT_OFF)
     if average is None and (answers or not broken):
         raise lacking("Average", name)
-    return [ServerRun(
-        "oha" if "Success rate:" in text else "hey", rate, _seconds(average[1]) if average else None,
-        percentiles={float(p): _seconds(t) for p, t in times}, unit="clients",
-        requests=(sum(n for _, n in answers) + broken) or None,
-        failed=sum(n for code, n in answers if code >= 400) + broken, notes=(CLOSED_LOOP,),
-    )]  # fmt: skip
+    return [
+        ServerRun(
+            "oha" if "Success rate:" in text else "hey",
+            rate,
+            _seconds(average[1]) if average else None,
+            percentiles={float(p): _seconds(t) for p, t in times},
+            unit="clients",
+            requests=(sum(n for _, n in answers) + broken) or None,
+            failed=sum(n for code, n in answers if code >= 400) + broken,
+            notes=(CLOSED_LOOP,),
+        )
+    ]
 
 
 def _seconds(time: str) -> float:
@@ -106,11 +128,17 @@ def pgbench(text: str, name: str) -> list[ServerRun]:
     mean = number(r"^latency average = ([\d.]+) ms", text, "latency average", name) / 1e3
     clients = number(r"^number of clients: (\d+)", text, "number of clients", name)
     scheduled = "rate limit schedule lag" in text
-    return [ServerRun(
-        "pgbench", rate, mean, clients=None if scheduled else clients, rate_per_s=rate if scheduled else None,
-        requests=maybe(r"^number of transactions actually processed: (\d+)", text) or None,
-        failed=maybe(r"^number of failed transactions: (\d+)", text),
-    )]  # fmt: skip
+    return [
+        ServerRun(
+            "pgbench",
+            rate,
+            mean,
+            clients=None if scheduled else clients,
+            rate_per_s=rate if scheduled else None,
+            requests=maybe(r"^number of transactions actually processed: (\d+)", text) or None,
+            failed=maybe(r"^number of failed transactions: (\d+)", text),
+        )
+    ]
 
 
 def sysbench(text: str, name: str) -> list[ServerRun]:
@@ -118,12 +146,18 @@ def sysbench(text: str, name: str) -> list[ServerRun]:
     rate = maybe(r"transactions:\s+\d+\s+\(([\d.]+) per sec", text) or maybe(r"events per second:\s+([\d.]+)", text)
     events = number(r"total number of events:\s+(\d+)", text, "total number of events", name)
     rate = rate or events / number(r"total time:\s+([\d.]+)s", text, "total time", name)
-    return [ServerRun(
-        "sysbench", rate, number(r"^\s*avg:\s+([\d.]+)", text, "mean latency", name) / 1e3,
-        clients=number(r"^Number of threads: (\d+)", text, "Number of threads", name), unit="threads",
-        percentiles={95.0: p / 1e3} if (p := maybe(r"95th percentile:\s+([\d.]+)", text)) else {},
-        requests=events, failed=maybe(r"ignored errors:\s+(\d+)", text),
-    )]  # fmt: skip
+    return [
+        ServerRun(
+            "sysbench",
+            rate,
+            number(r"^\s*avg:\s+([\d.]+)", text, "mean latency", name) / 1e3,
+            clients=number(r"^Number of threads: (\d+)", text, "Number of threads", name),
+            unit="threads",
+            percentiles={95.0: p / 1e3} if (p := maybe(r"95th percentile:\s+([\d.]+)", text)) else {},
+            requests=events,
+            failed=maybe(r"ignored errors:\s+(\d+)", text),
+        )
+    ]
 
 
 def redis_benchmark(text: str, name: str) -> list[ServerRun]:
@@ -136,10 +170,16 @@ def redis_benchmark(text: str, name: str) -> list[ServerRun]:
             raise DataError(f"{name} has no latency summary (redis-benchmark before 6.2): run a newer one")
         clients = number(r"^\s*(\d+) parallel clients", part, "number of clients", name)
         mean, p50, p95, p99 = (float(cell) / 1e3 for cell in row.groups())
-        runs.append(ServerRun(
-            "redis-benchmark", rate, mean, clients=clients,
-            percentiles={50.0: p50, 95.0: p95, 99.0: p99}, series=part.split(" ======")[0],
-        ))  # fmt: skip
+        runs.append(
+            ServerRun(
+                "redis-benchmark",
+                rate,
+                mean,
+                clients=clients,
+                percentiles={50.0: p50, 95.0: p95, 99.0: p99},
+                series=part.split(" ======")[0],
+            )
+        )
     return runs
 
 
@@ -155,7 +195,13 @@ def memtier(text: str, name: str) -> list[ServerRun]:
     percents = {float(k[1:-8]): float(v) / 1e3 for k, v in row.items() if re.fullmatch(r"p[\d.]+ Latency", k)}
     threads = number(r"^\s*(\d+)\s+Threads", text, "number of threads", name)
     each = number(r"^\s*(\d+)\s+Connections per thread", text, "number of connections", name)
-    return [ServerRun(
-        "memtier_benchmark", float(row["Ops/sec"]), None if mean is None else mean / 1e3, clients=threads * each,
-        unit="connections", percentiles=percents,
-    )]  # fmt: skip
+    return [
+        ServerRun(
+            "memtier_benchmark",
+            float(row["Ops/sec"]),
+            None if mean is None else mean / 1e3,
+            clients=threads * each,
+            unit="connections",
+            percentiles=percents,
+        )
+    ]

@@ -261,13 +261,14 @@ def part_curves(
         record["series"] = " ".join([known, *own]).strip() or record["series"]
     findings = [
         Finding(
-            "curves-by-column", "info",
+            "curves-by-column",
+            "info",
             f"{name}: rows at the same load differ in {column} ({_some(values)}), and are curves of their own.",
             "they were measured under conditions of their own.",
             f"look whether they are repeats of one point instead: then rename the column {column!r} to repeat.",
         )
         for column, values in parting.items()
-    ]  # fmt: skip
+    ]
     return tuple(column for column in ignored if column not in parting), findings
 
 

@@ -20,37 +20,95 @@ from dataclasses import dataclass
 from measure.errors import DataError
 
 _TIME = {
-    "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3,
-    "milliseconds": 1e-3, "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "microsecond": 1e-6,
-    "microseconds": 1e-6, "ns": 1e-9, "nsec": 1e-9, "nanosecond": 1e-9, "nanoseconds": 1e-9,
-}  # fmt: skip
+    "s": 1.0,
+    "sec": 1.0,
+    "secs": 1.0,
+    "second": 1.0,
+    "seconds": 1.0,
+    "ms": 1e-3,
+    "msec": 1e-3,
+    "millisecond": 1e-3,
+    "milliseconds": 1e-3,
+    "us": 1e-6,
+    "usec": 1e-6,
+    "µs": 1e-6,
+    "μs": 1e-6,
+    "microsecond": 1e-6,
+    "microseconds": 1e-6,
+    "ns": 1e-9,
+    "nsec": 1e-9,
+    "nanosecond": 1e-9,
+    "nanoseconds": 1e-9,
+}
 _RATE = {"/s": 1.0, "iops": 1.0, "IOPS": 1.0, "k/s": 1e3, "kiops": 1e3, "kIOPS": 1e3, "M/s": 1e6, "MIOPS": 1e6}
 BLOCK_UNITS = {
-    "B": 1.0, "bytes": 1.0, "kB": 1e3,
-    "k": 2.0**10, "K": 2.0**10, "KB": 2.0**10, "KiB": 2.0**10,
-    "m": 2.0**20, "M": 2.0**20, "MB": 2.0**20, "MiB": 2.0**20,
-}  # fmt: skip
+    "B": 1.0,
+    "bytes": 1.0,
+    "kB": 1e3,
+    "k": 2.0**10,
+    "K": 2.0**10,
+    "KB": 2.0**10,
+    "KiB": 2.0**10,
+    "m": 2.0**20,
+    "M": 2.0**20,
+    "MB": 2.0**20,
+    "MiB": 2.0**20,
+}
 _BANDWIDTH = {
-    "B/s": 1.0, "bytes/s": 1.0, "kB/s": 1e3, "KB/s": 2.0**10, "KiB/s": 2.0**10,
-    "MB/s": 1e6, "MiB/s": 2.0**20, "GB/s": 1e9, "GiB/s": 2.0**30,
-}  # fmt: skip
+    "B/s": 1.0,
+    "bytes/s": 1.0,
+    "kB/s": 1e3,
+    "KB/s": 2.0**10,
+    "KiB/s": 2.0**10,
+    "MB/s": 1e6,
+    "MiB/s": 2.0**20,
+    "GB/s": 1e9,
+    "GiB/s": 2.0**30,
+}
 _READ = {"%": 0.01, "fraction": 1.0}
 _DELAY = {"cycles": 1.0, "ns": 1.0, "us": 1.0}  # as the tool counts it; the unit goes to Sweep.load_unit
 
 #: Role -> the units it may have. Roles without units map to an empty table.
 UNITS: Mapping[str, Mapping[str, float]] = {
-    "load": {**_DELAY, **_RATE}, "depth": {}, "jobs": {}, "delay": _DELAY, "arrival_rate": _RATE,
-    "latency": _TIME, "read_latency": _TIME, "write_latency": _TIME,
-    "throughput": _RATE, "read_throughput": _RATE, "write_throughput": _RATE,
-    "bandwidth": _BANDWIDTH, "read_bandwidth": _BANDWIDTH, "write_bandwidth": _BANDWIDTH,
-    "block": BLOCK_UNITS, "buffer": BLOCK_UNITS, "read_percent": _READ, "write_percent": _READ,
-    "latency_sd": _TIME, "latency_p50": _TIME, "latency_p95": _TIME, "latency_p99": _TIME, "latency_p999": _TIME,
-    "series": {}, "mix": {}, "pattern": {}, "engine": {},
-}  # fmt: skip
+    "load": {**_DELAY, **_RATE},
+    "depth": {},
+    "jobs": {},
+    "delay": _DELAY,
+    "arrival_rate": _RATE,
+    "latency": _TIME,
+    "read_latency": _TIME,
+    "write_latency": _TIME,
+    "throughput": _RATE,
+    "read_throughput": _RATE,
+    "write_throughput": _RATE,
+    "bandwidth": _BANDWIDTH,
+    "read_bandwidth": _BANDWIDTH,
+    "write_bandwidth": _BANDWIDTH,
+    "block": BLOCK_UNITS,
+    "buffer": BLOCK_UNITS,
+    "read_percent": _READ,
+    "write_percent": _READ,
+    "latency_sd": _TIME,
+    "latency_p50": _TIME,
+    "latency_p95": _TIME,
+    "latency_p99": _TIME,
+    "latency_p999": _TIME,
+    "series": {},
+    "mix": {},
+    "pattern": {},
+    "engine": {},
+}
 
 #: The unit of a column that has none in its name; roles that are absent here need one.
-DEFAULT_UNIT = {"throughput": "/s", "read_throughput": "/s", "write_throughput": "/s", "arrival_rate": "/s",
-                "read_percent": "%", "write_percent": "%", "delay": "cycles"}  # fmt: skip
+DEFAULT_UNIT = {
+    "throughput": "/s",
+    "read_throughput": "/s",
+    "write_throughput": "/s",
+    "arrival_rate": "/s",
+    "read_percent": "%",
+    "write_percent": "%",
+    "delay": "cycles",
+}
 
 LOAD_ROLES = ("load", "depth", "delay", "arrival_rate")
 SPEEDS = ("throughput", "read_throughput", "write_throughput", "bandwidth", "read_bandwidth", "write_bandwidth")
@@ -62,21 +120,63 @@ OPEN_UNIT = "?"
 #: difference. ``accepted_names`` lists them for the documentation.
 _DEPTHS = ("queue depth", "io depth", "i/o depth", "qd", "depth")
 _CLIENTS = (
-    "clients", "connections", "conns", "users", "vus", "sessions", "concurrency", "concurrency level",
-    "max concurrency", "concurrent requests", "in flight", "outstanding", "outstanding requests", "outstanding ios",
-)  # fmt: skip
+    "clients",
+    "connections",
+    "conns",
+    "users",
+    "vus",
+    "sessions",
+    "concurrency",
+    "concurrency level",
+    "max concurrency",
+    "concurrent requests",
+    "in flight",
+    "outstanding",
+    "outstanding requests",
+    "outstanding ios",
+)
 _JOBS = ("jobs", "threads", "workers", "processes", "procs")
 _COUNTED = ("num", "n", "nr", "number of", "concurrent", "active", "virtual", "parallel", "total", "max")
 _RATES = ("iops", "rps", "qps", "tps")
 _THINGS = (
-    "requests", "reqs", "http reqs", "http requests", "queries", "query", "transactions", "txns", "trans", "operations",
-    "ops", "completions", "calls", "messages", "msgs", "ios", "i/os",
-)  # fmt: skip
+    "requests",
+    "reqs",
+    "http reqs",
+    "http requests",
+    "queries",
+    "query",
+    "transactions",
+    "txns",
+    "trans",
+    "operations",
+    "ops",
+    "completions",
+    "calls",
+    "messages",
+    "msgs",
+    "ios",
+    "i/os",
+)
 _LATENCIES = (
-    "latency", "lat", "latencies", "total lat", "total latency", "request latency", "e2e latency", "end to end latency",
-    "e2el", "response time", "resp time", "response", "rt", "time per request", "request time", "request duration",
-    "req duration", "http req duration",
-)  # fmt: skip
+    "latency",
+    "lat",
+    "latencies",
+    "total lat",
+    "total latency",
+    "request latency",
+    "e2e latency",
+    "end to end latency",
+    "e2el",
+    "response time",
+    "resp time",
+    "response",
+    "rt",
+    "time per request",
+    "request time",
+    "request duration",
+    "req duration",
+    "http req duration",
+)
 _MEANS = ("mean", "avg", "average")
 
 
@@ -146,10 +246,16 @@ _WEAK: tuple[tuple[str, str], ...] = (
 _UNIT_SUFFIX = re.compile(r"(?:^|_)(?P<unit>[A-Za-zµμ%]+(?:/s|/sec|_per_s)?)$")
 _TOKENS = re.compile(r"(?i:tok(?:en)?s?|ttft|tpot|itl)")
 _NOUNS = (
-    ("clients", r"client"), ("connections", r"conn"), ("users", r"user|vu"), ("sessions", r"session"),
-    ("threads", r"thread"), ("workers", r"worker"), ("processes", r"proc"), ("jobs", r"jobs"),
+    ("clients", r"client"),
+    ("connections", r"conn"),
+    ("users", r"user|vu"),
+    ("sessions", r"session"),
+    ("threads", r"thread"),
+    ("workers", r"worker"),
+    ("processes", r"proc"),
+    ("jobs", r"jobs"),
     ("concurrent requests", r"concurren"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -251,10 +357,7 @@ def accepted_names() -> list[tuple[str, str]]:
         ("jobs, or the load where there is no other", f"{_listed(_JOBS)}; {counted}"),
         ("load: others", _listed(("delay", "injected delay", "arrival rate"))),
         ("throughput", f"{_listed(_RATES)}; {_listed(_THINGS)} per second, /s or /sec; kIOPS, MIOPS"),
-        (
-            "latency, with its unit",
-            f"{_listed(_LATENCIES)}; with {_listed(_MEANS)} beside it, or these alone",
-        ),
+        ("latency, with its unit", f"{_listed(_LATENCIES)}; with {_listed(_MEANS)} beside it, or these alone"),
         ("units of a latency", _listed(_TIME)),
         (
             "percentiles and the deviation",

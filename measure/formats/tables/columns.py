@@ -271,9 +271,10 @@ def _check_role(role: str) -> None:
 _MOST_NAMES = 20
 _NO_BLOCK = "a block size (or an IOPS column)"
 _LIKELY = {
-    "load": r"depth|qd|user|client|conc|conn|load|thread|^n$", "latency": r"lat|time|ttft|mean|avg|[_(][mu]s|rt",
+    "load": r"depth|qd|user|client|conc|conn|load|thread|^n$",
+    "latency": r"lat|time|ttft|mean|avg|[_(][mu]s|rt",
     "throughput": r"/s|per_s|ps$|thr|rate|tok|bw",
-}  # fmt: skip
+}
 
 
 def ready_line(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> str:

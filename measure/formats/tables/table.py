@@ -92,12 +92,18 @@ def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dic
     parts = [*unknown, *([f"buffer {_size(value['buffer'])}"] if value.get("buffer") else [])]
     return {
         "series": text.get("series") or describe_series(block, read, pattern, parts),
-        "load": load, "throughput_per_s": joined.throughput, "latency_s": joined.latency,
-        "bandwidth_bytes_per_s": joined.bandwidth, "block_bytes": block, "read_fraction": read, "pattern": pattern,
-        "buffer": value.get("buffer"), **({"jobs": value["jobs"]} if "jobs" in value else {}),
+        "load": load,
+        "throughput_per_s": joined.throughput,
+        "latency_s": joined.latency,
+        "bandwidth_bytes_per_s": joined.bandwidth,
+        "block_bytes": block,
+        "read_fraction": read,
+        "pattern": pattern,
+        "buffer": value.get("buffer"),
+        **({"jobs": value["jobs"]} if "jobs" in value else {}),
         **({"engine": text["engine"] or None} if "engine" in text else {}),
         **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
-    }  # fmt: skip
+    }
 
 
 @dataclass(frozen=True)
@@ -171,9 +177,7 @@ def _size(size: float | None) -> str:
     return format_bytes(size or 0.0)
 
 
-_KINDS: Mapping[str, LoadKind] = {
-    "depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate",
-}  # fmt: skip
+_KINDS: Mapping[str, LoadKind] = {"depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate"}
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _MOST_LINES = 10
 _ENOUGH = 2000  # rows that tell a unit
@@ -203,9 +207,7 @@ def csv_sweep(
         column: [cells[column] for _, cells in table.rows] for column in table.header
     }
     check_one_loop(cells_of, name)
-    roles = assign_roles(
-        table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken)
-    )  # fmt: skip
+    roles = assign_roles(table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken))
     if "latency" in roles and _have_units(cells_of.get(roles["latency"].column, ())):
         roles = roles.using(replace(roles["latency"], scale=1.0, unit=IN_CELLS))
     table = with_points(table, _numeric_columns(roles), name)
@@ -230,20 +232,28 @@ def csv_sweep(
     if "jobs" in roles and (multiplied or "series" not in roles):
         part_jobs(rows.records, roles)
     if unused:
-        findings.append(Finding(
-            "columns", "info", f"{name}: {counted(len(unused), 'column')} not used: {_listed(unused)}.",
-            "their names say nothing that is known here.",
-            "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series).",
-        ))  # fmt: skip
+        findings.append(
+            Finding(
+                "columns",
+                "info",
+                f"{name}: {counted(len(unused), 'column')} not used: {_listed(unused)}.",
+                "their names say nothing that is known here.",
+                "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series).",
+            )
+        )
     points = pd.DataFrame(rows.records)
     points["repeat"] = points.groupby(["series", "load"]).cumcount()
     points["source"] = name
     if LOADS[kind].is_closed and "jobs" not in roles:
         points["depth"] = points["load"]
     return Sweep(
-        points.drop(columns="buffer"), kind, _unit_of(roles, kind, multiplied=multiplied),
-        Provenance(tool="csv", source=name, details=_details(roles, points)), tuple(findings), name=name,
-    )  # fmt: skip
+        points.drop(columns="buffer"),
+        kind,
+        _unit_of(roles, kind, multiplied=multiplied),
+        Provenance(tool="csv", source=name, details=_details(roles, points)),
+        tuple(findings),
+        name=name,
+    )
 
 
 def to_csv(sweep: Sweep) -> str:
@@ -304,10 +314,12 @@ def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
     shown = ", ".join(map(str, lines[:_MOST_LINES])) + (", ..." if len(lines) > _MOST_LINES else "")
     where = f"{'line' if len(lines) == 1 else 'lines'} {shown}"
     return Finding(
-        "rows-left-out", "warning", f"{name}: {counted(len(lines), 'row')} left out, because {reason} ({where}).",
+        "rows-left-out",
+        "warning",
+        f"{name}: {counted(len(lines), 'row')} left out, because {reason} ({where}).",
         "the export lost the cells, or the points were never measured.",
         "fill the cells and run qsim audit on the table again, or measure the points.",
-    )  # fmt: skip
+    )
 
 
 def _throughput_source(roles: Roles) -> str:
@@ -322,11 +334,13 @@ def _own_table(table: TextTable, name: str) -> Sweep:
     """A table that ``to_csv`` (or a sweep directory of ours) wrote: SI columns, nothing to convert."""
     records: list[dict[str, Any]] = []
     for line, cells in table.rows:
-        records.append({
-            column: (cell or None) if column in _OWN_TEXT else number(cell, 1.0, line, column, name)
-            for column, cell in cells.items()
-            if column in REQUIRED or column in OPTIONAL
-        })  # fmt: skip
+        records.append(
+            {
+                column: (cell or None) if column in _OWN_TEXT else number(cell, 1.0, line, column, name)
+                for column, cell in cells.items()
+                if column in REQUIRED or column in OPTIONAL
+            }
+        )
         for column in REQUIRED:
             if records[-1][column] is None:
                 raise DataError(f"{name}: line {line} has no {column}; measure the point again or remove the line")

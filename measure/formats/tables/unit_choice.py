@@ -62,9 +62,11 @@ def settle(
         (_Reading(r, ratio) for r in _readings(roles) if (ratio := _ratio(records_of(r), roles.per_job)) is not None),
         key=lambda reading: reading.distance,
     )
-    if not readings or not _LEAST <= readings[0].ratio <= _MOST or (
-        len(readings) > 1 and readings[1].distance - readings[0].distance < _CLEARLY
-    ):  # fmt: skip
+    if (
+        not readings
+        or not _LEAST <= readings[0].ratio <= _MOST
+        or (len(readings) > 1 and readings[1].distance - readings[0].distance < _CLEARLY)
+    ):
         raise DataError(_unsettled(roles, header, readings, name))
     best = readings[0]
     return replace(best.roles, rivals=()), list(_told(roles, best, name))
@@ -99,20 +101,27 @@ def complete(records: list[dict[str, Any]], name: str) -> list[Finding]:
                 record["bandwidth_bytes_per_s"] = record["throughput_per_s"] * record["block_bytes"]
         if lacking:
             at = counted(len(lacking), "point")
-            findings.append(Finding(
-                "by-littles-law", "info", f"{name} gives no {words} by Little's law at {at}.",
-                "", "measure both, and N = X R checks them against each other.",
-            ))  # fmt: skip
+            findings.append(
+                Finding(
+                    "by-littles-law",
+                    "info",
+                    f"{name} gives no {words} by Little's law at {at}.",
+                    "",
+                    "measure both, and N = X R checks them against each other.",
+                )
+            )
     return findings
 
 
 def outstanding(records: Records, *, with_jobs: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
     """X R / N of the records that have all three (n,); N is the load alone, or the load of each of the jobs."""
-    return np.array([
-        r["throughput_per_s"] * r["latency_s"] / (r["load"] * (r["jobs"] if with_jobs else 1.0))
-        for r in records
-        if all(r.get(c) for c in ("throughput_per_s", "latency_s", "load")) and (r.get("jobs") or not with_jobs)
-    ])  # fmt: skip
+    return np.array(
+        [
+            r["throughput_per_s"] * r["latency_s"] / (r["load"] * (r["jobs"] if with_jobs else 1.0))
+            for r in records
+            if all(r.get(c) for c in ("throughput_per_s", "latency_s", "load")) and (r.get("jobs") or not with_jobs)
+        ]
+    )
 
 
 def _readings(roles: Roles) -> Iterator[Roles]:
@@ -149,24 +158,31 @@ def _told(roles: Roles, best: _Reading, name: str) -> Iterator[Finding]:
         if role in roles and roles[role].unit == OPEN_UNIT:
             column, unit = roles[role].column, best.roles[role].unit
             yield Finding(
-                f"{role}-unit", "info",
+                f"{role}-unit",
+                "info",
                 f"{name}: the column {column!r} names no unit; it is read as {unit.replace('us', 'µs')}, {because}.",
-                "", f"say the unit where it is another: {columns_option([f'{role}={column}:{unit}'])}",
-            )  # fmt: skip
+                "",
+                f"say the unit where it is another: {columns_option([f'{role}={column}:{unit}'])}",
+            )
     if roles.rivals:
         column = best.roles["throughput"].column
         others = " and ".join(repr(r.column) for r in (roles["throughput"], *roles.rivals) if r.column != column)
         yield Finding(
-            "throughput-column", "info", f"{name}: {column!r} is the throughput and not {others}, {because}.",
-            "", f"say which where it is another: {columns_option(['throughput=' + roles['throughput'].column])}",
-        )  # fmt: skip
+            "throughput-column",
+            "info",
+            f"{name}: {column!r} is the throughput and not {others}, {because}.",
+            "",
+            f"say which where it is another: {columns_option(['throughput=' + roles['throughput'].column])}",
+        )
 
 
 def _unsettled(roles: Roles, header: Sequence[str], readings: Sequence[_Reading], name: str) -> str:
     opened = [r.column for r in roles.by_role.values() if r.unit == OPEN_UNIT]
-    what = f"the unit of {' and of '.join(map(repr, opened))} is not in its name" if opened else (
-        f"both {roles['throughput'].column!r} and {roles.rivals[0].column!r} can be the throughput"
-    )  # fmt: skip
+    what = (
+        f"the unit of {' and of '.join(map(repr, opened))} is not in its name"
+        if opened
+        else (f"both {roles['throughput'].column!r} and {roles.rivals[0].column!r} can be the throughput")
+    )
     if "depth" not in roles:
         why = "and Little's law tells it for numbers of outstanding requests only"
     elif not readings:
@@ -206,14 +222,24 @@ def count_jobs(records: Sequence[dict[str, Any]], roles: Roles, name: str) -> tu
         with_load, with_both = (f"{float(np.median(ratio)):.3g}" for ratio in (alone, product))
         evidence = f" (X R / N is {with_load} at the median with {load} alone, {with_both} with the product)"
     if multiply:
-        return True, [Finding(
-            "outstanding", "info", f"{name}: the load is {load} x {jobs}, what all jobs have outstanding{evidence}.",
-            "", f"if {load} already counts all jobs, say so: --columns jobs=1",
-        )]  # fmt: skip
-    return False, [Finding(
-        "outstanding", "info", f"{name}: the load is {load} alone, which counts all {jobs}{evidence}.",
-        "", f"if each of these has as many, say so: {columns_option([f'depth={load}', f'jobs={jobs}'])}",
-    )]  # fmt: skip
+        return True, [
+            Finding(
+                "outstanding",
+                "info",
+                f"{name}: the load is {load} x {jobs}, what all jobs have outstanding{evidence}.",
+                "",
+                f"if {load} already counts all jobs, say so: --columns jobs=1",
+            )
+        ]
+    return False, [
+        Finding(
+            "outstanding",
+            "info",
+            f"{name}: the load is {load} alone, which counts all {jobs}{evidence}.",
+            "",
+            f"if each of these has as many, say so: {columns_option([f'depth={load}', f'jobs={jobs}'])}",
+        )
+    ]
 
 
 def part_jobs(records: Sequence[dict[str, Any]], roles: Roles) -> None:

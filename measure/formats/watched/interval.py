@@ -8,10 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 
 COLUMNS = (
-    "time", "device", "seconds", "throughput_per_s", "response_time_s", "outstanding", "in_flight",
-    "in_flight_variance", "reads_per_s", "read_response_time_s", "read_bytes_per_s", "writes_per_s",
-    "write_response_time_s", "write_bytes_per_s", "busy_share", "io_pressure_share",
-)  # fmt: skip
+    "time",
+    "device",
+    "seconds",
+    "throughput_per_s",
+    "response_time_s",
+    "outstanding",
+    "in_flight",
+    "in_flight_variance",
+    "reads_per_s",
+    "read_response_time_s",
+    "read_bytes_per_s",
+    "writes_per_s",
+    "write_response_time_s",
+    "write_bytes_per_s",
+    "busy_share",
+    "io_pressure_share",
+)
 """Of the record that ``qsim watch --record`` writes, in SI units."""
 
 
@@ -78,11 +91,23 @@ class DeviceInterval:
     def to_dict(self) -> dict[str, Any]:
         """The interval under the names of ``COLUMNS``."""
         values = (
-            self.time, self.device, self.seconds, self.throughput_per_s, self.response_time_s, self.outstanding,
-            self.in_flight, self.in_flight_variance, self.reads / self.seconds, _ratio(self.read_s, self.reads),
-            self.read_bytes / self.seconds, self.writes / self.seconds, _ratio(self.write_s, self.writes),
-            self.written_bytes / self.seconds, self.busy_share, self.io_pressure_share,
-        )  # fmt: skip
+            self.time,
+            self.device,
+            self.seconds,
+            self.throughput_per_s,
+            self.response_time_s,
+            self.outstanding,
+            self.in_flight,
+            self.in_flight_variance,
+            self.reads / self.seconds,
+            _ratio(self.read_s, self.reads),
+            self.read_bytes / self.seconds,
+            self.writes / self.seconds,
+            _ratio(self.write_s, self.writes),
+            self.written_bytes / self.seconds,
+            self.busy_share,
+            self.io_pressure_share,
+        )
         return dict(zip(COLUMNS, values, strict=True))
 
     @classmethod
@@ -105,21 +130,29 @@ class DeviceInterval:
 
         reads, writes = seconds * count("reads_per_s"), seconds * count("writes_per_s")
         return cls(
-            str(row["device"]), str(row.get("time") or ""), seconds,
-            reads, reads * count("read_response_time_s"), seconds * count("read_bytes_per_s"),
-            writes, writes * count("write_response_time_s"), seconds * count("write_bytes_per_s"),
-            0.0, 0.0, seconds * number("busy_share"), number("in_flight"), number("in_flight_variance"),
+            str(row["device"]),
+            str(row.get("time") or ""),
+            seconds,
+            reads,
+            reads * count("read_response_time_s"),
+            seconds * count("read_bytes_per_s"),
+            writes,
+            writes * count("write_response_time_s"),
+            seconds * count("write_bytes_per_s"),
+            0.0,
+            0.0,
+            seconds * number("busy_share"),
+            number("in_flight"),
+            number("in_flight_variance"),
             number("io_pressure_share"),
-        )  # fmt: skip
+        )
 
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-SUMS = (
-    "reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "others", "other_s", "busy_s",
-)  # fmt: skip
+SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "others", "other_s", "busy_s")
 MEANS = ("in_flight", "in_flight_variance", "io_pressure_share")
 
 

@@ -51,10 +51,13 @@ def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = ""
         )
     rows = [row for device, parts in steady.items() for row in _rows(device, parts)]
     return Sweep(
-        pd.DataFrame(rows), "queue_depth", OUTSTANDING,
+        pd.DataFrame(rows),
+        "queue_depth",
+        OUTSTANDING,
         Provenance(tool=tool, device=", ".join(steady), source=name),
-        tuple(_used(device, by_device[device], parts) for device, parts in steady.items()), name=name,
-    )  # fmt: skip
+        tuple(_used(device, by_device[device], parts) for device, parts in steady.items()),
+        name=name,
+    )
 
 
 def stretches(intervals: Iterable[DeviceInterval]) -> Iterator[list[DeviceInterval]]:
@@ -88,12 +91,17 @@ def _rows(device: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, 
     for group in _alike(sorted(parts, key=lambda part: pooled(part).outstanding)):
         load = float(f"{pooled([interval for part in group for interval in part]).outstanding:.3g}")
         for repeat, piece in enumerate(_pieces(group)):
-            rows.append({
-                "series": device, "load": load, "throughput_per_s": piece.throughput_per_s,
-                "latency_s": piece.response_time_s, "repeat": repeat,
-                "read_fraction": piece.read_share,
-                "bandwidth_bytes_per_s": (piece.read_bytes + piece.written_bytes) / piece.seconds,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "series": device,
+                    "load": load,
+                    "throughput_per_s": piece.throughput_per_s,
+                    "latency_s": piece.response_time_s,
+                    "repeat": repeat,
+                    "read_fraction": piece.read_share,
+                    "bandwidth_bytes_per_s": (piece.read_bytes + piece.written_bytes) / piece.seconds,
+                }
+            )
     return rows
 
 
@@ -127,11 +135,12 @@ def _pieces(group: Sequence[list[DeviceInterval]]) -> list[DeviceInterval]:
 def _used(device: str, seen: Sequence[DeviceInterval], parts: Sequence[list[DeviceInterval]]) -> Finding:
     steady_s = sum(i.seconds for part in parts for i in part)
     return Finding(
-        "steady-load", "info",
+        "steady-load",
+        "info",
         f"{steady_s:.0f} of {sum(i.seconds for i in seen):.0f} s were steady, in "
         f"{len(parts)} stretch{'' if len(parts) == 1 else 'es'} of {LEAST_S:g} s or more; the rest is left out",
         series=device,
-    )  # fmt: skip
+    )
 
 
 def record_header() -> str:

@@ -58,9 +58,12 @@ def sysstat_sweep(text: str, name: str) -> Sweep:
     if all(r.seconds is not None for r in reports):
         return sweep
     unsaid = Finding(
-        "interval-length", "info", "the log does not say how long its intervals are: 1 s is taken, on which only the "
-        "length of the steady stretches depends", remedy="run iostat with -t",
-    )  # fmt: skip
+        "interval-length",
+        "info",
+        "the log does not say how long its intervals are: 1 s is taken, on which only the "
+        "length of the steady stretches depends",
+        remedy="run iostat with -t",
+    )
     return replace(sweep, findings=(*sweep.findings, unsaid))
 
 
@@ -74,9 +77,18 @@ def _interval(report: Report) -> DeviceInterval:
         times = times if sum(times) else [reads, writes, others]  # too short for the two digits of await
         scale = outstanding * seconds / sum(times) if sum(times) else 0.0
     return DeviceInterval(
-        report.device, report.time, seconds, reads, times[0] * scale, seconds * _data(c, "r"),
-        writes, times[1] * scale, seconds * _data(c, "w"), others, times[2] * scale,
-    )  # fmt: skip
+        report.device,
+        report.time,
+        seconds,
+        reads,
+        times[0] * scale,
+        seconds * _data(c, "r"),
+        writes,
+        times[1] * scale,
+        seconds * _data(c, "w"),
+        others,
+        times[2] * scale,
+    )
 
 
 def _outstanding(columns: defaultdict[str, float]) -> float | None:

@@ -168,7 +168,9 @@ def largest_population(
     Z = _check.non_negative("think_time", think_time)
     total, bottleneck = _per_server(demands, servers)
     if R < total:
-        raise InvalidParameterError("response_time",
-                                    f"must be at least the total demand {total:.6g}, not {response_time!r}",
-                                    value=response_time)  # fmt: skip
+        raise InvalidParameterError(
+            "response_time",
+            f"must be at least the total demand {total:.6g}, not {response_time!r}",
+            value=response_time,
+        )
     return (R + Z) / bottleneck

@@ -61,8 +61,12 @@ class MarkovChain:
 
     def __post_init__(self) -> None:
         if not isinstance(self.rates, Mapping) or not self.rates:
-            raise InvalidParameterError("rates", f"must be a table of rates, not {self.rates!r}",
-                                        "write {('up', 'down'): 0.1, ('down', 'up'): 0.9}", self.rates)  # fmt: skip
+            raise InvalidParameterError(
+                "rates",
+                f"must be a table of rates, not {self.rates!r}",
+                "write {('up', 'down'): 0.1, ('down', 'up'): 0.9}",
+                self.rates,
+            )
         checked = {}
         for pair, rate in self.rates.items():
             if not isinstance(pair, tuple) or len(pair) != 2 or pair[0] == pair[1]:
@@ -104,8 +108,11 @@ class MarkovChain:
         if len(closed) > 1:
             firsts = {int(g): state for state, g in reversed(list(zip(self.states, group, strict=True)))}
             ends = sorted((firsts[c] for c in closed), key=self.states.index)
-            raise InvalidParameterError("rates", f"must lead to one end, not to both {ends[0]!r} and {ends[1]!r}",
-                                        "the long run depends on the start; at(t, start) does not")  # fmt: skip
+            raise InvalidParameterError(
+                "rates",
+                f"must lead to one end, not to both {ends[0]!r} and {ends[1]!r}",
+                "the long run depends on the start; at(t, start) does not",
+            )
         shares = np.zeros(len(self.states))
         inside = np.flatnonzero(group == closed[0])
         shares[inside] = stationary(self.generator[np.ix_(inside, inside)])

@@ -73,7 +73,9 @@ def advanced(probabilities: FloatArray, generator: csr_array, t: float) -> Float
     else:
         if first == MOST_STEPS:
             raise InvalidParameterError(
-                "t", f"must be at most {MOST_STEPS / pace:.3g} for this chain, not {t:.6g}",
-                f"it has not settled after {MOST_STEPS:,} steps", t,
-            )  # fmt: skip
+                "t",
+                f"must be at most {MOST_STEPS / pace:.3g} for this chain, not {t:.6g}",
+                f"it has not settled after {MOST_STEPS:,} steps",
+                t,
+            )
     return np.asarray(total / total.sum() * probabilities.sum())

@@ -208,8 +208,12 @@ def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> 
     [0.076923, 0.149425, 0.216598]
     """
     if not applies(model):
-        raise InvalidParameterError("model", f"must be a Closed network of product form, not {model!r}",
-                                    "FCFS stations need Exponential service", model)  # fmt: skip
+        raise InvalidParameterError(
+            "model",
+            f"must be a Closed network of product form, not {model!r}",
+            "FCFS stations need Exponential service",
+            model,
+        )
     if repairman.applies(model) or random_routing.applies(model):
         (station,) = model.queueing
         known = one_queue_curve if repairman.applies(model) else own_queues_curve

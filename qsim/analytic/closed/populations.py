@@ -61,9 +61,11 @@ def one_queue_curve(
 
 
 def one_queue_throughputs(
-    populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float,
+    populations: int | Sequence[int] | IntArray,
+    think_times: FloatArray,
+    service_time: float,
     servers: int | IntArray = 1,
-) -> FloatArray:  # fmt: skip
+) -> FloatArray:
     """X (k, m) of M/M/c//N at m populations, for k think times at once: as ``one_queue_curve``, many times as fast.
 
     ``servers`` is one number, or one for each think time (k,).

@@ -123,13 +123,29 @@ def _outcomes(model: Open, whole: Metrics, join: FloatArray) -> tuple[Metrics, M
     X = whole.throughput
     Lq = float(waiting @ np.cumsum(1 / places))
     served = dataclasses.replace(
-        whole, name="served", L=Lq + X * S, Lq=Lq, W=Lq / X + S, Wq=Lq / X, p_wait=float(waiting.sum()) / X,
-        p_block=0.0, states=None,
-    )  # fmt: skip
+        whole,
+        name="served",
+        L=Lq + X * S,
+        Lq=Lq,
+        W=Lq / X + S,
+        Wq=Lq / X,
+        p_wait=float(waiting.sum()) / X,
+        p_block=0.0,
+        states=None,
+    )
     lost = giving_up * whole.Lq
     rest = whole.Lq - Lq
     gone = dataclasses.replace(
-        whole, name="gave up", throughput=lost, utilization=0.0, L=rest, Lq=rest, p_wait=1.0,
-        W=rest / lost if lost > 0 else math.nan, Wq=rest / lost if lost > 0 else math.nan, p_block=0.0, states=None,
-    )  # fmt: skip
+        whole,
+        name="gave up",
+        throughput=lost,
+        utilization=0.0,
+        L=rest,
+        Lq=rest,
+        p_wait=1.0,
+        W=rest / lost if lost > 0 else math.nan,
+        Wq=rest / lost if lost > 0 else math.nan,
+        p_block=0.0,
+        states=None,
+    )
     return served, gone

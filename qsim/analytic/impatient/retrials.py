@@ -72,13 +72,24 @@ def solve(model: Model) -> Metrics:
         waiting, p_wait = _in_orbit(model, rate, 1 / law.mean, c, theta)
     tries = theta * waiting
 
-    def metrics(L: float, Lq: float, throughput: float, p_block: float = 0.0, name: str = "",
-                stations: tuple[Metrics, ...] = ()) -> Metrics:  # fmt: skip
+    def metrics(
+        L: float, Lq: float, throughput: float, p_block: float = 0.0, name: str = "", stations: tuple[Metrics, ...] = ()
+    ) -> Metrics:
         return Metrics(
-            model=model, throughput=throughput, utilization=a / c, L=L, Lq=Lq, W=L / throughput, Wq=Lq / throughput,
-            p_wait=p_wait, p_block=p_block, kind="exact", method="retrials (Falin & Templeton 1997)", name=name,
+            model=model,
+            throughput=throughput,
+            utilization=a / c,
+            L=L,
+            Lq=Lq,
+            W=L / throughput,
+            Wq=Lq / throughput,
+            p_wait=p_wait,
+            p_block=p_block,
+            kind="exact",
+            method="retrials (Falin & Templeton 1997)",
+            name=name,
             stations=stations,
-        )  # fmt: skip
+        )
 
     parts = {
         server.overflow_to: metrics(waiting, waiting, tries, name=server.overflow_to),

@@ -243,11 +243,12 @@ def _solve_chains(model: Network, chains: Sequence[Chain]) -> tuple[Metrics, Seq
     thinking = [
         math.fsum(
             chain.visits[i, k] * _mean(node, c)
-            for i, node in enumerate(model.nodes.values()) if node.servers == math.inf
+            for i, node in enumerate(model.nodes.values())
+            if node.servers == math.inf
             for k, c in enumerate(model.classes)
         )
         for chain in chains
-    ]  # fmt: skip
+    ]
     if len(chains) == 1 and _has_product_form(model):
         (chain,) = chains
         stations = [_lone_station(model, name, i, chain) for name, i in queueing.items()]
@@ -357,10 +358,16 @@ def assemble(
     stations = []
     for i, (name, node) in enumerate(model.nodes.items()):
         each = [
-            part(c, rates[i, k], rates[i, k] * service[i, k] / node.servers, rates[i, k] * response[i, k],
-                 rates[i, k] * waiting[i, k])
-            for k, c in enumerate(model.classes) if rates[i, k] > 0
-        ]  # fmt: skip
+            part(
+                c,
+                rates[i, k],
+                rates[i, k] * service[i, k] / node.servers,
+                rates[i, k] * response[i, k],
+                rates[i, k] * waiting[i, k],
+            )
+            for k, c in enumerate(model.classes)
+            if rates[i, k] > 0
+        ]
         sums = [math.fsum(getattr(p, field) for p in each) for field in ("throughput", "utilization", "L", "Lq")]
         U = sums[1] if busy is None or math.isnan(busy[i]) else busy[i]
         stations.append(

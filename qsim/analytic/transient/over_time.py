@@ -64,10 +64,21 @@ class OverTime(Result):
         figure = self.to_frame().plot(x="t", y="L", title=str(self).splitlines()[0], backend="plotly")
         if self.low is not None and self.high is not None:
             for ends, fill in ((self.low, None), (self.high, "tonexty")):
-                figure.add_scatter(x=self.times, y=ends, fill=fill, line={"width": 0}, showlegend=False,
-                                   fillcolor="rgba(99,110,250,0.25)")  # fmt: skip
-        figure.add_scatter(x=self.times, y=self.arrival_rate, yaxis="y2", name="arrival rate",
-                           line={"dash": "dot", "color": "gray", "shape": "hv"})  # fmt: skip
+                figure.add_scatter(
+                    x=self.times,
+                    y=ends,
+                    fill=fill,
+                    line={"width": 0},
+                    showlegend=False,
+                    fillcolor="rgba(99,110,250,0.25)",
+                )
+        figure.add_scatter(
+            x=self.times,
+            y=self.arrival_rate,
+            yaxis="y2",
+            name="arrival rate",
+            line={"dash": "dot", "color": "gray", "shape": "hv"},
+        )
         figure.data[0].update(name="L, number present", showlegend=True)
         return figure.update_layout(
             yaxis={"title": "number present L", "rangemode": "tozero"},

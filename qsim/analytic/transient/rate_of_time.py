@@ -71,6 +71,10 @@ class RateOfTime:
 def _at(name: str, function: Callable[[float], float], t: float) -> float:
     rate = _check.number(f"{name}({t:g})", function(t))
     if not 0 <= rate < math.inf:
-        raise InvalidParameterError(name, f"must be zero or positive at every time, not {rate:g} at t = {t:g}",
-                                    "cut it off with max(0, ...)", rate)  # fmt: skip
+        raise InvalidParameterError(
+            name,
+            f"must be zero or positive at every time, not {rate:g} at t = {t:g}",
+            "cut it off with max(0, ...)",
+            rate,
+        )
     return rate

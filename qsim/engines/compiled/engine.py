@@ -210,10 +210,25 @@ class _System:
         """Run until something has to be emptied, refilled or enlarged."""
         self._state["done"] = self._state["pause"] = 0
         events.run_events(
-            buffers, used, ends, self._roles, self._visits, self._sources, self._hold, self._balking, self._state,
-            self._places, self._queues, self._customers, self._speeds, self._tags, self._who, self._times, self._tree,
+            buffers,
+            used,
+            ends,
+            self._roles,
+            self._visits,
+            self._sources,
+            self._hold,
+            self._balking,
+            self._state,
+            self._places,
+            self._queues,
+            self._customers,
+            self._speeds,
+            self._tags,
+            self._who,
+            self._times,
+            self._tree,
             *outputs,
-        )  # fmt: skip
+        )
 
     def make_room(self) -> None:
         """More rows for customers, if none is left."""

@@ -95,9 +95,15 @@ def _end_patience(
 
 @kernel(inner=True, borrows=True)
 def _give_up(
-    customer: int, place: Any, queue: Any, clock: float, state: Table, customers: Table, outcome: FloatArray,
+    customer: int,
+    place: Any,
+    queue: Any,
+    clock: float,
+    state: Table,
+    customers: Table,
+    outcome: FloatArray,
     kinds: IntArray,
-) -> None:  # fmt: skip
+) -> None:
     """A waiting customer leaves unserved; it counts among those lost before the next who is served."""
     ahead, other = 0, queue.first
     while other != customer:

@@ -122,9 +122,4 @@ ORDERS = {
     "preemptive priority": MOST_URGENT,
     "polling": FIRST_COME,
 }
-ROUTINGS = {
-    "shared": ANY,
-    "random": RANDOM,
-    "round-robin": ROUND_ROBIN,
-    "shortest": SHORTEST,
-}
+ROUTINGS = {"shared": ANY, "random": RANDOM, "round-robin": ROUND_ROBIN, "shortest": SHORTEST}

@@ -180,9 +180,7 @@ def _ways(plan: NetworkPlan, index: dict[Role, int]) -> tuple[Any, Table]:
             turning = index.get(Role(TURNAROUND, p, k), event_tables.NOWHERE)
             copy = plan.equipment[p].copies[k] or (event_tables.NOWHERE, 0)
             urgency = plan.urgencies[p][k]
-            roles[p, k] = (
-                index[Role(SERVICE, p, k)], urgency, following, len(ways), len(mine), waking, turning, *copy
-            )  # fmt: skip
+            roles[p, k] = (index[Role(SERVICE, p, k)], urgency, following, len(ways), len(mine), waking, turning, *copy)
             ways += mine
     return roles, np.array(ways, dtype=tables.WAY)
 

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from qsim.engines.compiled.closed_loop import set_time
-from qsim.engines.compiled.event_tables import (
-    GAP,
-    KIND,
-    LOST,
-    LOST_OF_KIND,
-    NOBODY,
-    NOWHERE,
-    SERVICE,
-    WAIT,
-)
+from qsim.engines.compiled.event_tables import GAP, KIND, LOST, LOST_OF_KIND, NOBODY, NOWHERE, SERVICE, WAIT
 from qsim.engines.compiled.network_tables import LOST_THERE, MARGIN, NetworkTables
 from qsim.engines.compiled.queue_kernels import next_finish
 from qsim.engines.jit import kernel

@@ -144,9 +144,12 @@ def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence:
     rows = recorder.rows
     size = recorder.batch_size
     if rows.shape[0] < 2:
-        raise InvalidParameterError("customers",
-                                    f"must be at least {2 * size} for any estimate, not {recorder.customers}",
-                                    "give more customers", recorder.customers)  # fmt: skip
+        raise InvalidParameterError(
+            "customers",
+            f"must be at least {2 * size} for any estimate, not {recorder.customers}",
+            "give more customers",
+            recorder.customers,
+        )
     complaints = []
     if warmup == "mser5":
         dropped, settled = find_warmup((rows[:, WAIT] + rows[:, SERVICE]) / size)
@@ -157,9 +160,12 @@ def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence:
         share = float(warmup) * recorder.customers if float(warmup) < 1 else float(warmup)
         dropped = math.ceil(share / size)
         if dropped > rows.shape[0] - 2:
-            raise InvalidParameterError("warmup",
-                                        f"must leave customers to measure, not {warmup!r} of {recorder.customers}",
-                                        "give more customers", warmup)  # fmt: skip
+            raise InvalidParameterError(
+                "warmup",
+                f"must leave customers to measure, not {warmup!r} of {recorder.customers}",
+                "give more customers",
+                warmup,
+            )
     kept = rows[dropped:]
     per_batch, count = divmod(kept.shape[0], min(kept.shape[0], MOST_BATCHES))
     batches = kept[count:].reshape(-1, per_batch, 4).sum(axis=1)

@@ -106,6 +106,10 @@ def _arrivals(model: Open, rate: RateOfTime | None, until: float, rng: np.random
     kept = rate.each(candidates)
     if kept.max(initial=0.0) > rate.most:
         t = float(candidates[kept.argmax()])
-        raise InvalidParameterError("arrival_rate", f"has a peak of {kept.max():g} at t = {t:g} that is too narrow",
-                                    "give it as a table of steps", float(kept.max()))  # fmt: skip
+        raise InvalidParameterError(
+            "arrival_rate",
+            f"has a peak of {kept.max():g} at t = {t:g} that is too narrow",
+            "give it as a table of steps",
+            float(kept.max()),
+        )
     return np.asarray(candidates[rng.uniform(0.0, 1.0, candidates.size) * rate.most < kept])

@@ -90,6 +90,7 @@ def _counts(model: Network, edges: FloatArray, seed: int) -> FloatArray:
         customers = int(customers * min(16.0, max(1.5, 1.2 * edges[-1] / finished[-1])))
         if customers > MOST_FINISHED:
             raise InvalidParameterError(
-                "times", f"must end before {finished[-1]:.3g}, not at {edges[-1]:.3g}",
+                "times",
+                f"must end before {finished[-1]:.3g}, not at {edges[-1]:.3g}",
                 f"more than {MOST_FINISHED:,.0f} would finish until then",
-            )  # fmt: skip
+            )

@@ -45,12 +45,17 @@ def test_a_faster_build_is_better(qsim, builds):
 
 @pytest.mark.parametrize(
     ("args", "words"),
-    [(["--fail-on", "slower:5%"], "needs --against, the earlier sweep"),
-     (["--against", "old.csv", "--use", "1,32"], "compares what was measured, without a model: leave out --use"),
-     (["--against", "old.csv", "--fail-on", "error"], "with --against give --fail-on slower:5%"),
-     (["--against", "old.csv", "--fail-on", "slower:x"], "'slower:x' needs a share between 0 and 100 %, as slower:5%"),
-     (["--fail-on", "often"], "'often' is none of info, warning, error, or slower:5%")],
-)  # fmt: skip
+    [
+        (["--fail-on", "slower:5%"], "needs --against, the earlier sweep"),
+        (["--against", "old.csv", "--use", "1,32"], "compares what was measured, without a model: leave out --use"),
+        (["--against", "old.csv", "--fail-on", "error"], "with --against give --fail-on slower:5%"),
+        (
+            ["--against", "old.csv", "--fail-on", "slower:x"],
+            "'slower:x' needs a share between 0 and 100 %, as slower:5%",
+        ),
+        (["--fail-on", "often"], "'often' is none of info, warning, error, or slower:5%"),
+    ],
+)
 def test_what_does_not_go_together_is_one_line(qsim, builds, args, words):
     run = qsim("compare", "same.csv", *args)
     assert run.code == 2

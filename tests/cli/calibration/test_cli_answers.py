@@ -19,9 +19,12 @@ HIDDEN = ("not identifiable", "anything from", "mostly its prior")
 """A statistician's words, which a terminal shows with --details alone."""
 
 UNWRITTEN = (
-    r"\d us\b", r"\b1 (?:points|curves|errors|warnings|notes|knees|rows)\b", r"\b[a-z]+\(s\)", r"\b1(?:\.0)? times\b",
+    r"\d us\b",
+    r"\b1 (?:points|curves|errors|warnings|notes|knees|rows)\b",
+    r"\b[a-z]+\(s\)",
+    r"\b1(?:\.0)? times\b",
     r"[+-]\d{3,} %",
-)  # fmt: skip
+)
 """Regular expressions of what no command prints: us for µs, a wrong plural, a ratio in hundreds of percent."""
 
 
@@ -32,13 +35,18 @@ def lines(text: str) -> list[str]:
 def test_four_curves_are_compared_in_sixteen_lines(qsim):
     run = qsim("compare", *FOUR)
     assert len(lines(run.out)) <= 16
-    assert [row.split("  ")[0] for row in lines(run.out)[5:9]] == ["4 KiB read", "16 KiB read", "32 KiB read",
-                                                                   "128 KiB read"]  # fmt: skip
+    assert [row.split("  ")[0] for row in lines(run.out)[5:9]] == [
+        "4 KiB read",
+        "16 KiB read",
+        "32 KiB read",
+        "128 KiB read",
+    ]
     assert all("rough" in row and "3 of 3" in row for row in lines(run.out)[5:9])
 
 
-@pytest.mark.parametrize("source", [ONE, (*FOUR, "--series", "4 KiB read"),
-                                    ("--dataset", "001-memory", "--series", "64 B read")])  # fmt: skip
+@pytest.mark.parametrize(
+    "source", [ONE, (*FOUR, "--series", "4 KiB read"), ("--dataset", "001-memory", "--series", "64 B read")]
+)
 def test_one_curve_is_compared_in_twenty_two_lines(qsim, source):
     assert len(lines(qsim("compare", *source).out)) <= 22
 
@@ -67,12 +75,23 @@ def test_compare_says_how_many_points_are_inside_the_bands_and_shows_the_bands(q
     assert sum(line.startswith("AUDIT") for line in lines(out)) == 1
 
 
-@pytest.mark.parametrize("command", [
-    ("compare", *FOUR), ("compare", *ONE), ("compare", "--dataset", "001-memory"),
-    ("fit", *FOUR), ("fit", *ONE, "--knees"),
-    ("predict", *ONE, "--slo", "500us"), ("predict", "--idle-latency", "80us", "--peak-iops", "600k"),
-    ("show", *FOUR), ("show", "--dataset", "001-memory"), ("surface", *FOUR), ("audit", *ONE), ("datasets",),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("compare", *FOUR),
+        ("compare", *ONE),
+        ("compare", "--dataset", "001-memory"),
+        ("fit", *FOUR),
+        ("fit", *ONE, "--knees"),
+        ("predict", *ONE, "--slo", "500us"),
+        ("predict", "--idle-latency", "80us", "--peak-iops", "600k"),
+        ("show", *FOUR),
+        ("show", "--dataset", "001-memory"),
+        ("surface", *FOUR),
+        ("audit", *ONE),
+        ("datasets",),
+    ],
+)
 def test_without_details_there_are_plain_words(qsim, command):
     run = qsim(*command)
     assert run.code == 0
@@ -103,8 +122,13 @@ def test_a_second_drive_is_answered_first(qsim):
 
 def test_an_error_is_a_percentage_and_beyond_one_and_a_half_a_ratio():
     assert [missed_text(100 * (ratio - 1)) for ratio in (1.04, 0.9, 1.5, 2.13, 0.4, 1.0)] == [
-        "+4 %", "-10 %", "+50 %", "2.1 times too high", "2.5 times too low", "0 %",
-    ]  # fmt: skip
+        "+4 %",
+        "-10 %",
+        "+50 %",
+        "2.1 times too high",
+        "2.5 times too low",
+        "0 %",
+    ]
 
 
 def test_a_repr_is_what_the_terminal_says_first(qsim):
@@ -116,8 +140,24 @@ def test_a_repr_is_what_the_terminal_says_first(qsim):
 
 
 def test_a_simulation_says_whether_its_interval_holds_the_theory(qsim):
-    runs = [qsim("simulate", "mm1", "--arrival-rate", "16", "--service-rate", "20", "--customers", "20000",
-                 "--confidence", level, "--seed", "1", "--allow-short").out for level in ("0.999", "0.02")]  # fmt: skip
+    runs = [
+        qsim(
+            "simulate",
+            "mm1",
+            "--arrival-rate",
+            "16",
+            "--service-rate",
+            "20",
+            "--customers",
+            "20000",
+            "--confidence",
+            level,
+            "--seed",
+            "1",
+            "--allow-short",
+        ).out
+        for level in ("0.999", "0.02")
+    ]
     assert "theory: W = 0.25, inside the interval" in runs[0]
     assert "theory: W = 0.25, outside the interval" in runs[1]
 

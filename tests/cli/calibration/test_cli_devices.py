@@ -45,8 +45,13 @@ def test_the_text_has_every_device_and_what_lies_beyond(qsim, drives):
     assert [row.split(":")[0] for row in rows if not row.startswith("KNEE")] == ["old.csv", "new.csv"]
     assert re.search(r"new\.csv beside old\.csv: .*Xmax (\+\d+ %|\d\.\d+ times) \[", run.out)
     page = Path("both.html").read_text("utf-8")
-    for title in ("Side by side", "Differences", "Parameters and knees", "How many times the throughput",
-                  "Residuals of each device"):  # fmt: skip
+    for title in (
+        "Side by side",
+        "Differences",
+        "Parameters and knees",
+        "How many times the throughput",
+        "Residuals of each device",
+    ):
         assert f">{title}</h" in page
     assert page.count("<h4>Audit</h4>") == 2
 
@@ -71,10 +76,18 @@ def test_files_of_single_points_are_one_device(qsim, tmp_path):
     for n in DEPTHS:
         x = ((n / 1e-4) ** -3 + 1e5**-3) ** (-1 / 3)
         job = {
-            "jobname": "j", "error": 0, "job options": {"rw": "randread", "bs": "4k", "iodepth": str(n)},
-            "read": {"total_ios": 1000, "iops": x, "bw_bytes": x * 4096, "io_bytes": 4096000,
-                     "runtime": 1000, "lat_ns": {"mean": n / x * 1e9, "stddev": 1.0, "min": 1, "max": 1e9}},
-        }  # fmt: skip
+            "jobname": "j",
+            "error": 0,
+            "job options": {"rw": "randread", "bs": "4k", "iodepth": str(n)},
+            "read": {
+                "total_ios": 1000,
+                "iops": x,
+                "bw_bytes": x * 4096,
+                "io_bytes": 4096000,
+                "runtime": 1000,
+                "lat_ns": {"mean": n / x * 1e9, "stddev": 1.0, "min": 1, "max": 1e9},
+            },
+        }
         written = {"fio version": "fio-3.33", "timestamp": 1, "global options": {"ioengine": "libaio"}, "jobs": [job]}
         (tmp_path / f"{n}.json").write_text(json.dumps(written))
     document = qsim("compare", *(f"{n}.json" for n in DEPTHS), "--json").json

@@ -68,8 +68,9 @@ def test_a_published_table_of_percentiles(qsim):
     run = qsim("fit-service", "--dataset", "002-ssd-tails", "--load", "8", "--bootstrap", "0", "--json")
     assert run.code == 0
     assert [s["name"] for s in run.json["series"]] == [
-        "write (as published) at load 8", "read (as published) at load 8",
-    ]  # fmt: skip
+        "write (as published) at load 8",
+        "read (as published) at load 8",
+    ]
     assert "requests-unknown" in run.err
 
 
@@ -86,25 +87,47 @@ def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):
 
 
 def test_the_law_is_kept_and_drives_solve_simulate_and_the_known_device(qsim, tmp_path):
-    run = qsim("fit-service", "--percentiles", SLOW, "--requests", "10k", "--bootstrap", "0", "--out", "law.json",
-               "--json")  # fmt: skip
+    run = qsim(
+        "fit-service", "--percentiles", SLOW, "--requests", "10k", "--bootstrap", "0", "--out", "law.json", "--json"
+    )
     assert run.code == 0
     law = law_from_dict(run.json["law"])
     assert read_law(tmp_path / "law.json") == law
     solved = qsim("solve", "mg1", "--arrival-rate", "500/s", "--service", "fitted:law.json", "--json")
     assert solved.json["W"] == pytest.approx(solve(MG1(500.0, law)).W, rel=1e-12)
     simulated = qsim(
-        "simulate", "mg1", "--arrival-rate", "500/s", "--service", "fitted:law.json", "--customers", "3e5", "--seed",
-        "1", "--json",
-    )  # fmt: skip
+        "simulate",
+        "mg1",
+        "--arrival-rate",
+        "500/s",
+        "--service",
+        "fitted:law.json",
+        "--customers",
+        "3e5",
+        "--seed",
+        "1",
+        "--json",
+    )
     assert simulated.json["W"] == simulate(MG1(500.0, law), customers=300_000, seed=1).W
     played = qsim("measure", "device", "--service", "fitted:law.json", "--dry-run", "--json")
     assert played.json["truth"]["mean_service_time_s"] == law.mean
     again = qsim("fit-service", "--percentiles", SLOW, "--bootstrap", "0", "--out", "law.json")
     assert again.code == 1
     assert "holds a law already; replace it with --force" in again.error
-    one = qsim("fit-service", "--percentiles", SLOW, "--requests", "10k", "--bootstrap", "0", "--out", "law.json",
-               "--force", "--family", "exponential")  # fmt: skip
+    one = qsim(
+        "fit-service",
+        "--percentiles",
+        SLOW,
+        "--requests",
+        "10k",
+        "--bootstrap",
+        "0",
+        "--out",
+        "law.json",
+        "--force",
+        "--family",
+        "exponential",
+    )
     assert one.code == 0
     assert "service fitted:law.json" in one.out
     assert type(read_law(tmp_path / "law.json")).__name__ == "Exponential"

@@ -79,8 +79,9 @@ def test_an_inventory_with_a_wrong_date_or_a_missing_name_says_so(qsim, rack, tm
     (tmp_path / "drives.csv").write_text("file,drive,measured_at\nd00.csv,S0,yesterday\n")
     run = qsim("fleet", str(rack), "--inventory", "drives.csv")
     assert (run.code, run.error) == (
-        1, "inventory, d00.csv: measured_at 'yesterday' is not a date; write it like 2026-03-01"
-    )  # fmt: skip
+        1,
+        "inventory, d00.csv: measured_at 'yesterday' is not a date; write it like 2026-03-01",
+    )
     (tmp_path / "drives.csv").write_text("file,drive,measured_at\nd00.csv,S0,2026-03\n")
     run = qsim("fleet", str(rack), "--inventory", "drives.csv")
     assert run.code == 0
@@ -100,10 +101,13 @@ def test_two_processes_and_a_cluster_give_the_same_table(rack):
 
 @pytest.mark.parametrize(
     ("args", "code", "words"),
-    [(["none"], 1, "none does not exist; check the name"), (["."], 1, "the folders are empty"),
-     ([".", "--out", "f.txt"], 2, "name a file that ends in .csv or .parquet"),
-     ([".", "--inventory", "i.csv"], 1, "has no column 'file'")],
-)  # fmt: skip
+    [
+        (["none"], 1, "none does not exist; check the name"),
+        (["."], 1, "the folders are empty"),
+        ([".", "--out", "f.txt"], 2, "name a file that ends in .csv or .parquet"),
+        ([".", "--inventory", "i.csv"], 1, "has no column 'file'"),
+    ],
+)
 def test_bad_input_is_one_line(qsim, tmp_path, args, code, words):
     (tmp_path / ".hidden").touch()
     if "--inventory" in args:

@@ -45,9 +45,18 @@ def test_the_same_command_gives_the_same_bytes_and_takes_no_seed(qsim):
 
 def test_places_that_were_not_measured_are_predicted_and_the_page_and_the_tables_written(qsim, tmp_path):
     run = qsim(
-        "surface", "--dataset", "001-ssd", "--ask", "0", "--at", "block=16KiB read=70 depth=1..4", "--report", "s.html",
-        "--csv", "tables",
-    )  # fmt: skip
+        "surface",
+        "--dataset",
+        "001-ssd",
+        "--ask",
+        "0",
+        "--at",
+        "block=16KiB read=70 depth=1..4",
+        "--report",
+        "s.html",
+        "--csv",
+        "tables",
+    )
     assert run.code == 0
     predicted = run.out[run.out.index("Predicted\n") :].splitlines()
     assert [row.split()[0] for row in predicted[2:5]] == ["1", "2", "4"]
@@ -103,8 +112,20 @@ def test_a_memory_is_predicted_between_its_mixes(qsim):
 
 
 def test_a_mix_that_was_not_measured_has_a_band_below_the_peak(qsim, tmp_path):
-    run = qsim("surface", "--dataset", "001-memory", "--series", "64 B", "--use", "read=50,100", "--at", "read=90",
-               "--report", "m.html", "--json")  # fmt: skip
+    run = qsim(
+        "surface",
+        "--dataset",
+        "001-memory",
+        "--series",
+        "64 B",
+        "--use",
+        "read=50,100",
+        "--at",
+        "read=90",
+        "--report",
+        "m.html",
+        "--json",
+    )
     rows = run.json["predictions"]
     assert len(rows) == 13
     assert all(p["predicted_latency_low_s"] < p["predicted_latency_s"] < p["predicted_latency_high_s"] for p in rows)

@@ -76,12 +76,14 @@ def test_a_fit_places_it_too_and_not_both(qsim, device, sweep_csv):
 
 @pytest.mark.parametrize(
     ("args", "code", "words"),
-    [(["sdq"], 1, "sdq: the kernel counts no block device of this name; there are: sda, sdb"),
-     (["sda", "--every", "1ms"], 2, "--every 1.00 ms is out of reach; give 0.1s to 1h"),
-     (["sda", "--for", "0.5s"], 2, "--for 500 ms is shorter than an interval, 1.00 s"),
-     (["sda", "--fit", "none.json"], 1, "none.json"),
-     (["sda", "--idle-latency", "1ms"], 2, "a data sheet needs --peak-iops too")],
-)  # fmt: skip
+    [
+        (["sdq"], 1, "sdq: the kernel counts no block device of this name; there are: sda, sdb"),
+        (["sda", "--every", "1ms"], 2, "--every 1.00 ms is out of reach; give 0.1s to 1h"),
+        (["sda", "--for", "0.5s"], 2, "--for 500 ms is shorter than an interval, 1.00 s"),
+        (["sda", "--fit", "none.json"], 1, "none.json"),
+        (["sda", "--idle-latency", "1ms"], 2, "a data sheet needs --peak-iops too"),
+    ],
+)
 def test_what_cannot_be_watched_is_one_line(qsim, device, args, code, words):
     run = qsim("watch", *args)
     assert run.code == code

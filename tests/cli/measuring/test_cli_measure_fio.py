@@ -81,9 +81,21 @@ def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
 @pytest.mark.live
 def test_an_open_sweep_is_measured_logged_and_audited(qsim, fio, disk):
     run = qsim(
-        "measure", "fio", str(disk), "--arrival-rates", "100,300", "--size", "16MiB", "--runtime", "3s",
-        "--ramp", "200ms", "--out", "s", "--log",
-    )  # fmt: skip
+        "measure",
+        "fio",
+        str(disk),
+        "--arrival-rates",
+        "100,300",
+        "--size",
+        "16MiB",
+        "--runtime",
+        "3s",
+        "--ramp",
+        "200ms",
+        "--out",
+        "s",
+        "--log",
+    )
     assert run.code == 0, run.err
     header, *rows = lines_of(run.out, "asked")
     assert header[:3] == ["asked", "arrivals", "latency"]
@@ -95,8 +107,17 @@ def test_an_open_sweep_is_measured_logged_and_audited(qsim, fio, disk):
 
 
 def table(**columns: object) -> list[list[str]]:
-    rows = {"throughput_per_s": 1000.0, "latency_s": 1e-3, "block_bytes": 4096, "read_fraction": 1.0,
-            "pattern": "random", "depth": 1, "jobs": 1, "bandwidth_bytes_per_s": 4096e3, **columns}  # fmt: skip
+    rows = {
+        "throughput_per_s": 1000.0,
+        "latency_s": 1e-3,
+        "block_bytes": 4096,
+        "read_fraction": 1.0,
+        "pattern": "random",
+        "depth": 1,
+        "jobs": 1,
+        "bandwidth_bytes_per_s": 4096e3,
+        **columns,
+    }
     text = points_text(Sweep(pd.DataFrame(rows)), Path("out"))
     return [line.split("  ") for line in text.split("\n\n")[0].splitlines()]
 
@@ -136,8 +157,17 @@ def test_curves_that_only_their_names_tell_apart_keep_them():
     ids=["depths", "sizes", "both", "neither"],
 )
 def test_the_next_command_is_one_that_takes_such_points(varied, then):
-    rows = {"throughput_per_s": 1000.0, "latency_s": 1e-3, "block_bytes": 4096, "read_fraction": 1.0,
-            "pattern": "random", "depth": 1, "jobs": 1, "bandwidth_bytes_per_s": 4096e3, **varied}  # fmt: skip
+    rows = {
+        "throughput_per_s": 1000.0,
+        "latency_s": 1e-3,
+        "block_bytes": 4096,
+        "read_fraction": 1.0,
+        "pattern": "random",
+        "depth": 1,
+        "jobs": 1,
+        "bandwidth_bytes_per_s": 4096e3,
+        **varied,
+    }
     text = points_text(Sweep(pd.DataFrame(rows)), Path("out"))
     assert text.endswith(f"saved in out; next: {then}")
 

@@ -63,8 +63,23 @@ def test_what_hosts_do_not_take_is_one_line(qsim, fio, args, code, parts):
 @pytest.mark.live
 def test_two_hosts_are_measured_printed_and_compared(qsim, servers, disk):
     hosts = ",".join(str(server.host) for server in servers)
-    args = ("measure", "fio", str(disk), "--hosts", hosts, "--depths", "1,8", "--size", "16MiB", "--runtime", "300ms",
-            "--ramp", "0s", "--out", "cluster")  # fmt: skip
+    args = (
+        "measure",
+        "fio",
+        str(disk),
+        "--hosts",
+        hosts,
+        "--depths",
+        "1,8",
+        "--size",
+        "16MiB",
+        "--runtime",
+        "300ms",
+        "--ramp",
+        "0s",
+        "--out",
+        "cluster",
+    )
     run = qsim(*args)
     assert run.code == 0, run.err
     assert f"4 KiB random read from {servers[0].host}" in run.out

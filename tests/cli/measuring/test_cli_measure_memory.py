@@ -32,8 +32,16 @@ def test_each_traffic_is_a_series_with_best_mean_interval_and_spread(qsim):
     args = ("--delays", "0,5000", "--traffic", "read,3:1,nt-write", *QUICK, "--out", "mixes")
     run = qsim("measure", "memory", *args)
     assert run.code == 0, run.err
-    for part in ("read, 1 loader", "3:1, 1 loader", "nt-write, 1 loader", "95 % interval", "best", "spread",
-                 "peak of nt-write", "next: qsim compare mixes"):  # fmt: skip
+    for part in (
+        "read, 1 loader",
+        "3:1, 1 loader",
+        "nt-write, 1 loader",
+        "95 % interval",
+        "best",
+        "spread",
+        "peak of nt-write",
+        "next: qsim compare mixes",
+    ):
         assert part in run.out
     table = pd.read_csv("mixes/points.csv")
     assert len(table) == 3 * 2 * 2
@@ -94,8 +102,11 @@ def test_idle_and_peak_are_printed_and_nothing_is_kept(qsim):
 def test_plans_state_their_points_and_time_and_write_nothing(qsim):
     mixes = qsim("measure", "memory", "--traffic", "read,75", "--delays", "0,100", "--dry-run", "--json").json
     assert [(p["traffic"], p["delay"]) for p in mixes["points"]] == [
-        ("read", 0), ("read", 100), ("3:1", 0), ("3:1", 100),
-    ]  # fmt: skip
+        ("read", 0),
+        ("read", 100),
+        ("3:1", 0),
+        ("3:1", 100),
+    ]
     assert mixes["seconds"] > sum(p["seconds"] for p in mixes["points"]) > 0
     sizes = qsim("measure", "memory", "--buffers", "16KiB..1MiB", "--dry-run", "--json").json
     assert [p["buffer_bytes"] for p in sizes["points"]] == [2**n for n in range(14, 21)]

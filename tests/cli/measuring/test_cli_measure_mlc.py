@@ -32,8 +32,16 @@ def test_curves_and_tables_are_printed_and_the_directory_is_data(qsim, fake_mlc)
     )
     run = qsim(*args)
     assert run.code == 0, run.err
-    for part in ("88.2 ns", "3 GHz", "node 1    142 ns   81.5 ns         -", "33.0 GB/s", "Stream-triad like",
-                 "\n\nread\ndelay", "20000", "qsim compare m"):  # fmt: skip
+    for part in (
+        "88.2 ns",
+        "3 GHz",
+        "node 1    142 ns   81.5 ns         -",
+        "33.0 GB/s",
+        "Stream-triad like",
+        "\n\nread\ndelay",
+        "20000",
+        "qsim compare m",
+    ):
         assert part in run.out, run.out
     again = qsim(*args, "--json").json
     assert len(again["points"]) == 19

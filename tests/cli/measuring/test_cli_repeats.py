@@ -76,8 +76,23 @@ def test_a_budget_holds_every_repeat_and_settling_that_there_may_be(qsim, fio, d
 
 @pytest.mark.live
 def test_repeats_come_with_intervals_in_the_table_and_in_json(qsim, fio, disk):
-    args = ("measure", "fio", str(disk), "--depths", "1,2", "--runtime", "200ms", "--ramp", "0s", "--size", "16MiB",
-            "--repeats", "3", "--out", "sweep")  # fmt: skip
+    args = (
+        "measure",
+        "fio",
+        str(disk),
+        "--depths",
+        "1,2",
+        "--runtime",
+        "200ms",
+        "--ramp",
+        "0s",
+        "--size",
+        "16MiB",
+        "--repeats",
+        "3",
+        "--out",
+        "sweep",
+    )
     run = qsim(*args)
     assert run.code == 0, run.err
     assert run.out.count("±") >= 4 + 1

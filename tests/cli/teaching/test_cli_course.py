@@ -30,12 +30,19 @@ def test_a_published_report_is_built_again_without_hardware(qsim):
     assert pd.read_csv(promised)["share_pct"].tolist() == pytest.approx([100 * 108 / 650])
     assert "held-out" in run.out or "predicts" in run.out
     page = Path("published/report.html").read_text()
-    for words in ("Sabrent Rocket 4 Plus", "Throughput over the block size, from two sizes",
-                  "Throughput of mixes", "littles-law", "course report 004"):  # fmt: skip
+    for words in (
+        "Sabrent Rocket 4 Plus",
+        "Throughput over the block size, from two sizes",
+        "Throughput of mixes",
+        "littles-law",
+        "course report 004",
+    ):
         assert words in page
     assert qsim("course", "--dataset", "004", "--out", "published", "--json").json["datasets"] == [
-        "004-ssd-depth", "004-ssd-block-size", "004-ssd-mix",
-    ]  # fmt: skip
+        "004-ssd-depth",
+        "004-ssd-block-size",
+        "004-ssd-mix",
+    ]
 
 
 @pytest.mark.parametrize(

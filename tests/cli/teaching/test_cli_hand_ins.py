@@ -45,8 +45,21 @@ def handed_in(qsim, monkeypatch):
             qsim("seal", "add", "class.json", "--name", name, "--knee", str(knee), "--keep", f"{slug}.guess").code == 0
         )
         monkeypatch.setattr(hand_ins, "now", lambda: at)
-        run = qsim("course", "hand-in", str(filled(slug, answers)), "--name", name, "--guess", f"{slug}.guess",
-                   "--seal", "class.json", "--fit", "fit.json", "--out", f"inbox/{slug}.json")  # fmt: skip
+        run = qsim(
+            "course",
+            "hand-in",
+            str(filled(slug, answers)),
+            "--name",
+            name,
+            "--guess",
+            f"{slug}.guess",
+            "--seal",
+            "class.json",
+            "--fit",
+            "fit.json",
+            "--out",
+            f"inbox/{slug}.json",
+        )
         assert run.code == 0, run.err
         return Path(f"inbox/{slug}.json")
 
@@ -120,8 +133,12 @@ def test_a_class_is_graded_whatever_else_lies_in_the_folder(qsim, handed_in):
     document = qsim(*words, "--json").json
     assert document["error"]["exit_code"] == 1
     assert {h["name"]: h["complete"] for h in document["hand_ins"]} == {
-        "Ada": True, "Bob": False, "Cyd": False, "Dee": True, "Eve": True,
-    }  # fmt: skip
+        "Ada": True,
+        "Bob": False,
+        "Cyd": False,
+        "Dee": True,
+        "Eve": True,
+    }
     assert document["hand_ins"][0]["off_pct"] < 5
 
 

@@ -114,9 +114,10 @@ def test_who_knew_the_data_does_not_stop_the_class(qsim, sweep_csv, next_day):
     run = qsim("seal", "reveal", "class.json", "knew.json", "blind.json", "--data", str(next_day), "--json")
     assert run.code == 0, run.err
     assert [(r["rank"], r["name"], r["state"]) for r in run.json["leaderboard"]] == [
-        (1, "qsim (blind.json)", "revealed"), (2, "Ada", "revealed"),
+        (1, "qsim (blind.json)", "revealed"),
+        (2, "Ada", "revealed"),
         (None, "qsim (knew.json)", "was made from these data"),
-    ]  # fmt: skip
+    ]
     alone = qsim("seal", "reveal", "knew.json", "--data", str(next_day))
     assert alone.code == 1
     assert "knew.json" in alone.error

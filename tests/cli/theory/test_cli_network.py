@@ -99,9 +99,17 @@ def test_a_file_describes_a_network(qsim, tmp_path):
     assert (solved.json["kind"], solved.json["time_unit"]) == ("exact", "s")
     assert [s["name"] for s in solved.json["stations"]] == ["host", "bus", "die"]
     by_hand = qsim(
-        "network", "--station", "bus:2us", "--station", "die:80us,servers=4,visits=1.1111111111", "--population", "8",
-        "--think-time", "20us", "--json",
-    )  # fmt: skip
+        "network",
+        "--station",
+        "bus:2us",
+        "--station",
+        "die:80us,servers=4,visits=1.1111111111",
+        "--population",
+        "8",
+        "--think-time",
+        "20us",
+        "--json",
+    )
     assert solved.json["throughput"] == pytest.approx(by_hand.json["throughput"])
     assert solved.json["W"] == pytest.approx(by_hand.json["W"])
 
@@ -127,9 +135,11 @@ def test_json_and_classes(qsim, tmp_path):
     document = {
         "stations": {"host": {"delay": 4}, "die": {"service": {"read": 1, "write": 3}, "discipline": "PS"}},
         "populations": {"read": {"host": 1}},
-        "routing": {"read": {"host": {"die": 0.5, "die as write": 0.5}, "die": {"host": 1}},
-                    "write": {"die": {"host as read": 1}}},
-    }  # fmt: skip
+        "routing": {
+            "read": {"host": {"die": 0.5, "die as write": 0.5}, "die": {"host": 1}},
+            "write": {"die": {"host as read": 1}},
+        },
+    }
     path.write_text(json.dumps(document), encoding="utf-8")
     run = qsim("network", str(path), "--json")
     assert run.code == 0, run.err

@@ -86,10 +86,15 @@ def test_every_model_builds_what_its_name_says(model):
     from calibrate.cli.theory.queue_options import Given
 
     values = {
-        "arrival-rate": Quantity(0.5, False), "service-time": Quantity(1.0, False), "servers": 2, "capacity": 7,
-        "population": 9, "batch-size": 4, "service": law("erlang:k=2,mean=1"),
+        "arrival-rate": Quantity(0.5, False),
+        "service-time": Quantity(1.0, False),
+        "servers": 2,
+        "capacity": 7,
+        "population": 9,
+        "batch-size": 4,
+        "service": law("erlang:k=2,mean=1"),
         "arrivals": law("weibull:shape=2,mean=2"),
-    }  # fmt: skip
+    }
     needs = [need.split("|")[0] for need in MODELS[model].needs]
     given = {k: v for k, v in values.items() if k in needs}
     if any(need.startswith("service-rate") for need in MODELS[model].needs):
@@ -157,9 +162,17 @@ def test_an_error_is_a_json_document_too(qsim):
 
 def test_no_formula_names_the_simulation_that_runs(qsim):
     run = qsim(
-        "solve", "ggc", "--arrivals", "erlang:k=2,mean=1s", "--service", "weibull:shape=2,mean=1s", "--servers", "2",
-        "--queues", "shortest",
-    )  # fmt: skip
+        "solve",
+        "ggc",
+        "--arrivals",
+        "erlang:k=2,mean=1s",
+        "--service",
+        "weibull:shape=2,mean=1s",
+        "--servers",
+        "2",
+        "--queues",
+        "shortest",
+    )
     assert run.code == 2
     command = run.error.partition("simulate it: qsim ")[2]
     assert command.startswith("simulate ggc ")

@@ -65,8 +65,13 @@ def test_the_seed_decides(qsim):
 @pytest.mark.parametrize("model", FOLLOWED)
 def test_every_model_it_names_is_followed(qsim, model):
     options = {"arrival-rate": "0.4", "service-time": "1", "servers": "2", "batch-size": "2"}
-    words = [w for need in MODELS[model].needs for name in need.split("|") if name in options
-             for w in (f"--{name}", options[name])]  # fmt: skip
+    words = [
+        w
+        for need in MODELS[model].needs
+        for name in need.split("|")
+        if name in options
+        for w in (f"--{name}", options[name])
+    ]
     assert len(qsim("trace", model, *words, "--json").json["customers"]) == 10
 
 

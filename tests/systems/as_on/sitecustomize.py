@@ -26,14 +26,39 @@ import types
 SYSTEM = os.environ.get("AS_ON", "")
 
 ONLY_LINUX = (
-    "O_DIRECT", "sched_getaffinity", "sched_setaffinity", "waitid", "preadv", "pwritev", "P_PID",
-    "posix_fadvise", "posix_fallocate",
-)  # fmt: skip
+    "O_DIRECT",
+    "sched_getaffinity",
+    "sched_setaffinity",
+    "waitid",
+    "preadv",
+    "pwritev",
+    "P_PID",
+    "posix_fadvise",
+    "posix_fallocate",
+)
 NOT_ON_WINDOWS = (
-    "O_CLOEXEC", "O_NONBLOCK", "O_NOFOLLOW", "O_SYNC", "getuid", "geteuid", "getgid", "getpgid", "fork", "forkpty",
-    "killpg", "statvfs", "major", "minor", "pread", "pwrite", "setsid", "sysconf", "getloadavg", "mkfifo",
+    "O_CLOEXEC",
+    "O_NONBLOCK",
+    "O_NOFOLLOW",
+    "O_SYNC",
+    "getuid",
+    "geteuid",
+    "getgid",
+    "getpgid",
+    "fork",
+    "forkpty",
+    "killpg",
+    "statvfs",
+    "major",
+    "minor",
+    "pread",
+    "pwrite",
+    "setsid",
+    "sysconf",
+    "getloadavg",
+    "mkfifo",
     "WNOHANG",
-)  # fmt: skip
+)
 MODULES_NOT_ON_WINDOWS = ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "readline")
 SIGNALS_NOT_ON_WINDOWS = ("SIGKILL", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGCHLD")
 

@@ -77,8 +77,12 @@ def test_requests_that_were_not_counted_leave_the_error_of_repeats() -> None:
 
 def test_the_json_keeps_the_error_that_the_log_of_the_device_tells() -> None:
     response = 1 / (1 / S - RATES)
-    log = {"served_response_s": response, "served_response_error_s": 1e-3 * response, "served_gap_scv": 1.0,
-           "served_service_scv": 1.0}  # fmt: skip
+    log = {
+        "served_response_s": response,
+        "served_response_error_s": 1e-3 * response,
+        "served_gap_scv": 1.0,
+        "served_service_scv": 1.0,
+    }
     compared = compare(measured(requests=1e4, **log), RATES, model="M/M/1")
     told = [p["served_response_error_s"] for p in compared.to_dict()["truth"]["points"]]
     assert told == pytest.approx(list(1e-3 * response))

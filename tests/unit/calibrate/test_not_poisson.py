@@ -17,8 +17,14 @@ def sweep(gap_scv: tuple[float, ...], rates: tuple[float, ...] = RATES) -> Sweep
     """M/M/1 of 2 ms, by a device that logs the gaps between arrivals; a disturbed point waits twice as long."""
     rate, scv = np.array(rates), np.array(gap_scv)
     response = 2e-3 / (1 - 2e-3 * rate) * np.where(scv > 1.2, 2.0, 1.0)
-    table = {"series": "open", "load": rate, "throughput_per_s": rate, "latency_s": response,
-             "served_gap_scv": scv, "served_requests": 20_000}  # fmt: skip
+    table = {
+        "series": "open",
+        "load": rate,
+        "throughput_per_s": rate,
+        "latency_s": response,
+        "served_gap_scv": scv,
+        "served_requests": 20_000,
+    }
     return Sweep(points=pd.DataFrame(table), load_kind="arrival_rate", load_unit="1/s")
 
 

@@ -26,10 +26,17 @@ def plan(tmp_path: Path, require_tool: Callable[..., str]) -> FioPlan:
 
 def swept(rates: dict[int, list[float]], **columns: Any) -> Sweep:
     rows = [
-        {"series": "c", "load": n, "repeat": r, "throughput_per_s": x, "latency_s": n / x,
-         "source": f"{KEYS[n]}.r{r}.json"}
-        for n, values in rates.items() for r, x in enumerate(values)
-    ]  # fmt: skip
+        {
+            "series": "c",
+            "load": n,
+            "repeat": r,
+            "throughput_per_s": x,
+            "latency_s": n / x,
+            "source": f"{KEYS[n]}.r{r}.json",
+        }
+        for n, values in rates.items()
+        for r, x in enumerate(values)
+    ]
     return Sweep(pd.DataFrame(rows).assign(**columns))
 
 
@@ -60,9 +67,12 @@ def test_flagged_loads_are_measured_again_twice_at_most(plan: FioPlan) -> None:
 
 def test_a_flag_names_the_first_cause(plan: FioPlan) -> None:
     sweep = swept(
-        {1: [100.0] * 3, 2: [200.0] * 3}, warmup_s=[0.0, 0.2, 0, 0, 0, 0], steady=[1.0, 0, 0, 0, math.nan, 1],
-        throughput_trend=[0.0, 1, 1, 0, math.nan, 0], settled=[1.0, 1, 1, 1, 1, 0],
-    )  # fmt: skip
+        {1: [100.0] * 3, 2: [200.0] * 3},
+        warmup_s=[0.0, 0.2, 0, 0, 0, 0],
+        steady=[1.0, 0, 0, 0, math.nan, 1],
+        throughput_trend=[0.0, 1, 1, 0, math.nan, 0],
+        settled=[1.0, 1, 1, 1, 1, 0],
+    )
     assert flags(sweep).tolist() == ["", "warm-up", "drift", "", "", "never settled"]
     assert [p.key for p in flagged_again(plan)(sweep)] == [f"{KEYS[1]}.r3", f"{KEYS[2]}.r3"]
 

@@ -26,10 +26,11 @@ def test_no_warning_is_without_hypothesis_and_remedy() -> None:
     calls = calls_of_finding()
     assert len(calls) > 50
     bare = [
-        where for where, given in calls
+        where
+        for where, given in calls
         if not (isinstance(given["severity"], ast.Constant) and given["severity"].value == "info")
         and not {"hypothesis", "remedy"} <= set(given)
-    ]  # fmt: skip
+    ]
     assert bare == []
 
 

@@ -43,13 +43,15 @@ REQUEST = b"1, 2000, 0, 4096, 0\n"
 SPARSE = {
     "a log that ends in zeros": ("x_lat.1.log", REQUEST * 8, "holds a line of more than 256 KiB"),
     "a histogram log that ends in zeros": (
-        "x_clat_hist.1.log", b"1, 0, 4096" + b", 1" * 1856 + b"\n", "holds a line of more than 256 KiB"
+        "x_clat_hist.1.log",
+        b"1, 0, 4096" + b", 1" * 1856 + b"\n",
+        "holds a line of more than 256 KiB",
     ),
     "JSON that ends in zeros": ("x.json", b'{"fio version": "fio-3.33", "jobs": [', "has 1 GiB, more than the 32 MiB"),
     "MLC text that ends in zeros": ("x.txt", b"Intel(R) Memory Latency Checker - v3.10\n", "more than the 32 MiB"),
     "a table that ends in zeros": ("x.csv", b"io_depth,iops,latency_us\n", "more than the 32 MiB"),
     "zeros": ("zeros", b"", "more than the 32 MiB"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("name", "begins", "sentence"), SPARSE.values(), ids=SPARSE)
@@ -85,7 +87,7 @@ HOSTILE = {
     "fields": ("x.txt", b"3;fio-3.33;a;0;0;", b"1;", b"\n", ""),
     "reports": ("x.txt", b"", b"a: (groupid=0, jobs=1): err= 0: pid=1: x\n", b"", "holds more than 10000 reports"),
     "spaces": ("x.txt", b"Intel(R) Memory Latency Checker - v3.9\nUsing", b" ", b"", "without a loaded-latency table"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("name", "begins", "again", "ends", "sentence"), HOSTILE.values(), ids=HOSTILE)

@@ -20,11 +20,24 @@ MLC = (
 
 
 def _fio(depth: int, iops: float, lat_us: float, rw: str = "randread") -> str:
-    stats = {"iops": iops, "bw_bytes": round(iops * 4096), "bw": round(iops * 4), "total_ios": round(iops * 5),
-             "io_bytes": round(iops * 5) * 4096, "runtime": 5000,
-             "lat_ns": {"min": 1, "max": 10**9, "mean": lat_us * 1e3, "stddev": 1.0, "N": round(iops * 5)}}  # fmt: skip
-    nothing = {"iops": 0.0, "bw_bytes": 0, "bw": 0, "total_ios": 0, "io_bytes": 0, "runtime": 0,
-               "lat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0}}  # fmt: skip
+    stats = {
+        "iops": iops,
+        "bw_bytes": round(iops * 4096),
+        "bw": round(iops * 4),
+        "total_ios": round(iops * 5),
+        "io_bytes": round(iops * 5) * 4096,
+        "runtime": 5000,
+        "lat_ns": {"min": 1, "max": 10**9, "mean": lat_us * 1e3, "stddev": 1.0, "N": round(iops * 5)},
+    }
+    nothing = {
+        "iops": 0.0,
+        "bw_bytes": 0,
+        "bw": 0,
+        "total_ios": 0,
+        "io_bytes": 0,
+        "runtime": 0,
+        "lat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0},
+    }
     options = {"rw": rw, "bs": "4k", "iodepth": str(depth), "ioengine": "libaio", "direct": "1"}
     job = {"jobname": "t", "groupid": 0, "error": 0, "job options": options, "read": stats, "write": nothing}
     return json.dumps({"fio version": "fio-3.33", "timestamp": 1, "jobs": [job]})
@@ -68,29 +81,48 @@ def test_several_fio_files_are_one_curve(tmp_path: Path) -> None:
 
 
 def test_a_directory_reads_what_it_can_and_reports_each_other_file(tmp_path: Path) -> None:
-    _write(tmp_path, **{
-        "good.json": _fio(1, 1000.0, 1000.0), "cut.json": _fio(2, 1000.0, 1000.0)[:80], "empty.json": "",
-        "picture.png": b"\x89PNG\r\n\x1a\n\0\0\0", "notes.txt": "remember the milk", "t.csv": TABLE, ".hidden": b"\0",
-        "zipped.gz": b"\x1f\x8b\0\0",
-    })  # fmt: skip
+    _write(
+        tmp_path,
+        **{
+            "good.json": _fio(1, 1000.0, 1000.0),
+            "cut.json": _fio(2, 1000.0, 1000.0)[:80],
+            "empty.json": "",
+            "picture.png": b"\x89PNG\r\n\x1a\n\0\0\0",
+            "notes.txt": "remember the milk",
+            "t.csv": TABLE,
+            ".hidden": b"\0",
+            "zipped.gz": b"\x1f\x8b\0\0",
+        },
+    )
     sweep = load(tmp_path)
     assert sweep.points["load"].tolist() == [1]
-    told = {name: f.severity for f in sweep.findings
-            for name in ("cut", "empty", "picture", "notes", "t.csv", "zipped") if name in f.message}  # fmt: skip
+    told = {
+        name: f.severity
+        for f in sweep.findings
+        for name in ("cut", "empty", "picture", "notes", "t.csv", "zipped")
+        if name in f.message
+    }
     assert told == {
-        "cut": "error", "empty": "warning", "zipped": "warning", "picture": "info", "notes": "info", "t.csv": "info",
-    }  # fmt: skip
+        "cut": "error",
+        "empty": "warning",
+        "zipped": "warning",
+        "picture": "info",
+        "notes": "info",
+        "t.csv": "info",
+    }
 
 
 PAIRS = "101200.5 181.25\n60300.7 121.1\n640.5 99.7\n"
 MESS = "read_pct_rounded,pause,bandwidth_mean,latency_mean\n100,450,15.5,94.9\n100,45,78.1,126.8\n"
 BESIDE = {
     "analysis.ipynb": '{"cells": [{"outputs": ["Inject Latency Bandwidth"]}], "x": {"fio version": "3"}}',
-    "plot.py": "import os, sys\nprint(1, 2)\n", "README.md": "| a | b |\n|---|---|\n| 1 | 2 |\n",
-    "figure.png": b"\x89PNG\r\n\x1a\n\0\0\0", "paper.pdf": b"%PDF-1.4\n%\xe2\xe3\n1 0 obj\n",
+    "plot.py": "import os, sys\nprint(1, 2)\n",
+    "README.md": "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "figure.png": b"\x89PNG\r\n\x1a\n\0\0\0",
+    "paper.pdf": b"%PDF-1.4\n%\xe2\xe3\n1 0 obj\n",
     "settings.json": '{"a": 1}',
     "notes.txt": "Dear all, this is what we measured,\nwith love, the lab\n",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -231,17 +263,26 @@ def test_a_missing_file_an_empty_folder_a_pipe_and_nothing_are_refused(tmp_path:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for given, says in (
-        (tmp_path / "gone.json", "does not exist"), (tmp_path / "folder", "nothing that can be read"),
-        (tmp_path / "pipe", "not a regular file"), ([], "no file was named"), ("", "is empty"),
-        ([tmp_path / "a", tmp_path / "a"], "named twice"), ("a\0b", "cannot be read"),
-    ):  # fmt: skip
+        (tmp_path / "gone.json", "does not exist"),
+        (tmp_path / "folder", "nothing that can be read"),
+        (tmp_path / "pipe", "not a regular file"),
+        ([], "no file was named"),
+        ("", "is empty"),
+        ([tmp_path / "a", tmp_path / "a"], "named twice"),
+        ("a\0b", "cannot be read"),
+    ):
         with pytest.raises(DataError, match=says):
             load(given)
 
 
 def test_delays_in_cycles_and_in_nanoseconds_are_not_joined(tmp_path: Path) -> None:
-    _write(tmp_path, **{"a.csv": "delay_ns,latency_ns,bandwidth_MBps\n1,100,900\n",
-                        "b.csv": "delay,latency_ns,bandwidth_MBps\n1,100,900\n"})  # fmt: skip
+    _write(
+        tmp_path,
+        **{
+            "a.csv": "delay_ns,latency_ns,bandwidth_MBps\n1,100,900\n",
+            "b.csv": "delay,latency_ns,bandwidth_MBps\n1,100,900\n",
+        },
+    )
     with pytest.raises(DataError, match="loads in cycles and in ns"):
         load([tmp_path / "a.csv", tmp_path / "b.csv"])
 
@@ -287,8 +328,13 @@ def test_every_golden_file_is_read_or_refused_in_one_sentence() -> None:
         except DataError as error:
             refusals[path.name] = str(error)
     assert set(refusals) == {
-        ".gitattributes", "avg_iops.1.log", "avg_lat.1.log", "io-error.json", "no-latency.json", "run_slat.1.log",
-    }  # fmt: skip
+        ".gitattributes",
+        "avg_iops.1.log",
+        "avg_lat.1.log",
+        "io-error.json",
+        "no-latency.json",
+        "run_slat.1.log",
+    }
     assert len(paths) > 40
     assert not {name: said for name, said in refusals.items() if name not in said or "\n" in said}
 

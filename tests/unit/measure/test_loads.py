@@ -98,8 +98,13 @@ ALLOWED = {
 }
 """How many literals of a kind stand where. A new one is a question for Load: give it a field or a property."""
 
-OTHER_MEANING = {"measure/loads.py", "measure/formats/tables/column_names.py", "measure/formats/tables/columns.py",
-                 "calibrate/lab/explore/page.py", "calibrate/lab/explore/settings.py"}  # fmt: skip
+OTHER_MEANING = {
+    "measure/loads.py",
+    "measure/formats/tables/column_names.py",
+    "measure/formats/tables/columns.py",
+    "calibrate/lab/explore/page.py",
+    "calibrate/lab/explore/settings.py",
+}
 """The kinds themselves, columns of tables, and sliders of a page."""
 
 
@@ -116,9 +121,12 @@ def _literals(node: ast.AST) -> list[str]:
 
 def test_the_names_of_kinds_stand_in_few_places(repository: Path) -> None:
     found = Counter(
-        place for place, module in _modules(repository) if place not in OTHER_MEANING for node in ast.walk(module)
+        place
+        for place, module in _modules(repository)
+        if place not in OTHER_MEANING
+        for node in ast.walk(module)
         if isinstance(node, ast.Constant) and node.value in LOADS and node.value != "bandwidth"  # a throughput, too
-    )  # fmt: skip
+    )
     assert dict(found) == ALLOWED
 
 

@@ -28,9 +28,12 @@ CURVE = 1 / (1 / (LOADS * 1000) ** 2.5 + 1 / 2e4**2.5) ** (1 / 2.5)
 def table(repeats: int, sd: float, seed: int = 0) -> pd.DataFrame:
     noise = np.exp(sd * np.random.default_rng(seed).standard_normal((len(LOADS), repeats)))
     return pd.DataFrame(
-        [{"series": "c", "load": n, "repeat": r, "throughput_per_s": x * e, "latency_s": n / (x * e)}
-         for n, x, row in zip(LOADS, CURVE, noise, strict=True) for r, e in enumerate(row)]
-    )  # fmt: skip
+        [
+            {"series": "c", "load": n, "repeat": r, "throughput_per_s": x * e, "latency_s": n / (x * e)}
+            for n, x, row in zip(LOADS, CURVE, noise, strict=True)
+            for r, e in enumerate(row)
+        ]
+    )
 
 
 # --- intervals ------------------------------------------------------------------------------------------------------
@@ -60,8 +63,10 @@ def test_ninety_five_percent_intervals_hold_the_truth_that_often() -> None:
     for _ in range(1000):
         x = 1000 * (1 + 0.05 * rng.standard_normal(4))
         found = intervals(x, 8 / x)
-        inside += (found["throughput_low"] <= 1000 <= found["throughput_high"],
-                   found["latency_low"] <= 8e-3 <= found["latency_high"])  # fmt: skip
+        inside += (
+            found["throughput_low"] <= 1000 <= found["throughput_high"],
+            found["latency_low"] <= 8e-3 <= found["latency_high"],
+        )
     assert inside / 1000 == pytest.approx([0.95, 0.95], abs=0.025)
 
 

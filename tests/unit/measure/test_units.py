@@ -21,16 +21,27 @@ from measure.units import (
     parse_duration,
     parse_list,
     parse_rate,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ("80us", 80e-6), ("80 µs", 80e-6), ("80 μs", 80e-6), ("1.5ms", 1.5e-3), ("10ns", 10e-9), ("2", 2.0),
-        ("2s", 2.0), ("2min", 120.0), ("2m", 120.0), ("1h", 3600.0), (".5 s", 0.5), ("1e-3", 1e-3), ("2 MS", 2e-3),
+        ("80us", 80e-6),
+        ("80 µs", 80e-6),
+        ("80 μs", 80e-6),
+        ("1.5ms", 1.5e-3),
+        ("10ns", 10e-9),
+        ("2", 2.0),
+        ("2s", 2.0),
+        ("2min", 120.0),
+        ("2m", 120.0),
+        ("1h", 3600.0),
+        (".5 s", 0.5),
+        ("1e-3", 1e-3),
+        ("2 MS", 2e-3),
     ],
-)  # fmt: skip
+)
 def test_durations(text: str, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds, rel=1e-15)
 
@@ -162,8 +173,17 @@ def test_zero_and_bandwidth() -> None:
 
 @pytest.mark.parametrize(
     ("percent", "text"),
-    [(4.68, "4.7 %"), (0.012, "0.012 %"), (99.4, "99 %"), (217.3, "217 %"), (1234.5, "1234 %"),
-     (99.7, "100 %"), (99.94, "100 %"), (-99.7, "-100 %"), (999_400.0, "999400 %")],
-)  # fmt: skip
+    [
+        (4.68, "4.7 %"),
+        (0.012, "0.012 %"),
+        (99.4, "99 %"),
+        (217.3, "217 %"),
+        (1234.5, "1234 %"),
+        (99.7, "100 %"),
+        (99.94, "100 %"),
+        (-99.7, "-100 %"),
+        (999_400.0, "999400 %"),
+    ],
+)
 def test_percentages_are_never_in_powers_of_ten(percent, text):
     assert format_percent(percent) == text

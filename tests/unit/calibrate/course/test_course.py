@@ -149,8 +149,10 @@ def test_the_method_begins_with_what_prepares_the_file() -> None:
     )
     section = method_section(plan_course(None, budget_s=60), CourseResults({"depth": one, "mix": one}))
     assert section.views[1].table.to_numpy().tolist() == [
-        ["preparation", "fio --name=fill"], ["depth", "fio --name=a"], ["mix", "fio --name=a"],
-    ]  # fmt: skip
+        ["preparation", "fio --name=fill"],
+        ["depth", "fio --name=a"],
+        ["mix", "fio --name=a"],
+    ]
 
 
 def test_mixes_are_means_of_what_reads_and_writes_take_alone() -> None:
@@ -178,9 +180,9 @@ def test_sizes_lie_on_a_line_between_two_of_them() -> None:
 def test_reported_caches_are_held_against_the_rises() -> None:
     sizes = [2**k for k in range(14, 27)]
     latency = [1e-9 if s <= 2**15 else 4e-9 if s <= 2**20 else 80e-9 for s in sizes]
-    points = pd.DataFrame({
-        "series": "read, 1 thread", "load": sizes, "latency_s": latency, "throughput_per_s": [1 / t for t in latency],
-    })  # fmt: skip
+    points = pd.DataFrame(
+        {"series": "read, 1 thread", "load": sizes, "latency_s": latency, "throughput_per_s": [1 / t for t in latency]}
+    )
     caches = {"level-1": 2**15, "level-2": 2**20, "level-3": 2**28}
     sweep = Sweep(points, "buffer_size", "bytes", Provenance(details={"caches": caches}))
     view = cache_view(sweep)
@@ -194,10 +196,17 @@ def test_reported_caches_are_held_against_the_rises() -> None:
 def rows(pattern: str, read: float, rates: dict[float, float]) -> list[dict[str, object]]:
     """Points at depth 1, {block in bytes: throughput}."""
     return [
-        {"series": f"{size:g} B {pattern} {read:g}", "load": 1.0, "throughput_per_s": rate, "latency_s": 1 / rate,
-         "block_bytes": size, "read_fraction": read, "pattern": pattern}
+        {
+            "series": f"{size:g} B {pattern} {read:g}",
+            "load": 1.0,
+            "throughput_per_s": rate,
+            "latency_s": 1 / rate,
+            "block_bytes": size,
+            "read_fraction": read,
+            "pattern": pattern,
+        }
         for size, rate in rates.items()
-    ]  # fmt: skip
+    ]
 
 
 def test_baselines_are_held_against_the_line_over_block_sizes() -> None:
@@ -221,10 +230,16 @@ def test_points_that_contradict_themselves_are_not_modelled() -> None:
 
 def test_points_that_scatter_are_modelled_all_the_same() -> None:
     steady = load_dataset("004-ssd-depth", corrected=True)
-    noisy = pd.concat([
-        steady.points.assign(repeat=r, throughput_per_s=steady.points["throughput_per_s"] * f,
-                             latency_s=steady.points["latency_s"] / f) for r, f in enumerate((0.5, 1.5))
-    ])  # fmt: skip
+    noisy = pd.concat(
+        [
+            steady.points.assign(
+                repeat=r,
+                throughput_per_s=steady.points["throughput_per_s"] * f,
+                latency_s=steady.points["latency_s"] / f,
+            )
+            for r, f in enumerate((0.5, 1.5))
+        ]
+    )
     part = curve_part(published("004-ssd-depth"), dataclasses.replace(steady, points=noisy), [1, 32])
     assert part.is_compared
     assert any(f.check == "repeats-disagree" and f.severity == "error" for f in part.comparisons[0].audit)

@@ -14,8 +14,10 @@ def test_a_drive_leads_with_its_knee_and_peak() -> None:
     assert "Sabrent" in front.device
     assert len(front.figures) == 5
     assert [f.what.split(" (")[0] for f in front.figures[:3]] == [
-        "depth at the knee", "peak throughput", "latency of one request alone",
-    ]  # fmt: skip
+        "depth at the knee",
+        "peak throughput",
+        "latency of one request alone",
+    ]
     compared: Comparison = next(s for s in sections if s.is_compared).comparisons[0]
     assert float(front.figures[0].value) == pytest.approx(compared.knee.load, rel=0.05)
     assert all(len(f.value.split()[0].replace(".", "")) <= 3 for f in front.figures)

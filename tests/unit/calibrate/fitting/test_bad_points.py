@@ -17,15 +17,20 @@ Pairs = list[tuple[float, float]]
 
 CASES: dict[str, Pairs] = {
     "repeats that differ": [(1, 100), (1, 140), (8, 500), (8, 900), (8, 600), (64, 1000)],
-    "one point": [(4, 100)], "a lone point at depth 64": [(64, 1e5)], "depth 1 alone, three times":
-        [(1, 100), (1, 101), (1, 102)], "falling everywhere": [(1, 1000), (2, 800), (8, 300), (64, 100)],
-    "all the same": [(1, 500), (2, 500), (4, 500), (32, 500)], "two far depths": [(1e5, 1e6), (2e5, 1.1e6)],
+    "one point": [(4, 100)],
+    "a lone point at depth 64": [(64, 1e5)],
+    "depth 1 alone, three times": [(1, 100), (1, 101), (1, 102)],
+    "falling everywhere": [(1, 1000), (2, 800), (8, 300), (64, 100)],
+    "all the same": [(1, 500), (2, 500), (4, 500), (32, 500)],
+    "two far depths": [(1e5, 1e6), (2e5, 1.1e6)],
     "a thousand points": [(float(n), 1e5 * n / (n + 30)) for n in range(1, 1001)],
-    "small floats": [(1, 1e-15), (8, 5e-15), (64, 9e-15)], "large floats": [(1, 1e15), (8, 5e15), (64, 9e15)],
+    "small floats": [(1, 1e-15), (8, 5e-15), (64, 9e-15)],
+    "large floats": [(1, 1e15), (8, 5e15), (64, 9e15)],
     "more than linear": [(1, 100), (2, 500), (4, 3000), (8, 30000)],
     "up and down": [(1, 10), (2, 1000), (4, 5), (8, 1e6)],
-    "a straight line": [(1, 1e4), (2, 2e4), (256, 256e4)], "far apart": [(1, 1), (1000, 1e6)],
-}  # fmt: skip
+    "a straight line": [(1, 1e4), (2, 2e4), (256, 256e4)],
+    "far apart": [(1, 1), (1000, 1e6)],
+}
 
 
 def sweep_of(pairs: Pairs) -> Sweep:

@@ -34,8 +34,10 @@ def memory_sweep() -> Sweep:
     throughput, response = DelayLaw().curve(np.array([[57.0, 1.36e-9, 65e-9, 20e-9, 4.8e8, 1.2]]), delays)
     return Sweep(
         pd.DataFrame({"series": "made", "load": delays, "throughput_per_s": throughput[0], "latency_s": response[0]}),
-        load_kind="injected_delay", load_unit="cycles", name="made",
-    )  # fmt: skip
+        load_kind="injected_delay",
+        load_unit="cycles",
+        name="made",
+    )
 
 
 def test_all_points_give_the_parameters_back() -> None:
@@ -131,8 +133,9 @@ def test_the_delay_law_is_found_again() -> None:
 
 def test_repeats_narrow_nothing_but_are_averaged() -> None:
     once = closed_sweep().points
-    doubled = pd.concat([once.assign(throughput_per_s=once["throughput_per_s"] * f, repeat=i)
-                         for i, f in enumerate((0.9, 1.1))])  # fmt: skip
+    doubled = pd.concat(
+        [once.assign(throughput_per_s=once["throughput_per_s"] * f, repeat=i) for i, f in enumerate((0.9, 1.1))]
+    )
     made = fit(Sweep(doubled), DEPTHS)
     assert made.parameters["Xmax"].estimate == pytest.approx(150e3, rel=0.02)
     tight = fit(closed_sweep(), DEPTHS)
@@ -180,8 +183,12 @@ def test_one_point_is_met_and_the_rest_is_assumed_and_said_to_be() -> None:
     assert told.knee.load == pytest.approx(12, rel=0.1)
     deep = fit(sweep, [64])
     assert any("measure depth 1" in note for note in deep.notes)
-    width = [np.ptp(np.log(c)) for c in ((p.throughput_low_per_s[0], p.throughput_high_per_s[0])
-             for p in (predict(alone, [64]), predict(told, [64])))]  # fmt: skip
+    width = [
+        np.ptp(np.log(c))
+        for c in (
+            (p.throughput_low_per_s[0], p.throughput_high_per_s[0]) for p in (predict(alone, [64]), predict(told, [64]))
+        )
+    ]
     assert width[1] < width[0] / 2
 
 
@@ -294,10 +301,16 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
     """A device of exponential servers behind one queue, and a delay, exactly."""
     depths = [1, 2, 4, 8, 16, 32]
     rates = [solve(MMcN(n, delay, service, servers)).throughput for n in depths]
-    return Sweep(pd.DataFrame({
-        "series": "made", "load": depths, "throughput_per_s": rates,
-        "latency_s": [n / x for n, x in zip(depths, rates, strict=True)],
-    }))  # fmt: skip
+    return Sweep(
+        pd.DataFrame(
+            {
+                "series": "made",
+                "load": depths,
+                "throughput_per_s": rates,
+                "latency_s": [n / x for n, x in zip(depths, rates, strict=True)],
+            }
+        )
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,17 @@ def sweep(noise: float, repeats: int = 5, **columns: Any) -> Sweep:
     """A knee at 8, each depth repeated with throughputs evenly spread by the standard deviation ``noise``."""
     factors = 1 + noise * np.linspace(-1, 1, repeats) / np.std(np.linspace(-1, 1, repeats), ddof=1)
     rows = [
-        {"series": "reads", "load": n, "throughput_per_s": 1e4 * min(n, 8) * f, "latency_s": n / (1e4 * min(n, 8) * f),
-         "repeat": i, **columns}
-        for i, f in enumerate(factors) for n in DEPTHS
-    ]  # fmt: skip
+        {
+            "series": "reads",
+            "load": n,
+            "throughput_per_s": 1e4 * min(n, 8) * f,
+            "latency_s": n / (1e4 * min(n, 8) * f),
+            "repeat": i,
+            **columns,
+        }
+        for i, f in enumerate(factors)
+        for n in DEPTHS
+    ]
     return Sweep(points=pd.DataFrame(rows))
 
 
@@ -91,10 +98,17 @@ def test_rates_that_were_not_served_are_an_error_that_names_the_others() -> None
 
 
 def test_points_of_several_engines_are_one_point_each_and_the_audit_says_so() -> None:
-    table = pd.DataFrame({
-        "series": ["reads io_uring", "reads psync"], "load": [32.0, 1.0], "throughput_per_s": [8e4, 1e4],
-        "latency_s": [4e-4, 1e-4], "engine": ["io_uring", "psync"], "block_bytes": 4096.0, "read_fraction": 1.0,
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "series": ["reads io_uring", "reads psync"],
+            "load": [32.0, 1.0],
+            "throughput_per_s": [8e4, 1e4],
+            "latency_s": [4e-4, 1e-4],
+            "engine": ["io_uring", "psync"],
+            "block_bytes": 4096.0,
+            "read_fraction": 1.0,
+        }
+    )
     both = Sweep(points=table)
     assert any("1 point (depth 1)" in note for note in fit(both, series="reads psync").notes)
     (found,) = check_submission(both)
@@ -111,8 +125,9 @@ def test_open_rates_are_judged_by_their_response_times() -> None:
     kind: LoadKind = "arrival_rate"
     rows = [
         {"series": "open", "load": x, "throughput_per_s": x, "latency_s": f * 1e-3 / (1 - x / 1e3), "repeat": i}
-        for i, f in enumerate((0.6, 1.0, 1.4)) for x in (200.0, 500.0, 800.0)
-    ]  # fmt: skip
+        for i, f in enumerate((0.6, 1.0, 1.4))
+        for x in (200.0, 500.0, 800.0)
+    ]
     noisy = Sweep(points=pd.DataFrame(rows), load_kind=kind, load_unit="1/s")
     (found,) = noisier_than_the_model(fit(noisy), points_of(noisy))
     assert "response times of 3 repeats" in found.message

@@ -42,8 +42,7 @@ def test_a_linear_model_has_its_exact_normal_posterior(seen: float) -> None:
     for size, log_prior in zip(*MISFIT.sizes(), strict=True):
         covariance = covariance_of(PROCESS, LOADS, NOISE, size)
         precision = SLOPES.T @ np.linalg.inv(covariance) @ SLOPES + np.diag(sds**-2.0)
-        mean = np.linalg.solve(precision, SLOPES.T @ np.linalg.solve(covariance, observed)
-                               + np.log(medians) / sds**2)  # fmt: skip
+        mean = np.linalg.solve(precision, SLOPES.T @ np.linalg.solve(covariance, observed) + np.log(medians) / sds**2)
         whole = covariance + SLOPES @ np.diag(sds**2) @ SLOPES.T
         log_weight.append(log_prior + multivariate_normal.logpdf(observed, SLOPES @ np.log(medians), whole))
         row = np.flatnonzero(np.isclose(table.misfit, size))
@@ -153,9 +152,14 @@ def test_strata_share_the_prior() -> None:
     parameter = Parameter("p", "", 1e-3, 1e3, 2.0, 0.5)
     strata = (Stratum(0.25, {"p": 7.0}), Stratum(0.75))
     table = table_of(
-        [parameter], strata, lambda v: np.zeros((len(v), 1)), Observed(np.ones(1), np.zeros(1), np.zeros(1)), PROCESS,
-        MISFIT, None,
-    )  # fmt: skip
+        [parameter],
+        strata,
+        lambda v: np.zeros((len(v), 1)),
+        Observed(np.ones(1), np.zeros(1), np.zeros(1)),
+        PROCESS,
+        MISFIT,
+        None,
+    )
     fixed = table.values[:, 0] == 7.0
     assert table.weight[fixed].sum() == pytest.approx(0.25, abs=0.01)
     logs, weight = np.log(table.values[~fixed, 0]), table.weight[~fixed] / table.weight[~fixed].sum()
@@ -186,9 +190,7 @@ def test_nearness_with_a_pivot() -> None:
 
 def rows(*values: float, weight: list[float], misfit: list[float] | None = None, sd: float = 0.0) -> Weights:
     n = len(values)
-    return Weights(
-        np.array(values)[:, None], np.array(misfit or [0.1] * n), np.array(weight), np.full((n, 1, 1), sd)
-    )  # fmt: skip
+    return Weights(np.array(values)[:, None], np.array(misfit or [0.1] * n), np.array(weight), np.full((n, 1, 1), sd))
 
 
 def test_what_stands_for_one_row_lies_along_its_direction() -> None:
@@ -256,11 +258,17 @@ def test_quantiles_of_two_far_apart_components(share: float) -> None:
 
 def test_quantities_are_said_in_their_units() -> None:
     said = {
-        ("1/s", 1500.0): "1.50 k/s", ("s", 2e-6): "2.00 µs", ("B/s", 3e9): "3.00 GB/s", ("lines/s", 1e9): "64.0 GB/s",
-        ("B", 512.0): "512 B", ("B", 4096.0): "4 KiB", ("B", 12345.0): "12.1 KiB",
-        ("s per line", 2e-9): "2.00 ns per line", ("", 3.14159): "3.14",
+        ("1/s", 1500.0): "1.50 k/s",
+        ("s", 2e-6): "2.00 µs",
+        ("B/s", 3e9): "3.00 GB/s",
+        ("lines/s", 1e9): "64.0 GB/s",
+        ("B", 512.0): "512 B",
+        ("B", 4096.0): "4 KiB",
+        ("B", 12345.0): "12.1 KiB",
+        ("s per line", 2e-9): "2.00 ns per line",
+        ("", 3.14159): "3.14",
         ("W", 3.14159): "3.14 W",
-    }  # fmt: skip
+    }
     assert {key: quantity(key[1], key[0]) for key in said} == said
     assert quantity(None, "s") == ""
     assert str(Estimate(2.0, 1.0, 4.0, True)) == "2  [1, 4]"
@@ -293,10 +301,12 @@ class Servers:
 @pytest.mark.parametrize(
     ("sd", "prior", "identified", "note"),
     [
-        (0.20, None, True, ""), (0.22, None, False, "anything from 3.13 to 6.45 fits these points"),
-        (0.20, 0.34, True, ""), (0.20, 0.32, False, "mostly its prior (a factor of 1.4 either way), not these points"),
+        (0.20, None, True, ""),
+        (0.22, None, False, "anything from 3.13 to 6.45 fits these points"),
+        (0.20, 0.34, True, ""),
+        (0.20, 0.32, False, "mostly its prior (a factor of 1.4 either way), not these points"),
     ],
-)  # fmt: skip
+)
 def test_a_parameter_is_sure_within_a_factor_of_two_and_beyond_its_prior(
     sd: float, prior: float | None, identified: bool, note: str
 ) -> None:

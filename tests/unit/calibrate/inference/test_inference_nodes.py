@@ -22,9 +22,14 @@ DEPTHS = 2.0 ** np.arange(8)
 def closed_table(model: ClosedModel, strata, loads, rates, noise=0.0) -> Weights:
     observed = Observed(loads, np.log(rates), np.full(len(loads), noise))
     return table_of(
-        model.parameters(loads, rates, loads / rates), strata, lambda v: np.log(model.throughput(v, loads)), observed,
-        model.process, model.misfit, Scale("Xmax"),
-    )  # fmt: skip
+        model.parameters(loads, rates, loads / rates),
+        strata,
+        lambda v: np.log(model.throughput(v, loads)),
+        observed,
+        model.process,
+        model.misfit,
+        Scale("Xmax"),
+    )
 
 
 def rates_of(loads: np.ndarray, noise: float = 0.0, crossing: float = 10.0, p: float = 3.0) -> np.ndarray:
@@ -38,9 +43,14 @@ def test_of_a_curve_with_a_scale_only_the_posterior_is_the_exact_normal_one(sd: 
     seen, told = np.log([7.0, 8.0, 6.5, 7.2]), np.log(7.5)
     one_size = MisfitPrior(0.05, 1e-12)
     table = table_of(
-        [Parameter("X", "", 1e-9, 1e9)], EVERYWHERE, lambda v: np.zeros((len(v), 4)), Observed(loads, seen, noise),
-        CLOSED_PROCESS, one_size, Scale("X", told, sd),
-    )  # fmt: skip
+        [Parameter("X", "", 1e-9, 1e9)],
+        EVERYWHERE,
+        lambda v: np.zeros((len(v), 4)),
+        Observed(loads, seen, noise),
+        CLOSED_PROCESS,
+        one_size,
+        Scale("X", told, sd),
+    )
     precision = np.linalg.inv(covariance_of(CLOSED_PROCESS, loads, noise, 0.05))
     whole = precision.sum() + sd**-2.0
     mean = (precision.sum(axis=0) @ seen + sd**-2.0 * told) / whole
@@ -84,10 +94,13 @@ def dense(model: ClosedModel, loads: np.ndarray, rates: np.ndarray, noise: float
 
 
 CASES = {
-    "two points": (np.array([1.0, 32]), 0.0, 0.0), "three": (np.array([1.0, 8, 64]), 0.0, 0.0),
-    "exact": (DEPTHS, 0.0, 0.0), "noisy": (DEPTHS, 0.05, 0.0), "noise 1e-4": (np.arange(1.0, 13), 0.0, 1e-4),
+    "two points": (np.array([1.0, 32]), 0.0, 0.0),
+    "three": (np.array([1.0, 8, 64]), 0.0, 0.0),
+    "exact": (DEPTHS, 0.0, 0.0),
+    "noisy": (DEPTHS, 0.05, 0.0),
+    "noise 1e-4": (np.arange(1.0, 13), 0.0, 1e-4),
     "one point": (np.ones(1), 0.0, 0.0),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -129,9 +142,11 @@ def test_the_order_of_points_is_not_seen_and_a_factor_scales_the_scale_alone() -
     loads = np.array([1.0, 4, 16, 64])
     rates = rates_of(loads, 0.05)
     one = closed_table(model, model.strata, loads, rates)
-    for other, factor in ((closed_table(model, model.strata, loads[order], rates[order]), 1.0),
-                          (closed_table(model, model.strata, loads, 1e-7 * rates), 1e-7),
-                          (closed_table(model, model.strata, loads, 1e6 * rates), 1e6)):  # fmt: skip
+    for other, factor in (
+        (closed_table(model, model.strata, loads[order], rates[order]), 1.0),
+        (closed_table(model, model.strata, loads, 1e-7 * rates), 1e-7),
+        (closed_table(model, model.strata, loads, 1e6 * rates), 1e6),
+    ):
         for column in range(4):
             wanted = one.quantiles(lambda v, c=column: v[:, c], SHARES) * (factor if column == 1 else 1.0)
             np.testing.assert_allclose(other.quantiles(lambda v, c=column: v[:, c], SHARES), wanted, rtol=1e-6)
@@ -158,9 +173,14 @@ def test_strata_weigh_by_their_evidence() -> None:
 def test_a_parameter_without_a_prior_is_refused() -> None:
     with pytest.raises(ValueError, match="N has no prior"):
         table_of(
-            [Parameter("N", "", 1, 2)], (Stratum(1.0),), lambda v: np.zeros((len(v), 1)),
-            Observed(np.ones(1), np.ones(1), np.zeros(1)), CLOSED_PROCESS, CLOSED_MISFIT, None,
-        )  # fmt: skip
+            [Parameter("N", "", 1, 2)],
+            (Stratum(1.0),),
+            lambda v: np.zeros((len(v), 1)),
+            Observed(np.ones(1), np.ones(1), np.zeros(1)),
+            CLOSED_PROCESS,
+            CLOSED_MISFIT,
+            None,
+        )
 
 
 def test_nothing_that_fits_or_predicts_draws_random_numbers(repository: Path) -> None:

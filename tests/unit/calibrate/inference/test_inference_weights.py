@@ -59,17 +59,27 @@ def scaled_table() -> Weights:
     rates = np.array([1e4, 6e4, 9e4])
     model = OnsetPNorm()
     return table_of(
-        model.parameters(loads, rates, loads / rates), model.strata, lambda v: np.log(model.throughput(v, loads)),
-        Observed(loads, np.log(rates), np.zeros(3)), model.process, model.misfit, Scale("Xmax"),
-    )  # fmt: skip
+        model.parameters(loads, rates, loads / rates),
+        model.strata,
+        lambda v: np.log(model.throughput(v, loads)),
+        Observed(loads, np.log(rates), np.zeros(3)),
+        model.process,
+        model.misfit,
+        Scale("Xmax"),
+    )
 
 
 def test_rows_of_one_scale_are_what_each_row_is_by_itself() -> None:
     table, model = scaled_table(), OnsetPNorm()
     assert table.scale == 1
     each = replace(table, scale=None)
-    for quantity in (lambda v: v[:, 0], lambda v: v[:, 1], model.lone, lambda v: model.knee(v).throughput,
-                     lambda v: model.throughput(v, np.array([1.0, 5, 300]))):  # fmt: skip
+    for quantity in (
+        lambda v: v[:, 0],
+        lambda v: v[:, 1],
+        model.lone,
+        lambda v: model.knee(v).throughput,
+        lambda v: model.throughput(v, np.array([1.0, 5, 300])),
+    ):
         for ours, wanted in zip(table.moments(quantity), each.moments(quantity), strict=True):
             np.testing.assert_allclose(ours, wanted, rtol=1e-7, atol=1e-9)
 

@@ -170,8 +170,13 @@ def test_a_knee_that_contradicting_points_leave_open_has_no_end_and_is_sealed_al
     # A memory on a machine that was busy with other things: repeats of a point differ by a factor of 1.8.
     rates = [386e6, 418e6, 417e6, 112e6, 115e6, 115e6, 7.97e6, 5.88e6, 8.19e6]
     times = [348e-9, 295e-9, 214e-9, 334e-9, 182e-9, 198e-9, 196e-9, 328e-9, 188e-9]
-    points = {"series": "mix", "load": np.repeat([0.0, 500.0, 20000.0], 3), "repeat": [0, 1, 2] * 3,
-              "throughput_per_s": rates, "latency_s": times}  # fmt: skip
+    points = {
+        "series": "mix",
+        "load": np.repeat([0.0, 500.0, 20000.0], 3),
+        "repeat": [0, 1, 2] * 3,
+        "throughput_per_s": rates,
+        "latency_s": times,
+    }
     fitted = fit(Sweep(pd.DataFrame(points), load_kind="injected_delay", load_unit="cycles"))
     assert fitted.knee.load is not None
     assert fitted.knee.high is None

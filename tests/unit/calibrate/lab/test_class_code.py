@@ -33,8 +33,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Guard, Flask
         server = build(RunTable(folder)).server
         guard.attach(server)
         pack_scripts(server)
-        server.config[ADDRESS] = Address(f"{BASE}/?token={guard.teacher}", f"{BASE}/?token={guard.viewer}",
-                                         guard.viewer or "")  # fmt: skip
+        server.config[ADDRESS] = Address(
+            f"{BASE}/?token={guard.teacher}", f"{BASE}/?token={guard.viewer}", guard.viewer or ""
+        )
         yield guard, server
 
 

@@ -77,8 +77,9 @@ def test_another_site_may_link_to_the_lab_but_not_load_it(client):
 
 
 def test_a_body_of_any_size_is_not_taken(client):
-    answer = client.post("/_dash-update-component", headers={"Host": "localhost"}, data=b"x" * 2**20,
-                         content_type="application/json")  # fmt: skip
+    answer = client.post(
+        "/_dash-update-component", headers={"Host": "localhost"}, data=b"x" * 2**20, content_type="application/json"
+    )
     assert answer.status_code == 413
 
 
@@ -108,11 +109,12 @@ def test_only_the_teacher_starts(public, who, said):
     client.get(f"/?token={getattr(guard, who)}", base_url=base)
     fields = ("device", "series", "pace", "hidden", "culprit")
     body = {
-        "output": "run-told.children", "outputs": {"id": "run-told", "property": "children"},
+        "output": "run-told.children",
+        "outputs": {"id": "run-told", "property": "children"},
         "inputs": [{"id": f"run-{b}", "property": "n_clicks", "value": 1} for b in BUTTONS],
         "state": [{"id": f"run-{f}", "property": "value", "value": None} for f in fields],
         "changedPropIds": ["run-start.n_clicks"],
-    }  # fmt: skip
+    }
     answer = client.post("/_dash-update-component", base_url=base, json=body)
     assert answer.status_code == 200
     assert said in answer.get_data(as_text=True)
@@ -133,8 +135,16 @@ def test_no_address_leads_out_of_the_assets(client, path):
 
 @pytest.mark.parametrize(
     ("host", "expected"),
-    [("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("localhost", True), ("0.0.0.1", False),
-     ("192.0.2.7", False), ("::", False), ("example.org", False)],
-)  # fmt: skip
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.1", False),
+        ("192.0.2.7", False),
+        ("::", False),
+        ("example.org", False),
+    ],
+)
 def test_what_counts_as_this_machine(host, expected):
     assert is_loopback(host) is expected

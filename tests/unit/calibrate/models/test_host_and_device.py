@@ -26,9 +26,17 @@ def simulated(threads: int, host_s: float, servers: int, service_s: float, **col
         stations = [Station(Exponential(mean=host_s), threads), Station(Exponential(mean=service_s), servers)]
         run = simulate(Closed(depth, stations), customers=100_000, seed=depth, engine="compiled")
         rate, device = run.throughput, run.stations[1]
-        rows.append({"series": "reads", "load": float(depth), "throughput_per_s": rate, "latency_s": depth / rate,
-                     "jobs": float(threads), **dict(zip(COLUMNS, (rate, device.W, device.L), strict=True)),
-                     **columns})  # fmt: skip
+        rows.append(
+            {
+                "series": "reads",
+                "load": float(depth),
+                "throughput_per_s": rate,
+                "latency_s": depth / rate,
+                "jobs": float(threads),
+                **dict(zip(COLUMNS, (rate, device.W, device.L), strict=True)),
+                **columns,
+            }
+        )
     return Sweep(pd.DataFrame(rows), provenance=Provenance(details={NOTE: "vda"}))
 
 

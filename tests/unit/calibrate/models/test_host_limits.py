@@ -21,8 +21,16 @@ DEPTHS = np.array([1.0, 2, 4, 8, 16, 32])
 def sweep(cpu_s: float | None = None, block: float = 4096.0, extra: tuple[float, float] | None = None) -> Sweep:
     """A drive whose host needs ``cpu_s`` of one job for a request; ``extra``: throughput and block of another curve."""
     x = np.minimum(DEPTHS / (DEPTHS + 15) * 3e5, 1e5)
-    table = pd.DataFrame({"series": "reads", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x,
-                          "block_bytes": block, "jobs": 1.0})  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "series": "reads",
+            "load": DEPTHS,
+            "throughput_per_s": x,
+            "latency_s": DEPTHS / x,
+            "block_bytes": block,
+            "jobs": 1.0,
+        }
+    )
     if cpu_s is not None:
         table["host_cpu_s"] = cpu_s
     if extra is not None:
@@ -74,8 +82,14 @@ def test_fio_tells_the_time_of_its_jobs() -> None:
     older = {"usr_cpu": 10.0, "sys_cpu": 30.0}
     assert processor_time([older], 2.0, 4) == pytest.approx(3.2)  # four clones reported as one
     assert np.isnan(processor_time([{"usr_cpu": 1.0}], 1.0, 1))
-    section = {"iops": 100.0, "total_ios": 200, "runtime": 2000, "bw_bytes": 409600, "io_bytes": 819200,
-               "lat_ns": {"mean": 1e7, "stddev": 0, "min": 1, "max": 2}}  # fmt: skip
+    section = {
+        "iops": 100.0,
+        "total_ios": 200,
+        "runtime": 2000,
+        "bw_bytes": 409600,
+        "io_bytes": 819200,
+        "lat_ns": {"mean": 1e7, "stddev": 0, "min": 1, "max": 2},
+    }
     document = {"fio version": "fio-3.33", "jobs": [{"jobname": "j", "error": 0, "read": section, **clone}]}
     (record,) = parse_fio(json.dumps(document), "one.json")
     assert host_columns(record) == {"host_cpu_s": pytest.approx(0.8 / 200)}

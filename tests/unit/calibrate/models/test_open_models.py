@@ -29,8 +29,17 @@ def open_sweep(
             response = model.curve(np.array([values]), np.array([measured]))[1][0, 0] * np.exp(
                 noise * rng.standard_normal()
             )
-            rows.append({"series": "made", "load": measured, "throughput_per_s": measured, "latency_s": response,
-                         "asked_rate_per_s": rate, "repeat": repeat, **columns})  # fmt: skip
+            rows.append(
+                {
+                    "series": "made",
+                    "load": measured,
+                    "throughput_per_s": measured,
+                    "latency_s": response,
+                    "asked_rate_per_s": rate,
+                    "repeat": repeat,
+                    **columns,
+                }
+            )
     return Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s", name="made")
 
 
@@ -152,8 +161,12 @@ def test_without_a_choice_a_fit_uses_every_rate_and_a_comparison_the_ends_and_th
 
 
 def test_measured_variability_makes_a_model_of_its_own() -> None:
-    columns = {"served_gap_scv": 1.5, "served_service_scv": 4.0, "served_response_s": 1.0,
-               "served_response_error_s": 0.01}  # fmt: skip
+    columns = {
+        "served_gap_scv": 1.5,
+        "served_service_scv": 4.0,
+        "served_response_s": 1.0,
+        "served_response_error_s": 0.01,
+    }
     sweep = open_sweep(MM1, [1 / S], RATES, **columns)
     made = fit(sweep, model="G/G/c")
     assert made.parameters["scv"].estimate == pytest.approx(4.0, rel=0.3)

@@ -17,9 +17,9 @@ VALUES = np.array([[6.0, 25e3, 2.6, 1.0, 1500.0]])
 
 def falling() -> Sweep:
     throughput, response = Declining().curve(VALUES, DEPTHS)
-    return Sweep(pd.DataFrame(
-        {"series": "made", "load": DEPTHS, "throughput_per_s": throughput[0], "latency_s": response[0]}
-    ))  # fmt: skip
+    return Sweep(
+        pd.DataFrame({"series": "made", "load": DEPTHS, "throughput_per_s": throughput[0], "latency_s": response[0]})
+    )
 
 
 def test_a_far_decline_is_none_and_past_the_peak_throughput_falls_along_its_asymptote() -> None:

@@ -29,9 +29,18 @@ def seen(rates: np.ndarray, alone: LoneRequests | None, delay_s: float = 0.0, de
     if alone is not None:  # the scv and the shortest are those of the whole latency
         alone = LoneRequests(alone.scv / (1 + delay_s / S) ** 2, alone.shortest_s + delay_s)
     return Points(
-        "made", "queue_depth", "requests", depths, rates, depths / rates, np.ones(len(depths)), unknown, unknown,
-        requests=np.full(len(depths), 4000.0), alone=alone,
-    )  # fmt: skip
+        "made",
+        "queue_depth",
+        "requests",
+        depths,
+        rates,
+        depths / rates,
+        np.ones(len(depths)),
+        unknown,
+        unknown,
+        requests=np.full(len(depths), 4000.0),
+        alone=alone,
+    )
 
 
 def exponential(servers: int, delay_s: float = 0.0) -> Points:
@@ -140,10 +149,15 @@ def test_no_more_servers_are_busy_than_there_are_or_than_requests() -> None:
 
 
 def test_a_fit_takes_the_delay_that_was_measured_by_itself() -> None:
-    table = pd.DataFrame({
-        "series": "constant", "load": DEPTHS, "throughput_per_s": np.minimum(DEPTHS / (S + 1e-4), 4 / S),
-        "latency_s": np.maximum(S + 1e-4, DEPTHS * S / 4), "latency_sd_s": 1e-5,
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "series": "constant",
+            "load": DEPTHS,
+            "throughput_per_s": np.minimum(DEPTHS / (S + 1e-4), 4 / S),
+            "latency_s": np.maximum(S + 1e-4, DEPTHS * S / 4),
+            "latency_sd_s": 1e-5,
+        }
+    )
     assert not fit(Sweep(table), DEPTHS).parameters["c"].identified
     assert fit(Sweep(table), DEPTHS, delay_s=(5e-5, 1.5e-4)).parameters["c"].estimate == 4
     with pytest.raises(ValueError, match="least and the most"):

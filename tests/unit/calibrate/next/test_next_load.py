@@ -25,15 +25,15 @@ def drive(depths: tuple[int, ...] = DEPTHS, onset: float = 0.6, knee: float = 9.
     """A drive that answers a lone request sooner than several."""
     loads = np.array(depths, dtype=float)
     throughput, response = OnsetPNorm().curve(np.array([[knee, 75e3, 3.0, onset]]), loads)
-    return Sweep(pd.DataFrame(
-        {"series": "drive", "load": loads, "throughput_per_s": throughput[0], "latency_s": response[0]}
-    ))  # fmt: skip
+    return Sweep(
+        pd.DataFrame({"series": "drive", "load": loads, "throughput_per_s": throughput[0], "latency_s": response[0]})
+    )
 
 
 def queue() -> Sweep:
-    points = pd.DataFrame({
-        "series": "queue", "load": RATES, "throughput_per_s": RATES, "latency_s": 1e-4 / (1 - RATES * 1e-4),
-    })  # fmt: skip
+    points = pd.DataFrame(
+        {"series": "queue", "load": RATES, "throughput_per_s": RATES, "latency_s": 1e-4 / (1 - RATES * 1e-4)}
+    )
     return Sweep(points, load_kind="arrival_rate", load_unit="1/s")
 
 

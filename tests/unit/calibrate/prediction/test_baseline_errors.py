@@ -38,8 +38,11 @@ def test_the_errors_of_the_plain_bound_by_hand(points: Points) -> None:
 def test_every_baseline_is_there_and_ready_for_json(points: Points) -> None:
     found = baseline_errors(points, points.load == 4)
     assert [e.name for e in found] == [
-        "plain bound", "p-norm, most probable", "Universal Scalability Law", "interpolation",
-    ]  # fmt: skip
+        "plain bound",
+        "p-norm, most probable",
+        "Universal Scalability Law",
+        "interpolation",
+    ]
     told = json.loads(json.dumps([e.to_dict() for e in found], allow_nan=False))
     assert all(e["throughput_median_pct"] > 0 and e["why"] == "" for e in told)
 

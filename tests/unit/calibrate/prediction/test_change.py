@@ -21,9 +21,11 @@ def drive(seed: int, repeats: int = 3, slower: float = 1.0, peak: float = 1e5, n
     for repeat in range(repeats):
         x = ((DEPTHS / (1e-4 * slower)) ** -3 + peak**-3) ** (-1 / 3)
         x = x * np.exp(noise * random.standard_normal(len(DEPTHS)))
-        rows.append(pd.DataFrame(
-            {"series": "r", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x, "repeat": repeat}
-        ))  # fmt: skip
+        rows.append(
+            pd.DataFrame(
+                {"series": "r", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x, "repeat": repeat}
+            )
+        )
     return points_of(Sweep(pd.concat(rows, ignore_index=True)))
 
 

@@ -59,8 +59,13 @@ def test_json_has_the_promised_keys_and_no_nan(published) -> None:  # type: igno
     assert {"load", "throughput_per_s", "response_time_s", "low", "high", "definition"} <= set(document["knee"])
     for parameter in document["parameters"].values():
         assert {"estimate", "low", "high", "identified"} <= set(parameter)
-    assert {"held_out_mape_throughput_pct", "held_out_mape_response_pct", "in_sample_mape_throughput_pct",
-            "in_sample_mape_response_pct", "repeat_noise_pct"} <= set(document["summary"])  # fmt: skip
+    assert {
+        "held_out_mape_throughput_pct",
+        "held_out_mape_response_pct",
+        "in_sample_mape_throughput_pct",
+        "in_sample_mape_response_pct",
+        "repeat_noise_pct",
+    } <= set(document["summary"])
 
 
 def test_the_ladder_is_ranked_by_held_out_error(published) -> None:  # type: ignore[no-untyped-def]
@@ -139,8 +144,11 @@ def held_out_errors(name: str, series: str, use: list[float] | None = None, belo
 
 def test_published_storage_sweeps_are_predicted_from_two_points() -> None:
     """Reads of reports 001 and 003, and 004: first depth and first of at least 32, judged below depth 512."""
-    errors = [e for name, series in (("001-ssd", "read"), ("003-ssd-read", ""), ("004-ssd-depth", ""))
-              for e in held_out_errors(name, series)]  # fmt: skip
+    errors = [
+        e
+        for name, series in (("001-ssd", "read"), ("003-ssd-read", ""), ("004-ssd-depth", ""))
+        for e in held_out_errors(name, series)
+    ]
     assert len(errors) >= 14
     assert np.median(errors) <= 8.0
 

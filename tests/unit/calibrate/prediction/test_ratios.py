@@ -24,8 +24,15 @@ def drive(idle_s: float, peak_per_s: float, noise: float = 0.01, seed: int = 1) 
     load = np.repeat(DEPTHS, 3)
     x = ((load / idle_s) ** -3 + peak_per_s**-3) ** (-1 / 3)
     x = x * np.exp(noise * np.random.default_rng(seed).standard_normal(len(x)))
-    table = pd.DataFrame({"series": "reads", "load": load, "throughput_per_s": x, "latency_s": load / x,
-                          "repeat": np.tile([0, 1, 2], len(DEPTHS))})  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "series": "reads",
+            "load": load,
+            "throughput_per_s": x,
+            "latency_s": load / x,
+            "repeat": np.tile([0, 1, 2], len(DEPTHS)),
+        }
+    )
     return fit(Sweep(table, name="drive"), list(DEPTHS), model="p-norm")
 
 

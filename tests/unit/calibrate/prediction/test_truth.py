@@ -76,9 +76,14 @@ def test_a_closed_comparison_stands_beside_the_truth() -> None:
     assert check.knee.inside
     document = comparison.to_dict()["truth"]
     assert document["parameters"]["N*"] == {
-        "name": "N*", "truth": 4.0, "unit": "", "estimate": known["N*"].estimate, "low": known["N*"].low,
-        "high": known["N*"].high, "inside": True,
-    }  # fmt: skip
+        "name": "N*",
+        "truth": 4.0,
+        "unit": "",
+        "estimate": known["N*"].estimate,
+        "low": known["N*"].low,
+        "high": known["N*"].high,
+        "inside": True,
+    }
     assert [p["throughput_per_s"] for p in document["points"]] == pytest.approx([500, 1000, 2000, 2000, 2000, 2000])
     assert "hold the truth (nbdkit, 4 servers, one queue, deterministic, mean 2.00 ms)" in comparison.verdict()
     assert "estimate" in str(comparison)

@@ -64,8 +64,9 @@ def test_a_stripe_of_single_servers_is_the_exact_network(now, then):
     def exact(drives):  # balanced stations in product form
         return DEPTHS / (DEPTHS + drives - 1) * drives / 1e-3
 
-    sweep = Sweep(pd.DataFrame({"series": "s", "load": DEPTHS, "throughput_per_s": exact(now),
-                                "latency_s": DEPTHS / exact(now)}))  # fmt: skip
+    sweep = Sweep(
+        pd.DataFrame({"series": "s", "load": DEPTHS, "throughput_per_s": exact(now), "latency_s": DEPTHS / exact(now)})
+    )
     scenario = what_if(fit(sweep, model="random routing", use=[1, 8, 64]), WhatIf(drives=(now, then)))
     np.testing.assert_allclose(predict(scenario.fit, DEPTHS).throughput_per_s, exact(then), rtol=0.025)
 
@@ -80,8 +81,11 @@ def test_a_stripe_of_other_drives_is_close_to_convolution():
     one = np.concatenate([[1.0], np.cumprod(1e5 / rate(n))])
     both = np.convolve(one, one)[:129]
     exact = 2e5 * both[:-1] / both[1:]
-    sweep = Sweep(pd.DataFrame({"series": "s", "load": DEPTHS, "throughput_per_s": rate(DEPTHS),
-                                "latency_s": DEPTHS / rate(DEPTHS)}))  # fmt: skip
+    sweep = Sweep(
+        pd.DataFrame(
+            {"series": "s", "load": DEPTHS, "throughput_per_s": rate(DEPTHS), "latency_s": DEPTHS / rate(DEPTHS)}
+        )
+    )
     scenario = what_if(fit(sweep, DEPTHS, model="p-norm"), WhatIf(drives=(1, 2)))
     found = predict(scenario.fit, DEPTHS).throughput_per_s
     np.testing.assert_allclose(found, exact[DEPTHS.astype(int) - 1], rtol=0.03)
@@ -189,9 +193,17 @@ def test_models_without_asymptotes_are_refused():
 
 @pytest.mark.parametrize(
     "values",
-    [{}, {"service": 0.0}, {"service": float("nan")}, {"drives": (0.0, 1.0)}, {"drives": (1.5, 2)},
-     {"write_cache_off": True}, {"service": 1.0, "host_s": -1.0}, {"block_bytes": float("inf")}],
-)  # fmt: skip
+    [
+        {},
+        {"service": 0.0},
+        {"service": float("nan")},
+        {"drives": (0.0, 1.0)},
+        {"drives": (1.5, 2)},
+        {"write_cache_off": True},
+        {"service": 1.0, "host_s": -1.0},
+        {"block_bytes": float("inf")},
+    ],
+)
 def test_changes_that_are_none_are_refused(values):
     with pytest.raises(ValueError, match=r"positive|zero or more|nothing is changed|medium"):
         WhatIf(**values)

@@ -22,10 +22,16 @@ def served(workers: int, service_s: float) -> Sweep:
     clients = [1, 2, 4, 6, 8, 16, 64]
     curve = closed_curve(Closed(1, [Station(Exponential(mean=service_s), workers)]), clients)
     return Sweep(
-        pd.DataFrame({"series": "queries", "load": clients, "throughput_per_s": curve.throughput,
-                      "latency_s": [n / x for n, x in zip(clients, curve.throughput, strict=True)]}),
+        pd.DataFrame(
+            {
+                "series": "queries",
+                "load": clients,
+                "throughput_per_s": curve.throughput,
+                "latency_s": [n / x for n, x in zip(clients, curve.throughput, strict=True)],
+            }
+        ),
         load_unit="clients",
-    )  # fmt: skip
+    )
 
 
 def test_a_known_c_tells_how_many_are_busy() -> None:

@@ -7,18 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrate import (
-    Comparison,
-    Fit,
-    WhatIf,
-    compare,
-    fit,
-    fit_service,
-    from_datasheet,
-    of_samples,
-    seal,
-    what_if,
-)
+from calibrate import Comparison, Fit, WhatIf, compare, fit, fit_service, from_datasheet, of_samples, seal, what_if
 from calibrate.report.compared.curves import latency_against_throughput
 from calibrate.report.plots import curve_of
 from measure import load_dataset
@@ -50,9 +39,10 @@ def test_scenarios_seals_and_laws_of_service_show_themselves_as_fits_do(fitted: 
     sealed = seal([fitted, scenario.fit], [[1, 8], [1, 8, 64]], tmp_path / "guess.seal")
     law = fit_service(of_samples(np.random.default_rng(1).gamma(4, 20e-6, size=200), "4 KiB read"))
     firsts = {
-        "What if: service times x 0.5": scenario, f"2 curves, sealed at {sealed.made_at}": sealed,
+        "What if: service times x 0.5": scenario,
+        f"2 curves, sealed at {sealed.made_at}": sealed,
         "4 KiB read: 200 requests in": law,
-    }  # fmt: skip
+    }
     for first, shown in firsts.items():
         assert repr(shown).startswith(first)
         assert len(repr(shown).splitlines()) <= 3

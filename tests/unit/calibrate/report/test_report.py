@@ -14,8 +14,13 @@ from calibrate.report.compared import curves as figures
 from calibrate.report.page import render, write_report
 from measure import MeasureError, Provenance, Sweep, load_dataset
 
-PANELS = ["Latency against throughput", "Throughput against load", "Response time against load", "Residuals",
-          "Little's law"]  # fmt: skip
+PANELS = [
+    "Latency against throughput",
+    "Throughput against load",
+    "Response time against load",
+    "Residuals",
+    "Little's law",
+]
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +51,14 @@ def test_it_fetches_nothing(page: str) -> None:
 
 def test_hostile_names_stay_text() -> None:
     name = "<script>alert(1)</script> & </title><img src=x onerror=alert(2)>"
-    points = pd.DataFrame({"series": name, "load": [1.0, 8, 32, 64], "throughput_per_s": [1e3, 7e3, 9e3, 9.1e3],
-                           "latency_s": [1e-3, 1.1e-3, 3.5e-3, 7e-3]})  # fmt: skip
+    points = pd.DataFrame(
+        {
+            "series": name,
+            "load": [1.0, 8, 32, 64],
+            "throughput_per_s": [1e3, 7e3, 9e3, 9.1e3],
+            "latency_s": [1e-3, 1.1e-3, 3.5e-3, 7e-3],
+        }
+    )
     sweep = Sweep(points, name=name, provenance=Provenance(device=name, commands=(name,)))
     done, _ = compare_all(sweep)
     own = without_plotly(render([compared_section(name, [evidence_of(c) for c in done], {name: name})], title=name))

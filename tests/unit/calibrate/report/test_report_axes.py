@@ -27,8 +27,9 @@ def test_an_open_knee_far_beyond_the_points_does_not_press_them_together(highest
     rates = np.linspace(500.0, highest, 6)
     sweep = Sweep(
         pd.DataFrame({"series": "d", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1e4 - rates)}),
-        load_kind="arrival_rate", load_unit="requests/s",
-    )  # fmt: skip
+        load_kind="arrival_rate",
+        load_unit="requests/s",
+    )
     comparison = compare(sweep, model="M/M/1")
     assert (comparison.knee.throughput_per_s < 1.5 * highest) is drawn
     (star,) = (t for t in latency_against_throughput(comparison).to_plotly().data if (t.name or "").startswith("knee"))

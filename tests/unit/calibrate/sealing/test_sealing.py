@@ -107,7 +107,7 @@ def test_a_seal_whose_curve_this_version_does_not_draw_is_refused(tmp_path, fitt
         '{"schema": "qsim-seal/1"}',
         '{"schema": "qsim-seal/1", "sha256": 7, "predictions": 1}',
     ],
-)  # fmt: skip
+)
 def test_what_is_no_seal_is_refused_in_a_line(tmp_path, content):
     path = tmp_path / "before.json"
     path.write_text(content)
@@ -181,8 +181,10 @@ def test_times_are_held_against_the_seal(tmp_path, fitted, measured_at, said):
     ],
 )
 def test_those_who_sealed_after_the_measurement_are_named(measured_at, late):
-    rows = [Row(None, "Ada", "2026-08-05T09:00:00+00:00", "revealed"),
-            Row(None, "Bob", "2026-08-10T09:00:00+00:00", "not revealed")]  # fmt: skip
+    rows = [
+        Row(None, "Ada", "2026-08-05T09:00:00+00:00", "revealed"),
+        Row(None, "Bob", "2026-08-10T09:00:00+00:00", "not revealed"),
+    ]
     times = [measured_at, *["2100-01-01T00:00:00+00:00"] * (len(DEPTHS) - 1)]
     assert sealed_late(rows, sweep_of(started_at=times)) == late
 

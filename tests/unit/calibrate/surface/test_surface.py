@@ -31,18 +31,31 @@ from measure.sweep import Provenance, Sweep
 
 KIB = 1024.0
 A_READ, A_WRITE, SERVED_READ, SERVED_WRITE, BUSY_READ, BUSY_WRITE = 80e-6, 30e-6, 12.0, 4.0, 24 * KIB, 15 * KIB
-TRUE = np.array([
-    (A_READ * A_WRITE) ** 0.5, A_READ / A_WRITE, (SERVED_READ * SERVED_WRITE) ** 0.5, SERVED_READ / SERVED_WRITE, 3.0,
-    1.0, 160 * KIB, (BUSY_READ * BUSY_WRITE) ** 0.5, BUSY_READ / BUSY_WRITE, 1.3, 1e6, 1.2,
-])  # fmt: skip
+TRUE = np.array(
+    [
+        (A_READ * A_WRITE) ** 0.5,
+        A_READ / A_WRITE,
+        (SERVED_READ * SERVED_WRITE) ** 0.5,
+        SERVED_READ / SERVED_WRITE,
+        3.0,
+        1.0,
+        160 * KIB,
+        (BUSY_READ * BUSY_WRITE) ** 0.5,
+        BUSY_READ / BUSY_WRITE,
+        1.3,
+        1e6,
+        1.2,
+    ]
+)
 """Latency, requests served at a time and the block that bandwidth limits, each as mean and ratio; p, onset, the block
 that doubles the latency, q, no limit of a job."""
 
 
 def grid(
-    blocks: tuple[float, ...] = (4, 16, 64, 256), shares: tuple[float, ...] = (0, 0.5, 0.7, 1),
+    blocks: tuple[float, ...] = (4, 16, 64, 256),
+    shares: tuple[float, ...] = (0, 0.5, 0.7, 1),
     depths: tuple[float, ...] = (1, 4, 16, 64),
-) -> Places:  # fmt: skip
+) -> Places:
     b, m, n = np.array(list(product(blocks, shares, depths))).T
     return Places(b * KIB, m, n, np.ones(len(b)))
 
@@ -56,12 +69,20 @@ def known(places: Places) -> SurfacePoints:
 
 
 def sweep_of(points: SurfacePoints) -> Sweep:
-    table = pd.DataFrame({
-        "series": [f"{b:g} {m:g}" for b, m in zip(points.places.block_bytes, points.places.read_fraction, strict=True)],
-        "load": points.places.outstanding, "throughput_per_s": points.throughput_per_s,
-        "latency_s": points.response_time_s, "block_bytes": points.places.block_bytes,
-        "read_fraction": points.places.read_fraction, "pattern": "random", "jobs": 1.0,
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "series": [
+                f"{b:g} {m:g}" for b, m in zip(points.places.block_bytes, points.places.read_fraction, strict=True)
+            ],
+            "load": points.places.outstanding,
+            "throughput_per_s": points.throughput_per_s,
+            "latency_s": points.response_time_s,
+            "block_bytes": points.places.block_bytes,
+            "read_fraction": points.places.read_fraction,
+            "pattern": "random",
+            "jobs": 1.0,
+        }
+    )
     return Sweep(table, name="known")
 
 
@@ -73,9 +94,10 @@ def test_a_known_surface_of_64_points_is_predicted_from_eight_and_one() -> None:
     assert compared.summary().inside_band_pct > 90  # type: ignore[operator]
     rates = {"read": SERVED_READ / A_READ, "write": SERVED_WRITE / A_WRITE}
     truth = {
-        "read: latency alone": A_READ, "read: peak rate": rates["read"],
+        "read: latency alone": A_READ,
+        "read: peak rate": rates["read"],
         "write: bandwidth": BUSY_WRITE * rates["write"],
-    }  # fmt: skip
+    }
     for name, value in truth.items():
         estimate = compared.surface.parameters()[name]
         assert estimate.low < value < estimate.high
@@ -93,15 +115,19 @@ def test_the_corners_are_the_ends_of_what_varies() -> None:
     chosen = places.at(corners(places))
     assert len(chosen) == 8
     assert [chosen.values(c).tolist() for c in ("block_bytes", "read_fraction", "outstanding")] == [
-        [4 * KIB, 256 * KIB], [0, 1], [1, 64],
-    ]  # fmt: skip
+        [4 * KIB, 256 * KIB],
+        [0, 1],
+        [1, 64],
+    ]
 
 
 def test_sweeps_along_each_axis_are_calibrated_on_the_ends_of_the_axes() -> None:
     places = Places(
-        np.array([4, 16, 64, 16, 16, 16, 16]) * KIB, np.array([1, 1, 1, 0.5, 0, 1, 1]),
-        np.array([1.0, 1, 1, 1, 1, 8, 32]), np.ones(7),
-    )  # fmt: skip
+        np.array([4, 16, 64, 16, 16, 16, 16]) * KIB,
+        np.array([1, 1, 1, 0.5, 0, 1, 1]),
+        np.array([1.0, 1, 1, 1, 1, 8, 32]),
+        np.ones(7),
+    )
     chosen = places.at(corners(places))
     assert chosen.varying() == ("block_bytes", "read_fraction", "outstanding")
     assert chosen.values("outstanding").tolist() == [1, 32]
@@ -144,9 +170,11 @@ def test_published_drives_are_predicted_within_ten_percent() -> None:
 
 def test_jobs_that_submit_no_faster_are_a_limit_of_their_own() -> None:
     places = grid(blocks=(4,), depths=(1, 4, 16, 64))
-    many = Places(*(np.concatenate([getattr(places, c), getattr(places, c)]) for c in ("block_bytes", "read_fraction")),
-                  np.concatenate([places.outstanding, 4 * places.outstanding]),
-                  np.concatenate([places.jobs, np.full(len(places), 4.0)]))  # fmt: skip
+    many = Places(
+        *(np.concatenate([getattr(places, c), getattr(places, c)]) for c in ("block_bytes", "read_fraction")),
+        np.concatenate([places.outstanding, 4 * places.outstanding]),
+        np.concatenate([places.jobs, np.full(len(places), 4.0)]),
+    )
     throughput = np.minimum(many.outstanding / 50e-6, np.minimum(100e3 * many.jobs, 300e3))
     points = SurfacePoints(many, throughput, many.outstanding / throughput, np.ones(32), np.full(32, np.nan))
     compared = compare_surface(points, ask=3)
@@ -159,10 +187,12 @@ def test_repeats_and_mixes_are_read_from_a_sweep() -> None:
     table = sweep_of(known(grid())).points
     again = table.assign(throughput_per_s=1.1 * table["throughput_per_s"], repeat=1)
     named = pd.concat([table, again]).assign(
-        series=lambda t: [f"4 KiB random {100 * m:.0f}/{100 - 100 * m:.0f} mix {b:g}" for m, b in
-                          zip(t["read_fraction"], t["block_bytes"], strict=True)],
+        series=lambda t: [
+            f"4 KiB random {100 * m:.0f}/{100 - 100 * m:.0f} mix {b:g}"
+            for m, b in zip(t["read_fraction"], t["block_bytes"], strict=True)
+        ],
         read_fraction=lambda t: t["read_fraction"] * 0.993,
-    )  # fmt: skip
+    )
     points = surface_points(Sweep(named, name="twice"))
     assert len(points) == 64
     assert points.places.values("read_fraction").tolist() == [0, 0.5, 0.7, 1]

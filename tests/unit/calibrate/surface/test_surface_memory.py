@@ -21,10 +21,16 @@ def peak(mix: float) -> float:
 def memory(mixes: tuple[float, ...] = (0.5, 0.6, 0.75, 0.9, 1.0)) -> Sweep:
     """A memory whose writes take longer, and queue more."""
     rows = [
-        {"series": f"{m}", "load": x * peak(m), "throughput_per_s": x * peak(m) / 64, "read_fraction": m,
-         "latency_s": 90e-9 + (10e-9 + 15e-9 * (1 - m)) * x / (1.02 - x)}
-        for m in mixes for x in SHARES
-    ]  # fmt: skip
+        {
+            "series": f"{m}",
+            "load": x * peak(m),
+            "throughput_per_s": x * peak(m) / 64,
+            "read_fraction": m,
+            "latency_s": 90e-9 + (10e-9 + 15e-9 * (1 - m)) * x / (1.02 - x),
+        }
+        for m in mixes
+        for x in SHARES
+    ]
     return Sweep(pd.DataFrame(rows), "bandwidth", "B/s")
 
 

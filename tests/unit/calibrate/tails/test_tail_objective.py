@@ -81,8 +81,9 @@ def test_what_holds_no_histograms_is_refused_with_what_to_measure(sweep: Sweep) 
     bare = Sweep(points=sweep.points, name="bare")
     with pytest.raises(DataError, match=r"no latency histograms .* measure with json\+"):
         tail_knee(made, bare, sweep.series[0], "p99", 1e-3)
-    rates = pd.DataFrame({"series": "open", "load": [1.0, 2, 3], "throughput_per_s": [1.0, 2, 3],
-                          "latency_s": [0.2, 0.3, 0.6]})  # fmt: skip
+    rates = pd.DataFrame(
+        {"series": "open", "load": [1.0, 2, 3], "throughput_per_s": [1.0, 2, 3], "latency_s": [0.2, 0.3, 0.6]}
+    )
     is_open = Sweep(points=rates, load_kind="arrival_rate", load_unit="1/s")
     with pytest.raises(DataError, match="over queue depths, and the load here is arrival rate"):
         tail_knee(fit(is_open), is_open, "open", "p99", 1e-3)
@@ -111,8 +112,13 @@ def test_sealed_tails_hold_nothing_observed_and_are_held_against_new_histograms(
 
 
 def test_without_histograms_the_percentiles_of_a_table_are_taken() -> None:
-    rows = {"series": "a", "load": [8.0, 8.0, 16.0], "throughput_per_s": 1.0, "latency_s": 1.0,
-            "latency_p99_s": [0.010, 0.012, float("nan")]}  # fmt: skip
+    rows = {
+        "series": "a",
+        "load": [8.0, 8.0, 16.0],
+        "throughput_per_s": 1.0,
+        "latency_s": 1.0,
+        "latency_p99_s": [0.010, 0.012, float("nan")],
+    }
     against = tails_against(tails([8.0, 16.0]), Sweep(points=pd.DataFrame(rows)), "a")
     assert against is not None
     assert [p.observed for p in against.points] == [{"p99_s": pytest.approx(0.011)}]

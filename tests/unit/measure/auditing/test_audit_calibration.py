@@ -91,8 +91,14 @@ def test_a_histogram_of_one_bin_is_told_with_the_command_that_refines_it() -> No
 
 
 def test_ways_of_submission_that_are_kept_apart_are_a_warning() -> None:
-    table = closed(8, depths=(1.0, 4.0, 16.0, 32.0), block_bytes=4096.0, read_fraction=1.0, pattern="random",
-                   engine=["psync", "psync", "libaio", "libaio"]).points  # fmt: skip
+    table = closed(
+        8,
+        depths=(1.0, 4.0, 16.0, 32.0),
+        block_bytes=4096.0,
+        read_fraction=1.0,
+        pattern="random",
+        engine=["psync", "psync", "libaio", "libaio"],
+    ).points
     apart = table.assign(series=["reads psync"] * 2 + ["reads libaio"] * 2)
     (one,) = found(Sweep(points=apart), "mixed-submission")
     assert one.severity == "warning"
@@ -103,14 +109,21 @@ def test_ways_of_submission_that_are_kept_apart_are_a_warning() -> None:
 
 
 def test_ways_of_submission_in_one_curve_are_an_error() -> None:
-    mixed = closed(8, depths=(1.0, 4.0), block_bytes=4096.0, read_fraction=1.0, pattern="random",
-                   engine=["psync", "libaio"])  # fmt: skip
+    mixed = closed(
+        8, depths=(1.0, 4.0), block_bytes=4096.0, read_fraction=1.0, pattern="random", engine=["psync", "libaio"]
+    )
     (one,) = found(mixed, "mixed-submission")
     assert (one.severity, one.series) == ("error", "reads")
     assert "fit it apart" in one.remedy
 
 
 def test_other_blocks_by_another_engine_are_no_mixture() -> None:
-    table = closed(8, depths=(1.0, 4.0), block_bytes=[4096.0, 65536.0], read_fraction=1.0, pattern="random",
-                   engine=["psync", "libaio"]).points  # fmt: skip
+    table = closed(
+        8,
+        depths=(1.0, 4.0),
+        block_bytes=[4096.0, 65536.0],
+        read_fraction=1.0,
+        pattern="random",
+        engine=["psync", "libaio"],
+    ).points
     assert not found(Sweep(points=table.assign(series=["a", "b"])), "mixed-submission")

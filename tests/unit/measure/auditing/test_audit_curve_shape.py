@@ -33,9 +33,14 @@ def shape(throughput: Sequence[float], latency: Sequence[float] = (), check: str
 
 @pytest.mark.parametrize(
     ("throughput", "drifts"),
-    [([1000, 849, 900], True), ([1000, 850, 900], False), ([1000, 500, 949], True), ([1000, 500, 950], False),
-     ([1000, 500], True)],
-)  # fmt: skip
+    [
+        ([1000, 849, 900], True),
+        ([1000, 850, 900], False),
+        ([1000, 500, 949], True),
+        ([1000, 500, 950], False),
+        ([1000, 500], True),
+    ],
+)
 def test_drift_is_a_fall_by_a_seventh_that_does_not_come_back(throughput: Sequence[float], drifts: bool) -> None:
     found = shape(throughput, check="drift")
     assert [(f.severity, f.series, f.load) for f in found] == [("warning", "c", 2.0)] * drifts
@@ -46,9 +51,14 @@ def test_drift_is_a_fall_by_a_seventh_that_does_not_come_back(throughput: Sequen
 
 @pytest.mark.parametrize(
     ("throughput", "falls"),
-    [([500, 1000, 969], True), ([500, 1000, 970], False), ([1000, 900], False), ([500, 1000, 900, 980], False),
-     ([500, 1000, 980, 900], True)],
-)  # fmt: skip
+    [
+        ([500, 1000, 969], True),
+        ([500, 1000, 970], False),
+        ([1000, 900], False),
+        ([500, 1000, 900, 980], False),
+        ([500, 1000, 980, 900], True),
+    ],
+)
 def test_past_the_peak_the_last_depth_is_three_per_cent_lower(throughput: Sequence[float], falls: bool) -> None:
     found = shape(throughput, check="past-the-peak")
     assert [(f.severity, f.load) for f in found] == [("info", 2.0)] * falls
@@ -71,21 +81,34 @@ def test_a_latency_that_falls_by_a_twentieth_is_told_at_the_first_place() -> Non
 
 def bandwidths(scale: Sequence[float]) -> list[Finding]:
     """1000 requests a second of 4 KiB, whose bandwidth is off by a factor in each row."""
-    table = {"series": "c", "load": 1.0, "throughput_per_s": 1e3, "latency_s": 1e-3, "block_bytes": 4096.0,
-             "bandwidth_bytes_per_s": 4.096e6 * np.array(scale)}  # fmt: skip
+    table = {
+        "series": "c",
+        "load": 1.0,
+        "throughput_per_s": 1e3,
+        "latency_s": 1e-3,
+        "block_bytes": 4096.0,
+        "bandwidth_bytes_per_s": 4.096e6 * np.array(scale),
+    }
     return list(check_bandwidth(Sweep(points=pd.DataFrame(table))))
 
 
 @pytest.mark.parametrize(
     ("scale", "severity", "cause"),
     [
-        (1.014, None, ""), (0.986, None, ""), (1.017, "info", "over different times"),
-        (0.96, "info", "over different times"), (1.049, "info", "2^20"), (1.024, "info", "1000 KiB"),
-        (1 / 1.024, "info", "1000 KiB"), (1.0275, "info", "over different times"), (1 / 1.048576, "info", "2^20"),
-        (1.06, "warning", "the block is another one"), (0.94, "warning", "the block is another one"),
+        (1.014, None, ""),
+        (0.986, None, ""),
+        (1.017, "info", "over different times"),
+        (0.96, "info", "over different times"),
+        (1.049, "info", "2^20"),
+        (1.024, "info", "1000 KiB"),
+        (1 / 1.024, "info", "1000 KiB"),
+        (1.0275, "info", "over different times"),
+        (1 / 1.048576, "info", "2^20"),
+        (1.06, "warning", "the block is another one"),
+        (0.94, "warning", "the block is another one"),
         (2.0, "warning", "the block is another one"),
     ],
-)  # fmt: skip
+)
 def test_bandwidth_is_throughput_times_block(scale: float, severity: str | None, cause: str) -> None:
     found = bandwidths([scale, scale, 1.0 if severity is None else scale])
     assert [f.severity for f in found] == ([severity] if severity else [])

@@ -205,18 +205,21 @@ def test_a_memory_with_less_than_one_line_in_flight_has_a_wrong_unit() -> None:
 
 def test_a_memory_measured_inside_a_known_cache_names_it() -> None:
     details = {"buffer_bytes": 4 * 2**20, "caches": {"L1d": 32768, "L2": 2**20, "L3": 32 * 2**20}}
-    memory = _sweep([0, 1000], [4e8, 3e7], [6e-8, 5e-8], load_kind="injected_delay",
-                    provenance=Provenance(details=details))  # fmt: skip
+    memory = _sweep(
+        [0, 1000], [4e8, 3e7], [6e-8, 5e-8], load_kind="injected_delay", provenance=Provenance(details=details)
+    )
     assert "fits the L3 cache" in next(f for f in audit(memory) if f.check == "fits-a-cache").hypothesis
 
 
 @pytest.mark.parametrize(
     ("measured", "found"),
     [
-        ({"read": 50e-6, "write": 20e-6}, 0), ({"read": 20e-6, "write": 50e-6}, 1),
-        ({"read": 300e-6, "write": 9e-6}, 0), ({"read": 50e-6}, 0),
+        ({"read": 50e-6, "write": 20e-6}, 0),
+        ({"read": 20e-6, "write": 50e-6}, 1),
+        ({"read": 300e-6, "write": 9e-6}, 0),
+        ({"read": 50e-6}, 0),
     ],
-)  # fmt: skip
+)
 def test_labels_are_exchanged_only_where_the_exchange_fits(measured: dict[str, float], found: int) -> None:
     assert len(check_labels(measured, {"read": 52e-6, "write": 19e-6})) == found
 

@@ -45,16 +45,30 @@ def swept(
 @pytest.mark.parametrize(
     ("text", "name", "megabytes"),
     [
-        ("pcie1x1", "PCIe 1 x1", 250), ("pcie2x2", "PCIe 2 x2", 1000), ("pcie3x8", "PCIe 3 x8", 7876.9),
-        ("pcie gen4 x16", "PCIe 4 x16", 31507.7), ("PCI5.0-x4", "PCIe 5 x4", 15753.8), ("pcie6x1", "PCIe 6 x1", 7562.5),
-        ("sata1", "SATA 1", 150), ("sata2", "SATA 2", 300), ("sata", "SATA 3", 600), ("sas1", "SAS 1", 300),
-        ("sas2", "SAS 2", 600), ("sas3", "SAS 3", 1200), ("sas4", "SAS 4", 2400), ("usb2", "USB 2", 60),
-        ("usb2.0", "USB 2.0", 60), ("usb3.0", "USB 3.0", 500), ("usb3.1", "USB 3.1", 1212),
-        ("usb3.2", "USB 3.2", 2424), ("10GbE", "10 Gbit/s Ethernet", 1250), ("100gbit/s", "100 Gbit/s Ethernet", 12500),
-        ("ddr4-3200", "1 memory channel at 3200 MT/s", 25600), ("lpddr5-6400x2", "2 memory channels at 6400 MT/s",
-                                                                102400),
+        ("pcie1x1", "PCIe 1 x1", 250),
+        ("pcie2x2", "PCIe 2 x2", 1000),
+        ("pcie3x8", "PCIe 3 x8", 7876.9),
+        ("pcie gen4 x16", "PCIe 4 x16", 31507.7),
+        ("PCI5.0-x4", "PCIe 5 x4", 15753.8),
+        ("pcie6x1", "PCIe 6 x1", 7562.5),
+        ("sata1", "SATA 1", 150),
+        ("sata2", "SATA 2", 300),
+        ("sata", "SATA 3", 600),
+        ("sas1", "SAS 1", 300),
+        ("sas2", "SAS 2", 600),
+        ("sas3", "SAS 3", 1200),
+        ("sas4", "SAS 4", 2400),
+        ("usb2", "USB 2", 60),
+        ("usb2.0", "USB 2.0", 60),
+        ("usb3.0", "USB 3.0", 500),
+        ("usb3.1", "USB 3.1", 1212),
+        ("usb3.2", "USB 3.2", 2424),
+        ("10GbE", "10 Gbit/s Ethernet", 1250),
+        ("100gbit/s", "100 Gbit/s Ethernet", 12500),
+        ("ddr4-3200", "1 memory channel at 3200 MT/s", 25600),
+        ("lpddr5-6400x2", "2 memory channels at 6400 MT/s", 102400),
     ],
-)  # fmt: skip
+)
 def test_every_link_carries_what_its_standard_says(text: str, name: str, megabytes: float) -> None:
     link = parse_link(text)
     assert link.name == name
@@ -79,11 +93,14 @@ def test_the_fastest_point_is_held_against_the_link(moved: float, check: str | N
 @pytest.mark.parametrize(
     ("latency_s", "tool", "more", "told"),
     [
-        (3.9e-6, "fio", {}, True), (4e-6, "fio", {}, False), (3.9e-6, "csv", {}, False),
-        (3.9e-6, "fio", {"engine": "libaio"}, True), (3.9e-6, "fio", {"engine": "mmap"}, False),
+        (3.9e-6, "fio", {}, True),
+        (4e-6, "fio", {}, False),
+        (3.9e-6, "csv", {}, False),
+        (3.9e-6, "fio", {"engine": "libaio"}, True),
+        (3.9e-6, "fio", {"engine": "mmap"}, False),
         (3.9e-6, "fio", {"engine": None}, True),
     ],
-)  # fmt: skip
+)
 def test_no_drive_answers_within_four_microseconds(
     latency_s: float, tool: str, more: dict[str, Any], told: bool
 ) -> None:
@@ -120,9 +137,14 @@ def test_up_to_three_files_of_repeats_are_named_and_our_own_repeats_are_one() ->
 
 @pytest.mark.parametrize(
     ("size", "engine", "told"),
-    [("1023m", "libaio", True), ("1g", "libaio", False), ("16m", "null", False), ("16m", "net", False),
-     ("", "libaio", False)],
-)  # fmt: skip
+    [
+        ("1023m", "libaio", True),
+        ("1g", "libaio", False),
+        ("16m", "null", False),
+        ("16m", "net", False),
+        ("", "libaio", False),
+    ],
+)
 def test_a_file_of_less_than_a_gibibyte_is_small(size: str, engine: str, told: bool) -> None:
     found = list(check_working_set(swept(details={"options": {"size": size, "ioengine": engine, "direct": "1"}})))
     assert [f.severity for f in found] == ["info"] * told
@@ -157,10 +179,17 @@ def test_latencies_of_two_kinds_are_counted() -> None:
 @pytest.mark.parametrize(
     ("scv", "requests", "told"),
     [
-        (1.19, 1600, False), (1.21, 1600, True), (0.79, 1600, True), (0.81, 1600, False),  # 4 errors of 2/sqrt(1600)
-        (1.09, 10**6, False), (1.11, 10**6, True), (8.9, 0, False), (9.1, 0, True), (np.nan, 1600, False),
+        (1.19, 1600, False),
+        (1.21, 1600, True),
+        (0.79, 1600, True),
+        (0.81, 1600, False),  # 4 errors of 2/sqrt(1600)
+        (1.09, 10**6, False),
+        (1.11, 10**6, True),
+        (8.9, 0, False),
+        (9.1, 0, True),
+        (np.nan, 1600, False),
     ],
-)  # fmt: skip
+)
 def test_gaps_are_poisson_within_a_tenth_and_four_standard_errors(scv: float, requests: float, told: bool) -> None:
     logged = swept("arrival_rate", served_gap_scv=[scv], served_requests=[requests])
     assert not_poisson(logged).tolist() == [told]
@@ -180,9 +209,15 @@ def test_the_worst_gaps_are_named() -> None:
 
 @pytest.mark.parametrize(
     ("device_s", "fio_s", "told"),
-    [(5e-3, 5.49e-3, False), (5e-3, 5.51e-3, True), (1e-3, 1.19e-3, False), (1e-3, 1.21e-3, True), (5e-3, 4e-3, False),
-     (np.nan, 1.0, False)],
-)  # fmt: skip
+    [
+        (5e-3, 5.49e-3, False),
+        (5e-3, 5.51e-3, True),
+        (1e-3, 1.19e-3, False),
+        (1e-3, 1.21e-3, True),
+        (5e-3, 4e-3, False),
+        (np.nan, 1.0, False),
+    ],
+)
 def test_the_way_to_a_device_adds_a_tenth_and_200_us(device_s: float, fio_s: float, told: bool) -> None:
     assert len(list(check_way(swept(latency_s=[fio_s], served_response_s=[device_s])))) == told
 
@@ -226,9 +261,9 @@ def test_a_rate_that_still_rises_as_the_depth_to_the_power_of_0_7(rates: Sequenc
 @pytest.mark.parametrize(("longest_s", "told"), [(1.29e-4, True), (1.31e-4, False)])
 def test_an_open_device_is_busy_where_the_response_grows_by_three_tenths(longest_s: float, told: bool) -> None:
     rates = [100.0, 300.0, 200.0]
-    found = list(check_saturation(
-        swept("arrival_rate", load=rates, throughput_per_s=rates, latency_s=[1e-4, 1.1e-4, longest_s])
-    ))  # fmt: skip
+    found = list(
+        check_saturation(swept("arrival_rate", load=rates, throughput_per_s=rates, latency_s=[1e-4, 1.1e-4, longest_s]))
+    )
     assert [(f.check, f.load) for f in found] == [("no-saturated-point", 300.0)] * told
     if found:
         assert "--arrival-rates 600,1200 --out" in found[0].remedy
@@ -258,8 +293,9 @@ def test_requests_handed_over_in_one_way_or_of_other_kinds_are_no_mixture() -> N
     of = {"load": [1.0, 4.0], "block_bytes": 4096.0, "read_fraction": 1.0, "pattern": "random"}
     assert not list(check_submission(swept(**of, engine="libaio")))
     assert not list(check_submission(swept(**of, engine=[None, "libaio"])))
-    assert not list(check_submission(swept(**{**of, "read_fraction": [0.0, 1.0]}, engine=["psync", "libaio"],
-                                           series=["a", "b"])))  # fmt: skip
+    assert not list(
+        check_submission(swept(**{**of, "read_fraction": [0.0, 1.0]}, engine=["psync", "libaio"], series=["a", "b"]))
+    )
     assert not list(check_submission(swept(**of, engine="libaio", submission=[None, "inline"])))
     (found,) = check_submission(swept(**of, engine="libaio", submission=[None, "offload"]))
     assert found.severity == "error"
@@ -269,8 +305,10 @@ def test_requests_handed_over_in_one_way_or_of_other_kinds_are_no_mixture() -> N
 
 
 def judged(claimed_and_ratio: Sequence[tuple[float | None, float]], told: str = "bandwidth / block") -> float | None:
-    curves = [ClosedCurve(f"c{i}", np.array([1.0]), np.array([1.0]), np.array([ratio]), block, 1.0, DEPTH)
-              for i, (block, ratio) in enumerate(claimed_and_ratio)]  # fmt: skip
+    curves = [
+        ClosedCurve(f"c{i}", np.array([1.0]), np.array([1.0]), np.array([ratio]), block, 1.0, DEPTH)
+        for i, (block, ratio) in enumerate(claimed_and_ratio)
+    ]
     verdict = block_verdict(swept(details={"throughput_from": told}), curves)
     return None if verdict is None else verdict.block_bytes
 
@@ -278,16 +316,19 @@ def judged(claimed_and_ratio: Sequence[tuple[float | None, float]], told: str = 
 @pytest.mark.parametrize(
     ("curves", "block"),
     [
-        ([(65536.0, 0.125), (131072.0, 0.0625)], 8192.0), ([(65536.0, 0.125)], None),
+        ([(65536.0, 0.125), (131072.0, 0.0625)], 8192.0),
+        ([(65536.0, 0.125)], None),
         ([(65536.0, 0.125), (131072.0, 0.0625), (4096.0, 1.0), (None, 1.0)], 8192.0),
         ([(65536.0, 0.125), (131072.0, 0.0625), (4096.0, 1.0), (None, 1.0), (2048.0, 1.0)], None),
-        ([(65536.0, 2.0**-7), (131072.0, 2.0**-8)], 512.0), ([(65536.0, 2.0**-8), (131072.0, 2.0**-9)], None),
+        ([(65536.0, 2.0**-7), (131072.0, 2.0**-8)], 512.0),
+        ([(65536.0, 2.0**-8), (131072.0, 2.0**-9)], None),
         ([(65536.0, 0.125 * 1.059), (131072.0, 0.0625)], 8192.0),
         ([(65536.0, 0.125 * 1.061), (131072.0, 0.0625)], None),
-        ([(65536.0, 0.125 * 0.941), (131072.0, 0.0625)], 8192.0), ([(4096.0, 1.0), (4096.0, 1.0)], None),
+        ([(65536.0, 0.125 * 0.941), (131072.0, 0.0625)], 8192.0),
+        ([(4096.0, 1.0), (4096.0, 1.0)], None),
         ([(65536.0, 0.25), (65536.0, 0.125), (131072.0, 0.0625)], 8192.0),
     ],
-)  # fmt: skip
+)
 def test_a_block_is_a_power_of_two_that_half_of_the_curves_agree_on(
     curves: Sequence[tuple[float | None, float]], block: float | None
 ) -> None:
@@ -355,8 +396,11 @@ def test_the_law_holds_at_so_many_points_by_the_median() -> None:
 
 
 def test_one_unit_of_several_curves_is_one_finding() -> None:
-    rows = [{"series": name, "load": n, "throughput_per_s": 1e4, "latency_s": factor * n / 1e4}
-            for name, factor in (("a", 1000), ("b", 990)) for n in (1.0, 2.0)]  # fmt: skip
+    rows = [
+        {"series": name, "load": n, "throughput_per_s": 1e4, "latency_s": factor * n / 1e4}
+        for name, factor in (("a", 1000), ("b", 990))
+        for n in (1.0, 2.0)
+    ]
     (found,) = [f for f in audit(Sweep(pd.DataFrame(rows))) if f.check == "littles-law"]
     assert found.series is None
     assert "is 990 to 1e+03 over all 4 points of 2 curves; with the latency divided by 1,000 it is 0.990 to 1.000" in (

@@ -35,26 +35,50 @@ def cause(ratios: Sequence[float], loads: Sequence[float] = (), *siblings: Close
 @pytest.mark.parametrize(
     ("ratios", "found"),
     [
-        ([1.0199, 0.9801], "holds"), ([1.0, 1.03], "unexplained"), ([1.03, 1.0], "unexplained"),
+        ([1.0199, 0.9801], "holds"),
+        ([1.0, 1.03], "unexplained"),
+        ([1.03, 1.0], "unexplained"),
         # a unit: every point within 0.4 to 1.25 after it, the median within 0.7 to 1.1
-        ([401, 1000, 1000], "unit"), ([400, 1000, 1000], "unexplained"), ([1249, 1000, 1000], "unit"),
-        ([1250, 1000, 1000], "unexplained"), ([701, 701, 701], "unit"), ([700, 700, 700], "jobs-not-counted"),
-        ([1099, 1099, 1099], "unit"), ([1100, 1100, 1100], "jobs-not-counted"),
+        ([401, 1000, 1000], "unit"),
+        ([400, 1000, 1000], "unexplained"),
+        ([1249, 1000, 1000], "unit"),
+        ([1250, 1000, 1000], "unexplained"),
+        ([701, 701, 701], "unit"),
+        ([700, 700, 700], "jobs-not-counted"),
+        ([1099, 1099, 1099], "unit"),
+        ([1100, 1100, 1100], "jobs-not-counted"),
         # jobs: one whole number from 2 on, within 8 %
-        ([2.15, 2, 2], "jobs-not-counted"), ([1.85, 2, 2], "jobs-not-counted"), ([2.17, 2, 2], "unexplained"),
-        ([1.83, 2, 2], "unexplained"), ([1.06, 1.06, 1.06], "unexplained"), ([1.5, 1.5, 1.5], "unexplained"),
+        ([2.15, 2, 2], "jobs-not-counted"),
+        ([1.85, 2, 2], "jobs-not-counted"),
+        ([2.17, 2, 2], "unexplained"),
+        ([1.83, 2, 2], "unexplained"),
+        ([1.06, 1.06, 1.06], "unexplained"),
+        ([1.5, 1.5, 1.5], "unexplained"),
         # half of the latency: three depths or more, from 0.85 on down to between 0.42 and 0.58 at the last two
-        ([0.85, 0.5, 0.5], "half-latency"), ([0.84, 0.5, 0.5], "depth-not-filled"), ([1, 0.5], "depth-not-filled"),
-        ([1, 0.57, 0.52], "half-latency"), ([1, 0.58, 0.53], "depth-not-filled"), ([1, 0.57, 0.5], "depth-not-filled"),
-        ([1, 0.47, 0.43], "half-latency"), ([1, 0.47, 0.42], "depth-not-filled"), ([1, 0.5, 0.515], "half-latency"),
-        ([1, 0.5, 0.53], "depth-not-filled"), ([0.9, 0.95, 0.5, 0.5], "depth-not-filled"),
+        ([0.85, 0.5, 0.5], "half-latency"),
+        ([0.84, 0.5, 0.5], "depth-not-filled"),
+        ([1, 0.5], "depth-not-filled"),
+        ([1, 0.57, 0.52], "half-latency"),
+        ([1, 0.58, 0.53], "depth-not-filled"),
+        ([1, 0.57, 0.5], "depth-not-filled"),
+        ([1, 0.47, 0.43], "half-latency"),
+        ([1, 0.47, 0.42], "depth-not-filled"),
+        ([1, 0.5, 0.515], "half-latency"),
+        ([1, 0.5, 0.53], "depth-not-filled"),
+        ([0.9, 0.95, 0.5, 0.5], "depth-not-filled"),
         # the depth was not filled: down to 0.8 and to 0.8 of the first
-        ([1.25, 0.8], "depth-not-filled"), ([1.26, 0.8], "unexplained"), ([1, 0.8], "depth-not-filled"),
-        ([1, 0.81], "constant-share"), ([0.95, 0.77], "constant-share"), ([0.95, 0.75], "depth-not-filled"),
+        ([1.25, 0.8], "depth-not-filled"),
+        ([1.26, 0.8], "unexplained"),
+        ([1, 0.8], "depth-not-filled"),
+        ([1, 0.81], "constant-share"),
+        ([0.95, 0.77], "constant-share"),
+        ([0.95, 0.75], "depth-not-filled"),
         # a constant share: 0.5 and more, all within a quarter
-        ([0.5, 0.5], "constant-share"), ([0.49, 0.49], "unexplained"), ([1.03, 0.97], "unexplained"),
+        ([0.5, 0.5], "constant-share"),
+        ([0.49, 0.49], "unexplained"),
+        ([1.03, 0.97], "unexplained"),
     ],
-)  # fmt: skip
+)
 def test_where_a_hypothesis_begins_and_ends(ratios: Sequence[float], found: str) -> None:
     assert cause(ratios) == found
 
@@ -67,14 +91,24 @@ def test_a_constant_share_stays_within_a_quarter(ratios: Sequence[float], found:
 @pytest.mark.parametrize(
     ("ratios", "loads", "found"),
     [
-        ([0.6, 1], (1, 2), "submission-gap"), ([0.6, 1], (2, 4), "unexplained"), ([0.6, 0.97], (1, 2), "unexplained"),
-        ([0.5, 1], (1, 2), "submission-gap"), ([0.49, 1], (1, 2), "unexplained"), ([0.6, 1.03], (1, 2), "unexplained"),
-        ([0.6, 0.9, 0.975], (2, 4, 8), "submission-gap"), ([0.6, 0.9, 0.965], (2, 4, 8), "unexplained"),
-        ([0.8, 0.785, 0.98], (2, 4, 8), "submission-gap"), ([0.8, 0.775, 0.98], (2, 4, 8), "constant-share"),
-        ([0.8], (1,), "submission-gap"), ([0.79], (1,), "mostly-outside"), ([0.3], (1,), "mostly-outside"),
-        ([1.5], (1,), "unexplained"), ([0.3], (2,), "unexplained"), ([0.9], (2,), "constant-share"),
+        ([0.6, 1], (1, 2), "submission-gap"),
+        ([0.6, 1], (2, 4), "unexplained"),
+        ([0.6, 0.97], (1, 2), "unexplained"),
+        ([0.5, 1], (1, 2), "submission-gap"),
+        ([0.49, 1], (1, 2), "unexplained"),
+        ([0.6, 1.03], (1, 2), "unexplained"),
+        ([0.6, 0.9, 0.975], (2, 4, 8), "submission-gap"),
+        ([0.6, 0.9, 0.965], (2, 4, 8), "unexplained"),
+        ([0.8, 0.785, 0.98], (2, 4, 8), "submission-gap"),
+        ([0.8, 0.775, 0.98], (2, 4, 8), "constant-share"),
+        ([0.8], (1,), "submission-gap"),
+        ([0.79], (1,), "mostly-outside"),
+        ([0.3], (1,), "mostly-outside"),
+        ([1.5], (1,), "unexplained"),
+        ([0.3], (2,), "unexplained"),
+        ([0.9], (2,), "constant-share"),
     ],
-)  # fmt: skip
+)
 def test_a_gap_is_seen_at_depth_one_alone_or_closes_with_the_depth(
     ratios: Sequence[float], loads: Sequence[float], found: str
 ) -> None:
@@ -100,12 +134,18 @@ def test_a_large_gap_is_a_warning_with_a_remedy(ratio: float, severity: str) -> 
 @pytest.mark.parametrize(
     ("ratios", "read", "found"),
     [
-        ([0.4, 0.4], 0.5, "one-direction"), ([0.4, 0.4], None, "unexplained"), ([0.4, 0.4], 0.0, "unexplained"),
-        ([0.2, 0.25], 0.5, "unexplained"), ([0.21, 0.25], 0.5, "one-direction"), ([0.65, 0.6], 0.5, "constant-share"),
-        ([0.64, 0.6], 0.5, "one-direction"), ([0.375, 0.5625], 0.5, "one-direction"),
-        ([0.375, 0.57], 0.5, "unexplained"), ([0.4], 0.5, "mostly-outside"),
+        ([0.4, 0.4], 0.5, "one-direction"),
+        ([0.4, 0.4], None, "unexplained"),
+        ([0.4, 0.4], 0.0, "unexplained"),
+        ([0.2, 0.25], 0.5, "unexplained"),
+        ([0.21, 0.25], 0.5, "one-direction"),
+        ([0.65, 0.6], 0.5, "constant-share"),
+        ([0.64, 0.6], 0.5, "one-direction"),
+        ([0.375, 0.5625], 0.5, "one-direction"),
+        ([0.375, 0.57], 0.5, "unexplained"),
+        ([0.4], 0.5, "mostly-outside"),
     ],
-)  # fmt: skip
+)
 def test_one_direction_is_a_fifth_to_two_thirds_at_all_depths(
     ratios: Sequence[float], read: float | None, found: str
 ) -> None:

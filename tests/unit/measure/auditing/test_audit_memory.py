@@ -15,9 +15,13 @@ from measure.sweep import Provenance, Sweep
 
 
 def memory(
-    latency_s: Sequence[float], rates: Sequence[float] = (), kind: LoadKind = "injected_delay",
-    load: Sequence[float] = (), details: dict[str, Any] | None = None, **columns: Any,
-) -> Sweep:  # fmt: skip
+    latency_s: Sequence[float],
+    rates: Sequence[float] = (),
+    kind: LoadKind = "injected_delay",
+    load: Sequence[float] = (),
+    details: dict[str, Any] | None = None,
+    **columns: Any,
+) -> Sweep:
     """Cache lines a second over injected delays 0, 1, 2, ... where nothing else is given."""
     table = {"series": "m", "load": load or range(len(latency_s)), "latency_s": latency_s, **columns}
     points = pd.DataFrame({**table, "throughput_per_s": rates or [10 / r for r in latency_s]}).astype({"load": float})
@@ -35,9 +39,14 @@ def absent(sweep: Sweep, check: str) -> bool:
 
 @pytest.mark.parametrize(
     ("latencies_ns", "severity"),
-    [([19, 19, 90], "error"), ([20, 20, 90], "warning"), ([44, 90, 90], "warning"), ([45, 90, 90], None),
-     ([90, 90, 19], "warning")],
-)  # fmt: skip
+    [
+        ([19, 19, 90], "error"),
+        ([20, 20, 90], "warning"),
+        ([44, 90, 90], "warning"),
+        ([45, 90, 90], None),
+        ([90, 90, 19], "warning"),
+    ],
+)
 def test_a_latency_below_20_ns_is_a_caches_and_one_below_45_ns_partly(
     latencies_ns: Sequence[float], severity: str | None
 ) -> None:
@@ -51,10 +60,11 @@ def test_a_latency_below_20_ns_is_a_caches_and_one_below_45_ns_partly(
         (32 * 2**10, 1e-9, "a buffer of 32 KiB fits a level-1 cache"),
         (33 * 2**10, 1e-9, "a buffer of 33 KiB fits a level-2 cache"),
         (256 * 2**10, 1e-9, "level-2 cache (256 KiB and more)"),
-        (257 * 2**10, 1e-9, "a level-1 or level-2 cache"), (None, 7.9e-9, "the buffer fits a level-1 or level-2 cache"),
+        (257 * 2**10, 1e-9, "a level-1 or level-2 cache"),
+        (None, 7.9e-9, "the buffer fits a level-1 or level-2 cache"),
         (None, 8e-9, "a cache of the CPU"),
     ],
-)  # fmt: skip
+)
 def test_the_cache_is_named_by_the_buffer_or_else_by_the_latency(
     buffer: float | None, latency_s: float, which: str
 ) -> None:
@@ -83,10 +93,11 @@ def test_a_buffer_as_large_as_a_cache_fits_it() -> None:
     [
         ([4, 0.9], "info", 0, "at the peak 4 cache lines are in flight"),
         ([4, 0.89], "error", 1, "is 0.89 lines in flight"),
-        ([20_000, 2], "info", 0, "at the longest delay 2"), ([20_001, 2], "error", 0, "more than any machine"),
+        ([20_000, 2], "info", 0, "at the longest delay 2"),
+        ([20_001, 2], "error", 0, "more than any machine"),
         ([1, 20_001], "error", 1, "more than any machine"),
     ],
-)  # fmt: skip
+)
 def test_between_one_and_twenty_thousand_lines_may_be_in_flight(
     lines: Sequence[float], severity: str, load: float, words: str
 ) -> None:

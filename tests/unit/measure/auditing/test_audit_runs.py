@@ -45,15 +45,23 @@ def test_repeats_that_disagree_are_told_with_their_span() -> None:
 @pytest.mark.parametrize(
     ("tool", "kind", "told", "command"),
     [
-        ("fio", "queue_depth", {"block_bytes": 131072, "read_fraction": 0.7, "pattern": "sequential"},
-         "qsim measure fio TARGET --depths 4 --block 128KiB --read 70 --pattern sequential --repeats 5"),
-        ("csv", "queue_depth", {"block_bytes": 4096, "read_fraction": 1.0},
-         "qsim measure fio TARGET --depths 4 --repeats 5"),
+        (
+            "fio",
+            "queue_depth",
+            {"block_bytes": 131072, "read_fraction": 0.7, "pattern": "sequential"},
+            "qsim measure fio TARGET --depths 4 --block 128KiB --read 70 --pattern sequential --repeats 5",
+        ),
+        (
+            "csv",
+            "queue_depth",
+            {"block_bytes": 4096, "read_fraction": 1.0},
+            "qsim measure fio TARGET --depths 4 --repeats 5",
+        ),
         ("mlc", "injected_delay", {}, "qsim measure mlc --delays 4 --repeats 5"),
         ("qsim memory probe", "injected_delay", {}, "qsim measure memory --delays 4 --repeats 5"),
         ("multiload", "injected_delay", {}, ""),
     ],
-)  # fmt: skip
+)
 def test_the_command_that_repeats_a_point_is_of_its_tool_and_workload(
     tool: str, kind: Any, told: dict[str, Any], command: str
 ) -> None:
@@ -102,8 +110,7 @@ def test_the_recorded_cpus_caches_count_for_memory_curves() -> None:
 def test_more_than_the_link_carries_is_an_error_and_its_limit_an_info() -> None:
     rows = {**POINT, "bandwidth_bytes_per_s": [700e6]}
     found = _one(_sweep(rows), "above-the-link", link="sata3")
-    assert (found.severity, found.message) == (
-        "error", "700 MB/s were measured, and SATA 3 carries 600 MB/s one way.")  # fmt: skip
+    assert (found.severity, found.message) == ("error", "700 MB/s were measured, and SATA 3 carries 600 MB/s one way.")
     assert "above-the-link" not in _checks(_sweep(rows), link="pcie3x4")
     assert "at-the-link" in _checks(_sweep({**rows, "bandwidth_bytes_per_s": [560e6]}), link="SATA 3")
     assert "above-the-link" in _checks(_sweep(rows, {"link": "sata3"}))
@@ -111,9 +118,17 @@ def test_more_than_the_link_carries_is_an_error_and_its_limit_an_info() -> None:
 
 @pytest.mark.parametrize(
     ("text", "gigabytes"),
-    [("pcie4x4", 7.877), ("PCIe 3.0 x4", 3.938), ("sata", 0.6), ("SAS3", 1.2), ("25GbE", 3.125), ("usb3.1", 1.212),
-     ("DDR4-3200x6", 153.6), ("nvme pcie5 x4", 15.754)],
-)  # fmt: skip
+    [
+        ("pcie4x4", 7.877),
+        ("PCIe 3.0 x4", 3.938),
+        ("sata", 0.6),
+        ("SAS3", 1.2),
+        ("25GbE", 3.125),
+        ("usb3.1", 1.212),
+        ("DDR4-3200x6", 153.6),
+        ("nvme pcie5 x4", 15.754),
+    ],
+)
 def test_links_are_known_by_their_names(text: str, gigabytes: float) -> None:
     assert parse_link(text).bytes_per_s == pytest.approx(gigabytes * 1e9, rel=1e-3)
 
@@ -125,8 +140,12 @@ def test_an_unknown_link_is_refused_with_examples(text: str) -> None:
 
 
 def test_memory_beyond_the_tools_own_peak_is_told() -> None:
-    rows = {"load": [0.0, 100.0], "throughput_per_s": [4e9, 1e9], "latency_s": [9e-8, 8e-8],
-            "bandwidth_bytes_per_s": [256e9, 64e9]}  # fmt: skip
+    rows = {
+        "load": [0.0, 100.0],
+        "throughput_per_s": [4e9, 1e9],
+        "latency_s": [9e-8, 8e-8],
+        "bandwidth_bytes_per_s": [256e9, 64e9],
+    }
     details = {"run.txt": {"bandwidths_bytes_per_s": {"Peak": {"ALL Reads": 100e9}}}}
     assert "above-the-peak" in _checks(_sweep(rows, details, "mlc", load_kind="injected_delay"))
 
@@ -145,8 +164,13 @@ def test_means_and_percentiles_of_different_latencies_are_told() -> None:
 
 
 def _fio(options: dict[str, str], iops: float = 10_000.0, mean_ns: float = 1e5) -> str:
-    read = {"iops": iops, "bw_bytes": int(iops * 4096), "runtime": 1000, "total_ios": int(iops),
-            "lat_ns": {"mean": mean_ns, "stddev": 1.0}}  # fmt: skip
+    read = {
+        "iops": iops,
+        "bw_bytes": int(iops * 4096),
+        "runtime": 1000,
+        "total_ios": int(iops),
+        "lat_ns": {"mean": mean_ns, "stddev": 1.0},
+    }
     every = {"rw": "randread", "bs": "4k", "direct": "1", **options}
     job = {"jobname": "j", "groupid": 0, "error": 0, "job options": every, "read": read}
     return json.dumps({"fio version": "fio-3.33", "jobs": [job]})
@@ -176,8 +200,11 @@ def test_a_run_that_drifts_between_its_snapshots_is_told() -> None:
     for second, each in enumerate(rate, 1):
         completed += each
         made = json.loads(_fio({"iodepth": "4", "ioengine": "libaio"}, completed / second, 4e6))
-        made["jobs"][0]["read"] |= {"total_ios": int(completed), "io_bytes": int(completed) * 4096,
-                                    "runtime": second * 1000}  # fmt: skip
+        made["jobs"][0]["read"] |= {
+            "total_ios": int(completed),
+            "io_bytes": int(completed) * 4096,
+            "runtime": second * 1000,
+        }
         documents.append(json.dumps({**made, "timestamp_ms": 1_700_000_000_000 + second * 1000}))
     sweep = fio_sweep({"f": "\n".join(documents)})
     assert len(sweep) == 1

@@ -15,21 +15,31 @@ MLC = {"run.txt": {"bandwidths_bytes_per_s": {"Peak Injection": {"ALL Reads": 41
 
 
 def curve(series: str, details: dict[str, object], read_fraction: float = 1.0) -> Sweep:
-    points = pd.DataFrame({
-        "series": series, "load": [0.0, 500.0, 2500.0], "throughput_per_s": [6e8, 1.2e8, 3e7],
-        "latency_s": [130e-9, 90e-9, 85e-9], "read_fraction": read_fraction,
-    })  # fmt: skip
+    points = pd.DataFrame(
+        {
+            "series": series,
+            "load": [0.0, 500.0, 2500.0],
+            "throughput_per_s": [6e8, 1.2e8, 3e7],
+            "latency_s": [130e-9, 90e-9, 85e-9],
+            "read_fraction": read_fraction,
+        }
+    )
     return Sweep(points, load_kind="injected_delay", load_unit="cycles", provenance=Provenance(details=details))
 
 
 @pytest.mark.parametrize(
     ("series", "details", "reads", "expected"),
     [
-        ("read", PROBE, 1.0, 40e9), ("mix, 2 loaders", PROBE, 0.67, 30e9), ("nt-write", PROBE, 0.0, None),
-        ("read", MLC, 1.0, 41e9), ("50/50 mix", MLC, 0.5, 33e9), ("50/50 mix non-temporal", MLC, 0.5, None),
-        ("read", {}, 1.0, None), ("read", {**PROBE, **MLC}, 1.0, None),
+        ("read", PROBE, 1.0, 40e9),
+        ("mix, 2 loaders", PROBE, 0.67, 30e9),
+        ("nt-write", PROBE, 0.0, None),
+        ("read", MLC, 1.0, 41e9),
+        ("50/50 mix", MLC, 0.5, 33e9),
+        ("50/50 mix non-temporal", MLC, 0.5, None),
+        ("read", {}, 1.0, None),
+        ("read", {**PROBE, **MLC}, 1.0, None),
     ],
-)  # fmt: skip
+)
 def test_the_peak_is_that_of_the_same_traffic(
     series: str, details: dict[str, object], reads: float, expected: float | None
 ) -> None:

@@ -14,17 +14,29 @@ from measure.datasets import about, dataset_names, dataset_table, load_dataset
 from measure.errors import DataError
 
 PRINTED = {
-    "000-ssd": "b6d608cadbbccd1e", "000-memory": "11e8582769137d74", "001-ssd": "7cb13d0f4aeab251",
-    "001-memory": "007e80cc6a1d9824", "002-ssd-tails": "18d705af01796c94", "002-ssd-baseline": "21f69eba0e97ee8d",
-    "003-ssd-read": "59c670978a853148", "004-ssd-depth": "f7365385d5e4d2fd", "004-ssd-block-size": "fed467d0278ffb41",
+    "000-ssd": "b6d608cadbbccd1e",
+    "000-memory": "11e8582769137d74",
+    "001-ssd": "7cb13d0f4aeab251",
+    "001-memory": "007e80cc6a1d9824",
+    "002-ssd-tails": "18d705af01796c94",
+    "002-ssd-baseline": "21f69eba0e97ee8d",
+    "003-ssd-read": "59c670978a853148",
+    "004-ssd-depth": "f7365385d5e4d2fd",
+    "004-ssd-block-size": "fed467d0278ffb41",
     "004-ssd-mix": "718159f2c8b1b899",
-}  # fmt: skip
+}
 """The first digits of the SHA-256 of each table as its source printed it, mistakes included."""
 
 POINTS = {
-    "000-ssd": (12, 36), "000-memory": (8, 152), "001-ssd": (6, 36), "001-memory": (10, 190), "003-ssd-read": (4, 20),
-    "004-ssd-depth": (1, 5), "004-ssd-block-size": (5, 5), "004-ssd-mix": (5, 5),
-}  # fmt: skip
+    "000-ssd": (12, 36),
+    "000-memory": (8, 152),
+    "001-ssd": (6, 36),
+    "001-memory": (10, 190),
+    "003-ssd-read": (4, 20),
+    "004-ssd-depth": (1, 5),
+    "004-ssd-block-size": (5, 5),
+    "004-ssd-mix": (5, 5),
+}
 
 
 def test_every_seed_table_is_in_the_catalogue() -> None:

@@ -81,8 +81,16 @@ def test_every_host_gets_a_file_of_its_own_that_nobody_can_have() -> None:
     assert len(plan.token) == 16
     job = plan.point_jobs(plan.points[0])[b].splitlines()
     assert job[0] == "[4096-randread-d8-j1.r0]"
-    assert {"directory=/data", f"filename=qsim-{plan.token}-2", "unique_filename=0", "allow_file_create=0", "direct=1",
-            "rw=randread", "iodepth=8", "group_reporting=1"} <= set(job)  # fmt: skip
+    assert {
+        "directory=/data",
+        f"filename=qsim-{plan.token}-2",
+        "unique_filename=0",
+        "allow_file_create=0",
+        "direct=1",
+        "rw=randread",
+        "iodepth=8",
+        "group_reporting=1",
+    } <= set(job)
     assert not any("--" in line or line.startswith(("output", "eta")) for line in job)
 
 
@@ -115,9 +123,22 @@ def test_what_exists_is_read_without_a_fill_a_directory_or_a_size() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ["data", "", "/data;rm", "/data#1", "/data:x", "/data $HOME", "/data\nrw=write", "/data/`id`", "/data[x]", "/dät",
-     "/data\\x", "/data'", "/data/%"],
-)  # fmt: skip
+    [
+        "data",
+        "",
+        "/data;rm",
+        "/data#1",
+        "/data:x",
+        "/data $HOME",
+        "/data\nrw=write",
+        "/data/`id`",
+        "/data[x]",
+        "/dät",
+        "/data\\x",
+        "/data'",
+        "/data/%",
+    ],
+)
 def test_a_path_that_fio_could_read_otherwise_is_never_sent(target: str) -> None:
     with pytest.raises(UnsafeTargetError, match="cannot be sent to hosts"):
         two(target)
@@ -156,14 +177,31 @@ def test_a_plan_tells_hosts_file_and_time() -> None:
 
 
 def client(host: str, port: int, iops: float, mean_us: float, bins: dict[int, int], error: int = 0) -> dict[str, Any]:
-    options = {"rw": "randread", "bs": "4096", "iodepth": "8", "numjobs": "1", "ioengine": "libaio", "direct": "1",
-               "filename": f"qsim-x-{port}"}  # fmt: skip
+    options = {
+        "rw": "randread",
+        "bs": "4096",
+        "iodepth": "8",
+        "numjobs": "1",
+        "ioengine": "libaio",
+        "direct": "1",
+        "filename": f"qsim-x-{port}",
+    }
     section = {
-        "iops": iops, "bw_bytes": iops * 4096, "runtime": 10_000, "total_ios": int(iops * 10),
+        "iops": iops,
+        "bw_bytes": iops * 4096,
+        "runtime": 10_000,
+        "total_ios": int(iops * 10),
         "lat_ns": {"mean": 1e3 * mean_us, "stddev": 0.0, "bins": {str(1000 * b): n for b, n in bins.items()}},
-    }  # fmt: skip
-    return {"jobname": "p", "groupid": 0, "hostname": host, "port": port, "error": error, "job options": options,
-            "read": section}  # fmt: skip
+    }
+    return {
+        "jobname": "p",
+        "groupid": 0,
+        "hostname": host,
+        "port": port,
+        "error": error,
+        "job options": options,
+        "read": section,
+    }
 
 
 def stored(folder: Path, clients: list[dict[str, Any]], **manifest: Any) -> SweepStore:
@@ -182,9 +220,7 @@ def test_all_hosts_together_are_added_weighted_and_merged(tmp_path: Path) -> Non
     clients = [client("a", 8765, 30_000, 100.0, {90: 900, 110: 900}), client("a", 8766, 10_000, 500.0, {500: 600})]
     stored(tmp_path / "s", [*clients, {**client("a", 8766, 40_000, 200.0, {}), "jobname": "All clients"}])
     sweep = load(tmp_path / "s")
-    assert sweep.series == (
-        "4 KiB random read from a", "4 KiB random read from a:8766", "4 KiB random read all hosts"
-    )  # fmt: skip
+    assert sweep.series == ("4 KiB random read from a", "4 KiB random read from a:8766", "4 KiB random read all hosts")
     total = sweep.select("4 KiB random read all hosts").points.iloc[0]
     assert total["load"] == 16
     assert total["throughput_per_s"] == 40_000

@@ -32,13 +32,23 @@ def option(argv: tuple[str, ...], name: str) -> str | None:
 def test_every_point_has_its_exact_command(tmp_path: Path) -> None:
     made = plan(tmp_path, (4, 1), repeats=2, runtime_s=1.5, ramp_s=0.25)
     assert [p.key for p in made.points] == [
-        "4096-randread-d1-j1.r0", "4096-randread-d4-j1.r0", "4096-randread-d1-j1.r1", "4096-randread-d4-j1.r1",
-    ]  # fmt: skip
+        "4096-randread-d1-j1.r0",
+        "4096-randread-d4-j1.r0",
+        "4096-randread-d1-j1.r1",
+        "4096-randread-d4-j1.r1",
+    ]
     argv = made.points[1].argv
     expected = {
-        "iodepth": "4", "rw": "randread", "bs": "4096", "direct": "1", "runtime": "1500ms", "ramp_time": "250ms",
-        "filename": str(tmp_path / "file"), "size": str(16 * MIB), "output-format": "json+",
-    }  # fmt: skip
+        "iodepth": "4",
+        "rw": "randread",
+        "bs": "4096",
+        "direct": "1",
+        "runtime": "1500ms",
+        "ramp_time": "250ms",
+        "filename": str(tmp_path / "file"),
+        "size": str(16 * MIB),
+        "output-format": "json+",
+    }
     assert {k: option(argv, k) for k in expected} == expected
     assert shlex.split(made.points[1].command) == list(argv)
     assert not list(tmp_path.iterdir())

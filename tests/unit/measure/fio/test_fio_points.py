@@ -25,24 +25,38 @@ def direction(requests: int, latency_s: float, *, counted: int | None = None) ->
     """One direction of a group of jobs, of which all took the same time."""
     nanoseconds = round(latency_s * 1e9)
     return {
-        "iops": requests / RUN_S, "total_ios": requests, "runtime": RUN_S * 1e3, "bw_bytes": 4096 * requests / RUN_S,
+        "iops": requests / RUN_S,
+        "total_ios": requests,
+        "runtime": RUN_S * 1e3,
+        "bw_bytes": 4096 * requests / RUN_S,
         "lat_ns": {
-            "mean": nanoseconds, "stddev": 0.0, "N": requests,
+            "mean": nanoseconds,
+            "stddev": 0.0,
+            "N": requests,
             "bins": {str(nanoseconds): requests if counted is None else counted},
         },
-    }  # fmt: skip
+    }
 
 
 def output(*groups: dict[str, Any], options: dict[str, str] | None = None) -> str:
     jobs = [
-        {"jobname": "k", "groupid": i, "error": 0, "job options": {"numjobs": "2", "rate_iops": "9", **(options or {})},
-         **group}
+        {
+            "jobname": "k",
+            "groupid": i,
+            "error": 0,
+            "job options": {"numjobs": "2", "rate_iops": "9", **(options or {})},
+            **group,
+        }
         for i, group in enumerate(groups)
-    ]  # fmt: skip
-    return json.dumps({
-        "fio version": "fio-3.33", "timestamp": 1_700_000_000,
-        "global options": {"ioengine": "psync", "group_reporting": "1", "direct": "1", "bs": "4096"}, "jobs": jobs,
-    })  # fmt: skip
+    ]
+    return json.dumps(
+        {
+            "fio version": "fio-3.33",
+            "timestamp": 1_700_000_000,
+            "global options": {"ioengine": "psync", "group_reporting": "1", "direct": "1", "bs": "4096"},
+            "jobs": jobs,
+        }
+    )
 
 
 def store(tmp_path: Path, *points: tuple[FioJob, int, str]) -> SweepStore:
@@ -167,9 +181,7 @@ def test_reads_and_writes_side_by_side_are_one_point_with_both_told(tmp_path: Pa
 def test_a_true_mix_tells_its_directions_and_a_single_one_does_not(tmp_path: Path) -> None:
     mix = output({"read": direction(600, 1e-3), "write": direction(400, 2e-3)}, options={"rw": "randrw"})
     reads = output({"read": direction(1000, 1e-3)})
-    sweep = read(
-        tmp_path, (FioJob(1, 1, 4096, 60, "random"), 0, mix), (FioJob(1, 1, 4096, 100, "random"), 0, reads)
-    )  # fmt: skip
+    sweep = read(tmp_path, (FioJob(1, 1, 4096, 60, "random"), 0, mix), (FioJob(1, 1, 4096, 100, "random"), 0, reads))
     assert sweep.series == ("4 KiB random 60/40 mix", "4 KiB random read")
     assert sweep.points["write_latency_s"].iloc[0] == pytest.approx(2e-3)
     assert sweep.points["write_latency_s"].isna().iloc[1]

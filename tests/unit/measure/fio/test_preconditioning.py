@@ -30,12 +30,18 @@ MIX, STREAM = FioJob(1, 1, 8192, 70, "random"), FioJob(1, 1, 4096, 0, "sequentia
 @pytest.mark.parametrize(
     ("asked", "file", "workloads", "state"),
     [
-        ("auto", NEW, [READ], "none"), ("auto", NEW, [READ, WRITE], "random"), ("auto", NEW, [MIX], "random"),
-        ("auto", NEW, [STREAM], "none"), ("auto", FOREIGN, [READ], ""), ("auto", DEVICE, [WRITE], ""),
-        ("auto", None, [WRITE], ""), ("none", NEW, [WRITE], "none"), ("random", NEW, [READ], "random"),
+        ("auto", NEW, [READ], "none"),
+        ("auto", NEW, [READ, WRITE], "random"),
+        ("auto", NEW, [MIX], "random"),
+        ("auto", NEW, [STREAM], "none"),
+        ("auto", FOREIGN, [READ], ""),
+        ("auto", DEVICE, [WRITE], ""),
+        ("auto", None, [WRITE], ""),
+        ("none", NEW, [WRITE], "none"),
+        ("random", NEW, [READ], "random"),
         ("sequential", DEVICE, [WRITE], "sequential"),
     ],
-)  # fmt: skip
+)
 def test_random_writes_are_prepared_and_nothing_that_is_not_ours(
     asked: Any, file: Target | None, workloads: list[FioJob], state: str
 ) -> None:
@@ -111,11 +117,17 @@ def test_the_mark_says_what_the_file_has_got(tmp_path: Path) -> None:
 
 
 def test_random_writes_into_a_file_without_are_found() -> None:
-    points = pd.DataFrame({
-        "series": ["w", "w", "r", "s"], "load": [1.0, 2.0, 1.0, 1.0], "throughput_per_s": 1e3, "latency_s": 1e-3,
-        "read_fraction": [0.0, 0.0, 1.0, 0.0], "pattern": ["random"] * 3 + ["sequential"],
-        "preconditioned": ["none", "random", "none", "none"],
-    })  # fmt: skip
+    points = pd.DataFrame(
+        {
+            "series": ["w", "w", "r", "s"],
+            "load": [1.0, 2.0, 1.0, 1.0],
+            "throughput_per_s": 1e3,
+            "latency_s": 1e-3,
+            "read_fraction": [0.0, 0.0, 1.0, 0.0],
+            "pattern": ["random"] * 3 + ["sequential"],
+            "preconditioned": ["none", "random", "none", "none"],
+        }
+    )
 
     def found(table: pd.DataFrame) -> list[tuple[str, str | None]]:
         return [(f.severity, f.series) for f in audit(Sweep(table)) if f.check == "not-preconditioned"]

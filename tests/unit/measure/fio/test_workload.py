@@ -13,13 +13,20 @@ from measure.fio.workload import FioJob, submitters
 BASE = FioJob(4, 2, 4096, 70, "random")
 
 closed = st.builds(
-    FioJob, st.integers(2, 300), st.integers(1, 64), st.integers(1, 4096).map(lambda n: 512 * n), st.integers(0, 100),
-    st.sampled_from(["random", "sequential"]), mixing=st.sampled_from(["mixed", "parallel"]),
-)  # fmt: skip
+    FioJob,
+    st.integers(2, 300),
+    st.integers(1, 64),
+    st.integers(1, 4096).map(lambda n: 512 * n),
+    st.integers(0, 100),
+    st.sampled_from(["random", "sequential"]),
+    mixing=st.sampled_from(["mixed", "parallel"]),
+)
 arriving = st.builds(
     lambda rate, percent, block: FioJob.open(rate, read_percent=percent, block_bytes=512 * block),
-    st.integers(2, 10**6), st.integers(0, 100), st.integers(1, 256),
-)  # fmt: skip
+    st.integers(2, 10**6),
+    st.integers(0, 100),
+    st.integers(1, 256),
+)
 
 
 @given(st.lists(st.one_of(closed, arriving), min_size=2, max_size=12))

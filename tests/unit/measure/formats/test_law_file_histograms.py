@@ -16,14 +16,20 @@ from qsim import Empirical, LogNormal
 def fio_output(*bins: dict[str, int]) -> str:
     jobs = [
         {
-            "jobname": f"j{i}", "error": 0, "job options": {"rw": "randread", "bs": "4k"},
+            "jobname": f"j{i}",
+            "error": 0,
+            "job options": {"rw": "randread", "bs": "4k"},
             "read": {
-                "io_bytes": 4096 * sum(b.values()), "total_ios": sum(b.values()), "iops": 1000.0, "runtime": 1000,
-                "bw_bytes": 4096000, "lat_ns": {"mean": 1.5e6, "stddev": 1e5, "N": sum(b.values()), "bins": b},
+                "io_bytes": 4096 * sum(b.values()),
+                "total_ios": sum(b.values()),
+                "iops": 1000.0,
+                "runtime": 1000,
+                "bw_bytes": 4096000,
+                "lat_ns": {"mean": 1.5e6, "stddev": 1e5, "N": sum(b.values()), "bins": b},
             },
         }
         for i, b in enumerate(bins)
-    ]  # fmt: skip
+    ]
     return json.dumps({"fio version": "fio-3.33", "jobs": jobs})
 
 

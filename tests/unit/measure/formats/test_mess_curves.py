@@ -116,8 +116,20 @@ def test_forms_are_not_mixed() -> None:
 
 
 def test_messages_of_a_verbose_multiload_are_no_rows() -> None:
-    names = ["Samples", "Byte/thd", "ChaseThds", "ChaseNS", "ChaseMibs", "ChDeviate", "LoadThds", "LdMaxMibs",
-             "LdAvgMibs", "LdDeviate", "ChaseArg", "MemLdArg"]  # fmt: skip
+    names = [
+        "Samples",
+        "Byte/thd",
+        "ChaseThds",
+        "ChaseNS",
+        "ChaseMibs",
+        "ChDeviate",
+        "LoadThds",
+        "LdMaxMibs",
+        "LdAvgMibs",
+        "LdDeviate",
+        "ChaseArg",
+        "MemLdArg",
+    ]
     header = "\t, ".join(names)
     row = "10 , 1073741824 , 1 , {ns} , 40 , 0.008 , 7 , 30500 , 30000 , 0.008 , chaseload , stream-sum"
     said = "main: sample_no=1  avg=161.4(ns)\n main: threads=7, Total(MiB/s)=30001.0, PerThread=4286\n"

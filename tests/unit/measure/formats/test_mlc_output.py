@@ -17,9 +17,22 @@ def _run(command: str, rows: str = " 00000\t100.00\t 6400.0\n", traffic: str = "
 
 @pytest.mark.parametrize(
     ("command", "fraction"),
-    [("-R", 1.0), ("", 1.0), ("-W2", 2 / 3), ("-W3", 0.75), ("-W4", 0.6), ("-W5", 0.5), ("-W6", 0.0), ("-W7", 2 / 3),
-     ("-W8", 0.5), ("-W9", 0.75), ("-W10", 2 / 3), ("-W11", 0.75), ("-W12", 0.8)],
-)  # fmt: skip
+    [
+        ("-R", 1.0),
+        ("", 1.0),
+        ("-W2", 2 / 3),
+        ("-W3", 0.75),
+        ("-W4", 0.6),
+        ("-W5", 0.5),
+        ("-W6", 0.0),
+        ("-W7", 2 / 3),
+        ("-W8", 0.5),
+        ("-W9", 0.75),
+        ("-W10", 2 / 3),
+        ("-W11", 0.75),
+        ("-W12", 0.8),
+    ],
+)
 def test_the_flag_tells_the_mix(command: str, fraction: float) -> None:
     sweep = mlc_sweep({"a.txt": _run(f"--loaded_latency {command}")})
     assert sweep.points["read_fraction"].iloc[0] == pytest.approx(fraction)

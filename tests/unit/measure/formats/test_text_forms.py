@@ -55,10 +55,19 @@ def test_every_field_of_a_report() -> None:
 
 @pytest.mark.parametrize(
     ("iops", "issued", "rate"),
-    [("100k", 203_900, 101_950), ("100k", 204_100, 100_000), ("100k", 196_100, 98_050), ("100k", 195_900, 100_000),
-     ("40", 81, 40.5), ("40", 83, 40), ("24.0k", 49_906, 24_953), ("24.0k", 50_100, 24_000), ("1.5M", 5e6, 1.5e6),
-     ("2G", 3, 2e9)],
-)  # fmt: skip
+    [
+        ("100k", 203_900, 101_950),
+        ("100k", 204_100, 100_000),
+        ("100k", 196_100, 98_050),
+        ("100k", 195_900, 100_000),
+        ("40", 81, 40.5),
+        ("40", 83, 40),
+        ("24.0k", 49_906, 24_953),
+        ("24.0k", 50_100, 24_000),
+        ("1.5M", 5e6, 1.5e6),
+        ("2G", 3, 2e9),
+    ],
+)
 def test_the_rate_is_that_of_the_requests_issued_where_they_agree(iops: str, issued: float, rate: float) -> None:
     """Within 2 %, within one a second below 50, or within the carry that fio lost."""
     assert parse_normal(report(iops=iops, issued=int(issued)), "f")[0].throughput_per_s == pytest.approx(
@@ -68,9 +77,15 @@ def test_the_rate_is_that_of_the_requests_issued_where_they_agree(iops: str, iss
 
 @pytest.mark.parametrize(
     ("bw", "decimal", "rate"),
-    [("391MiB/s", "410MB/s", 391 * 2**20), ("100KiB/s", "102kB/s", 102_400), ("410MB/s", "391MiB/s", 410e6),
-     ("1.0GiB/s", "1635MB/s", 1635e6), ("900B/s", "900B/s", 900), ("1.2GiB/s", "1.3GB/s", 1.2 * 2**30)],
-)  # fmt: skip
+    [
+        ("391MiB/s", "410MB/s", 391 * 2**20),
+        ("100KiB/s", "102kB/s", 102_400),
+        ("410MB/s", "391MiB/s", 410e6),
+        ("1.0GiB/s", "1635MB/s", 1635e6),
+        ("900B/s", "900B/s", 900),
+        ("1.2GiB/s", "1.3GB/s", 1.2 * 2**30),
+    ],
+)
 def test_bandwidths_of_a_report(bw: str, decimal: str, rate: float) -> None:
     assert parse_normal(report(bw=bw, decimal=decimal), "f")[0].bandwidth_bytes_per_s == pytest.approx(rate)
 
@@ -130,9 +145,16 @@ def test_a_table_of_mlc_in_si_units() -> None:
 
 @pytest.mark.parametrize(
     ("flags", "series"),
-    [("-W2", "67/33 mix"), ("-W5", "50/50 mix"), ("-R", "read"), ("-l128", "read stride 128 B"), ("-r", "read random"),
-     ("-b2m", "read buffer 100 MiB"), ("-W6", "non-temporal")],
-)  # fmt: skip
+    [
+        ("-W2", "67/33 mix"),
+        ("-W5", "50/50 mix"),
+        ("-R", "read"),
+        ("-l128", "read stride 128 B"),
+        ("-r", "read random"),
+        ("-b2m", "read buffer 100 MiB"),
+        ("-W6", "non-temporal"),
+    ],
+)
 def test_a_curve_of_mlc_is_named_by_its_flags(flags: str, series: str) -> None:
     (found,) = mlc_sweep({"m": MLC.format(flags=flags)}).series
     assert all(word in found for word in series.split())
@@ -225,9 +247,14 @@ def test_a_chaser_alone_confirms_the_units(latency_ns: float, severity: str) -> 
 
 @pytest.mark.parametrize(
     ("name", "share"),
-    [("bwlat_70.txt", 0.7), ("bwlat_100.txt", 1.0), ("bwlat_0.txt", 0.0), ("bwlat_101.txt", math.nan),
-     ("x.txt", math.nan)],
-)  # fmt: skip
+    [
+        ("bwlat_70.txt", 0.7),
+        ("bwlat_100.txt", 1.0),
+        ("bwlat_0.txt", 0.0),
+        ("bwlat_101.txt", math.nan),
+        ("x.txt", math.nan),
+    ],
+)
 def test_the_share_of_reads_stands_in_the_name(name: str, share: float) -> None:
     points = curves_sweep({name: "640 95\n1280 96\n"}).points
     assert points["read_fraction"].tolist() == pytest.approx([share] * 2, nan_ok=True)
@@ -241,9 +268,14 @@ def test_messs_table_with_what_is_left_out() -> None:
     assert sweep.provenance.details["idle_latency_s"] == {"read": pytest.approx(8e-8)}
     assert {f.check: f.severity for f in sweep.findings} == {"rows-left-out": "warning", "idle-point": "info"}
     assert "idle latency, 80 ns," in next(f.message for f in sweep.findings if f.check == "idle-point")
-    for rows, says in (("5,64,200,100\n5,6.4,100,100", "same pause"), ("5,0,200,100", "above zero"),
-                       ("5,64,0,100", "cannot be right"), ("5,64,200,101", "cannot be right"),
-                       ("5,64,200", "3 cells under 4 columns"), ("5,x,200,100", "not a number")):  # fmt: skip
+    for rows, says in (
+        ("5,64,200,100\n5,6.4,100,100", "same pause"),
+        ("5,0,200,100", "above zero"),
+        ("5,64,0,100", "cannot be right"),
+        ("5,64,200,101", "cannot be right"),
+        ("5,64,200", "3 cells under 4 columns"),
+        ("5,x,200,100", "not a number"),
+    ):
         with pytest.raises(DataError, match=says):
             curves_sweep({"m.csv": f"{header}\n{rows}\n"})
     with pytest.raises(DataError, match="line 21 has 3 numbers"):
@@ -286,11 +318,15 @@ def test_a_law_of_service_times_from_a_table(tmp_path: Path) -> None:
     path.write_text("latency_s, count\n0.001,3\n\n0.005,1\n")
     law = read_histogram(path)
     assert law.mean == pytest.approx(0.002)
-    for body, says in (("time,count\n1,2\n", "neither fio's"), ("latency_s,count\n0,3\n", "counts no time above zero"),
-                       ("latency_s,count\n0.1,0\n", "counts no time above zero"),
-                       ("latency_s,count\n0.1,3\n-1,2\n", "row 3: a time and a count are zero or more"),
-                       ("latency_s,count\n0.1,-3\n", "row 2: a time"), ("latency_s,count\n0.1\n", "row 2: invalid"),
-                       ("latency_s,count\ninf,3\n", "row 2: a time")):  # fmt: skip
+    for body, says in (
+        ("time,count\n1,2\n", "neither fio's"),
+        ("latency_s,count\n0,3\n", "counts no time above zero"),
+        ("latency_s,count\n0.1,0\n", "counts no time above zero"),
+        ("latency_s,count\n0.1,3\n-1,2\n", "row 3: a time and a count are zero or more"),
+        ("latency_s,count\n0.1,-3\n", "row 2: a time"),
+        ("latency_s,count\n0.1\n", "row 2: invalid"),
+        ("latency_s,count\ninf,3\n", "row 2: a time"),
+    ):
         path.write_text(body)
         with pytest.raises(DataError, match=says):
             read_histogram(path)

@@ -156,8 +156,13 @@ def test_served_columns_are_cut_at_the_points() -> None:
 
 
 def test_a_latency_that_is_not_the_devices_own_is_a_finding() -> None:
-    rows = {"series": "d", "load": [1.0, 4.0], "throughput_per_s": [500.0, 2000.0], "latency_s": [2e-3, 3e-3],
-            "served_response_s": [2e-3, 2e-3]}  # fmt: skip
+    rows = {
+        "series": "d",
+        "load": [1.0, 4.0],
+        "throughput_per_s": [500.0, 2000.0],
+        "latency_s": [2e-3, 3e-3],
+        "served_response_s": [2e-3, 2e-3],
+    }
     (found,) = check_way(Sweep(pd.DataFrame(rows)))
     assert (found.check, found.load) == ("way-to-device", 4.0)
     assert "3.00 ms against 2.00 ms" in found.message
@@ -166,8 +171,14 @@ def test_a_latency_that_is_not_the_devices_own_is_a_finding() -> None:
 
 
 def test_arrivals_that_are_not_poisson_are_a_finding() -> None:
-    rows = {"series": "d", "load": [150.0, 350.0], "throughput_per_s": [150.0, 350.0], "latency_s": [3e-3, 7e-3],
-            "served_gap_scv": [1.06, 2.3], "served_requests": [9000, 21000]}  # fmt: skip
+    rows = {
+        "series": "d",
+        "load": [150.0, 350.0],
+        "throughput_per_s": [150.0, 350.0],
+        "latency_s": [3e-3, 7e-3],
+        "served_gap_scv": [1.06, 2.3],
+        "served_requests": [9000, 21000],
+    }
     (found,) = check_arrivals(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s"))
     assert (found.check, found.severity, found.load) == ("not-poisson", "warning", 350.0)
     assert "2.3 over 21,000 requests" in found.message

@@ -15,9 +15,18 @@ def test_the_doctor_says_of_what_is_missing_what_it_costs_and_how_to_get_it(
     monkeypatch.setenv("PATH", str(tmp_path))
     parts = {p.name: p for p in doctor(tmp_path)}
     assert set(parts) == {
-        "Linux", "fio", "nbdkit", "mlc", "browser", "cores", "timer", "huge pages", "io_uring", "numba cache",
+        "Linux",
+        "fio",
+        "nbdkit",
+        "mlc",
+        "browser",
+        "cores",
+        "timer",
+        "huge pages",
+        "io_uring",
+        "numba cache",
         "free disk",
-    }  # fmt: skip
+    }
     for name in ("fio", "nbdkit", "mlc", "browser"):
         assert not parts[name].present
         assert parts[name].costs

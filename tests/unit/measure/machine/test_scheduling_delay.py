@@ -13,8 +13,13 @@ from measure.machine.scheduling_delay import NAP_S, NOTE, Lateness, Wakeups, not
 
 
 def table(late_s: list[float]) -> Sweep:
-    rows = {"series": "d", "load": [1.0, 4.0], "throughput_per_s": [500.0, 1000.0], "latency_s": [2e-3, 4e-3],
-            "wakeup_late_s": late_s}  # fmt: skip
+    rows = {
+        "series": "d",
+        "load": [1.0, 4.0],
+        "throughput_per_s": [500.0, 1000.0],
+        "latency_s": [2e-3, 4e-3],
+        "wakeup_late_s": late_s,
+    }
     return Sweep(pd.DataFrame(rows))
 
 

@@ -41,9 +41,14 @@ def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def small(*sizes: int, traffic: str = "read", threads: tuple[int, ...] = (1, 2)) -> BufferPlan:
     return BufferPlan(
-        sizes or (16 * KiB, 64 * KiB), parse_traffics(traffic), threads, Placement(None, (None,)), repeats=2,
-        seconds_per_repeat=0.01, seed=1,
-    )  # fmt: skip
+        sizes or (16 * KiB, 64 * KiB),
+        parse_traffics(traffic),
+        threads,
+        Placement(None, (None,)),
+        repeats=2,
+        seconds_per_repeat=0.01,
+        seed=1,
+    )
 
 
 @pytest.mark.usefixtures("machine")
@@ -53,8 +58,10 @@ def test_one_thread_and_all_cores_by_default() -> None:
     assert plan.thread_counts == (1, 4)
     assert plan.cpus == (3, 0, 1, 2)
     assert [p.key for p in plan.points(MiB)] == [
-        "buffer-1048576-idle", "buffer-1048576-read-1", "buffer-1048576-read-4",
-    ]  # fmt: skip
+        "buffer-1048576-idle",
+        "buffer-1048576-read-1",
+        "buffer-1048576-read-4",
+    ]
     assert "the largest buffer is less than 4 times the L3 cache of 32 MiB" in plan.notes[1]
     assert plan_buffers([128 * MiB]).notes == ("two stay idle",)
     assert plan_buffers([MiB], threads=2).cpus == (3, 0)

@@ -24,10 +24,19 @@ def trial(hops: int = 1000, chaser_ns: int = 100_000, bursts: int = 10, loader_n
 
 def record(**changes: Any) -> ProbeRecord:
     values: dict[str, Any] = {
-        "kind": "loaded", "delay_iterations": 500, "spin_ns_per_iteration": 2.0, "traffic": "read", "burst_lines": 64,
-        "updated_lines": 0, "buffer_bytes": 2**27, "chaser_cpu": 1, "loader_cpus": (0,),
-        "huge_page_shares": (1.0, None), "trials": (trial(), trial(hops=900)), "discarded": (),
-    }  # fmt: skip
+        "kind": "loaded",
+        "delay_iterations": 500,
+        "spin_ns_per_iteration": 2.0,
+        "traffic": "read",
+        "burst_lines": 64,
+        "updated_lines": 0,
+        "buffer_bytes": 2**27,
+        "chaser_cpu": 1,
+        "loader_cpus": (0,),
+        "huge_page_shares": (1.0, None),
+        "trials": (trial(), trial(hops=900)),
+        "discarded": (),
+    }
     return ProbeRecord(**{**values, **changes})
 
 

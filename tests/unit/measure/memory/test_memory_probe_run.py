@@ -35,9 +35,15 @@ def no_warm_up_and_no_second_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
 def plan(*delays: int, traffic: str = "read", repeats: int = 2) -> MemoryPlan:
     """Two unpinned threads on buffers of 1 MiB: plan_memory would refuse it."""
     return MemoryPlan(
-        delays or (0, 100), parse_traffics(traffic), 2**20, Placement(None, (None,)), (1,), repeats,
-        seconds_per_repeat=0.01, seed=1,
-    )  # fmt: skip
+        delays or (0, 100),
+        parse_traffics(traffic),
+        2**20,
+        Placement(None, (None,)),
+        (1,),
+        repeats,
+        seconds_per_repeat=0.01,
+        seed=1,
+    )
 
 
 def raw_files(directory: Path) -> dict[str, tuple[bytes, int]]:
@@ -51,9 +57,12 @@ def test_a_run_gives_a_sweep_with_its_raw_files(tmp_path: Path, traffic: str) ->
     assert sweep.series == (f"{traffic}, 1 loader",)
     assert list(sweep.points["load"]) == [0, 0, 1000, 1000]
     assert set(raw_files(tmp_path / "m")) == {
-        "idle.json", f"{traffic}-1-delay-0.json", f"{traffic}-1-delay-1000.json", "idle-after.json",
+        "idle.json",
+        f"{traffic}-1-delay-0.json",
+        f"{traffic}-1-delay-1000.json",
+        "idle-after.json",
         f"{traffic}-peak.json",
-    }  # fmt: skip
+    }
     assert all(path.exists() for path in sweep.raw)
     points = sweep.points
     np.testing.assert_allclose(points["throughput_per_s"], points["loaders_per_s"] + points["probe_per_s"])
@@ -282,8 +291,18 @@ def made(
     kind: str, delay: int = 0, on_cpu: float = 1.0, latency_ns: int = 100, pages: float | None = 1.0
 ) -> ProbeRecord:
     return ProbeRecord(
-        kind, delay, 2.0, "read", 64, 0, 2**27, 1, (0,), (pages,), (fake_trial(0, on_cpu, latency_ns),)  # type: ignore[arg-type]
-    )  # fmt: skip
+        kind,
+        delay,
+        2.0,
+        "read",
+        64,
+        0,
+        2**27,
+        1,
+        (0,),
+        (pages,),
+        (fake_trial(0, on_cpu, latency_ns),),  # type: ignore[arg-type]
+    )
 
 
 def checks(*records: ProbeRecord, notes: tuple[str, ...] = ()) -> list[str]:

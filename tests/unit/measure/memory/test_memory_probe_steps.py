@@ -31,9 +31,16 @@ def sweep(noise: float = 0.0, repeats: int = 3, caches: dict[str, int] = CACHES,
         for repeat in range(repeats):
             latency = latency_ns(size) * 1e-9 * np.exp(noise * rng.standard_normal())
             for threads in (1, 2):
-                rows.append({"series": f"read, {threads} threads", "load": size, "repeat": repeat,
-                             "latency_s": latency, "throughput_per_s": threads * 1e9 / (1 + latency * 1e8),
-                             "bandwidth_bytes_per_s": threads * 64e9 / (1 + latency * 1e8)})  # fmt: skip
+                rows.append(
+                    {
+                        "series": f"read, {threads} threads",
+                        "load": size,
+                        "repeat": repeat,
+                        "latency_s": latency,
+                        "throughput_per_s": threads * 1e9 / (1 + latency * 1e8),
+                        "bandwidth_bytes_per_s": threads * 64e9 / (1 + latency * 1e8),
+                    }
+                )
         size *= 2
     return Sweep(pd.DataFrame(rows), "buffer_size", "B", Provenance(details={"caches": caches}), name="made")
 

@@ -83,8 +83,13 @@ def test_a_list_keeps_each_traffic_once() -> None:
 def test_every_traffic_at_every_stride() -> None:
     kinds = strided(parse_traffics("read,3:1"), [64, 256, 64, 4096])
     assert [k.label for k in kinds] == [
-        "read", "3:1", "read stride 256 B", "3:1 stride 256 B", "read stride 4 KiB", "3:1 stride 4 KiB",
-    ]  # fmt: skip
+        "read",
+        "3:1",
+        "read stride 256 B",
+        "3:1 stride 256 B",
+        "read stride 4 KiB",
+        "3:1 stride 4 KiB",
+    ]
     assert [k.slug for k in kinds][2:4] == ["read-by256", "3to1-by256"]
     assert len(set(kinds)) == 6
     assert "each 4 lines from the one before" in kinds[2].describe()

@@ -21,9 +21,15 @@ MIB = 2**20
 
 def test_a_run_for_each_mix_buffer_and_stride_with_the_options_of_its_mode() -> None:
     plan = plan_mlc(
-        ("loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"), delays=(0, 500),
-        mixes=("R", "w3"), buffers=(200 * MIB,), strides=(64, 256), seconds_per_point=3, cores="1", random_chase=True,
-    )  # fmt: skip
+        ("loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"),
+        delays=(0, 500),
+        mixes=("R", "w3"),
+        buffers=(200 * MIB,),
+        strides=(64, 256),
+        seconds_per_point=3,
+        cores="1",
+        random_chase=True,
+    )
     assert plan.commands[:4] == (
         "mlc --loaded_latency -b204800 -t3 -l64 -R -gdelays.txt -k1 -r",
         "mlc --loaded_latency -b204800 -t3 -l256 -R -gdelays.txt -k1 -r",
@@ -84,10 +90,13 @@ def test_the_curves_are_what_mlc_printed(tmp_path: Path, monkeypatch: pytest.Mon
     result = run_mlc(plan, tmp_path / "s")
     assert result.sweep is not None
     assert result.sweep.series == (
-        "read buffer 128 MiB", "read stride 128 B buffer 128 MiB",
-        "75/25 mix buffer 128 MiB", "75/25 mix stride 128 B buffer 128 MiB",
-        "75/25 mix -W11 buffer 128 MiB", "75/25 mix -W11 stride 128 B buffer 128 MiB",
-    )  # fmt: skip
+        "read buffer 128 MiB",
+        "read stride 128 B buffer 128 MiB",
+        "75/25 mix buffer 128 MiB",
+        "75/25 mix stride 128 B buffer 128 MiB",
+        "75/25 mix -W11 buffer 128 MiB",
+        "75/25 mix -W11 stride 128 B buffer 128 MiB",
+    )
     points = result.sweep.select("75/25 mix buffer 128 MiB").points
     assert points["load"].tolist() == [0, 100, 2000]
     for delay, (ns, mb) in ((d, latency_and_bandwidth(d, "W3")) for d in (0, 100, 2000)):

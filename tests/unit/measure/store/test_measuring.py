@@ -59,9 +59,17 @@ class Tool:
 
     def measurement(self, keys: str = "bac", **others: object) -> Measurement[Point, list[str]]:
         plan = Measurement[Point, list[str]](
-            "tool", [Point(key) for key in keys], {"size": 1}, lambda: Provenance(tool="tool"), self.ready, read,
-            lambda _: 2.0, hold=self.hold, tidy=lambda _: self.said.append("tidied"), sweep_of=lambda _: None,
-        )  # fmt: skip
+            "tool",
+            [Point(key) for key in keys],
+            {"size": 1},
+            lambda: Provenance(tool="tool"),
+            self.ready,
+            read,
+            lambda _: 2.0,
+            hold=self.hold,
+            tidy=lambda _: self.said.append("tidied"),
+            sweep_of=lambda _: None,
+        )
         return replace(plan, **others)  # type: ignore[arg-type]
 
 
@@ -126,9 +134,15 @@ def test_progress_counts_points_and_the_time_that_is_left(tmp_path: Path) -> Non
     told: list[tuple[int, int, float, str]] = []
     measure(Tool().measurement(prepare_seconds=5.0), tmp_path / "s", lambda *step: told.append(step))
     assert [(done, total, text) for done, total, _, text in told] == [
-        (0, 3, "preparing"), (0, 3, "point b"), (0, 3, "running"), (1, 3, "point a"), (1, 3, "running"),
-        (2, 3, "point c"), (2, 3, "running"), (3, 3, "done"),
-    ]  # fmt: skip
+        (0, 3, "preparing"),
+        (0, 3, "point b"),
+        (0, 3, "running"),
+        (1, 3, "point a"),
+        (1, 3, "running"),
+        (2, 3, "point c"),
+        (2, 3, "running"),
+        (3, 3, "done"),
+    ]
     left = [seconds for _, _, seconds, _ in told]
     assert left == sorted(left, reverse=True)
     assert 6 <= left[0] <= 11

@@ -26,9 +26,13 @@ def unprivileged(repository: Path, without_root_rights: Callable[[], object]) ->
 
     def run(code: str) -> str:
         done = subprocess.run(
-            [sys.executable, "-c", code], preexec_fn=without_root_rights, cwd=repository, capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, "-c", code],
+            preexec_fn=without_root_rights,
+            cwd=repository,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -134,13 +138,14 @@ POWER_CUTS: dict[str, tuple[Callable[[SweepStore], None], str]] = {
     "record nested": (lambda s: damage_record(s, b"[" * 100_000), "nested too deeply"),
     "record without a status": (lambda s: damage_record(s, b"{}"), "it holds no record of a point"),
     "record of a file elsewhere": (
-        lambda s: damage_record(s, json.dumps({**OK, "raw": "../../secret"}).encode()), "no raw file of this directory"
+        lambda s: damage_record(s, json.dumps({**OK, "raw": "../../secret"}).encode()),
+        "no raw file of this directory",
     ),
     "raw file missing": (lambda s: damage_raw(s, None), r"raw/a\.json is missing"),
     "raw file of no length": (lambda s: damage_raw(s, b""), r"has 0 bytes of 5"),
     "raw file cut": (lambda s: damage_raw(s, b"fir"), r"has 3 bytes of 5"),
     "raw file of zeros": (lambda s: damage_raw(s, bytes(5)), r"is not what the tool printed"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("cut", "reason"), POWER_CUTS.values(), ids=POWER_CUTS)
@@ -197,8 +202,13 @@ def test_the_order_of_points_does_not_depend_on_the_time_of_day(tmp_path: Path) 
         store.add(key, b"x", {**OK, "started_at": f"{year}-01-01T00:00:00+00:00"})
         store.add(key + "2", b"x", {**FAILED, "started_at": f"{year}-01-01T00:00:00+00:00"})
     assert [p.key for p in SweepStore.read(tmp_path / "s").points()] == [
-        "c", "c2.failed", "a", "a2.failed", "b", "b2.failed",
-    ]  # fmt: skip
+        "c",
+        "c2.failed",
+        "a",
+        "a2.failed",
+        "b",
+        "b2.failed",
+    ]
 
 
 def test_points_of_older_versions_are_ordered_by_their_times(tmp_path: Path) -> None:

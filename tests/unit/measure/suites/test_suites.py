@@ -43,10 +43,17 @@ def planned(disk: Path) -> Callable[..., SuitePlan]:
 
 
 def sweep(load: list[float], throughput: list[float], latency: list[float]) -> Sweep:
-    return Sweep(pd.DataFrame({
-        "series": "4 KiB random read", "load": load, "throughput_per_s": throughput, "latency_s": latency,
-        "block_bytes": 4096,
-    }))  # fmt: skip
+    return Sweep(
+        pd.DataFrame(
+            {
+                "series": "4 KiB random read",
+                "load": load,
+                "throughput_per_s": throughput,
+                "latency_s": latency,
+                "block_bytes": 4096,
+            }
+        )
+    )
 
 
 # --- what they are -------------------------------------------------------------------------------------------------
@@ -62,8 +69,11 @@ def test_the_course_is_all_of_them() -> None:
 def test_the_baseline_is_a_lone_request_of_each_kind() -> None:
     [baseline] = suites("baseline")
     assert {(w.block_bytes, w.pattern, w.read_percent) for w in baseline.workloads} == {
-        (4096, "random", 100), (4096, "random", 0), (131072, "sequential", 100), (131072, "sequential", 0),
-    }  # fmt: skip
+        (4096, "random", 100),
+        (4096, "random", 0),
+        (131072, "sequential", 100),
+        (131072, "sequential", 0),
+    }
     assert {w.outstanding for w in baseline.workloads} == {1}
 
 
@@ -93,9 +103,7 @@ def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
 
 def test_nothing_is_written_by_planning(disk: Path, planned: Callable[..., SuitePlan]) -> None:
     plan = planned()
-    assert [s.directory for s in plan.steps] == [
-        "baseline", "block-size", "mix", "depth", "tails", "rate-peak", "rate",
-    ]  # fmt: skip
+    assert [s.directory for s in plan.steps] == ["baseline", "block-size", "mix", "depth", "tails", "rate-peak", "rate"]
     assert plan.points == 3 * sum(s.count for s in plan.steps)
     assert list(disk.iterdir()) == []
 

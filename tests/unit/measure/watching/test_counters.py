@@ -57,10 +57,12 @@ def test_a_link_leads_to_its_device(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("given", "why"),
-    [("sdz", "sdz: the kernel counts no block device of this name; there are: vda"),
-     ("/dev/no-such", "/dev/no-such: this path does not exist; there are: vda"),
-     ("/etc/passwd", "/etc/passwd: it is no block device; there are: vda")],
-)  # fmt: skip
+    [
+        ("sdz", "sdz: the kernel counts no block device of this name; there are: vda"),
+        ("/dev/no-such", "/dev/no-such: this path does not exist; there are: vda"),
+        ("/etc/passwd", "/etc/passwd: it is no block device; there are: vda"),
+    ],
+)
 def test_what_is_no_device_is_refused_in_a_line(given, why):
     with pytest.raises(MeasureError) as refused:
         device_name(given, {"vda": BEFORE, "loop0": Counters(*[0] * 8)})

@@ -102,8 +102,11 @@ OTHERS: dict[str, Built] = {
     "random queues": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2, queues="random")]),
     "cycle": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2), Station(Exp(0.7 * u), visits=2)]),
     "row": lambda u: OpenNetwork(0.5 / u, [Station(Exp(1.5 * u), 2), Station(Exp(0.7 * u), visits=2), Delay(4 * u)]),
-    "closed classes": lambda u: ClosedClasses([2, 3], [ClassStation([Exp(u), Exp(u)]), ClassStation(
-        [Exp(0.5 * u), Exp(2 * u)], discipline="PS")], [3 * u, 5 * u]),
+    "closed classes": lambda u: ClosedClasses(
+        [2, 3],
+        [ClassStation([Exp(u), Exp(u)]), ClassStation([Exp(0.5 * u), Exp(2 * u)], discipline="PS")],
+        [3 * u, 5 * u],
+    ),
     "unlike classes": lambda u: ClosedClasses([2, 3], [ClassStation([Exp(u), Exp(2 * u)])], [3 * u, 5 * u]),
     "open classes": lambda u: OpenNetworkClasses([0.2 / u, 0.1 / u], [ClassStation([Exp(u), Gamma(2 * u, 3.0)])]),
     "mixed classes": lambda u: MixedNetwork([0.2 / u], [3], [ClassStation([Exp(u), Exp(u)])], [5 * u]),
@@ -114,25 +117,38 @@ OTHERS: dict[str, Built] = {
     ),
     "fork-join": lambda u: ForkJoin(0.5 / u, Exp(0.7 * u), 4),
     "gathered": lambda u: Network(
-        {"die": Node(Exp(0.7 * u)), "out": Gather(count=4, after=10 * u)}, arrivals={"die": 0.5 / u}),
+        {"die": Node(Exp(0.7 * u)), "out": Gather(count=4, after=10 * u)}, arrivals={"die": 0.5 / u}
+    ),
     "decomposed": lambda u: Network(
-        {"a": Node(Erlang(4, 0.8 * u)), "b": Node(Gamma(1.3 * u, 2.0), 2)}, arrivals={"a": Gamma(u, 0.5)}),
-}  # fmt: skip
+        {"a": Node(Erlang(4, 0.8 * u)), "b": Node(Gamma(1.3 * u, 2.0), 2)}, arrivals={"a": Gamma(u, 0.5)}
+    ),
+}
 
 DEVICES: dict[str, Built] = {
     "retrials": lambda u: Retrial(0.4 / u, Gamma(1.4 * u, 2.0), 0.3 / u),
     "retrials at 2": lambda u: Retrial(0.9 / u, Exp(1.4 * u), 0.3 / u, servers=2),
     "vacations": lambda u: Network(
-        {"a": Node(Gamma(0.7 * u, 2.0), vacation=Erlang(2, 3 * u))}, arrivals={"a": 0.5 / u}),
+        {"a": Node(Gamma(0.7 * u, 2.0), vacation=Erlang(2, 3 * u))}, arrivals={"a": 0.5 / u}
+    ),
     "one vacation": lambda u: Network(
-        {"a": Node(Gamma(0.7 * u, 2.0), vacation=Erlang(2, 3 * u), vacations="single")}, arrivals={"a": 0.5 / u}),
+        {"a": Node(Gamma(0.7 * u, 2.0), vacation=Erlang(2, 3 * u), vacations="single")}, arrivals={"a": 0.5 / u}
+    ),
     "breakdowns": lambda u: Network(
-        {"a": Node(Gamma(0.7 * u, 2.0), uptime=Exp(9 * u), repair=Erlang(2, 3 * u))}, arrivals={"a": 0.5 / u}),
+        {"a": Node(Gamma(0.7 * u, 2.0), uptime=Exp(9 * u), repair=Erlang(2, 3 * u))}, arrivals={"a": 0.5 / u}
+    ),
     "batches served": lambda u: Network({"a": Node(Exp(0.7 * u), batch=4)}, arrivals={"a": 2 / u}),
     "polling": lambda u: Network(
-        {"a": Node({"x": Exp(u), "y": Gamma(0.5 * u, 2.0)}, discipline="polling", visits="exhaustive",
-                   turnaround=Deterministic(0.2 * u))}, arrivals={"x": {"a": 0.3 / u}, "y": {"a": 0.4 / u}}),
-}  # fmt: skip
+        {
+            "a": Node(
+                {"x": Exp(u), "y": Gamma(0.5 * u, 2.0)},
+                discipline="polling",
+                visits="exhaustive",
+                turnaround=Deterministic(0.2 * u),
+            )
+        },
+        arrivals={"x": {"a": 0.3 / u}, "y": {"a": 0.4 / u}},
+    ),
+}
 
 
 def moments(r: Metrics, of: str) -> tuple[float, float]:

@@ -27,11 +27,22 @@ from qsim import (
 )
 
 DENSE = [
-    Exponential(2.0), Erlang(3, 2.0), HyperExponential.from_moments(2, 4), Gamma(2, 0.3), LogNormal(2, 2),
-    Weibull(0.6, 2.0), BurrXII(3, 2, 2.0), PhaseType.from_moments(2, 0.4), Shifted(Exponential(1.0), 0.5),
-    Pareto(3, 1.0), Uniform(1, 4), TruncatedNormal(2, 1), Empirical.from_histogram([0, 1, 4], [3, 1]),
-    Mixture((Exponential(1.0), Gamma(5, 0.1)), (0.5, 0.5)), Exponential(1.0) + Exponential(3.0),
-]  # fmt: skip
+    Exponential(2.0),
+    Erlang(3, 2.0),
+    HyperExponential.from_moments(2, 4),
+    Gamma(2, 0.3),
+    LogNormal(2, 2),
+    Weibull(0.6, 2.0),
+    BurrXII(3, 2, 2.0),
+    PhaseType.from_moments(2, 0.4),
+    Shifted(Exponential(1.0), 0.5),
+    Pareto(3, 1.0),
+    Uniform(1, 4),
+    TruncatedNormal(2, 1),
+    Empirical.from_histogram([0, 1, 4], [3, 1]),
+    Mixture((Exponential(1.0), Gamma(5, 0.1)), (0.5, 0.5)),
+    Exponential(1.0) + Exponential(3.0),
+]
 
 
 @pytest.mark.parametrize("law", DENSE, ids=repr)
@@ -49,22 +60,44 @@ def test_atoms_have_no_density() -> None:
             law.pdf(1.0)
 
 
-@pytest.mark.parametrize(("family", "scv"), [
-    (Exponential, 1.0), (Deterministic, 0.0), (Erlang, 0.25), (HyperExponential, 3.0), (Gamma, 2.0), (LogNormal, 0.2),
-    (Weibull, 0.05), (Weibull, 1.0), (Weibull, 9.0), (BurrXII, 0.5), (BurrXII, 20.0), (PhaseType, 0.3), (Pareto, 0.4),
-    (Pareto, 5.0), (Uniform, 0.1), (TruncatedNormal, 0.04), (TruncatedNormal, 0.7),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("family", "scv"),
+    [
+        (Exponential, 1.0),
+        (Deterministic, 0.0),
+        (Erlang, 0.25),
+        (HyperExponential, 3.0),
+        (Gamma, 2.0),
+        (LogNormal, 0.2),
+        (Weibull, 0.05),
+        (Weibull, 1.0),
+        (Weibull, 9.0),
+        (BurrXII, 0.5),
+        (BurrXII, 20.0),
+        (PhaseType, 0.3),
+        (Pareto, 0.4),
+        (Pareto, 5.0),
+        (Uniform, 0.1),
+        (TruncatedNormal, 0.04),
+        (TruncatedNormal, 0.7),
+    ],
+)
 def test_a_family_from_two_moments_has_them(family: type[Distribution], scv: float) -> None:
     law = family.from_moments(3.0, scv)
     assert isinstance(law, family)
     assert (law.mean, law.scv) == pytest.approx((3.0, scv), rel=1e-6)
 
 
-@pytest.mark.parametrize(("family", "scv", "said"), [
-    (Exponential, 2.0, "scv of an exponential time must be 1"), (Erlang, 0.4, "scv of an Erlang time"),
-    (Deterministic, 1.0, "scv of a constant time must be 0"), (Weibull, 1e40, "must not be as far from 1"),
-    (Empirical, 1.0, "determine no Empirical"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("family", "scv", "said"),
+    [
+        (Exponential, 2.0, "scv of an exponential time must be 1"),
+        (Erlang, 0.4, "scv of an Erlang time"),
+        (Deterministic, 1.0, "scv of a constant time must be 0"),
+        (Weibull, 1e40, "must not be as far from 1"),
+        (Empirical, 1.0, "determine no Empirical"),
+    ],
+)
 def test_moments_that_a_family_cannot_have_are_refused(family: type[Distribution], scv: float, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         family.from_moments(3.0, scv)

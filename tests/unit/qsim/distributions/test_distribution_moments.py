@@ -34,11 +34,7 @@ SMOOTH = [
     PhaseType.from_moments(2.0, 0.3),
     PhaseType.from_moments(2.0, 3.0),
 ]
-STEPPED = [
-    Deterministic(2.0),
-    Shifted(Gamma(1.0, 2.0), 0.5),
-    Empirical((1.0, 2.0, 5.0), (1, 2, 3), (0.5, 0.0, 1.0)),
-]
+STEPPED = [Deterministic(2.0), Shifted(Gamma(1.0, 2.0), 0.5), Empirical((1.0, 2.0, 5.0), (1, 2, 3), (0.5, 0.0, 1.0))]
 
 
 @pytest.mark.parametrize("law", [*SMOOTH, *STEPPED], ids=repr)

@@ -16,10 +16,19 @@ ONE, TWO = MMc(1.0, 1.0, 1), MMc(1.0, 1.0, 2)
 def test_the_events_of_a_table_that_is_known() -> None:
     happened = events(trace(ONE, [0.0, 2.0, 1.0, 4.0], [3.0, 3.0, 1.0, 2.0]))
     assert [(e.time, e.what, e.customer, e.present, e.waiting) for e in happened] == [
-        (0, "arrival", 0, 1, 1), (0, "start", 0, 1, 0), (2, "arrival", 1, 2, 1), (3, "finish", 0, 1, 1),
-        (3, "start", 1, 1, 0), (3, "arrival", 2, 2, 1), (6, "finish", 1, 1, 1), (6, "start", 2, 1, 0),
-        (7, "finish", 2, 0, 0), (7, "arrival", 3, 1, 1), (7, "start", 3, 1, 0), (9, "finish", 3, 0, 0),
-    ]  # fmt: skip
+        (0, "arrival", 0, 1, 1),
+        (0, "start", 0, 1, 0),
+        (2, "arrival", 1, 2, 1),
+        (3, "finish", 0, 1, 1),
+        (3, "start", 1, 1, 0),
+        (3, "arrival", 2, 2, 1),
+        (6, "finish", 1, 1, 1),
+        (6, "start", 2, 1, 0),
+        (7, "finish", 2, 0, 0),
+        (7, "arrival", 3, 1, 1),
+        (7, "start", 3, 1, 0),
+        (9, "finish", 3, 0, 0),
+    ]
 
 
 def test_averages_that_one_can_check_in_the_head() -> None:

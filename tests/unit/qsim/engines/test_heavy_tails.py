@@ -6,18 +6,7 @@ import math
 
 import pytest
 
-from qsim import (
-    BurrXII,
-    Closed,
-    Delay,
-    Exponential,
-    LogNormal,
-    MGc,
-    Open,
-    Station,
-    SteadyStateError,
-    simulate,
-)
+from qsim import BurrXII, Closed, Delay, Exponential, LogNormal, MGc, Open, Station, SteadyStateError, simulate
 from qsim.engines.heavy_tails import complaint, customers_needed, services_needed
 
 NO_THIRD = BurrXII(2.2, 1.0, 1.0)

@@ -23,8 +23,7 @@ def test_a_table_a_student_can_follow() -> None:
 
 @settings(deadline=None)
 @given(
-    times=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30),
-    servers=st.integers(1, 3),
+    times=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30), servers=st.integers(1, 3)
 )
 def test_present_is_what_counting_gives(times: list[tuple[int, int]], servers: int) -> None:
     """Whole times, so that many things happen at once."""

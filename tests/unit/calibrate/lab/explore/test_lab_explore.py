@@ -74,9 +74,12 @@ def test_a_simulated_interval_that_misses_the_theory_says_so():
 
 @pytest.mark.parametrize(
     ("missed", "said"),
-    [((), "All 8 simulated intervals hold the theory."), (("W",), "1 of 8 simulated intervals misses the theory"),
-     (("W", "L"), "2 of 8 simulated intervals miss the theory")],
-)  # fmt: skip
+    [
+        ((), "All 8 simulated intervals hold the theory."),
+        (("W",), "1 of 8 simulated intervals misses the theory"),
+        (("W", "L"), "2 of 8 simulated intervals miss the theory"),
+    ],
+)
 def test_misses_are_counted_in_words(missed, said):
     assert said_of([Mark(0.3, {}), Mark(0.6, {}, frozenset(missed))]).startswith(said)
     assert said_of([]) == ""
@@ -100,8 +103,10 @@ def test_labels_are_in_plain_words():
 def test_a_closed_curve_keeps_to_its_bounds():
     curves = curves_of(settings_of("closed", {**START, "population": 64, "think_time": 3.0}))
     high, low = curves.bounds["throughput"]
-    assert all(a <= x * (1 + 1e-9) and x <= b * (1 + 1e-9)
-               for a, x, b in zip(low, curves.lines["throughput"], high, strict=True))  # fmt: skip
+    assert all(
+        a <= x * (1 + 1e-9) and x <= b * (1 + 1e-9)
+        for a, x, b in zip(low, curves.lines["throughput"], high, strict=True)
+    )
     assert curves.knee == pytest.approx((3.0 + 1.0) * 4)
 
 

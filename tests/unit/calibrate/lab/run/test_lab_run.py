@@ -94,12 +94,21 @@ def test_the_teacher_takes_back_any_guess_until_the_measurement_begins(run):
 @pytest.mark.parametrize(
     ("name", "knee", "why"),
     [
-        ("", 3, "say who"), (None, 3, "say who"), ("a\x00b", 3, "say who"), ("\u202eevil", 3, "say who"),
-        ("x" * 41, 3, "longer"), ("Qsim (prediction.json)", 3, "is the model"),
-        ("Bob", 0, "above 0"), ("Bob", -1, "above 0"), ("Bob", None, "above 0"), ("Bob", "7", "above 0"),
-        ("Bob", float("nan"), "above 0"), ("Bob", float("inf"), "above 0"), ("Bob", True, "above 0"),
+        ("", 3, "say who"),
+        (None, 3, "say who"),
+        ("a\x00b", 3, "say who"),
+        ("\u202eevil", 3, "say who"),
+        ("x" * 41, 3, "longer"),
+        ("Qsim (prediction.json)", 3, "is the model"),
+        ("Bob", 0, "above 0"),
+        ("Bob", -1, "above 0"),
+        ("Bob", None, "above 0"),
+        ("Bob", "7", "above 0"),
+        ("Bob", float("nan"), "above 0"),
+        ("Bob", float("inf"), "above 0"),
+        ("Bob", True, "above 0"),
     ],
-)  # fmt: skip
+)
 def test_a_guess_that_is_none_is_refused_in_words(run, name, knee, why):
     with pytest.raises(RefusedError, match=why):
         run.guess(name, knee)

@@ -94,11 +94,20 @@ def test_differences_stand_by_quantity_and_reasons_once(drives: tuple[Comparison
 
 @pytest.mark.parametrize(
     ("ratio", "said"),
-    [(12.44, "12.4 times as high"), (0.123, "0.123 times as high"), (6.21e-5, "1/16,100 as high"),
-     (3990.0, "3,990 times as high"), (0.00216, "1/463 as high"), (1e-6, "1/1,000,000 as high"),
-     (2.5e7, "25,000,000 times as high"), (1 / 999.9, "1/1,000 as high"), (1.003, "0.3 % higher"),
-     (0.9, "10 % lower"), (1.6, "1.6 times as high")],
-)  # fmt: skip
+    [
+        (12.44, "12.4 times as high"),
+        (0.123, "0.123 times as high"),
+        (6.21e-5, "1/16,100 as high"),
+        (3990.0, "3,990 times as high"),
+        (0.00216, "1/463 as high"),
+        (1e-6, "1/1,000,000 as high"),
+        (2.5e7, "25,000,000 times as high"),
+        (1 / 999.9, "1/1,000 as high"),
+        (1.003, "0.3 % higher"),
+        (0.9, "10 % lower"),
+        (1.6, "1.6 times as high"),
+    ],
+)
 def test_ratios_are_said_without_exponents(ratio: float, said: str) -> None:
     assert _times(ratio) == said
 

@@ -145,9 +145,21 @@ def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Swee
     shown = views_of(evidence_of(comparison, sweep, profiles=profiles, with_service=True))
     names = [v.name for v in shown.all]
     assert len(set(names)) == len(names)
-    assert {"curve", "throughput", "response", "residuals-load", "knees", "little", "residuals-throughput",
-            "residuals-response-time", "residual-quantiles", "residuals-time", "autocorrelation",
-            "profile-likelihoods", "models"} <= set(names)  # fmt: skip
+    assert {
+        "curve",
+        "throughput",
+        "response",
+        "residuals-load",
+        "knees",
+        "little",
+        "residuals-throughput",
+        "residuals-response-time",
+        "residual-quantiles",
+        "residuals-time",
+        "autocorrelation",
+        "profile-likelihoods",
+        "models",
+    } <= set(names)
     for view in shown.all:
         assert view.figure is not None
         assert len(view.table) > 0

@@ -14,16 +14,7 @@ import pytest
 from calibrate import fit
 from calibrate.report.axes import load_scale
 from calibrate.report.files import write_tables
-from calibrate.report.measured import (
-    MeasuredData,
-    by_load,
-    measured,
-    published,
-    section_of,
-    shown,
-    together,
-    views_of,
-)
+from calibrate.report.measured import MeasuredData, by_load, measured, published, section_of, shown, together, views_of
 from calibrate.report.measured.by_size import crossover
 from calibrate.report.page import render
 from calibrate.report.view import View
@@ -55,9 +46,15 @@ def sweep_of(rows: list[dict[str, object]], **more: object) -> Sweep:
 def row(depth: float, *, block: int = 4096, read: float = 1.0, r: float = 1e-4, **more: object) -> dict[str, object]:
     words = {1.0: "read", 0.0: "write"}.get(round(read, 2), f"{100 * read:.0f}/{100 - 100 * read:.0f} mix")
     return {
-        "series": f"{block // KIB} KiB random {words}", "load": depth, "throughput_per_s": depth / r, "latency_s": r,
-        "block_bytes": block, "read_fraction": read, "pattern": "random", **more,
-    }  # fmt: skip
+        "series": f"{block // KIB} KiB random {words}",
+        "load": depth,
+        "throughput_per_s": depth / r,
+        "latency_s": r,
+        "block_bytes": block,
+        "read_fraction": read,
+        "pattern": "random",
+        **more,
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -168,16 +165,21 @@ def test_a_curve_is_named_by_what_does_not_vary_along_it() -> None:
 def test_the_probes_names_tell_stride_and_mix() -> None:
     traffics = (("read", 1.0), ("3:1", 0.75), ("1:1", 0.5), ("nt-1:1", 0.5))
     rows = [
-        {"series": f"{traffic}{stride}, 1 loader", "load": 0.0, "throughput_per_s": 1e8, "latency_s": 1e-7,
-         "block_bytes": 64, "read_fraction": share}
-        for traffic, share in traffics for stride in ("", " stride 256 B")
-    ]  # fmt: skip
+        {
+            "series": f"{traffic}{stride}, 1 loader",
+            "load": 0.0,
+            "throughput_per_s": 1e8,
+            "latency_s": 1e-7,
+            "block_bytes": 64,
+            "read_fraction": share,
+        }
+        for traffic, share in traffics
+        for stride in ("", " stride 256 B")
+    ]
     shown_sweep = measured(sweep_of(rows, load_kind="injected_delay", load_unit="loop iterations"))
     assert shown_sweep.size_name == "stride"
     assert set(shown_sweep.table["size_bytes"]) == {64, 256}
-    assert set(shown_sweep.table["curve"]) == {
-        "read, 1 loader", "3:1, 1 loader", "1:1, 1 loader", "nt 1:1, 1 loader",
-    }  # fmt: skip
+    assert set(shown_sweep.table["curve"]) == {"read, 1 loader", "3:1, 1 loader", "1:1, 1 loader", "nt 1:1, 1 loader"}
     assert set(shown_sweep.table["workload"]) == {"1 loader", "nt, 1 loader"}
     assert {"heat-map", "mix", "latency-size"} <= set(kinds(views_of(shown_sweep)))
 
@@ -185,8 +187,9 @@ def test_the_probes_names_tell_stride_and_mix() -> None:
 def test_outliers_among_repeats_are_flagged_and_drawn() -> None:
     rows = [
         {**row(n, repeat=i), "throughput_per_s": 1e4 * n * (0.5 if (n, i) == (4, 2) else 1 + 0.002 * i)}
-        for n in (1, 2, 4, 8, 16) for i in range(5)
-    ]  # fmt: skip
+        for n in (1, 2, 4, 8, 16)
+        for i in range(5)
+    ]
     shown_sweep = measured(sweep_of(rows))
     assert list(shown_sweep.table.loc[shown_sweep.table["outlier"] != "", "load"]) == [4.0]
     figure = plotly(view(views_of(shown_sweep), "throughput-against-load"))
@@ -287,8 +290,12 @@ def test_a_knee_that_is_open_by_a_factor_is_told_and_not_drawn(knees: None) -> N
 
 
 def test_reads_and_writes_of_a_mix_are_drawn_apart_where_they_are_told() -> None:
-    mixed = {"read_throughput_per_s": 7e3, "read_latency_s": 9e-5, "write_throughput_per_s": 3e3,
-             "write_latency_s": 2e-4}  # fmt: skip
+    mixed = {
+        "read_throughput_per_s": 7e3,
+        "read_latency_s": 9e-5,
+        "write_throughput_per_s": 3e3,
+        "write_latency_s": 2e-4,
+    }
     rows = [row(1), row(1, read=0.0, r=3e-4), row(1, read=0.7, **mixed)]
     views = views_of(measured(sweep_of(rows)))
     figure = plotly(view(views, "latency-by-direction"))
@@ -313,8 +320,11 @@ def test_reads_are_held_against_writes_of_the_same_size_and_load() -> None:
     assert list(table["latency_ratio"]) == pytest.approx([2.0] * 4)
     assert list(table["throughput_ratio"]) == pytest.approx([0.5] * 4)
     assert list(table["line"]) == [
-        "4 KiB random, N = 1", "64 KiB random, N = 1", "4 KiB random, N = 4", "64 KiB random, N = 4"
-    ]  # fmt: skip
+        "4 KiB random, N = 1",
+        "64 KiB random, N = 1",
+        "4 KiB random, N = 4",
+        "64 KiB random, N = 4",
+    ]
 
 
 def test_the_data_sheet_stands_beside_the_peak_of_the_smallest_block() -> None:
@@ -335,8 +345,10 @@ def test_memory_and_storage_share_a_pair_of_axes_only_where_both_are_there() -> 
 
 
 def test_an_open_sweep_is_drawn_over_the_rate_that_was_measured() -> None:
-    rows = [{**row(1), "load": x, "throughput_per_s": x, "latency_p99_s": 3e-4, "latency_p999_s": 1e-3}
-            for x in (9.9e3, 2.02e4)]  # fmt: skip
+    rows = [
+        {**row(1), "load": x, "throughput_per_s": x, "latency_p99_s": 3e-4, "latency_p999_s": 1e-3}
+        for x in (9.9e3, 2.02e4)
+    ]
     views = views_of(measured(sweep_of(rows, load_kind="arrival_rate", load_unit="requests/s")))
     assert kinds(views) == ["load", "tails", "points"]
     figure = plotly(view(views, "latency-against-load"))
@@ -401,11 +413,19 @@ def test_several_sections_get_folders_of_their_own(tmp_path: Path) -> None:
 
 
 def test_tables_read_in_units_and_leave_out_what_nobody_knows() -> None:
-    table = pd.DataFrame({
-        "series": ["a"], "load": [32.0], "throughput_per_s": [5.2e4], "bandwidth_bytes_per_s": [2.1e8],
-        "latency_s": [8e-5], "latency_low_s": [7e-5], "latency_high_s": [12e-5], "size_bytes": [4096.0],
-        "latency_p99_s": [math.nan],
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "series": ["a"],
+            "load": [32.0],
+            "throughput_per_s": [5.2e4],
+            "bandwidth_bytes_per_s": [2.1e8],
+            "latency_s": [8e-5],
+            "latency_low_s": [7e-5],
+            "latency_high_s": [12e-5],
+            "size_bytes": [4096.0],
+            "latency_p99_s": [math.nan],
+        }
+    )
     text = shown(table, {"load": "N"})
     assert text.header == ("workload", "N", "throughput", "bandwidth", "mean latency", "size")
     assert text.rows == (("a", "32", "52.0 k/s", "210 MB/s", "80.0 µs (70.0 µs to 120 µs)", "4 KiB"),)

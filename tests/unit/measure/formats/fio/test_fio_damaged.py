@@ -15,28 +15,35 @@ from measure.errors import DataError
 from measure.formats.fio.sweep import fio_sweep
 
 scalar = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
     | st.sampled_from(["4k", "randread", "8", "1e400", "0", "1", "psync", "libaio", "rw", 4096, 1000.0])
-)  # fmt: skip
+)
 anything = st.recursive(
     scalar, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
 )
 stats = st.dictionaries(
     st.sampled_from(["mean", "stddev", "N", "percentile", "bins"]),
-    anything | st.dictionaries(st.sampled_from(["50.000000", "99.000000", "1000", "x"]), scalar), max_size=5,
-)  # fmt: skip
+    anything | st.dictionaries(st.sampled_from(["50.000000", "99.000000", "1000", "x"]), scalar),
+    max_size=5,
+)
 flow = st.dictionaries(
     st.sampled_from(["iops", "bw", "bw_bytes", "runtime", "total_ios", "lat", "lat_ns", "clat", "clat_ns", "lat_us"]),
-    stats | anything, max_size=8,
-)  # fmt: skip
+    stats | anything,
+    max_size=8,
+)
 options = st.dictionaries(
     st.sampled_from(["rw", "bs", "iodepth", "numjobs", "ioengine", "rwmixread", "group_reporting", "verify", "rate"]),
     scalar,
 )
 job = st.dictionaries(
     st.sampled_from(["jobname", "groupid", "error", "total_err", "job options", "read", "write", "mixed"]),
-    anything | flow | options, max_size=8,
-)  # fmt: skip
+    anything | flow | options,
+    max_size=8,
+)
 document = st.fixed_dictionaries(
     {"fio version": scalar, "jobs": st.lists(job | anything, max_size=4)},
     optional={"timestamp_ms": scalar, "global options": options | st.lists(options) | scalar, "disk_util": anything},

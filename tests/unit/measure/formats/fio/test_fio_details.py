@@ -51,8 +51,15 @@ EXACT: dict[str, Any] = {"rel": 1e-12}
 
 
 def section(iops: float, mean_ns: float, **more: Any) -> dict[str, Any]:
-    return {"io_bytes": int(iops * 4096), "bw_bytes": int(iops * 4096), "iops": iops, "runtime": 2000,
-            "total_ios": int(2 * iops), "lat_ns": {"mean": mean_ns, "stddev": mean_ns / 10}, **more}  # fmt: skip
+    return {
+        "io_bytes": int(iops * 4096),
+        "bw_bytes": int(iops * 4096),
+        "iops": iops,
+        "runtime": 2000,
+        "total_ios": int(2 * iops),
+        "lat_ns": {"mean": mean_ns, "stddev": mean_ns / 10},
+        **more,
+    }
 
 
 def job(options: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
@@ -130,11 +137,8 @@ def test_a_host_is_named_with_a_port_that_is_not_the_usual_one(port: int, host: 
 
 
 @pytest.mark.parametrize(
-    ("more", "checks"),
-    [
-        ({}, []), ({"total_err": 3}, ["io-errors"]), ({"total_err": 3, "error": 5}, []),
-    ],
-)  # fmt: skip
+    ("more", "checks"), [({}, []), ({"total_err": 3}, ["io-errors"]), ({"total_err": 3, "error": 5}, [])]
+)
 def test_errors_that_a_job_survived_are_told(more: Mapping[str, Any], checks: Sequence[str]) -> None:
     found = one({**job(read=section(1000, 1e5)), **more})
     assert [f.check for f in found.findings] == checks
@@ -186,12 +190,18 @@ def test_what_old_versions_leave_out_is_filled_in() -> None:
 @pytest.mark.parametrize(
     ("rw", "options", "both", "fraction"),
     [
-        ("randrw", {"rwmixread": "70"}, False, 0.7), ("randrw", {}, False, 0.5), ("read", {}, False, 1.0),
-        ("randread", {}, False, 1.0), ("write", {}, False, 0.0), ("randwrite", {}, False, 0.0),
-        ("readwrite", {"rwmixread": "130"}, False, 1.0), ("", {}, False, 1.0),
-        ("rw", {}, True, 0.25), ("trim", {}, False, math.nan),
+        ("randrw", {"rwmixread": "70"}, False, 0.7),
+        ("randrw", {}, False, 0.5),
+        ("read", {}, False, 1.0),
+        ("randread", {}, False, 1.0),
+        ("write", {}, False, 0.0),
+        ("randwrite", {}, False, 0.0),
+        ("readwrite", {"rwmixread": "130"}, False, 1.0),
+        ("", {}, False, 1.0),
+        ("rw", {}, True, 0.25),
+        ("trim", {}, False, math.nan),
     ],
-)  # fmt: skip
+)
 def test_unified_reporting_is_divided_as_asked_or_as_counted(
     rw: str, options: Mapping[str, str], both: bool, fraction: float
 ) -> None:
@@ -215,10 +225,12 @@ def test_reads_in_a_write_job_come_from_verification_only() -> None:
     [
         ({"timestamp_ms": 1_700_000_002_500}, "2023-11-14T22:13:20.500+00:00"),
         ({"timestamp_ms": 0, "timestamp": 1_700_000_002}, "2023-11-14T22:13:20+00:00"),
-        ({"timestamp_ms": 0}, ""), ({"timestamp_ms": 2000}, ""), ({"timestamp_ms": 32_503_680_002_000}, ""),
+        ({"timestamp_ms": 0}, ""),
+        ({"timestamp_ms": 2000}, ""),
+        ({"timestamp_ms": 32_503_680_002_000}, ""),
         ({"timestamp_ms": 32_503_680_001_000}, "2999-12-31T23:59:59.000+00:00"),
     ],
-)  # fmt: skip
+)
 def test_a_run_began_before_its_stamp(stamp: Mapping[str, Any], started: str) -> None:
     assert one(job(read=section(1000, 1e5)), **stamp).started_at == started
     assert one(job(read=section(1000, 1e5))).latency.bins_unit_s == 1e-9
@@ -281,22 +293,37 @@ def test_a_suffix_that_fio_never_wrote_is_refused() -> None:
 
 
 def record(**fields: Any) -> FioRecord:
-    usual = {"source": "f", "job": "j", "options": {"rw": "randread", "ioengine": "libaio", "iodepth": "8"},
-             "throughput_per_s": 1e4, "bandwidth_bytes_per_s": 4.096e7, "latency": Moments(1e-4, 1e-5, "lat"),
-             "read_fraction": 1.0, "requests": 20_000, "runtime_s": 2.0, "records": 1, "error": 0, "version": "fio-3",
-             "started_at": ""}  # fmt: skip
+    usual = {
+        "source": "f",
+        "job": "j",
+        "options": {"rw": "randread", "ioengine": "libaio", "iodepth": "8"},
+        "throughput_per_s": 1e4,
+        "bandwidth_bytes_per_s": 4.096e7,
+        "latency": Moments(1e-4, 1e-5, "lat"),
+        "read_fraction": 1.0,
+        "requests": 20_000,
+        "runtime_s": 2.0,
+        "records": 1,
+        "error": 0,
+        "version": "fio-3",
+        "started_at": "",
+    }
     return FioRecord(**{**usual, **fields})
 
 
 @pytest.mark.parametrize(
     ("options", "all_options", "depth"),
     [
-        ({"ioengine": "libaio", "iodepth": "8"}, True, 8), ({"ioengine": "psync", "iodepth": "8"}, True, 1),
-        ({"iodepth": "8"}, True, 1), ({"iodepth": "8"}, False, 8), ({}, True, None),
+        ({"ioengine": "libaio", "iodepth": "8"}, True, 8),
+        ({"ioengine": "psync", "iodepth": "8"}, True, 1),
+        ({"iodepth": "8"}, True, 1),
+        ({"iodepth": "8"}, False, 8),
+        ({}, True, None),
         ({"ioengine": "psync", "iodepth": "8", "io_submit_mode": "offload"}, True, 8),
-        ({"ioengine": "libaio", "iodepth": "many"}, True, 1), ({"ioengine": "libaio"}, True, 1),
+        ({"ioengine": "libaio", "iodepth": "many"}, True, 1),
+        ({"ioengine": "libaio"}, True, 1),
     ],
-)  # fmt: skip
+)
 def test_a_synchronous_engine_has_a_depth_of_one(
     options: Mapping[str, str], all_options: bool, depth: int | None
 ) -> None:
@@ -369,9 +396,12 @@ def test_the_processor_time_of_a_request() -> None:
 def test_what_is_no_point_says_why() -> None:
     assert why_unusable(record()) is None
     assert why_unusable(record(throughput_per_s=0.5)) is None
-    for fields, check in (({"error": 28}, "job-failed"), ({"throughput_per_s": 0.0}, "no-requests"),
-                          ({"latency": Moments(0.0, 0.0, "")}, "no-latency"),
-                          ({"latency": Moments(math.nan, 0.0, "")}, "no-latency")):  # fmt: skip
+    for fields, check in (
+        ({"error": 28}, "job-failed"),
+        ({"throughput_per_s": 0.0}, "no-requests"),
+        ({"latency": Moments(0.0, 0.0, "")}, "no-latency"),
+        ({"latency": Moments(math.nan, 0.0, "")}, "no-latency"),
+    ):
         found = why_unusable(record(**fields))
         assert found is not None
         assert found.check == check
@@ -393,14 +423,33 @@ def test_every_column_of_a_point() -> None:
     sweep = fio_sweep({"f.json": text({**job(options, read=part), "usr_cpu": 20, "sys_cpu": 30, "job_runtime": 4000})})
     row = sweep.points.iloc[0]
     wanted = {
-        "load": 8, "throughput_per_s": 1e4, "latency_s": 8e-4, "bandwidth_bytes_per_s": 4.096e7, "block_bytes": 4096,
-        "read_fraction": 1, "depth": 4, "jobs": 2, "repeat": 0, "latency_sd_s": 8e-5, "latency_p50_s": 1e-4,
-        "latency_p95_s": 2e-4, "latency_p99_s": 3e-4, "latency_p999_s": 4e-4, "requests": 20_000, "runtime_s": 2,
+        "load": 8,
+        "throughput_per_s": 1e4,
+        "latency_s": 8e-4,
+        "bandwidth_bytes_per_s": 4.096e7,
+        "block_bytes": 4096,
+        "read_fraction": 1,
+        "depth": 4,
+        "jobs": 2,
+        "repeat": 0,
+        "latency_sd_s": 8e-5,
+        "latency_p50_s": 1e-4,
+        "latency_p95_s": 2e-4,
+        "latency_p99_s": 3e-4,
+        "latency_p999_s": 4e-4,
+        "requests": 20_000,
+        "runtime_s": 2,
         "host_cpu_s": 1e-4,
-    }  # fmt: skip
+    }
     assert {name: row[name] for name in wanted} == pytest.approx(wanted)
-    words = {"pattern": "random", "source": "f.json", "engine": "libaio", "latency_of": "lat", "percentiles_of": "lat",
-             "started_at": "2023-11-14T22:13:20.000+00:00"}  # fmt: skip
+    words = {
+        "pattern": "random",
+        "source": "f.json",
+        "engine": "libaio",
+        "latency_of": "lat",
+        "percentiles_of": "lat",
+        "started_at": "2023-11-14T22:13:20.000+00:00",
+    }
     assert {name: row[name] for name in words} == words
     assert (sweep.name, sweep.provenance.source, sweep.provenance.device) == ("f.json", "f.json", "/dev/x")
     assert (sweep.provenance.tool_version, sweep.provenance.details["engines"]) == ("fio-3.33", "libaio")
@@ -413,15 +462,19 @@ def test_every_column_of_a_point() -> None:
 
 def series(*options: Mapping[str, str], **more: Any) -> list[str]:
     """The names of curves of jobs that differ so, each in a file of its own."""
-    texts = {f"d{i}/f.json" if more.get("folders") else f"f{i}.json": text(job({**o}, read=section(1e4, 8e5)))
-             for i, o in enumerate(options)}  # fmt: skip
+    texts = {
+        f"d{i}/f.json" if more.get("folders") else f"f{i}.json": text(job({**o}, read=section(1e4, 8e5)))
+        for i, o in enumerate(options)
+    }
     return sorted(fio_sweep(texts).series)
 
 
 def test_a_curve_is_named_by_what_differs() -> None:
     assert series({}, {"iodepth": "8"}) == ["4 KiB random read"]
     assert series({"ioengine": "libaio"}, {"ioengine": "io_uring"}) == [
-        "4 KiB random read io_uring", "4 KiB random read libaio"]  # fmt: skip
+        "4 KiB random read io_uring",
+        "4 KiB random read libaio",
+    ]
     assert series({"filename": "/a"}, {"filename": "/b"}) == ["4 KiB random read on /a", "4 KiB random read on /b"]
     assert series({}, {"direct": "0"}) == ["4 KiB random read", "4 KiB random read buffered"]
     assert series({}, {"io_submit_mode": "offload"}) == ["4 KiB random read", "4 KiB random read offload submission"]
@@ -440,8 +493,9 @@ def test_two_jobs_of_one_file_at_one_load_are_named_apart() -> None:
 
 
 def test_repeats_are_numbered_in_the_order_of_their_times() -> None:
-    texts = {f"r{i}": text(job(read=section(1e4 + i, 4e5)), timestamp_ms=1_700_000_000_000 - 10_000 * i)
-             for i in range(3)}  # fmt: skip
+    texts = {
+        f"r{i}": text(job(read=section(1e4 + i, 4e5)), timestamp_ms=1_700_000_000_000 - 10_000 * i) for i in range(3)
+    }
     points = fio_sweep(texts).points
     assert points["repeat"].tolist() == [0, 1, 2]
     assert points["source"].tolist() == ["r2", "r1", "r0"]
@@ -449,10 +503,15 @@ def test_repeats_are_numbered_in_the_order_of_their_times() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "counted", "named"),
-    [({"rw": "randrw", "rwmixread": "70"}, 0.698, 0.7), ({"rw": "randrw"}, 0.498, 0.5), ({"rw": "rw"}, 0.52, 0.5),
-     ({"rw": "randrw", "rwmixread": "x"}, 0.694, 0.69), ({"rw": "rw", "rwmixread": "130"}, 0.98, 1.0),
-     ({"rw": "randtrim"}, 0.25, 0.25)],
-)  # fmt: skip
+    [
+        ({"rw": "randrw", "rwmixread": "70"}, 0.698, 0.7),
+        ({"rw": "randrw"}, 0.498, 0.5),
+        ({"rw": "rw"}, 0.52, 0.5),
+        ({"rw": "randrw", "rwmixread": "x"}, 0.694, 0.69),
+        ({"rw": "rw", "rwmixread": "130"}, 0.98, 1.0),
+        ({"rw": "randtrim"}, 0.25, 0.25),
+    ],
+)
 def test_a_mix_is_named_as_asked(asked: Mapping[str, str], counted: float, named: float) -> None:
     read, write = section(1e4 * counted, 8e5), section(1e4 * (1 - counted), 8e5)
     (name,) = fio_sweep({"f": text(job(asked, read=read, write=write))}).series
@@ -493,19 +552,32 @@ def snapshot(runtime: int, moved: int, stamp: int = 0, name: str = "j") -> dict[
 @pytest.mark.parametrize(
     ("later", "runs"),
     [
-        (snapshot(2000, 20), 1), (snapshot(1000, 20), 2), (snapshot(900, 20), 2), (snapshot(2000, 9), 2),
-        (snapshot(2000, 10), 1), (snapshot(2000, 20, name="k"), 2), ({**snapshot(2000, 20), "fio version": "fio-4"}, 2),
+        (snapshot(2000, 20), 1),
+        (snapshot(1000, 20), 2),
+        (snapshot(900, 20), 2),
+        (snapshot(2000, 9), 2),
+        (snapshot(2000, 10), 1),
+        (snapshot(2000, 20, name="k"), 2),
+        ({**snapshot(2000, 20), "fio version": "fio-4"}, 2),
     ],
-)  # fmt: skip
+)
 def test_a_snapshot_goes_on_where_its_counters_grew(later: dict[str, Any], runs: int) -> None:
     assert len(runs_of([snapshot(1000, 10), later])) == runs
 
 
 @pytest.mark.parametrize(
     ("runtime", "stamp", "runs"),
-    [(2000, 6000, 1), (2000, 6501, 2), (2000, 6500, 1), (2000, 5500, 1), (2000, 5499, 2), (11000, 17500, 1),
-     (11000, 17501, 2), (1000, 5000, 1)],
-)  # fmt: skip
+    [
+        (2000, 6000, 1),
+        (2000, 6501, 2),
+        (2000, 6500, 1),
+        (2000, 5500, 1),
+        (2000, 5499, 2),
+        (11000, 17500, 1),
+        (11000, 17501, 2),
+        (1000, 5000, 1),
+    ],
+)
 def test_stamps_of_one_run_lie_as_far_apart_as_its_run_times(runtime: int, stamp: int, runs: int) -> None:
     """Within half a second, or a quarter of what passed."""
     assert len(runs_of([snapshot(1000, 10, 5000), snapshot(runtime, 20, stamp)])) == runs
@@ -533,14 +605,22 @@ def test_documents_are_found_among_messages() -> None:
 @pytest.mark.parametrize(
     ("body", "truncated", "says"),
     [
-        ("\ufeff \n", False, "is empty"), ("a\0b", False, "is binary"), ("\ufffd" * 6 + "a" * 94, False, "is binary"),
-        ("\ufffd" * 5 + "a" * 95, False, "is not fio's JSON output"), ("x", True, "is cut off"),
-        ('{ "fio version"', False, "is cut off"), ("3;fio-3.1", False, "terse"), ("verify: bad", False, "verification"),
-        ("a verify failed b", False, "verification"), ("j: (g=0): rw=read", False, "human-readable"),
-        ("x\n  read : io=3", False, "human-readable"), ("fio: no\nfio: yes", False, "only fio's message 'fio: no'"),
-        ("[1]", False, 'no "fio version" with jobs'), ("hello", False, "is not fio's JSON output"),
+        ("\ufeff \n", False, "is empty"),
+        ("a\0b", False, "is binary"),
+        ("\ufffd" * 6 + "a" * 94, False, "is binary"),
+        ("\ufffd" * 5 + "a" * 95, False, "is not fio's JSON output"),
+        ("x", True, "is cut off"),
+        ('{ "fio version"', False, "is cut off"),
+        ("3;fio-3.1", False, "terse"),
+        ("verify: bad", False, "verification"),
+        ("a verify failed b", False, "verification"),
+        ("j: (g=0): rw=read", False, "human-readable"),
+        ("x\n  read : io=3", False, "human-readable"),
+        ("fio: no\nfio: yes", False, "only fio's message 'fio: no'"),
+        ("[1]", False, 'no "fio version" with jobs'),
+        ("hello", False, "is not fio's JSON output"),
     ],
-)  # fmt: skip
+)
 def test_a_text_without_records_is_named(body: str, truncated: bool, says: str) -> None:
     assert says in why_nothing(body, "f", truncated)
 
@@ -669,7 +749,11 @@ def test_a_change_stands_out_by_its_standard_errors() -> None:
     assert (height, variance, rest.tolist()) == (4, pytest.approx(1 / 2 + 1 / 3), [-1, 1, -1, 0, 1])
     later = [99.0, 99, 101, 101, 100, 100]
     assert [_unlike_any_later(np.array([b, b, *later]), 2) for b in (101.4, 101.6, 98.4, 98.6)] == [
-        False, True, True, False]  # fmt: skip
+        False,
+        True,
+        True,
+        False,
+    ]
     assert not _unlike_any_later(np.array([200.0, 200, *later[:5]]), 2)
     assert _unlike_any_later(np.array([200.0, 200, 0, *[100.0] * 6]), 2)  # what is left over stands before them
 
@@ -680,16 +764,27 @@ def test_notes_of_a_kept_point_become_columns() -> None:
     assert noted_columns(closed)["steady"] == 1
     assert noted_columns({**closed, "request": {"arrival_rate_per_s": 10}}) == {}
     assert noted_columns({"request": {}, "settled": {"attained": True, "seconds": 3}, "preconditioned": 1}) == {
-        "preconditioned": 1, "settled": 1, "settling_s": 3}  # fmt: skip
+        "preconditioned": 1,
+        "settled": 1,
+        "settling_s": 3,
+    }
 
 
 def test_findings_on_unsteady_runs_name_the_worst() -> None:
     import pandas as pd
 
     def told(**columns: Any) -> dict[str, Any]:
-        usual = {"series": "c", "load": [1.0, 2.0, 4.0], "steady": 0.0, "throughput_range": [0.3, 0.5, 0.4],
-                 "throughput_change": [0.2, -0.4, 0.3], "throughput_trend": 0.0, "warmup_s": 0.0, "warmup_bias": 0.0,
-                 "read_fraction": 1.0}  # fmt: skip
+        usual = {
+            "series": "c",
+            "load": [1.0, 2.0, 4.0],
+            "steady": 0.0,
+            "throughput_range": [0.3, 0.5, 0.4],
+            "throughput_change": [0.2, -0.4, 0.3],
+            "throughput_trend": 0.0,
+            "warmup_s": 0.0,
+            "warmup_bias": 0.0,
+            "read_fraction": 1.0,
+        }
         return {f.check: f for f in check_steady(pd.DataFrame({**usual, **columns}))}
 
     noise = told()
@@ -870,7 +965,10 @@ def test_every_version_of_the_terse_output(version: int) -> None:
     assert (found.latency.mean_s, found.latency.sd_s) == pytest.approx((110e-6, 22e-6))
     assert found.latency.percentiles_s == pytest.approx({50.0: 90e-6, 99.0: 180e-6})
     assert (found.latency.kind, found.latency.percentiles_kind, found.version) == (
-        "lat", "clat", "" if version == 2 else "fio-3.1")  # fmt: skip
+        "lat",
+        "clat",
+        "" if version == 2 else "fio-3.1",
+    )
     assert (found.job, found.iodepth_levels["1"], found.iodepth_levels[">=64"]) == ("j", 100, 0)
     assert parse_terse(terse(version, error=5), "f")[0].error == 5
     with pytest.raises(DataError, match=f"line 1 .* where format {version} has .* and more; it is cut off"):

@@ -39,8 +39,13 @@ def test_times_of_day_begin_at_zero(tmp_path: Path) -> None:
 
 
 def test_moments_and_bins_are_of_nanoseconds(tmp_path: Path) -> None:
-    path = _log(tmp_path, "".join(f"{ms}, {ns}, {way}, 4096, 0\n" for ms, ns, way in
-                                  [(500, 40, 0), (700, 60, 0), (1500, 50, 1), (2000, 50, 0)]))  # fmt: skip
+    path = _log(
+        tmp_path,
+        "".join(
+            f"{ms}, {ns}, {way}, 4096, 0\n"
+            for ms, ns, way in [(500, 40, 0), (700, 60, 0), (1500, 50, 1), (2000, 50, 0)]
+        ),
+    )
     found = summarise(path)
     assert (found.requests, found.reads, found.runtime_s, found.block_bytes) == (4, 3, 2, 4096)
     assert (found.mean_s, found.sd_s) == pytest.approx((5e-8, 5e-9 * 2**0.5), rel=1e-12)

@@ -36,8 +36,17 @@ job1: (groupid=0, jobs=4): err= 0: pid={pid}: Fri Feb 24 22:39:10 2023
 
 
 def run(**changes: object) -> str:
-    usual = {"bs": "4096B", "depth": 4, "pid": 1, "iops": "100k", "bw": "391MiB/s", "decimal": "410MB/s",
-             "size": "391MiB", "lat": "160.00", "issued": 100_000}  # fmt: skip
+    usual = {
+        "bs": "4096B",
+        "depth": 4,
+        "pid": 1,
+        "iops": "100k",
+        "bw": "391MiB/s",
+        "decimal": "410MB/s",
+        "size": "391MiB",
+        "lat": "160.00",
+        "issued": 100_000,
+    }
     return NEW.format(**{**usual, **changes})
 
 

@@ -18,10 +18,15 @@ def stats(mean: float, sd: float = 0.0, **more: Any) -> dict[str, Any]:
 
 def read3(iops: float, mean_ns: float, **more: Any) -> dict[str, Any]:
     section = {
-        "io_bytes": int(iops * 4096), "bw_bytes": int(iops * 4096), "bw": int(iops * 4), "iops": iops, "runtime": 1000,
-        "total_ios": int(iops), "lat_ns": stats(mean_ns),
+        "io_bytes": int(iops * 4096),
+        "bw_bytes": int(iops * 4096),
+        "bw": int(iops * 4),
+        "iops": iops,
+        "runtime": 1000,
+        "total_ios": int(iops),
+        "lat_ns": stats(mean_ns),
         "clat_ns": stats(mean_ns * 0.9, percentile={"99.000000": 5e5}),
-    }  # fmt: skip
+    }
     return {**section, **more}
 
 
@@ -40,10 +45,14 @@ def sweep_of(*documents: dict[str, Any]) -> Any:
 
 def test_version_2_is_in_microseconds_and_kib() -> None:
     old = {
-        "io_bytes": 4000, "bw": 4000, "iops": 1000.0, "runtime": 1000, "total_ios": 1000,
+        "io_bytes": 4000,
+        "bw": 4000,
+        "iops": 1000.0,
+        "runtime": 1000,
+        "total_ios": 1000,
         "clat": stats(3800.0, percentile={"50.000000": 3500, "99.000000": 9000, "0.00": 0}),
         "lat": stats(4000.0, 100.0),
-    }  # fmt: skip
+    }
     row = sweep_of({**document(job(old)), "fio version": "fio-2.17"}).points.iloc[0]
     assert row["latency_s"] == pytest.approx(4e-3)
     assert row["latency_sd_s"] == pytest.approx(1e-4)
@@ -132,9 +141,10 @@ def test_an_unfinished_document_after_a_whole_one_is_said() -> None:
 
 def test_the_sum_over_all_clients_is_left_out() -> None:
     clients = [
-        {**job(read3(1000, 4e6)), "hostname": "a"}, {**job(read3(900, 4e6)), "hostname": "b"},
+        {**job(read3(1000, 4e6)), "hostname": "a"},
+        {**job(read3(900, 4e6)), "hostname": "b"},
         {**job(read3(1900, 4e6)), "jobname": "All clients"},
-    ]  # fmt: skip
+    ]
     made = document()
     made["client_stats"] = clients
     del made["jobs"]
@@ -229,14 +239,14 @@ def test_i_o_errors_that_were_passed_over_are_said() -> None:
         ("verify: bad header\nx: (g=0): rw=randrw, bs", "verification failed"),
         ("3;fio-3.33;p;0;0;1024", "terse output"),
         ("x: (g=0): rw=read, bs=(R) 4096B\nfio-3.33", "human-readable report"),
-        ('{"a": 1}', "no \"fio version\""),
-        ("[]", "no \"fio version\""),
+        ('{"a": 1}', 'no "fio version"'),
+        ("[]", 'no "fio version"'),
         ("null", "not fio's JSON"),
         ("a,b\n1,2", "not fio's JSON"),
         ('{"fio version": "fio-3.33", "jobs": []}', "no job is in it"),
         ('{"fio version": "fio-3.33", "jobs": [3, null]}', "no job is in it"),
     ],
-)  # fmt: skip
+)
 def test_a_text_without_points_is_refused_in_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence) as caught:
         fio_sweep({"f": text})

@@ -81,8 +81,15 @@ def test_a_mix_pools_both_directions() -> None:
 
 def test_version_2_numbers_its_bins() -> None:
     bins = {"FIO_IO_U_PLAT_BITS": 6, "FIO_IO_U_PLAT_VAL": 64, "FIO_IO_U_PLAT_NR": 1216, "100": 5, "192": 5, "7": 0}
-    read = {"iops": 10.0, "bw": 40, "runtime": 1000, "total_ios": 10, "io_bytes": 40,
-            "lat": {"mean": 180.0, "stddev": 80.0}, "clat": {"mean": 179.0, "stddev": 80.0, "bins": bins}}  # fmt: skip
+    read = {
+        "iops": 10.0,
+        "bw": 40,
+        "runtime": 1000,
+        "total_ios": 10,
+        "io_bytes": 40,
+        "lat": {"mean": 180.0, "stddev": 80.0},
+        "clat": {"mean": 179.0, "stddev": 80.0, "bins": bins},
+    }
     job = {"jobname": "j", "job options": {"rw": "read", "bs": "4k"}, "read": read}
     (record,) = parse_fio(json.dumps({"fio version": "fio-2.18", "jobs": [job]}), "old")
     found = histogram(record)

@@ -59,8 +59,15 @@ def test_rounds_are_of_equal_time_where_intervals_are_not() -> None:
     assert found.throughput_range == pytest.approx(100 / 140)
 
 
-@pytest.mark.parametrize("intervals", [Intervals(), Intervals((1.0,) * 0, ()), Intervals((1.0, 2.0), (5.0, 5.0)),
-                                       Intervals(tuple(range(1, 13)), (0.0,) * 12)])  # fmt: skip
+@pytest.mark.parametrize(
+    "intervals",
+    [
+        Intervals(),
+        Intervals((1.0,) * 0, ()),
+        Intervals((1.0, 2.0), (5.0, 5.0)),
+        Intervals(tuple(range(1, 13)), (0.0,) * 12),
+    ],
+)
 def test_too_few_intervals_and_none_completed_say_nothing(intervals: Intervals) -> None:
     assert judge(intervals) is None
 
@@ -149,8 +156,14 @@ def test_a_run_is_logged_in_25_intervals_but_not_below_20_ms() -> None:
 
 def table(**columns: list[float]) -> pd.DataFrame:
     rows = len(next(iter(columns.values())))
-    quiet: dict[str, Any] = {"steady": 1.0, "throughput_range": 0.05, "throughput_change": 0.01,
-                             "throughput_trend": 0.0, "warmup_s": 0.0, "warmup_bias": 0.0}  # fmt: skip
+    quiet: dict[str, Any] = {
+        "steady": 1.0,
+        "throughput_range": 0.05,
+        "throughput_change": 0.01,
+        "throughput_trend": 0.0,
+        "warmup_s": 0.0,
+        "warmup_bias": 0.0,
+    }
     assert set(quiet) == set(COLUMNS)
     return pd.DataFrame(
         {"series": "c", "load": [float(2**i) for i in range(rows)], "read_fraction": 1.0, **quiet, **columns}
@@ -164,11 +177,16 @@ def test_steady_runs_and_tables_that_know_nothing_give_no_finding() -> None:
 
 def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
     found = {
-        f.check: f for f in check_steady(table(
-            steady=[1.0, 0.0, 0.0, 0.0], throughput_trend=[0.0, 1.0, 1.0, 0.0], throughput_change=[0, 0.2, -0.4, 0.02],
-            throughput_range=[0.1, 0.2, 0.5, 0.31],
-        ))
-    }  # fmt: skip
+        f.check: f
+        for f in check_steady(
+            table(
+                steady=[1.0, 0.0, 0.0, 0.0],
+                throughput_trend=[0.0, 1.0, 1.0, 0.0],
+                throughput_change=[0, 0.2, -0.4, 0.02],
+                throughput_range=[0.1, 0.2, 0.5, 0.31],
+            )
+        )
+    }
     assert set(found) == {"drift-within-run", "unsteady"}
     assert (found["drift-within-run"].load, found["drift-within-run"].severity) == (4.0, "warning")
     assert "2 of 4 runs were not steady and drifted" in found["drift-within-run"].message
@@ -185,8 +203,9 @@ def test_writes_that_drift_are_suspected_of_a_cache() -> None:
 
 
 def test_a_warmup_is_told_with_the_ramp_that_would_do() -> None:
-    (found,) = check_steady(table(warmup_s=[0.0, 1.4], warmup_bias=[0.0, -0.06], steady=[1.0, 0.0],
-                                  throughput_trend=[0.0, 1.0]))  # fmt: skip
+    (found,) = check_steady(
+        table(warmup_s=[0.0, 1.4], warmup_bias=[0.0, -0.06], steady=[1.0, 0.0], throughput_trend=[0.0, 1.0])
+    )
     assert (found.check, found.load) == ("warm-up", 2.0)
     assert "the first 1.4 s move the mean by -6.0 %" in found.message
     assert "a ramp of 3 s more" in found.remedy
@@ -215,17 +234,29 @@ def test_the_settling_is_the_workload_without_its_times() -> None:
         "--time_based=1",
     )
     assert Settling(0.05, 10, 120).command(argv) == (
-        "fio", "--steadystate=iops:5%", "--runtime=120s", "--ss_dur=10s", "--readonly", "--name=p", "--rw=randread",
+        "fio",
+        "--steadystate=iops:5%",
+        "--runtime=120s",
+        "--ss_dur=10s",
+        "--readonly",
+        "--name=p",
+        "--rw=randread",
         "--time_based=1",
-    )  # fmt: skip
+    )
     assert Settling(0.003, 30, 60, "slope").command(argv)[1] == "--steadystate=iops_slope:0.3%"
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
-    [({"tolerance": 0.0}, "tolerance"), ({"tolerance": 1.5}, "tolerance"), ({"window_s": 2.0}, "window"),
-     ({"window_s": 4.5}, "window"), ({"longest_s": 10.0}, "longest"), ({"kind": "x"}, "kind")],
-)  # fmt: skip
+    [
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"tolerance": 1.5}, "tolerance"),
+        ({"window_s": 2.0}, "window"),
+        ({"window_s": 4.5}, "window"),
+        ({"longest_s": 10.0}, "longest"),
+        ({"kind": "x"}, "kind"),
+    ],
+)
 def test_what_fio_cannot_judge_is_refused(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         Settling(**wrong)

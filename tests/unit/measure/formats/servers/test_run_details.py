@@ -75,8 +75,11 @@ def test_hey_without_an_average_is_cut_off_unless_nobody_answered() -> None:
 
 def test_oha_counts_errors_from_400_on_and_leaves_out_empty_percentiles() -> None:
     codes = {"200": 900, "302": 50, "399": 1, "400": 20, "503": 29}
-    found = oha(statusCodeDistribution=codes, errorDistribution={"refused": 7, json_reports.CUT_OFF: 8},
-                latencyPercentiles={"p50": 7e-3, "p99": 2e-2, "p99.9": None})  # fmt: skip
+    found = oha(
+        statusCodeDistribution=codes,
+        errorDistribution={"refused": 7, json_reports.CUT_OFF: 8},
+        latencyPercentiles={"p50": 7e-3, "p99": 2e-2, "p99.9": None},
+    )
     (run,) = json_reports.oha(found, "run")
     assert (run.requests, run.failed) == (1007, 56)
     assert run.percentiles == {50.0: 7e-3, 99.0: 2e-2}
@@ -118,9 +121,18 @@ def test_what_is_whose() -> None:
 
 
 def test_a_language_models_server_by_hand() -> None:
-    found = {"request_throughput": 2.0, "output_throughput": 300.0, "mean_e2el_ms": 4000.0, "max_concurrency": 8,
-             "median_e2el_ms": 3900.0, "p99_e2el_ms": 9000.0, "mean_ttft_ms": 250.0, "completed": 100,
-             "request_rate": "inf", "failed": 3}  # fmt: skip
+    found = {
+        "request_throughput": 2.0,
+        "output_throughput": 300.0,
+        "mean_e2el_ms": 4000.0,
+        "max_concurrency": 8,
+        "median_e2el_ms": 3900.0,
+        "p99_e2el_ms": 9000.0,
+        "mean_ttft_ms": 250.0,
+        "completed": 100,
+        "request_rate": "inf",
+        "failed": 3,
+    }
     (run,) = json_reports.vllm(found, "run")
     assert (run.clients, run.rate_per_s, run.response_s) == (8, None, 4.0)
     assert run.percentiles == {50.0: 3.9, 99.0: 9.0}
@@ -178,8 +190,9 @@ def test_failures_are_a_share_where_the_requests_were_counted() -> None:
 
 
 def test_tokens_and_first_tokens_are_means_of_the_runs_at_a_load() -> None:
-    runs = [ServerRun("vllm", 2.0, 1.0, clients=2, tokens_per_s=t, first_token_s=f)
-            for t, f in ((100.0, 0.2), (300.0, 0.4))]  # fmt: skip
+    runs = [
+        ServerRun("vllm", 2.0, 1.0, clients=2, tokens_per_s=t, first_token_s=f) for t, f in ((100.0, 0.2), (300.0, 0.4))
+    ]
     quiet = ServerRun("vllm", 4.0, 1.0, clients=4, tokens_per_s=500.0)
     (finding,) = servers_sweep({"a": runs, "b": [quiet]}, "runs").findings
     assert finding.message.endswith("(and the first after): 200 (300 ms) at 2, 500 at 4")

@@ -20,9 +20,13 @@ from measure.formats.servers.tools import reader_of
 RUNS = Path(__file__).parents[4] / "data" / "servers"
 
 KNOWN = {
-    "wrk": [1, 4, 8, 16, 64], "ab": [1, 4, 8, 16], "hey": [1, 8, 32], "oha": [1, 8, 32], "k6": [1, 8, 32],
+    "wrk": [1, 4, 8, 16, 64],
+    "ab": [1, 4, 8, 16],
+    "hey": [1, 8, 32],
+    "oha": [1, 8, 32],
+    "k6": [1, 8, 32],
     "locust": [1, 8, 32],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("tool", KNOWN)
@@ -39,9 +43,16 @@ def test_runs_against_the_known_server_give_its_clients_and_its_workers(tool):
 def test_words_follow_the_tool():
     units = {tool: load(RUNS / tool).load_unit for tool in (*KNOWN, "pgbench", "redis", "sysbench")}
     assert units == {
-        "wrk": "connections", "ab": "clients", "hey": "clients", "oha": "clients", "k6": "users", "locust": "users",
-        "pgbench": "clients", "redis": "clients", "sysbench": "threads",
-    }  # fmt: skip
+        "wrk": "connections",
+        "ab": "clients",
+        "hey": "clients",
+        "oha": "clients",
+        "k6": "users",
+        "locust": "users",
+        "pgbench": "clients",
+        "redis": "clients",
+        "sysbench": "threads",
+    }
 
 
 def row(name: str) -> dict:
@@ -92,13 +103,22 @@ def test_the_text_of_oha_is_read_as_its_json():
     assert (text["latency_p50_s"], text["latency_p999_s"]) == (pytest.approx(5.5449e-3), pytest.approx(7.7446e-3))
 
 
-@pytest.mark.parametrize(("name", "text"), [
-    ("dead.txt", "Summary:\n  Success rate:\t0.00%\n  Average:\tNaN ns\n  Requests/sec:\t109037.6\n"
-                 "Status code distribution:\n\nError distribution:\n  [218307] Connection refused (os error 111)\n"
-                 "  [5] aborted due to deadline\n"),
-    ("dead.json", '{"summary": {"successRate": 0.0, "average": null, "requestsPerSec": 109037.6}, '
-                  '"errorDistribution": {"Connection refused (os error 111)": 218307, "aborted due to deadline": 5}}'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "dead.txt",
+            "Summary:\n  Success rate:\t0.00%\n  Average:\tNaN ns\n  Requests/sec:\t109037.6\n"
+            "Status code distribution:\n\nError distribution:\n  [218307] Connection refused (os error 111)\n"
+            "  [5] aborted due to deadline\n",
+        ),
+        (
+            "dead.json",
+            '{"summary": {"successRate": 0.0, "average": null, "requestsPerSec": 109037.6}, '
+            '"errorDistribution": {"Connection refused (os error 111)": 218307, "aborted due to deadline": 5}}',
+        ),
+    ],
+)
 def test_runs_that_nobody_answered_are_refused(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=rf"^{name}: none of 218,307 requests was answered; check the address"):
@@ -184,16 +204,32 @@ Gets        90910.00         0.00     90910.00         1.99900         1.89500  
 Totals     100000.00         0.00     90910.00         2.00000         1.89500         4.07900         5.98300      4241.00
 """  # noqa: E501
 OHA = {
-    "summary": {"successRate": 0.9, "total": 10.0, "slowest": 0.2, "fastest": 0.001, "average": 0.008,
-                "requestsPerSec": 1000.0},
+    "summary": {
+        "successRate": 0.9,
+        "total": 10.0,
+        "slowest": 0.2,
+        "fastest": 0.001,
+        "average": 0.008,
+        "requestsPerSec": 1000.0,
+    },
     "latencyPercentiles": {"p10": 0.001, "p50": 0.007, "p95": 0.012, "p99": 0.02, "p99.9": 0.1},
-    "statusCodeDistribution": {"200": 9000, "503": 1000}, "errorDistribution": {},
-}  # fmt: skip
+    "statusCodeDistribution": {"200": 9000, "503": 1000},
+    "errorDistribution": {},
+}
 VLLM = {
-    "backend": "vllm", "request_rate": "inf", "max_concurrency": 16, "duration": 50.0, "completed": 400,
-    "request_throughput": 8.0, "output_throughput": 1600.0, "mean_ttft_ms": 60.0, "mean_tpot_ms": 9.0,
-    "mean_e2el_ms": 2000.0, "median_e2el_ms": 1950.0, "p99_e2el_ms": 2900.0,
-}  # fmt: skip
+    "backend": "vllm",
+    "request_rate": "inf",
+    "max_concurrency": 16,
+    "duration": 50.0,
+    "completed": 400,
+    "request_throughput": 8.0,
+    "output_throughput": 1600.0,
+    "mean_ttft_ms": 60.0,
+    "mean_tpot_ms": 9.0,
+    "mean_e2el_ms": 2000.0,
+    "median_e2el_ms": 1950.0,
+    "p99_e2el_ms": 2900.0,
+}
 
 
 def runs_of(text: str, name: str = "x"):
@@ -251,9 +287,10 @@ def test_tokens_of_all_loads_are_one_note_in_the_order_of_the_loads(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(("rate", "at_once", "kind", "load_"), [
-    (5.0, 8, "queue_depth", 8), (5.0, None, "arrival_rate", 5), ("inf", 8, "queue_depth", 8),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rate", "at_once", "kind", "load_"),
+    [(5.0, 8, "queue_depth", 8), (5.0, None, "arrival_rate", 5), ("inf", 8, "queue_depth", 8)],
+)
 def test_a_benchmark_at_a_rate_is_open_unless_it_limits_what_is_sent_at_once(tmp_path, rate, at_once, kind, load_):
     (tmp_path / "v.json").write_text(json.dumps({**VLLM, "request_rate": rate, "max_concurrency": at_once}))
     sweep = load(tmp_path / "v.json")
@@ -275,16 +312,18 @@ def without(document: dict, *keys: str) -> str:
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(without(VLLM, "mean_e2el_ms"), "has times of tokens and none of whole requests"),
-     (without(VLLM, "max_concurrency"), "all requests were sent at once"),
-     (json.dumps({**OHA, "summary": {**OHA["summary"], "average": None}}), "has no number 'average'"),
-     (json.dumps({**OHA, "summary": {**OHA["summary"], "average": 0.0014}}), "X R = 1.4 is no whole one"),
-     (WRK2.replace("Requests/sec", "x"), "has no Requests/sec: the run was interrupted"),
-     (MEMTIER.replace("Totals ", "x "), "has no row of totals"),
-     ((RUNS / "locust-u8_stats.csv").read_text(), "tells no number of users"),
-     ("pgbench (15.2)\nnumber of transactions actually processed: 0\n", "has no tps: the run was interrupted")],
+    [
+        (without(VLLM, "mean_e2el_ms"), "has times of tokens and none of whole requests"),
+        (without(VLLM, "max_concurrency"), "all requests were sent at once"),
+        (json.dumps({**OHA, "summary": {**OHA["summary"], "average": None}}), "has no number 'average'"),
+        (json.dumps({**OHA, "summary": {**OHA["summary"], "average": 0.0014}}), "X R = 1.4 is no whole one"),
+        (WRK2.replace("Requests/sec", "x"), "has no Requests/sec: the run was interrupted"),
+        (MEMTIER.replace("Totals ", "x "), "has no row of totals"),
+        ((RUNS / "locust-u8_stats.csv").read_text(), "tells no number of users"),
+        ("pgbench (15.2)\nnumber of transactions actually processed: 0\n", "has no tps: the run was interrupted"),
+    ],
     ids=["no whole requests", "no load", "null", "no whole number", "cut off", "no totals", "no users", "no answer"],
-)  # fmt: skip
+)
 def test_what_is_no_run_is_refused_in_a_line(tmp_path, text, why):
     (tmp_path / "run").write_text(text)
     with pytest.raises(DataError, match=f"^run:? .*{why}"):

@@ -20,34 +20,62 @@ Rows = Sequence[tuple[float, float, float]]
         ("clients,tps,latency average (ms)\n1,500,2.0\n8,3200,2.5\n", [(1, 500, 2e-3), (8, 3200, 2.5e-3)], "clients"),
         ("threads,Requests/sec,mean (us)\n2,20000,100\n16,80000,200\n", [(2, 2e4, 1e-4), (16, 8e4, 2e-4)], "threads"),
         ("connections;rps;avg ms\n10;1000;10,0\n50;4000;12,5\n", [(10, 1e3, 1e-2), (50, 4e3, 0.0125)], "connections"),
-        ("concurrency\tqps\tresponse time [ms]\n4\t400\t10\n32\t1600\t20\n", [(4, 400, 0.01), (32, 1600, 0.02)],
-         "concurrent requests"),
+        (
+            "concurrency\tqps\tresponse time [ms]\n4\t400\t10\n32\t1600\t20\n",
+            [(4, 400, 0.01), (32, 1600, 0.02)],
+            "concurrent requests",
+        ),
         ("vus,requests per second,avg latency (s)\n1,10,0.1\n10,50,0.2\n", [(1, 10, 0.1), (10, 50, 0.2)], "users"),
-        ("Concurrent users,Throughput (req/s),Average response time (sec)\n5,50,0.1\n20,100,0.2\n",
-         [(5, 50, 0.1), (20, 100, 0.2)], "users"),
+        (
+            "Concurrent users,Throughput (req/s),Average response time (sec)\n5,50,0.1\n20,100,0.2\n",
+            [(5, 50, 0.1), (20, 100, 0.2)],
+            "users",
+        ),
         ("workers,ops/sec,avg_latency_ms\n1,1000,1\n4,3200,1.25\n", [(1, 1000, 1e-3), (4, 3200, 1.25e-3)], "workers"),
         ("qd,kIOPS,lat (µs)\n1,10,100\n32,160,200\n", [(1, 1e4, 1e-4), (32, 1.6e5, 2e-4)], "requests"),
-        ("io_depth,iops,lat_ns.mean\n1,10000,100000\n32,160000,200000\n", [(1, 1e4, 1e-4), (32, 1.6e5, 2e-4)],
-         "requests"),
-        ("| QD | IOPS | Avg (ms) |\n|---|---|---|\n| 1 | 10,000 | 0.1 |\n| 256 | 1,280,000 | 0.2 |\n",
-         [(1, 1e4, 1e-4), (256, 1.28e6, 2e-4)], "requests"),
+        (
+            "io_depth,iops,lat_ns.mean\n1,10000,100000\n32,160000,200000\n",
+            [(1, 1e4, 1e-4), (32, 1.6e5, 2e-4)],
+            "requests",
+        ),
+        (
+            "| QD | IOPS | Avg (ms) |\n|---|---|---|\n| 1 | 10,000 | 0.1 |\n| 256 | 1,280,000 | 0.2 |\n",
+            [(1, 1e4, 1e-4), (256, 1.28e6, 2e-4)],
+            "requests",
+        ),
         ("users,transactions/s,latency\n1,20,50\n10,100,100\n", [(1, 20, 0.05), (10, 100, 0.1)], "users"),
-        ("threads,tps,qps,avg latency (ms)\n1,100,2000,10\n8,400,8000,20\n", [(1, 100, 0.01), (8, 400, 0.02)],
-         "threads"),
-        ("iodepth,numjobs,iops,lat_us\n1,4,40000,100\n8,4,160000,200\n", [(4, 4e4, 1e-4), (32, 1.6e5, 2e-4)],
-         "requests"),
-        ("max_concurrency,request_throughput (req/s),output_throughput (tok/s),mean_ttft_ms,mean_e2el_ms\n"
-         "1,2,400,30,500\n16,20,4000,60,800\n", [(1, 2, 0.5), (16, 20, 0.8)], "concurrent requests"),
+        (
+            "threads,tps,qps,avg latency (ms)\n1,100,2000,10\n8,400,8000,20\n",
+            [(1, 100, 0.01), (8, 400, 0.02)],
+            "threads",
+        ),
+        (
+            "iodepth,numjobs,iops,lat_us\n1,4,40000,100\n8,4,160000,200\n",
+            [(4, 4e4, 1e-4), (32, 1.6e5, 2e-4)],
+            "requests",
+        ),
+        (
+            "max_concurrency,request_throughput (req/s),output_throughput (tok/s),mean_ttft_ms,mean_e2el_ms\n"
+            "1,2,400,30,500\n16,20,4000,60,800\n",
+            [(1, 2, 0.5), (16, 20, 0.8)],
+            "concurrent requests",
+        ),
         ("concurrency,rps\n2,100\n8,200\n", [(2, 100, 0.02), (8, 200, 0.04)], "concurrent requests"),
         ("clients,mean_ms\n2,20\n8,40\n", [(2, 100, 0.02), (8, 200, 0.04)], "clients"),
-        ("Threads,Throughput(ops/sec),AverageLatency(us)\n2,20000,100\n8,40000,200\n",
-         [(2, 2e4, 1e-4), (8, 4e4, 2e-4)], "threads"),
+        (
+            "Threads,Throughput(ops/sec),AverageLatency(us)\n2,20000,100\n8,40000,200\n",
+            [(2, 2e4, 1e-4), (8, 4e4, 2e-4)],
+            "threads",
+        ),
         ("VUs,http_reqs/s,http_req_duration avg\n1,50,20ms\n100,80,1.25s\n", [(1, 50, 0.02), (100, 80, 1.25)], "users"),
-        ("| workers | req/s | mean latency |\n|---|---|---|\n| 1 | 100 | 10 ms |\n| 4 | 360 | 900 µs |\n",
-         [(1, 100, 0.01), (4, 360, 9e-4)], "workers"),
+        (
+            "| workers | req/s | mean latency |\n|---|---|---|\n| 1 | 100 | 10 ms |\n| 4 | 360 | 900 µs |\n",
+            [(1, 100, 0.01), (4, 360, 9e-4)],
+            "workers",
+        ),
         ("concurrency,throughput,mean\n2,100,20\n8,200,40\n", [(2, 100, 0.02), (8, 200, 0.04)], "concurrent requests"),
     ],
-)  # fmt: skip
+)
 def test_a_natural_table_is_read_in_si(text: str, points: Rows, unit: str) -> None:
     sweep = csv_sweep(text, name="t.csv")
     columns = ("load", "throughput_per_s", "latency_s")

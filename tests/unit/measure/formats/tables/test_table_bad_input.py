@@ -57,8 +57,14 @@ def test_what_no_device_can_have_done_is_one_clear_line(tmp_path: Path, text: st
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("text", ["iodepth,lat_us\n1,100\n8,200\n", "iodepth,iops\n1,10000\n8,40000\n",
-                                  "iodepth,iops,lat_us\n1,10000,\n8,40000,nan\n"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "iodepth,lat_us\n1,100\n8,200\n",
+        "iodepth,iops\n1,10000\n8,40000\n",
+        "iodepth,iops,lat_us\n1,10000,\n8,40000,nan\n",
+    ],
+)
 def test_littles_law_gives_a_missing_latency_or_throughput_and_is_no_check_then(tmp_path: Path, text: str) -> None:
     sweep = load(_table(tmp_path, text))
     assert sweep.points["throughput_per_s"].tolist() == pytest.approx([10_000, 40_000])
@@ -92,8 +98,10 @@ def test_empty_cells_among_full_ones_leave_their_rows_out_by_line(tmp_path: Path
     sweep = load(_table(tmp_path, f"{HEADER}1,,100\n8,40000,200\n,60000,533\n32,60000,nan\n"))
     assert sweep.points["load"].tolist() == [8]
     assert [f.message.removeprefix("t.csv: 1 row left out, because ") for f in sweep.findings] == [
-        "no throughput is given (line 2).", "no load is given (line 4).", "no latency is given (line 5).",
-    ]  # fmt: skip
+        "no throughput is given (line 2).",
+        "no load is given (line 4).",
+        "no latency is given (line 5).",
+    ]
 
 
 def test_of_a_mixed_table_the_declared_loop_is_read_and_the_other_rows_are_named(tmp_path: Path) -> None:

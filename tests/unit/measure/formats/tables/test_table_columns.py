@@ -15,17 +15,32 @@ from measure.formats.tables.columns import assign_roles, parse_columns
 @pytest.mark.parametrize(
     ("column", "role", "scale"),
     [
-        ("queue_depth", "depth", 1), ("io_depth", "depth", 1), ("iodepth", "depth", 1), ("QD", "depth", 1),
-        ("delay", "delay", 1), ("inject_delay", "delay", 1), ("latency_us", "latency", 1e-6),
-        ("latency_ns", "latency", 1e-9), ("avg_latency_ms", "latency", 1e-3), ("Latency (us)", "latency", 1e-6),
-        ("iops", "throughput", 1), ("iops_k", "throughput", 1e3), ("throughput_per_s", "throughput", 1),
-        ("bandwidth_MBps", "bandwidth", 1e6), ("bandwidth_KBps", "bandwidth", 1024), ("BW [MiB/s]", "bandwidth", 2**20),
-        ("MBps", "bandwidth", 1e6), ("bandwidth_kBps", "bandwidth", 1e3),
-        ("block_size_KB", "block", 1024), ("block_size_KiB", "block", 1024), ("block_kB", "block", 1000),
-        ("read_pct", "read_percent", 0.01), ("read_lat_us", "read_latency", 1e-6),
+        ("queue_depth", "depth", 1),
+        ("io_depth", "depth", 1),
+        ("iodepth", "depth", 1),
+        ("QD", "depth", 1),
+        ("delay", "delay", 1),
+        ("inject_delay", "delay", 1),
+        ("latency_us", "latency", 1e-6),
+        ("latency_ns", "latency", 1e-9),
+        ("avg_latency_ms", "latency", 1e-3),
+        ("Latency (us)", "latency", 1e-6),
+        ("iops", "throughput", 1),
+        ("iops_k", "throughput", 1e3),
+        ("throughput_per_s", "throughput", 1),
+        ("bandwidth_MBps", "bandwidth", 1e6),
+        ("bandwidth_KBps", "bandwidth", 1024),
+        ("BW [MiB/s]", "bandwidth", 2**20),
+        ("MBps", "bandwidth", 1e6),
+        ("bandwidth_kBps", "bandwidth", 1e3),
+        ("block_size_KB", "block", 1024),
+        ("block_size_KiB", "block", 1024),
+        ("block_kB", "block", 1000),
+        ("read_pct", "read_percent", 0.01),
+        ("read_lat_us", "read_latency", 1e-6),
         ("latency_p99_us", "latency_p99", 1e-6),
     ],
-)  # fmt: skip
+)
 def test_a_name_with_its_unit_is_recognised(column: str, role: str, scale: float) -> None:
     found = recognise(column)
     assert found is not None
@@ -47,10 +62,15 @@ def test_a_declaration_is_read_with_its_units() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "is empty"), ("load", "is not role=column"), ("load=", "is not role=column"), ("speed=x", "invalid role"),
-        ("latency=a:parsec", "invalid unit 'parsec'"), ("load=a,load=b", "twice"), ("bandwidth=a:Mbps", "are bits"),
+        ("", "is empty"),
+        ("load", "is not role=column"),
+        ("load=", "is not role=column"),
+        ("speed=x", "invalid role"),
+        ("latency=a:parsec", "invalid unit 'parsec'"),
+        ("load=a,load=b", "twice"),
+        ("bandwidth=a:Mbps", "are bits"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_declaration_says_what_is_wrong(text: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
         parse_columns(text)

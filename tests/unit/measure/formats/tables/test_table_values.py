@@ -19,10 +19,27 @@ def table(header: str, *rows: str, columns: dict[str, str] | None = None) -> Swe
 
 @pytest.mark.parametrize(
     ("unit", "scale"),
-    [("s", 1), ("sec", 1), ("seconds", 1), ("ms", 1e-3), ("msec", 1e-3), ("milliseconds", 1e-3), ("us", 1e-6),
-     ("usec", 1e-6), ("µs", 1e-6), ("μs", 1e-6), ("microseconds", 1e-6), ("ns", 1e-9), ("nsec", 1e-9),
-     ("nanoseconds", 1e-9), ("second", 1), ("millisecond", 1e-3), ("microsecond", 1e-6), ("nanosecond", 1e-9)],
-)  # fmt: skip
+    [
+        ("s", 1),
+        ("sec", 1),
+        ("seconds", 1),
+        ("ms", 1e-3),
+        ("msec", 1e-3),
+        ("milliseconds", 1e-3),
+        ("us", 1e-6),
+        ("usec", 1e-6),
+        ("µs", 1e-6),
+        ("μs", 1e-6),
+        ("microseconds", 1e-6),
+        ("ns", 1e-9),
+        ("nsec", 1e-9),
+        ("nanoseconds", 1e-9),
+        ("second", 1),
+        ("millisecond", 1e-3),
+        ("microsecond", 1e-6),
+        ("nanosecond", 1e-9),
+    ],
+)
 def test_every_unit_of_time(unit: str, scale: float) -> None:
     found = recognise(f"latency_{unit}")
     assert found is not None
@@ -34,19 +51,48 @@ def test_every_unit_of_time(unit: str, scale: float) -> None:
 @pytest.mark.parametrize(
     ("role", "unit", "scale"),
     [
-        ("bandwidth", "B/s", 1), ("bandwidth", "bytes/s", 1), ("bandwidth", "kB/s", 1e3), ("bandwidth", "KB/s", 1024),
-        ("bandwidth", "KiB/s", 1024), ("bandwidth", "MB/s", 1e6), ("bandwidth", "MiB/s", 2**20),
-        ("bandwidth", "GB/s", 1e9), ("bandwidth", "GiB/s", 2**30), ("bandwidth", "MBps", 1e6),
-        ("bandwidth", "GB_per_s", 1e9), ("bandwidth", "GB/sec", 1e9), ("throughput", "/s", 1),
-        ("throughput", "iops", 1), ("throughput", "IOPS", 1), ("throughput", "k/s", 1e3), ("throughput", "kiops", 1e3),
-        ("throughput", "kIOPS", 1e3), ("throughput", "M/s", 1e6), ("throughput", "MIOPS", 1e6),
-        ("throughput", "k", 1e3), ("throughput", "M", 1e6), ("block", "B", 1), ("block", "bytes", 1),
-        ("block", "kB", 1e3), ("block", "k", 1024), ("block", "K", 1024), ("block", "KB", 1024), ("block", "KiB", 1024),
-        ("block", "m", 2**20), ("block", "M", 2**20), ("block", "MB", 2**20), ("block", "MiB", 2**20),
-        ("read_percent", "%", 0.01), ("read_percent", "fraction", 1), ("delay", "cycles", 1), ("delay", "ns", 1),
-        ("delay", "us", 1), ("load", "cycles", 1), ("load", "k/s", 1e3),
+        ("bandwidth", "B/s", 1),
+        ("bandwidth", "bytes/s", 1),
+        ("bandwidth", "kB/s", 1e3),
+        ("bandwidth", "KB/s", 1024),
+        ("bandwidth", "KiB/s", 1024),
+        ("bandwidth", "MB/s", 1e6),
+        ("bandwidth", "MiB/s", 2**20),
+        ("bandwidth", "GB/s", 1e9),
+        ("bandwidth", "GiB/s", 2**30),
+        ("bandwidth", "MBps", 1e6),
+        ("bandwidth", "GB_per_s", 1e9),
+        ("bandwidth", "GB/sec", 1e9),
+        ("throughput", "/s", 1),
+        ("throughput", "iops", 1),
+        ("throughput", "IOPS", 1),
+        ("throughput", "k/s", 1e3),
+        ("throughput", "kiops", 1e3),
+        ("throughput", "kIOPS", 1e3),
+        ("throughput", "M/s", 1e6),
+        ("throughput", "MIOPS", 1e6),
+        ("throughput", "k", 1e3),
+        ("throughput", "M", 1e6),
+        ("block", "B", 1),
+        ("block", "bytes", 1),
+        ("block", "kB", 1e3),
+        ("block", "k", 1024),
+        ("block", "K", 1024),
+        ("block", "KB", 1024),
+        ("block", "KiB", 1024),
+        ("block", "m", 2**20),
+        ("block", "M", 2**20),
+        ("block", "MB", 2**20),
+        ("block", "MiB", 2**20),
+        ("read_percent", "%", 0.01),
+        ("read_percent", "fraction", 1),
+        ("delay", "cycles", 1),
+        ("delay", "ns", 1),
+        ("delay", "us", 1),
+        ("load", "cycles", 1),
+        ("load", "k/s", 1e3),
     ],
-)  # fmt: skip
+)
 def test_every_other_unit(role: str, unit: str, scale: float) -> None:
     assert unit_scale(role, unit) == scale
 
@@ -61,14 +107,34 @@ def test_units_that_are_none() -> None:
     assert [unit_in_name("latency", c) for c in ("R_us", "R", "us")] == ["us", None, "us"]
     assert unit_in_name("throughput", "X") == "/s"
     assert [load_noun(c) for c in ("VUs", "conns", "Sessions", "threads", "workers", "procs", "jobs", "qd")] == [
-        "users", "connections", "sessions", "threads", "workers", "processes", "jobs", "requests"]  # fmt: skip
+        "users",
+        "connections",
+        "sessions",
+        "threads",
+        "workers",
+        "processes",
+        "jobs",
+        "requests",
+    ]
 
 
 @pytest.mark.parametrize(
     ("cell", "size"),
-    [("4k", 4096), ("4KB", 4096), ("1.5KiB", 1536), ("1m", 2**20), ("4kB", 4000), ("4096", 4096), ("4096 B", 4096),
-     ("512", 512), ("4", None), ("0k", None), ("x", None), ("4q", None)],
-)  # fmt: skip
+    [
+        ("4k", 4096),
+        ("4KB", 4096),
+        ("1.5KiB", 1536),
+        ("1m", 2**20),
+        ("4kB", 4000),
+        ("4096", 4096),
+        ("4096 B", 4096),
+        ("512", 512),
+        ("4", None),
+        ("0k", None),
+        ("x", None),
+        ("4q", None),
+    ],
+)
 def test_blocks_as_tools_spell_them(cell: str, size: float | None) -> None:
     assert block_bytes(cell) == size
 
@@ -81,8 +147,9 @@ def test_reads_and_writes_are_joined_by_their_rates() -> None:
     assert row["bandwidth_bytes_per_s"] == 4000 * 4096
     apart = table("depth,read_iops,write_iops,latency_us", "4,3000,1000,1000").points.iloc[0]
     assert (apart["throughput_per_s"], apart["read_fraction"], apart["latency_s"]) == (4000, 0.75, pytest.approx(1e-3))
-    moved = table("depth,read_MB/s,write_MB/s,read_latency_us,write_latency_us,block_KB",
-                  "4,12.288,4.096,1000,1000,4").points.iloc[0]  # fmt: skip
+    moved = table(
+        "depth,read_MB/s,write_MB/s,read_latency_us,write_latency_us,block_KB", "4,12.288,4.096,1000,1000,4"
+    ).points.iloc[0]
     assert (moved["throughput_per_s"], moved["bandwidth_bytes_per_s"]) == pytest.approx((4000, 16.384e6))
     only = table("depth,read_iops,write_iops,read_latency_us,write_latency_us", "4,4000,0,1000,0").points.iloc[0]
     assert (only["throughput_per_s"], only["read_fraction"], only["latency_s"]) == (4000, 1, pytest.approx(1e-3))
@@ -101,9 +168,14 @@ def test_throughput_and_bandwidth_follow_from_each_other() -> None:
 
 @pytest.mark.parametrize(
     ("column", "cell", "fraction"),
-    [("read_pct", "70", 0.7), ("write_pct", "30", 0.7), ("mix", "read", 1.0), ("mix", "write", 0.0),
-     ("mix", "70/30", 0.7)],
-)  # fmt: skip
+    [
+        ("read_pct", "70", 0.7),
+        ("write_pct", "30", 0.7),
+        ("mix", "read", 1.0),
+        ("mix", "write", 0.0),
+        ("mix", "70/30", 0.7),
+    ],
+)
 def test_the_share_of_reads_however_it_is_told(column: str, cell: str, fraction: float) -> None:
     points = table(f"depth,iops,latency_us,{column}", f"4,4000,1000,{cell}").points
     assert points["read_fraction"].tolist() == pytest.approx([fraction])
@@ -185,11 +257,15 @@ def test_a_grid_of_depths_and_jobs_is_a_curve_for_each_number_of_jobs() -> None:
 @pytest.mark.parametrize(
     ("cells", "values"),
     [
-        (("1,234", "12,345,678"), (1234, 12345678)), (("0,5", "12,345"), (0.5, 12.345)),
-        (("1.234,5", "2,25"), (1234.5, 2.25)), (("1234,567", "2"), (1234.567, 2)), (("1.5", "2"), (1.5, 2)),
-        (("1,5", "1.234,5"), (1.5, 1234.5)), (("1,23", "100"), (1.23, 100)),
+        (("1,234", "12,345,678"), (1234, 12345678)),
+        (("0,5", "12,345"), (0.5, 12.345)),
+        (("1.234,5", "2,25"), (1234.5, 2.25)),
+        (("1234,567", "2"), (1234.567, 2)),
+        (("1.5", "2"), (1.5, 2)),
+        (("1,5", "1.234,5"), (1.5, 1234.5)),
+        (("1,23", "100"), (1.23, 100)),
     ],
-)  # fmt: skip
+)
 def test_what_a_comma_means(cells: Sequence[str], values: Sequence[float]) -> None:
     rows = [f'{n};"{cell}";1000' for n, cell in zip((1, 2), cells, strict=True)]
     points = table("depth;iops;latency_us", *rows).points

@@ -66,8 +66,11 @@ def test_sar_in_both_unit_styles_with_twelve_hours(columns, row, bytes_per_s):
     clock = [f"11:59:{10 * k:02d} PM" for k in range(6)] + ["12:00:00 AM"]
     lines = ["Linux 3.10.0 (host)  11/22/2026  _x86_64_  (4 CPU)"]
     for before, now in pairwise(clock):
-        lines += ["", f"{before}  DEV  tps  {columns}  avgrq-sz  avgqu-sz  await  svctm  %util",
-                  f"{now}  dev8-0  400.00  {row}  8.00  0.80  2.00  0.10  4.00"]  # fmt: skip
+        lines += [
+            "",
+            f"{before}  DEV  tps  {columns}  avgrq-sz  avgqu-sz  await  svctm  %util",
+            f"{now}  dev8-0  400.00  {row}  8.00  0.80  2.00  0.10  4.00",
+        ]
     lines += ["", "Average:  dev8-0  999.00 " + row + " 8.00 0.80 2.00 0.10 4.00"]
     sweep = sysstat_sweep("\n".join(lines), "sar.txt")
     point = sweep.points.iloc[0]

@@ -12,9 +12,20 @@ from measure.formats.watched.interval import DeviceInterval
 from measure.formats.watched.steady import looks_like_record, record_header, record_line, record_sweep
 
 SECOND = DeviceInterval(
-    "vda", "2026-11-22T22:00:00+00:00", 1.001, reads=700, read_s=0.07, read_bytes=700 * 4096, writes=300, write_s=0.06,
-    written_bytes=300 * 8192, busy_s=0.4, in_flight=0.2, in_flight_variance=0.3, io_pressure_share=0.01,
-)  # fmt: skip
+    "vda",
+    "2026-11-22T22:00:00+00:00",
+    1.001,
+    reads=700,
+    read_s=0.07,
+    read_bytes=700 * 4096,
+    writes=300,
+    write_s=0.06,
+    written_bytes=300 * 8192,
+    busy_s=0.4,
+    in_flight=0.2,
+    in_flight_variance=0.3,
+    io_pressure_share=0.01,
+)
 
 
 def test_an_interval_comes_back_from_its_names():

@@ -97,8 +97,11 @@ def test_open_classes_by_pollaczek_and_khinchine() -> None:
     assert (twice.kind, [c.Wq for c in twice.classes]) == ("approximation", pytest.approx([1, 1]))
     behind = solve(OpenNetworkClasses([0.2, 0.1], [station, ClassStation([ONE, ONE], discipline="PS")]))
     assert (behind.kind, behind.stations[0].Wq) == ("approximation", pytest.approx(0.5))
-    spread = solve(OpenNetworkClasses([0.4, 0.2], [ClassStation([Deterministic(1.0), Deterministic(2.0)], servers=2,
-                                                                queues="random")]))  # fmt: skip
+    spread = solve(
+        OpenNetworkClasses(
+            [0.4, 0.2], [ClassStation([Deterministic(1.0), Deterministic(2.0)], servers=2, queues="random")]
+        )
+    )
     assert [c.Wq for c in spread.classes] == pytest.approx([0.5, 0.5])
     with pytest.raises(UnstableQueueError, match="station 1 of"):
         solve(OpenNetworkClasses([0.6, 0.2], [station]))
@@ -117,14 +120,17 @@ def test_a_mixed_network_stretches_the_closed_services() -> None:
 @pytest.mark.parametrize(
     ("station", "holds"),
     [
-        (ClassStation([ONE, ONE]), True), (ClassStation([ONE, TWO]), False), (ClassStation([ONE, TWO], [1, 0]), True),
-        (ClassStation([ONE, None], [1, 0]), True), (ClassStation([ONE, Deterministic(1.0)]), False),
+        (ClassStation([ONE, ONE]), True),
+        (ClassStation([ONE, TWO]), False),
+        (ClassStation([ONE, TWO], [1, 0]), True),
+        (ClassStation([ONE, None], [1, 0]), True),
+        (ClassStation([ONE, Deterministic(1.0)]), False),
         (ClassStation([ONE, Deterministic(2.0)], discipline="PS", servers=3), True),
         (ClassStation([ONE, TWO], discipline="LCFS-PR"), True),
         (ClassStation([ONE, TWO], discipline="LCFS-PR", servers=2), False),
         (ClassStation([ONE, ONE], discipline="LCFS-PR", servers=2), True),
     ],
-)  # fmt: skip
+)
 def test_product_form_of_classes(station: ClassStation, holds: bool) -> None:
     assert classes.has_product_form(station) is holds
 
@@ -146,9 +152,13 @@ def test_the_method_names_several_servers_with_one_queue() -> None:
     two, random = Station(ONE, 2), Station(ONE, 2, queues="random")
     assert schweitzer(Closed(4, [Delay(1.0), two])).method.endswith(mean_value.SERVERS)
     assert not schweitzer(Closed(4, [Delay(1.0), random])).method.endswith(mean_value.SERVERS)
-    for station, kind in ((two, "approximation"), (random, "exact"), (Station(ONE), "exact"),
-                          (Station(Deterministic(1.0)), "approximation"),
-                          (Station(Deterministic(1.0), discipline="PS"), "exact")):  # fmt: skip
+    for station, kind in (
+        (two, "approximation"),
+        (random, "exact"),
+        (Station(ONE), "exact"),
+        (Station(Deterministic(1.0)), "approximation"),
+        (Station(Deterministic(1.0), discipline="PS"), "exact"),
+    ):
         assert mean_value.lattice(Closed(4, [Delay(1.0), station])).kind == kind
 
 

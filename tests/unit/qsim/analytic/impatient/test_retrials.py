@@ -47,8 +47,11 @@ def test_which_have_a_formula() -> None:
 
     def changed(again: object = Exponential(1.0), **more: object) -> Network:
         node = Node(Exponential(1.0), **{"capacity": 1, "overflow_to": "orbit", **more})  # type: ignore[arg-type]
-        return Network({"server": node, "orbit": Delay(again)}, arrivals={"server": 0.3},  # type: ignore[arg-type]
-                       routing={"orbit": {"server": 1.0}})  # fmt: skip
+        return Network(
+            {"server": node, "orbit": Delay(again)},
+            arrivals={"server": 0.3},  # type: ignore[arg-type]
+            routing={"orbit": {"server": 1.0}},
+        )
 
     assert retrials.applies(changed())
     for other in ({"capacity": 2}, {"again": Erlang(2, 1.0)}, {"discipline": "LCFS-PR"}, {"speeds": (1.0,)}):

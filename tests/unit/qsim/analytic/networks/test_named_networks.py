@@ -45,8 +45,10 @@ def test_services_of_one_class_keep_their_variability(law: Any) -> None:
 def test_two_laws_of_a_chain_are_their_mixture() -> None:
     """A chain of two classes that take turns at one disk: half the visits each."""
     disk = Node({"short": Deterministic(0.2), "long": Exponential(1.0)})
-    turns = {"short": {"host": {"disk": 1.0}, "disk": {"host as long": 1.0}},
-             "long": {"host": {"disk": 1.0}, "disk": {"host as short": 1.0}}}  # fmt: skip
+    turns = {
+        "short": {"host": {"disk": 1.0}, "disk": {"host as long": 1.0}},
+        "long": {"host": {"disk": 1.0}, "disk": {"host as short": 1.0}},
+    }
     net = Network({"host": Delay(2.0), "disk": disk}, populations={"short": {"host": 3}}, routing=turns)
     found = solve(net)["disk"]
     second = (0.2**2 + 2.0) / 2
@@ -60,8 +62,9 @@ def test_two_laws_of_a_chain_are_their_mixture() -> None:
 def test_general_arrivals_wait_and_are_then_served() -> None:
     net = Network(
         {"a": Node(Erlang(2, 0.5)), "b": Node({"all": Gamma(0.6, 2.0)})},
-        arrivals={"all": {"a": Gamma(1.25, 0.5)}}, routing={"a": {"b": 1}},
-    )  # fmt: skip
+        arrivals={"all": {"a": Gamma(1.25, 0.5)}},
+        routing={"a": {"b": 1}},
+    )
     found = solve(net)
     assert [s.W - s.Wq for s in found.stations] == pytest.approx([0.5, 0.6])
     assert [s.utilization for s in found.stations] == pytest.approx([0.4, 0.48])
@@ -75,17 +78,21 @@ def test_chains_of_exponential_stations_are_the_models_of_classes() -> None:
         "ps": Node({"a": Exponential(0.3), "b": Exponential(0.6)}, discipline="PS"),
         "fcfs": Node(Exponential(0.4)),
     }
-    stations = [ClassStation([Exponential(0.3), Exponential(0.6)], discipline="PS", name="ps"),
-                ClassStation([Exponential(0.4)] * 2, name="fcfs")]  # fmt: skip
+    stations = [
+        ClassStation([Exponential(0.3), Exponential(0.6)], discipline="PS", name="ps"),
+        ClassStation([Exponential(0.4)] * 2, name="fcfs"),
+    ]
     into, out = {"a": {"ps": 0.5}, "b": {"ps": 0.4}}, {"ps": {"fcfs": 1.0}}
     around = {"ps": {"fcfs": 1.0}, "fcfs": {"ps": 1.0}}
     home = {"a": {"ps": 3}, "b": {"ps": 2}}
     pairs = [
         (Network(disks, arrivals=into, routing=out), OpenNetworkClasses([0.5, 0.4], stations)),
         (Network(disks, populations=home, routing=around), ClosedClasses([3, 2], stations)),
-        (Network(disks, arrivals={"a": into["a"]}, populations={"b": home["b"]}, routing={"a": out, "b": around}),
-         MixedNetwork([0.5], [2], stations)),
-    ]  # fmt: skip
+        (
+            Network(disks, arrivals={"a": into["a"]}, populations={"b": home["b"]}, routing={"a": out, "b": around}),
+            MixedNetwork([0.5], [2], stations),
+        ),
+    ]
     for named, classes in pairs:
         found, known = solve(named), solve(classes)
         assert found.kind == "exact"
@@ -127,8 +134,11 @@ def test_speeds_are_of_one_class_only() -> None:
     disk = Node({"a": Exponential(0.3), "b": Exponential(0.6)}, speeds=(1.0, 2.0))
     around = {"host": {"disk": 1.0}, "disk": {"host": 1.0}}
     with pytest.raises(NoFormulaError, match="speeds that depend on the number present, with several classes"):
-        solve(Network({"host": Delay(1.0), "disk": disk}, populations={"a": {"host": 1}, "b": {"host": 1}},
-                      routing=around))  # fmt: skip
+        solve(
+            Network(
+                {"host": Delay(1.0), "disk": disk}, populations={"a": {"host": 1}, "b": {"host": 1}}, routing=around
+            )
+        )
 
 
 @pytest.mark.parametrize("rates", [(0.1, 0.3), (0.1, 0.6), (0.1, 2.3), (0.5, 0.4), (5.0, 4.0)])
@@ -185,10 +195,14 @@ def test_a_class_in_two_halves_is_the_class() -> None:
     draw = random.Random(7)
     for _ in range(40):
         rates, share = [draw.uniform(0.1, 0.9) for _ in range(2)], draw.uniform(0.05, 0.95)
-        node = draw.choice([
-            Node(Exponential(0.3), servers=draw.choice([1, 2, 4])), Node(Deterministic(0.3)),
-            Node(Gamma(0.3, 2.0), servers=2), Node(Gamma(0.3, 2.0), discipline="PS"),
-        ])  # fmt: skip
+        node = draw.choice(
+            [
+                Node(Exponential(0.3), servers=draw.choice([1, 2, 4])),
+                Node(Deterministic(0.3)),
+                Node(Gamma(0.3, 2.0), servers=2),
+                Node(Gamma(0.3, 2.0), discipline="PS"),
+            ]
+        )
         stations = {"first": node, "second": Node(Exponential(0.2), servers=2)}
         on = {"first": {"second": 1.0}}
         whole = solve(Network(stations, arrivals={"a": {"first": rates[0]}, "b": {"first": rates[1]}}, routing=on))
@@ -203,8 +217,11 @@ def test_constant_times_alone_never_forget_how_they_began() -> None:
     """Two in step stay in step: the exact mean is over all beginnings, and is called no exact answer of one run."""
     laws = {"a": Deterministic(0.2), "b": Gamma(0.3, 2.0)}
     for population, kind in ((1, "exact"), (2, "approximation")):
-        net = Network({"host": Delay(Deterministic(1.0)), "disk": Node(laws, discipline="PS")},
-                      populations={"a": {"host": population}, "b": {"host": 2}}, routing=THERE_AND_BACK)  # fmt: skip
+        net = Network(
+            {"host": Delay(Deterministic(1.0)), "disk": Node(laws, discipline="PS")},
+            populations={"a": {"host": population}, "b": {"host": 2}},
+            routing=THERE_AND_BACK,
+        )
         assert solve(net).kind == kind
         alone = Closed(population, [Delay(Deterministic(1.0)), Station(Deterministic(0.5), discipline="PS")])
         assert solve(alone).kind == kind

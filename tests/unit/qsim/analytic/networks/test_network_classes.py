@@ -282,8 +282,9 @@ def test_general_services_quote_the_errors_of_general_services() -> None:
         ]
         return solve(ClosedClasses([3, 2], stations, [4.0, 4.0])).method
 
-    exponential, general = (f"(W off by {ERRORS[name][0]:g} %" for name in
-                            ("closed FCFS classes", "closed FCFS of general services"))  # fmt: skip
+    exponential, general = (
+        f"(W off by {ERRORS[name][0]:g} %" for name in ("closed FCFS classes", "closed FCFS of general services")
+    )
     assert exponential in quoted(Exponential(0.5))
     assert general in quoted(Deterministic(0.5))
     assert exponential in quoted(Deterministic(0.5), "PS")

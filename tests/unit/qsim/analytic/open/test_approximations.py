@@ -152,15 +152,22 @@ def _cosmetatos(arrival_rate: float, service_time: float, _: float, cs2: float, 
     return approximations.cosmetatos(arrival_rate, service_time, cs2, servers)
 
 
-WAITS = (approximations.kimura, approximations.whitt, approximations.allen_cunneen,
-         approximations.kraemer_langenbach_belz)  # fmt: skip
+WAITS = (
+    approximations.kimura,
+    approximations.whitt,
+    approximations.allen_cunneen,
+    approximations.kraemer_langenbach_belz,
+)
 
 
 @pytest.mark.parametrize(
     ("wait", "ca2", "cs2"),
-    [*((w, *scvs) for w in WAITS for scvs in ((0.5, 0.25), (0.2, 0.9), (1.0, 0.5), (1.0, 1.0))),
-     (_cosmetatos, 1.0, 0.5), (_cosmetatos, 1.0, 1.0)],
-)  # fmt: skip
+    [
+        *((w, *scvs) for w in WAITS for scvs in ((0.5, 0.25), (0.2, 0.9), (1.0, 0.5), (1.0, 1.0))),
+        (_cosmetatos, 1.0, 0.5),
+        (_cosmetatos, 1.0, 1.0),
+    ],
+)
 def test_waits_are_in_the_unit_of_the_service(wait: Callable[..., float], ca2: float, cs2: float) -> None:
     one, other = (wait(1.6 / unit, unit, ca2, cs2, 2) for unit in (1.0, 0.05))
     assert other == pytest.approx(0.05 * one, rel=1e-6)

@@ -324,19 +324,30 @@ def test_the_table_holds_what_is_valid() -> None:
     assert kingman_bound(0.0, 1.0, 1.0, 1.0) == math.inf
     assert cosmetatos(0.0, 1.0, 1.0) == 0
     everyone = {"Allen-Cunneen", "Krämer-Langenbach-Belz", "Whitt", "Kingman"}
-    for ca2, cs2, more in ((1.0, 1.0, {"Kimura", "Cosmetatos"}), (0.5, 1.0, {"Kimura"}), (1.0, 1.1, set()),
-                           (1.1, 1.0, set()), (1.1, 1.1, set())):  # fmt: skip
+    for ca2, cs2, more in (
+        (1.0, 1.0, {"Kimura", "Cosmetatos"}),
+        (0.5, 1.0, {"Kimura"}),
+        (1.0, 1.1, set()),
+        (1.1, 1.0, set()),
+        (1.1, 1.1, set()),
+    ):
         assert set(approximations.table(0.8, 1.0, ca2, cs2)) == everyone | more
     table = approximations.table(0.8, 1.0, 0.5, 2.0)
     assert {name for name, entry in table.items() if entry.kind == "bound"} == {"Kingman"}
     assert table["Whitt"].Wq == pytest.approx(whitt(0.8, 1.0, 0.5, 2.0))
 
 
-@pytest.mark.parametrize(("c", "arrivals", "name"), [
-    (1, Gamma(1.0, 0.01), "Krämer-Langenbach-Belz"), (2, Gamma(1.25, 0.01), "Kimura"),
-    (2, Deterministic(1.25), "Kimura"), (1, Gamma(1.0, 0.5), "phase-type fit"), (2, Gamma(1.25, 2.0), "phase-type fit"),
-    (2, Exponential(1.25), "phase-type fit"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("c", "arrivals", "name"),
+    [
+        (1, Gamma(1.0, 0.01), "Krämer-Langenbach-Belz"),
+        (2, Gamma(1.25, 0.01), "Kimura"),
+        (2, Deterministic(1.25), "Kimura"),
+        (1, Gamma(1.0, 0.5), "phase-type fit"),
+        (2, Gamma(1.25, 2.0), "phase-type fit"),
+        (2, Exponential(1.25), "phase-type fit"),
+    ],
+)
 def test_the_answer_is_the_fit_and_else_the_nearest_author(c: int, arrivals: Distribution, name: str) -> None:
     r = solve(Open(arrivals, LogNormal(0.8 * c, 0.5), c))
     known, lam, a = r.approximations, 1 / arrivals.mean, 0.8 * c / arrivals.mean
@@ -451,9 +462,16 @@ def test_the_mean_of_m_d_c_by_both_ways() -> None:
     assert mdc.mean_waiting_number(0.999, 1) == pytest.approx(0.999**2 / 2 / 0.001, rel=1e-9)
 
 
-LAWS = [Deterministic(0.7), Exponential(0.7), Erlang(3, 0.7), Gamma(0.7, 0.4), LogNormal(0.7, 1.5),
-        Weibull(1.5, 0.7),
-        Empirical((0.2, 0.5, 1.4)), Empirical((0.0, 0.4), (1.0, 3.0), (0.4, 0.8))]  # fmt: skip
+LAWS = [
+    Deterministic(0.7),
+    Exponential(0.7),
+    Erlang(3, 0.7),
+    Gamma(0.7, 0.4),
+    LogNormal(0.7, 1.5),
+    Weibull(1.5, 0.7),
+    Empirical((0.2, 0.5, 1.4)),
+    Empirical((0.0, 0.4), (1.0, 3.0), (0.4, 0.8)),
+]
 
 
 @pytest.mark.parametrize("service", LAWS, ids=str)
@@ -509,8 +527,10 @@ def test_where_a_falling_table_passes_a_target() -> None:
 
 def test_priorities_worked_by_hand() -> None:
     """λ 0.2 and 0.3 of mean 1 and 2, exponential: W0 = 0.2·1 + 0.3·4 = 1.4; σ = 0.2, 0.8."""
-    classes = [CustomerClass(Exponential(5.0), Exponential(1.0), 0), CustomerClass(Exponential(1 / 0.3),
-                                                                                  Exponential(2.0), 1)]  # fmt: skip
+    classes = [
+        CustomerClass(Exponential(5.0), Exponential(1.0), 0),
+        CustomerClass(Exponential(1 / 0.3), Exponential(2.0), 1),
+    ]
     waits = {
         "none": [1.4 / 0.2] * 2,
         "non-preemptive": [1.4 / 0.8, 1.4 / (0.8 * 0.2)],

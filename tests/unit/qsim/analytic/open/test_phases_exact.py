@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 from markov_chains import Moves, stationary
 
-from qsim import (
-    Deterministic,
-    Erlang,
-    Exponential,
-    HyperExponential,
-    MarkovModulated,
-    MMcK,
-    Open,
-    solve,
-    wait_variance,
-)
+from qsim import Deterministic, Erlang, Exponential, HyperExponential, MarkovModulated, MMcK, Open, solve, wait_variance
 from qsim.analytic.open import markovian, mg1
 
 SHARES, MEANS = (0.4, 0.6), (0.5, 1.5)

@@ -112,9 +112,15 @@ def test_closed_queues_with_a_formula_over_time() -> None:
     single = Station(Exponential(1.0), queues="random")
     known = transient(Closed(3, [think, plain]), [2.0]).L[0]
     assert transient(Closed(3, [think, single]), [2.0]).L[0] == pytest.approx(known)
-    for other in ([think, pair], [think, plain, plain], [think, think, plain], [Delay(Erlang(2, 4.0)), plain],
-                  [think, Station(Erlang(2, 1.0))], [think, Station(Exponential(1.0), visits=2)],
-                  [think, Station(Exponential(1.0), discipline="PS")]):  # fmt: skip
+    for other in (
+        [think, pair],
+        [think, plain, plain],
+        [think, think, plain],
+        [Delay(Erlang(2, 4.0)), plain],
+        [think, Station(Erlang(2, 1.0))],
+        [think, Station(Exponential(1.0), visits=2)],
+        [think, Station(Exponential(1.0), discipline="PS")],
+    ):
         with pytest.raises(NoFormulaError):
             transient(Closed(3, other), [2.0])
 

@@ -16,10 +16,16 @@ def inside(simulated, exact) -> int:
     return int(((simulated.low <= exact.L) & (exact.L <= simulated.high)).sum())
 
 
-@pytest.mark.parametrize(("model", "start", "rate"), [
-    (MMc(1.5, 1.0, 2), 0, None), (MMc(1.5, 1.0, 2), 7, None), (MMcK(3.0, 1.0, 2, 5), 4, None),
-    (MMc(1.5, 1.0, 2), 0, {0: 0.5, 4: 3.0, 9: 1.0}), (MMc(1.5, 1.0, 2), 0, lambda t: 1.5 + math.sin(t)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "start", "rate"),
+    [
+        (MMc(1.5, 1.0, 2), 0, None),
+        (MMc(1.5, 1.0, 2), 7, None),
+        (MMcK(3.0, 1.0, 2, 5), 4, None),
+        (MMc(1.5, 1.0, 2), 0, {0: 0.5, 4: 3.0, 9: 1.0}),
+        (MMc(1.5, 1.0, 2), 0, lambda t: 1.5 + math.sin(t)),
+    ],
+)
 def test_intervals_at_99_9_percent_hold_the_formula(model, start, rate) -> None:
     exact = transient(model, TIMES, start, rate)
     found = simulate_over_time(model, TIMES, start, rate, replications=4000, seed=11, confidence=0.999)
