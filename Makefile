@@ -31,6 +31,10 @@ test: lint ## Install what the tests need and run them (what measures or drives 
 test-all: test ## Run the tests, then the slow ones: on this machine's devices, in a browser, notebooks
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m slow $(PYTEST_FLAGS)
 
+.PHONY: test-tools
+test-tools: $(VENV)/.installed-test ## Run only the slow tests and those that need fio, nbdkit or a browser
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow or tools" $(PYTEST_FLAGS)
+
 .PHONY: lint
 lint: $(VENV)/.installed-test ## Check style, types, the direction of imports and the references
 	$(BIN)/python -m ruff check .
@@ -56,10 +60,6 @@ site: $(VENV)/.installed-test ## Build the pages as a site in build/site, withou
 .PHONY: slides
 slides: $(VENV)/.installed-test ## Make slides of the tutorials, explanations and theory in build/slides (PDFs by Chromium)
 	cd docs && ../$(BIN)/python -m doctools.slides ../build/slides
-
-.PHONY: bench
-bench: $(VENV)/.installed ## Customers per second of every engine
-	$(QSIM) bench
 
 .PHONY: clean
 clean: ## Remove the environment and what tools left behind

@@ -40,6 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
         if folder == "browser" or (_measures(item) and folder != "unit"):
             item.add_marker(pytest.mark.slow)
+        if "require_tool" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.tools)
         if _measures(item):
             item.add_marker(pytest.mark.xdist_group("this machine"))
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=2))

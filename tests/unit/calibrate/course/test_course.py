@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,8 @@ def test_a_budget_buys_more_of_the_memory() -> None:
     assert [s.directory for s in plans[-1].memory] == ["memory", "memory-caches"]
 
 
-def test_the_memory_takes_its_share_of_a_budget(disk_like: Path) -> None:
+def test_the_memory_takes_its_share_of_a_budget(disk_like: Path, require_tool: Callable[..., str]) -> None:
+    require_tool("fio")
     plan = plan_course(disk_like, budget_s=600)
     assert sum(s.plan.seconds() for s in plan.memory) <= 0.3 * 600
     assert 500 < plan.seconds() <= 601
@@ -63,7 +65,8 @@ def test_the_memory_takes_its_share_of_a_budget(disk_like: Path) -> None:
     assert {s.suite.name for s in plan.storage.steps} == {"baseline", "block-size", "mix", "depth", "tails", "rate"}
 
 
-def test_a_budget_that_is_too_small_names_the_least(disk_like: Path) -> None:
+def test_a_budget_that_is_too_small_names_the_least(disk_like: Path, require_tool: Callable[..., str]) -> None:
+    require_tool("fio")
     with pytest.raises(ValueError, match=r"budget_s is too short: .* take at least .*; the memory takes"):
         plan_course(disk_like, budget_s=30)
     with pytest.raises(ValueError, match="budget_s must be above 0"):
@@ -72,7 +75,11 @@ def test_a_budget_that_is_too_small_names_the_least(disk_like: Path) -> None:
         plan_course(None, memory=False)
 
 
-def test_a_machine_whose_memory_cannot_be_loaded_says_why(monkeypatch: pytest.MonkeyPatch, disk_like: Path) -> None:
+def test_a_machine_whose_memory_cannot_be_loaded_says_why(
+    monkeypatch: pytest.MonkeyPatch, disk_like: Path, require_tool: Callable[..., str]
+) -> None:
+    require_tool("fio")
+
     def one_core(*_: object, **__: object) -> MemoryPlan:
         raise ValueError("this process may use one core only")
 
