@@ -45,8 +45,8 @@ class ToolFailedError(MeasureError):
 class UnsafeTargetError(MeasureError):
     """Writing to this target could destroy something, or the target cannot be measured truthfully.
 
-    Attributes: ``problem``; ``remedy``, in which ``{read}`` and ``{write}`` stand for how one consents to reading the
-    target and to writing to the ``device``.
+    Attributes: ``problem``; ``remedy``, in which ``{read}``, ``{write}`` and ``{erase}`` stand for how a user consents
+    to reading the target, to writing to the ``device``, and to destroying what it may hold.
     """
 
     def __init__(self, problem: str, remedy: str = "", device: str = "") -> None:
@@ -54,11 +54,17 @@ class UnsafeTargetError(MeasureError):
         super().__init__(problem, remedy, device)
 
     def __str__(self) -> str:
-        return self.sentence("consent to its being read", f"give its name again as the device to write ({self.device})")
+        return self.sentence(
+            "consent to its being read",
+            f"give its name again as the device to write ({self.device})",
+            f"give its name once more as the device to erase ({self.device})",
+        )
 
-    def sentence(self, read: str, write: str) -> str:
-        """The whole sentence, with the words for the two consents."""
-        return f"{self.problem}; {self.remedy.format(read=read, write=write)}" if self.remedy else self.problem
+    def sentence(self, read: str, write: str, erase: str) -> str:
+        """The whole sentence, with the words for the three consents."""
+        if not self.remedy:
+            return self.problem
+        return f"{self.problem}; {self.remedy.format(read=read, write=write, erase=erase)}"
 
 
 class StoreError(MeasureError):

@@ -22,6 +22,7 @@ from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.host import tool_version
 from measure.machine.own_file import Target
 from measure.machine.process import find_tool
+from measure.machine.safety import check_export
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 
@@ -258,15 +259,18 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
     uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
     is_open = workloads[0].is_open
     file = None
+    writes = any(w.read_percent < 100 for w in workloads)
     if uri:
+        check_export(uri, writes=writes, write_device=settings.write_device, erase=settings.erase)
         chosen, reason = "nbd", "the target is a network block device"
     else:
         file = file_for(
             Path(target),
             settings.size_bytes,
-            writes=any(w.read_percent < 100 for w in workloads),
+            writes=writes,
             consent=settings.consent,
             write_device=settings.write_device,
+            erase=settings.erase,
         )
         check_room(file.size_bytes, workloads)
         psync = is_open and settings.engine == "auto"

@@ -21,7 +21,7 @@ from measure.errors import UnsafeTargetError
 from measure.fio.workload import FioJob, Order, in_order
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, section_of
 from measure.machine.host import io_uring_allowed
-from measure.machine.own_file import Precondition, Target, is_ours
+from measure.machine.own_file import Precondition, Target, is_ours, measured_bytes
 from measure.machine.process import run_tool
 from measure.machine.safety import TEST_FILE, check_target
 from measure.units import format_bytes, format_duration
@@ -160,15 +160,16 @@ class RunSettings:
 class FioSettings(RunSettings):
     """The settings of a sweep on this machine.
 
-    ``keep`` leaves the test file. ``write_device`` is the name of a block device that may be destroyed, see
-    :mod:`measure.machine.safety`. ``label`` and ``details`` go into the provenance. With ``settling`` each point runs
-    until it is steady before it is measured, with closed loads only. With ``log`` every request of every point is
-    stored, for :func:`measure.samples`. ``precondition`` is what is written to the file before, see
-    :mod:`measure.fio.preconditioning`.
+    ``keep`` leaves the test file. ``write_device`` is the name of a block device or an NBD export that may be written
+    to, ``erase`` that of one that may hold something, see :mod:`measure.machine.safety`. ``label`` and ``details`` go
+    into the provenance. With ``settling`` each point runs until it is steady before it is measured, with closed loads
+    only. With ``log`` every request of every point is stored, for :func:`measure.samples`. ``precondition`` is what is
+    written to the file before, see :mod:`measure.fio.preconditioning`.
     """
 
     keep: bool = False
     write_device: str | None = None
+    erase: str | None = None
     label: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     settling: Settling | None = None
@@ -206,12 +207,18 @@ def choose_engine(asked: str = "auto") -> tuple[str, str]:
 
 
 def file_for(
-    target: Path, size_bytes: int | None, *, writes: bool, consent: Literal["read"] | None, write_device: str | None
+    target: Path,
+    size_bytes: int | None,
+    *,
+    writes: bool,
+    consent: Literal["read"] | None,
+    write_device: str | None = None,
+    erase: str | None = None,
 ) -> Target:
     """The file or device that may be used; UnsafeTargetError where it may not."""
     _refuse_characters(str(target))
     size = size_bytes or _default_size(target)
-    file = check_target(target, size, writes=writes, consent=consent, write_device=write_device)
+    file = check_target(target, size, writes=writes, consent=consent, write_device=write_device, erase=erase)
     _refuse_characters(str(file.path))
     return replace(file, size_bytes=file.size_bytes // 4096 * 4096)
 
@@ -231,7 +238,7 @@ def check_room(size_bytes: int, workloads: Sequence[FioJob]) -> None:
 def _default_size(target: Path) -> int | None:
     """1 GiB for a file of our own that is to be created; what is there already is used whole."""
     path = target / TEST_FILE if os.path.isdir(target) else target
-    if not os.path.exists(path) or (is_ours(path) and path.stat().st_size == 0):
+    if not os.path.exists(path) or (is_ours(path) and not measured_bytes(path)):
         return DEFAULT_FILE_BYTES
     return None
 

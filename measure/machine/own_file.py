@@ -1,7 +1,8 @@
 """The target of a measurement, and the test file that we create: marked as ours, held while it is measured, removed.
 
-The mark is a small file beside it, ``NAME.qsim-target``, with the inode and device number of the file that we created;
-a file that took its place is not ours. A kill between the mark and the file leaves an empty file, which is ours still.
+The mark is a small file beside it, ``NAME.qsim-target``, with a random number (nonce) and the file's time of birth. The
+same number stands in the file, in a block behind the bytes that are measured. A file that took its place is not ours,
+also where it got the same inode. A kill between the mark and the file leaves an empty file, which is ours still.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import errno
 import json
 import mmap
 import os
+import secrets
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,12 +26,16 @@ from measure.machine.host import storage_behind
 from measure.units import format_bytes
 
 MARK_SUFFIX = ".qsim-target"
+SCHEMA = "qsim-target/2"
 
 Kind = Literal["own file", "foreign file", "block device"]
 Precondition = Literal["auto", "none", "sequential", "random"]
 FILE_STATES = ("", "none", "sequential", "random")
-"""What a file of ours may have got, each with what stands before it (see :mod:`measure.fio.preconditioning`)."""
+"""Preconditioning states of a test file, each with what stands before it (see :mod:`measure.fio.preconditioning`)."""
 DIRECT_BYTES = 4096
+SEAL_BYTES = 4096
+"""Of the block behind the measured bytes that holds the nonce."""
+_SEAL = b"qsim test file, may be deleted: "
 
 
 @dataclass(frozen=True)
@@ -55,25 +61,46 @@ def is_ours(path: Path) -> bool:
     if mark is None:
         return False
     try:
-        status = path.lstat()
+        file = os.open(path, system.flags("O_NOFOLLOW", "O_NONBLOCK"))
     except OSError:
         return False
+    try:
+        return _is_marked(file, mark)
+    finally:
+        os.close(file)
+
+
+def _is_marked(file: int, mark: dict[str, Any]) -> bool:
+    """Whether the open file is the one that a mark was made for: a nonce in both, and the same time of birth."""
+    status = os.fstat(file)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         return False
-    if mark.get("inode") is None:  # killed between the mark and the file: ours as long as nothing is in it
+    if mark.get("born_ns") is None:  # killed between the mark and the file: ours as long as nothing is in it
         return status.st_size == 0
-    return (mark.get("inode"), mark.get("device")) == (status.st_ino, status.st_dev)
+    sealed = os.pread(file, SEAL_BYTES, max(0, status.st_size - SEAL_BYTES)) == _seal(str(mark.get("nonce")))
+    return sealed and mark["born_ns"] == system.birth_ns(file)
+
+
+def _seal(nonce: str) -> bytes:
+    return (_SEAL + nonce.encode()).ljust(SEAL_BYTES, b"\n")
+
+
+def measured_bytes(path: Path) -> int:
+    """How many bytes of our file are measured: all but its last block."""
+    return max(0, path.lstat().st_size - SEAL_BYTES)
 
 
 @contextlib.contextmanager
 def held(target: Target, *, keep: bool) -> Iterator[Target]:
     """Create our own file in its full size, keep other runs of ours off it, and remove it at the end.
 
-    Foreign files and devices are yielded as they are and never touched. Raises UnsafeTargetError where the file
-    cannot be created, another run uses it, or its filesystem takes no direct I/O (a file just created is removed).
+    Foreign files and devices are yielded as they are; a device that is written to is open exclusively meanwhile.
+    Raises UnsafeTargetError where the file cannot be created, another run uses it, or its filesystem takes no direct
+    I/O (a file just created is removed).
     """
     if target.kind != "own file":
-        yield target
+        with _exclusively(target):
+            yield target
         return
     descriptor = _open_own(target)
     try:
@@ -84,9 +111,9 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
             raise UnsafeTargetError(
                 f"another run is measuring on {target.path}; wait for it or name another target"
             ) from error
-        if os.fstat(descriptor).st_size != target.size_bytes:
+        if os.fstat(descriptor).st_size != target.size_bytes + SEAL_BYTES:
             # fio replaces a file that is shorter than its job by a new one, which would not be ours any more.
-            _lengthen(descriptor, target)
+            _resize(descriptor, target)
         try:
             _try_direct_io(target)
         except UnsafeTargetError:
@@ -99,9 +126,32 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
             _remove_though_interrupted(target.path)
 
 
-def _lengthen(descriptor: int, target: Target) -> None:
+@contextlib.contextmanager
+def _exclusively(target: Target) -> Iterator[None]:
+    """Hold a device that is written to open exclusively: nobody can mount it or add it to an array meanwhile."""
+    if target.kind != "block device" or not target.writable:
+        yield
+        return
     try:
-        os.ftruncate(descriptor, target.size_bytes)
+        descriptor = os.open(target.path, system.flags("O_EXCL"))
+    except OSError as error:
+        raise UnsafeTargetError(
+            f"{target.path} is not written to: it cannot be opened exclusively ({error.strerror or error})"
+        ) from error
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _resize(descriptor: int, target: Target) -> None:
+    """Give our file its size; its seal is written before anything is cut off, so that it is ours at any moment."""
+    mark = read_mark(target.path) or {}
+    try:
+        os.pwrite(descriptor, _seal(str(mark.get("nonce"))), target.size_bytes)
+        if mark.get("born_ns") is None:
+            _write_mark(target.path, {**mark, "born_ns": system.birth_ns(descriptor)})
+        os.ftruncate(descriptor, target.size_bytes + SEAL_BYTES)
     except OSError as error:
         raise UnsafeTargetError(
             f"{target.path} cannot be made {format_bytes(target.size_bytes)} long: {error.strerror or error}; ask for "
@@ -111,7 +161,8 @@ def _lengthen(descriptor: int, target: Target) -> None:
 
 def mark_filled(target: Target, preconditioned: str = "none") -> None:
     """Note in the mark that our file was written from end to end, at its present size, and what else it has got."""
-    _write_mark(target.path, target.path.lstat(), target.size_bytes, preconditioned)
+    mark = read_mark(target.path) or {}
+    _write_mark(target.path, {**mark, "filled_bytes": target.size_bytes, "preconditioned": preconditioned})
 
 
 def remove_own(path: Path) -> None:
@@ -153,7 +204,7 @@ def check_unchanged(target: Target) -> None:
         return
     if not target.path.exists():
         raise UnsafeTargetError(f"the test file {target.path} has vanished while it was measured; start again")
-    if not is_ours(target.path) or target.path.stat().st_size != target.size_bytes:
+    if not is_ours(target.path) or measured_bytes(target.path) != target.size_bytes:
         raise UnsafeTargetError(
             f"the test file {target.path} was changed by somebody else while it was measured; start again"
         )
@@ -173,9 +224,11 @@ def _open_own(target: Target) -> int:
     path = target.path
     try:
         if target.exists:
-            if not is_ours(path):
+            file = os.open(path, system.flags("O_RDWR", "O_NOFOLLOW"))
+            if not _is_marked(file, read_mark(path) or {"born_ns": -1}):
+                os.close(file)
                 raise UnsafeTargetError(f"{path} has changed since it was looked at; start again")
-            return os.open(path, system.flags("O_RDWR", "O_NOFOLLOW"))
+            return file
         return _create_own(path)
     except FileExistsError as error:
         raise UnsafeTargetError(f"{path} has appeared since it was looked at, and is not ours; start again") from error
@@ -184,16 +237,11 @@ def _open_own(target: Target) -> int:
 
 
 def _create_own(path: Path) -> int:
+    """An empty file with its mark; it is sealed when it gets its size."""
     try:
         if not path.exists():
-            _write_mark(path, None)
-        descriptor = os.open(path, system.flags("O_RDWR", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), 0o600)
-        try:
-            _write_mark(path, os.fstat(descriptor))
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
+            _write_mark(path, {"nonce": secrets.token_hex(16), "born_ns": None})
+        return os.open(path, system.flags("O_RDWR", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), 0o600)
     except FileExistsError:  # somebody else's, and the mark may be theirs as well
         raise
     except BaseException:
@@ -232,18 +280,9 @@ def read_mark(path: Path) -> dict[str, Any] | None:
         mark = json.loads(_mark_of(path).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return mark if isinstance(mark, dict) and mark.get("schema") == "qsim-target/1" else None
+    return mark if isinstance(mark, dict) and mark.get("schema") == SCHEMA else None
 
 
-def _write_mark(
-    path: Path, status: os.stat_result | None, filled_bytes: int | None = None, preconditioned: str = ""
-) -> None:
-    mark = {
-        "schema": "qsim-target/1",
-        "says": f"{path.name} is a test file that qsim created; both may be deleted",
-        "inode": None if status is None else status.st_ino,
-        "device": None if status is None else status.st_dev,
-        "filled_bytes": filled_bytes,
-        "preconditioned": preconditioned,
-    }
-    write_durably(_mark_of(path), json.dumps(mark).encode())
+def _write_mark(path: Path, mark: dict[str, Any]) -> None:
+    says = f"{path.name} is a test file that qsim created; both may be deleted"
+    write_durably(_mark_of(path), json.dumps({"schema": SCHEMA, "says": says, **mark}).encode())

@@ -6,8 +6,10 @@ The rules, in the order in which they are checked:
 2. A regular file that carries our mark (:mod:`measure.machine.own_file`): used again.
 3. Any other regular file, and any block device: refused, unless the user consents to its being read
    (``consent="read"``). It is then only read, and fio gets --readonly besides.
-4. Writing to a block device: only where its name was typed a second time (``write_device``), and never while it is
-   mounted, used as swap or by another device, held open exclusively, or while it holds a filesystem or partitions.
+4. Writing to a block device or an NBD export: only where its name was typed a second time (``write_device``), and never
+   while it is mounted, used as swap or by another device, held open exclusively, or while it holds anything that
+   libblkid knows (:mod:`measure.machine.contents`). Where its first or last MiB is not zero, its name has to be typed a
+   third time (``erase``). A device that is written to is open exclusively for the whole run.
 5. Everything else (character devices such as /dev/null, pipes, sockets): refused. Links are followed first.
 
 A filesystem that lives in memory (tmpfs) or takes no direct I/O would be measured as the page cache: refused. Newer
@@ -23,9 +25,9 @@ from pathlib import Path
 from typing import Literal
 
 from measure.errors import UnsafeTargetError
-from measure.machine import system
+from measure.machine import contents, nbd_export, system
 from measure.machine.host import storage_behind
-from measure.machine.own_file import DIRECT_BYTES, FILE_STATES, Target, is_ours, read_mark
+from measure.machine.own_file import DIRECT_BYTES, FILE_STATES, Target, is_ours, measured_bytes, read_mark
 from measure.machine.system import named_system
 from measure.units import format_bytes
 
@@ -52,6 +54,7 @@ def check_target(
     writes: bool,
     consent: Literal["read"] | None = None,
     write_device: str | None = None,
+    erase: str | None = None,
 ) -> Target:
     """Look at ``target`` and say what it is and that it may be used; nothing is created or changed.
 
@@ -78,7 +81,8 @@ def check_target(
             return _own_file(path, status, size_bytes)
         return _foreign_file(path, shown, status, size_bytes, writes=writes, consent=consent)
     if stat.S_ISBLK(status.st_mode):
-        return _block_device(path, shown, size_bytes, writes=writes, consent=consent, write_device=write_device)
+        _check_consent(str(path), shown, writes=writes, consent=consent, write_device=write_device)
+        return _block_device(path, shown, size_bytes, writes=writes, erase=erase)
     what = next(
         name
         for test, name in (
@@ -113,11 +117,12 @@ def _new_file(path: Path, size_bytes: int | None) -> Target:
 
 
 def _own_file(path: Path, status: os.stat_result, size_bytes: int | None) -> Target:
-    size = _needed(size_bytes or status.st_size or None, path)
+    there = measured_bytes(path)
+    size = _needed(size_bytes or there or None, path)
     _refuse_memory(path)
     _check_space(path, size, already=status.st_blocks * 512)
     mark = read_mark(path) or {}
-    filled = mark.get("filled_bytes") == size == status.st_size
+    filled = mark.get("filled_bytes") == size == there
     told = mark.get("preconditioned")
     state = "" if not filled else told if told in FILE_STATES[1:] else "none"
     return Target(path, "own file", size, exists=True, writable=True, filled=filled, preconditioned=state)
@@ -180,23 +185,51 @@ def _check_space(path: Path, size: int, already: int) -> None:
         )
 
 
-def _block_device(
-    path: Path, shown: str, size_bytes: int | None, *, writes: bool, consent: str | None, write_device: str | None
-) -> Target:
-    if writes:
-        if write_device != str(path):
-            raise UnsafeTargetError(
-                f"{shown} is a block device, and writing destroys what it holds",
-                "to do so, {write}, or measure reads, or name a file",
-                str(path),
-            )
-        reason = device_in_use(path)
-        if reason is not None:
-            raise UnsafeTargetError(f"{shown} is not written to: it {reason}; name an empty drive or a file")
-    elif consent != "read":
+def check_export(uri: str, *, writes: bool, write_device: str | None = None, erase: str | None = None) -> None:
+    """UnsafeTargetError where a workload that ``writes`` may not use the NBD export at ``uri``."""
+    if not writes:
+        return
+    _check_consent(uri, uri, writes=True, consent=None, write_device=write_device)
+    with nbd_export.connected(uri) as export:
+        signature = contents.signature_of(export.read, export.size_bytes)
+        _check_contents(uri, uri, signature, contents.ends_are_zero(export.read, export.size_bytes), erase)
+
+
+def _check_consent(name: str, shown: str, *, writes: bool, consent: str | None, write_device: str | None) -> None:
+    """UnsafeTargetError where the user did not name this device or export for what is to be done to it."""
+    if writes and write_device != name:
+        raise UnsafeTargetError(
+            f"{shown} is {_kind_of(name)}, and writing destroys what it holds",
+            "to do so, {write}, or measure reads, or name a file",
+            name,
+        )
+    if not writes and consent != "read":
         raise UnsafeTargetError(
             f"{shown} is a block device", "{read} (nothing is written to it), or name a file that does not exist yet"
         )
+
+
+def _kind_of(name: str) -> str:
+    return "an NBD export" if "://" in name else "a block device"
+
+
+def _check_contents(name: str, shown: str, signature: str | None, blank: bool, erase: str | None) -> None:
+    """UnsafeTargetError where a device or export holds something, or may hold something and is not to be erased."""
+    if signature is not None:
+        raise UnsafeTargetError(
+            f"{shown} is not written to: it holds {signature}; name an empty drive or a file, or remove it with wipefs"
+        )
+    if not blank and erase != name:
+        raise UnsafeTargetError(
+            f"{shown} is not written to: its first or last MiB is not zero, so it may hold something",
+            "to destroy it, {erase}, or name an empty drive or a file",
+            name,
+        )
+
+
+def _block_device(path: Path, shown: str, size_bytes: int | None, *, writes: bool, erase: str | None) -> Target:
+    if writes and (reason := device_in_use(path)) is not None:
+        raise UnsafeTargetError(f"{shown} is not written to: it {reason}; name an empty drive or a file")
     try:
         descriptor = os.open(path, system.flags())
     except OSError as error:
@@ -206,6 +239,9 @@ def _block_device(
         ) from error
     try:
         available = os.lseek(descriptor, 0, os.SEEK_END)
+        if writes:
+            blank = contents.ends_are_zero(lambda offset, n: os.pread(descriptor, n, offset), available)
+            _check_contents(str(path), shown, contents.signature_on(path), blank, erase)
     finally:
         os.close(descriptor)
     size = size_bytes or available
@@ -217,34 +253,8 @@ def _block_device(
     return Target(path, "block device", size, exists=True, writable=writes, filled=not writes)
 
 
-# Where filesystems, volume managers and partition tables keep their signatures: (offset, magic, name).
-SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
-    (0x438, b"\x53\xef", "ext2/3/4"),
-    (0, b"XFSB", "XFS"),
-    (0x10040, b"_BHRfS_M", "Btrfs"),
-    (1024, b"\x10\x20\xf5\xf2", "F2FS"),
-    (3, b"NTFS    ", "NTFS"),
-    (3, b"EXFAT   ", "exFAT"),
-    (54, b"FAT", "FAT"),
-    (82, b"FAT32", "FAT32"),
-    (0x8001, b"CD001", "ISO 9660"),
-    (0, b"hsqs", "SquashFS"),
-    (0, b"LUKS\xba\xbe", "LUKS"),
-    (512, b"LABELONE", "LVM"),
-    (4096, b"\xfc\x4e\x2b\xa9", "Linux RAID"),
-    (0, b"\xfc\x4e\x2b\xa9", "Linux RAID"),
-    (4086, b"SWAPSPACE2", "swap"),
-    (4086, b"SWAP-SPACE", "swap"),
-    (512, b"EFI PART", "a partition table (GPT)"),
-    (4096, b"EFI PART", "a partition table (GPT)"),
-    (510, b"\x55\xaa", "a partition table (MBR)"),
-    (0x20008, b"\x0c\xb1\xba\x00\x00\x00\x00\x00", "ZFS"),
-)
-SIGNATURE_BYTES = 0x20000 + 4096
-
-
 def device_in_use(device: Path) -> str | None:
-    """What a block device is used for ("is mounted on /"), with its partitions; None where it is free and blank."""
+    """What a block device is used for ("is mounted on /"), with its partitions; None where nothing uses it."""
     number = device.stat().st_rdev
     folder = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
     members = [folder.resolve(), *(p.parent for p in folder.resolve().glob("*/partition"))] if folder.exists() else []
@@ -263,27 +273,10 @@ def device_in_use(device: Path) -> str | None:
             return f"is part of {', '.join(holders)}"
     if len(members) > 1:
         return f"has partitions ({', '.join(sorted(p.name for p in members[1:]))})"
-    return _held_or_not_blank(device)
-
-
-def _held_or_not_blank(device: Path) -> str | None:
     try:
-        descriptor = os.open(device, system.flags("O_EXCL"))
+        os.close(os.open(device, system.flags("O_EXCL")))
     except OSError as error:
-        return f"cannot be had exclusively ({error.strerror or error})"
-    try:
-        head = os.pread(descriptor, SIGNATURE_BYTES, 0)
-    finally:
-        os.close(descriptor)
-    found = signature(head)
-    return f"holds {found}" if found else None
-
-
-def signature(head: bytes) -> str | None:
-    """The name of the filesystem or partition table whose signature is in a device's first bytes."""
-    for offset, magic, name in SIGNATURES:
-        if head[offset : offset + len(magic)] == magic:
-            return name
+        return f"cannot be opened exclusively ({error.strerror or error})"
     return None
 
 

@@ -23,7 +23,7 @@ from calibrate.models.host_and_device import host_findings
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
 from measure.fio import plan as fio_plan
 from measure.fio.sweep import FioPlan, plan_fio, read_fio_store, run_fio
-from measure.machine.own_file import is_ours
+from measure.machine.own_file import held, is_ours
 from measure.machine.process import run_tool
 from measure.store.directory import SweepStore
 
@@ -36,7 +36,7 @@ def real_fio(require_tool: Callable[..., str]) -> str:
     return require_tool("fio")
 
 
-def small(target: Path, depths: tuple[int, ...] = (1, 2, 4), **more: object) -> FioPlan:
+def small(target: str | Path, depths: tuple[int, ...] = (1, 2, 4), **more: object) -> FioPlan:
     settings = {"size_bytes": 16 * MIB, "runtime_s": 0.2, "ramp_s": 0.0, **more}
     return plan_fio(target, depths, **settings)  # type: ignore[arg-type]
 
@@ -269,12 +269,72 @@ def test_a_block_device_is_read_with_consent_and_written_only_by_its_name(loop_d
         small(loop_device, **settings, read_percent=0, consent="read")
     again = {"read_percent": 0, "write_device": str(loop_device)}
     assert as_asked(run_fio(small(loop_device, **settings, **again), tmp_path / "writes"))
-    with loop_device.open("r+b") as raw:  # as mkfs would leave it
-        raw.write(bytes(8192))
-        raw.seek(0x438)
-        raw.write(b"\x53\xef")
-    with pytest.raises(UnsafeTargetError, match="not written to: it holds ext2/3/4"):
+    with pytest.raises(UnsafeTargetError, match=r"not written to: its first or last MiB is not zero.*once more"):
         small(loop_device, **settings, **again)
+    erasing = {**again, "erase": str(loop_device)}
+    assert small(loop_device, **settings, **erasing).points
+    subprocess.run(["mkfs.ext4", "-q", "-F", loop_device], check=True)
+    with pytest.raises(UnsafeTargetError, match="not written to: it holds ext4"):
+        small(loop_device, **settings, **erasing)
+
+
+def test_a_device_is_held_exclusively_while_it_is_written_to(loop_device: Path) -> None:
+    plan = small(loop_device, size_bytes=None, depths=(1,), read_percent=0, write_device=str(loop_device))
+    assert plan.file is not None
+    with held(plan.file, keep=False), pytest.raises(OSError, match="busy"):
+        os.close(os.open(loop_device, os.O_RDONLY | os.O_EXCL))
+
+
+@pytest.fixture
+def served(tmp_path: Path, require_tool: Callable[..., str]) -> Iterator[Callable[[bytes], tuple[str, Path]]]:
+    """``served(beginning)``: the URI of an NBD export of 16 MiB that begins so, and its image."""
+    require_tool("nbdkit")
+    image, socket = tmp_path / "disk.img", tmp_path / "s"
+    servers: list[subprocess.Popen[bytes]] = []
+
+    def serve(beginning: bytes) -> tuple[str, Path]:
+        image.write_bytes(beginning.ljust(16 * MIB, b"\0"))
+        servers.append(subprocess.Popen(["nbdkit", "-f", "-U", socket, "file", image]))
+        while not socket.exists():
+            assert servers[0].poll() is None
+            time.sleep(0.02)
+        return f"nbd+unix:///?socket={socket}", image
+
+    yield serve
+    for server in servers:
+        server.terminate()
+        server.wait()
+
+
+WRITES = {"size_bytes": None, "depths": (1,), "read_percent": 0}
+
+
+def test_an_export_is_not_written_without_its_name(served: Callable[[bytes], tuple[str, Path]]) -> None:
+    uri, image = served(b"")
+    with pytest.raises(UnsafeTargetError, match="is an NBD export, and writing destroys what it holds"):
+        small(uri, **WRITES)
+    assert not any(image.read_bytes())
+
+
+def test_a_blank_export_is_written_by_its_name(served: Callable[[bytes], tuple[str, Path]], tmp_path: Path) -> None:
+    uri, image = served(b"")
+    run_fio(small(uri, **WRITES, write_device=uri), tmp_path / "out")
+    assert any(image.read_bytes())
+
+
+def test_an_export_that_may_hold_something_is_erased_by_its_name_alone(
+    served: Callable[[bytes], tuple[str, Path]],
+) -> None:
+    uri, _ = served(b"precious")
+    with pytest.raises(UnsafeTargetError, match=r"its first or last MiB is not zero.*once more"):
+        small(uri, **WRITES, write_device=uri)
+    assert small(uri, **WRITES, write_device=uri, erase=uri).points
+
+
+def test_an_export_that_holds_something_is_never_written(served: Callable[[bytes], tuple[str, Path]]) -> None:
+    uri, _ = served(b"LUKS\xba\xbe\x00\x01")
+    with pytest.raises(UnsafeTargetError, match="it holds crypto_LUKS"):
+        small(uri, **WRITES, write_device=uri, erase=uri)
 
 
 def test_the_block_layers_counters_stand_beside_each_point(disk: Path, tmp_path: Path) -> None:

@@ -132,7 +132,10 @@ def measure_fio(
     seed: Seed = 1,
     log: bool = flag("--log", "Keep the latency of every request (30 bytes each)."),
     write_device: str | None = option(
-        "/dev/NAME", None, "Consent to DESTROYING what this block device holds: its name again."
+        "NAME", None, "Consent to writing to this block device or NBD export: its name again. It must be blank."
+    ),
+    erase: str | None = option(
+        "NAME", None, "Consent to DESTROYING what it may hold, where it is not blank: its name once more."
     ),
     hosts: parsing.Words | None = option(
         "HOST,...", parsing.words, "Measure on these hosts at once (NAME or NAME:PORT), where fio --server runs."
@@ -221,6 +224,7 @@ def measure_fio(
             order=one_of(Order, order),
             repeats=repeats.first if budget_s is None else repeats.most or repeats.first,
             write_device=write_device,
+            erase=erase,
             log=log,
             settling=steady,
             **drive.settings(),

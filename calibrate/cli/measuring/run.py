@@ -235,11 +235,10 @@ def naming_consent() -> Iterator[None]:
     try:
         yield
     except UnsafeTargetError as error:
-        read, write = (
-            "consent to its being read with --allow-read",
-            f"give its name again (--write-device {error.device})",
-        )
-        raise UnsafeTargetError(error.sentence(read, write)) from error
+        read = "consent to its being read with --allow-read"
+        write = f"give its name again (--write-device '{error.device}')"
+        erase = f"give its name once more (--erase '{error.device}')"
+        raise UnsafeTargetError(error.sentence(read, write, erase)) from error
 
 
 KNEE_FROM = 3

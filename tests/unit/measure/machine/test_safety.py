@@ -12,8 +12,8 @@ import pytest
 from measure.errors import UnsafeTargetError
 from measure.machine import own_file, safety
 from measure.machine.host import Storage
-from measure.machine.own_file import held, is_ours, mark_filled, remove_own
-from measure.machine.safety import TEST_FILE, check_target, device_in_use, signature
+from measure.machine.own_file import held, is_ours, mark_filled, measured_bytes, remove_own
+from measure.machine.safety import TEST_FILE, check_target, device_in_use
 
 MIB = 2**20
 
@@ -29,6 +29,12 @@ def free(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     for module in (safety, own_file):
         monkeypatch.setattr(module, "storage_behind", storage)
     return space
+
+
+def overwrite(path: Path, size: int) -> None:
+    """Write what is measured of a file, as fio does."""
+    with path.open("r+b") as file:
+        file.write(b"x" * size)
 
 
 def foreign(tmp_path: Path, content: bytes = b"precious" * 8192) -> Path:
@@ -68,7 +74,7 @@ def test_our_file_is_removed_when_the_run_fails(tmp_path: Path, free: list[int])
 def test_a_kept_file_is_ours_again_and_known_to_be_filled(tmp_path: Path, free: list[int]) -> None:
     target = check_target(tmp_path / "new", MIB, writes=True)
     with held(target, keep=True) as file:
-        file.path.write_bytes(b"x" * MIB)
+        overwrite(file.path, MIB)
         mark_filled(file)
     again = check_target(tmp_path / "new", MIB, writes=True)
     assert (again.kind, again.exists, again.filled) == ("own file", True, True)
@@ -129,12 +135,30 @@ def test_a_hard_link_to_our_file_makes_it_foreign(tmp_path: Path, free: list[int
 
 def test_a_kill_between_mark_and_file_leaves_an_empty_file_that_is_ours(tmp_path: Path, free: list[int]) -> None:
     path = tmp_path / "new"
-    own_file._write_mark(path, None)
+    own_file._write_mark(path, {"nonce": "1", "born_ns": None})
     assert check_target(path, MIB, writes=True).exists is False
     path.touch()
     assert is_ours(path)
     path.write_bytes(b"precious")
     assert not is_ours(path)
+    path.write_bytes(b"")
+    with held(check_target(path, MIB, writes=True), keep=False) as file:
+        assert is_ours(file.path)
+
+
+def test_a_users_file_that_got_the_inode_of_ours_is_foreign(tmp_path: Path, free: list[int]) -> None:
+    target = check_target(tmp_path / "vm.img", MIB, writes=True)
+    with held(target, keep=True) as file:
+        seal = file.path.read_bytes()[MIB:]
+    target.path.write_bytes(b"precious" * 4 * MIB)  # the same inode, as a new file may get it
+    assert not is_ours(target.path)
+    with pytest.raises(UnsafeTargetError, match="not created by qsim"):
+        check_target(target.path, MIB, writes=False)
+    target.path.unlink()
+    target.path.write_bytes(b"precious" * (MIB // 8) + seal)  # a copy of ours, born later
+    assert not is_ours(target.path)
+    remove_own(target.path)
+    assert target.path.exists()
 
 
 def test_a_damaged_mark_is_no_mark(tmp_path: Path, free: list[int]) -> None:
@@ -185,14 +209,15 @@ def test_too_little_space_is_refused_with_both_numbers(tmp_path: Path, free: lis
 
 def test_our_file_has_its_full_size_before_fio_sees_it(tmp_path: Path, free: list[int]) -> None:
     with held(check_target(tmp_path / "new", MIB, writes=True), keep=False) as file:
-        assert file.path.stat().st_size == MIB
+        assert measured_bytes(file.path) == MIB
 
 
 def test_a_larger_file_of_ours_is_cut_to_the_size_asked_for(tmp_path: Path, free: list[int]) -> None:
     with held(check_target(tmp_path / "new", 2 * MIB, writes=True), keep=True) as file:
-        file.path.write_bytes(b"x" * 2 * MIB)
+        overwrite(file.path, 2 * MIB)
     with held(check_target(tmp_path / "new", MIB, writes=True), keep=True) as file:
-        assert file.path.stat().st_size == MIB
+        assert measured_bytes(file.path) == MIB
+        assert is_ours(file.path)
 
 
 def test_a_foreign_file_with_holes_or_too_small_is_refused(tmp_path: Path, free: list[int]) -> None:
@@ -262,14 +287,6 @@ def test_a_mounted_block_device_is_never_written(root_device: Path) -> None:
     with pytest.raises(UnsafeTargetError, match="is not written to: it is mounted on /"):
         check_target(root_device, None, writes=True, consent="read", write_device=str(root_device))
     assert "is mounted on" in str(device_in_use(root_device))
-
-
-@pytest.mark.parametrize(("offset", "magic", "name"), safety.SIGNATURES)
-def test_each_signature_is_found_where_it_belongs(offset: int, magic: bytes, name: str) -> None:
-    head = bytearray(safety.SIGNATURE_BYTES)
-    assert signature(bytes(head)) is None
-    head[offset : offset + len(magic)] = magic
-    assert signature(bytes(head)) == name
 
 
 def test_a_file_that_cannot_be_made_as_long_as_asked_is_said_and_removed(
