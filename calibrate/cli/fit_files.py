@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measure.errors import DataError, MeasureError
+from measure.machine.durable import write_durably
 from measure.text_files import read_document
 
 if TYPE_CHECKING:
@@ -36,10 +37,8 @@ def write_fits(fits: Sequence[Fit], path: Path) -> None:
     document: dict[str, Any] = (
         fits[0].to_dict() if len(fits) == 1 else {"schema": SEVERAL, "fits": [f.to_dict() for f in fits]}
     )
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        temporary.write_text(json.dumps(document) + "\n", "utf-8")
-        temporary.replace(path)
+        write_durably(path, (json.dumps(document) + "\n").encode())
     except OSError as error:
         raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
 
@@ -60,10 +59,12 @@ def read_fits(path: Path) -> list[Fit]:
 
 
 def holds(path: Path, kind: str = "fit") -> bool:
-    """Whether the file is one of ours of this kind."""
+    """Whether the file holds a fit, or a law, of this version of qsim."""
+    from measure.formats.law_file import SCHEMA
+
+    schemas = (ONE, SEVERAL) if kind == "fit" else (SCHEMA,)
     try:
-        with path.open("rb") as file:
-            head = file.read(200)
-    except OSError:
+        read_document(path, schemas, kind, "")
+    except DataError:
         return False
-    return f'"schema": "qsim-{kind}'.encode() in head
+    return True

@@ -14,6 +14,7 @@ from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import Report
 from calibrate.cli.progress import Bar
 from measure.errors import MeasureError
+from measure.machine import durable
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ def write_new(path: Path, text: str, option: str) -> str:
     if not path.parent.is_dir():
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
+        durable.write_new(path, text.encode())
     except FileExistsError as error:
         raise MeasureError(f"{path} exists and is not replaced; choose another name for {option}") from error
     except OSError as error:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from measure.errors import DataError, MeasureError, StoreError
-from measure.machine import system
+from measure.machine.durable import lock_file
 
 if TYPE_CHECKING:
     from measure import Sweep
@@ -120,17 +120,15 @@ def opened(root: Path) -> Iterator[LabFolder]:
     Raises MeasureError where it cannot be made, is no folder of a lab, or another lab has it.
     """
     _refuse_foreign(root)
-    try:
-        for name in (RUNS, SWEEPS, DISK):
-            (root / name).mkdir(parents=True, exist_ok=True)
-        lock = (root / ".lock").open("w")
-    except OSError as error:
-        raise MeasureError(f"the lab's folder {root} cannot be used: {error.strerror or error}") from error
-    with lock:
+    with ExitStack() as held:
         try:
-            system.lock(lock.fileno())
-        except OSError as error:
+            for name in (RUNS, SWEEPS, DISK):
+                (root / name).mkdir(parents=True, exist_ok=True)
+            held.enter_context(lock_file(root / ".lock"))
+        except BlockingIOError as error:
             raise MeasureError(f"another lab uses {root}; close it, or name another folder: --folder DIR") from error
+        except OSError as error:
+            raise MeasureError(f"the lab's folder {root} cannot be used: {error.strerror or error}") from error
         yield LabFolder(root.resolve())
 
 
@@ -138,5 +136,5 @@ def _refuse_foreign(root: Path) -> None:
     """MeasureError where ``root`` is a file, or a folder with something else in it."""
     if root.exists() and not root.is_dir():
         raise MeasureError(f"{root} is a file; name a folder for the lab: --folder DIR")
-    if root.is_dir() and not (root / RUNS).is_dir() and any(not p.name.startswith(".") for p in root.iterdir()):
+    if root.is_dir() and not (root / RUNS).is_dir() and any(root.iterdir()):
         raise MeasureError(f"{root} is not empty and no folder of a lab; name another one: --folder DIR")

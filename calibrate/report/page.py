@@ -21,6 +21,7 @@ from calibrate.report.drawing import DARK
 from calibrate.report.files import csv_text
 from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError
+from measure.machine.durable import write_durably
 from measure.sweep import Provenance
 
 MARK = '<meta name="generator" content="qsim report">'
@@ -50,9 +51,7 @@ def write_sections(
         if target.exists() and not is_report(target):
             raise MeasureError(f"{target} exists and is not a report of qsim; choose another name for the report")
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.tmp")
-        temporary.write_text(render(sections, title=title, front=front), encoding="utf-8")
-        temporary.replace(target)
+        write_durably(target, render(sections, title=title, front=front).encode())
     except OSError as error:
         raise MeasureError(f"cannot write the report {target}: {error.strerror or error}") from error
     return target

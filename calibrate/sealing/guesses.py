@@ -33,8 +33,7 @@ from calibrate.sealing.sealed_prediction import (
     write_new,
 )
 from measure.errors import DataError, MeasureError
-from measure.machine import system
-from measure.machine.durable import write_durably
+from measure.machine.durable import lock_file, write_durably
 from measure.sweep import Sweep
 from measure.text_files import read_document
 from measure.units import format_percent
@@ -131,8 +130,7 @@ def add_guess(
     if not path.parent.is_dir():
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     try:
-        with path.with_name(f".{path.name}.lock").open("w") as lock:  # a class writes at the same time
-            system.lock(lock.fileno(), wait=True)
+        with lock_file(path.with_name(f".{path.name}.lock"), wait=True):  # a class writes at the same time
             entries = read_list(path) if path.exists() else ()
             standing = [e.name.casefold() for e in entries if e.commitment not in taken_back]
             if guess.name.casefold() in standing:

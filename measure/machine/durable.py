@@ -10,17 +10,19 @@ its process namespace. Only folders of our user, of this namespace, and of a pro
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import platform
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from measure.machine.system import flags, is_alive, user_number
+from measure.machine.system import flags, is_alive, lock, user_number
 
 _SUFFIX = ".tmp"
 
@@ -32,7 +34,9 @@ def write_durably(path: Path, content: bytes, mode: int = 0o666) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{_SUFFIX}")
     try:
-        with os.fdopen(os.open(temporary, flags("O_WRONLY", "O_CREAT", "O_TRUNC"), mode), "wb") as file:
+        temporary.unlink(missing_ok=True)  # a link is removed, what it names is not touched
+        made = os.open(temporary, flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), mode)
+        with os.fdopen(made, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -42,6 +46,29 @@ def write_durably(path: Path, content: bytes, mode: int = 0o666) -> None:
         raise
     remove_leftovers(path.parent, path.name)
     sync_directory(path.parent)
+
+
+def write_new(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """Write a file that does not exist yet, durably. FileExistsError where anything has its name, also a link."""
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    write_durably(path, content, mode)
+
+
+@contextmanager
+def lock_file(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold the lock file at ``path``, made where it is missing; it is never emptied, and a link is not followed.
+
+    Raises BlockingIOError where another process holds it, unless ``wait``; OSError where it cannot be opened.
+    """
+    descriptor = os.open(path, flags("O_RDWR", "O_CREAT", "O_NOFOLLOW", "O_NONBLOCK"), 0o666)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        lock(descriptor, wait=wait)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def move_durably(source: Path, target: Path) -> None:

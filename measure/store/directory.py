@@ -18,20 +18,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from measure.errors import StoreError
 from measure.findings import Finding
-from measure.machine import system
-from measure.machine.durable import make_directory, move_durably, remove_leftovers, write_durably
+from measure.machine.durable import lock_file, make_directory, move_durably, remove_leftovers, write_durably
 from measure.store.stored_point import DamagedPoint, StoredPoint, attached_of, in_time, json_object, raw_of, read_raw
 
 SCHEMA = "qsim-sweep/1"
 MANIFEST = "sweep.json"
+LOCK = ".lock"
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class SweepStore:
                 return store
             if directory.exists() and not directory.is_dir():
                 raise StoreError(f"{directory} is a file, not a directory; choose another --out")
-            if directory.exists() and any(not entry.name.startswith(".") for entry in directory.iterdir()):
+            if directory.exists() and not _is_empty(directory):
                 raise StoreError(f"{directory} is not empty and holds no sweep of ours; choose another --out")
             manifest = {"schema": SCHEMA, "tool": tool, "settings": _plain(settings), "provenance": _plain(provenance)}
             # The manifest comes first: a kill after it leaves a sweep that can be continued, one before it nothing.
@@ -114,19 +115,15 @@ class SweepStore:
 
         Gives the keys of the finished points. Raises StoreError where another run holds it or it cannot be written.
         """
-        with _told_as(f"cannot write into {self.directory}"):
-            lock = (self.directory / ".lock").open("w")
-        with lock:
+        with ExitStack() as held:
             try:
-                system.lock(lock.fileno())
+                held.enter_context(lock_file(self.directory / LOCK))
             except BlockingIOError as error:
                 raise StoreError(
                     f"another run is measuring into {self.directory}; wait for it or choose another --out"
                 ) from error
             except OSError as error:
-                raise StoreError(
-                    f"{self.directory} cannot be locked ({error.strerror or error}); choose another --out"
-                ) from error
+                raise StoreError(f"cannot write into {self.directory}: {error.strerror or error}") from error
             yield self._put_in_order()
 
     def contents(self, take: Callable[[StoredPoint, bytes], object] | None = None) -> Contents:
@@ -280,6 +277,12 @@ def _told_as(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{what}: {error.strerror or error}") from error
+
+
+def _is_empty(directory: Path) -> bool:
+    """Whether a directory holds nothing but what a run of ours left there that was killed as it began."""
+    begun = re.compile(rf"\.{re.escape(MANIFEST)}\.\d+\.tmp")
+    return all(begun.fullmatch(entry.name) for entry in directory.iterdir())
 
 
 def _free(path: Path) -> Path:

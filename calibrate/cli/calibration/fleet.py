@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,8 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import option
 from calibrate.cli.progress import Bar
+from measure.errors import MeasureError
+from measure.machine.durable import write_new
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -52,7 +56,7 @@ def fleet(
     """Read, fit, tell, write."""
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise wrong_usage(f"--out {out}: name a file that ends in .csv or .parquet")
-    if out is not None and out.exists():
+    if out is not None and os.path.lexists(out):
         raise wrong_usage(f"--out {out} exists and is not replaced; choose another name")
 
     from calibrate.fleet.drives import fleet as fitted
@@ -101,12 +105,17 @@ def _write(found: Fleet, path: Path) -> None:
     from qsim.errors import MissingExtraError
     from qsim.installed import install_hint
 
-    if path.suffix == ".csv":
-        found.drives.to_csv(path, index=False, mode="x")
-        return
+    content = BytesIO()
     try:
-        found.drives.to_parquet(path, index=False)
+        if path.suffix == ".csv":
+            found.drives.to_csv(content, index=False)
+        else:
+            found.drives.to_parquet(content, index=False)
     except ImportError as error:
         raise MissingExtraError(
             f"a Parquet file needs pyarrow, which is not installed: {install_hint('fleet')}"
         ) from error
+    try:
+        write_new(path, content.getvalue())
+    except OSError as error:
+        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
