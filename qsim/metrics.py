@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, overload
 
 import numpy as np
 
@@ -171,6 +171,54 @@ class Metrics(Result):
     approximations: Mapping[str, Approximation] = field(default_factory=dict)
     states: States | None = field(default=None, repr=False, compare=False)
     times: TimeDistribution | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def from_times(
+        cls,
+        model: Model,
+        *,
+        throughput: float,
+        service: float,
+        servers: float,
+        method: str,
+        Wq: float | None = None,
+        W: float | None = None,
+        utilization: float | None = None,
+        p_wait: float = math.nan,
+        p_block: float = 0.0,
+        kind: Kind = "exact",
+        **more: Any,
+    ) -> Self:
+        """The Metrics of one station by Little's law: L = X·W, Lq = X·Wq, with W = Wq + S.
+
+        Give the mean waiting time ``Wq`` or the mean response time ``W``.  ``service`` is the mean time in service S,
+        ``servers`` their number c; the ``utilization`` is X·S/c unless it is given.  ``more`` are other fields.
+
+        >>> from qsim import MM1
+        >>> r = Metrics.from_times(MM1(16, 20), throughput=16, Wq=0.2, service=0.05, servers=1, method="by hand")
+        >>> round(r.W, 9), round(r.L, 9), round(r.utilization, 9)
+        (0.25, 4.0, 0.8)
+        """
+        if (Wq is None) == (W is None):
+            raise InvalidParameterError("Wq", "must be given, or W", "one of them, not both")
+        wait = Wq if Wq is not None else max(0.0, float(W or 0.0) - service)
+        stay = W if W is not None else wait + service
+        flows = throughput > 0  # nobody comes: nobody is there, however long a visit would take
+        busy = min(throughput * service / servers, 1.0) if flows else 0.0
+        return cls(
+            model=model,
+            throughput=throughput,
+            utilization=busy if utilization is None else utilization,
+            L=throughput * stay if flows else 0.0,
+            Lq=throughput * wait if flows else 0.0,
+            W=stay,
+            Wq=wait,
+            p_wait=p_wait,
+            p_block=p_block,
+            kind=kind,
+            method=method,
+            **more,
+        )
 
     def __getitem__(self, name: str) -> Metrics:
         """The station or class of that name.

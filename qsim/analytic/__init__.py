@@ -1,33 +1,21 @@
 """Formulas: one file per family, each opening with its theory and its source.
 
-:func:`solve` asks the families in turn; the first that applies answers.  A family is a module with
-``applies(model) -> bool`` and ``solve(model) -> Metrics``; adding one means adding a file and a line here.
+:func:`solve` asks the families in turn; the first that applies answers.  A family is a module with a ``FORMULA``
+(:class:`~qsim.analytic.formula.Formula`); adding one means adding a file and a line here.
 """
 
 from __future__ import annotations
 
 import importlib
 from functools import cache
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 from qsim.errors import InvalidParameterError, NoFormulaError
 
 if TYPE_CHECKING:
+    from qsim.analytic.formula import Formula
     from qsim.metrics import Metrics
     from qsim.models import Model
-
-
-class Family(Protocol):
-    """What a file of formulas offers."""
-
-    def applies(self, model: Model) -> bool:
-        """Whether its theory covers this model."""
-        ...
-
-    def solve(self, model: Model) -> Metrics:
-        """The answer, for a model it applies to."""
-        ...
-
 
 _NAMES = (
     "impatient.giving_up",
@@ -69,14 +57,14 @@ _NAMES = (
 
 
 @cache
-def families() -> tuple[Family, ...]:
-    """Every family, most specific first; imported when it is first asked for, as a fit needs two of them."""
-    return tuple(cast(Family, importlib.import_module(f"{__name__}.{name}")) for name in _NAMES)
+def formulas() -> tuple[Formula[Any], ...]:
+    """Every family, most specific first; imported on first use, as a fit needs two of them."""
+    return tuple(importlib.import_module(f"{__name__}.{name}").FORMULA for name in _NAMES)
 
 
-def find_family(model: Model) -> Family | None:
+def find_formula(model: Model) -> Formula[Any] | None:
     """The first family whose theory covers this model."""
-    return next((family for family in families() if family.applies(model)), None)
+    return next((formula for formula in formulas() if formula.covers(model)), None)
 
 
 def solve(model: Model) -> Metrics:
@@ -95,7 +83,7 @@ def solve(model: Model) -> Metrics:
         raise InvalidParameterError(
             "model", f"must be Open, Closed or another model (MM1(...), MMcN(...), ...), not {model!r}", value=model
         )
-    family = find_family(model)
-    if family is None:
-        raise NoFormulaError(model.kendall)
-    return family.solve(model)
+    for formula in formulas():
+        if (answer := formula.answer(model)) is not None:
+            return answer
+    raise NoFormulaError(model.kendall)

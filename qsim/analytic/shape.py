@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeGuard
 
 import numpy as np
 
 from qsim._types import FloatArray
 from qsim.arrivals import Arrivals, HiddenMarkov
 from qsim.distributions import Deterministic, Distribution, Exponential
-from qsim.models import Model, Open
+from qsim.models import Open
 
 
-def plain(model: Model) -> TypeGuard[Open]:
+def plain(model: Open) -> bool:
     """An open queue that is Kendall's A/S/c/K and nothing more (see Open.plain)."""
-    return isinstance(model, Open) and model.plain
+    return model.plain
 
 
 def poisson(model: Open) -> bool:

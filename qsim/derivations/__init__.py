@@ -12,11 +12,13 @@ rho = lambda / mu = 16 / 20 = 0.8
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from qsim.analytic import Family, find_family
+from qsim.analytic import find_formula
 from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import network as closed_network
 from qsim.analytic.closed import random_routing, repairman
+from qsim.analytic.formula import Formula
 from qsim.analytic.networks import jackson, open_classes
 from qsim.analytic.networks import mixed as mixed_network
 from qsim.analytic.open import (
@@ -43,27 +45,27 @@ from qsim.models import Model
 
 __all__ = ["Derivation", "DerivationStep", "DerivationTable", "Line", "Remark", "derive"]
 
-_PAGES: Mapping[Family, Callable[[Page, Model], bool]] = {
-    mm1: poisson.one_server,
-    mmc: poisson.several_servers,
-    mmck: poisson.limited_places,
-    loss: poisson.no_queue,
-    infinite_servers: poisson.endless_servers,
-    mg1: general.pollaczek,
-    mdc: general.constant,
-    batches: general.batches,
-    gimc: general.any_arrivals,
-    approximations: general.by_authors,
-    split: combined.split,
-    disciplines: combined.other_order,
-    repairman: circles.repairman,
-    random_routing: circles.scattered,
-    jackson: open_networks.jackson,
-    closed_network: closed_networks.network,
-    priorities: classes.by_priority,
-    open_classes: class_networks.open_classes,
-    closed_classes: class_networks.closed_classes,
-    mixed_network: class_networks.mixed,
+_PAGES: Mapping[Formula[Any], Callable[[Page, Model], bool]] = {
+    mm1.FORMULA: poisson.one_server,
+    mmc.FORMULA: poisson.several_servers,
+    mmck.FORMULA: poisson.limited_places,
+    loss.FORMULA: poisson.no_queue,
+    infinite_servers.FORMULA: poisson.endless_servers,
+    mg1.FORMULA: general.pollaczek,
+    mdc.FORMULA: general.constant,
+    batches.FORMULA: general.batches,
+    gimc.FORMULA: general.any_arrivals,
+    approximations.FORMULA: general.by_authors,
+    split.FORMULA: combined.split,
+    disciplines.FORMULA: combined.other_order,
+    repairman.FORMULA: circles.repairman,
+    random_routing.FORMULA: circles.scattered,
+    jackson.FORMULA: open_networks.jackson,
+    closed_network.FORMULA: closed_networks.network,
+    priorities.FORMULA: classes.by_priority,
+    open_classes.FORMULA: class_networks.open_classes,
+    closed_classes.FORMULA: class_networks.closed_classes,
+    mixed_network.FORMULA: class_networks.mixed,
 }
 
 
@@ -75,7 +77,7 @@ def derive(model: Model) -> Derivation:
     from qsim.analytic import solve
 
     answer = solve(model)
-    family = find_family(model)
+    family = find_formula(model)
     if family is None:
         raise NoFormulaError(model.kendall)
     page, write = Page(), _PAGES.get(family)

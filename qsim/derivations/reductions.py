@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from qsim.analytic import find_family
+from qsim.analytic import find_formula
 from qsim.analytic.open import split as theory
 from qsim.analytic.open.size_based import RULES
 from qsim.derivations import poisson
@@ -22,7 +22,7 @@ def split(page: Page, model: Model) -> bool:
     if own is None:
         return False
     one = dataclasses.replace(model, arrivals=own, servers=1, queues="shared")
-    family = find_family(one)
+    family = find_formula(one)
     write = None if family is None else _PAGES.get(family)
     page.remark(f"each of the {model.servers} servers has a queue of its own, and is {one.kendall}:")
     if write is None or not write(page, one):
@@ -46,7 +46,7 @@ def other_order(page: Page, model: Model) -> bool:
     from qsim.derivations import _PAGES
 
     first_come = dataclasses.replace(model, discipline="FCFS")
-    family = find_family(first_come)
+    family = find_formula(first_come)
     write = None if family is None else _PAGES.get(family)
     page.remark(
         f"{model.discipline} does not look at how long a service takes: the means are those of {first_come.kendall}, "

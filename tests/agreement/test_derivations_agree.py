@@ -49,7 +49,7 @@ from qsim import (
     closed_curve,
     solve,
 )
-from qsim.analytic import families, find_family
+from qsim.analytic import find_formula, formulas
 from qsim.derivations import _PAGES, Derivation, DerivationStep, DerivationTable, Remark, derive
 from qsim.derivations.expressions import value_of
 from qsim.metrics import SYMBOLS
@@ -223,8 +223,8 @@ def test_circles_at_any_population(N: int, think: float, servers: int, random: b
 
 
 def test_every_family_with_a_page_is_asked_for() -> None:
-    assert {find_family(m) for m in MODELS} >= set(_PAGES)
-    assert set(_PAGES) <= set(families())
+    assert {find_formula(m) for m in MODELS} >= set(_PAGES)
+    assert set(_PAGES) <= set(formulas())
 
 
 def test_the_middle_of_a_long_recursion_is_left_out() -> None:

@@ -33,10 +33,12 @@ import numpy as np
 from qsim.analytic.class_metrics import ClassTimes, closed_metrics
 from qsim.analytic.closed import normalizing
 from qsim.analytic.closed.normalizing import Centre
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import TabulatedStates
 from qsim.analytic.shape import is_insensitive, is_one_exponential
+from qsim.analytic.views import closed_classes
 from qsim.metrics import Metrics
-from qsim.models import ClassStation, ClosedClasses, Model
+from qsim.models import ClassStation, ClosedClasses
 
 METHOD = "product form of several classes, convolution in logarithms (Reiser & Kobayashi 1975)"
 
@@ -74,18 +76,13 @@ def is_small(stations: Sequence[ClassStation], populations: Sequence[int]) -> bo
     return rounds * terms <= MOST_TERMS
 
 
-def applies(model: Model) -> bool:
+def applies(model: ClosedClasses) -> bool:
     """Every station of a kind that keeps product form, and populations that are not too large."""
-    return (
-        isinstance(model, ClosedClasses)
-        and all(has_product_form(s) for s in model.stations)
-        and is_small(model.stations, model.populations)
-    )
+    return all(has_product_form(s) for s in model.stations) and is_small(model.stations, model.populations)
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: ClosedClasses) -> Metrics:
     """Exact; ``classes`` holds each class per cycle, ``stations`` each station per visit with its ``classes``."""
-    assert isinstance(model, ClosedClasses)  # noqa: S101
     centres = [centre_of(s, model.population) for s in model.stations]
     services = [s.means for s in model.stations]
     times = product_form(model.populations, model.think_times, services, centres)
@@ -125,3 +122,6 @@ def product_form(
         for c, rest in zip(scaled, rests, strict=True)
     )
     return ClassTimes(W, Wq, p_wait, states)
+
+
+FORMULA = Formula(closed_classes, applies, solve)

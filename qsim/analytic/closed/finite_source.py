@@ -24,10 +24,12 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, birth_death, require_few_states
+from qsim.analytic.views import closed_network
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
-from qsim.models import Closed, Model
+from qsim.models import Closed
 
 METHOD = "M/M/c/K//N birth-death in logarithms (Kleinrock 1975, section 3.10)"
 
@@ -44,9 +46,9 @@ def state_probabilities(
     return np.asarray(p / p.sum())
 
 
-def applies(model: Model) -> bool:
+def applies(model: Closed) -> bool:
     """One FCFS station with limited places and exponential service; any think time above zero."""
-    if not isinstance(model, Closed) or len(model.queueing) != 1 or model.think_time == 0:
+    if len(model.queueing) != 1 or model.think_time == 0:
         return False
     (station,) = model.queueing
     return (
@@ -59,9 +61,8 @@ def applies(model: Model) -> bool:
     )
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Closed) -> Metrics:
     """Exact; raises NoFormulaError for millions of customers and places."""
-    assert isinstance(model, Closed)  # noqa: S101
     (station,) = model.queueing
     assert station.capacity is not None  # noqa: S101
     require_few_states(model, min(model.population, station.capacity))
@@ -86,3 +87,6 @@ def solve(model: Model) -> Metrics:
         states=TabulatedStates(tuple(p.tolist())),
         times=FirstComeTimes(tuple(found.tolist()), S, c),
     )
+
+
+FORMULA = Formula(closed_network, applies, solve)

@@ -43,15 +43,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import BoolArray, FloatArray
+from qsim.analytic import views
 from qsim.analytic.class_metrics import ClassTimes, closed_metrics
 from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import network as closed_network
 from qsim.analytic.closed.classes import LARGEST_LATTICE
 from qsim.analytic.evidence import with_errors
+from qsim.analytic.formula import Formula
 from qsim.distributions import Distribution, Exponential
 from qsim.errors import InvalidParameterError, NoFormulaError, QsimError
 from qsim.metrics import Kind, Metrics
-from qsim.models import ClassStation, Closed, ClosedClasses, Model, Station
+from qsim.models import ClassStation, Closed, ClosedClasses, Station
 
 SCHWEITZER = "Bard-Schweitzer mean value analysis (Bard 1979; Schweitzer 1979)"
 EXACT = "mean value analysis, exact for single servers of product form (Reiser & Lavenberg 1980)"
@@ -218,14 +220,13 @@ def _is_exact(model: Closed | ClosedClasses) -> bool:
     return all(closed_classes.has_product_form(s) and (s.servers == 1 or s.queues == "random") for s in model.stations)
 
 
-def applies(model: Model) -> bool:
+def applies(model: ClosedClasses) -> bool:
     """Closed classes that the exact solution does not reach."""
-    return isinstance(model, ClosedClasses)
+    return True
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: ClosedClasses) -> Metrics:
     """From population to population, or Bard-Schweitzer where these are many; ``method`` and ``kind`` say which."""
-    assert isinstance(model, ClosedClasses)  # noqa: S101
     if math.prod(n + 1 for n in model.populations) <= LARGEST_LATTICE:
         return lattice(model)
     return schweitzer(model)
@@ -287,3 +288,6 @@ def _one_class(model: Closed, response: FloatArray, waiting: FloatArray, method:
         for i, (s, w, wq) in enumerate(zip(model.queueing, response, waiting, strict=True))
     )
     return part(X, max(s.utilization for s in stations), W, Wq, "", stations if len(stations) > 1 else ())
+
+
+FORMULA = Formula(views.closed_classes, applies, solve)

@@ -39,12 +39,14 @@ from qsim.analytic.closed.cycle_times import cycle_times
 from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.closed.populations import PopulationCurve, one_queue_curve, own_queues_curve
 from qsim.analytic.closed.random_routing import OwnQueueTimes
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.analytic.shape import CLOCKWORK, is_clockwork, is_insensitive
+from qsim.analytic.views import closed_network
 from qsim.distributions import Exponential
 from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.metrics import Metrics, TimeDistribution
-from qsim.models import Closed, Model, Station
+from qsim.models import Closed, Station
 
 METHOD = "product form, convolution in logarithms (Buzen 1973; Baskett, Chandy, Muntz & Palacios 1975)"
 
@@ -66,9 +68,9 @@ def has_product_form(station: Station) -> bool:
     return station.capacity is None and (insensitive or isinstance(station.service, Exponential))
 
 
-def applies(model: Model) -> bool:
+def applies(model: Closed) -> bool:
     """Every station of a kind that keeps product form."""
-    return isinstance(model, Closed) and all(has_product_form(s) for s in model.queueing)
+    return all(has_product_form(s) for s in model.queueing)
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,11 @@ class PresentStates:
         return np.asarray(terms / terms.sum())
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Closed) -> Metrics:
     """Exact, for every number of servers and range of demands; ``stations`` holds each, per visit.
 
     Raises NoFormulaError where the population is so large that the convolutions take minutes.
     """
-    assert isinstance(model, Closed)  # noqa: S101
     N, Z = model.population, model.think_time
     require_few_states(model, N)
     centres = [centre_of(s, N) for s in model.queueing]
@@ -238,3 +239,6 @@ def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> 
     ceiling = min(max(c.speeds) / c.demands[0] for c in centres)
     throughput = np.minimum(wanted / (Z + response[wanted - 1]), ceiling)
     return PopulationCurve(wanted, throughput, response[wanted - 1], waiting[wanted - 1])
+
+
+FORMULA = Formula(closed_network, applies, solve)

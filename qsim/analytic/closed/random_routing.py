@@ -27,10 +27,12 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
 from qsim.analytic.closed.populations import own_queues_curve
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import require_few_states
+from qsim.analytic.views import closed_network
 from qsim.distributions import Exponential
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Closed, Model
+from qsim.models import Closed
 
 METHOD = "random routing, mean value analysis (Reiser & Lavenberg 1980)"
 
@@ -56,18 +58,17 @@ class OwnQueueTimes(ExactTimes):
         return float(tail @ np.exp(xlogy(finished, x) - x - gammaln(finished + 1)))
 
 
-def applies(model: Model) -> bool:
+def applies(model: Closed) -> bool:
     """One station of single servers picked at random, exponential service, visited once a cycle."""
-    if not isinstance(model, Closed) or len(model.queueing) != 1:
+    if len(model.queueing) != 1:
         return False
     (station,) = model.queueing
     plain = station.discipline == "FCFS" and station.capacity is None
     return plain and isinstance(station.service, Exponential) and station.queues == "random" and station.visits == 1
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Closed) -> Metrics:
     """Exact; state probabilities are not given.  Raises NoFormulaError for millions of customers."""
-    assert isinstance(model, Closed)  # noqa: S101
     (station,) = model.queueing
     require_few_states(model, model.population)
     N, Z, S, k = model.population, model.think_time, station.service.mean, station.servers
@@ -92,3 +93,6 @@ def solve(model: Model) -> Metrics:
         method=METHOD,
         times=OwnQueueTimes(tuple(found.tolist()), S),
     )
+
+
+FORMULA = Formula(closed_network, applies, solve)

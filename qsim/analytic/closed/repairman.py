@@ -27,10 +27,12 @@ import numpy as np
 from qsim import _check
 from qsim._types import FloatArray
 from qsim.analytic.closed import finite_source
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
+from qsim.analytic.views import closed_network
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
-from qsim.models import Closed, Model, Station
+from qsim.models import Closed, Station
 
 METHOD = "machine repairman, birth-death in logarithms (Kleinrock 1975, section 3.8)"
 
@@ -46,9 +48,9 @@ def state_probabilities(population: int, think_time: float, service_time: float,
     return finite_source.state_probabilities(N, Z, S, c, capacity=N)
 
 
-def applies(model: Model) -> bool:
+def applies(model: Closed) -> bool:
     """One station with one shared queue and exponential service, visited once a cycle; any think time."""
-    return isinstance(model, Closed) and _is_repairman(model.queueing)
+    return _is_repairman(model.queueing)
 
 
 def _is_repairman(stations: tuple[Station, ...]) -> bool:
@@ -63,12 +65,11 @@ def _is_repairman(stations: tuple[Station, ...]) -> bool:
     )
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Closed) -> Metrics:
     """Exact, for every number of servers and ratio of think to service time.
 
     Raises NoFormulaError for millions of customers.
     """
-    assert isinstance(model, Closed)  # noqa: S101
     (station,) = model.queueing
     require_few_states(model, model.population)
     N, Z, S, c = model.population, model.think_time, station.service.mean, station.servers
@@ -93,3 +94,6 @@ def solve(model: Model) -> Metrics:
         states=TabulatedStates(tuple(p.tolist())),
         times=FirstComeTimes(tuple(seen.tolist()), S, c),
     )
+
+
+FORMULA = Formula(closed_network, applies, solve)

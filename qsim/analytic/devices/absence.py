@@ -24,15 +24,17 @@ service, including priorities".
 from __future__ import annotations
 
 from qsim.analytic.devices import lone
+from qsim.analytic.formula import Formula
+from qsim.analytic.views import network
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics
-from qsim.models import Model, Network
+from qsim.models import Network
 
 AWAY = "M/G/1 with vacations (Fuhrmann & Cooper 1985)"
 DOWN = "M/G/1 with breakdowns (Gaver 1962)"
 
 
-def applies(model: Model) -> bool:
+def applies(model: Network) -> bool:
     """One server of vacations, or one of exponential times between breakdowns, and nothing else special about it."""
     node = lone.lone_node(model)
     if node is None or node.servers > 1 or any((node.setup, node.turnaround, node.paces, node.speeds)):
@@ -41,9 +43,8 @@ def applies(model: Model) -> bool:
     return node.discipline in ("FCFS", "LCFS", "SIRO") and away != down and (down or node.uptime is None)
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Network) -> Metrics:
     """Exact."""
-    assert isinstance(model, Network)  # noqa: S101
     node = lone.lone_node(model)
     assert node is not None  # noqa: S101
     service, rate = lone.service_of(model, node), lone.arrival_rate(model)
@@ -69,3 +70,6 @@ def solve(model: Model) -> Metrics:
 
 def _second(law: Distribution) -> float:
     return (1 + law.scv) * law.mean**2
+
+
+FORMULA = Formula(network, applies, solve)

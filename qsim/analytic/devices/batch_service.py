@@ -17,27 +17,27 @@ from __future__ import annotations
 import numpy as np
 
 from qsim.analytic.devices import lone
+from qsim.analytic.formula import Formula
+from qsim.analytic.views import network
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
-from qsim.models import Model, Network
+from qsim.models import Network
 
 METHOD = "bulk service (Neuts 1967)"
 
 
-def applies(model: Model) -> bool:
+def applies(model: Network) -> bool:
     """One exponential server of batches, ready whenever it is idle."""
     node = lone.lone_node(model)
     if node is None or not node.in_batches or node.remembers or node.servers > 1:
         return False
-    assert isinstance(model, Network)  # noqa: S101
     return isinstance(lone.service_of(model, node), Exponential)
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Network) -> Metrics:
     """Exact."""
     from scipy.optimize import brentq
 
-    assert isinstance(model, Network)  # noqa: S101
     node = lone.lone_node(model)
     assert node is not None  # noqa: S101
     rate, S, a, b = lone.arrival_rate(model), lone.service_of(model, node).mean, node.batch_least, node.batch
@@ -49,3 +49,6 @@ def solve(model: Model) -> Metrics:
     whole = idle.sum() + 1 / (1 - r)
     Wq = float((np.arange(a) @ idle + r / (1 - r) ** 2) / whole) / rate
     return lone.answer(model, Wq + S, S, load / b, float(1 - idle[-1] / whole), "exact", METHOD)
+
+
+FORMULA = Formula(network, applies, solve)

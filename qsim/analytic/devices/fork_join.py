@@ -17,19 +17,20 @@ from __future__ import annotations
 
 from qsim.analytic.devices import lone
 from qsim.analytic.evidence import with_errors
+from qsim.analytic.formula import Formula
+from qsim.analytic.views import network
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
-from qsim.models import Model, Network
+from qsim.models import Network
 
 NAME = "Nelson-Tantawi"
 
 
-def applies(model: Model) -> bool:
+def applies(model: Network) -> bool:
     """Poisson arrivals that split into exponential parts, in order of arrival."""
     node = lone.lone_node(model)
     return (
-        isinstance(model, Network)
-        and node is not None
+        node is not None
         and node.queues == "split"
         and node.servers > 1
         and node.discipline == "FCFS"
@@ -38,9 +39,8 @@ def applies(model: Model) -> bool:
     )
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Network) -> Metrics:
     """Exact for two servers, else the approximation; what is waited for is beside the average part."""
-    assert isinstance(model, Network)  # noqa: S101
     node = lone.lone_node(model)
     assert node is not None  # noqa: S101
     n, rate, S = int(node.servers), lone.arrival_rate(model), lone.service_of(model, node).mean
@@ -56,3 +56,6 @@ def solve(model: Model) -> Metrics:
 def harmonic(n: int) -> float:
     """1 + 1/2 + ... + 1/n: the mean of the longest of n exponential times of mean 1."""
     return sum(1 / i for i in range(1, n + 1))
+
+
+FORMULA = Formula(network, applies, solve)

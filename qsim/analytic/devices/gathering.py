@@ -21,10 +21,12 @@ import math
 
 import numpy as np
 
+from qsim.analytic.formula import Formula
 from qsim.analytic.networks import routed
+from qsim.analytic.views import network
 from qsim.distributions import Deterministic
 from qsim.metrics import Metrics
-from qsim.models import Gather, Model, Network, Node
+from qsim.models import Gather, Network, Node
 from qsim.models.node import NO_TIME
 from qsim.models.routed import open_rates
 
@@ -46,9 +48,9 @@ def mean_wait(arrival_rate: float, count: int, after: float) -> float:
     return float(alone / (1 + reached.sum()))
 
 
-def applies(model: Model) -> bool:
+def applies(model: Network) -> bool:
     """Open networks of one class whose members gather before they leave, and nowhere else."""
-    if not isinstance(model, Network) or model.populations or model.can_lose() or len(model.classes) > 1:
+    if model.populations or model.can_lose() or len(model.classes) > 1:
         return False
     gathers = {name for name, node in model.nodes.items() if isinstance(node, Gather)}
     last = all(not any(model.ways(name, model.classes[0])) for name in gathers)
@@ -56,9 +58,8 @@ def applies(model: Model) -> bool:
     return bool(gathers) and last and bool(others) and all(node.plain for node in others)
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Network) -> Metrics:
     """Exact under product form, else on the assumption that what leaves is nearly Poisson."""
-    assert isinstance(model, Network)  # noqa: S101
     rates = open_rates(model)
     waits = {
         name: mean_wait(float(rate), node.count, node.after) if rate > 0 else 0.0
@@ -70,3 +71,6 @@ def solve(model: Model) -> Metrics:
     response = np.array([[waits.get(name, inner[name].W)] for name in model.stations])
     waiting = np.array([[waits.get(name, inner[name].Wq)] for name in model.stations])
     return routed.assemble(model, [rates], response, waiting, inner.kind, f"{METHOD}; {inner.method}")
+
+
+FORMULA = Formula(network, applies, solve)

@@ -29,10 +29,12 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.devices import lone
+from qsim.analytic.formula import Formula
 from qsim.analytic.networks import routed
+from qsim.analytic.views import network
 from qsim.distributions import Distribution
 from qsim.metrics import Metrics
-from qsim.models import Model, Network, Node
+from qsim.models import Network, Node
 from qsim.models.node import law_for
 from qsim.models.routed import open_rates
 
@@ -61,18 +63,16 @@ class Cycle:
         return float(self.way.sum())
 
 
-def applies(model: Model) -> bool:
+def applies(model: Network) -> bool:
     """One such server, always up, whose classes come once, in Poisson streams; those served one at a time all alike."""
     node = lone.lone_node(model, several=True)
     if node is None or node.discipline != "polling" or node.uptime or node.paces or node.speeds:
         return False
-    assert isinstance(model, Network)  # noqa: S101
     return node.visits != "limited" or _alike(_cycle(model, node))
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Network) -> Metrics:
     """Exact; ``classes`` holds each class."""
-    assert isinstance(model, Network)  # noqa: S101
     node = lone.lone_node(model, several=True)
     assert node is not None  # noqa: S101
     cycle = _cycle(model, node)
@@ -169,3 +169,6 @@ def _round(
 def _with_p_wait(metrics: Metrics, p_wait: float) -> Metrics:
     stations, classes = (tuple(_with_p_wait(m, p_wait) for m in each) for each in (metrics.stations, metrics.classes))
     return replace(metrics, p_wait=p_wait, stations=stations, classes=classes)
+
+
+FORMULA = Formula(network, applies, solve)

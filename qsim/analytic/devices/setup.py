@@ -23,14 +23,16 @@ from __future__ import annotations
 import math
 
 from qsim.analytic.devices import lone
+from qsim.analytic.formula import Formula
+from qsim.analytic.views import network
 from qsim.metrics import Metrics
-from qsim.models import Model, Network
+from qsim.models import Network
 from qsim.models.node import law_for
 
 METHOD = "M/G/1 with setup (Welch 1964; Levy & Kleinrock 1986)"
 
 
-def applies(model: Model) -> bool:
+def applies(model: Network) -> bool:
     """One server that is set up, or several behind queues joined at random; no order by size, no turnaround."""
     node = lone.lone_node(model)
     return (
@@ -42,9 +44,8 @@ def applies(model: Model) -> bool:
     )
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Network) -> Metrics:
     """Exact."""
-    assert isinstance(model, Network)  # noqa: S101
     node = lone.lone_node(model)
     assert node is not None  # noqa: S101
     servers, pace = int(node.servers), node.paces[0] if node.paces else 1.0
@@ -59,3 +60,6 @@ def solve(model: Model) -> Metrics:
     W = S + rate * second / (2 * (1 - rho)) + p * (2 * D + rate * D2) / (2 * (1 + rate * p * D))
     idle_and_ready = (1 - p) * (1 - rho) / (1 + rate * p * D)
     return lone.answer(model, W, S, rho, 1 - idle_and_ready, "exact", METHOD)
+
+
+FORMULA = Formula(network, applies, solve)

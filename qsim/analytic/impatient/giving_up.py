@@ -26,21 +26,23 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import MOST_STATES, TabulatedStates, require_few_states
 from qsim.analytic.shape import markovian
 from qsim.analytic.stability import require_stable
+from qsim.analytic.views import open_queue
 from qsim.distributions import Exponential
 from qsim.errors import NoFormulaError
 from qsim.metrics import Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "birth-death with impatience (Palm 1957; Garnett, Mandelbaum & Reiman 2002)"
 NEGLIGIBLE = 1e-18
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Every queue with impatient customers, of whom no other family knows."""
-    return isinstance(model, Open) and model.impatient
+    return model.impatient
 
 
 def _covered(model: Open) -> bool:
@@ -82,9 +84,8 @@ def _state_probabilities(model: Open) -> FloatArray:
             require_few_states(model, states)
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; raises NoFormulaError unless all times are exponential, and UnstableQueueError where the queue grows."""
-    assert isinstance(model, Open)  # noqa: S101
     if not _covered(model):
         raise NoFormulaError(model.kendall, "with impatient customers only exponential times have a formula")
     require_stable(model)
@@ -149,3 +150,6 @@ def _outcomes(model: Open, whole: Metrics, join: FloatArray) -> tuple[Metrics, M
         states=None,
     )
     return served, gone
+
+
+FORMULA = Formula(open_queue, applies, solve)

@@ -24,20 +24,22 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.formula import Formula
 from qsim.analytic.stability import ROUNDING
+from qsim.analytic.views import network
 from qsim.distributions import Distribution, Exponential
 from qsim.errors import NoFormulaError, UnstableQueueError
 from qsim.metrics import Metrics
-from qsim.models import Model, Network, Node
+from qsim.models import Network, Node
 
 MOST_SERVERS, MOST_LEVELS = 200, 100_000
 NEGLIGIBLE = 1e-13
 """So little of those in the orbit is beyond the levels."""
 
 
-def applies(model: Model) -> bool:
+def applies(model: Network) -> bool:
     """Poisson arrivals of one class at servers without a queue, whose overflow tries again after exponential times."""
-    if not isinstance(model, Network) or len(model.stations) != 2 or len(model.classes) != 1 or model.regions:
+    if len(model.stations) != 2 or len(model.classes) != 1 or model.regions:
         return False
     server, orbit = _servers(model)
     if server is None or orbit is None or model.populations or server.capacity != server.servers or not server.plain:
@@ -52,9 +54,8 @@ def applies(model: Model) -> bool:
     return simple and memoryless and known and math.isclose(sum(back), 1.0) and server.discipline == "FCFS"
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Network) -> Metrics:
     """Exact."""
-    assert isinstance(model, Network)  # noqa: S101
     server, orbit = _servers(model)
     assert server is not None and orbit is not None  # noqa: S101, PT018
     ((_, arrivals),) = [pair for each in model.arrivals.values() for pair in each.items()]
@@ -143,3 +144,6 @@ def _states(rate: float, mu: float, servers: int, theta: float, levels: int) -> 
     for n in range(1, levels):
         p[n] = p[n - 1, -1] * rows[n]
     return np.asarray(p / p.sum())
+
+
+FORMULA = Formula(network, applies, solve)

@@ -26,26 +26,27 @@ import math
 from dataclasses import replace
 
 from qsim.analytic.closed.network import has_product_form
+from qsim.analytic.formula import Formula
 from qsim.analytic.open import infinite_servers, load_dependent, mmc
 from qsim.analytic.stability import ROUNDING
+from qsim.analytic.views import jackson_network
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics
-from qsim.models import Delay, MMc, Model, Open, OpenNetwork, Station, Tandem
+from qsim.models import Delay, MMc, Open, OpenNetwork, Station, Tandem
 
 METHOD = "open network of product form (Jackson 1957)"
 
 
-def applies(model: Model) -> bool:
+def applies(model: OpenNetwork | Tandem) -> bool:
     """Poisson arrivals, and every station of a kind that keeps product form."""
     if isinstance(model, Tandem):
         return isinstance(model.arrivals, Exponential) and all(has_product_form(s) for s in model.stations)
-    return isinstance(model, OpenNetwork) and all(has_product_form(s) for s in model.queueing)
+    return all(has_product_form(s) for s in model.queueing)
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: OpenNetwork | Tandem) -> Metrics:
     """Exact; ``stations`` holds each station, per visit.  Raises UnstableQueueError naming an overloaded one."""
-    assert isinstance(model, OpenNetwork | Tandem)  # noqa: S101
     rates = [model.arrival_rate] * len(model.stations) if isinstance(model, Tandem) else model.throughputs
     stations = tuple(
         _delay(model, place, rate, f"delay {i}")
@@ -100,3 +101,6 @@ def _station(model: OpenNetwork | Tandem, station: Station, rate: float, name: s
         result = replace(result, states=None)
     # Feedback lets customers overtake each other's visits, not each other at one visit: FCFS times still hold.
     return result if station.discipline == "FCFS" else replace(result, times=None, p_wait=math.nan)
+
+
+FORMULA: Formula[OpenNetwork | Tandem] = Formula(jackson_network, applies, solve)

@@ -27,26 +27,25 @@ import numpy as np
 from qsim.analytic.class_metrics import ClassTimes, class_metrics
 from qsim.analytic.closed.classes import has_product_form, is_small, product_form
 from qsim.analytic.closed.normalizing import Centre
+from qsim.analytic.formula import Formula
 from qsim.analytic.stability import ROUNDING
+from qsim.analytic.views import mixed_network
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics
-from qsim.models import MixedNetwork, Model
+from qsim.models import MixedNetwork
 
 METHOD = "mixed network of product form (Zahorjan & Wong 1981)"
 
 
-def applies(model: Model) -> bool:
+def applies(model: MixedNetwork) -> bool:
     """Single servers of a kind that keeps product form, and populations that are not too large."""
-    return (
-        isinstance(model, MixedNetwork)
-        and all(s.servers == 1 and has_product_form(s) for s in model.stations)
-        and is_small(model.stations, model.populations)
+    return all(s.servers == 1 and has_product_form(s) for s in model.stations) and is_small(
+        model.stations, model.populations
     )
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: MixedNetwork) -> Metrics:
     """Exact; ``classes`` holds each class per passage or cycle; raises UnstableQueueError for the open classes."""
-    assert isinstance(model, MixedNetwork)  # noqa: S101
     rates, opens = np.array(model.arrival_rates), len(model.arrival_rates)
     services, visits = np.array([s.means for s in model.stations]), np.array([s.visits for s in model.stations])
     demands = services * visits
@@ -65,3 +64,6 @@ def solve(model: Model) -> Metrics:
     response = np.hstack([passing, closed.response])
     times = ClassTimes(response, response - services, np.full_like(response, math.nan), (None,) * len(model.stations))
     return class_metrics(model, np.concatenate([rates, X]), times, "exact", METHOD)
+
+
+FORMULA = Formula(mixed_network, applies, solve)

@@ -27,11 +27,13 @@ import numpy as np
 
 from qsim.analytic.class_metrics import ClassTimes, class_metrics
 from qsim.analytic.closed.classes import has_product_form
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.mmc import ErlangStates, erlang_c
 from qsim.analytic.stability import ROUNDING
+from qsim.analytic.views import open_network_classes
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Kind, Metrics, States
-from qsim.models import ClassStation, Model, OpenNetworkClasses
+from qsim.models import ClassStation, OpenNetworkClasses
 
 METHOD = "open network of several classes, product form (Baskett, Chandy, Muntz & Palacios 1975)"
 DECOMPOSED = "decomposition into M/G/1 queues (Kuehn 1979)"
@@ -42,16 +44,13 @@ def _is_single_fcfs(station: ClassStation) -> bool:
     return station.discipline == "FCFS" and (station.servers == 1 or station.queues == "random")
 
 
-def applies(model: Model) -> bool:
+def applies(model: OpenNetworkClasses) -> bool:
     """Stations of product form, and FCFS stations of single servers."""
-    return isinstance(model, OpenNetworkClasses) and all(
-        has_product_form(s) or _is_single_fcfs(s) for s in model.stations
-    )
+    return all(has_product_form(s) or _is_single_fcfs(s) for s in model.stations)
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: OpenNetworkClasses) -> Metrics:
     """``classes`` holds each class per customer, ``stations`` each station per visit; raises UnstableQueueError."""
-    assert isinstance(model, OpenNetworkClasses)  # noqa: S101
     rates = np.array(model.arrival_rates)
     shape = (len(model.stations), rates.size)
     W, Wq, p_wait = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -84,3 +83,6 @@ def solve(model: Model) -> Metrics:
         W[i] = means + Wq[i]
     times = ClassTimes(W, Wq, np.where(np.array([s.visits for s in model.stations]) > 0, p_wait, math.nan), states)
     return class_metrics(model, rates, times, kind, method)
+
+
+FORMULA = Formula(open_network_classes, applies, solve)

@@ -30,8 +30,10 @@ from qsim._types import FloatArray
 from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import mean_value
 from qsim.analytic.devices.lone import lone_node
+from qsim.analytic.formula import Formula
 from qsim.analytic.networks import decomposition, jackson, mixed, open_classes
 from qsim.analytic.shape import CLOCKWORK, is_clockwork, is_insensitive, is_one_exponential
+from qsim.analytic.views import network
 from qsim.distributions import Distribution, Exponential, Mixture
 from qsim.errors import NoFormulaError
 from qsim.metrics import Kind, Metrics
@@ -41,7 +43,6 @@ from qsim.models import (
     ClosedClasses,
     Delay,
     MixedNetwork,
-    Model,
     Network,
     Node,
     OpenNetwork,
@@ -67,14 +68,13 @@ class Chain:
         return self.population == 0
 
 
-def applies(model: Model) -> bool:
+def applies(model: Network) -> bool:
     """Networks described by name; :func:`solve` refuses those with limits on places."""
-    return isinstance(model, Network)
+    return True
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Network) -> Metrics:
     """Exact for product form; ``stations`` holds each by its name, with its classes; ``classes`` those that come in."""
-    assert isinstance(model, Network)  # noqa: S101
     if model.can_lose():
         raise NoFormulaError(model.kendall, "stations or regions with limited places")
     if unusual := next((name for name, node in model.nodes.items() if not node.plain), None):
@@ -279,12 +279,9 @@ def _solve_chains(model: Network, chains: Sequence[Chain]) -> tuple[Metrics, Seq
 
 def solve_closed(model: Closed) -> Metrics:
     """One closed chain of product form."""
-    from qsim.analytic import find_family
+    from qsim.analytic import solve as solve_any
 
-    family = find_family(model)
-    if family is None:  # pragma: no cover  (its stations have product form)
-        raise NoFormulaError(model.kendall)
-    return family.solve(model)
+    return solve_any(model)
 
 
 def _unusual(node: Node) -> str:
@@ -409,3 +406,6 @@ def _stream(
     W = float((visits * response).sum())
     Wq = float((visits * waiting).sum())
     return part(name, X, math.nan, X * W, X * Wq)
+
+
+FORMULA = Formula(network, applies, solve)

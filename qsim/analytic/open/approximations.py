@@ -40,14 +40,16 @@ from dataclasses import replace
 
 from qsim import _check
 from qsim.analytic.evidence import with_errors
+from qsim.analytic.formula import Formula
 from qsim.analytic.open import gimc, markovian, mdc
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.shape import plain
 from qsim.analytic.stability import require_stable
+from qsim.analytic.views import open_queue
 from qsim.distributions import Deterministic, Distribution, PhaseType
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import Approximation, Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 MOST_SERVERS = 100_000
 FIT = "phase-type fit"
@@ -199,7 +201,7 @@ def table(
     return entries
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Independent times of finite variance, first come first served, no limit on places."""
     return (
         plain(model)
@@ -220,9 +222,8 @@ def phase_type(model: Open) -> Open | None:
     return fitted if markovian.applies(fitted, MOST_WORK) else None
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """The nearest approximation, and all of them by name; raises UnstableQueueError when ρ >= 1."""
-    assert isinstance(model, Open)  # noqa: S101
     assert isinstance(model.arrivals, Distribution)  # noqa: S101
     require_stable(model)
     lam, S, c = model.arrival_rate, model.service.mean, model.servers
@@ -249,3 +250,6 @@ def solve(model: Model) -> Metrics:
         kinds={"throughput": "exact", "utilization": "exact", "p_block": "exact"},
         approximations=known,
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

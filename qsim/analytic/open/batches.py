@@ -28,13 +28,15 @@ from functools import cached_property
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times.delay_cycles import batch_times
+from qsim.analytic.views import open_queue
 from qsim.arrivals import Batches, Geometric, Sizes
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics, TimeDistribution
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "M^X/G/1 (Gaver 1959; Chaudhry & Templeton 1983, section 3.2)"
 SEVERAL = "M^X/M/c level crossing (Chaudhry & Templeton 1983)"
@@ -108,11 +110,10 @@ def _times(model: Open, sizes: Sizes, states: BatchStates | None) -> TimeDistrib
     return batch_times(model.arrival_rate / sizes.mean, sizes, model.service)
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Poisson batches, FCFS, no limit on places; one server, or exponential services."""
     return (
-        isinstance(model, Open)
-        and isinstance(model.arrivals, Batches)
+        isinstance(model.arrivals, Batches)
         and isinstance(model.arrivals.gaps, Exponential)
         and model.servers != math.inf
         and (model.queues == "shared" or model.servers == 1)
@@ -123,9 +124,8 @@ def applies(model: Model) -> bool:
     )
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
-    assert isinstance(model, Open)  # noqa: S101
     assert isinstance(model.arrivals, Batches)  # noqa: S101
     require_stable(model)
     sizes, c, S, rho = model.arrivals.sizes, model.servers, model.service.mean, model.rho
@@ -156,3 +156,6 @@ def solve(model: Model) -> Metrics:
         states=states,
         times=_times(model, sizes, states) if batch_rate > 0 else None,
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

@@ -35,6 +35,7 @@ import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray
+from qsim.analytic.formula import Formula
 from qsim.analytic.open import mg1, size_based
 from qsim.analytic.open.first_come import TabulatedStates, require_few_states
 from qsim.analytic.open.mmc import ErlangStates, erlang_c
@@ -43,9 +44,10 @@ from qsim.analytic.shape import markovian, poisson
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times import delay_cycles, tagged
 from qsim.analytic.times.by_size import SizeTimes
+from qsim.analytic.views import open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics, States, TimeDistribution
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {
@@ -79,9 +81,9 @@ def wait_variance(arrival_rate: float, service: Distribution, discipline: str = 
     return square * factor - mean**2
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Any order but FCFS, at one queue, where one of the theories above covers it."""
-    if not isinstance(model, Open) or not _at_one_queue(model):
+    if not _at_one_queue(model):
         return False
     match model.discipline:
         case "SJF" | "PSJF" | "SRPT" | "FB":
@@ -101,9 +103,9 @@ def _at_one_queue(model: Open) -> bool:
 
 
 def _first_come_is_known(model: Open) -> bool:
-    from qsim.analytic import find_family
+    from qsim.analytic import find_formula
 
-    return find_family(_first_come(model)) is not None
+    return find_formula(_first_come(model)) is not None
 
 
 def _symmetric(model: Open) -> bool:
@@ -117,9 +119,8 @@ def _first_come(model: Open) -> Open:
     return dataclasses.replace(model, discipline="FCFS")
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact, or as good as what is known of FCFS; raises UnstableQueueError when ρ >= 1 without limited places."""
-    assert isinstance(model, Open)  # noqa: S101
     require_stable(model)
     if model.discipline in size_based.RULES:
         return _by_size(model)
@@ -226,3 +227,6 @@ def _times_of_symmetric(model: Open, metrics: Metrics) -> TimeDistribution | Non
     if not isinstance(model.service, Exponential):
         return None
     return tagged.sharing(_found(model, metrics), model.arrival_rate, model.service_rate, model.servers)
+
+
+FORMULA = Formula(open_queue, applies, solve)

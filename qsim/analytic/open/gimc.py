@@ -29,12 +29,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.mmc import ErlangTimes
 from qsim.analytic.shape import plain
 from qsim.analytic.stability import require_stable
+from qsim.analytic.views import open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "GI/M/c (Takács 1962, chapter 2)"
 AROUND = tuple((sign * 0.02 * k, w) for k, w in ((1, 0.75), (2, -0.3), (3, 0.05)) for sign in (1, -1))
@@ -128,7 +130,7 @@ class GeometricTailStates:
         )
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Exponential service, and no limit on places or as many places as servers."""
     return (
         plain(model)
@@ -140,9 +142,8 @@ def applies(model: Model) -> bool:
     )
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
-    assert isinstance(model, Open)  # noqa: S101
     assert isinstance(model.arrivals, Distribution)  # noqa: S101
     require_stable(model)
     c, mu, S = model.servers, model.service_rate, model.service.mean
@@ -182,3 +183,6 @@ def solve(model: Model) -> Metrics:
         # Waiting ends at rate cμ(1 - σ), as it would in M/M/c with cσ erlangs.
         times=ErlangTimes(c, c * root, S, waits),
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

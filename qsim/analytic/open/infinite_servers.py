@@ -17,10 +17,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from qsim.analytic.formula import Formula
+from qsim.analytic.views import open_queue
 from qsim.arrivals import Batches, HiddenMarkov
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "infinite servers (Takács 1962, chapter 3)"
 
@@ -53,18 +55,13 @@ class ServiceTimes(ExactTimes):
         return self.service.variance if of == "W" else 0.0
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """As many servers as customers; any stationary arrivals."""
-    return (
-        isinstance(model, Open)
-        and model.servers == math.inf
-        and isinstance(model.arrivals, Distribution | Batches | HiddenMarkov)
-    )
+    return model.servers == math.inf and isinstance(model.arrivals, Distribution | Batches | HiddenMarkov)
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; state probabilities with Poisson arrivals."""
-    assert isinstance(model, Open)  # noqa: S101
     return Metrics(
         model=model,
         throughput=model.arrival_rate,
@@ -80,3 +77,6 @@ def solve(model: Model) -> Metrics:
         states=Poisson(model.offered_load) if isinstance(model.arrivals, Exponential) else None,
         times=ServiceTimes(model.service),
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

@@ -20,13 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import TabulatedStates, birth_death, require_few_states
 from qsim.analytic.shape import poisson
 from qsim.analytic.stability import ROUNDING
+from qsim.analytic.views import open_queue
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics, States
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "birth-death with speeds by the number present (Kleinrock 1975, section 3.2)"
 
@@ -43,11 +45,10 @@ class GeometricBeyond:
         return self.table[n] if n <= last else self.table[last] * self.ratio ** (n - last)
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Poisson arrivals and speeds, at one queue; exponential services, or processor sharing."""
     return (
-        isinstance(model, Open)
-        and model.speeds is not None
+        model.speeds is not None
         and poisson(model)
         and model.when_full == "lost"
         and (
@@ -65,9 +66,8 @@ def _weights(load: float, speeds: tuple[float, ...], most: int) -> FloatArray:
     return birth_death(math.log(load) - np.log(speed))
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; raises UnstableQueueError when the work that comes passes the last speed and places are not limited."""
-    assert isinstance(model, Open)  # noqa: S101
     assert model.speeds is not None  # noqa: S101
     a, S, lam = model.offered_load, model.service.mean, model.arrival_rate
     states: States
@@ -109,3 +109,6 @@ def solve(model: Model) -> Metrics:
         method=METHOD,
         states=states,
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

@@ -12,21 +12,22 @@ Source: Erlang (1917); insensitivity: Sevastyanov (1957), Theory Prob. Appl. 2.
 
 from __future__ import annotations
 
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import TabulatedStates, require_few_states
 from qsim.analytic.open.infinite_servers import ServiceTimes
 from qsim.analytic.open.mmck import state_probabilities
 from qsim.analytic.shape import plain, poisson
+from qsim.analytic.views import open_queue
 from qsim.metrics import Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "Erlang B (Erlang 1917), insensitive to the service law (Sevastyanov 1957)"
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Poisson arrivals, as many places as servers; the order of service plays no part."""
     return (
-        isinstance(model, Open)
-        and poisson(model)
+        poisson(model)
         and model.capacity == model.servers
         and model.queues == "shared"
         and model.when_full == "lost"
@@ -35,9 +36,8 @@ def applies(model: Model) -> bool:
     )
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact, at any load; raises NoFormulaError for millions of servers."""
-    assert isinstance(model, Open)  # noqa: S101
     assert model.capacity is not None  # noqa: S101
     require_few_states(model, model.capacity)
     S, c = model.service.mean, model.servers
@@ -58,3 +58,6 @@ def solve(model: Model) -> Metrics:
         states=TabulatedStates(tuple(p.tolist())),
         times=ServiceTimes(model.service),
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

@@ -32,13 +32,15 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.chains.markov_chain import stationary
+from qsim.analytic.formula import Formula
 from qsim.analytic.shape import phases_of_arrivals
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times.uniformised import UniformisedTimes
+from qsim.analytic.views import open_queue
 from qsim.arrivals import HiddenMarkov
 from qsim.distributions.base import Phases
 from qsim.metrics import Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "matrix-geometric solution (Neuts 1981), phases counted (Ramaswami & Lucantoni 1985)"
 
@@ -199,9 +201,9 @@ def _beyond(level: FloatArray, ratio: FloatArray | None) -> FloatArray:
     return np.asarray(np.linalg.solve((np.eye(ratio.shape[0]) - ratio).T, level))
 
 
-def applies(model: Model, most_work: float = MOST_WORK) -> bool:
+def applies(model: Open, most_work: float = MOST_WORK) -> bool:
     """First come first served, phase-type times or Markov-modulated arrivals, and few enough phases."""
-    if not isinstance(model, Open) or not (model.plain or isinstance(model.arrivals, HiddenMarkov)):
+    if not (model.plain or isinstance(model.arrivals, HiddenMarkov)):
         return False
     if model.when_full != "lost" or model.discipline != "FCFS" or model.servers == math.inf or model.speeds is not None:
         return False
@@ -220,9 +222,8 @@ def _small(arrival_phases: int, service_phases: int, model: Open, most_work: flo
     return sizes[0] <= LARGEST_LEVEL and levels * sizes[0] ** 3 + c * sizes[1] ** 3 <= most_work
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
-    assert isinstance(model, Open)  # noqa: S101
     require_stable(model)
     arrivals, service = phases_of_arrivals(model.arrivals), model.service.phases()
     assert arrivals is not None  # noqa: S101
@@ -294,3 +295,6 @@ def _times(
         return moved
 
     return UniformisedTimes(queue, stay, leave, shift, np.ones(len(found)), service, pace)
+
+
+FORMULA = Formula(open_queue, applies, solve)

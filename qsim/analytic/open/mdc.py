@@ -35,11 +35,13 @@ import numpy.typing as npt
 
 from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
+from qsim.analytic.formula import Formula
 from qsim.analytic.shape import plain, poisson
 from qsim.analytic.stability import require_stable
+from qsim.analytic.views import open_queue
 from qsim.distributions import Deterministic
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 from qsim.tails import variance_from_tail
 
 METHOD = "M/D/c (Crommelin 1932; Franx 2001)"
@@ -179,7 +181,7 @@ class CommonServiceTimes(ExactTimes):
         return np.asarray(np.append(np.cumsum(table[:0:-1])[::-1], 0.0) + beyond)
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Poisson arrivals, constant service, no limit on places."""
     return (
         plain(model)
@@ -190,9 +192,8 @@ def applies(model: Model) -> bool:
     )
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
-    assert isinstance(model, Open)  # noqa: S101
     require_stable(model)
     a, c, D = model.offered_load, model.servers, model.service.mean
     states: CommonServiceStates | None = None
@@ -219,3 +220,6 @@ def solve(model: Model) -> Metrics:
         states=states,
         times=times,
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

@@ -34,15 +34,17 @@ from functools import cached_property
 
 import numpy as np
 
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.arrivals_during import left_behind
 from qsim.analytic.shape import plain, poisson
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times.compound import CompoundTimes
 from qsim.analytic.times.uniformised import UniformisedTimes
+from qsim.analytic.views import open_queue
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
 from qsim.metrics import Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "Pollaczek-Khinchine (Kleinrock 1975, section 5.6)"
 
@@ -120,14 +122,13 @@ class LazyTimes:
         return waiting + self._service.variance if of == "W" else waiting
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Poisson arrivals, one server, no limit on places."""
     return plain(model) and poisson(model) and model.servers == 1 and model.capacity is None
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
-    assert isinstance(model, Open)  # noqa: S101
     require_stable(model)
     lam, service, rho = model.arrival_rate, model.service, model.rho
     Wq = mean_wait(lam, service)
@@ -147,3 +148,6 @@ def solve(model: Model) -> Metrics:
         states=PollaczekStates(lam, service),
         times=None if endless else LazyTimes(lam, service),
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

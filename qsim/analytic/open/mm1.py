@@ -21,10 +21,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from qsim.analytic.formula import Formula
 from qsim.analytic.shape import markovian, plain
 from qsim.analytic.stability import require_stable
+from qsim.analytic.views import open_queue
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "M/M/1 (Kleinrock 1975, section 3.2)"
 
@@ -55,14 +57,13 @@ class ExponentialTimes(ExactTimes):
         return self.mean_response * math.log(self.rho / (1 - q)) if self.rho > 1 - q else 0.0
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Poisson arrivals, exponential service, one server, no limit on places."""
     return plain(model) and markovian(model) and model.servers == 1 and model.capacity is None
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
-    assert isinstance(model, Open)  # noqa: S101
     lam, mu = model.arrival_rate, model.service_rate
     rho = model.rho
     require_stable(model)
@@ -82,3 +83,6 @@ def solve(model: Model) -> Metrics:
         states=GeometricNumber(rho),
         times=ExponentialTimes(rho, W),
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

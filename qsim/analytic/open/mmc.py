@@ -31,11 +31,13 @@ import numpy as np
 
 from qsim import _check
 from qsim.analytic import invert as _invert
+from qsim.analytic.formula import Formula
 from qsim.analytic.shape import markovian, plain
 from qsim.analytic.stability import require_stable
+from qsim.analytic.views import open_queue
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "Erlang C (Erlang 1917; Kleinrock 1975, section 3.5)"
 
@@ -139,14 +141,13 @@ class ErlangTimes(ExactTimes):
         return math.exp(-x) * (1 + self.p_wait * longer)
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Poisson arrivals, exponential service, no limit on places."""
     return plain(model) and markovian(model) and model.capacity is None
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
-    assert isinstance(model, Open)  # noqa: S101
     a, rho, c = model.offered_load, model.rho, model.servers
     require_stable(model)
     waits = erlang_c(c, a)
@@ -167,3 +168,6 @@ def solve(model: Model) -> Metrics:
         states=ErlangStates(c, a),
         times=ErlangTimes(c, a, model.service.mean, waits),
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

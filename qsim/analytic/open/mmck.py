@@ -20,10 +20,12 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, birth_death, require_few_states
 from qsim.analytic.shape import markovian, plain
+from qsim.analytic.views import open_queue
 from qsim.metrics import Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 METHOD = "M/M/c/K birth-death in logarithms (Kleinrock 1975, section 3.6)"
 
@@ -36,14 +38,13 @@ def state_probabilities(offered_load: float, servers: int, capacity: int) -> Flo
     return np.asarray(p / p.sum())
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Poisson arrivals, exponential service, limited places."""
     return plain(model) and markovian(model) and model.capacity is not None
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """Exact, at any load; raises NoFormulaError for millions of places."""
-    assert isinstance(model, Open)  # noqa: S101
     assert model.capacity is not None  # noqa: S101
     require_few_states(model, model.capacity)
     c, S = model.servers, model.service.mean
@@ -68,3 +69,6 @@ def solve(model: Model) -> Metrics:
         states=TabulatedStates(tuple(p.tolist())),
         times=FirstComeTimes(tuple(found.tolist()), S, c),
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)

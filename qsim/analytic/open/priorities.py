@@ -32,10 +32,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from qsim.analytic.evidence import with_errors
+from qsim.analytic.formula import Formula
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.stability import ROUNDING
 from qsim.analytic.times.delay_cycles import Flow, class_times
 from qsim.analytic.times.inversion import InvertedTimes, MixedTimes
+from qsim.analytic.views import open_classes
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
 from qsim.errors import NoFormulaError, UnstableQueueError
 from qsim.metrics import Kind, Metrics
@@ -133,16 +135,13 @@ def _solved(model: Model) -> Metrics:
     return solve_any(model)
 
 
-def applies(model: Model) -> bool:
+def applies(model: OpenClasses) -> bool:
     """Poisson arrivals of every class."""
-    if not isinstance(model, OpenClasses):
-        return False
     return all(isinstance(c.arrivals, Exponential) and math.isfinite(c.arrivals.mean) for c in model.classes)
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: OpenClasses) -> Metrics:
     """Exact, or by a named approximation; raises UnstableQueueError when ρ >= 1."""
-    assert isinstance(model, OpenClasses)  # noqa: S101
     classes, c = tuple(model.classes), model.servers
     if model.rho > 1 - ROUNDING:
         raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, c)
@@ -239,3 +238,6 @@ def _part(
         kind=kind,
         method=method,
     )
+
+
+FORMULA = Formula(open_classes, applies, solve)

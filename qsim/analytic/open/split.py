@@ -22,9 +22,11 @@ import math
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.formula import Formula
+from qsim.analytic.views import open_queue
 from qsim.distributions import Deterministic, Distribution, Erlang, Exponential, PhaseType
 from qsim.metrics import Metrics
-from qsim.models import Model, Open
+from qsim.models import Open
 
 MOST_PHASES = 64
 
@@ -55,9 +57,9 @@ def _phase_type(alpha: FloatArray, T: FloatArray) -> PhaseType:
     return PhaseType(tuple(alpha.tolist()), tuple(map(tuple, T.tolist())))
 
 
-def _one(model: Model) -> Open | None:
+def _one(model: Open) -> Open | None:
     """One of the servers with its queue."""
-    if not isinstance(model, Open) or model.servers in (1, math.inf):
+    if model.servers in (1, math.inf):
         return None
     if model.queues not in ("random", "round-robin") or model.capacity is not None:
         return None
@@ -65,21 +67,20 @@ def _one(model: Model) -> Open | None:
     return None if own is None else dataclasses.replace(model, arrivals=own, servers=1, queues="shared")
 
 
-def applies(model: Model) -> bool:
+def applies(model: Open) -> bool:
     """Several servers with queues of their own, at random or in turn, where one of them has a formula."""
-    from qsim.analytic import find_family
+    from qsim.analytic import find_formula
 
     one = _one(model)
-    return one is not None and find_family(one) is not None
+    return one is not None and find_formula(one) is not None
 
 
-def solve(model: Model) -> Metrics:
+def solve(model: Open) -> Metrics:
     """As good as what is known of one server; raises UnstableQueueError when ρ >= 1."""
     from qsim.analytic import solve as solve_any
 
     one = _one(model)
     assert one is not None  # noqa: S101
-    assert isinstance(model, Open)  # noqa: S101
     r, k = solve_any(one), model.servers
     return dataclasses.replace(
         r,
@@ -90,3 +91,6 @@ def solve(model: Model) -> Metrics:
         method=f"each of {k} servers as {one.kendall}: {r.method}",
         states=None,  # of one server they are known, of all only where the queues are independent
     )
+
+
+FORMULA = Formula(open_queue, applies, solve)
