@@ -9,8 +9,6 @@ from .fitting.predicted_curve import predict as predict
 from .knees.definitions import NamedKnee as NamedKnee
 from .knees.definitions import named_knees as named_knees
 from .knees.knee import Knee as Knee
-from .models.cache_fit import WriteCacheFit as WriteCacheFit
-from .models.cache_fit import fit_write_cache as fit_write_cache
 from .next.adaptive_sweep import AdaptiveResult as AdaptiveResult
 from .next.adaptive_sweep import adaptive as adaptive
 from .next.load import NextLoad as NextLoad

@@ -50,7 +50,6 @@ _RUNS: tuple[Format, ...] = ("fio", "server")
 
 _READERS = {
     "fio": ("measure.fio.sweep", "read_fio_store"),
-    "fio-hosts": ("measure.fio.hosts_sweep", "read_hosts_store"),
     "memory": ("measure.memory.sweep", "read_memory_store"),
     "memory_probe": ("measure.memory.sweep", "read_memory_store"),
     "mlc": ("measure.mlc.sweep", "read_mlc_store"),

@@ -103,24 +103,6 @@ class NoEngineError(QsimError, ValueError):
     """The simulation engines do not run this model."""
 
 
-class DeadlockError(QsimError, ValueError):
-    """Stations that wait for each other for ever, each full and blocked by the next.
-
-    Attributes: ``circle``, their names, each waiting for a place at the next and the last at the first.
-    """
-
-    def __init__(self, name: str, circle: tuple[str, ...]) -> None:
-        self.name, self.circle = name, circle
-        super().__init__(name, circle)
-
-    def __str__(self) -> str:
-        way = ", which waits for ".join([*self.circle[1:], self.circle[0]])
-        return (
-            f"{self.name} is deadlocked: {self.circle[0]} waits for {way}, and all are full. Give one of them more "
-            "places, or let fewer in (a Region)."
-        )
-
-
 class SteadyStateError(QsimError, ValueError):
     """The run is too short to speak of a steady state.
 

@@ -12,12 +12,11 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fio_servers import Server
 from hypothesis import HealthCheck, settings
 
 # How long an input takes, or is thought out, says more of the machine than of the code.
@@ -151,15 +150,3 @@ def fake_mlc(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("FAKE_MLC_LOG", str(folder / "log"))
     monkeypatch.setenv("FAKE_MLC", "")
     return FakeMlc(folder / "log", monkeypatch)
-
-
-@pytest.fixture
-def servers(require_tool: Callable[..., str]) -> Iterator[list[Server]]:
-    """Two fio servers on this machine, which stand for two hosts."""
-    require_tool("fio")
-    both = [Server(), Server()]
-    for server in both:
-        server.start()
-    yield both
-    for server in both:
-        server.stop()

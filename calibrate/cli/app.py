@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 import typer
 
-from calibrate.cli.command_table import CONTEXT, LazyGroup, NamesOptions, Table, folded
+from calibrate.cli.command_table import CONTEXT, LazyGroup, Table, folded
 from calibrate.cli.console import complain, print_json
 from calibrate.cli.failures import DONE, EXIT_CODES, FAILED, INTERRUPTED, CommandError, failure_of
 from calibrate.cli.interrupts import stopping_cleanly
@@ -116,21 +116,7 @@ EPILOG = "\n".join(
     ]
 )
 
-SEAL_HELP = "Seal guesses of a knee before the measurement, and reveal them after it. Predictions: qsim predict --seal."
-
 MEASURE_HELP = "Measure a drive (fio), a device whose truth is known, or this machine's memory; every point is stored."
-
-
-class Course(NamesOptions, LazyGroup):
-    """``qsim course``: measures, and has commands for the labs."""
-
-    table: ClassVar[Table] = {
-        "For the class": {
-            "handouts": "calibrate.cli.teaching.hand_ins:handouts",
-            "hand-in": "calibrate.cli.teaching.hand_ins:hand_in",
-            "grade": "calibrate.cli.teaching.hand_ins:grade",
-        }
-    }
 
 
 class Commands(Root):
@@ -147,9 +133,6 @@ class Commands(Root):
             "simulate": "calibrate.cli.theory.solve:simulate",
             "network": "calibrate.cli.theory.network:network",
             "trace": "calibrate.cli.theory.trace:trace",
-            "transient": "calibrate.cli.theory.transient:transient",
-            "plot": "calibrate.cli.theory.plot:plot",
-            "bench": "calibrate.cli.theory.bench:bench",
         },
         "Measuring": {
             "measure": "",
@@ -165,13 +148,8 @@ class Commands(Root):
             "fleet": "calibrate.cli.calibration.fleet:fleet",
             "fit-service": "calibrate.cli.calibration.fit_service:fit_service",
         },
-        "Teaching": {
-            "lab": "calibrate.cli.teaching.lab:lab",
-            "course": "calibrate.cli.teaching.course:course",
-            "seal": "",
-        },
+        "Teaching": {"lab": "calibrate.cli.teaching.lab:lab", "course": "calibrate.cli.teaching.course:course"},
     }
-    below: ClassVar[Mapping[str, type[LazyGroup]]] = {"course": Course}
 
 
 class Measuring(LazyGroup):
@@ -188,18 +166,6 @@ class Measuring(LazyGroup):
     }
 
 
-class Sealing(LazyGroup):
-    """``qsim seal``: guesses of a class."""
-
-    table: ClassVar[Table] = {
-        "": {
-            "add": "calibrate.cli.teaching.seal:add",
-            "show": "calibrate.cli.teaching.seal:show",
-            "reveal": "calibrate.cli.teaching.seal:reveal",
-        }
-    }
-
-
 app = typer.Typer(
     name="qsim",
     cls=Commands,
@@ -211,7 +177,6 @@ app = typer.Typer(
     context_settings=CONTEXT,
 )
 measuring = typer.Typer(cls=Measuring, rich_markup_mode="rich", context_settings=CONTEXT)
-sealing = typer.Typer(cls=Sealing, rich_markup_mode="rich", context_settings=CONTEXT)
 
 
 def _version(wanted: bool) -> None:
@@ -236,11 +201,9 @@ def _root(
 
 
 @measuring.callback(invoke_without_command=True)
-@sealing.callback(invoke_without_command=True)
 def _group(ctx: typer.Context) -> None:
-    """Nothing lives here."""
+    """Print help when no subcommand is given."""
     _help_when_alone(ctx)
 
 
 app.add_typer(measuring, name="measure", help=MEASURE_HELP, rich_help_panel="Measuring")
-app.add_typer(sealing, name="seal", help=SEAL_HELP, rich_help_panel="Teaching")

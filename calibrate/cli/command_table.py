@@ -19,7 +19,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 _UNITS = ("_bytes", "_percent", "_per_repeat", "_s")
 
 
-class NamesOptions:
+class OptionErrorMixin:
     """A command, or a group with options: what the library refuses is named as the option that the user typed."""
 
     params: list[Any]
@@ -45,7 +45,7 @@ class NamesOptions:
         return next((options[name] for name in names if name in options), parameter)
 
 
-class Command(NamesOptions, TyperCommand):
+class Command(OptionErrorMixin, TyperCommand):
     """One command."""
 
 
@@ -57,8 +57,6 @@ class LazyGroup(TyperGroup):
     """
 
     table: ClassVar[Table] = {}
-    below: ClassVar[Mapping[str, type[LazyGroup]]] = {}
-    """Commands that do something themselves and have commands below them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the table."""
@@ -68,7 +66,7 @@ class LazyGroup(TyperGroup):
         """The command of that name, imported now; None where there is none."""
         for panel, homes in self.table.items():
             if homes.get(cmd_name) and cmd_name not in self.commands:
-                self.commands[cmd_name] = _command(cmd_name, homes[cmd_name], panel, self.below.get(cmd_name))
+                self.commands[cmd_name] = _command(cmd_name, homes[cmd_name], panel)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -80,17 +78,12 @@ class LazyGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def _command(name: str, home: str, panel: str, group: type[LazyGroup] | None = None) -> Any:
+def _command(name: str, home: str, panel: str) -> Any:
     module_name, _, function = home.partition(":")
     module = import_module(module_name)
     help_ = folded(getattr(module, f"HELP_{function.upper()}", None) or module.HELP)
     run = with_options_of_groups(getattr(module, function))
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    if group is not None:
-        alone.callback(cls=group, invoke_without_command=True, help=help_, context_settings=CONTEXT)(run)
-        made = typer.main.get_group(alone)
-        made.name, made.rich_help_panel = name, panel
-        return made
     alone.command(name, cls=Command, help=help_, context_settings=CONTEXT, rich_help_panel=panel or None)(run)
     return typer.main.get_command(alone)
 

@@ -120,12 +120,18 @@ DEFAULT_FILE_BYTES = 2**30
 
 
 @dataclass(frozen=True)
-class RunSettings:
-    """What one machine and many hosts have in common. Raises ValueError naming the first that cannot be.
+class FioSettings:
+    """The settings of a sweep. Raises ValueError naming the first that cannot be.
 
     ``runtime_s`` is how long each point runs after ``ramp_s`` that are not counted. ``size_bytes`` is how much of the
     target is used: by default 1 GiB for a file of our own, all of what exists otherwise, which is only read, and with
     ``consent="read"`` only. ``order`` is that of the loads of each curve in a round, or a random one of all workloads.
+
+    ``keep`` leaves the test file. ``write_device`` is the name of a block device or an NBD export that may be written
+    to, ``erase`` that of one that may hold something, see :mod:`measure.machine.safety`. ``label`` and ``details`` go
+    into the provenance. With ``settling`` each point runs until it is steady before it is measured, with closed loads
+    only. With ``log`` every request of every point is stored, for :func:`measure.samples`. ``precondition`` is what is
+    written to the file before, see :mod:`measure.fio.preconditioning`.
     """
 
     runtime_s: float = 5.0
@@ -136,6 +142,14 @@ class RunSettings:
     seed: int = 1
     order: Order = "ascending"
     consent: Literal["read"] | None = None
+    keep: bool = False
+    write_device: str | None = None
+    erase: str | None = None
+    label: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    settling: Settling | None = None
+    log: bool = False
+    precondition: Precondition = "auto"
 
     def __post_init__(self) -> None:
         rules: tuple[tuple[str, bool, str], ...] = (
@@ -154,27 +168,6 @@ class RunSettings:
         for repeat in range(self.repeats):
             for job in in_order(workloads, self.order, self.seed + repeat):
                 yield job, repeat
-
-
-@dataclass(frozen=True)
-class FioSettings(RunSettings):
-    """The settings of a sweep on this machine.
-
-    ``keep`` leaves the test file. ``write_device`` is the name of a block device or an NBD export that may be written
-    to, ``erase`` that of one that may hold something, see :mod:`measure.machine.safety`. ``label`` and ``details`` go
-    into the provenance. With ``settling`` each point runs until it is steady before it is measured, with closed loads
-    only. With ``log`` every request of every point is stored, for :func:`measure.samples`. ``precondition`` is what is
-    written to the file before, see :mod:`measure.fio.preconditioning`.
-    """
-
-    keep: bool = False
-    write_device: str | None = None
-    erase: str | None = None
-    label: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    settling: Settling | None = None
-    log: bool = False
-    precondition: Precondition = "auto"
 
 
 def choose_engine(asked: str = "auto") -> tuple[str, str]:

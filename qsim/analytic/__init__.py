@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from qsim.models import Model
 
 _NAMES = (
-    "impatient.giving_up",
-    "impatient.retrials",
     "open.mm1",
     "open.mmc",
     "open.mmck",
@@ -29,7 +27,6 @@ _NAMES = (
     "open.markovian",
     "open.mg1k",
     "open.gimc",
-    "open.batches",
     "open.load_dependent",
     "open.disciplines",
     "open.infinite_servers",
@@ -44,12 +41,6 @@ _NAMES = (
     "networks.jackson",
     "networks.open_classes",
     "networks.mixed",
-    "devices.setup",
-    "devices.absence",
-    "devices.batch_service",
-    "devices.polling",
-    "devices.fork_join",
-    "devices.gathering",
     "networks.routed",
     "open.approximations",
 )

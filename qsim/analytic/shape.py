@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.arrivals import Arrivals, HiddenMarkov
+from qsim.arrivals import Arrivals
 from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.models import Open
 
@@ -54,8 +54,6 @@ def is_clockwork(laws: Sequence[Distribution | None], population: int) -> bool:
 
 def phases_of_arrivals(arrivals: Arrivals) -> tuple[FloatArray, FloatArray] | None:
     """The rates (D0, D1) between the phases of the arrival process without and with an arrival, or None."""
-    if isinstance(arrivals, HiddenMarkov):
-        return arrivals.matrices
     if not isinstance(arrivals, Distribution) or math.isinf(arrivals.mean):
         return None
     known = arrivals.phases()

@@ -10,8 +10,7 @@ ROUNDING = 1e-12
 
 
 def require_stable(model: Open) -> None:
-    """Raise UnstableQueueError unless rho < 1, places are limited or customers give up."""
-    joining = 1 - model.balking[-1] if model.balking else 1.0
-    if model.capacity is None and model.patience is None and model.rho * joining > 1 - ROUNDING:
+    """Raise UnstableQueueError unless rho < 1 or places are limited."""
+    if model.capacity is None and model.rho > 1 - ROUNDING:
         pace = model.most_work / model.servers  # 1 unless the speed depends on how many are present
-        raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate * pace / joining, model.servers)
+        raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate * pace, model.servers)

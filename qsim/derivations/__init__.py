@@ -23,7 +23,6 @@ from qsim.analytic.networks import jackson, open_classes
 from qsim.analytic.networks import mixed as mixed_network
 from qsim.analytic.open import (
     approximations,
-    batches,
     disciplines,
     gimc,
     infinite_servers,
@@ -53,7 +52,6 @@ _PAGES: Mapping[Formula[Any], Callable[[Page, Model], bool]] = {
     infinite_servers.FORMULA: poisson.endless_servers,
     mg1.FORMULA: general.pollaczek,
     mdc.FORMULA: general.constant,
-    batches.FORMULA: general.batches,
     gimc.FORMULA: general.any_arrivals,
     approximations.FORMULA: general.by_authors,
     split.FORMULA: combined.split,

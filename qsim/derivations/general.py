@@ -12,7 +12,6 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.open import gimc, mdc
 from qsim.analytic.open.approximations import PREFERRED, kimura, phase_type, whitt
-from qsim.arrivals import Batches
 from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE, PASTA, erlang_c
 from qsim.distributions import Distribution
@@ -92,32 +91,6 @@ def spitzer_terms(offered_load: float, servers: int) -> FloatArray | None:
             return np.asarray(every[: max(1, int((every > 0).sum()))])
         k += 500
     return None
-
-
-def batches(page: Page, model: Model) -> bool:
-    """M^X/G/1."""
-    assert isinstance(model, Open)  # noqa: S101
-    arrivals = model.arrivals
-    if not isinstance(arrivals, Batches) or model.servers != 1 or arrivals.gaps.mean == math.inf:
-        return False
-    page.given("beta", 1 / arrivals.gaps.mean, "batches per time unit")
-    page.given("m", arrivals.sizes.mean, "mean size of a batch")
-    page.given("v", arrivals.sizes.variance, "variance of the size")
-    page.given("S", model.service.mean, "mean service time")
-    page.given("cs2", model.service.scv, "its variance over its mean squared")
-    page.let("lam", "beta * m", "customers per time unit")
-    page.let("rho", "lam * S", "share of time that the server is busy")
-    page.let("X", "lam", "nobody is lost")
-    page.let("EB2", "m * cs2 * S**2 + v * S**2 + (m * S)**2", "second moment of the work of a whole batch")
-    page.let("ahead", "(v / m + m - 1) / 2", "companions ahead in one's own batch")
-    page.let(
-        "Wq",
-        "beta * EB2 / (2 * (1 - rho)) + S * ahead",
-        "the batches ahead, as Pollaczek-Khinchine has it, and the companions",
-    )
-    page.let("p_wait", "1 - (1 - rho) / m", "only the first of a batch that finds nobody does not wait")
-    from_the_wait(page)
-    return True
 
 
 def any_arrivals(page: Page, model: Model) -> bool:

@@ -1,21 +1,28 @@
-"""What the engines are asked to do: any model as stations in a row, with where the customers come from.
+"""The plan that both engines run: stations, classes and ways as numbers, made from any model.
 
-Both engines read the same plan, and draw the same variates in the same order:
+Both engines draw the same variates in the same order:
 
-- each role (the gaps of a source, the service at a station, the choice of a queue, ...) has its own stream;
-- a customer brings its work along: service time and choice of queue are drawn when it comes to a station, and the
-  think time afterwards with them.
+- each role (the gaps of a source, the service of a class at a station, the choice of a queue, ...) has its own stream;
+- a customer that comes to a station draws its service time, then its queue there, then where it goes next.
 
-So two engines, or two systems to be compared, meet the same customers.
+So two engines, or two systems to be compared, meet the same customers. A delay is a station of infinitely many servers.
+The cycle of a closed class begins and ends at its home, a delay; mean visits do not say who goes where, and for product
+form it does not matter: stations are passed in their order, each entered with probability min(v, 1) and, where v > 1,
+visited again with probability 1 - 1/v.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import singledispatch
-from itertools import pairwise
+from itertools import accumulate
+from typing import TypeAlias
 
+import numpy as np
+
+from qsim._types import FloatArray
 from qsim.arrivals import Arrivals
 from qsim.distributions import Deterministic, Distribution
 from qsim.errors import InvalidParameterError, NoEngineError
@@ -26,6 +33,7 @@ from qsim.models import (
     MixedNetwork,
     Model,
     Network,
+    Node,
     Open,
     OpenClasses,
     OpenNetwork,
@@ -36,15 +44,25 @@ from qsim.models import (
 from qsim.models.as_network import as_network
 
 PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
-"""Orders in which one who comes may interrupt another."""
+"""Orders in which an arrival may interrupt another customer."""
 
 LEAST_WAIT = 1e-300
-"""The wait of one who shared a server for a time that rounding swallows: it did wait."""
+"""The wait of a customer that shared a server for a time that rounding swallows: it did wait."""
+
+NOWHERE = -1
+NEVER, AT_HOME, ALWAYS = 0, 1, 2
+"""Whether the time at a station is think time: of no class, of those whose home it is, of all."""
+
+ROUNDING = 1e-12
+NO_TIME = Deterministic(0.0)
+
+Way: TypeAlias = tuple[float, int, int]
+"""Upper end of the share of customers that take it, the next place (or NOWHERE), the class there."""
 
 
 @dataclass(frozen=True)
 class PlannedStation:
-    """A station as the engines see it; tuples have one entry for each kind of customer."""
+    """A station as the engines see it; tuples have one entry for each class."""
 
     service: tuple[Distribution, ...]
     servers: float = 1
@@ -52,15 +70,11 @@ class PlannedStation:
     queues: int = 1
     routing: str = "shared"
     discipline: str = "FCFS"
-    """One of Open's, or "priority" and "preemptive priority"."""
     capacity: int | None = None
     speeds: tuple[float, ...] = ()
-    visits: tuple[float, ...] = (1.0,)
-    think: tuple[tuple[Distribution, ...], ...] = ((),)
-    """The delays between this station and the next."""
+    urgency: tuple[int, ...] = (0,)
+    thinking: int = NEVER
     name: str = ""
-    patience: Distribution | None = None
-    balking: tuple[float, ...] = ()
 
     @property
     def all_servers(self) -> float:
@@ -69,59 +83,102 @@ class PlannedStation:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """Where customers of a stream come in: from a source, or ``number`` that begin there and come ``home`` again."""
+
+    stream: int
+    place: int
+    kind: int
+    home: int = NOWHERE
+    number: int = 0
+
+
+@dataclass(frozen=True)
 class Plan:
-    """Either ``sources``, one for each kind of customer, or a ``population`` of each kind."""
+    """What the engines run. ``entries`` has those of the ``sources`` first, then those that circulate.
+
+    ``ways[place][class]`` is where customers go next; ``named``: every station is a part of the results.
+    """
 
     places: tuple[PlannedStation, ...]
+    entries: tuple[Entry, ...]
+    ways: tuple[tuple[tuple[Way, ...], ...], ...]
     sources: tuple[Arrivals, ...] = ()
-    population: tuple[int, ...] = ()
-    urgency: tuple[int, ...] = (0,)
-    hold: bool = False
-    """Whether who finds no place is held at the source."""
+    classes: tuple[str, ...] = ("customers",)
+    streams: tuple[str, ...] = ("customers",)
+    named: bool = False
 
     @property
     def kinds(self) -> int:
-        """Kinds of customers."""
-        return len(self.sources) or len(self.population)
+        """Streams of customers: the classes in which they come."""
+        return len(self.streams)
 
     @property
-    def outcomes(self) -> int:
-        """Kinds as which customers are recorded: where they give up, 0 for the served and 1 for those who did."""
-        return 2 if self.places[0].patience is not None else self.kinds
+    def population(self) -> int:
+        """Customers that circulate."""
+        return sum(entry.number for entry in self.entries)
 
     @property
-    def parts(self) -> tuple[tuple[str, float], ...]:
-        """Name and servers of each part whose stays are recorded."""
-        return tuple((p.name or f"station {i}", p.all_servers) for i, p in enumerate(self.places, start=1))
+    def part_of(self) -> tuple[int, ...]:
+        """For each place its number among the parts of the results, NOWHERE for one that is no part."""
+        listed = [self.named or place.thinking != ALWAYS for place in self.places]
+        if not self.named and sum(listed) == 1:
+            return (NOWHERE,) * len(self.places)
+        return tuple(sum(listed[:i]) if is_part else NOWHERE for i, is_part in enumerate(listed))
 
     @property
-    def by_part(self) -> bool:
-        """Whether stays are recorded part by part."""
-        return len(self.places) > 1
+    def parts(self) -> tuple[int, ...]:
+        """The places that are parts of the results, in their order."""
+        return tuple(i for i, part in enumerate(self.part_of) if part != NOWHERE)
 
     @property
     def kinds_at(self) -> tuple[tuple[int, ...], ...]:
-        """The kinds of customers that come to each part."""
-        return tuple(tuple(k for k, v in enumerate(place.visits) if v > 0) for place in self.places)
+        """The classes that come to each place."""
+        seen: list[set[int]] = [set() for _ in self.places]
+        coming = [(entry.place, entry.kind) for entry in self.entries]
+        for to, kind in coming:  # grows on the way
+            if to != NOWHERE and kind not in seen[to]:
+                seen[to].add(kind)
+                coming += [(place, becoming) for _, place, becoming in self.ways[to][kind]]
+        return tuple(tuple(sorted(kinds)) for kinds in seen)
 
     @property
     def first_come(self) -> bool:
         """Whether waiting times follow from the times at which servers become free, without events.
 
-        One station without limit on places, where those who join a queue start in the order in which they came.
+        One open station without limit on places, where customers that join a queue start in the order of arrival.
         """
         (place, *others) = self.places
         return (
             not others
-            and self.kinds == 1
+            and not self.named
+            and len(self.sources) == 1
             and place.discipline == "FCFS"
             and place.capacity is None
             and not place.speeds
             and place.routing != "shortest"
-            and place.patience is None
-            and not place.balking
-            and place.visits == (1.0,)
         )
+
+    def open_rates(self) -> FloatArray:
+        """The traffic equations: open customers per time unit at each place and class, shape (places, classes)."""
+        size = len(self.classes)
+        P = np.zeros((len(self.places) * size,) * 2)
+        for here, by_class in enumerate(self.ways):
+            for kind, ways in enumerate(by_class):
+                before = 0.0
+                for upto, to, becoming in ways:
+                    if to != NOWHERE:
+                        P[here * size + kind, to * size + becoming] += upto - before
+                    before = upto
+        gamma = np.zeros(len(P))
+        for source, entry in zip(self.sources, self.entries, strict=False):
+            gamma[entry.place * size + entry.kind] += 1 / source.mean
+        used = gamma > 0
+        for _ in range(len(P)):
+            used |= (P[used] > 0).any(axis=0)
+        rates = np.zeros(len(P))
+        rates[used] = np.linalg.solve(np.eye(int(used.sum())) - P[np.ix_(used, used)].T, gamma[used])
+        return rates.reshape(len(self.places), size)
 
 
 def plan(model: Model) -> Plan:
@@ -139,118 +196,103 @@ def _plan(model: object) -> Plan:
     raise NoEngineError(f"{kendall} is not simulated: describe it as Open, Closed, Tandem or Network")
 
 
+OUT: tuple[Way, ...] = ((1.0, NOWHERE, 0),)
+
+
 @_plan.register
 def _(model: Open) -> Plan:
-    own = model.queues != "shared" and model.servers > 1
-    place = PlannedStation(
-        service=(model.service,),
-        servers=1 if own else model.servers,
-        queues=model.servers if own else 1,
-        routing=model.queues if own else "shared",
-        discipline=model.discipline,
-        capacity=model.capacity,
-        speeds=tuple(model.speeds or ()),
-        patience=model.patience,
-        balking=tuple(model.balking or ()),
+    place = _place(
+        (model.service,), model.servers, model.queues, model.discipline, model.speeds, capacity=model.capacity
     )
-    return Plan((place,), sources=(model.arrivals,), hold=model.when_full == "blocked")
+    return Plan((place,), (Entry(0, 0, 0),), ((OUT,),), (model.arrivals,))
 
 
 @_plan.register
 def _(model: OpenClasses) -> Plan:
     order = {"none": "FCFS", "non-preemptive": "priority", "preemptive-resume": "preemptive priority"}
-    kinds = len(model.classes)
-    place = PlannedStation(
-        service=tuple(c.service for c in model.classes),
-        servers=model.servers,
-        discipline=order[model.priority],
-        visits=(1.0,) * kinds,
-        think=((),) * kinds,
-    )
+    names = model.names
+    place = _place(tuple(c.service for c in model.classes), model.servers, "shared", order[model.priority], None)
     return Plan(
-        (place,), sources=tuple(c.arrivals for c in model.classes), urgency=tuple(c.priority for c in model.classes)
+        (replace(place, urgency=tuple(c.priority for c in model.classes)),),
+        tuple(Entry(k, 0, k) for k in range(len(names))),
+        ((OUT,) * len(names),),
+        tuple(c.arrivals for c in model.classes),
+        names,
+        names,
     )
 
 
 @_plan.register
 def _(model: Tandem) -> Plan:
-    places = tuple(_station(s, ()) for s in model.stations)
-    for index, (place, following) in enumerate(pairwise(places)):
-        if following.capacity is not None and place.discipline == "PS":
-            raise NoEngineError(
-                f"{model.kendall} is not simulated: stations[{index}] shares its servers (PS), so nobody has one to "
-                f"stay on when stations[{index + 1}] is full; leave its capacity out"
-            )
-    return Plan(places, sources=(model.arrivals,))
+    places = tuple(_station(s) for s in model.stations)
+    ways = (*((((1.0, i, 0),),) for i in range(1, len(places))), (OUT,))
+    return Plan(places, (Entry(0, 0, 0),), ways, (model.arrivals,))
 
 
 @_plan.register
 def _(model: Closed) -> Plan:
-    """The delays that follow a station in the circle belong to it; the circle begins at the first station."""
-    stations: list[Station] = []
-    delays: list[list[Distribution]] = []
-    leading: list[Distribution] = []
-    for stop in model.stations:
-        if isinstance(stop, Delay):
-            times = delays[-1] if delays else leading
-            if stop.mean > 0:
-                times.append(stop.distribution)
-        else:
-            stations.append(stop)
-            delays.append([])
-    delays[-1].extend(leading)
-    places = tuple(_station(s, tuple(d)) for s, d in zip(stations, delays, strict=True))
-    if max(s.visits for s in stations) < 1:
-        raise NoEngineError(
-            f"{model.kendall} is not simulated: visits must be at least 1 at one station, so that no cycle is empty; "
-            "multiply all visits by a number, and divide the delays by it"
-        )
-    (place, *others) = places
-    limited = not others and place.capacity is not None and place.capacity < model.population
-    if limited and all(float(d.cdf(0.0)) > 0 for d in place.think[0]):  # or no delay at all
+    """The circle begins at the first delay; without one, at a place that takes no time."""
+    stops = [s for s in model.stations if not (isinstance(s, Delay) and s.mean == 0)]
+    first = next((i for i, s in enumerate(stops) if isinstance(s, Delay)), None)
+    circle = [Delay(0.0), *stops] if first is None else [*stops[first:], *stops[:first]]
+    places = tuple(_delay(s.distribution) if isinstance(s, Delay) else _station(s) for s in circle)
+    limited = any(p.capacity is not None and p.capacity < model.population for p in places)
+    if limited and all(float(s.distribution.cdf(0.0)) > 0 for s in circle if isinstance(s, Delay)):
         raise NoEngineError(
             f"{model.kendall} is not simulated: who finds no place would be back at once; give a Delay whose time "
             "is never zero"
         )
-    return Plan(places, population=(model.population,))
+    visits = [s.visits if isinstance(s, Station) else 1.0 for s in circle[1:]]
+    ways = tuple((_ways(row),) for row in _passing(visits))
+    return Plan(places, (Entry(0, 0, 0, 0, model.population),), ways)
 
 
 @_plan.register
 def _(model: ClosedClasses) -> Plan:
-    """Every class visits the stations in order, and thinks after the last."""
-    kinds = len(model.populations)
-    last = len(model.stations) - 1
-    nobody = Deterministic(0.0)
-    for kind in range(kinds):
-        if max(s.visits[kind] for s in model.stations) < 1:
-            raise NoEngineError(
-                f"{model.kendall} is not simulated: visits of class {kind} must be at least 1 at one station, so that "
-                "no cycle is empty; multiply all its visits by a number, and divide its think time by it"
-            )
-    places = []
-    for index, station in enumerate(model.stations):
-        own = station.queues != "shared" and station.servers > 1
-        thinking = [Delay(z).distribution if z > 0 and index == last else None for z in model.think_times]
-        places.append(
-            PlannedStation(
-                service=tuple(service or nobody for service in station.services),
-                servers=1 if own else station.servers,
-                queues=station.servers if own else 1,
-                routing=station.queues if own else "shared",
-                discipline=station.discipline,
-                visits=tuple(station.visits),
-                think=tuple(() if t is None else (t,) for t in thinking),
-                name=station.name,
-            )
+    """Every class passes the stations in order, and thinks at a home of its own after the last."""
+    kinds, first = len(model.populations), len(model.populations)
+    homes = [_delay(Delay(z).distribution, kinds) for z in model.think_times]
+    places = [
+        replace(
+            _place(tuple(law or NO_TIME for law in s.services), s.servers, s.queues, s.discipline, None), name=s.name
         )
-    return Plan(tuple(places), population=tuple(model.populations), urgency=(0,) * kinds)
+        for s in model.stations
+    ]
+    by_class = []
+    for kind in range(kinds):
+        rows = _passing([s.visits[kind] for s in model.stations])
+        moved = [[((to - 1 + first) if to > 0 else kind, p) for to, p in row] for row in rows]
+        nowhere: list[list[tuple[int, float]]] = [[] for _ in range(kinds)]
+        nowhere[kind] = moved[0]
+        by_class.append([_ways(row, kind) for row in (*nowhere, *moved[1:])])
+    return Plan(
+        (*homes, *(replace(place, urgency=(0,) * kinds) for place in places)),
+        tuple(Entry(k, k, k, k, n) for k, n in enumerate(model.populations)),
+        tuple(zip(*by_class, strict=True)),
+        classes=tuple(model.names),
+        streams=tuple(model.names),
+    )
 
 
 @_plan.register
 def _(model: Network) -> Plan:
-    from qsim.engines.network_plan import network_plan
-
-    return network_plan(model)
+    names, classes = list(model.stations), model.classes
+    homes = {station for each in model.populations.values() for station in each}
+    return Plan(
+        tuple(_node(name, node, classes, at_home=name in homes) for name, node in model.nodes.items()),
+        tuple(_entries(model)),
+        tuple(
+            tuple(
+                _numbered([(p, names.index(to), classes.index(c)) for to, c, p in model.ways(s, name)])
+                for name in classes
+            )
+            for s in names
+        ),
+        tuple(source for each in model.arrivals.values() for source in each.values()),
+        classes,
+        model.names,
+        named=True,
+    )
 
 
 @_plan.register(OpenNetwork | OpenNetworkClasses | MixedNetwork)
@@ -258,34 +300,102 @@ def _(model: OpenNetwork | OpenNetworkClasses | MixedNetwork) -> Plan:
     return _plan(as_network(model))
 
 
-def _station(station: Station, think: tuple[Distribution, ...]) -> PlannedStation:
-    own = station.queues != "shared" and station.servers > 1
-    return PlannedStation(
-        service=(station.service,),
-        servers=1 if own else station.servers,
-        queues=station.servers if own else 1,
-        routing=station.queues if own else "shared",
-        discipline=station.discipline,
+def _entries(model: Network) -> list[Entry]:
+    names, classes, found = list(model.stations), model.classes, []
+    for each in (model.arrivals, model.populations):
+        for name, places in each.items():
+            for station, value in places.items():
+                stream, place = model.names.index(name), names.index(station)
+                home, number = (place, value) if name in model.populations else (NOWHERE, 0)
+                found.append(Entry(stream, place, classes.index(name), home, number))
+    return found
+
+
+def _passing(visits: Sequence[float]) -> list[list[tuple[int, float]]]:
+    """Ways through stations 1, 2, ... of these mean visits, from home (0) and from each: (next, probability)."""
+
+    def entered(first: int) -> list[tuple[int, float]]:
+        found, missed = [], 1.0
+        for station, v in enumerate(visits[first - 1 :], start=first):
+            if min(v, 1.0) * missed > 0:
+                found.append((station, min(v, 1.0) * missed))
+            missed *= 1 - min(v, 1.0)
+        return [*found, (0, missed)] if missed > ROUNDING else found
+
+    rows = [entered(1)]
+    for station, v in enumerate(visits, start=1):
+        again = 1 - 1 / v if v > 1 else 0.0
+        onwards = [(to, (1 - again) * p) for to, p in entered(station + 1)]
+        rows.append([(station, again), *onwards] if again > 0 else onwards)
+    return rows
+
+
+def _ways(row: Sequence[tuple[int, float]], kind: int = 0) -> tuple[Way, ...]:
+    return _numbered([(p, to, kind) for to, p in row])
+
+
+def _numbered(ways: Sequence[tuple[float, int, int]]) -> tuple[Way, ...]:
+    """Ways of (probability, place, class) with the upper ends of their shares; what is missing to 1 leaves."""
+    upto = accumulate(p for p, _, _ in ways)
+    found = [(end, to, kind) for end, (_, to, kind) in zip(upto, ways, strict=True)]
+    if not found or found[-1][0] < 1 - 1e-9:
+        found.append((1.0, NOWHERE, 0))
+    return (*found[:-1], (1.0, *found[-1][1:]))
+
+
+def _delay(law: Distribution, kinds: int = 1) -> PlannedStation:
+    return PlannedStation((law,) * kinds, math.inf, urgency=(0,) * kinds, thinking=ALWAYS)
+
+
+def _node(name: str, node: Node, classes: tuple[str, ...], *, at_home: bool) -> PlannedStation:
+    made = _place(
+        tuple(node.service_of(c) or NO_TIME for c in classes), node.servers, node.queues, node.discipline, node.speeds
+    )
+    thinking = AT_HOME if at_home and node.servers == math.inf else NEVER
+    return replace(made, urgency=tuple(node.priority.get(c, 0) for c in classes), thinking=thinking, name=name)
+
+
+def _station(station: Station) -> PlannedStation:
+    made = _place(
+        (station.service,),
+        station.servers,
+        station.queues,
+        station.discipline,
+        station.speeds,
         capacity=station.capacity,
-        speeds=tuple(station.speeds or ()),
-        visits=(station.visits,),
-        think=(think,),
-        name=station.name,
+    )
+    return replace(made, name=station.name)
+
+
+def _place(
+    service: tuple[Distribution, ...],
+    servers: float,
+    queues: str,
+    discipline: str,
+    speeds: Sequence[float] | None,
+    *,
+    capacity: int | None = None,
+) -> PlannedStation:
+    own = queues != "shared" and servers > 1
+    return PlannedStation(
+        service,
+        servers=1 if own else servers,
+        queues=int(servers) if own else 1,
+        routing=queues if own else "shared",
+        discipline=discipline,
+        capacity=capacity,
+        speeds=tuple(speeds or ()),
     )
 
 
 def servers_of(plan: Plan) -> float:
     """All servers of all places; 1 where there is no end of them."""
-    servers = math.fsum(place.all_servers for place in plan.places)
+    servers = math.fsum(place.all_servers for place in plan.places if place.thinking != ALWAYS)
     return servers if servers < math.inf else 1.0
 
 
 def typical_time(plan: Plan) -> float:
     """A mean service time, to place histograms by."""
-    times = [
-        visits * service.mean
-        for place in plan.places
-        for service, visits in zip(place.service, place.visits, strict=True)
-        if service.mean > 0
-    ]
-    return math.fsum(times) / len(times) * len(plan.places)
+    serving = [place for place in plan.places if place.thinking != ALWAYS]
+    times = [service.mean for place in serving for service in place.service if service.mean > 0]
+    return math.fsum(times) / len(times) * len(serving) if times else 1.0

@@ -6,15 +6,9 @@ import math
 
 from qsim.analytic.stability import ROUNDING, require_stable
 from qsim.arrivals import dispersion_of
-from qsim.distributions import Deterministic
-from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.plan import Plan, PlannedStation, plan
 from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
-from qsim.models import MixedNetwork, Model, Network, Open, OpenClasses, OpenNetwork, OpenNetworkClasses, Tandem
-from qsim.models.as_network import as_network
-from qsim.models.routed import open_rates
-
-NOBODY = Deterministic(0.0)
+from qsim.models import Model, Open, OpenClasses
 
 MOST_AT_ONCE = 10_000_000
 """Customers that circulate, or servers, in the tables of a run."""
@@ -30,7 +24,7 @@ def require_runnable(model: Model) -> Plan:
     """The plan of a model that has a steady state; raises what ``simulate`` raises."""
     made = plan(model)
     servers = math.fsum(place.all_servers for place in made.places if place.servers < math.inf)
-    for what, number in (("customers", sum(made.population)), ("servers", servers)):
+    for what, number in (("customers", made.population), ("servers", servers)):
         if number > MOST_AT_ONCE:
             raise NoEngineError(
                 f"{model.kendall} is not simulated: it has {number:,.0f} {what}, more than the {MOST_AT_ONCE:,} that "
@@ -44,50 +38,21 @@ def require_runnable(model: Model) -> Plan:
         require_stable(model)
     elif isinstance(model, OpenClasses) and model.rho > 1 - ROUNDING:
         raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, model.servers)
-    elif isinstance(model, Tandem):
-        _require_no_bottleneck(model)
-    elif isinstance(made, NetworkPlan):
-        _require_network_keeps_up(_network_of(model))
+    elif made.sources:
+        _require_stations_keep_up(model, made)
     return made
 
 
-def _require_no_bottleneck(model: Tandem) -> None:
-    """Every station without a limit on places must keep up with what those before it let through.
-
-    Stations that block others need more than this; when they cannot keep up the run never settles, and says so.
-    """
-    rate = model.arrival_rate
-    for index, station in enumerate(model.stations):
-        most = (station.speeds[-1] if station.speeds else station.servers) / station.service.mean
-        if station.capacity is None and rate > most * (1 - ROUNDING):
-            name = f"stations[{index}] of {model.kendall}"
-            raise UnstableQueueError(name, rate, most / station.servers, station.servers)
-        rate = min(rate, most)
-
-
-def _network_of(model: Model) -> Network:
-    return as_network(model) if isinstance(model, OpenNetwork | OpenNetworkClasses | MixedNetwork) else model  # type: ignore[return-value]
-
-
-def _require_network_keeps_up(model: Network) -> None:
-    """Every station keeps up with what comes to it in the long run; losses and blocking are for the run to tell."""
-    limited = any(n.capacity is not None and not _tried_for_ever(model, name) for name, n in model.nodes.items())
-    if limited or model.regions or not model.arrivals:
-        return
-    for (name, node), rates in zip(model.nodes.items(), open_rates(model), strict=True):
-        load = sum(r * (node.service_of(c) or NOBODY).mean for c, r in zip(model.classes, rates, strict=True))
-        most = node.most_work
+def _require_stations_keep_up(model: Model, made: Plan) -> None:
+    """Every station keeps up with what comes to it in the long run."""
+    for number, (place, rates) in enumerate(zip(made.places, made.open_rates(), strict=True), start=1):
+        load = math.fsum(r * law.mean for r, law in zip(rates.tolist(), place.service, strict=True))
+        most = place.speeds[-1] if place.speeds else place.all_servers
         if load > most * (1 - ROUNDING):
             rate = float(rates.sum())
-            servers = 1 if node.speeds or node.queues == "split" else int(node.servers)
-            raise UnstableQueueError(f"{name} of {model.kendall}", rate, rate / load * most / servers, servers)
-
-
-def _tried_for_ever(model: Network, station: str) -> bool:
-    """Whether nobody gives up who finds no place there."""
-    orbit = model.nodes[station].overflow_to
-    back = [math.fsum(p for to, _, p in model.ways(orbit, c) if to == station) for c in model.classes if orbit]
-    return max(back, default=0.0) > 1 - ROUNDING
+            servers = 1 if place.speeds else int(place.all_servers)
+            name = f"{place.name or f'station {number}'} of {model.kendall}"
+            raise UnstableQueueError(name, rate, rate / load * most / servers, servers)
 
 
 def shortest_run(model: Model) -> int:
@@ -101,28 +66,16 @@ def shortest_run(model: Model) -> int:
     of its population.  ENDLESS where times have an infinite variance, with which a queue never forgets.
     """
     made = plan(model)
-    if isinstance(made, NetworkPlan):
-        return _shortest_network_run(_network_of(model), made)
-    if not made.sources:
-        return RELAXATIONS * sum(made.population)
-    rates = [1 / arrivals.mean for arrivals in made.sources]
-    dispersion = math.fsum(r * dispersion_of(a) for r, a in zip(rates, made.sources, strict=True)) / math.fsum(rates)
-    return math.ceil(min(RELAXATIONS * max(_relaxation(place, rates, dispersion) for place in made.places), ENDLESS))
-
-
-def _shortest_network_run(model: Network, made: Plan) -> int:
-    """So many cycles of those who circle, and for those who come from outside what the slowest station needs."""
-    longest = float(sum(made.population))
-    if model.arrivals:
-        outside = math.fsum(1 / arrivals.mean for arrivals in made.sources)
-        for place, by_class in zip(made.places, open_rates(model), strict=True):
-            if by_class.sum() == 0 or place.servers == math.inf:
-                continue
-            rates = by_class * (place.queues if place.routing == "split" else 1)  # a part for each queue
-            load = float(sum(r * s.mean for r, s in zip(rates, place.service, strict=True)))
-            full = load >= 0.99 * (place.speeds[-1] if place.speeds else place.all_servers)
-            if not (full and model.can_lose()):  # what is lost before it is not known
-                longest = max(longest, _relaxation(place, list(rates), 1.0) * outside / rates.sum())
+    longest = float(made.population)
+    if made.sources:
+        rates = [1 / arrivals.mean for arrivals in made.sources]
+        outside = math.fsum(rates)
+        several = len(made.places) > 1 or made.named
+        dispersion = math.fsum(r * dispersion_of(a) for r, a in zip(rates, made.sources, strict=True)) / outside
+        for place, by_class in zip(made.places, made.open_rates(), strict=True):
+            if by_class.sum() > 0 and (place.servers < math.inf or not several):
+                needed = _relaxation(place, by_class.tolist(), 1.0 if made.named else dispersion)
+                longest = max(longest, needed * outside / float(by_class.sum()))
     return math.ceil(min(RELAXATIONS * longest, ENDLESS))
 
 
@@ -140,14 +93,8 @@ def _relaxation(place: PlannedStation, rates: list[float], dispersion: float) ->
         return load
     rho = load / most
     places = math.inf if place.capacity is None else place.capacity / place.all_servers
-    if place.balking:  # as if there were places only while the probability changes, and as it stays
-        limit = min(places, max(1.0, len(place.balking) / place.all_servers))
-        slowness = min(_slowness(rho, limit), _slowness(rho * (1 - place.balking[-1]), places))
-    else:
-        slowness = _slowness(rho, places)
     # Own queues each see only a share of the arrivals.
-    arrivals = place.queues * rho * variability / max(slowness, 1e-12) + load
-    return arrivals if place.patience is None else min(arrivals, load + rate * place.patience.mean)
+    return place.queues * rho * variability / max(_slowness(rho, places), 1e-12) + load
 
 
 def _slowness(rho: float, places: float) -> float:

@@ -132,7 +132,7 @@ def _times(name: str, values: npt.ArrayLike) -> FloatArray:
 
 
 def _compiled(arrivals: FloatArray, services: FloatArray, servers: int) -> SamplePath:
-    from qsim.engines.compiled.open_loops import trace_fcfs
+    from qsim.engines.compiled.first_come import trace_fcfs
 
     starts, chosen = np.empty(arrivals.size), np.empty(arrivals.size, dtype=np.int64)
     trace_fcfs(arrivals, services, servers, starts, chosen)

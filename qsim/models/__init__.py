@@ -19,28 +19,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from qsim.models.closed import Closed, Delay, Queues, Station
-from qsim.models.constructors import (
-    GG1,
-    MD1,
-    MG1,
-    MG1PS,
-    MM1,
-    MM1K,
-    MX1,
-    GGc,
-    MDc,
-    MGc,
-    MMc,
-    MMcc,
-    MMcK,
-    MMcKN,
-    MMcN,
-    MMInf,
-)
-from qsim.models.devices import ForkJoin, MG1Setup, Retrial, UnequalServers, WriteCache
+from qsim.models.constructors import GG1, MD1, MG1, MG1PS, MM1, MM1K, GGc, MDc, MGc, MMc, MMcc, MMcK, MMcKN, MMcN, MMInf
 from qsim.models.network import ClassStation, ClosedClasses, MixedNetwork, OpenNetwork, OpenNetworkClasses, traffic
-from qsim.models.node import Gather, Node, Region
-from qsim.models.open import CustomerClass, Discipline, Open, OpenClasses, Tandem
+from qsim.models.node import Node
+from qsim.models.open import CustomerClass, Open, OpenClasses, Tandem
 from qsim.models.routed import Network
 
 Model: TypeAlias = (
@@ -54,18 +36,13 @@ __all__ = [
     "MG1PS",
     "MM1",
     "MM1K",
-    "MX1",
     "ClassStation",
     "Closed",
     "ClosedClasses",
     "CustomerClass",
     "Delay",
-    "Discipline",
-    "ForkJoin",
     "GGc",
-    "Gather",
     "MDc",
-    "MG1Setup",
     "MGc",
     "MMInf",
     "MMc",
@@ -82,11 +59,7 @@ __all__ = [
     "OpenNetwork",
     "OpenNetworkClasses",
     "Queues",
-    "Region",
-    "Retrial",
     "Station",
     "Tandem",
-    "UnequalServers",
-    "WriteCache",
     "traffic",
 ]

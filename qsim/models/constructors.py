@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import cast
 
 from qsim import _check
-from qsim.arrivals import Batches, Sizes
 from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.models.closed import Closed, Delay, Station
 from qsim.models.open import Open
@@ -134,17 +132,6 @@ def MG1PS(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
     5.0
     """
     return Open(_poisson(arrival_rate), service, discipline="PS")
-
-
-def MX1(batch_rate: float, size: Sizes | Mapping[int, float] | int, service_rate: float) -> Open:  # noqa: N802
-    """M^X/M/1: ``batch_rate`` batches per time unit of a random size (see Batches), exponential service, one server.
-
-    >>> from qsim import solve
-    >>> solve(MX1(batch_rate=0.25, size=2, service_rate=1)).W
-    3.0
-    """
-    gap = 1 / _check.positive("batch_rate", batch_rate, "give the mean number of batches per time unit")
-    return Open(Batches(Exponential(gap), size), _exponential(service_rate))
 
 
 def GG1(arrivals: Distribution, service: Distribution) -> Open:  # noqa: N802

@@ -2,7 +2,7 @@
 
 Stations stand in columns by how many steps they are from where customers come in.  A station is a line of places and a
 circle of servers; a delay is a circle alone.  An arrow is a way, with its probability where there are several; ways
-back run below.  A finite region is a dashed frame.
+back run below.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from qsim.models.routed import Network
 COLUMN, ROW, LEFT, TOP = 190, 130, 90, 100
 WIDTH, HEIGHT, RADIUS = 50, 28, 17
 """Of the line of places and of the servers."""
-INK, FRAME = "#334155", "#b45309"
+INK = "#334155"
 
 
 def drawing(network: Network) -> str:
@@ -32,7 +32,6 @@ def drawing(network: Network) -> str:
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         f'<path d="M0 0L8 4L0 8z" fill="{INK}" stroke="none"/></marker></defs>',
         f'<rect width="{width}" height="{height}" fill="white" stroke="none"/>',
-        *_frames(network, at),
         *_ways(network, at),
         *(part for name, node in network.nodes.items() for part in _station(name, node, *_point(at[name]))),
         "</svg>",
@@ -47,8 +46,7 @@ def _positions(network: Network) -> dict[str, tuple[int, int]]:
     def place(station: str, at_least: int, before: tuple[str, ...]) -> None:
         if station not in before and column.get(station, -1) < at_least:
             column[station] = at_least
-            aside = {copy[0] for name in network.classes if (copy := network.copies(station, name))}
-            for following in {**_following(network, station), **dict.fromkeys(aside)}:
+            for following in _following(network, station):
                 place(following, at_least + 1, (*before, station))
 
     homes = [s for each in network.populations.values() for s in each]
@@ -93,10 +91,8 @@ def _station(name: str, node: Node, x: float, y: float) -> Iterator[str]:
         yield f'<circle cx="{x + RADIUS + 1:g}" cy="{y:g}" r="{RADIUS}" fill="#dbeafe"/>'
         yield _text(x + RADIUS + 1, y + 4, f"{node.servers:g}")
     yield _text(x, y - 26, name)
-    told: list[str] = [] if node.discipline == "FCFS" else [node.discipline]
-    told += [] if node.capacity is None else [f"{node.capacity} places, {node.when_full}"]
-    if told:
-        yield _text(x, y + 32, ", ".join(told), ink="#64748b")
+    if node.discipline != "FCFS":
+        yield _text(x, y + 32, node.discipline, ink="#64748b")
 
 
 def _ways(network: Network, at: dict[str, tuple[int, int]]) -> Iterator[str]:
@@ -110,8 +106,6 @@ def _ways(network: Network, at: dict[str, tuple[int, int]]) -> Iterator[str]:
         for to, shares in _following(network, here).items():
             label = "" if all(p == 1 for p in shares) else " / ".join(f"{p:.3g}" for p in shares)
             yield from _arrow(x, y, *_point(at[to]), label)
-        for to in {copy[0] for name in network.classes if (copy := network.copies(here, name))}:
-            yield from _arrow(x, y, *_point(at[to]), "copy")
         if leaves:
             yield f'<path d="M{x + 38:g} {y - 6:g}l28 -22" marker-end="url(#tip)"/>' + _text(x + 68, y - 32, "out")
     for name, station in network.entries():
@@ -139,16 +133,3 @@ def _arrow(x: float, y: float, to_x: float, to_y: float, label: str) -> Iterator
     yield f'<path d="{path}" marker-end="url(#tip)"/>'
     if label:
         yield _text(*where, label, ink="#64748b")
-
-
-def _frames(network: Network, at: dict[str, tuple[int, int]]) -> Iterator[str]:
-    for region in network.regions:
-        points = [_point(at[s]) for s in region.stations]
-        x, y = min(p[0] for p in points) - 72, min(p[1] for p in points) - 44
-        width, height = max(p[0] for p in points) + 50 - x, max(p[1] for p in points) + 46 - y
-        yield (
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8" stroke="{FRAME}" '
-            'stroke-dasharray="6 4"/>'
-        )
-        words = f"{region.name}: at most {region.capacity}" if region.name else f"at most {region.capacity}"
-        yield _text(x + 6, y - 6, words, ink=FRAME, anchor="start")

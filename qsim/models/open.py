@@ -19,19 +19,12 @@ from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
 from qsim.models.closed import Station
 
-Discipline: TypeAlias = Literal["FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "PS", "SIRO"]
-"""First come first served; last come, without and with preemption; shortest job, likewise; processor sharing;
-random order.  A preempted customer goes on later where it stopped."""
+OpenDiscipline: TypeAlias = Literal["FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO"]
+"""First come first served; last come, without and with preemption; shortest job, likewise; shortest remaining
+time, with preemption; processor sharing; random order.  A preempted customer goes on later where it stopped."""
 
-OpenDiscipline: TypeAlias = Literal[Discipline, "SRPT", "FB"]
-"""And the shortest remaining time, with preemption; foreground-background: whoever has had the least service so far,
-several of them equally.  These two only at a queue of its own, Open."""
-
-PATIENT = ("FCFS", "LCFS", "SJF", "SIRO")
-"""Orders in which a service that has begun goes on to its end."""
 
 Routing: TypeAlias = Literal["shared", "random", "round-robin", "shortest"]
-WhenFull: TypeAlias = Literal["lost", "blocked"]
 Priority: TypeAlias = Literal["none", "non-preemptive", "preemptive-resume"]
 
 
@@ -48,12 +41,8 @@ class Open:
     - ``discipline``: the order of service;
     - ``queues``: "shared", one queue for all servers; or one queue for each server, joined by an arrival at
       "random", in turn ("round-robin"), or where the fewest are present ("shortest", the first of equals);
-    - ``when_full``: who finds all places taken is "lost", or "blocked": held at the source, which makes the next
-      customer only after this one has found a place (the time held counts as waiting);
     - ``speeds``: for load-dependent service, the work done per time unit with 1, 2, 3, ... present, where one
       undisturbed server does 1; the last value holds on.  Those in service share it equally;
-    - ``patience``: the distribution of how long a customer waits for its service to begin before it gives up;
-    - ``balking``: the probabilities that an arrival which finds 0, 1, 2, ... present does not join; the last holds on.
 
     Raises ValueError naming the parameter for anything that describes no queue.
 
@@ -68,31 +57,21 @@ class Open:
     capacity: int | None = None
     discipline: OpenDiscipline = "FCFS"
     queues: Routing = "shared"
-    when_full: WhenFull = "lost"
     speeds: tuple[float, ...] | None = None
-    patience: Distribution | None = None
-    balking: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         require_arrivals("arrivals", self.arrivals)
         require("service", self.service)
-        _check.one_of("discipline", self.discipline, (*get_args(Discipline), "SRPT", "FB"))
+        _check.one_of("discipline", self.discipline, get_args(OpenDiscipline))
         _check.one_of("queues", self.queues, get_args(Routing))
-        _check.one_of("when_full", self.when_full, get_args(WhenFull))
         if self.servers != math.inf:
             object.__setattr__(self, "servers", _check.count("servers", self.servers))
         elif self.capacity is not None or self.queues != "shared" or self.speeds is not None:
             raise InvalidParameterError(
                 "servers", "must be finite, not inf, where capacity, queues or speeds is given", "nobody waits"
             )
-        if self.discipline == "FB" and (self.servers != 1 or self.speeds is not None):
-            raise InvalidParameterError("discipline", "must not be 'FB' on several servers or with speeds", "use PS")
         if self.capacity is not None:
             object.__setattr__(self, "capacity", _check.capacity(self.capacity, self.servers))
-        elif self.when_full == "blocked":
-            raise InvalidParameterError(
-                "when_full", "must be 'lost', not 'blocked', without a capacity", "no place is ever missing"
-            )
         if self.speeds is not None:
             object.__setattr__(self, "speeds", _check.speeds(self.speeds))
             if self.queues != "shared" and self.servers > 1:
@@ -101,28 +80,6 @@ class Open:
                     f"must be None where each server has its own queue, not {self.speeds!r}",
                     value=self.speeds,
                 )
-        self._check_impatience()
-
-    def _check_impatience(self) -> None:
-        if self.balking is not None:
-            object.__setattr__(self, "balking", _check.shares("balking", self.balking))
-        if self.patience is not None:
-            require("patience", self.patience)
-            if self.discipline not in PATIENT:
-                raise InvalidParameterError(
-                    "patience", f"must be None under {self.discipline}", f"use one of {', '.join(PATIENT)}"
-                )
-        if self.impatient and (self.when_full == "blocked" or self.servers == math.inf):
-            raise InvalidParameterError(
-                "patience" if self.patience is not None else "balking",
-                "must be None where arrivals are blocked or servers without end",
-                "nobody could be impatient there",
-            )
-
-    @property
-    def impatient(self) -> bool:
-        """Whether customers give up waiting, or do not join."""
-        return self.patience is not None or self.balking is not None
 
     @property
     def arrival_rate(self) -> float:
@@ -161,9 +118,7 @@ class Open:
             and self.servers != math.inf
             and (self.queues == "shared" or self.servers == 1)
             and self.discipline == "FCFS"
-            and self.when_full == "lost"
             and self.speeds is None
-            and not self.impatient
         )
 
     @property
@@ -175,14 +130,9 @@ class Open:
         extras = []
         if self.queues != "shared" and self.servers > 1:
             extras.append("shortest queue" if self.queues == "shortest" else f"{self.queues} routing")
-        if self.when_full == "blocked":
-            extras.append("arrivals blocked when full")
         if self.speeds is not None:
             extras.append("load-dependent")
-        if self.balking is not None:
-            extras.append("balking")
-        patience = "" if self.patience is None else f"+{self.patience.letter}"
-        return ", ".join([f"{self.arrivals.letter}/{self.service.letter}/{servers}{places}{patience}{order}", *extras])
+        return ", ".join([f"{self.arrivals.letter}/{self.service.letter}/{servers}{places}{order}", *extras])
 
 
 @dataclass(frozen=True)
@@ -292,9 +242,6 @@ class OpenClasses:
 class Tandem:
     """Stations one after another, as a request passes host, device and link; every customer visits each once.
 
-    A station may have limited places (``Station.capacity``).  Who finds the first one full is lost.  Who finds a
-    later one full stays on the server just used and blocks it until a place is free (blocking after service).
-
     >>> from qsim import Exponential, Station, solve
     >>> stages = [Station(Exponential(mean=0.5)), Station(Exponential(mean=0.5))]
     >>> solve(Tandem(Exponential(mean=1), stages)).W
@@ -312,6 +259,13 @@ class Tandem:
         for index, station in enumerate(stations):
             if not isinstance(station, Station):
                 raise InvalidParameterError(f"stations[{index}]", f"must be a Station, not {station!r}", value=station)
+            if station.capacity is not None:
+                raise InvalidParameterError(
+                    f"stations[{index}].capacity",
+                    f"must be None in a Tandem, not {station.capacity}",
+                    "a single Open station has it",
+                    station.capacity,
+                )
             if station.visits != 1:
                 raise InvalidParameterError(
                     f"stations[{index}].visits", f"must be 1 in a Tandem, not {station.visits!r}", value=station.visits
@@ -326,7 +280,5 @@ class Tandem:
     @property
     def kendall(self) -> str:
         """Such as M/M/1 → M/2: the stations in order."""
-        parts = [
-            f"{s.service.letter}/{s.servers}" + ("" if s.capacity is None else f"/{s.capacity}") for s in self.stations
-        ]
+        parts = [f"{s.service.letter}/{s.servers}" for s in self.stations]
         return f"{self.arrivals.letter}/" + " → ".join(parts)

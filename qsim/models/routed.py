@@ -20,7 +20,7 @@ from qsim.arrivals import Arrivals, require_arrivals
 from qsim.distributions import Exponential
 from qsim.errors import InvalidParameterError
 from qsim.models.closed import Delay, Station
-from qsim.models.node import NO_TIME, ClassName, Node, Region
+from qsim.models.node import NO_TIME, ClassName, Node
 
 AS = " as "
 """Between a station and the class in which it is entered."""
@@ -38,7 +38,6 @@ class Network:
       there; where that station is a Delay, the time spent in it is think time and no part of W;
     - ``routing``: for each station where customers go next, with which probability; what is missing to 1 leaves.
       ``"die as write"`` enters the die in another class.  Without ``routing`` the stations are passed in their order;
-    - ``regions``: finite regions, see :class:`Region`.
 
     With several classes, ``arrivals`` and ``populations`` hold one such mapping for each class by its name, and
     ``routing`` may.  Raises InvalidParameterError for routes that lead nowhere, from which nobody leaves, or on which
@@ -58,7 +57,6 @@ class Network:
     arrivals: Mapping[str, Any] = field(default_factory=dict)
     populations: Mapping[str, Any] = field(default_factory=dict)
     routing: Mapping[str, Any] | None = None
-    regions: Sequence[Region] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.stations, Mapping) or not self.stations:
@@ -85,8 +83,6 @@ class Network:
         object.__setattr__(self, "populations", populations)
         object.__setattr__(self, "routing", self._routes([*arrivals, *populations]))
         self._check_named_classes()
-        object.__setattr__(self, "regions", _check.sequence("regions", self.regions))
-        self._check_regions()
         self._check_ways()
 
     def _by_class(self, parameter: str) -> dict[ClassName, dict[str, Any]]:
@@ -112,9 +108,7 @@ class Network:
         """``{class: {station: {where next: probability}}}`` of every class there is."""
         given = self.routing
         if given is None:
-            aside = {node.copies_to.partition(AS)[0] for node in self.nodes.values()}
-            aside |= {node.overflow_to for node in self.nodes.values()}
-            order = [name for name in self.stations if name not in aside]
+            order = list(self.stations)
             after = {here: {then: 1.0} for here, then in zip(order, [*order[1:], *order[:1]], strict=True)}
             leaving = {here: then for here, then in after.items() if here != order[-1]}
             by_class: Mapping[str, Any] = {name: after if name in self.populations else leaving for name in entering}
@@ -124,13 +118,6 @@ class Network:
             nested = [v for each in given.values() if isinstance(each, Mapping) for v in each.values()]
             by_class = dict.fromkeys(entering, given) if not any(isinstance(v, Mapping) for v in nested) else given
         routes: dict[ClassName, dict[str, dict[str, float]]] = {name: {} for name in entering}
-        for here, node in self.nodes.items():
-            to, _, switched = node.copies_to.partition(AS)
-            if to:
-                self._require_station(f"copies_to of {here}", to)
-            self._check_overflow(here)
-            if switched:
-                routes.setdefault(switched, {})
         for name, rows in by_class.items():
             for here, row in rows.items():
                 place = f"routing of {name} at {here}"
@@ -151,25 +138,6 @@ class Network:
                         routes.setdefault(switched, {})
                 routes.setdefault(str(name), {})[here] = checked
         return routes
-
-    def _check_overflow(self, station: str) -> None:
-        """Those who overflow from here come to a station that does not send them back at the same instant."""
-        passed = [station]
-        while to := self.nodes[passed[-1]].overflow_to:
-            self._require_station(f"overflow_to of {passed[-1]}", to)
-            if to in passed:
-                circle = " to ".join([*passed[passed.index(to) :], to])
-                raise InvalidParameterError(
-                    f"overflow_to of {station}",
-                    "must not come round in a circle",
-                    f"{circle} never ends when all are full",
-                )
-            passed.append(to)
-
-    def copies(self, station: str, name: ClassName) -> tuple[str, ClassName] | None:
-        """Where a class sends a copy on leaving a station, and the class of the copy; None where it sends none."""
-        to, _, switched = self.nodes[station].copies_to.partition(AS)
-        return (to, switched or name) if to else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -209,29 +177,6 @@ class Network:
                     P[self.state(station, name), self.state(following, switched)] += p
         return P
 
-    def copying(self) -> FloatArray:
-        """The copies sent from each station and class to each other on leaving, shape (states, states)."""
-        C = np.zeros_like(self.transitions())
-        for station in self.stations:
-            for name in self.classes:
-                if copy := self.copies(station, name):
-                    C[self.state(station, name), self.state(*copy)] = 1
-        return C
-
-    def overflowing(self) -> FloatArray:
-        """1 from each station and class to where those go who find no place there, shape (states, states)."""
-        O = np.zeros_like(self.transitions())  # noqa: E741
-        for station, node in self.nodes.items():
-            for name in self.classes if node.overflow_to else ():
-                O[self.state(station, name), self.state(node.overflow_to, name)] = 1
-        return O
-
-    def is_orbit(self, station: str) -> bool:
-        """Whether those who found no place somewhere wait here, to try there again."""
-        tried = {name for name, node in self.nodes.items() if node.overflow_to == station}
-        back = {to for name in self.classes for to, _, _ in self.ways(station, name)}
-        return bool(tried & back) and self.nodes[station].servers == math.inf
-
     def entries(self) -> Iterator[tuple[ClassName, str]]:
         """Every class with a station where it comes in or begins."""
         for each in (self.arrivals, self.populations):
@@ -241,7 +186,7 @@ class Network:
 
     def reached(self, name: ClassName, station: str) -> BoolArray:
         """Which states those reach who begin here, as a mask."""
-        P = (self.transitions() + self.overflowing()) > 0
+        P = self.transitions() > 0
         seen = np.zeros(len(P), dtype=bool)
         seen[self.state(station, name)] = True
         for _ in range(len(P)):
@@ -251,10 +196,6 @@ class Network:
     def home_of(self, name: ClassName) -> str | None:
         """Where the cycles of a closed class begin and end."""
         return next(iter(self.populations[name]), None) if name in self.populations else None
-
-    def can_lose(self) -> bool:
-        """Whether some customers may be turned away, held up or kept outside."""
-        return bool(self.regions) or any(n.capacity is not None for n in self.nodes.values())
 
     @property
     def nodes(self) -> dict[str, Node]:
@@ -273,7 +214,7 @@ class Network:
         return f"{kind} network of {several}{count} station{'s' if count > 1 else ''}{people}"
 
     def svg(self) -> str:
-        """A drawing of the network: stations, routes with their probabilities, regions."""
+        """A drawing of the network: stations, routes with their probabilities."""
         from qsim.models.drawing import drawing
 
         return drawing(self)
@@ -281,87 +222,39 @@ class Network:
     def _repr_html_(self) -> str:
         return self.svg()
 
-    def _check_regions(self) -> None:
-        inside: dict[str, str] = {}
-        for region in self.regions:
-            if not isinstance(region, Region):
-                raise InvalidParameterError("regions", f"must hold Regions, not {region!r}", value=region)
-            for station in region.stations:
-                self._require_station(f"{region.gate}", station)
-                if station in inside:
-                    raise InvalidParameterError("regions", f"must not share stations, but two hold {station!r}")
-                inside[station] = region.gate
-
     def _check_named_classes(self) -> None:
-        """What a station says of a class is said of one that there is."""
-        remedy = f"there are {', '.join(self.classes)}"
+        """The priorities of a station are those of classes in the network."""
         for here, node in self.nodes.items():
-            for what in ("setup", "turnaround", "priority"):
-                given = getattr(node, what)
-                for name in given if isinstance(given, Mapping) else ():
-                    if name not in self.classes:
-                        raise InvalidParameterError(f"{what} of {here}", f"must name classes, not {name!r}", remedy)
+            for name in node.priority:
+                if name not in self.classes:
+                    remedy = f"there are {', '.join(self.classes)}"
+                    raise InvalidParameterError(f"priority of {here}", f"must name classes, not {name!r}", remedy)
 
     def _check_ways(self) -> None:
-        """Routes that somebody takes: served everywhere, and all leave or all come back."""
-        P, classes = self.transitions(), self.classes
-        copied = np.zeros(len(P), dtype=bool)
-        states = [(s, c) for s in self.stations for c in classes]
+        """Every route in use is served everywhere, and all customers leave or all come back."""
+        P, states = self.transitions(), [(s, c) for s in self.stations for c in self.classes]
         leak = P.sum(axis=1) < 1 - ROUNDING
-        begin = [(name, start, self.home_of(name)) for name, start in self.entries()]
-        for name, start, home in begin:  # grows by the copies that are sent on the way
-            seen = self.reached(name, start)
+        for name, start in self.entries():
+            home, seen = self.home_of(name), self.reached(name, start)
             for i in np.flatnonzero(seen):
                 station, as_class = states[i]
                 if self.nodes[station].service_of(as_class) is None:
                     raise InvalidParameterError(
                         f"service of {station}", f"must hold a law for {as_class}", "its customers come there"
                     )
-                copy = self.copies(station, as_class)
-                if copy is not None:
-                    copied |= self.reached(copy[1], copy[0])
-                    if (copy[1], copy[0], None) not in begin:
-                        begin.append((copy[1], copy[0], None))
-            if home is None:
-                ends = leak.copy()
-                told = "must let everyone leave in the end"
-            else:
-                ends = np.array([s == home for s, _ in states])
-                told = f"must bring everyone back to {home}"
-                self._check_closed(name, home, seen, leak, states)
+                if home is not None and leak[i]:
+                    raise InvalidParameterError(
+                        f"routing of {as_class} at {station}",
+                        "must add up to 1",
+                        f"{name} is closed, and nobody leaves it",
+                    )
+            ends = leak.copy() if home is None else np.array([s == home for s, _ in states])
             for _ in range(len(P)):
                 ends |= (P[:, ends] > 0).any(axis=1)
-            stuck = [states[i][0] for i in np.flatnonzero(seen & ~ends)]
-            if stuck:
+            if stuck := [states[i][0] for i in np.flatnonzero(seen & ~ends)]:
+                wanted = "let everyone leave in the end" if home is None else f"bring everyone back to {home}"
                 where = ", ".join(dict.fromkeys(stuck))
-                raise InvalidParameterError("routing", told, f"{name} at {where} cannot")
-        among_copies = (P + self.copying())[np.ix_(copied, copied)]
-        if copied.any() and np.abs(np.linalg.eigvals(among_copies)).max() > 1 - ROUNDING:
-            raise InvalidParameterError("copies_to", "must not send ever more copies", "copies are copied in a circle")
-
-    def _check_closed(
-        self, name: ClassName, home: str, seen: BoolArray, leak: BoolArray, states: list[tuple[str, ClassName]]
-    ) -> None:
-        left = next((states[i] for i in np.flatnonzero(seen & leak)), None)
-        if left is not None:
-            raise InvalidParameterError(
-                f"routing of {left[1]} at {left[0]}", "must add up to 1", f"{name} is closed, and nobody leaves it"
-            )
-        for i in np.flatnonzero(seen):
-            node = self.nodes[states[i][0]]
-            loses = node.when_full == "lost" and not node.overflow_to
-            if node.capacity is not None and loses and node.capacity < self.customers:
-                raise InvalidParameterError(
-                    f"when_full of {states[i][0]}",
-                    "must not be 'lost' where a closed class comes",
-                    f"{name} would die out; take 'after service', 'before service' or 'repetitive'",
-                )
-        places = self.nodes[home].capacity
-        beginning = sum(n for p in self.populations.values() for s, n in p.items() if s == home)
-        if places is not None and beginning > places:
-            raise InvalidParameterError(
-                f"populations of {name}", f"must not begin with {beginning} at {home}, which has {places} places"
-            )
+                raise InvalidParameterError("routing", f"must {wanted}", f"{name} at {where} cannot")
 
 
 def open_rates(model: Network) -> FloatArray:
@@ -372,7 +265,7 @@ def open_rates(model: Network) -> FloatArray:
     >>> open_rates(twice).tolist()
     [[4.0]]
     """
-    P = model.transitions() + model.copying()
+    P = model.transitions()
     gamma = np.zeros(len(P))
     used = np.zeros(len(P), dtype=bool)
     for name, places in model.arrivals.items():
@@ -394,11 +287,14 @@ def _node(name: str, station: object) -> Node:
         return station
     if isinstance(station, Delay):
         return Node(station.distribution if station.mean > 0 else NO_TIME, math.inf)
+    if isinstance(station, Station) and station.capacity is not None:
+        raise InvalidParameterError(
+            f"capacity of {name}", f"must be None in a network, not {station.capacity}", "a single Open station has it"
+        )
     if isinstance(station, Station) and station.visits == 1:
         return Node(
             station.service,
             station.servers,
-            station.capacity,
             discipline=station.discipline,
             queues=station.queues,
             speeds=station.speeds,

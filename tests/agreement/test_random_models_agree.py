@@ -12,10 +12,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-import pytest
-
 from qsim import (
-    Batches,
     ClassStation,
     Closed,
     ClosedClasses,
@@ -33,18 +30,11 @@ from qsim import (
     Model,
     Network,
     Node,
-    NoFormulaError,
-    Open,
     OpenClasses,
     OpenNetwork,
     OpenNetworkClasses,
     Station,
-    SteadyStateError,
-    UnstableQueueError,
-    simulate,
-    solve,
 )
-from qsim.errors import InvalidParameterError, NoEngineError
 
 CUSTOMERS = 100_000
 WIDER = 3.5
@@ -62,19 +52,6 @@ def _law(draw: random.Random, mean: float) -> Distribution:
         lambda: HyperExponential((0.3, 0.7), (2 * mean, 0.4 / 0.7 * mean)),
     ]
     return draw.choice(made)()
-
-
-def _open(draw: random.Random) -> Model:
-    servers, service, load = draw.choice([1, 1, 2, 4]), draw.uniform(0.2, 2), draw.uniform(0.2, 0.85)
-    gap = service / (load * servers)
-    arrivals: Any = draw.choice([Exponential(gap), Exponential(gap), _law(draw, gap), Batches(Exponential(3 * gap), 3)])
-    return Open(
-        arrivals,
-        _law(draw, service),
-        servers,
-        capacity=draw.choice([None, None, servers + draw.randint(0, 5)]),
-        discipline=draw.choice(["FCFS", "FCFS", "PS", "LCFS", "LCFS-PR", "SIRO", "SJF", "PSJF", "SRPT", "FB"]),
-    )
 
 
 def _classes(draw: random.Random) -> Model:
@@ -168,29 +145,3 @@ def _agrees(exact: Metrics, run: Metrics) -> None:
         reach = WIDER * (high - low) / 2 + 3e-4 * abs(known) + 1e-4
         found = getattr(run, name)
         assert abs(known - found) <= reach, f"{name}: {known} by {exact.method}, {found} ± {reach}: {exact.model!r}"
-
-
-@pytest.mark.parametrize("seed", range(14))
-def test_exact_answers_are_those_of_the_simulation(seed: int) -> None:
-    draw, compared = random.Random(seed), 0
-    for number in range(250):
-        try:
-            model = draw.choice([_open, _classes, _network, _network, _by_visits])(draw)
-            exact = solve(model)
-        except (InvalidParameterError, NoFormulaError, UnstableQueueError):
-            continue  # not every combination is a queue, or has a formula
-        if exact.kind != "exact" or exact.utilization > 0.9:
-            continue
-        try:
-            run = simulate(model, customers=CUSTOMERS, seed=number)
-        except (NoEngineError, SteadyStateError):
-            continue  # a cycle may be empty; or a longer run is asked for
-        compared += 1
-        _agrees(exact, run)
-        for found, known in ((run.stations, exact.stations), (run.classes, exact.classes)):
-            by_name = {part.name: part for part in found}
-            for part in known if by_name else ():
-                _agrees(part, by_name[part.name])
-                for mine, theirs in zip(part.classes, by_name[part.name].classes, strict=False):
-                    _agrees(mine, theirs)
-    assert compared > 40

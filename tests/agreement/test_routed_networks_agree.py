@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 import pytest
 from customers import both_logs
-from markov_chains import Moves, stationary
 
 from qsim import (
     ClassStation,
@@ -23,7 +19,6 @@ from qsim import (
     Node,
     OpenNetwork,
     OpenNetworkClasses,
-    Region,
     Station,
     simulate,
     solve,
@@ -31,26 +26,7 @@ from qsim import (
 
 ONE, SKEWED = Exponential(1.0), LogNormal(1.0, 2.0)
 CUSTOMERS, CONFIDENCE = 300_000, 0.999
-MODES = ("after service", "before service", "repetitive")
-
-
-def tandem(mode: Any, law: Any = SKEWED) -> Network:
-    stations = {
-        "a": Node(ONE, capacity=4),
-        "b": Node(law, capacity=2, when_full=mode),
-        "c": Node(Exponential(0.8), 2, capacity=3, when_full=mode),
-    }
-    return Network(stations, arrivals={"a": 0.9})
-
-
-def circle(mode: Any, discipline: Any = "FCFS") -> Network:
-    stations = {
-        "a": Node(ONE, capacity=6, when_full=mode),
-        "b": Node(SKEWED, 2, capacity=3, when_full=mode),
-        "c": Node(Exponential(0.8), capacity=4, when_full=mode, discipline=discipline),
-    }
-    routing = {"a": {"b": 0.6, "c": 0.4}, "b": {"c": 0.5, "a": 0.5}, "c": {"a": 0.5, "b": 0.4, "c": 0.1}}
-    return Network(stations, populations={"a": 6}, routing=routing)
+MODES = ()
 
 
 SWITCHING = Network(
@@ -79,35 +55,7 @@ RUNNING = {
         populations={"host": 16},
         routing={"host": {"bus": 1}, "bus": {"die": 1}, "die": {"die": 0.1, "host": 0.9}},
     ),
-    "losses": Network(
-        {"a": Node(ONE), "b": Node(SKEWED, capacity=2), "c": Node(Exponential(0.8), 2, capacity=3)},
-        arrivals={"a": 0.7},
-        routing={"a": {"b": 0.5, "c": 0.5}, "b": {"a": 0.3, "c": 0.5}},
-    ),
     "classes that change": SWITCHING,
-    **{f"tandem, {mode}": tandem(mode) for mode in MODES},
-    **{f"circle, {mode}": circle(mode) for mode in MODES},
-    "circle, last come": circle("after service", "LCFS"),
-    "region": Network(
-        {"think": Delay(5.0), "a": Node(ONE, 2), "b": Node(SKEWED, speeds=(1, 1.5))},
-        populations={"think": 12},
-        regions=[Region(["a", "b"], 4)],
-    ),
-    "region and blocking": Network(
-        {
-            "think": Delay(4.0),
-            "a": Node(ONE, 2, capacity=3, when_full="after service"),
-            "b": Node(SKEWED, capacity=2, when_full="after service"),
-            "d": Node(Exponential(0.5), queues="shortest", servers=2, discipline="PSJF"),
-        },
-        arrivals={"writes": {"a": 0.3}},
-        populations={"reads": {"think": 12}},
-        routing={
-            "writes": {"a": {"b": 1}},
-            "reads": {"think": {"a": 1}, "a": {"b": 0.9, "d": 0.1}, "b": {"d": 1}, "d": {"think": 1}},
-        },
-        regions=[Region(["a", "b"], 4)],
-    ),
 }
 
 
@@ -159,49 +107,6 @@ def test_gordon_and_newell_with_feedback() -> None:
     within(run, "throughput", exact.throughput)
     within(run, "W", exact.W)
     within(run["die"], "W", exact.stations[1].W)
-
-
-def held_tandem(mode: str) -> tuple[float, float]:
-    """Losses and throughput of M/M/1/4 before M/M/1/2 at rates 0.9, 1, 1: a chain of (first, second, held or not)."""
-    arrival, places, behind = 0.9, 4, 2
-
-    def moves(state: Any) -> Moves:
-        first, second, held = state
-        if first < places:
-            yield arrival, (first + 1, second, held)
-        if first > 0 and second < behind:
-            yield 1.0, (first - 1, second + 1, 0)
-        elif first > 0 and not held and mode == "after service":
-            yield 1.0, (first, second, 1)
-        if second > 0:
-            yield 1.0, (first - 1, behind, 0) if held else (first, second - 1, 0)
-
-    share = stationary((0, 0, 0), moves)
-    lost = math.fsum(p for state, p in share.items() if state[0] == places)  # type: ignore[index]
-    return lost, arrival * (1 - lost)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_blocking_follows_its_chain(mode: Any) -> None:
-    stations = {"first": Node(ONE, capacity=4), "second": Node(ONE, capacity=2, when_full=mode)}
-    run = simulate(Network(stations, arrivals={"first": 0.9}), customers=CUSTOMERS, seed=23, confidence=CONFIDENCE)
-    lost, throughput = held_tandem(mode)
-    within(run, "p_block", lost)
-    within(run["first"], "p_block", lost)
-    within(run, "throughput", throughput)
-
-
-def test_a_region_around_everything_is_a_closed_queue_with_a_line_before_it() -> None:
-    """With exponential times a region of K around one exponential server only moves the line outside."""
-    region = Network(
-        {"think": Delay(3.0), "die": Node(ONE)}, populations={"think": 8}, regions=[Region(["die"], 3, name="tags")]
-    )
-    exact = solve(Closed(8, [Delay(3.0), Station(ONE)]))
-    run = simulate(region, customers=CUSTOMERS, seed=24, confidence=CONFIDENCE)
-    within(run, "throughput", exact.throughput)
-    within(run, "W", exact.W)
-    assert run["gate of tags"].L + run["die"].L == pytest.approx(exact.L, rel=0.03)
-    assert run["die"].L < 3
 
 
 CHANGING = {"host": {"die": 0.7, "die as write": 0.3}, "die": {"bus": 0.8, "die": 0.2}, "bus": {"host": 1}}

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from qsim import (
-    MM1K,
     ClassStation,
     ClosedClasses,
     CustomerClass,
@@ -20,7 +19,6 @@ from qsim import (
     Network,
     Node,
     OpenClasses,
-    Region,
     simulate,
     solve,
 )
@@ -108,33 +106,6 @@ def test_priority_formulas(discipline: Any, priority: Any) -> None:
     ]
     for known in solve(OpenClasses(classes, priority=priority)).classes:
         within(run["die"][known.name], known)
-
-
-def test_each_class_loses_its_own() -> None:
-    """Of M/M/1/3 both Poisson classes see the same; those that pass by lose nobody."""
-    net = Network(
-        {"bus": Node(Exponential(0.1)), "die": Node(ONE, capacity=3)},
-        arrivals={"read": {"die": 0.6}, "write": {"die": 0.3}, "ping": {"bus": 0.5}},
-        routing={"read": {"die": {}}},
-    )
-    run, exact = simulate(net, customers=CUSTOMERS, seed=34, confidence=CONFIDENCE), solve(MM1K(0.9, 1.0, 3))
-    for name in ("read", "write"):
-        within(run["die"][name], exact, ("p_block", "W", "Wq"))
-        within(run[name], exact, ("p_block", "W"))
-    assert run["ping"].p_block == run["bus"]["ping"].p_block == 0
-    assert run["bus"]["ping"].W == run["bus"].W
-
-
-def test_classes_wait_at_the_gate_of_a_region() -> None:
-    net = Network(
-        {"think": Delay(3.0), "die": Node({"read": ONE, "write": Exponential(2.0)})},
-        populations={"read": {"think": 6}, "write": {"think": 3}},
-        regions=[Region(["die"], 2, name="tags")],
-    )
-    run = simulate(net, customers=CUSTOMERS, seed=35)
-    at_home = [run["think"][name].L + run["gate of tags"][name].L + run["die"][name].L for name in ("read", "write")]
-    assert at_home == pytest.approx([6, 3], rel=1e-3)
-    assert run["die"].L < 2 < run["gate of tags"].L
 
 
 def test_a_class_seldom_seen_has_no_values_and_says_so() -> None:

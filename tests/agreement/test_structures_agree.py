@@ -15,25 +15,20 @@ from qsim import (
     MG1,
     MM1,
     MM1K,
-    MX1,
-    Batches,
     Closed,
     CustomerClass,
     Delay,
     Deterministic,
     Erlang,
     Exponential,
-    Geometric,
     GGc,
     LogNormal,
-    MarkovModulated,
     MMc,
     MMcc,
     MMcK,
     MMcN,
     MMInf,
     Model,
-    OnOff,
     Open,
     OpenClasses,
     Station,
@@ -58,10 +53,6 @@ FIRST_COME: list[Model] = [
     GGc(ONE, LogNormal(2.4, 2.0), 3),
     MMc(28.0, 1.0, 32),
     MMInf(3.0, 1.0),
-    Open(OnOff(4.0, 5.0, 20.0), Exponential(0.5), servers=2),
-    Open(MarkovModulated((3.0, 0.5, 0.0), ((-1.0, 0.5, 0.5), (0.2, -0.3, 0.1), (0.1, 0.4, -0.5))), Exponential(0.5)),
-    Open(Batches(Exponential(5.0), Geometric(3.0)), ONE),
-    Open(Batches(Exponential(5.0), {1: 0.5, 6: 0.5}), ONE, servers=3),
     Open(RecordedArrivals(tuple(np.cumsum([0.5, 2.0, 0.1, 0.7]).tolist())), Exponential(0.5)),
     Open(ONE, HEAVY, servers=2, queues="random"),
     Open(ONE, HEAVY, servers=2, queues="round-robin"),
@@ -73,7 +64,6 @@ BY_EVENTS: list[Model] = [
     Open(ONE, HEAVY, servers=2, queues="shortest"),
     MMcK(5.0, 2.0, 2, 5),
     MMcc(8.0, 1.0, 10),
-    Open(Exponential(0.5), Erlang(3, 1.0), servers=2, capacity=4, when_full="blocked"),
     Open(ONE, HEAVY, servers=2, queues="random", capacity=6),
     Tandem(Exponential(1.5), [Station(Exponential(0.7)), Station(HEAVY, 2, capacity=3), Station(LIGHT, capacity=2)]),
     Tandem(ONE, [Station(Exponential(0.7), capacity=5), Station(HEAVY, 3, queues="random"), Station(Erlang(2, 0.8))]),
@@ -196,9 +186,6 @@ SOLVED: list[Model] = [
     MM1K(2.0, 1.0, 4),
     MMcc(8.0, 1.0, 10),
     MMInf(3.0, 1.0),
-    MX1(0.2, Geometric(3.0), 1.0),
-    MX1(0.2, {1: 0.5, 5: 0.5}, 1.0),
-    Open(OnOff(2.0, 4.0, 6.0), Exponential(0.8)),
     Open(ONE, Exponential(1.6), speeds=(1.0, 1.5, 2.0)),
     Open(Exponential(1 / 0.9), ONE, discipline="SJF"),
     Open(Exponential(1 / 0.9), ONE, discipline="PSJF"),
@@ -335,15 +322,6 @@ def test_blocking_between_two_stations() -> None:
     assert_covers(r, "throughput", arrive * p[:2].sum())
     assert_covers(r.stations[0], "L", p[2:].sum())
     assert_covers(r, "L", 2 * (p[3] + p[4]) + p[1] + p[2])
-
-
-def test_a_held_source_is_one_more_place() -> None:
-    """Poisson arrivals forget how long they were held: K places and a held customer are K + 1 places."""
-    held = simulate(Open(ONE, Exponential(0.9), capacity=3, when_full="blocked"), customers=400_000, seed=30)
-    exact = solve(MM1K(1.0, 1 / 0.9, 4))
-    for name in ("throughput", "utilization", "L", "W", "Wq"):
-        assert_covers(held, name, getattr(exact, name))
-    assert_covers(held, "p_block", exact.p(3) / (1 - exact.p(4)))
 
 
 def test_a_smarter_choice_of_queue_waits_less() -> None:

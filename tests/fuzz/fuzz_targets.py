@@ -146,17 +146,16 @@ def fit(content: bytes) -> object:
 
 
 def words(content: bytes) -> object:
-    """What is typed on the command line: links, hosts, traffic, mixes. They refuse with a ValueError."""
+    """What is typed on the command line: links, traffic, mixes. They refuse with a ValueError."""
     from measure.auditing.runs import parse_link
     from measure.errors import DataError
-    from measure.fio.hosts_plan import parse_hosts
     from measure.memory.traffic import parse_traffics
     from measure.units import parse_mix
 
     text = content.decode("utf-8", "replace")
     parse_mix(text)
     refusals: list[ValueError] = []
-    for parse in (parse_link, parse_traffics, lambda names: parse_hosts(names.split(","))):
+    for parse in (parse_link, parse_traffics):
         try:
             parse(text)
         except ValueError as error:

@@ -14,11 +14,7 @@ from pathlib import Path
 
 import pytest
 from fault_runs import ended, finished_files, forked
-from fio_servers import Server
 
-from measure.fio.hosts_sweep import LEFT, plan_hosts, run_hosts
-from measure.fio.settings import RunSettings
-from measure.fio.workload import FioJob
 from measure.known_device.server import truth_of
 from measure.known_device.sweep import DeviceSweep
 from measure.memory.placement import Placement
@@ -56,14 +52,6 @@ def test_a_known_device(tmp_path: Path, fio_and_nbdkit: None) -> None:
 def test_mlc(tmp_path: Path) -> None:
     plan = plan_mlc(("loaded-latency", "idle-latency", "peak"), delays=(0, 100), mixes=("R", "W5"))
     survive_kills(lambda out: run_mlc(plan, out), tmp_path, points=len(plan.runs))
-
-
-def test_many_hosts(tmp_path: Path, servers: list[Server], disk: Path) -> None:
-    jobs = [FioJob(depth, 1, 4096, 100, "random") for depth in (1, 2)]
-    settings = RunSettings(runtime_s=0.2, ramp_s=0.0, size_bytes=4 * 2**20)
-    plan = plan_hosts(str(disk), [server.host for server in servers], jobs, settings)
-    out = survive_kills(lambda out: run_hosts(plan, out), tmp_path, points=2)
-    assert not (out / LEFT).exists()  # the files of the sweep that was killed; those of others stay on the hosts
 
 
 def survive_kills(run: Callable[[Path], object], folder: Path, points: int) -> Path:

@@ -10,14 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim import (
-    Batches,
     Deterministic,
     Distribution,
     Empirical,
     Erlang,
     Exponential,
     Gamma,
-    Geometric,
     HyperExponential,
     LogNormal,
     MDc,
@@ -158,12 +156,3 @@ def test_orders_of_service(law: Distribution, rho: float, discipline: str) -> No
     shortest = solve(Open(Exponential(1 / rho), service, discipline="SJF"))
     first = solve(Open(Exponential(1 / rho), service))
     assert shortest.Wq <= first.Wq * (1 + 1e-6) + 1e-9  # of all orders that do not interrupt
-
-
-@settings(max_examples=30, deadline=None)
-@given(laws, loads, st.floats(1.0, 8.0))
-def test_batches_wait_longer(law: Distribution, rho: float, size: float) -> None:
-    service = scaled_to(law, 1.0)
-    r = solve(Open(Batches(Exponential(size / rho), Geometric(size)), service))
-    obeys_the_laws(r)
-    assert r.Wq >= solve(Open(Exponential(1 / rho), service)).Wq * (1 - 1e-9)

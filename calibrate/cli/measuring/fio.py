@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
@@ -41,13 +39,10 @@ from calibrate.cli.measuring.run import (
 )
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import ArrivalRates, LoadOrder, Ramp
-from measure.units import counted, format_duration
+from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from measure.fio.hosts_sweep import Host, HostsPlan
-    from measure.fio.settings import RunSettings
     from measure.fio.sweep import FioPlan
-    from measure.fio.workload import FioJob
     from measure.store.directory import SweepStore
 
 
@@ -65,7 +60,6 @@ qsim measure fio /mnt/drive --out sweep
 qsim measure fio /mnt/drive --depths 1,4,16,64 --block 4KiB,16KiB --read 100,70,0 --budget 10min --out mixed
 qsim measure fio /mnt/drive --arrival-rates 500,1k,2k --out open
 qsim measure fio /mnt/drive --adaptive 9 --out knee
-qsim measure fio /mnt/drive --hosts node1,node2:8766 --out cluster
 """
 
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32, 64))
@@ -137,10 +131,6 @@ def measure_fio(
     erase: str | None = option(
         "NAME", None, "Consent to DESTROYING what it may hold, where it is not blank: its name once more."
     ),
-    hosts: parsing.Words | None = option(
-        "HOST,...", parsing.words, "Measure on these hosts at once (NAME or NAME:PORT), where fio --server runs."
-    ),
-    hosts_file: Path | None = option("FILE", parsing.path, "The same from a file, one host a line."),
     output: PlanOrRun,
 ) -> None:
     """Plan, say what will be done, do it, print the points."""
@@ -160,14 +150,12 @@ def measure_fio(
             "--repeats": repeats != ONCE,
             "--remeasure": remeasure,
             "--order": order != "ascending",
-            "--hosts": hosts,
-            "--hosts-file": hosts_file,
         },
     )
     check_target(target)
     output.check()
 
-    from measure.fio.settings import FioSettings, RunSettings
+    from measure.fio.settings import FioSettings
     from measure.fio.sweep import plan_workloads, run_fio
     from measure.fio.workload import Mixing, Order, Pattern, combinations
 
@@ -180,40 +168,6 @@ def measure_fio(
         jobs=None if jobs is None else [int(n) for n in jobs],
         mixing=one_of(Mixing, mixing),
     )
-    if remote := hosts_of(hosts, hosts_file):
-        refuse_with_hosts(
-            {
-                "--arrival-rates": arrival_rates,
-                "--mixing parallel": mixing == "parallel",
-                "--budget": budget_s,
-                "--keep": drive.keep,
-                "--write-device": write_device,
-                "--precision": precision,
-                "--steady": steady,
-                "--remeasure": remeasure,
-                "--repeats auto": repeats.most is not None,
-                "--precondition": drive.precondition != "auto",
-                "--log": log,
-            }
-        )
-        measure_on_hosts(
-            target,
-            remote,
-            workloads,
-            output,
-            RunSettings(
-                _runtime(runtime_s, None, None),
-                ramp_s,
-                drive.size_bytes,
-                repeats.first,
-                engine,
-                seed,
-                one_of(Order, order),
-                drive.consent,
-            ),
-        )
-        return
-
     kept = kept_in(output.out)
     with naming_consent():
         settings = FioSettings(
@@ -274,55 +228,3 @@ def _within(plan: FioPlan, budget_s: float, kept: SweepStore | None, finished: f
             f"{format_duration(plan.seconds(finished))}, {format_duration(plan.runtime_s)} each as the others there"
         )
     return plan
-
-
-def hosts_of(names: Sequence[str] | None, file: Path | None) -> tuple[Host, ...]:
-    """The hosts of --hosts or --hosts-file; none where neither was given."""
-    if names is None and file is None:
-        return ()
-    from measure.fio.hosts_plan import parse_hosts, read_hosts
-
-    if file is None:
-        return parse_hosts(names or ())
-    if names is not None:
-        raise wrong_usage("--hosts and --hosts-file were both given: name the hosts once")
-    return read_hosts(file)
-
-
-def refuse_with_hosts(typed: Mapping[str, object]) -> None:
-    """CommandError naming the first option of those that many hosts do not take, {option: its value}."""
-    for name, value in typed.items():
-        if value not in (None, False):
-            raise wrong_usage(f"{name} is for one machine; leave it out, or measure without --hosts")
-
-
-def measure_on_hosts(
-    target: str, hosts: Sequence[Host], workloads: Sequence[FioJob], output: PlanOrRun, settings: RunSettings
-) -> None:
-    """Plan, say what will be done, do it, print the points."""
-    from measure.fio.hosts_sweep import plan_hosts, run_hosts
-
-    plan = plan_hosts(target, hosts, workloads, settings)
-    if output.dry_run:
-        output.show_plan(partial(_plan_text, plan), lambda: _plan_document(plan))
-        return
-    opening = f"{len(plan.points)} points on {counted(len(hosts), 'host')}, about {format_duration(plan.seconds())}"
-    output.measure(opening, lambda out, bar: run_hosts(plan, out, bar))
-
-
-def _plan_text(plan: HostsPlan) -> str:
-    first = plan.point_jobs(plan.points[0])[plan.hosts[0]]
-    return "\n".join([plan.describe(), "", *plan.commands, "", f"{plan.points[0].key}-1.fio:", first.rstrip()])
-
-
-def _plan_document(plan: HostsPlan) -> dict[str, Any]:
-    points = [
-        {
-            "key": p.key,
-            "depth": p.job.depth,
-            "repeat": p.repeat,
-            "job_files": {str(host): text for host, text in plan.point_jobs(p).items()},
-        }
-        for p in plan.points
-    ]
-    return {"points": points, "commands": list(plan.commands), "seconds": plan.seconds(), "settings": plan.settings()}

@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
 HELP = """Solve or simulate a network of stations, described by a FILE or by options.
 
-A FILE is TOML or JSON with the tables stations.NAME (service=, or delay=, or gather= with after=; servers=, capacity=,
-when_full=, overflow_to=, discipline=, visits=, queues=, setup=, off_after=, turnaround=, paces=, copies_to=, vacation=,
-vacations=, uptime= with repair=, batch=, batch_least=), arrivals or populations by station, routing.NAME with
-probabilities, and regions with stations= and capacity=. Classes have tables of their own: arrivals.CLASS,
-populations.CLASS, routing.CLASS.NAME.
+A FILE is TOML or JSON with the tables stations.NAME (service=, or delay=; servers=, discipline=, queues=, speeds=,
+priority=), arrivals or populations by station, and routing.NAME with probabilities. Classes have tables of their own:
+arrivals.CLASS, populations.CLASS, routing.CLASS.NAME.
 
 Without a FILE a station is [NAME:]TIME[,visits=V][,servers=C], with exponential service. With --arrival-rate (Jackson)
 stations are visited in a row, visits= times, or by --routing; with --population customers circulate (mean value

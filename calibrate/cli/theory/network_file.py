@@ -17,35 +17,8 @@ from measure.units import parse_duration, parse_rate
 if TYPE_CHECKING:
     from qsim import Network
 
-FIELDS = {"stations", "arrivals", "populations", "routing", "regions"}
-OF_STATION = {
-    "service",
-    "delay",
-    "gather",
-    "after",
-    "servers",
-    "capacity",
-    "when_full",
-    "discipline",
-    "queues",
-    "speeds",
-    "priority",
-    "setup",
-    "off_after",
-    "turnaround",
-    "paces",
-    "copies_to",
-    "overflow_to",
-    "vacation",
-    "vacations",
-    "uptime",
-    "repair",
-    "batch",
-    "batch_least",
-    "visits",
-}
-LAWS = ("service", "setup", "turnaround", "vacation", "uptime", "repair")
-OF_REGION = {"name", "stations", "capacity"}
+FIELDS = {"stations", "arrivals", "populations", "routing"}
+OF_STATION = {"service", "delay", "servers", "discipline", "queues", "speeds", "priority"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +43,6 @@ def read_network(path: Path) -> WrittenNetwork:
             reading.arrivals(reading.table(document.get("arrivals", {}), "arrivals")),
             document.get("populations", {}),
             document.get("routing"),
-            [reading.region(given) for given in document.get("regions", [])],
         )
     except DataError:
         raise
@@ -105,7 +77,7 @@ class _Reading:
                 raise DataError(f"{self._path}: {what} has no {name!r}; it may have {', '.join(sorted(known))}")
 
     def station(self, name: str, given: object) -> Any:
-        from qsim import Delay, Gather, Node
+        from qsim import Delay, Node
 
         table = dict(self.table(given, f"station {name}"))
         self.only(table, OF_STATION, f"station {name}")
@@ -113,23 +85,14 @@ class _Reading:
             if len(table) > 1:
                 raise DataError(f"{self._path}: station {name} is a delay, so nothing else belongs to it")
             return Delay(self._time(table["delay"], f"delay of {name}"))
-        for what in ("off_after", "after"):
-            if what in table:
-                table[what] = self._number(table[what], f"{what} of {name}", parse_duration)
-        if "service" not in table and "gather" not in table:
-            raise DataError(
-                f'{self._path}: station {name} needs a service, such as "80us", a delay, or how many gather'
-            )
-        for what in LAWS:
-            law = table.get(what)
-            if isinstance(law, Mapping):
-                table[what] = {c: self._time(v, f"{what} of {c} at {name}") for c, v in law.items()}
-            elif law is not None:
-                table[what] = self._time(law, f"{what} of {name}")
+        if "service" not in table:
+            raise DataError(f'{self._path}: station {name} needs a service, such as "80us", or a delay')
+        law = table["service"]
+        if isinstance(law, Mapping):
+            table["service"] = {c: self._time(v, f"service of {c} at {name}") for c, v in law.items()}
+        else:
+            table["service"] = self._time(law, f"service of {name}")
         try:
-            if "gather" in table:
-                self.only(table, {"gather", "after"}, f"station {name}, where requests gather,")
-                return Gather(count=table["gather"], after=table.get("after", 0.0))
             return Node(**table)
         except ValueError as error:
             raise DataError(f"{self._path}: station {name}: {error}") from error
@@ -139,15 +102,6 @@ class _Reading:
             name: self.arrivals(value) if isinstance(value, Mapping) else self._arrivals(value, f"arrivals of {name}")
             for name, value in given.items()
         }
-
-    def region(self, given: object) -> Any:
-        from qsim import Region
-
-        table = self.table(given, "a region")
-        self.only(table, OF_REGION, "a region")
-        if not {"stations", "capacity"} <= table.keys():
-            raise DataError(f"{self._path}: a region needs stations and a capacity")
-        return Region(**table)
 
     def _time(self, given: object, what: str) -> Any:
         """A law as on the command line; a time is the mean of an exponential one."""

@@ -59,13 +59,11 @@ class QueueModel:
                 )
 
     def make(self, given: Given) -> Model:
-        """The model, with the order of service, the kind of queues and the impatience where they were given."""
+        """The model, with the order of service and the kind of queues where they were given."""
         from qsim import Open
 
         model = self.build(given)
-        changes = {o: given.values[o] for o in ("discipline", "queues", "balking") if given.has(o)}
-        if given.has("patience"):
-            changes["patience"] = given.values["patience"].distribution()
+        changes = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
         return replace(model, **changes) if changes and isinstance(model, Open) else model
 
     def usage(self, given: Given) -> str:
@@ -173,12 +171,6 @@ def _loss(given: Given) -> Model:
     return MMcc(given.number("arrival-rate"), _service_rate(given), given.values["servers"])
 
 
-def _batches(given: Given) -> Model:
-    from qsim import MX1
-
-    return MX1(given.number("arrival-rate"), given.values["batch-size"], _service_rate(given))
-
-
 def _closed(given: Given) -> Model:
     from qsim import Closed, Delay, Exponential, MMcN, Station
 
@@ -194,9 +186,8 @@ _RATE = "arrival-rate"
 _SERVICE = "service-rate|service-time"
 _ANY_SERVICE = "service|service-time|service-rate"
 _ANY_ARRIVALS = "arrivals|arrival-rate"
-_IMPATIENT = ("patience", "balking")
-_ORDER = ("discipline", *_IMPATIENT)
-_MANY = ("discipline", "queues", *_IMPATIENT)
+_ORDER = ("discipline",)
+_MANY = ("discipline", "queues")
 
 MODELS: Mapping[str, QueueModel] = {
     m.name: m
@@ -206,12 +197,7 @@ MODELS: Mapping[str, QueueModel] = {
             "mmc", "M/M/c", "several servers, one queue", (_RATE, _SERVICE, "servers"), _open(servers=True), _MANY
         ),
         QueueModel(
-            "mm1k",
-            "M/M/1/K",
-            "one server, limited places",
-            (_RATE, _SERVICE, "capacity"),
-            _open(capacity=True),
-            _IMPATIENT,
+            "mm1k", "M/M/1/K", "one server, limited places", (_RATE, _SERVICE, "capacity"), _open(capacity=True)
         ),
         QueueModel(
             "mmck",
@@ -219,7 +205,6 @@ MODELS: Mapping[str, QueueModel] = {
             "several servers, limited places",
             (_RATE, _SERVICE, "servers", "capacity"),
             _open(servers=True, capacity=True),
-            _IMPATIENT,
         ),
         QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", (_RATE, _SERVICE, "servers"), _loss),
         QueueModel("mminf", "M/M/∞", "a server for everyone", (_RATE, _SERVICE), _endless),
@@ -244,7 +229,6 @@ MODELS: Mapping[str, QueueModel] = {
             _general(True, True),
             ("scv", *_MANY),
         ),
-        QueueModel("mx1", "M^X/M/1", "customers that come in batches", (_RATE, "batch-size", _SERVICE), _batches),
         QueueModel(
             "gg1",
             "G/G/1",

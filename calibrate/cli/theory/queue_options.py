@@ -19,7 +19,7 @@ from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.laws import Law, law
 from measure.units import format_duration, format_rate
 
-DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "FB", "PS", "SIRO")
+DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO")
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,6 @@ Queues: TypeAlias = Annotated[
 Discipline: TypeAlias = Annotated[
     str | None, shared("ORDER", parsing.choice(*DISCIPLINES), f"Order of service: {', '.join(DISCIPLINES)}.")
 ]
-Patience: TypeAlias = Annotated[
-    Law | None, shared("LAW", law, "How long a customer waits before it gives up, written like --service.")
-]
-Balking: TypeAlias = Annotated[
-    parsing.Numbers | None,
-    shared("P,...", parsing.probabilities, "Probabilities of not joining 0, 1, 2, ... present; the last holds on."),
-]
-BatchSize: TypeAlias = Annotated[
-    int | None, shared("B", parsing.whole, "mx1: customers a batch; --arrival-rate counts batches.", "--batch-size")
-]
 Service: TypeAlias = Annotated[
     Law | None,
     shared(
@@ -157,7 +147,6 @@ class FollowedOptions(_Typed):
     service_rate: ServiceRate = None
     service_time: ServiceTime = None
     servers: Servers = None
-    batch_size: BatchSize = None
     service: Service = None
     scv: Scv = None
     arrivals: Arrivals = None
@@ -173,5 +162,3 @@ class QueueOptions(FollowedOptions):
     think_time: ThinkTime = None
     queues: Queues = None
     discipline: Discipline = None
-    patience: Patience = None
-    balking: Balking = None

@@ -29,7 +29,6 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import mean_value
-from qsim.analytic.devices.lone import lone_node
 from qsim.analytic.formula import Formula
 from qsim.analytic.networks import decomposition, jackson, mixed, open_classes
 from qsim.analytic.shape import CLOCKWORK, is_clockwork, is_insensitive, is_one_exponential
@@ -69,18 +68,12 @@ class Chain:
 
 
 def applies(model: Network) -> bool:
-    """Networks described by name; :func:`solve` refuses those with limits on places."""
+    """Networks described by name."""
     return True
 
 
 def solve(model: Network) -> Metrics:
     """Exact for product form; ``stations`` holds each by its name, with its classes; ``classes`` those that come in."""
-    if model.can_lose():
-        raise NoFormulaError(model.kendall, "stations or regions with limited places")
-    if unusual := next((name for name, node in model.nodes.items() if not node.plain), None):
-        polls = model.nodes[unusual].discipline == "polling"
-        why = "goes round its classes" if polls else "is not always ready, or moves parts, copies or groups"
-        raise NoFormulaError(model.kendall, f"{unusual} {why}")
     chains = chains_of(model)
     if all(chain.is_open for chain in chains) and not _has_product_form(model):
         return _in_order_of_arrival(model)
@@ -134,9 +127,19 @@ def _in_order_of_arrival(model: Network) -> Metrics:
     return assemble(model, [rates], waiting + service, waiting, kind, method)
 
 
+def _lone_node(model: Network) -> Node | None:
+    """The one station that Poisson arrivals visit once; None for other networks."""
+    if len(model.stations) != 1 or model.populations:
+        return None
+    ((name, node),) = model.nodes.items()
+    poisson = all(isinstance(law, Exponential) for each in model.arrivals.values() for law in each.values())
+    once = not any(way for c in model.classes for way in model.ways(name, c))
+    return node if poisson and once else None
+
+
 def _as_classes(model: Network, rates: FloatArray) -> OpenNetworkClasses | None:
     """The one station of servers that each have a queue, which Poisson arrivals visit once; None for other networks."""
-    node = lone_node(model, several=True)
+    node = _lone_node(model)
     if node is None or node.discipline != "FCFS" or node.speeds is not None:
         return None
     if node.servers > 1 and node.queues != "random":

@@ -12,7 +12,7 @@ With exponential services the same holds under preemption too, since what is lef
 the law of M/M/c, with or without a limit on places, for any service law.  Only with what a customer was held up by
 others (response less service) counted as waiting can Wq be spoken of; that is what it is here.
 
-**By size** (SJF, PSJF, SRPT, FB): see :mod:`qsim.analytic.open.size_based`.
+**By size** (SJF, PSJF, SRPT): see :mod:`qsim.analytic.open.size_based`.
 
 Source: Kleinrock (1976), Queueing Systems II, sections 3.4-3.7 and 4.4; variances: Kingman (1962), Proc. Cambridge
 Phil. Soc. 58 (SIRO), and Takács (1963), Oper. Res. 11; insensitivity: Kelly (1979), Reversibility and Stochastic
@@ -58,7 +58,6 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "SJF": "shortest job first (Phipps 1956)",
         "PSJF": "preemptive shortest job first (Harchol-Balter 2013, section 32.3)",
         "SRPT": "shortest remaining processing time (Schrage & Miller 1966)",
-        "FB": "foreground-background (Kleinrock 1976, section 4.6)",
     }
 )
 SYMMETRIC_LCFS = "preemptive last come first served, insensitive to the service law (Kelly 1979, section 3.3)"
@@ -86,7 +85,7 @@ def applies(model: Open) -> bool:
     if not _at_one_queue(model):
         return False
     match model.discipline:
-        case "SJF" | "PSJF" | "SRPT" | "FB":
+        case "SJF" | "PSJF" | "SRPT":
             return poisson(model) and model.servers == 1 and model.capacity is None
         case "PS":
             return _symmetric(model)
@@ -99,7 +98,7 @@ def applies(model: Open) -> bool:
 
 def _at_one_queue(model: Open) -> bool:
     one_queue = model.queues == "shared" or model.servers == 1
-    return one_queue and model.servers != math.inf and model.speeds is None and model.when_full == "lost"
+    return one_queue and model.servers != math.inf and model.speeds is None
 
 
 def _first_come_is_known(model: Open) -> bool:

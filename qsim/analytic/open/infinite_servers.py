@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 from qsim.analytic.formula import Formula
 from qsim.analytic.views import open_queue
-from qsim.arrivals import Batches, HiddenMarkov
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Open
@@ -57,7 +56,7 @@ class ServiceTimes(ExactTimes):
 
 def applies(model: Open) -> bool:
     """As many servers as customers; any stationary arrivals."""
-    return model.servers == math.inf and isinstance(model.arrivals, Distribution | Batches | HiddenMarkov)
+    return model.servers == math.inf and isinstance(model.arrivals, Distribution)
 
 
 def solve(model: Open) -> Metrics:

@@ -50,7 +50,6 @@ def applies(model: Open) -> bool:
     return (
         model.speeds is not None
         and poisson(model)
-        and model.when_full == "lost"
         and (
             (isinstance(model.service, Exponential) and model.discipline not in ("SJF", "PSJF", "SRPT"))
             or model.discipline == "PS"

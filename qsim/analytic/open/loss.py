@@ -30,7 +30,6 @@ def applies(model: Open) -> bool:
         poisson(model)
         and model.capacity == model.servers
         and model.queues == "shared"
-        and model.when_full == "lost"
         and model.speeds is None
         and (plain(model) or model.discipline in ("LCFS", "SJF", "SIRO", "PS"))
     )

@@ -37,7 +37,6 @@ from qsim.analytic.shape import phases_of_arrivals
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times.uniformised import UniformisedTimes
 from qsim.analytic.views import open_queue
-from qsim.arrivals import HiddenMarkov
 from qsim.distributions.base import Phases
 from qsim.metrics import Metrics
 from qsim.models import Open
@@ -202,12 +201,8 @@ def _beyond(level: FloatArray, ratio: FloatArray | None) -> FloatArray:
 
 
 def applies(model: Open, most_work: float = MOST_WORK) -> bool:
-    """First come first served, phase-type times or Markov-modulated arrivals, and few enough phases."""
-    if not (model.plain or isinstance(model.arrivals, HiddenMarkov)):
-        return False
-    if model.when_full != "lost" or model.discipline != "FCFS" or model.servers == math.inf or model.speeds is not None:
-        return False
-    if model.queues != "shared" and model.servers > 1:
+    """First come first served, phase-type times, and few enough phases."""
+    if not model.plain:
         return False
     arrivals, service = phases_of_arrivals(model.arrivals), model.service.phases()
     return (

@@ -1,4 +1,4 @@
-"""M/G/1 served by size: SJF, PSJF, SRPT, and FB, which learns the size as it serves.
+"""M/G/1 served by size: SJF, PSJF and SRPT.
 
 Whoever is short goes first.  With ρ(x) = λ·E[S; S <= x] the load of jobs up to x (ρ(x⁻): below x), a job of size x
 is held up only by the work that goes before it, as if the rest were not there:
@@ -7,20 +7,16 @@ is held up only by the work that goes before it, as if the rest were not there:
     PSJF   W(x) = x/(1 - ρ(x⁻)) + λ·E[S²; S <= x] / (2·(1 - ρ(x⁻))·(1 - ρ(x)))
     SRPT   W(x) = integral of dt/(1 - ρ(t)), t = 0..x, + λ·E[min(S, x)²] / (2·(1 - ρ(x⁻))·(1 - ρ(x)))
 
-    FB     W(x) = x/(1 - r(x)) + λ·E[min(S, x)²] / (2·(1 - r(x))²),      r(x) = λ·E[min(S, x)]
-
 SJF (shortest job first) lets a service that has begun end; PSJF interrupts it for a shorter job; SRPT for one shorter
-than what is left of it, and no order has a smaller mean. FB (foreground-background) serves who has had the least,
-without knowing sizes: a job of size x sees every other one cut off at x. The means over x are taken in thin strata of
+than what is left of it, and no order has a smaller mean. The means over x are taken in thin strata of
 sizes, each a class of its own, which is right for atoms of probability too (relative error about 1e-6).
 
 Source: Phipps (1956), Oper. Res. 4 (SJF); Schrage & Miller (1966), Oper. Res. 14 (SRPT);
-Schrage (1967), Management Science 13, and Kleinrock (1976), Queueing Systems II, section 4.6 (FB);
 Harchol-Balter (2013), Performance Modeling and Design of Computer Systems, sections 31.3, 32.3 and 33.1.
 
 >>> from qsim import Exponential
->>> [round(mean_response(0.8, Exponential(1.0), rule), 3) for rule in ("SJF", "PSJF", "SRPT", "FB")]
-[2.882, 2.659, 2.353, 5.0]
+>>> [round(mean_response(0.8, Exponential(1.0), rule), 3) for rule in ("SJF", "PSJF", "SRPT")]
+[2.882, 2.659, 2.353]
 """
 
 from __future__ import annotations
@@ -37,8 +33,8 @@ from qsim.distributions import Distribution
 from qsim.distributions.base import require
 from qsim.errors import UnstableQueueError
 
-Rule: TypeAlias = Literal["SJF", "PSJF", "SRPT", "FB"]
-RULES = ("SJF", "PSJF", "SRPT", "FB")
+Rule: TypeAlias = Literal["SJF", "PSJF", "SRPT"]
+RULES = ("SJF", "PSJF", "SRPT")
 
 STRATA = 10_000
 ATOM = 1e-3
@@ -54,7 +50,7 @@ def require_load(arrival_rate: float, service: Distribution) -> float:
 
 
 def mean_response(arrival_rate: float, service: Distribution, rule: Rule) -> float:
-    """W of M/G/1 under SJF, PSJF, SRPT or FB; raises UnstableQueueError when ρ >= 1.
+    """W of M/G/1 under SJF, PSJF or SRPT; raises UnstableQueueError when ρ >= 1.
 
     Infinite under SJF where E[S²] is: every arrival waits for the rest of a service, however short its own.
 
@@ -119,9 +115,6 @@ class Strata:
             ahead = self.second + np.where(self.share > ATOM, own, own / 2)
             return np.asarray(self.size * stretch + self.arrival_rate * ahead / 2 / square)
         limited = self.second + self.size**2 * self.left
-        if rule == "FB":
-            free = 1 - self.below - self.arrival_rate * self.size * self.left
-            return np.asarray(self.size / free + self.arrival_rate * limited / 2 / free**2)
         return np.asarray(self.growth + self.arrival_rate * limited / 2 / square)
 
 

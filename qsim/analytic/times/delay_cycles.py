@@ -32,7 +32,6 @@ import numpy as np
 
 from qsim._types import ComplexArray
 from qsim.analytic.times.inversion import InvertedTimes, Transform
-from qsim.arrivals import Sizes
 from qsim.distributions import Deterministic, Distribution
 
 MOST_ITERATIONS = 2000
@@ -156,17 +155,3 @@ def class_times(above: Flow, own: Flow, below: Flow, service: Distribution, *, p
         held_up = 1 - idle * service.transform(above.rate)
         return InvertedTimes(waiting, held_up, scale, _if_constant(service), response, heavy=heavy)
     return InvertedTimes(waiting, 1 - idle, scale, service, heavy=heavy)
-
-
-def batch_times(batch_rate: float, sizes: Sizes, service: Distribution) -> InvertedTimes:
-    """M^X/G/1: the wait of the batch, taken as one service, then for the companions ahead in it."""
-    rho = batch_rate * sizes.mean * service.mean
-
-    def waiting(s: ComplexArray) -> ComplexArray:
-        one = service.laplace(s)
-        whole = sizes.generating(one)
-        ahead = (1 - whole) / (sizes.mean * (1 - one))
-        return np.asarray((1 - rho) * s / (s - batch_rate + batch_rate * whole) * ahead)
-
-    p_wait, scale = 1 - (1 - rho) / sizes.mean, sizes.mean * service.mean / (1 - rho)
-    return InvertedTimes(waiting, p_wait, scale, service, heavy=math.isinf(service.moment(3)))

@@ -1,7 +1,7 @@
-"""The compiled engine: blocks of variates in, waiting times out, batch totals kept.
+"""The compiled engine: blocks of variates in, customers out, batch totals kept.
 
-Where customers start in the order in which they come, tables of the times at which servers become free are enough
-and fastest; every other plan runs through the event loop.
+Where customers start in the order of arrival, a table of the times at which servers become free is enough and fastest;
+every other plan runs through the event loop.
 """
 
 from __future__ import annotations
@@ -12,28 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from qsim._types import FloatArray, IntArray
-from qsim.engines.compiled import event_loop as events
-from qsim.engines.compiled import event_tables as tables
-from qsim.engines.compiled.closed_loop import closed_own, closed_shared, decide, tournament
-from qsim.engines.compiled.network_engine import run_through_network
-from qsim.engines.compiled.open_loops import SCAN_LIMIT, few_servers, many_servers, one_server, own_queues
-from qsim.engines.network_plan import NetworkPlan
+from qsim._types import IntArray
+from qsim.engines.compiled import tables
+from qsim.engines.compiled.first_come import SCAN_LIMIT, few_servers, many_servers, one_server, own_queues
+from qsim.engines.compiled.loop import run_events
+from qsim.engines.compiled.tables import Table, Tables
+from qsim.engines.compiled.tournament import decide, tournament
 from qsim.engines.output.run_totals import RunTotals
-from qsim.engines.plan import PREEMPTIVE, Plan, PlannedStation
+from qsim.engines.plan import NOWHERE, PREEMPTIVE, Plan, PlannedStation, Way
 from qsim.engines.variates.streams import BLOCK, VariateStream
-from qsim.engines.variates.variate_streams import (
-    ARRIVALS,
-    BALK,
-    ORDER,
-    PATIENCE,
-    ROUTE,
-    SERVICE,
-    THINK,
-    VISITS,
-    Role,
-    streams_of,
-)
+from qsim.engines.variates.variate_streams import ARRIVALS, NEXT, ORDER, ROUTE, SERVICE, Role, streams_of
+from qsim.errors import NoEngineError
 
 Progress = Callable[[float], object]
 
@@ -41,24 +30,20 @@ REPORT_EVERY = 64
 """Blocks between two calls of the progress function: a few milliseconds."""
 
 FIRST_ROWS = 1024
-"""Customers an open system has room for at first; more is made when they come."""
+"""Customers from outside that there is room for at first; more is made when they come."""
 
 
 def run(
     plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None, *, by_events: bool = False
 ) -> None:
     """Simulate until ``customers`` are recorded; ``by_events``: through the event loop even where it is not needed."""
-    if isinstance(plan, NetworkPlan):
-        run_through_network(plan, customers, seed, totals, progress)
-    elif by_events or not plan.first_come:
-        _run_events(plan, customers, seed, totals, progress)
-    elif plan.sources:
-        _run_open(plan, customers, seed, totals, progress)
+    if plan.first_come and not by_events:
+        _run_first_come(plan, customers, seed, totals, progress)
     else:
-        _run_closed(plan, customers, seed, totals, progress)
+        _run_events(plan, customers, seed, totals, progress)
 
 
-def _run_open(plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None) -> None:
+def _run_first_come(plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None) -> None:
     (place,) = plan.places
     streams, _ = streams_of(plan, seed)
     arrivals, services = streams[Role(ARRIVALS)], streams[Role(SERVICE)]
@@ -75,32 +60,6 @@ def _run_open(plan: Plan, customers: int, seed: int, totals: RunTotals, progress
         elif not endless:
             serve(gap, service, free, waits[:n])
         totals.add(gap, waits[:n], service)
-        if progress is not None and block % REPORT_EVERY == 0:
-            progress((first + n) / customers)
-
-
-def _run_closed(plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None) -> None:
-    (place,), (population,) = plan.places, plan.population
-    streams, _ = streams_of(plan, seed)
-    services, thinking = streams[Role(SERVICE)], streams.get(Role(THINK))
-    routes = _Routes(place, streams)
-    think = np.zeros(BLOCK)
-    coming, coming_tree = tournament(population)
-    coming[:population] = [thinking.next() for _ in range(population)] if thinking else 0.0
-    coming[:population] -= coming.min()
-    decide(coming, coming_tree)
-    free, free_tree = tournament(int(place.all_servers))
-    gaps, waits = np.empty(BLOCK), np.empty(BLOCK)
-    for block, first in enumerate(range(0, customers, BLOCK), start=1):
-        n = min(BLOCK, customers - first)
-        service = services.block()[:n]
-        if thinking:
-            thinking.take(think[:n])
-        if place.queues > 1:
-            closed_own(think, service, routes.block(), coming, coming_tree, free, gaps[:n], waits[:n])
-        else:
-            closed_shared(think, service, coming, coming_tree, free, free_tree, gaps[:n], waits[:n])
-        totals.add(gaps[:n], waits[:n], service)
         if progress is not None and block % REPORT_EVERY == 0:
             progress((first + n) / customers)
 
@@ -125,160 +84,128 @@ class _Routes:
 def _run_events(plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None) -> None:
     streams, buffers = streams_of(plan, seed)
     every = list(streams.values())
-    used, ends = np.zeros(len(every), dtype=np.int64), np.zeros(len(every), dtype=np.int64)
-    system = _System(plan, list(streams), every)
-    several = len(plan.places) > 1
-    outcome, kinds = np.empty((4, BLOCK)), np.empty(BLOCK, dtype=np.int64)
-    stays = np.empty((len(plan.places) if several else 1, 4, BLOCK))
-    stayed = np.zeros(len(plan.places), dtype=np.int64)
+    index = {role: i for i, role in enumerate(streams)}
+    t = _tables(plan, index, buffers, totals)
+    first_source = t.queues.size
+    t.times[first_source : first_source + t.sources.size] = [every[i].next() for i in t.sources]
+    decide(t.times, t.tree)
     finished, calls = 0, 0
     while finished < customers:
         for i, stream in enumerate(every):
             stream.fill_up()
-            used[i], ends[i] = stream.position, stream.end
-        system.make_room()
-        stayed[:] = 0
-        system.run(buffers, used, ends, totals.presence, outcome, kinds, stays, stayed)
+            t.used[i], t.ends[i] = stream.position, stream.end
+        t = _with_room(plan, t)
+        state = t.state[0]
+        state["done"] = state["pause"] = 0
+        t.stayed[:] = 0
+        run_events(t)
         for i, stream in enumerate(every):
-            stream.position = int(used[i])
-        n = min(system.done, customers - finished)
-        gap, wait, service, lost = outcome[:, :n]
-        totals.add_finished(gap, wait, service, kinds[:n], lost)
-        if several:
-            for place, count in enumerate(stayed.tolist()):
-                totals.add_stays(place, *stays[place, :, :count])
+            stream.position = int(t.used[i])
+        if state["overflow"]:
+            raise NoEngineError(
+                f"a network of {len(plan.places)} stations moved more customers at one instant than fit; "
+                "use engine='reference'"
+            )
+        n = min(int(state["done"]), customers - finished)
+        gap, wait, service, lost = t.outcome[:, :n]
+        totals.add_finished(gap, wait, service, t.kinds[:n], lost)
+        for place, count in enumerate(t.stayed.tolist()):
+            totals.add_stays(place, *t.stays[place, :, :count])
         finished += n
         calls += 1
         if progress is not None and calls % REPORT_EVERY == 0:
             progress(finished / customers)
 
 
-class _System:
-    """The tables of the event loop for one run."""
+def _with_room(plan: Plan, t: Tables) -> Tables:
+    """More rows for customers, if too few are left."""
+    state = t.state[0]
+    if not plan.sources or state["spare"] > 0:
+        return t
+    old = t.customers.size
+    more = np.zeros(old, dtype=tables.CUSTOMER)
+    more["next"] = np.append(np.arange(old + 1, 2 * old), state["unused"])
+    state["unused"] = old
+    state["spare"] += old
+    wider = ((0, 0), (0, max(0, 2 * old - t.tags.shape[1]) if _all_at_once(plan) else 0))
+    return t._replace(
+        customers=np.concatenate([t.customers, more]), tags=np.pad(t.tags, wider), who=np.pad(t.who, wider)
+    )
 
-    def __init__(self, plan: Plan, roles: list[Role], streams: list[VariateStream]) -> None:
-        index = {role: i for i, role in enumerate(roles)}
-        self._open = bool(plan.sources)
-        self._hold = plan.hold
-        self._sources = np.array([index[Role(ARRIVALS, kind=k)] for k in range(len(plan.sources))], dtype=np.int64)
-        self._roles = np.array(
-            [
-                [
-                    (index[Role(SERVICE, p, k)], index.get(Role(THINK, p, k), tables.NOWHERE), plan.urgency[k])
-                    for k in range(plan.kinds)
-                ]
-                for p in range(len(plan.places))
-            ],
-            dtype=np.int64,
-        )
-        self._visits = np.array([place.visits for place in plan.places], dtype=np.float64)
-        self._places = self._place_table(plan, index)
-        self._queues = np.zeros(sum(place.queues for place in plan.places), dtype=tables.QUEUE)
-        self._queues["first"] = self._queues["last"] = tables.NOBODY
-        self._queues["place"] = np.repeat(np.arange(len(plan.places)), [place.queues for place in plan.places])
-        self._speeds = np.zeros((len(plan.places), max(1, *(len(place.speeds) for place in plan.places))))
-        for row, place in zip(self._speeds, plan.places, strict=True):
-            row[: len(place.speeds)] = place.speeds
-        population = sum(plan.population)
-        rows = population or FIRST_ROWS
-        self._state = np.zeros(1, dtype=tables.STATE)
-        self._state["held"] = tables.NOBODY
-        self._customers = np.zeros(rows, dtype=tables.CUSTOMER)
-        self._customers["next"] = np.append(np.arange(1, rows), tables.NOBODY)
-        self._all_at_once = any(place.discipline in ("PS", "FB") or place.servers == math.inf for place in plan.places)
-        self._all_at_once |= plan.outcomes > plan.kinds  # all who wait are in one heap
-        self._balking = np.array(plan.places[0].balking)
-        most_in_service = max((int(p.servers) for p in plan.places if p.servers < math.inf), default=1)
-        width = max(most_in_service, population, rows if self._all_at_once else 1)
-        self._tags = np.zeros((self._queues.size + 1, width))
-        self._who = np.zeros((self._queues.size + 1, width), dtype=np.int64)
-        self._times, self._tree = tournament(self._queues.size + 1 + len(plan.sources))
-        self._times[:] = math.inf
-        if self._open:
-            first = self._queues.size + 1
-            self._times[first : first + len(plan.sources)] = [streams[i].next() for i in self._sources]
-        else:
-            self._everyone_thinks(plan, streams)
-        decide(self._times, self._tree)
 
-    @property
-    def done(self) -> int:
-        """Customers finished in the last run."""
-        return int(self._state[0]["done"])
+def _all_at_once(plan: Plan) -> bool:
+    return any(place.discipline == "PS" or place.servers == math.inf for place in plan.places)
 
-    def run(self, buffers: FloatArray, used: IntArray, ends: IntArray, *outputs: Any) -> None:
-        """Run until something has to be emptied, refilled or enlarged."""
-        self._state["done"] = self._state["pause"] = 0
-        events.run_events(
-            buffers,
-            used,
-            ends,
-            self._roles,
-            self._visits,
-            self._sources,
-            self._hold,
-            self._balking,
-            self._state,
-            self._places,
-            self._queues,
-            self._customers,
-            self._speeds,
-            self._tags,
-            self._who,
-            self._times,
-            self._tree,
-            *outputs,
-        )
 
-    def make_room(self) -> None:
-        """More rows for customers, if none is left."""
-        if not self._open or self._state[0]["unused"] != tables.NOBODY:
-            return
-        old = self._customers.size
-        more = np.zeros(old, dtype=tables.CUSTOMER)
-        more["next"] = np.append(np.arange(old + 1, 2 * old), tables.NOBODY)
-        self._customers = np.concatenate([self._customers, more])
-        self._state["unused"] = old
-        if self._all_at_once:
-            wider = ((0, 0), (0, max(0, 2 * old - self._tags.shape[1])))
-            self._tags, self._who = np.pad(self._tags, wider), np.pad(self._who, wider)
+def _tables(plan: Plan, index: dict[Role, int], buffers: Any, totals: RunTotals) -> Tables:
+    size = len(plan.places)
+    queues = np.zeros(sum(place.queues for place in plan.places), dtype=tables.QUEUE)
+    queues["first"] = queues["last"] = tables.NOBODY
+    queues["place"] = np.repeat(np.arange(size), [place.queues for place in plan.places])
+    rows = plan.population + (FIRST_ROWS if plan.sources else 0)
+    customers = np.zeros(rows, dtype=tables.CUSTOMER)
+    customers["next"] = np.append(np.arange(1, rows), tables.NOBODY)
+    most = max((int(p.servers) for p in plan.places if p.servers < math.inf), default=1)
+    width = max(most, rows if _all_at_once(plan) else 1)
+    speeds = np.zeros((size, max(1, *(len(place.speeds) for place in plan.places))))
+    for row, place in zip(speeds, plan.places, strict=True):
+        row[: len(place.speeds)] = place.speeds
+    times, tree = tournament(queues.size + len(plan.sources))
+    state = np.zeros(1, dtype=tables.STATE)
+    state["spare"] = rows
+    roles, ways = _ways(plan, index)
+    recorded = size if plan.parts else 0
+    return Tables(
+        streams=buffers,
+        used=np.zeros(len(index), dtype=np.int64),
+        ends=np.zeros(len(index), dtype=np.int64),
+        sources=np.array([index[Role(ARRIVALS, kind=k)] for k in range(len(plan.sources))], dtype=np.int64),
+        roles=roles,
+        ways=ways,
+        entries=np.array([(e.stream, e.place, e.kind, e.home, e.number) for e in plan.entries], dtype=tables.ENTRY),
+        state=state,
+        places=_places(plan, index),
+        queues=queues,
+        customers=customers,
+        speeds=speeds,
+        tags=np.zeros((queues.size, width)),
+        who=np.zeros((queues.size, width), dtype=np.int64),
+        times=times,
+        tree=tree,
+        presence=totals.presence,
+        outcome=np.empty((4, BLOCK)),
+        kinds=np.empty(BLOCK, dtype=np.int64),
+        stays=np.empty((recorded, 4, BLOCK)),
+        stayed=np.zeros(recorded, dtype=np.int64),
+    )
 
-    def _everyone_thinks(self, plan: Plan, streams: list[VariateStream]) -> None:
-        """A closed system starts with everyone on the way from the last place to the first."""
-        last = len(plan.places) - 1
-        times = []
-        for kind, population in enumerate(plan.population):
-            stream = int(self._roles[last, kind, tables.THINKING])
-            times += [streams[stream].next() if stream >= 0 else 0.0 for _ in range(population)]
-        self._customers["kind"] = np.repeat(np.arange(plan.kinds), plan.population)
-        self._customers["place"] = last
-        order = np.argsort(times, kind="stable")  # a sorted list is a heap
-        self._tags[-1, : order.size] = np.asarray(times)[order]
-        self._who[-1, : order.size] = order
-        self._state["thinking"] = order.size
-        self._times[self._queues.size] = self._tags[-1, 0]
 
-    @staticmethod
-    def _place_table(plan: Plan, index: dict[Role, int]) -> np.ndarray[Any, Any]:
-        table = np.zeros(len(plan.places), dtype=tables.PLACE)
-        first = 0
-        for i, (row, place) in enumerate(zip(table, plan.places, strict=True)):
-            after = i + 1 if i + 1 < len(plan.places) else (tables.NOWHERE if plan.sources else 0)
-            row["first_queue"], row["queues"] = first, place.queues
-            row["servers"] = tables.UNLIMITED if place.servers == math.inf else place.servers
-            row["routing"], row["order"] = tables.ROUTINGS[place.routing], tables.ORDERS[place.discipline]
-            row["preemptive"] = place.discipline in PREEMPTIVE
-            row["sharing"] = place.discipline == "PS"
-            row["varying"] = place.discipline in ("PS", "FB") or bool(place.speeds)
-            row["speeds"] = len(place.speeds)
-            row["capacity"] = tables.UNLIMITED if place.capacity is None else place.capacity
-            row["next"] = after
-            row["blocking"] = bool(plan.sources) and after >= 0 and plan.places[after].capacity is not None
-            row["route_stream"] = index.get(Role(ROUTE, i), tables.NOWHERE)
-            row["order_stream"] = index.get(Role(ORDER, i), tables.NOWHERE)
-            row["visit_stream"] = index.get(Role(VISITS, i), tables.NOWHERE)
-            row["patience_stream"] = index.get(Role(PATIENCE, i), tables.NOWHERE)
-            row["balk_stream"] = index.get(Role(BALK, i), tables.NOWHERE)
-            row["blocked_first"] = row["blocked_last"] = tables.NOBODY
-            first += place.queues
-        return table
+def _ways(plan: Plan, index: dict[Role, int]) -> tuple[Any, Table]:
+    roles = np.zeros((len(plan.places), len(plan.classes), 5), dtype=np.int64)
+    ways: list[Way] = []
+    for p, place in enumerate(plan.places):
+        for k in range(len(plan.classes)):
+            following = index.get(Role(NEXT, p, k), NOWHERE)
+            mine = plan.ways[p][k]
+            roles[p, k] = (index[Role(SERVICE, p, k)], place.urgency[k], following, len(ways), len(mine))
+            ways += mine
+    return roles, np.array(ways, dtype=tables.WAY)
+
+
+def _places(plan: Plan, index: dict[Role, int]) -> Table:
+    table = np.zeros(len(plan.places), dtype=tables.PLACE)
+    first = 0
+    for i, (row, place) in enumerate(zip(table, plan.places, strict=True)):
+        row["first_queue"], row["queues"] = first, place.queues
+        row["servers"] = tables.UNLIMITED if place.servers == math.inf else place.servers
+        row["routing"], row["order"] = tables.ROUTINGS[place.routing], tables.ORDERS[place.discipline]
+        row["preemptive"] = place.discipline in PREEMPTIVE
+        row["sharing"] = place.discipline == "PS"
+        row["varying"] = place.discipline == "PS" or bool(place.speeds)
+        row["speeds"] = len(place.speeds)
+        row["capacity"] = tables.UNLIMITED if place.capacity is None else place.capacity
+        row["thinking"] = place.thinking
+        row["route_stream"] = index.get(Role(ROUTE, i), NOWHERE)
+        row["order_stream"] = index.get(Role(ORDER, i), NOWHERE)
+        first += place.queues
+    return table

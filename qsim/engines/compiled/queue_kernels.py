@@ -9,16 +9,12 @@ times by that clock never change.
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
-
-import numpy.typing as npt
+from typing import Any
 
 from qsim._types import FloatArray, IntArray
-from qsim.engines.compiled.event_tables import LEAST_SERVED, NOBODY, RESERVE
+from qsim.engines.compiled.tables import NOBODY, Table
 from qsim.engines.jit import kernel
 from qsim.engines.plan import LEAST_WAIT
-
-Table: TypeAlias = npt.NDArray[Any]
 
 
 @kernel(inner=True, borrows=True)
@@ -57,17 +53,6 @@ def heap_remove(tags: FloatArray, who: IntArray, size: int, hole: int) -> None:
 
 
 @kernel(inner=True, borrows=True)
-def draw_variate(streams: FloatArray, used: IntArray, ends: IntArray, state: Table, stream: int) -> float:
-    """The next variate of a stream."""
-    at = used[stream]
-    used[stream] = at + 1
-    if at + 1 + RESERVE > ends[stream]:
-        state[0].pause = 1
-    value: float = streams[stream, at]
-    return value
-
-
-@kernel(inner=True, borrows=True)
 def speed_of(place: Any, queue: Any, speeds: FloatArray) -> float:
     """Work done per time unit for each of those in service."""
     if queue.in_service == 0:
@@ -75,8 +60,6 @@ def speed_of(place: Any, queue: Any, speeds: FloatArray) -> float:
     if place.speeds > 0:
         speed: float = speeds[min(queue.present, place.speeds) - 1] / queue.in_service
         return speed
-    if place.order == LEAST_SERVED:
-        return 1.0 / float(queue.in_service)
     return min(1.0, place.servers / queue.present) if place.sharing else 1.0
 
 
@@ -96,24 +79,19 @@ def advance(place: Any, queue: Any, speeds: FloatArray, clock: float) -> None:
 
 
 @kernel(inner=True, borrows=True)
-def slowed(place: Any, queue: Any, arrived: float, response: float, service: float) -> float:
-    """How much longer one who leaves was there than its service took; 0 for one who never shared, rounding apart."""
-    wait = response - service
-    if place.sharing:
-        return max(wait, LEAST_WAIT) if queue.crowded > arrived else 0.0
-    return wait if wait >= 1e-9 * response else 0.0
+def slowed(queue: Any, arrived: float, response: float, service: float) -> float:
+    """How much longer a customer was there than its service took; 0 for one that never shared, rounding apart."""
+    return max(response - service, LEAST_WAIT) if queue.crowded > arrived else 0.0
 
 
 @kernel(inner=True, borrows=True)
 def next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) -> float:
-    """When the first of those in service will be done, or they will have caught up with one who waits."""
+    """When the first of those in service will be done."""
     if queue.in_service == 0:
         return math.inf
     first: float = tags[0]
     if not place.varying:
         return first
-    if place.order == LEAST_SERVED:
-        first = min(first, queue.catch_up)
     left = max(0.0, first - queue.progress)
     finish: float = queue.seen + left / speed_of(place, queue, speeds)
     return finish
@@ -163,30 +141,6 @@ def give_server(queue: Any, customers: Table, customer: int, tags: FloatArray, w
     row.wait += clock - row.since
     heap_add(tags, who, queue.in_service, queue.progress + row.work, customer)
     queue.in_service += 1
-    queue.busy += 1
-
-
-@kernel(inner=True, borrows=True)
-def serve_least_served(queue: Any, customers: Table, tags: FloatArray, who: IntArray, clock: float) -> None:
-    """Those in service, or the first who wait, are joined by all who have had as much."""
-    if queue.in_service == 0 and queue.first != NOBODY:
-        queue.progress = customers[queue.first].key
-    while queue.first != NOBODY and customers[queue.first].key == queue.progress:
-        give_server(queue, customers, call_up(queue, customers, 0), tags, who, clock)
-    queue.catch_up = customers[queue.first].key if queue.first != NOBODY else math.inf
-
-
-@kernel(inner=True, borrows=True)
-def put_aside(queue: Any, customers: Table, tags: FloatArray, who: IntArray) -> None:
-    """Those in service wait for one who has had nothing yet."""
-    if queue.progress > 0.0:
-        for at in range(queue.in_service):
-            row = customers[who[at]]
-            row.key, row.work = queue.progress, tags[at] - queue.progress
-            line_up(queue, customers, who[at])
-        queue.in_service = queue.busy = 0
-    queue.progress = 0.0
-    queue.catch_up = customers[queue.first].key if queue.first != NOBODY else math.inf
 
 
 @kernel(inner=True, borrows=True)

@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qsim._types import FloatArray
-from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.output.analysis import MOST_BATCHES, analyse, reaches
 from qsim.engines.output.recorder import Recorder
-from qsim.engines.output.run_totals import Losses, RunTotals
+from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan, servers_of
 from qsim.errors import InvalidParameterError
 from qsim.metrics import SYMBOLS, Interval, Metrics
 from qsim.models import Model
-
-OUTCOMES = ("served", "gave up")
 
 
 @dataclass(frozen=True)
@@ -37,20 +34,14 @@ def observed_states(totals: RunTotals) -> ObservedStates | None:
 
 def blocking(plan: Plan, totals: RunTotals, warmup: int, confidence: float) -> tuple[float, Interval | None]:
     """The share of arrivals that found no place, with its interval; 0 exactly where places are not limited."""
-    if all(p.capacity is None and p.patience is None and not p.balking for p in plan.places):
+    if all(place.capacity is None for place in plan.places):
         return 0.0, None
-    return share_lost(totals.losses, warmup, confidence, held=plan.hold)
-
-
-def share_lost(losses: Losses, warmup: int, confidence: float, *, held: bool = False) -> tuple[float, Interval]:
-    """The share of those who came and were turned away, with its interval."""
-    lost = losses.per_customer(warmup, MOST_BATCHES)
+    lost = totals.losses.per_customer(warmup, MOST_BATCHES)
     mean = float(lost.mean())
     below, above = reaches(lost - mean, confidence)
 
     def share(per_customer: float) -> float:
-        # Who is held comes in later, and so is among the customers already.
-        return per_customer if held else per_customer / (1 + per_customer)
+        return per_customer / (1 + per_customer)
 
     return share(mean), (share(max(0.0, mean - below)), min(1.0, share(mean + above)))
 
@@ -62,17 +53,13 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
         metrics = replace(metrics, utilization=0.0, intervals=endless, kinds={**metrics.kinds, "utilization": "exact"})
     servers, names = servers_of(plan), _class_names(metrics.model, plan)
     classes = tuple(
-        _part(metrics, recorder, servers, names[kind], totals.of_kind.losses[kind])
+        _part(metrics, recorder, servers, names[kind])
         for kind, recorder in totals.of_kind.recorders.items()
         if recorder.customers
     )
-    if plan.outcomes > plan.kinds and classes:
-        served = classes[0]
-        intervals = {**metrics.intervals, "throughput": served.interval("throughput")}
-        metrics = replace(metrics, throughput=served.throughput, intervals=intervals)
-    if isinstance(plan, NetworkPlan) or len(plan.places) > 1:  # servers all over the network have no common share
+    if plan.parts:  # servers all over the network have no common share
         classes = tuple(_without_utilization(part) for part in classes)
-    stations = tuple(_station(metrics, plan, totals, part) for part in range(len(totals.of_place)))
+    stations = tuple(_station(metrics, plan, totals, part) for part in range(len(totals.of_part)))
     if stations:
         busiest = max(stations, key=lambda station: station.utilization)
         intervals = {**metrics.intervals, "utilization": busiest.interval("utilization")}
@@ -81,28 +68,29 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
 
 
 def _station(whole: Metrics, plan: Plan, totals: RunTotals, part: int) -> Metrics:
-    """A station or gate, with the classes that come there; where one comes alone, its values are the station's."""
-    name, servers = plan.parts[part]
-    station = _part(whole, totals.of_place[part], servers, name, totals.losses_at.get(part))
-    names = plan.classes if isinstance(plan, NetworkPlan) else _class_names(whole.model, plan)
+    """A station, with the classes that come there; where one comes alone, its values are the station's."""
+    index = plan.parts[part]
+    place = plan.places[index]
+    servers, name = place.all_servers, place.name or f"station {part + 1}"
+    station = _part(whole, totals.of_part[part], servers, name)
+    names = plan.classes if plan.named else _class_names(whole.model, plan)
     if len(names) == 1:
         return station
     if part not in totals.of_class_at:
-        return replace(station, classes=tuple(replace(station, name=names[kind]) for kind in plan.kinds_at[part]))
-    apart = totals.of_class_at[part]
+        return replace(station, classes=tuple(replace(station, name=names[kind]) for kind in plan.kinds_at[index]))
     return replace(
         station,
         classes=tuple(
-            _known_part(whole, recorder, servers, names[kind], apart.losses[kind])
-            for kind, recorder in apart.recorders.items()
+            _known_part(whole, recorder, servers, names[kind])
+            for kind, recorder in totals.of_class_at[part].recorders.items()
         ),
     )
 
 
-def _known_part(whole: Metrics, recorder: Recorder, servers: float, name: str, losses: Losses) -> Metrics:
+def _known_part(whole: Metrics, recorder: Recorder, servers: float, name: str) -> Metrics:
     """As :func:`_part`, but without values where too few came for an estimate."""
     try:
-        return _part(whole, recorder, servers, name, losses)
+        return _part(whole, recorder, servers, name)
     except InvalidParameterError:
         unknown: dict[str, Any] = dict.fromkeys(SYMBOLS, math.nan)
         few = replace(whole, **unknown, kinds={}, intervals={}, states=None, times=None)
@@ -115,7 +103,7 @@ def _without_utilization(part: Metrics) -> Metrics:
     return replace(part, utilization=math.nan, intervals=known)
 
 
-def _part(whole: Metrics, recorder: Recorder, servers: float, name: str, losses: Losses | None = None) -> Metrics:
+def _part(whole: Metrics, recorder: Recorder, servers: float, name: str) -> Metrics:
     """The Metrics of one class or station; its share of the warm-up is that of the whole."""
     assert whole.confidence is not None and whole.customers and whole.warmup is not None  # noqa: S101, PT018
     try:
@@ -130,9 +118,6 @@ def _part(whole: Metrics, recorder: Recorder, servers: float, name: str, losses:
             "give more customers",
         ) from None
     values = estimate.values
-    p_block, between = 0.0, None
-    if losses is not None and losses.any:
-        p_block, between = share_lost(losses, estimate.warmup, whole.confidence)
     return Metrics(
         model=whole.model,
         throughput=values["throughput"],
@@ -142,11 +127,11 @@ def _part(whole: Metrics, recorder: Recorder, servers: float, name: str, losses:
         W=values["W"],
         Wq=values["Wq"],
         p_wait=values["p_wait"],
-        p_block=p_block,
+        p_block=0.0,
         kind="simulated",
         method=whole.method,
-        kinds={} if between else {"p_block": "exact"},
-        intervals={**estimate.intervals, **({"p_block": between} if between else {})},
+        kinds={"p_block": "exact"},
+        intervals=estimate.intervals,
         confidence=whole.confidence,
         customers=recorder.customers,
         warmup=estimate.warmup,
@@ -160,6 +145,4 @@ def _part(whole: Metrics, recorder: Recorder, servers: float, name: str, losses:
 def _class_names(model: Model, plan: Plan) -> tuple[str, ...]:
     kinds = plan.kinds
     names = getattr(model, "names", ())
-    if plan.outcomes > kinds:
-        return OUTCOMES
     return tuple(names) if len(names) == kinds else tuple(f"class {i + 1}" for i in range(kinds))

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from qsim._types import BoolArray, FloatArray, IntArray
+from qsim._types import FloatArray, IntArray
 from qsim.engines.output.recorder import ROWS, SMALLEST_BATCH, Recorder
 from qsim.engines.plan import Plan, typical_time
 
@@ -32,7 +32,6 @@ class Losses:
         self._size = max(SMALLEST_BATCH, math.ceil(expected / ROWS))
         self._batches = np.zeros(math.ceil(expected / self._size) + 1)
         self._customers = 0
-        self._pending = 0.0  # lost since the last who was not
 
     def add(self, lost: FloatArray) -> None:
         """``lost[i]``: how many were turned away since the customer before."""
@@ -46,19 +45,6 @@ class Losses:
         self._batches[first : last + 1] += np.add.reduceat(lost, starts)
         self._customers += lost.size
 
-    def add_who_came(self, came: BoolArray) -> None:
-        """Arrivals in their order, False where turned away."""
-        lost = self._pending + np.cumsum(~came)
-        before = lost[came]
-        self.add(np.diff(before, prepend=0.0))
-        if lost.size:
-            self._pending = lost[-1] - (before[-1] if before.size else 0.0)
-
-    @property
-    def any(self) -> bool:
-        """Whether anybody was turned away, in batches that are full."""
-        return self._customers >= self._size and bool(self._batches.any())
-
     def per_customer(self, warmup: int, most_batches: int) -> FloatArray:
         """Losses for each customer that was not lost, in at most so many batches after the warm-up."""
         full = self._customers // self._size
@@ -69,18 +55,17 @@ class Losses:
 
 
 class KindsApart:
-    """A recorder and losses for each of several kinds of customers that come mixed."""
+    """A recorder for each of several kinds of customers that come mixed."""
 
     def __init__(self, kinds: Iterable[int], expected: int, usual: float, rows: int = ROWS) -> None:
         self.recorders = {kind: Recorder(expected, usual, rows=rows) for kind in kinds}
-        self.losses = {kind: Losses(expected) for kind in self.recorders}
         self._since = dict.fromkeys(self.recorders, 0.0)  # time since the last customer of each
 
     def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: FloatArray | IntArray) -> None:
-        """Customers; those whose service is negative were turned away, which their gap does not count."""
-        times, came = np.cumsum(gaps), services >= 0
+        """The next customers of all kinds."""
+        times = np.cumsum(gaps)
         for kind, recorder in self.recorders.items():
-            mine = np.flatnonzero((kinds == kind) & came)
+            mine = np.flatnonzero(kinds == kind)
             if mine.size == 0:
                 self._since[kind] += times[-1]
                 continue
@@ -92,29 +77,27 @@ class KindsApart:
 class RunTotals:
     """Takes customers from an engine, in arrays of any length.
 
-    ``recorder`` holds all customers; ``of_kind`` and ``of_place`` each kind of them and each station, where there
-    are several, ``of_class_at`` each kind at a station to which several come; ``presence[n]`` the time with n at the
+    ``recorder`` holds all customers; ``of_kind`` and ``of_part`` each kind of them and each part of the results, where
+    there are several, ``of_class_at`` each kind at a part to which several come; ``presence[n]`` the time with n at the
     stations, after the first tenth of the run.
     """
 
     def __init__(self, plan: Plan, expected: int, recorder: Recorder | None = None) -> None:
         usual = typical_time(plan)
         self.recorder = recorder or Recorder(expected, usual)
-        kinds = range(plan.outcomes if plan.outcomes > 1 else 0)
-        self.of_kind = KindsApart(kinds, math.ceil(expected / plan.outcomes), usual)
-        parts = len(plan.parts) if plan.by_part else 0
+        kinds = range(plan.kinds if plan.kinds > 1 else 0)
+        self.of_kind = KindsApart(kinds, math.ceil(expected / plan.kinds), usual)
+        parts = len(plan.parts)
         of_each, rows = math.ceil(expected / max(1, parts)), ROWS_OF_A_STATION
-        self.of_place = tuple(Recorder(of_each, usual, rows=rows) for _ in range(parts))
+        self.of_part = tuple(Recorder(of_each, usual, rows=rows) for _ in range(parts))
         self.of_class_at = {
             part: KindsApart(kinds, math.ceil(expected / parts / len(kinds)), usual, rows)
-            for part, kinds in enumerate(plan.kinds_at[:parts])
+            for part, kinds in enumerate(plan.kinds_at[place] for place in plan.parts)
             if len(kinds) > 1
         }
         self.losses = Losses(expected)
-        limited = [part for part, place in enumerate(plan.places[:parts]) if place.capacity is not None]
-        self.losses_at = {part: Losses(max(1, expected // parts)) for part in limited}
         self.presence = np.zeros(MOST_PRESENT + 1)
-        self._giving_up = plan.outcomes > plan.kinds
+        self._part_of = plan.part_of
         self._expected = expected
         self._observing = False
 
@@ -123,28 +106,15 @@ class RunTotals:
         self.recorder.add(gaps, waits, services)
 
     def add_finished(
-        self,
-        gaps: FloatArray,
-        waits: FloatArray,
-        services: FloatArray,
-        kinds: IntArray,
-        lost: FloatArray,
-        lost_of_kind: FloatArray | None = None,
+        self, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: IntArray, lost: FloatArray
     ) -> None:
-        """Customers of any plan: time since the one before, totals of waiting and service, kind, losses since.
-
-        ``lost_of_kind``: losses since the one before of the same kind, None where no kind loses any.
-        """
+        """Customers of any plan: time since the one before, totals of waiting and service, kind, losses since."""
         if gaps.size == 0:
             return
         self.recorder.add(gaps, waits, services)
-        lost = lost[kinds == 0] if self._giving_up else lost  # since the last who was served
         self.losses.add(lost)
         if self.of_kind.recorders:
             self.of_kind.add(gaps, waits, services, kinds)
-        if lost_of_kind is not None:
-            for kind, losses in self.of_kind.losses.items():
-                losses.add(lost_of_kind[kinds == kind])
         if not self._observing and self.recorder.customers >= PRESENCE_FROM * self._expected:
             self.presence[:] = 0.0
             self._observing = True
@@ -152,18 +122,10 @@ class RunTotals:
     def add_stays(
         self, place: int, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: FloatArray
     ) -> None:
-        """Stays at one of several places: time since the one before, waiting and service time, kind.
-
-        Of those turned away the service is negative, and the gap 0.
-        """
-        if gaps.size == 0:
+        """Stays at a place: time since the one before, waiting and service time, kind."""
+        part = self._part_of[place]
+        if gaps.size == 0 or part < 0:
             return
-        apart, came = self.of_class_at.get(place), services >= 0
-        if apart is not None:
-            apart.add(gaps, waits, services, kinds)
-        if place in self.losses_at:
-            self.losses_at[place].add_who_came(came)
-            for kind, losses in apart.losses.items() if apart is not None else ():
-                losses.add_who_came(came[kinds == kind])
-            gaps, waits, services = gaps[came], waits[came], services[came]
-        self.of_place[place].add(gaps, waits, services)
+        if part in self.of_class_at:
+            self.of_class_at[part].add(gaps, waits, services, kinds)
+        self.of_part[part].add(gaps, waits, services)

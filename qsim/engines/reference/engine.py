@@ -1,25 +1,25 @@
-"""The reference engine: SimPy processes, one per customer, in the order of the textbook.
+"""The reference engine: SimPy processes, in the order of the textbook.
 
-This is the simulation to read.  Begin here: a source sends customers, or a population of them circles; each stays at
-one station after another.  Then :mod:`station`, :mod:`queues` (first come, first served), :mod:`work_queue` (every
-other order) and :mod:`draws` (the random choices).  :mod:`recording` hands the customers over; it holds no queueing.
+This is the simulation to read.  Begin here: sources send customers, and a population of them circulates; each stays at
+one station after another.  Then :mod:`queues` (first come, first served), :mod:`work_queue` (every other order) and
+:mod:`draws` (the random choices).  :mod:`recording` hands the customers over; it holds no queueing.
 
 The compiled engine does the same with the same random numbers and must come to the same answer.
 """
 
 from __future__ import annotations
 
+import math
+
 import simpy
 
-from qsim.engines.network_plan import NetworkPlan
 from qsim.engines.output.run_totals import RunTotals
-from qsim.engines.plan import Plan
+from qsim.engines.plan import ALWAYS, AT_HOME, NOWHERE, Plan
 from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
-from qsim.engines.reference.network import run_network
-from qsim.engines.reference.queues import Process
+from qsim.engines.reference.queues import FirstComeQueue, Process, Queue
 from qsim.engines.reference.recording import Progress, Recording
-from qsim.engines.reference.station import RunningStation
+from qsim.engines.reference.work_queue import WorkQueue
 
 
 def run(
@@ -31,94 +31,114 @@ def run(
     else of departure.
     """
     env = simpy.Environment()
-    if isinstance(plan, NetworkPlan):
-        recording = Recording(env, plan, customers, totals, progress, by_arrival=False)
-        run_network(env, plan, Draws(plan, seed), recording)
-        return
     recording = Recording(env, plan, customers, totals, progress, by_arrival=plan.first_come and not by_events)
     system = System(env, plan, Draws(plan, seed), recording)
-    for kind in range(len(plan.sources)):
-        env.process(system.source(kind))
-    for kind, population in enumerate(plan.population):
-        for _ in range(population):
-            env.process(system.resident(Customer(kind)))
+    for source in range(len(plan.sources)):
+        env.process(system.source(source))
+    for entry, begin in enumerate(plan.entries):
+        for _ in range(begin.number):
+            system.come(entry)
     env.run(until=recording.complete)
 
 
 class System:
-    """The stations, and the processes that move customers from one to the next."""
+    """The stations, and how customers move from one to the next."""
 
     def __init__(self, env: simpy.Environment, plan: Plan, draws: Draws, recording: Recording) -> None:
         self.env = env
         self.plan = plan
         self.draws = draws
         self.recording = recording
-        self.stations = [
-            RunningStation(env, index, place, plan.urgency, draws) for index, place in enumerate(plan.places)
+        self.stations = [RunningStation(self, index) for index in range(len(plan.places))]
+
+    def source(self, number: int) -> Process:
+        """Customers arrive from outside, one after another, forever."""
+        while True:
+            yield self.env.timeout(self.draws.time_between_arrivals(number))
+            self.come(number)
+
+    def come(self, entry: int) -> None:
+        """A new customer, from outside or to begin with; one that finds no place is lost."""
+        begin = self.plan.entries[entry]
+        if self.stations[begin.place].full:
+            self.recording.lost += 1
+        else:
+            self.enter(Customer(entry), begin.place, begin.kind)
+
+    def enter(self, customer: Customer, to: int, kind: int) -> None:
+        """Come to a station: what it needs there, which queue it joins, and where it will go next."""
+        if self.plan.entries[customer.entry].home == to:
+            if customer.cycling:
+                self.recording.completion(customer)
+            customer.cycling = True
+        station = self.stations[to]
+        customer.kind, customer.place, customer.arrived = kind, to, self.env.now
+        customer.service_time = self.draws.service_time(to, kind)
+        queue = station.choose_queue()
+        customer.to, customer.becoming = self.draws.way(to, kind)
+        self.recording.arrival(customer, counts=not self.thinks(customer))
+        station.present += 1
+        queue.join(customer)
+
+    def served(self, customer: Customer) -> None:
+        """A stay is over: record it, and go on to the next station or out."""
+        self.stations[customer.place].present -= 1
+        thinks = self.thinks(customer)
+        self.recording.stay(customer, counts=not thinks)
+        if not thinks:
+            customer.total_wait += customer.wait
+            customer.total_service += customer.service
+        if customer.to == NOWHERE:
+            self.recording.completion(customer)
+        else:
+            self.go(customer, customer.to, customer.becoming)
+
+    def go(self, customer: Customer, to: int, kind: int) -> None:
+        """On to a station, or home where a customer that circulates finds no place there."""
+        if self.stations[to].full:
+            self.recording.lost += 1
+            customer.cycling = False
+            begin = self.plan.entries[customer.entry]
+            to, kind = begin.home, begin.kind
+        self.enter(customer, to, kind)
+
+    def thinks(self, customer: Customer) -> bool:
+        """Whether its time at this station is think time."""
+        thinking = self.plan.places[customer.place].thinking
+        home = self.plan.entries[customer.entry].home == customer.place
+        return thinking == ALWAYS or (thinking == AT_HOME and home)
+
+
+class RunningStation:
+    """The queues of a station, and its places where they are limited."""
+
+    def __init__(self, system: System, index: int) -> None:
+        plan = system.plan.places[index]
+        self.present = 0
+        self._capacity = math.inf if plan.capacity is None else plan.capacity
+        self._index, self._draws = index, system.draws
+        self._routing, self._turn = plan.routing, 0
+        textbook = plan.discipline == "FCFS" and not plan.speeds
+        self._queues: list[Queue] = [
+            FirstComeQueue(system.env, plan.servers, system.served)
+            if textbook
+            else WorkQueue(system.env, index, plan, system.draws, system.served)
+            for _ in range(plan.queues)
         ]
 
-    def source(self, kind: int) -> Process:
-        """Customers arrive from outside, one after another, forever."""
-        first = self.stations[0]
-        while True:
-            yield self.env.timeout(self.draws.time_between_arrivals(kind))
-            customer = Customer(kind, arrived=self.env.now)
-            if self.draws.balks(0, first.present):
-                self.recording.lost += 1
-                continue
-            if first.full:
-                self.recording.lost += 1
-                if not self.plan.hold:
-                    continue
-                yield first.reserve()  # the source waits too
-            elif first.limited:
-                first.reserve()
-            self.env.process(self.visitor(customer))
+    @property
+    def full(self) -> bool:
+        """Whether no place is left."""
+        return self.present >= self._capacity
 
-    def visitor(self, customer: Customer) -> Process:
-        """Visit every station once, and leave."""
-        for station, following in zip(self.stations, [*self.stations[1:], None], strict=True):
-            yield from self.stay(station, customer, following)
-        self.recording.completion(customer)
-
-    def resident(self, customer: Customer) -> Process:
-        """Think, then go round the stations forever."""
-        last = self.stations[-1]
-        yield self.env.timeout(self.draws.think_time(last.index, customer.kind))
-        while True:
-            for station in self.stations:
-                visits = self.draws.visits(station.index, customer.kind)
-                if visits > 0 and station.full:  # only a single station may be limited: the next try is here too
-                    self.recording.lost += 1
-                    yield self.env.timeout(self.draws.think_time(station.index, customer.kind))
-                    continue
-                yield from self.visit(station, customer, visits)
-                if station is last:
-                    self.recording.completion(customer)
-                if customer.think_time > 0:
-                    yield self.env.timeout(customer.think_time)
-
-    def visit(self, station: RunningStation, customer: Customer, visits: int) -> Process:
-        """Stay at a station so often; draw the think time that follows with the last stay."""
-        if visits == 0:
-            customer.think_time = self.draws.think_time(station.index, customer.kind)
-        for left in range(visits, 0, -1):
-            customer.arrived = self.env.now
-            if station.limited:
-                station.reserve()
-            yield from self.stay(station, customer, None, last_visit=left == 1)
-
-    def stay(
-        self, station: RunningStation, customer: Customer, following: RunningStation | None, *, last_visit: bool = True
-    ) -> Process:
-        """Queue, be served, and go as soon as the following station has a place."""
-        self.recording.arrival(customer)
-        customer.service_time = self.draws.service_time(station.index, customer.kind)
-        customer.think_time = self.draws.think_time(station.index, customer.kind) if last_visit else 0.0
-        yield from station.choose_queue().serve(customer, following)
-        station.give_up_place()
-        self.recording.departure(customer, station.index)
-        customer.total_wait += customer.wait
-        customer.total_service += customer.service
-        if following is not None:
-            customer.arrived = self.env.now
+    def choose_queue(self) -> Queue:
+        """The queue that the arriving customer joins."""
+        number = len(self._queues)
+        if self._routing == "random":
+            return self._queues[self._draws.queue(self._index, number)]
+        if self._routing == "round-robin":
+            self._turn = (self._turn + 1) % number
+            return self._queues[self._turn - 1]
+        if self._routing == "shortest":
+            return min(self._queues, key=lambda queue: queue.present)
+        return self._queues[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, Protocol, TypeAlias
 
 import simpy
@@ -11,49 +11,41 @@ import simpy
 from qsim.engines.reference.customer import Customer
 
 Process: TypeAlias = Generator[simpy.Event, Any, None]
-
-
-class LimitedPlaces(Protocol):
-    """The station that follows, as far as a queue must know it."""
-
-    limited: bool
-
-    def reserve(self) -> simpy.Event:
-        """Take a place, as soon as there is one."""
-        ...
+Finished: TypeAlias = Callable[[Customer], object]
 
 
 class Queue(Protocol):
-    """A queue and its servers."""
+    """A queue and its servers; it calls back when a customer has been served and has given its server up."""
 
     @property
     def present(self) -> int:
         """How many customers wait or are in service."""
         ...
 
-    def serve(self, customer: Customer, following: LimitedPlaces | None) -> Process:
-        """Wait and be served; keep the server until the following station has a place."""
+    def join(self, customer: Customer) -> None:
+        """Wait, or be served at once."""
         ...
 
 
 class FirstComeQueue:
     """First come, first served."""
 
-    def __init__(self, env: simpy.Environment, servers: float) -> None:
+    def __init__(self, env: simpy.Environment, servers: float, finished: Finished) -> None:
         self._env = env
+        self._finished = finished
         self._servers = simpy.Resource(env, capacity=math.inf if servers == math.inf else int(servers))  # type: ignore[arg-type]
 
     @property
     def present(self) -> int:
         return self._servers.count + len(self._servers.queue)
 
-    def serve(self, customer: Customer, following: LimitedPlaces | None) -> Process:
+    def join(self, customer: Customer) -> None:
+        self._env.process(self._serve(customer))
+
+    def _serve(self, customer: Customer) -> Process:
         with self._servers.request() as turn:
             yield turn
-            started = self._env.now
-            customer.wait = started - customer.arrived
-            customer.service = customer.service_time
+            customer.wait = self._env.now - customer.arrived
             yield self._env.timeout(customer.service_time)
-            if following is not None and following.limited:
-                yield following.reserve()
-                customer.service = self._env.now - started
+        customer.service = customer.service_time
+        self._finished(customer)

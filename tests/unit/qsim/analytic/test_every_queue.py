@@ -10,7 +10,6 @@ import pytest
 from scipy.integrate import quad_vec
 
 from qsim import (
-    Batches,
     ClassStation,
     Closed,
     ClosedClasses,
@@ -18,15 +17,10 @@ from qsim import (
     Delay,
     Deterministic,
     Erlang,
-    ForkJoin,
     Gamma,
-    Gather,
-    Geometric,
     HyperExponential,
     LogNormal,
-    MarkovModulated,
     Metrics,
-    MG1Setup,
     MixedNetwork,
     Mixture,
     Model,
@@ -36,7 +30,6 @@ from qsim import (
     OpenClasses,
     OpenNetwork,
     OpenNetworkClasses,
-    Retrial,
     Station,
     solve,
 )
@@ -63,10 +56,6 @@ OPEN: dict[str, Built] = {
     "E2/H2/1": lambda u: Open(Erlang(2, u), HyperExponential((0.4, 0.6), (1.0 * u, 0.5 * u))),
     "E2/E2/2": lambda u: Open(Erlang(2, u), Erlang(2, 1.2 * u), 2),
     "G/M/1": lambda u: Open(Gamma(u, 2.0), Exp(0.6 * u)),
-    "MMPP/M/1": lambda u: Open(MarkovModulated((0.5 / u, 2 / u), ((-1 / u, 1 / u), (1 / u, -1 / u))), Exp(0.5 * u)),
-    "pairs/M/1": lambda u: Open(Batches(Exp(2 * u), 2), Exp(0.6 * u)),
-    "pairs/G/1": lambda u: Open(Batches(Exp(2 * u), 2), Gamma(0.6 * u, 2.0)),
-    "batches/M/2": lambda u: Open(Batches(Exp(2 * u), Geometric(2.0)), Exp(1.2 * u), 2),
     "speeds": lambda u: Open(Exp(u), Exp(0.9 * u), speeds=(1.0, 2.0)),
     "speeds, places": lambda u: Open(Exp(u), Exp(0.9 * u), 2, 5, speeds=(1.0, 1.5)),
     "PS": lambda u: Open(Exp(u), Exp(0.6 * u), discipline="PS"),
@@ -81,8 +70,6 @@ OPEN: dict[str, Built] = {
     "random": lambda u: Open(Exp(u), Erlang(2, 1.2 * u), 2, queues="random"),
     "in turn": lambda u: Open(Exp(u), Exp(1.2 * u), 2, queues="round-robin"),
     "M/E2/inf": lambda u: Open(Exp(u), Erlang(2, 0.6 * u), math.inf),
-    "patience": lambda u: Open(Exp(u), Exp(1.6 * u), 2, patience=Exp(3 * u)),
-    "balking": lambda u: Open(Exp(u), Exp(1.6 * u), 2, 6, patience=Exp(3 * u), balking=(0, 0, 0.2)),
 }
 
 OTHERS: dict[str, Built] = {
@@ -92,7 +79,6 @@ OTHERS: dict[str, Built] = {
     "SJF": lambda u: Open(Exp(u), SIZES.scaled(u), discipline="SJF"),
     "PSJF": lambda u: Open(Exp(u), SIZES.scaled(u), discipline="PSJF"),
     "SRPT": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), discipline="SRPT"),
-    "FB": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), discipline="FB"),
     "priorities": lambda u: OpenClasses(
         [CustomerClass(Exp(4 * u), Exp(u), 0), CustomerClass(Exp(4 * u), Erlang(2, 1.5 * u), 1)],
         priority="non-preemptive",
@@ -110,45 +96,12 @@ OTHERS: dict[str, Built] = {
     "unlike classes": lambda u: ClosedClasses([2, 3], [ClassStation([Exp(u), Exp(2 * u)])], [3 * u, 5 * u]),
     "open classes": lambda u: OpenNetworkClasses([0.2 / u, 0.1 / u], [ClassStation([Exp(u), Gamma(2 * u, 3.0)])]),
     "mixed classes": lambda u: MixedNetwork([0.2 / u], [3], [ClassStation([Exp(u), Exp(u)])], [5 * u]),
-    "sleeper": lambda u: MG1Setup(0.5 / u, Gamma(0.7 * u, 2.0), setup=Erlang(2, 3 * u), off_after=0.8 * u),
-    "sleepers with paces": lambda u: Network(
-        {"d": Node(Gamma(0.7 * u, 2.0), 2, queues="random", paces=(2.0, 2.0), setup=Exp(3 * u), off_after=0.8 * u)},
-        arrivals={"d": 0.9 / u},
-    ),
-    "fork-join": lambda u: ForkJoin(0.5 / u, Exp(0.7 * u), 4),
-    "gathered": lambda u: Network(
-        {"die": Node(Exp(0.7 * u)), "out": Gather(count=4, after=10 * u)}, arrivals={"die": 0.5 / u}
-    ),
     "decomposed": lambda u: Network(
         {"a": Node(Erlang(4, 0.8 * u)), "b": Node(Gamma(1.3 * u, 2.0), 2)}, arrivals={"a": Gamma(u, 0.5)}
     ),
 }
 
-DEVICES: dict[str, Built] = {
-    "retrials": lambda u: Retrial(0.4 / u, Gamma(1.4 * u, 2.0), 0.3 / u),
-    "retrials at 2": lambda u: Retrial(0.9 / u, Exp(1.4 * u), 0.3 / u, servers=2),
-    "vacations": lambda u: Network(
-        {"a": Node(Gamma(0.7 * u, 2.0), vacation=Erlang(2, 3 * u))}, arrivals={"a": 0.5 / u}
-    ),
-    "one vacation": lambda u: Network(
-        {"a": Node(Gamma(0.7 * u, 2.0), vacation=Erlang(2, 3 * u), vacations="single")}, arrivals={"a": 0.5 / u}
-    ),
-    "breakdowns": lambda u: Network(
-        {"a": Node(Gamma(0.7 * u, 2.0), uptime=Exp(9 * u), repair=Erlang(2, 3 * u))}, arrivals={"a": 0.5 / u}
-    ),
-    "batches served": lambda u: Network({"a": Node(Exp(0.7 * u), batch=4)}, arrivals={"a": 2 / u}),
-    "polling": lambda u: Network(
-        {
-            "a": Node(
-                {"x": Exp(u), "y": Gamma(0.5 * u, 2.0)},
-                discipline="polling",
-                visits="exhaustive",
-                turnaround=Deterministic(0.2 * u),
-            )
-        },
-        arrivals={"x": {"a": 0.3 / u}, "y": {"a": 0.4 / u}},
-    ),
-}
+DEVICES: dict[str, Built] = {}
 
 
 def moments(r: Metrics, of: str) -> tuple[float, float]:

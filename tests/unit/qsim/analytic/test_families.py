@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
 from qsim import (
-    Batches,
     ClassStation,
     Closed,
     ClosedClasses,
@@ -19,7 +17,6 @@ from qsim import (
     Exponential,
     HyperExponential,
     LogNormal,
-    MarkovModulated,
     Model,
     NoFormulaError,
     Open,
@@ -47,8 +44,6 @@ GAPS, GENERAL, SERVICE = Exponential(1.0), LogNormal(1.0, 0.5), Exponential(0.5)
 SMOOTH = Deterministic(0.5)
 SKEWED = LogNormal(0.5, 2.0)
 PHASES = Erlang(2, 0.5)
-BURSTS = MarkovModulated((0.5, 2.0), ((-1.0, 1.0), (1.0, -1.0)))
-PAIRS = Batches(Exponential(2.0), 2)
 
 FAMILIES: list[tuple[Model, str | None]] = [
     (Open(GAPS, SERVICE), "mm1"),
@@ -67,25 +62,12 @@ FAMILIES: list[tuple[Model, str | None]] = [
     (Open(GAPS, PHASES, 2), "markovian"),
     (Open(GAPS, PHASES, 1, 3), "markovian"),
     (Open(PHASES, PHASES), "markovian"),
-    (Open(BURSTS, SERVICE), "markovian"),
-    (Open(BURSTS, SKEWED), None),
     (Open(GENERAL, SERVICE), "gimc"),
     (Open(GENERAL, SERVICE, 2), "gimc"),
     (Open(GENERAL, SERVICE, 2, 2), "gimc"),
     (Open(GENERAL, SERVICE, 2, 3), None),
     (Open(GENERAL, SKEWED), "approximations"),
     (Open(RecordedArrivals((1.0, 2.0)), SERVICE), None),
-    (Open(PAIRS, SERVICE), "batches"),
-    (Open(PAIRS, SKEWED), "batches"),
-    (Open(PAIRS, SERVICE, 2), "batches"),
-    (Open(PAIRS, SKEWED, 2), None),
-    (Open(PAIRS, SERVICE, 1, 3), None),
-    (Open(Batches(Deterministic(2.0), 2), SERVICE), None),
-    (Open(PAIRS, SERVICE, speeds=(1.0, 2.0)), None),
-    (Open(PAIRS, SERVICE, discipline="PS"), None),
-    (Open(PAIRS, SERVICE, math.inf), "infinite_servers"),
-    (Open(PAIRS, SERVICE, 2, queues="random"), None),
-    # speeds by the number present
     (Open(GAPS, SERVICE, speeds=(1.0, 2.0)), "load_dependent"),
     (Open(GAPS, SKEWED, speeds=(1.0, 2.0)), None),
     (Open(GENERAL, SERVICE, speeds=(1.0, 2.0)), None),
@@ -94,7 +76,6 @@ FAMILIES: list[tuple[Model, str | None]] = [
     (Open(GAPS, SERVICE, speeds=(1.0, 2.0), discipline="SJF"), None),
     (Open(GAPS, SERVICE, speeds=(1.0, 2.0), discipline="PSJF"), None),
     (Open(GAPS, SERVICE, 1, 1, speeds=(2.0,)), "load_dependent"),
-    # other orders
     (Open(GAPS, SKEWED, discipline="SJF"), "disciplines"),
     (Open(GAPS, SKEWED, discipline="PSJF"), "disciplines"),
     (Open(GAPS, SKEWED, 2, discipline="SJF"), None),
@@ -117,26 +98,15 @@ FAMILIES: list[tuple[Model, str | None]] = [
     (Open(GAPS, SKEWED, 2, 2, discipline="LCFS"), "loss"),
     (Open(GAPS, SKEWED, 2, 2, discipline="SJF"), "loss"),
     (Open(GAPS, SKEWED, 2, 2, discipline="PSJF"), None),
-    # queues of their own
-    (Open(GAPS, SKEWED, 2, queues="random"), "split"),
-    (Open(GAPS, SKEWED, 2, queues="round-robin"), "split"),
-    (Open(GAPS, SERVICE, 2, queues="round-robin"), "split"),
     (Open(GAPS, SERVICE, 2, 4, queues="random"), None),
     (Open(GAPS, SERVICE, 2, queues="shortest"), None),
-    (Open(BURSTS, SERVICE, 2, queues="random"), None),
     (Open(GENERAL, SERVICE, 2, queues="random"), None),
     (Open(GAPS, SERVICE, 1, queues="random"), "mm1"),
-    (Open(Deterministic(1.0), SERVICE, 2, queues="round-robin"), "split"),
     (Open(Deterministic(1.0), SERVICE, 2, queues="random"), None),
-    (Open(GAPS, SERVICE, 2, queues="random", discipline="PS"), "split"),
-    # everyone a server
     (Open(GENERAL, SKEWED, math.inf), "infinite_servers"),
-    (Open(BURSTS, SERVICE, math.inf), "infinite_servers"),
     (Open(RecordedArrivals((1.0, 2.0)), SERVICE, math.inf), None),
-    # classes
     (OpenClasses([CustomerClass(GAPS, SKEWED)]), "priorities"),
     (OpenClasses([CustomerClass(GENERAL, SERVICE)]), None),
-    # closed
     (Closed(3, [Delay(1.0), Station(SERVICE)]), "repairman"),
     (Closed(3, [Station(SERVICE, 2)]), "repairman"),
     (Closed(3, [Station(SERVICE, 1, queues="random")]), "repairman"),
@@ -181,12 +151,6 @@ def test_the_first_family_whose_theory_covers_a_model_answers(model: Model, fami
 @pytest.mark.parametrize("family", [disciplines, infinite_servers, load_dependent, loss, markovian])
 def test_a_family_of_open_queues_leaves_closed_ones_alone(family: object) -> None:
     assert not family.FORMULA.covers(Closed(3, [Station(SERVICE)]))  # type: ignore[attr-defined]
-
-
-def test_blocked_arrivals_are_no_lost_ones() -> None:
-    full = Open(GAPS, SERVICE, 1, 1, when_full="blocked")
-    for model in (full, replace(full, discipline="PS"), replace(full, capacity=3), replace(full, speeds=(2.0,))):
-        assert find_formula(model) is None
 
 
 def test_each_family_takes_as_many_servers_as_it_can() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qsim import MM1, MM1K, MX1, MMc, NoEngineError, trace
+from qsim import MM1, MM1K, MMc, NoEngineError, trace
 from qsim.engines.by_hand import draw, events, totals
 
 ONE, TWO = MMc(1.0, 1.0, 1), MMc(1.0, 1.0, 2)
@@ -77,12 +77,6 @@ def test_a_seed_draws_the_same_customers_and_more_of_them() -> None:
     assert few[0].tolist() == more[0][:3].tolist()
     assert few[1].tolist() == more[1][:3].tolist()
     assert draw(TWO, 3, seed=8)[0].tolist() != few[0].tolist()
-
-
-def test_the_customers_of_a_batch_come_at_once() -> None:
-    gaps, _ = draw(MX1(0.3, 2, 1.0), 6, seed=1)
-    assert (gaps[1::2] == 0).all()
-    assert (gaps[::2] > 0).all()
 
 
 def test_what_is_refused() -> None:

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qsim import (
-    MG1,
-    Erlang,
-    Exponential,
-    LogNormal,
-    Network,
-    Node,
-    NoFormulaError,
-    UnstableQueueError,
-    kraemer_langenbach_belz,
-    solve,
-)
+from qsim import MG1, Erlang, Exponential, LogNormal, Network, Node, kraemer_langenbach_belz, solve
 from qsim.analytic.networks import decomposition
 
 ONE = Exponential(1.0)
@@ -75,12 +64,3 @@ def test_a_station_that_nobody_visits_is_no_obstacle() -> None:
     idle = Network({"a": Node(law), "idle": Node(law, discipline="SJF")}, arrivals={"a": Erlang(4, 1.0)}, routing={})
     known = decomposition.waits(Network({"a": Node(law)}, arrivals={"a": Erlang(4, 1.0)}))
     assert decomposition.waits(idle).tolist() == [known[0], 0.0]
-
-
-def test_what_it_does_not_cover_is_refused() -> None:
-    with pytest.raises(UnstableQueueError, match=r"b of open network.* service rate above 1\."):
-        solve(Network({"a": Node(Erlang(2, 0.5)), "b": Node(Erlang(2, 1.5))}, arrivals={"a": 1.0}))
-    with pytest.raises(NoFormulaError, match="a serves in the order SJF"):
-        solve(Network({"a": Node(Erlang(2, 0.5), discipline="SJF")}, arrivals={"a": 1.0}))
-    with pytest.raises(NoFormulaError, match="simulate"):
-        solve(Network({"a": Node(ONE, capacity=2)}, arrivals={"a": 1.0}))

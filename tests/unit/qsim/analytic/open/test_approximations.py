@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import pytest
 
 from qsim import (
     MG1,
-    MX1,
-    Batches,
     Deterministic,
     Erlang,
     Exponential,
     Gamma,
-    Geometric,
     GGc,
     LogNormal,
     MDc,
     MMc,
     MMcK,
-    Model,
-    NoFormulaError,
     Open,
     PhaseType,
-    RecordedArrivals,
     UnstableQueueError,
     kimura,
     kingman_bound,
@@ -34,25 +27,6 @@ from qsim import (
 from qsim.analytic.open import approximations
 
 # Batches, speeds, servers with queues of their own
-
-
-def test_batches() -> None:
-    single = solve(MX1(0.8, 1, 1.0))
-    assert (single.W, single.p_wait) == (pytest.approx(5.0), pytest.approx(0.8))
-    pairs = solve(MX1(0.4, 2, 1.0))
-    assert pairs.L == pytest.approx(0.8 * (1 + 2.0) / 2 / 0.2)  # rho·(1 + E[X²]/E[X])/2/(1 - rho)
-    assert math.fsum(n * pairs.p(n) for n in range(2000)) == pytest.approx(pairs.L)
-    several = solve(Open(Batches(Exponential(1 / 0.7), Geometric(2.0)), Exponential(1.0), 2))
-    assert several.L == pytest.approx(math.fsum(n * several.p(n) for n in range(3000)))
-    ones = solve(Open(Batches(Exponential(1 / 1.4), 1), Exponential(1.0), 2))
-    assert (ones.Wq, ones.p_wait) == (
-        pytest.approx(solve(MMc(1.4, 1, 2)).Wq),
-        pytest.approx(solve(MMc(1.4, 1, 2)).p_wait),
-    )
-    with pytest.raises(UnstableQueueError):
-        solve(MX1(0.5, 2, 1.0))
-    with pytest.raises(NoFormulaError):
-        solve(Open(Batches(Exponential(1.0), 2), LogNormal(0.5, 1.0), 3))
 
 
 def test_speeds_of_c_servers_are_c_servers() -> None:
@@ -126,26 +100,6 @@ def test_the_bound_holds_and_heavy_traffic_is_met(ca2: float, cs2: float, c: int
         for name, entry in approximations.table(1.0, rho * c, ca2, cs2, c).items():
             if near and entry.kind == "approximation" and c < 4:
                 assert entry.Wq == pytest.approx(exact, rel=near), name
-
-
-def test_refusals() -> None:
-    for model in (
-        Open(Exponential(1.0), Deterministic(0.5), servers=2, capacity=3),
-        Open(RecordedArrivals((1.0, 2.0, 3.0)), Exponential(0.5)),
-        Open(Exponential(1.0), LogNormal(0.5, 2.0), servers=2, queues="shortest"),
-        Open(Exponential(1.0), Exponential(1.0), capacity=3, when_full="blocked"),
-    ):
-        with pytest.raises(NoFormulaError, match="simulate"):
-            solve(model)
-    overloaded: list[Model] = [
-        MG1(1.0, LogNormal(1.0, 2.0)),
-        MDc(2.0, 1.0, 2),
-        GGc(Gamma(1.0, 0.5), LogNormal(2.0, 2.0), 2),
-        GGc(Erlang(2, 1.0), Erlang(2, 1.0), 1),
-    ]
-    for model in overloaded:
-        with pytest.raises(UnstableQueueError, match="rho = 1"):
-            solve(model)
 
 
 def _cosmetatos(arrival_rate: float, service_time: float, _: float, cs2: float, servers: int) -> float:

@@ -14,8 +14,6 @@ from qsim import (
     MD1,
     MG1,
     MM1,
-    MX1,
-    Batches,
     CustomerClass,
     Deterministic,
     Distribution,
@@ -23,7 +21,6 @@ from qsim import (
     Erlang,
     Exponential,
     Gamma,
-    Geometric,
     GGc,
     HyperExponential,
     LogNormal,
@@ -55,7 +52,7 @@ from qsim import (
     whitt,
 )
 from qsim.analytic.invert import quantile
-from qsim.analytic.open import approximations, arrivals_during, batches, gimc, mdc, mmc, mmck
+from qsim.analytic.open import approximations, arrivals_during, gimc, mdc, mmc, mmck
 from qsim.analytic.times.compound import CompoundTimes, reciprocal
 
 NAMES = ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait", "p_block")
@@ -208,50 +205,6 @@ def test_the_last_speed_is_the_limit() -> None:
 
 
 # --- batches --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("c", [1, 2, 3])
-def test_batches_are_their_chain(c: int) -> None:
-    """Batches of one or three, at a rate at which the load is 0.6 per server."""
-    rate, most = 0.6 * c / 2, 400
-
-    def moves(n: int) -> Moves:
-        if n <= most:
-            yield rate / 2, n + 1
-            yield rate / 2, n + 3
-        if n > 0:
-            yield min(n, c), n - 1
-
-    p = np.array([q for _, q in sorted(stationary(0, moves).items())])  # type: ignore[type-var]
-    r = solve(Open(Batches(Exponential(1 / rate), {1: 0.5, 3: 0.5}), Exponential(1.0), c))
-    n = np.arange(p.size)
-    # Of a batch that finds k, min(c - k, size) need not wait.
-    at_once = sum(p[k] * (min(c - k, 1) + min(c - k, 3)) / 2 for k in range(c)) / 2
-    wanted = [2 * rate, 0.6, p @ n, p @ np.maximum(n - c, 0)]
-    assert [r.throughput, r.utilization, r.L, r.Lq] == pytest.approx(wanted, rel=1e-8)
-    assert r.p_wait == pytest.approx(1 - at_once, rel=1e-8)
-    assert [r.p(i) for i in range(6)] == pytest.approx(p[:6], rel=1e-8)
-    assert r.p(10**6) == 0
-
-
-def test_sizes_of_batches_by_how_many_are_larger() -> None:
-    assert batches.larger_than(Geometric(2.0), 3).tolist() == [1, 0.5, 0.25, 0.125]
-    fixed = MX1(0.1, 2, 1.0).arrivals
-    assert isinstance(fixed, Batches)
-    assert batches.larger_than(fixed.sizes, 3).tolist() == [1, 1, 0, 0]
-    assert batches.larger_than(fixed.sizes, 1).tolist() == [1, 1]
-
-
-def test_a_wait_in_batches_of_general_services() -> None:
-    """Of one customer: M/G/1; of two constant ones at load 0.4: 0.2·4/(2·0.6) for those ahead, and half a companion."""
-    one = solve(Open(Batches(Exponential(2.0), 1), LogNormal(1.0, 2.0)))
-    assert numbers(one) == pytest.approx(numbers(solve(MG1(0.5, LogNormal(1.0, 2.0)))))
-    two = solve(Open(Batches(Exponential(5.0), 2), Deterministic(1.0)))
-    assert two.Wq == pytest.approx(0.2 * 4 / 1.2 + 0.5)
-    assert two.p_wait == pytest.approx(1 - 0.6 / 2)
-    random = solve(Open(Batches(Exponential(5.0), Geometric(2.0)), Gamma(1.0, 3.0)))
-    # E[(S1 + ... + SX)²] = E[X]·Var S + E[X²]·E[S]² = 2·3 + 6, and E[X(X-1)]/(2·E[X]) = 4/4.
-    assert random.Wq == pytest.approx(0.2 * 12 / 1.2 + 1)
 
 
 # --- approximations -------------------------------------------------------------------------------------------------

@@ -17,11 +17,9 @@ from qsim import (
     GGc,
     HyperExponential,
     LogNormal,
-    MarkovModulated,
     MDc,
     MMc,
     MMcK,
-    OnOff,
     Open,
     UnstableQueueError,
     kimura,
@@ -69,17 +67,6 @@ def test_many_stages_come_near_constant_times() -> None:
     exact = solve(MDc(1.6, 1.0, 2)).Wq
     # The gap to constant times falls as the scv does, 1/k.
     assert [w - exact for w in two] == pytest.approx([(two[0] - exact) / 2**i for i in range(4)], rel=0.1)
-
-
-def test_bursts_wait_longer_than_poisson_arrivals() -> None:
-    bursts, service = OnOff(3.0, 2.0, 4.0), Erlang(2, 0.7)
-    r = solve(Open(bursts, service))
-    assert r.kind == "exact"
-    assert r.p(0) == pytest.approx(1 - r.utilization)
-    assert r.Wq > solve(Open(Exponential(bursts.mean), service)).Wq
-    # A rate that never changes is a Poisson process.
-    steady = Open(MarkovModulated((2.0, 2.0), ((-1.0, 1.0), (3.0, -3.0))), Exponential(0.4))
-    assert solve(steady).W == pytest.approx(solve(Open(Exponential(0.5), Exponential(0.4))).W)
 
 
 def test_a_chain_too_large_is_left_to_others() -> None:

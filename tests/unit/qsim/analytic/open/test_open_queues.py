@@ -11,16 +11,10 @@ import pytest
 
 from qsim import (
     MG1PS,
-    MM1,
-    MX1,
-    Batches,
     CustomerClass,
     Deterministic,
-    Erlang,
     Exponential,
-    Geometric,
     LogNormal,
-    MarkovModulated,
     MDc,
     MGc,
     MMcc,
@@ -28,7 +22,6 @@ from qsim import (
     Model,
     NoEngineError,
     NoFormulaError,
-    OnOff,
     Open,
     OpenClasses,
     Station,
@@ -39,7 +32,6 @@ from qsim import (
     trace,
 )
 from qsim.arrivals import ArrivalProcess, RecordedArrivals
-from qsim.engines.runnable import shortest_run
 from qsim.engines.variates.arrival_streams import sampler
 
 ONE = Exponential(1.0)
@@ -54,9 +46,6 @@ HALF = Exponential(0.5)
         (MDc(1, 2, 3), "M/D/3"),
         (MGc(1, LogNormal(1, 1), 2), "M/G/2"),
         (MG1PS(1, HALF), "M/M/1-PS"),
-        (MX1(1, 3, 4), "M^X/M/1"),
-        (Open(OnOff(1, 2, 3), ONE, servers=2, queues="shortest"), "MMPP/M/2, shortest queue"),
-        (Open(ONE, HALF, capacity=3, when_full="blocked"), "M/M/1/3, arrivals blocked when full"),
         (Open(ONE, HALF, speeds=(1, 2), discipline="LCFS"), "M/M/1-LCFS, load-dependent"),
         (Open(RecordedArrivals([1, 2]), HALF), "trace/M/1"),
         (OpenClasses([CustomerClass(ONE, HALF), CustomerClass(ONE, Deterministic(1))], 3), "M/G/3, 2 classes"),
@@ -69,45 +58,29 @@ def test_names(model: Model, name: str) -> None:
 
 
 BAD: list[tuple[Callable[[], Any], str]] = [
-    (lambda: Open(ONE, HALF, discipline="LIFO"), "^discipline must be one of 'FCFS'"),  # type: ignore[arg-type]
-    (lambda: Open(ONE, HALF, queues="jsq"), "^queues must be one of"),  # type: ignore[arg-type]
-    (lambda: Open(ONE, HALF, when_full="wait"), "^when_full must be one of"),  # type: ignore[arg-type]
-    (lambda: Open(ONE, HALF, when_full="blocked"), "^when_full must be 'lost'"),
+    (lambda: Open(ONE, HALF, discipline="LIFO"), "^discipline must be one of 'FCFS'"),
+    (lambda: Open(ONE, HALF, queues="jsq"), "^queues must be one of"),
     (lambda: Open(ONE, HALF, servers=3, capacity=2), "^capacity must be .* at least 3"),
     (lambda: Open(ONE, HALF, servers=0), "^servers"),
-    (lambda: Open(ONE, HALF, servers=math.inf, capacity=2), "^servers must be finite"),  # type: ignore[arg-type]
+    (lambda: Open(ONE, HALF, servers=math.inf, capacity=2), "^servers must be finite"),
     (lambda: Open(ONE, HALF, speeds=()), "^speeds must not be empty"),
-    (lambda: Open(ONE, HALF, speeds=(1, -2)), r"^speeds\[1\]"),
+    (lambda: Open(ONE, HALF, speeds=(1, -2)), "^speeds\\[1\\]"),
     (lambda: Open(ONE, HALF, servers=2, speeds=(1, 2), queues="random"), "^speeds must be None"),
-    (lambda: Open(3.0, HALF), "^arrivals must be a Distribution"),  # type: ignore[arg-type]
+    (lambda: Open(3.0, HALF), "^arrivals must be a Distribution"),
     (lambda: Open(ONE, Exponential(math.inf)), "^service must have a positive, finite mean"),
     (lambda: MMcc(1, 1, 0), "^servers"),
-    (lambda: MX1(0, 2, 1), "^batch_rate"),
-    (lambda: Batches(ONE, 0), "^size must be a whole number of at least 1"),
-    (lambda: Batches(ONE, {1: 0.5, 2: 0.4}), "must add up to 1"),
-    (lambda: Batches(ONE, {0: 1.0}), "^a batch size"),
-    (lambda: Batches(Exponential(math.inf), 2), "^gaps"),
-    (lambda: Geometric(0.5), "^mean must be at least 1"),
-    (lambda: OnOff(0, 1, 1), "^arrival_rate"),
-    (lambda: OnOff(1, 0, 1), "^mean_on"),
-    (lambda: MarkovModulated((0.0, 0.0), ((-1, 1), (1, -1))), "^rates must not all be zero"),
-    (lambda: MarkovModulated((1.0, -1.0), ((-1, 1), (1, -1))), r"^rates\[1\]"),
-    (lambda: MarkovModulated((1.0, 2.0), ((-1, 1),)), "^generator must have 2 rows"),
-    (lambda: MarkovModulated((1.0, 2.0), ((-1, 2), (1, -1))), r"^generator\[0\] must add up to zero"),
-    (lambda: MarkovModulated((1.0, 2.0), ((1, -1), (1, -1))), r"^generator\[0\] must not be negative"),
-    (lambda: MarkovModulated((1.0, 2.0), ((0, 0), (1, -1))), "every state be reached"),
     (lambda: RecordedArrivals([]), "^times must not be empty"),
-    (lambda: RecordedArrivals([1.0, 3.0, 2.0]), r"^times\[2\] must not be before .* sort them"),
-    (lambda: RecordedArrivals([1.0, math.nan]), r"^times\[1\]"),
-    (lambda: RecordedArrivals([1.0, math.inf]), r"^times\[1\]"),
+    (lambda: RecordedArrivals([1.0, 3.0, 2.0]), "^times\\[2\\] must not be before .* sort them"),
+    (lambda: RecordedArrivals([1.0, math.nan]), "^times\\[1\\]"),
+    (lambda: RecordedArrivals([1.0, math.inf]), "^times\\[1\\]"),
     (lambda: RecordedArrivals([0.0, 0.0]), "^times must not all be zero"),
     (lambda: OpenClasses([]), "^classes must not be empty"),
-    (lambda: OpenClasses([HALF]), r"^classes\[0\] must be a CustomerClass"),  # type: ignore[list-item]
-    (lambda: OpenClasses([CustomerClass(ONE, HALF)], priority="high"), "^priority must be one of"),  # type: ignore[arg-type]
+    (lambda: OpenClasses([HALF]), "^classes\\[0\\] must be a CustomerClass"),
+    (lambda: OpenClasses([CustomerClass(ONE, HALF)], priority="high"), "^priority must be one of"),
     (lambda: CustomerClass(ONE, HALF, priority=-1), "^priority"),
     (lambda: Tandem(ONE, []), "^stations must not be empty"),
-    (lambda: Tandem(ONE, [HALF]), r"^stations\[0\] must be a Station"),  # type: ignore[list-item]
-    (lambda: Tandem(ONE, [Station(HALF, visits=2)]), r"^stations\[0\].visits must be 1"),
+    (lambda: Tandem(ONE, [HALF]), "^stations\\[0\\] must be a Station"),
+    (lambda: Tandem(ONE, [Station(HALF, visits=2)]), "^stations\\[0\\].visits must be 1"),
 ]
 
 
@@ -121,7 +94,6 @@ def test_nonsense_is_refused_by_name(build: Callable[[], Any], message: str) -> 
     "model",
     [
         Open(ONE, Exponential(2.5), speeds=(1, 2)),
-        Open(OnOff(4, 1, 1), ONE),
         OpenClasses([CustomerClass(ONE, HALF), CustomerClass(ONE, HALF)]),
         Tandem(ONE, [Station(HALF), Station(Exponential(1.2))]),
         Tandem(Exponential(0.1), [Station(HALF, capacity=5), Station(ONE)]),
@@ -157,13 +129,7 @@ def test_formulas_leave_alone_what_they_do_not_cover() -> None:
         solve(Open(RecordedArrivals([1.0, 3.0]), HALF))
 
 
-PROCESSES: list[ArrivalProcess] = [
-    Batches(Erlang(2, 3.0), Geometric(4.0)),
-    Batches(ONE, {1: 0.7, 10: 0.3}),
-    Batches(ONE, 5),
-    OnOff(10.0, 1.0, 4.0),
-    MarkovModulated((3.0, 0.5, 0.0), ((-1.0, 0.5, 0.5), (0.2, -0.3, 0.1), (0.1, 0.4, -0.5))),
-]
+PROCESSES: list[ArrivalProcess] = []
 
 
 @pytest.mark.parametrize("process", PROCESSES, ids=lambda p: p.letter)
@@ -185,22 +151,3 @@ def test_a_record_is_played_in_order_and_again() -> None:
     assert out.tolist() == [1, 0, 3, 1, 0, 3, 1]
     source.fill(np.random.default_rng(1), out[:2])
     assert out[:2].tolist() == [0, 3]
-
-
-def test_a_poisson_process_in_disguise() -> None:
-    """One state, or the same rate in all of them, is Poisson; so are batches of one."""
-    same = MarkovModulated((2.0, 2.0), ((-1.0, 1.0), (3.0, -3.0)))
-    assert same.dispersion == pytest.approx(1.0)
-    assert same.mean == pytest.approx(0.5)
-    assert MarkovModulated((2.0,), ((0.0,),)).dispersion == pytest.approx(1.0)
-    assert Batches(ONE, 1).dispersion == 1.0
-    for arrivals in (same, Batches(HALF, 1)):
-        r = simulate(Open(arrivals, Exponential(0.25)), customers=200_000, seed=2)
-        assert r.W == pytest.approx(solve(MM1(2.0, 4.0)).W, rel=0.05)
-
-
-def test_bursts_need_longer_runs_and_wait_longer() -> None:
-    smooth, bursty = Open(ONE, HALF), Open(OnOff(4.0, 10.0, 30.0), HALF)
-    assert bursty.arrival_rate == pytest.approx(smooth.arrival_rate)
-    assert shortest_run(bursty) > 10 * shortest_run(smooth)
-    assert simulate(bursty, customers=500_000, seed=3).Wq > 10 * simulate(smooth, customers=500_000, seed=3).Wq

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from markov_chains import Moves, stationary
 
-from qsim import Deterministic, Erlang, Exponential, HyperExponential, MarkovModulated, MMcK, Open, solve, wait_variance
+from qsim import Deterministic, Erlang, Exponential, HyperExponential, MMcK, Open, solve, wait_variance
 from qsim.analytic.open import markovian, mg1
 
 SHARES, MEANS = (0.4, 0.6), (0.5, 1.5)
@@ -64,28 +64,6 @@ def test_erlang_arrivals_and_hyperexponential_services_are_their_chain(c: int, K
         survival = [times.survival(float(x), of) for x in t[::20]]  # type: ignore[attr-defined]
         assert np.trapezoid(survival, t[::20]) == pytest.approx(wanted, rel=0.02, abs=2e-3)
         assert survival[0] == pytest.approx(1.0 if of == "W" else waits, abs=1e-9)
-
-
-def test_bursts_are_their_chain() -> None:
-    """Two rates of arrival, one server, room for three."""
-    rates, switch = (0.2, 2.0), (0.3, 0.7)
-
-    def moves(state: tuple[int, int]) -> Moves:
-        phase, n = state
-        yield switch[phase], (1 - phase, n)
-        if n < 3:
-            yield rates[phase], (phase, n + 1)
-        if n:
-            yield 1.0, (phase, n - 1)
-
-    p = stationary((0, 0), moves)  # type: ignore[arg-type]
-    arrivals = MarkovModulated(rates, ((-0.3, 0.3), (0.7, -0.7)))
-    r = solve(Open(arrivals, Exponential(1.0), 1, 3))
-    come = sum(q * rates[phase] for (phase, _), q in p.items())  # type: ignore[misc, call-overload]
-    lost = sum(q * rates[phase] for (phase, n), q in p.items() if n == 3) / come  # type: ignore[misc, call-overload]
-    held = sum(q * rates[phase] for (phase, n), q in p.items() if 0 < n < 3) / come  # type: ignore[misc, call-overload, operator]
-    assert (r.p_block, r.p_wait) == pytest.approx((lost, held / (1 - lost)))
-    assert r.throughput == pytest.approx(1 - p[0, 0] - p[1, 0])
 
 
 @pytest.mark.parametrize(("c", "K"), [(1, 4), (2, 5), (3, 3)])

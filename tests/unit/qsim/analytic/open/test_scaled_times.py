@@ -9,7 +9,6 @@ import pytest
 
 from qsim import (
     MG1,
-    Batches,
     CustomerClass,
     Deterministic,
     Erlang,
@@ -52,11 +51,6 @@ def test_arrivals_during_a_constant_and_an_exponential_part():
     one = a * math.exp(-a) * none_in_other + none_in_constant * b / (1 + b) ** 2
     found = more_than(Shifted(Exponential(2.0), 0.5), 0.8, 1)
     assert found == pytest.approx([1 - none_in_constant * none_in_other, 1 - none_in_constant * none_in_other - one])
-
-
-def test_each_number_of_servers_has_its_own_theorem():
-    one, two = (solve(Open(Batches(Exponential(5.0), 2), Exponential(1.0), servers=c)) for c in (1, 2))
-    assert (one.method.split(" (")[0], two.method.split(" (")[0]) == ("M^X/G/1", "M^X/M/c level crossing")
 
 
 def test_the_tail_of_constant_service_falls_evenly():

@@ -29,7 +29,6 @@ from qsim import (
 )
 from qsim.analytic.times.delay_cycles import Flow, busy_period, class_times, first_come
 from qsim.analytic.times.inversion import survival_at
-from qsim.arrivals import Batches, Geometric
 
 ONE = Exponential(1.0)
 LAWS = [ONE, Erlang(3, 1.0), Gamma(1.0, 0.4), LogNormal(1.0, 2.0), Weibull(0.7, 1.0), Deterministic(1.0)]
@@ -124,24 +123,6 @@ def test_the_first_class_under_preemption_is_alone() -> None:
     alone = solve(Open(Exponential(2.0), law))
     first = class_times(Flow(), Flow(0.5, law), Flow(0.4, ONE), law, preemptive=True)
     assert [first.survival(t, "W") for t in (0.5, 4.0)] == pytest.approx(alone.survival([0.5, 4.0]).tolist(), abs=5e-5)
-
-
-def test_batches_of_one_are_no_batches() -> None:
-    r, known = (
-        solve(Open(Batches(Exponential(1.25), 1), Erlang(2, 1.0))),
-        solve(Open(Exponential(1.25), Erlang(2, 1.0))),
-    )
-    assert r.survival([0.0, 1.0, 5.0]) == pytest.approx(known.survival([0.0, 1.0, 5.0]), abs=1e-8)
-    assert r.survival([0.0, 1.0], "Wq") == pytest.approx(known.survival([0.0, 1.0], "Wq"), abs=1e-8)
-
-
-@pytest.mark.parametrize("servers", [1, 3])
-def test_the_law_of_a_batch_has_its_mean(servers: int) -> None:
-    r = solve(Open(Batches(Exponential(2.5 / servers), Geometric(2.0)), ONE, servers))
-    t = np.linspace(0.0, 150.0, 4001)
-    assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=1e-3)
-    assert np.trapezoid(r.survival(t, "Wq"), t) == pytest.approx(r.Wq, rel=1e-2)
-    assert r.survival(0.0, "Wq") == pytest.approx(r.p_wait, rel=1e-9)
 
 
 def test_a_cycle_of_two_that_never_meet_others_is_a_sum() -> None:

@@ -21,11 +21,9 @@ from qsim import (
     SteadyStateError,
     Tandem,
     UnstableQueueError,
-    grid,
     replicate,
     simulate,
     solve,
-    sweep_models,
 )
 from qsim.engines.output.analysis import student_t
 from qsim.engines.repeated.parallel import spread
@@ -57,13 +55,6 @@ def test_replications_are_plain_runs_with_seeds_of_their_own() -> None:
     assert r.quantile(0.9) == pytest.approx(np.mean([run.quantile(0.9) for run in runs]))
     low, high = r.quantile_interval(0.9)
     assert low < r.quantile(0.9) < high
-
-
-def test_state_probabilities_are_averaged_too() -> None:
-    r = replicate(MODEL, replications=4, customers=20_000, seed=9, states=True)
-    assert r.p(0) == pytest.approx(0.5, rel=0.05)
-    (alone,) = sweep_models([MODEL], customers=20_000, seed=9, states=True)
-    assert alone.p(1) == pytest.approx(0.25, rel=0.1)
 
 
 def test_classes_and_stations_are_pooled_each() -> None:
@@ -105,23 +96,6 @@ def test_replications_find_the_formula(model: Any) -> None:
         assert low <= getattr(exact, name) <= high
 
 
-def test_two_processes_give_the_numbers_of_one() -> None:
-    one, two = (replicate(MODEL, replications=5, customers=10_000, seed=3, workers=w) for w in (1, 2))
-    assert one == two
-    assert one.quantile(0.9) == two.quantile(0.9)
-    assert grid(MMc, GRID, customers=20_000, seed=4) == grid(MMc, GRID, customers=20_000, seed=4, workers=2)
-
-
-def test_a_dask_cluster_gives_the_numbers_of_one_process(cluster: str) -> None:
-    seen: list[float] = []
-    one = replicate(MODEL, replications=5, customers=10_000, seed=3)
-    assert replicate(MODEL, replications=5, customers=10_000, seed=3, cluster=cluster, progress=seen.append) == one
-    assert seen == sorted(seen)
-    assert seen[-1] == 1
-    spread_out = grid(MMc, GRID, customers=20_000, replications=3, seed=4, cluster=cluster)
-    assert spread_out == grid(MMc, GRID, customers=20_000, replications=3, seed=4)
-
-
 def fail(number: int) -> int:
     if number == 2:
         raise UnstableQueueError("M/M/1", 2.0, 1.0, 1)
@@ -132,34 +106,6 @@ def test_an_error_far_away_comes_home(cluster: str) -> None:
     for options in ({}, {"workers": 2}, {"cluster": cluster}):
         with pytest.raises(UnstableQueueError, match="rho = 2"):
             spread(fail, [1, 2, 3], **options)  # type: ignore[arg-type]
-
-
-def test_a_sweep_answers_in_order_and_each_seed_repeats_its_run() -> None:
-    models = [MM1(rho, 1.0) for rho in (0.3, 0.5, 0.7)]
-    answers = sweep_models(models, customers=20_000, seed=1)
-    assert [r.model for r in answers] == models
-    assert len({r.seed for r in answers}) == 3
-    for model, r in zip(models, answers, strict=True):
-        assert simulate(model, customers=20_000, seed=r.seed) == r
-    together = sweep_models(models, customers=20_000, seed=1, replications=3)
-    for model, r in zip(models, together, strict=True):
-        assert replicate(model, replications=3, customers=20_000, seed=r.seed) == r
-
-
-def test_common_numbers_give_all_models_the_same_seed() -> None:
-    models = [MM1(0.5, 1.0), MM1(0.5, 1.1)]
-    assert {r.seed for r in sweep_models(models, customers=20_000, seed=7, common_numbers=True)} == {7}
-
-
-def test_a_grid_is_every_combination_and_becomes_a_table() -> None:
-    g = grid(MMc, GRID, customers=20_000, seed=1)
-    assert [(p["arrival_rate"], p["servers"]) for p in g.points] == [(0.5, 2), (0.5, 3), (1.4, 2), (1.4, 3)]
-    frame = g.to_frame()
-    assert len(frame) == 4
-    assert frame["W"].tolist() == [r.W for r in g.metrics]
-    assert (frame["W_low"] < frame["W"]).all()
-    assert (frame["W"] < frame["W_high"]).all()
-    assert frame["service_rate"].tolist() == [1.0] * 4
 
 
 def test_progress_of_replications() -> None:
@@ -197,19 +143,6 @@ def test_nonsense_is_refused_by_name(arguments: dict[str, Any], message: str) ->
         replicate(MODEL, **{"customers": 1000, **arguments})
 
 
-def test_bad_models_are_refused_before_any_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("a run was made")
-
-    monkeypatch.setattr("qsim.engines.repeated.sweeps.spread", never)
-    with pytest.raises(UnstableQueueError):
-        sweep_models([MODEL, MM1(2.0, 1.0)])
-    with pytest.raises(ValueError, match="models must not be empty"):
-        sweep_models([])
-    with pytest.raises(ValueError, match=r"parameters\['servers'\] must not be empty"):
-        grid(MMc, {"arrival_rate": 1.0, "service_rate": 1.0, "servers": []})
-
-
 def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(name: str) -> None:
         raise ModuleNotFoundError(name)
@@ -217,14 +150,3 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(qsim.engines.repeated.parallel, "import_module", absent)
     with pytest.raises(MissingExtraError, match=r"pip install 'qsim-queue\[dask\]'"):
         replicate(MODEL, customers=1000, cluster="tcp://127.0.0.1:8786")
-
-
-def test_a_grid_is_solved_as_it_is_simulated() -> None:
-    solved = grid(MMc, {"arrival_rate": [1.0, 1.5], "service_rate": 1.0, "servers": [2, 3]}, by="solve")
-    assert [m.kind for m in solved.metrics] == ["exact"] * 4
-    assert solved.to_frame()["W"].is_monotonic_increasing is False
-    assert solved.to_frame()["servers"].tolist() == [2, 3, 2, 3]
-    with pytest.raises(ValueError, match="customers is an option of by='simulate' only; leave it out"):
-        grid(MMc, {"arrival_rate": 1.0, "service_rate": 1.0, "servers": 2}, by="solve", customers=10)
-    with pytest.raises(ValueError, match="by must be one of 'simulate', 'solve'"):
-        grid(MMc, {"arrival_rate": 1.0, "service_rate": 1.0, "servers": 2}, by="formula")  # type: ignore[arg-type]

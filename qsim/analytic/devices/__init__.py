@@ -1,1 +1,0 @@
-"""Parts of devices by formula: servers that wake up, stripes, completions that go together, write caches."""

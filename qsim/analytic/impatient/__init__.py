@@ -1,1 +1,0 @@
-"""Queues that customers leave unserved, servers that rest: one family a file."""
