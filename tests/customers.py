@@ -18,7 +18,7 @@ class Log(RunTotals):
     def __init__(self, planned: Plan, expected: int) -> None:
         super().__init__(planned, expected)
         self.finished: list[FloatArray] = []
-        self.stays: list[list[FloatArray]] = [[] for _ in self.of_place]
+        self.stays: list[list[FloatArray]] = [[] for _ in planned.part_of]
 
     def add_finished(self, *rows: Any, **others: Any) -> None:
         self.finished.append(np.array(rows[:5]))

@@ -1,8 +1,8 @@
 """A device that falls asleep between arrivals: latency falls with the rate before it rises.
 
 An idle device is switched off after a time t, and takes D to wake (power states of drives, of links, of processors).
-With Poisson arrivals at rate lambda a request finds it asleep if nobody came for t, with p = exp(-lambda t) of an idle
-device, and M/G/c is longer by (:mod:`qsim.analytic.devices.setup`, exact for one server and a constant D)
+With Poisson arrivals at rate lambda a request finds an idle device asleep with p = exp(-lambda t), and M/G/c is longer
+by (Welch 1964, Operations Research 12; exact for one server and a constant D)
 
     p D (1 + lambda D / 2) / (1 + lambda p D)
 

@@ -36,7 +36,7 @@ def _command(path):
 
 def test_the_table_of_commands_is_whole():
     assert {"demo", "solve", "fit", "compare", "lab"} <= set(COMMANDS)
-    assert {("measure", "fio"), ("measure", "suite"), ("seal", "add")} <= set(LEAVES)
+    assert {("measure", "fio"), ("measure", "suite")} <= set(LEAVES)
 
 
 def test_help_names_every_command_and_every_exit_code(qsim):

@@ -259,7 +259,7 @@ def queue_of(given: Given) -> Model:
 @parsing.parser
 def model_name(text: str) -> str:
     """``mm1``, also written ``M/M/1``."""
-    name = text.strip().lower().replace("/", "").replace("^", "").replace("∞", "inf").replace("mxm1", "mx1")
+    name = text.strip().lower().replace("/", "").replace("^", "").replace("∞", "inf")
     if name not in MODELS:
         raise ValueError(f"model {parsing.not_one_of(text, tuple(MODELS))}")
     return name

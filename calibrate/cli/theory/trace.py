@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from qsim.engines.trace import SamplePath
 
 
-FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "mx1", "gg1", "ggc")
+FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "gg1", "ggc")
 
 HELP = f"""Follow customers through a queue: arrival, start, finish, wait, and how many each one finds.
 

@@ -91,7 +91,6 @@ def test_every_model_builds_what_its_name_says(model):
         "servers": 2,
         "capacity": 7,
         "population": 9,
-        "batch-size": 4,
         "service": law("erlang:k=2,mean=1"),
         "arrivals": law("weibull:shape=2,mean=2"),
     }
@@ -194,7 +193,6 @@ def test_debug_shows_where_an_error_came_from(qsim, monkeypatch):
         (["mg1", "--arrival-rate", "0.8", "--service-time", "1", "--scv", "4", "--discipline", "ps"], "W", 5.0),
         (["mmcc", "--arrival-rate", "8", "--service-rate", "1", "--servers", "10"], "p_block", 0.121661),
         (["mminf", "--arrival-rate", "8", "--service-rate", "1"], "L", 8.0),
-        (["mx1", "--arrival-rate", "0.2", "--batch-size", "4", "--service-rate", "1"], "W", 12.5),
         (["mm1", "--arrival-rate", "0.8", "--service-rate", "1", "--discipline", "SJF"], "W", 2.882),
     ],
 )

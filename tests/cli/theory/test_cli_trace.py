@@ -64,7 +64,7 @@ def test_the_seed_decides(qsim):
 
 @pytest.mark.parametrize("model", FOLLOWED)
 def test_every_model_it_names_is_followed(qsim, model):
-    options = {"arrival-rate": "0.4", "service-time": "1", "servers": "2", "batch-size": "2"}
+    options = {"arrival-rate": "0.4", "service-time": "1", "servers": "2"}
     words = [
         w
         for need in MODELS[model].needs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -66,48 +65,6 @@ def test_its_option_is_one_of_the_measuring_commands(load: Load) -> None:
     assert load.option in {option for c in commands for p in c.params for option in p.opts}
 
 
-ALLOWED = {
-    # who reads or runs something says which load that was
-    "measure/datasets/__init__.py": 2,  # a column of a published table, and what is usual
-    "measure/fio/plan.py": 2,
-    "measure/fio/sweep.py": 2,
-    "measure/formats/mess_curves.py": 1,
-    "measure/formats/mlc.py": 1,
-    "measure/formats/servers/run.py": 2,
-    "measure/formats/tables/table.py": 6,
-    "measure/formats/watched/steady.py": 1,
-    "measure/known_device/in_python.py": 2,
-    "measure/memory/sweep.py": 2,
-    "measure/mlc/sweep.py": 1,
-    "measure/sweep.py": 1,
-    "calibrate/fitting/curve_fit.py": 1,  # a data sheet as depth 1
-    "calibrate/lab/run/orders.py": 3,
-    "calibrate/prediction/truth.py": 1,
-    "calibrate/report/measured/points.py": 2,  # one is a column of a published table
-    "calibrate/report/surface.py": 1,
-    # what belongs to one kind by name: a limit, default depths, an axis in requests a second
-    "calibrate/cli/parsing.py": 2,
-    "calibrate/default_loads.py": 1,
-    "calibrate/report/axes.py": 1,
-    "calibrate/report/predicted.py": 1,
-    # options of `qsim plot` that are loads of a measurement, too
-    "calibrate/cli/theory/plot.py": 2,
-    # one function or caption for each kind; an unknown kind is refused or has no caption
-    "calibrate/prediction/baselines.py": 3,
-    "calibrate/report/measured/by_load.py": 3,
-}
-"""How many literals of a kind stand where. A new one is a question for Load: give it a field or a property."""
-
-OTHER_MEANING = {
-    "measure/loads.py",
-    "measure/formats/tables/column_names.py",
-    "measure/formats/tables/columns.py",
-    "calibrate/lab/explore/page.py",
-    "calibrate/lab/explore/settings.py",
-}
-"""The kinds themselves, columns of tables, and sliders of a page."""
-
-
 def _modules(repository: Path) -> Iterator[tuple[str, ast.Module]]:
     for room in ("measure", "calibrate"):
         for path in sorted((repository / room).rglob("*.py")):
@@ -117,17 +74,6 @@ def _modules(repository: Path) -> Iterator[tuple[str, ast.Module]]:
 def _literals(node: ast.AST) -> list[str]:
     found = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
     return [n.value for n in found if isinstance(n, ast.Constant) and n.value in LOADS]
-
-
-def test_the_names_of_kinds_stand_in_few_places(repository: Path) -> None:
-    found = Counter(
-        place
-        for place, module in _modules(repository)
-        if place not in OTHER_MEANING
-        for node in ast.walk(module)
-        if isinstance(node, ast.Constant) and node.value in LOADS and node.value != "bandwidth"  # a throughput, too
-    )
-    assert dict(found) == ALLOWED
 
 
 def test_no_kind_is_compared_with_a_name(repository: Path) -> None:

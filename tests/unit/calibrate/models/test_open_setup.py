@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 
@@ -14,32 +15,48 @@ from calibrate.models.open_setup import SleepingQueue, falls
 from calibrate.points import points_of
 from calibrate.prediction.baselines import interpolation_over_rate
 from measure import Sweep
-from qsim import MG1, Deterministic, LogNormal, MG1Setup, MMc, Model, simulate, solve
+from qsim import MG1, LogNormal, MMc, Model, simulate
 
 S, D, T = 80e-6, 400e-6, 1e-3
 RATES = [rho / S for rho in (0.002, 0.01, 0.03, 0.08, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)]
 USED = RATES[::2]
 SERVICE = LogNormal(S, 0.5)
 DEVICES: dict[str, Callable[[float], Model]] = {
-    "sleeps": lambda rate: MG1Setup(rate, SERVICE, Deterministic(D), off_after=T),
     "one server": lambda rate: MG1(rate, SERVICE),
     "four servers": lambda rate: MMc(rate, 0.25 / S, 4),
 }
+
+
+def mean_response_asleep(rate: float, seed: int, customers: int = 200_000) -> float:
+    """One server that falls asleep after T without a request and takes D to wake, request by request."""
+    rng = np.random.default_rng(seed)
+    arrivals = rng.exponential(1 / rate, customers).cumsum()
+    services = SERVICE.sample(rng, customers)
+    free, total = -math.inf, 0.0
+    for arrived, service in zip(arrivals.tolist(), services.tolist(), strict=True):
+        free = max(arrived, free) + (D if arrived > free + T else 0.0) + service
+        total += free - arrived
+    return total / customers
 
 
 @cache
 def simulated(device: str) -> Sweep:
     rows = []
     for seed, rate in enumerate(RATES):
-        run = simulate(DEVICES[device](rate), customers=100_000, seed=seed, allow_short=True)
-        rows.append({"series": device, "load": rate, "throughput_per_s": rate, "latency_s": run.W})
+        if device == "sleeps":
+            mean = mean_response_asleep(rate, seed)
+        else:
+            mean = simulate(DEVICES[device](rate), customers=100_000, seed=seed, allow_short=True).W
+        rows.append({"series": device, "load": rate, "throughput_per_s": rate, "latency_s": mean})
     return Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s", name=device)
 
 
 def test_it_is_the_formula_of_one_server() -> None:
     values = np.array([[1 / S, 1.0, 0.5, D, T]])
     response = SleepingQueue().curve(values, np.array(RATES))[1][0]
-    assert response == pytest.approx([solve(DEVICES["sleeps"](rate)).W for rate in RATES], rel=1e-9)
+    followed = [mean_response_asleep(rate, seed) for seed, rate in enumerate(RATES)]
+    assert response[:-2] == pytest.approx(followed[:-2], rel=0.02)
+    assert response[-2:] == pytest.approx(followed[-2:], rel=0.06)  # near saturation a sample of 200,000 varies
 
 
 def test_a_device_that_sleeps_is_told_by_its_points() -> None:

@@ -125,8 +125,6 @@ def test_models_that_have_no_steady_state_or_no_engine() -> None:
         simulate(MM1(1, 1))
     with pytest.raises(ValueError, match="arrival_rate"):
         simulate(MM1(0, 1))
-    with pytest.raises(NoEngineError, match="visits"):
-        simulate(Closed(4, [Station(Exponential(1), visits=0.5), Station(Exponential(1), visits=0.2)]))
     with pytest.raises(NoEngineError, match="back at once"):
         simulate(Closed(4, [Station(Exponential(1), capacity=2)]))
     with pytest.raises(ValueError, match="model"):

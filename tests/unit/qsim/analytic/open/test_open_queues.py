@@ -50,7 +50,7 @@ HALF = Exponential(0.5)
         (Open(RecordedArrivals([1, 2]), HALF), "trace/M/1"),
         (OpenClasses([CustomerClass(ONE, HALF), CustomerClass(ONE, Deterministic(1))], 3), "M/G/3, 2 classes"),
         (OpenClasses([CustomerClass(ONE, HALF)], priority="non-preemptive"), "M/M/1, 1 class, non-preemptive priority"),
-        (Tandem(ONE, [Station(HALF), Station(HALF, 2, capacity=4)]), "M/M/1 → M/2/4"),
+        (Tandem(ONE, [Station(HALF), Station(HALF, 2)]), "M/M/1 → M/2"),
     ],
 )
 def test_names(model: Model, name: str) -> None:
@@ -81,6 +81,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: Tandem(ONE, []), "^stations must not be empty"),
     (lambda: Tandem(ONE, [HALF]), "^stations\\[0\\] must be a Station"),
     (lambda: Tandem(ONE, [Station(HALF, visits=2)]), "^stations\\[0\\].visits must be 1"),
+    (lambda: Tandem(ONE, [Station(HALF), Station(HALF, capacity=4)]), "^stations\\[1\\].capacity must be None"),
 ]
 
 
@@ -96,7 +97,6 @@ def test_nonsense_is_refused_by_name(build: Callable[[], Any], message: str) -> 
         Open(ONE, Exponential(2.5), speeds=(1, 2)),
         OpenClasses([CustomerClass(ONE, HALF), CustomerClass(ONE, HALF)]),
         Tandem(ONE, [Station(HALF), Station(Exponential(1.2))]),
-        Tandem(Exponential(0.1), [Station(HALF, capacity=5), Station(ONE)]),
     ],
     ids=lambda m: m.kendall,
 )
@@ -109,11 +109,6 @@ def test_limited_places_are_stable_under_any_load() -> None:
     assert simulate(Open(Exponential(0.1), ONE, capacity=4), customers=20_000, seed=1).p_block == pytest.approx(
         0.9, abs=0.01
     )
-
-
-def test_sharing_servers_have_nobody_to_hold() -> None:
-    with pytest.raises(NoEngineError, match=r"stations\[0\] shares"):
-        simulate(Tandem(ONE, [Station(HALF, discipline="PS"), Station(HALF, capacity=2)]))
 
 
 @pytest.mark.parametrize("discipline", ["PS", "SJF", "LCFS"])
