@@ -40,7 +40,6 @@ def regions() -> dict[str, Callable[[], str]]:
     from accuracy import collected, figures, in_short
     from approximations import table as approximations_table
     from doctools.column_names import column_table
-    from doctools.network_picture import picture as network_picture
     from doctools.still import still
     from doctools.systems import systems_table
     from doctools.weights_picture import picture
@@ -51,7 +50,6 @@ def regions() -> dict[str, Callable[[], str]]:
         "picture of the README": lambda: still("docs/"),
         "picture of the first page": lambda: still(""),
         "picture of the weights": picture,
-        "picture of a network": network_picture,
         "accuracy in short": in_short,
         "drives": lambda: figures(collected()),
         "surfaces": surface_table,

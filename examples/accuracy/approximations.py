@@ -22,7 +22,6 @@ from qsim import (
     CustomerClass,
     Distribution,
     Exponential,
-    ForkJoin,
     Gamma,
     LogNormal,
     Metrics,
@@ -35,7 +34,6 @@ from qsim import (
     solve,
 )
 from qsim.analytic.closed import mean_value
-from qsim.analytic.devices import fork_join
 from qsim.analytic.networks import decomposition
 from qsim.analytic.open import approximations
 from qsim.models.routed import open_rates
@@ -107,16 +105,6 @@ def passing(rng: np.random.Generator) -> Network:
     return Network(stations, arrivals, routing=routing)
 
 
-def striped(rng: np.random.Generator) -> Network:
-    """Poisson arrivals that split into exponential parts, over 3 to 32 servers."""
-    return ForkJoin(float(rng.uniform(0.1, 0.9)), Exponential(1.0), int(rng.integers(3, 33)))
-
-
-def of_stripe(model: Network) -> Iterator[tuple[str, float]]:
-    """The error of W by Nelson and Tantawi."""
-    yield fork_join.NAME, solve(model).W / simulate(model, customers=CUSTOMERS / 4, seed=SEED).W - 1
-
-
 def of_network(model: Network) -> Iterator[tuple[str, float]]:
     """The error of W by decomposition."""
     yield decomposition.NAME, solve(model).W / _simulated(model).W - 1
@@ -149,7 +137,6 @@ FAMILIES: tuple[tuple[Callable[..., Model], Callable[..., Iterator[tuple[str, fl
     (circling, of_classes),
     (varying, of_classes),
     (passing, of_network),
-    (striped, of_stripe),
 )
 
 

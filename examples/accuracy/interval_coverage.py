@@ -23,23 +23,16 @@ from qsim import (
     CustomerClass,
     Delay,
     Exponential,
-    ForkJoin,
     LogNormal,
     Metrics,
-    MG1Setup,
     MMc,
     Model,
-    Network,
-    Node,
     NoFormulaError,
-    OnOff,
     Open,
     OpenClasses,
     OpenNetwork,
     Pareto,
-    Region,
     Station,
-    WriteCache,
     replicate,
     simulate,
     solve,
@@ -53,7 +46,7 @@ VALUES = ("W", "Lq")
 LONG_RUN = 40_000_000
 """Customers whose mean is the truth where no formula gives it."""
 
-ONE, SKEWED = Exponential(1.0), LogNormal(1.0, 2.0)
+ONE = Exponential(1.0)
 QUEUES: Mapping[str, Model] = MappingProxyType(
     {
         "M/M/1, ρ 0.5": MMc(0.5, 1.0, 1),
@@ -65,7 +58,6 @@ QUEUES: Mapping[str, Model] = MappingProxyType(
 MODELS: Mapping[str, Model] = MappingProxyType(
     {
         **QUEUES,
-        "bursts, ρ 0.7": Open(OnOff(2.0, 10.0, 10.0), Exponential(0.7)),
         "lognormal, scv 5": Open(Exponential(2.0), LogNormal(1.0, 5.0)),
         "lognormal, scv 20": Open(Exponential(2.0), LogNormal(1.0, 20.0)),
         "Pareto, shape 2.2": Open(Exponential(2.0), Pareto(2.2, 1.2 / 2.2)),
@@ -76,21 +68,12 @@ MODELS: Mapping[str, Model] = MappingProxyType(
             [CustomerClass(Exponential(2.0), Exponential(0.5)), CustomerClass(Exponential(2.0), ONE, 1)],
             priority="preemptive-resume",
         ),
-        "impatience, M/M/10+M": Open(Exponential(1 / 12), ONE, 10, patience=Exponential(2.0)),
         "open network": OpenNetwork(
             [1.0, 0.5], [Station(Exponential(0.4)), Station(Exponential(0.6), 2)], [[0.2, 0.5], [0.3, 0.0]]
         ),
         "closed network": Closed(32, [Delay(10.0), Station(ONE, 4), Station(Exponential(0.5))]),
         "two closed classes": ClosedClasses(
             [4, 6], [ClassStation([ONE] * 2), ClassStation([Exponential(0.5)] * 2, servers=2)], [3.0, 9.0]
-        ),
-        "server that sleeps": MG1Setup(0.6, SKEWED, Exponential(2.0), 0.8),
-        "stripe over two": ForkJoin(0.85, ONE, 2),
-        "write cache": WriteCache(4, 1.0, Exponential(0.05), Exponential(0.3), places=20),
-        "region of 4": Network(
-            {"think": Delay(5.0), "a": Node(ONE, 2), "b": Node(SKEWED, speeds=(1, 1.5))},
-            populations={"think": 12},
-            regions=[Region(["a", "b"], 4)],
         ),
     }
 )

@@ -134,8 +134,6 @@ WORKS = (
     Work("data of any tool read and audited", "qsim show DATA"),
     Work("curves fitted", "qsim fit DATA"),
     Work("curves compared, with the report", "qsim compare DATA --report report.html"),
-    Work("plots", "qsim plot DATA --out plot.html"),
-    Work("guesses sealed", "qsim seal add class.json --name Ada --knee 24"),
     Work("this machine looked at", "qsim doctor"),
     Work("the lab: Explore, Compare, and Run on all but a disk", "qsim lab"),
     Work("memory measured", "qsim measure memory --out DIR", note="threads pinned and huge pages asked for on Linux"),

@@ -15,5 +15,4 @@ ERRORS = {
     "closed FCFS classes": (0.3, 21),
     "closed FCFS of general services": (2.0, 44),
     "decomposition of open networks": (4.8, 33),
-    "Nelson-Tantawi": (1.1, 5),
 }
