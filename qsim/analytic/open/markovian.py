@@ -31,7 +31,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.chains.markov_chain import stationary
 from qsim.analytic.formula import Formula
 from qsim.analytic.shape import phases_of_arrivals
 from qsim.analytic.stability import require_stable
@@ -172,7 +171,7 @@ def solve_chain(arrivals: tuple[FloatArray, FloatArray], servers: Servers, capac
         ratios.append(_divided(up[n], local[n + 1] + above))
         above = ratios[-1] @ down[n]
     ratios.reverse()
-    levels = [stationary(local[0] + above)]
+    levels = [_stationary(local[0] + above)]
     for R in ratios:
         levels.append(levels[-1] @ R)
         size = float(levels[-1].sum())
@@ -198,6 +197,13 @@ def _beyond(level: FloatArray, ratio: FloatArray | None) -> FloatArray:
     if ratio is None:
         return level
     return np.asarray(np.linalg.solve((np.eye(ratio.shape[0]) - ratio).T, level))
+
+
+def _stationary(generator: FloatArray) -> FloatArray:
+    """The row vector π with π·Q = 0 adding up to one."""
+    system = generator.T.copy()
+    system[-1] = 1.0
+    return np.asarray(np.linalg.solve(system, np.eye(len(system))[-1]))
 
 
 def applies(model: Open, most_work: float = MOST_WORK) -> bool:

@@ -6,7 +6,7 @@ While the customer that is followed is in the chain with j others, one comes at 
 - **PS**, each has min(c, m)/m servers: done = μ·min(c, m)/m, down = j·done, and done means over;
 - **SIRO**, j the others that wait: done = cμ/(j + 1), down = j·done, and done means that a service begins.
 
-The time is taken step by step (:mod:`qsim.analytic.chains.uniformisation`).
+The time is taken step by step (:mod:`qsim.analytic.times.uniformisation`).
 
 Source: Coffman, Muntz & Trotter (1970), J. ACM 17 (PS); Kingman (1962), Proc. Cambridge Phil. Soc. 58, and Carter &
 Cooper (1972), Oper. Res. 20 (SIRO); both solve the chain by transforms.
@@ -26,7 +26,7 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
-from qsim.analytic.chains.uniformisation import poisson_window
+from qsim.analytic.times.uniformisation import poisson_window
 from qsim.metrics import ExactTimes
 
 NEGLIGIBLE = 1e-15

@@ -19,7 +19,7 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
-from qsim.analytic.chains.uniformisation import poisson_window
+from qsim.analytic.times.uniformisation import poisson_window
 from qsim.metrics import ExactTimes
 
 NEGLIGIBLE = 1e-17

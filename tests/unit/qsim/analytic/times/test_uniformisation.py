@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import poisson
 
-from qsim.analytic.chains.uniformisation import poisson_window
+from qsim.analytic.times.uniformisation import poisson_window
 
 
 @pytest.mark.parametrize("expected", [0.0, 1e-3, 3.0, 500.0, 2e5])
