@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from calibrate.cli.failures import option_name, refused_parameter, wrong_usage
 from calibrate.cli.option_groups import with_options_of_groups
+from calibrate.cli.option_rules import check_rules, rules_of
 from qsim.errors import InvalidParameterError
 
 Table = Mapping[str, Mapping[str, str]]
@@ -41,12 +42,19 @@ class OptionErrorMixin:
     def _option(self, parameter: str) -> str:
         """The option that sets a parameter of the library, ``--runtime`` for ``runtime_s``; else the parameter."""
         options = {p.name: option_name(p) for p in self.params if p.name}
+        if "service" in options:
+            options.setdefault("service_time", options["service"])
         names = (parameter, *(parameter.removesuffix(unit) for unit in _UNITS))
         return next((options[name] for name in names if name in options), parameter)
 
 
 class Command(OptionErrorMixin, TyperCommand):
-    """One command."""
+    """One command, whose options keep the rules that are declared above its function."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Check the rules, then run the command."""
+        check_rules(rules_of(self.callback) if self.callback else (), ctx)
+        return super().invoke(ctx)
 
 
 class LazyGroup(TyperGroup):

@@ -38,10 +38,9 @@ def test_fields_make_the_sentence_here_and_in_another_process(error: Exception, 
 
 
 def test_a_refused_parameter_is_named_as_its_option_with_its_fields(qsim: Callable[..., Any]) -> None:
-    run = qsim("simulate", "mm1", "--arrival-rate", "1", "--service-rate", "2", "--confidence", "2", "--json")
+    run = qsim("simulate", "mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "-5", "--json")
     assert run.code == 2
     told = run.json["error"]
-    assert told["parameter"] == "--confidence"
-    assert told["value"] == 2
-    assert told["remedy"] == "0.95 means 95 %"
-    assert told["message"] == "--confidence must lie strictly between 0 and 1, not 2.0: 0.95 means 95 %"
+    assert told["parameter"] == "--customers"
+    assert told["value"] == -5
+    assert told["message"].startswith("--customers must be")

@@ -1,7 +1,12 @@
-"""The queues that ``solve`` and ``simulate`` know by name, what each needs, and how the options become one."""
+"""The queues that ``solve``, ``simulate`` and ``trace`` know by name, their options, and how these become a model.
+
+Rates and times may be bare numbers in any consistent unit, or carry units (``20k/s``, ``80us``). As soon as one of
+them does, all are in seconds and so are the results.
+"""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -10,24 +15,190 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.theory.queue_options import Given
+from calibrate.cli.option_groups import OptionGroup, shared
+from calibrate.cli.parsing import Quantity
+from calibrate.cli.theory.laws import Law, law_of
+from measure.units import parse_duration, parse_rate
 
 if TYPE_CHECKING:
     from qsim import Distribution, Model
+
+DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO")
+
+
+@dataclass(frozen=True)
+class QueueArguments:
+    """The model and its options as typed: option name without dashes -> value, None where it was left out."""
+
+    model: str
+    values: Mapping[str, Any]
+
+    @property
+    def with_units(self) -> bool:
+        """Whether any quantity carries its unit, so that results are in seconds."""
+        return any(isinstance(v, Quantity | Law) and v.has_unit for v in self.values.values())
+
+    def number(self, option: str) -> float:
+        """A bare value; CommandError where a distribution was typed and this model takes its mean only."""
+        value = self.values[option]
+        if isinstance(value, Law):
+            raise wrong_usage(f"--{option}: {self.model} takes a number; a distribution goes with mg1, mgc, gg1 or ggc")
+        return value.value if isinstance(value, Quantity) else float(value)
+
+    def positive(self, option: str) -> float:
+        """A bare value above zero."""
+        value = self.number(option)
+        if value <= 0:
+            raise wrong_usage(f"--{option} must be positive, not {value:g}")
+        return value
+
+    def has(self, option: str) -> bool:
+        """Whether the option was given."""
+        return self.values.get(option) is not None
+
+    def command_line(self) -> str:
+        """The options as they could be typed again."""
+        words = [self.model]
+        for option, value in self.values.items():
+            if value is not None:
+                words += [f"--{option}", _typed(option, value)]
+        return shlex.join(words)
+
+    @property
+    def service_time(self) -> float:
+        """The mean service time."""
+        return self.number("service") if self.has("service") else 1 / self.positive("service-rate")
+
+    @property
+    def service_rate(self) -> float:
+        """The rate of one busy server."""
+        return self.number("service-rate") if self.has("service-rate") else 1 / self.positive("service")
+
+    @property
+    def service(self) -> Distribution:
+        """The law of service: exponential where only its mean was typed."""
+        return _law(self.values["service"]) or _exponential(self.service_time)
+
+    @property
+    def arrivals(self) -> Distribution:
+        """The law of the times between arrivals: exponential where only the rate was typed."""
+        return _law(self.values["arrival-rate"]) or _exponential(1 / self.positive("arrival-rate"))
+
+    @property
+    def servers(self) -> int:
+        """The number of servers, 1 where none was typed."""
+        return int(self.values["servers"]) if self.has("servers") else 1
+
+
+def _law(value: object) -> Distribution | None:
+    return value.distribution() if isinstance(value, Law) else None
+
+
+def _exponential(mean: float) -> Distribution:
+    from qsim import Exponential
+
+    if mean <= 0:
+        raise wrong_usage(f"a mean time must be positive, not {mean:g}")
+    return Exponential(mean)
+
+
+def _typed(option: str, value: Any) -> str:
+    if isinstance(value, Law):
+        return value.text
+    if not isinstance(value, Quantity):
+        return str(value) if isinstance(value, str) else f"{value:.12g}"
+    unit = ("/s" if option.endswith("rate") else "s") if value.has_unit else ""
+    return f"{value.value:.12g}{unit}"
+
+
+@parsing.parser
+def time_or_law(text: str) -> Quantity | Law:
+    """``80us`` or ``lognormal:80us:scv=2``."""
+    return law_of(text) if ":" in text else Quantity(parse_duration(text), text.strip()[-1:].isalpha())
+
+
+@parsing.parser
+def rate_or_law(text: str) -> Quantity | Law:
+    """``20k/s`` or ``erlang:50us:k=2``."""
+    return law_of(text) if ":" in text else Quantity(parse_rate(text), "/" in text or text.lower().endswith("iops"))
+
+
+ArrivalRate: TypeAlias = Annotated[
+    Any,
+    shared(
+        "RATE|LAW", rate_or_law, "Arrivals per time, as 16 or 20k/s; or the law of the gaps, as erlang:50us:k=2 (G/G)."
+    ),
+]
+ServiceRate: TypeAlias = Annotated[
+    Quantity | None, shared("RATE", parsing.rate, "What one busy server finishes per time, as 20 or 12k/s.")
+]
+Service: TypeAlias = Annotated[
+    Any,
+    shared(
+        "TIME|LAW",
+        time_or_law,
+        "Mean service time, as 0.05 or 80us; or its law, as lognormal:80us:scv=2, histogram:FILE, fitted:FILE (G).",
+    ),
+]
+Servers: TypeAlias = Annotated[int | None, shared("C", parsing.whole, "Identical servers.")]
+Capacity: TypeAlias = Annotated[int | None, shared("K", parsing.whole, "Places in all, the servers included.")]
+Population: TypeAlias = Annotated[int | None, shared("N", parsing.whole, "Customers that circle: fio's iodepth.")]
+ThinkTime: TypeAlias = Annotated[
+    Quantity | None, shared("TIME", parsing.time, "Mean time between an answer and the next request.")
+]
+Queues: TypeAlias = Annotated[
+    str | None,
+    shared(
+        "QUEUES",
+        parsing.choice("shared", "random", "round-robin", "shortest"),
+        "shared: one queue for all servers; or one each, joined at random, in turn (round-robin), the shortest.",
+    ),
+]
+Discipline: TypeAlias = Annotated[
+    str | None, shared("ORDER", parsing.choice(*DISCIPLINES), f"Order of service: {', '.join(DISCIPLINES)}.")
+]
+Explain: TypeAlias = Annotated[
+    bool, typer.Option("--explain", help="Also print the derivation, with the numbers put in.")
+]
+
+
+@dataclass(frozen=True)
+class FollowedOptions(OptionGroup):
+    """The options of a queue that is followed by hand: one line, first come first served."""
+
+    arrival_rate: ArrivalRate = None
+    service_rate: ServiceRate = None
+    service: Service = None
+    servers: Servers = None
+
+    def of(self, model: str) -> QueueArguments:
+        """The arguments of ``model``."""
+        return QueueArguments(model, {name.replace("_", "-"): value for name, value in vars(self).items()})
+
+
+@dataclass(frozen=True)
+class QueueOptions(FollowedOptions):
+    """Those of any queue."""
+
+    capacity: Capacity = None
+    population: Population = None
+    think_time: ThinkTime = None
+    queues: Queues = None
+    discipline: Discipline = None
 
 
 @dataclass(frozen=True)
 class QueueModel:
     """A queue by its name on the command line: what it needs, what it may take, and how it is built.
 
-    An entry of ``needs`` such as ``"service-rate|service-time"`` means exactly one of these.
+    An entry of ``needs`` such as ``"service-rate|service"`` means exactly one of these.
     """
 
     name: str
     kendall: str
     what: str
     needs: tuple[str, ...]
-    build: Callable[[Given], Model]
+    build: Callable[[QueueArguments], Model]
     may: tuple[str, ...] = ()
 
     @property
@@ -40,7 +211,7 @@ class QueueModel:
         """Its name here and in Kendall's notation."""
         return f"{self.name} ({self.kendall})"
 
-    def check(self, given: Given) -> None:
+    def check(self, given: QueueArguments) -> None:
         """Raise CommandError (wrong usage) where something is missing, given twice, or means nothing here."""
         for option in given.values:
             if given.has(option) and option not in self.options:
@@ -52,13 +223,8 @@ class QueueModel:
                 raise wrong_usage(f"{self.named} needs {_or(alternatives)}; it takes {self.usage(given)}")
             if len(present) > 1:
                 raise wrong_usage(f"{' and '.join(f'--{o}' for o in present)} say the same thing; give one of them")
-        for option, beside in (("scv", ("service-time", "service-rate")), ("arrival-scv", ("arrival-rate",))):
-            if given.has(option) and not any(given.has(b) for b in beside):
-                raise wrong_usage(
-                    f"--{option} belongs beside {_or(beside)}; a distribution by name has an scv of its own"
-                )
 
-    def make(self, given: Given) -> Model:
+    def make(self, given: QueueArguments) -> Model:
         """The model, with the order of service and the kind of queues where they were given."""
         from qsim import Open
 
@@ -66,7 +232,7 @@ class QueueModel:
         changes = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
         return replace(model, **changes) if changes and isinstance(model, Open) else model
 
-    def usage(self, given: Given) -> str:
+    def usage(self, given: QueueArguments) -> str:
         """The options in words, those that are optional only where the command has them."""
         optional = [f"[--{o}]" for o in self.may if o in given.values]
         return ", ".join([*(_or(need.split("|")) for need in self.needs), *optional])
@@ -76,138 +242,75 @@ def _or(options: Any) -> str:
     return " or ".join(f"--{o}" for o in options)
 
 
-def _service_time(given: Given) -> float:
-    """The mean service time, from whichever way it was given."""
-    if given.has("service-time"):
-        return given.number("service-time")
-    return 1 / _positive(given, "service-rate")
+def _markovian(given: QueueArguments) -> Model:
+    from qsim import MMc
+
+    return MMc(given.number("arrival-rate"), given.service_rate, given.servers)
 
 
-def _service_rate(given: Given) -> float:
-    if given.has("service-rate"):
-        return given.number("service-rate")
-    return 1 / _positive(given, "service-time")
+def _limited(given: QueueArguments) -> Model:
+    from qsim import MMcK
+
+    return MMcK(given.number("arrival-rate"), given.service_rate, given.servers, given.values["capacity"])
 
 
-def _positive(given: Given, option: str) -> float:
-    value = given.number(option)
-    if value <= 0:
-        raise wrong_usage(f"--{option} must be positive, not {value:g}")
-    return value
-
-
-def _service(given: Given) -> Distribution:
-    if given.has("service"):
-        return given.values["service"].distribution()  # type: ignore[no-any-return]
-    return _with_moments(_service_time(given), given.number("scv") if given.has("scv") else 1.0)
-
-
-def _arrivals(given: Given) -> Distribution:
-    if given.has("arrivals"):
-        return given.values["arrivals"].distribution()  # type: ignore[no-any-return]
-    scv = given.number("arrival-scv") if given.has("arrival-scv") else 1.0
-    return _with_moments(1 / _positive(given, "arrival-rate"), scv)
-
-
-def _with_moments(mean: float, scv: float) -> Distribution:
-    """The usual family for two moments: constant, gamma, exponential or hyperexponential."""
-    from qsim import Deterministic, Exponential, Gamma, HyperExponential
-
-    if mean <= 0:
-        raise wrong_usage(f"a mean time must be positive, not {mean:g}")
-    if scv < 0:
-        raise wrong_usage(f"--scv must be zero or positive, not {scv:g}: 0 is a constant time, 1 an exponential one")
-    if scv == 0:
-        return Deterministic(mean)
-    if scv == 1:
-        return Exponential(mean)
-    return Gamma(mean, scv) if scv < 1 else HyperExponential.from_moments(mean, scv)
-
-
-def _open(servers: bool = False, capacity: bool = False) -> Callable[[Given], Model]:
-    def build(given: Given) -> Model:
-        from qsim import MMc, MMcK
-
-        count = given.values["servers"] if servers else 1
-        if capacity:
-            return MMcK(given.number("arrival-rate"), _service_rate(given), count, given.values["capacity"])
-        return MMc(given.number("arrival-rate"), _service_rate(given), count)
-
-    return build
-
-
-def _general(poisson: bool, servers: bool = False) -> Callable[[Given], Model]:
-    def build(given: Given) -> Model:
-        from qsim import MG1, GGc, Open
-
-        count = given.values["servers"] if servers else 1
-        if not poisson:
-            return GGc(_arrivals(given), _service(given), count)
-        one = MG1(given.number("arrival-rate"), _service(given))
-        return one if count == 1 else Open(one.arrivals, one.service, count)
-
-    return build
-
-
-def _deterministic(servers: bool = False) -> Callable[[Given], Model]:
-    def build(given: Given) -> Model:
-        from qsim import MD1, Open
-
-        one = MD1(given.number("arrival-rate"), _service_time(given))
-        return Open(one.arrivals, one.service, given.values["servers"]) if servers else one
-
-    return build
-
-
-def _endless(given: Given) -> Model:
-    from qsim import MMInf
-
-    return MMInf(given.number("arrival-rate"), _service_rate(given))
-
-
-def _loss(given: Given) -> Model:
+def _loss(given: QueueArguments) -> Model:
     from qsim import MMcc
 
-    return MMcc(given.number("arrival-rate"), _service_rate(given), given.values["servers"])
+    return MMcc(given.number("arrival-rate"), given.service_rate, given.servers)
 
 
-def _closed(given: Given) -> Model:
+def _endless(given: QueueArguments) -> Model:
+    from qsim import MMInf
+
+    return MMInf(given.number("arrival-rate"), given.service_rate)
+
+
+def _deterministic(given: QueueArguments) -> Model:
+    from qsim import MD1
+
+    return replace(MD1(given.number("arrival-rate"), given.service_time), servers=given.servers)
+
+
+def _poisson(given: QueueArguments) -> Model:
+    from qsim import MG1
+
+    return replace(MG1(given.number("arrival-rate"), given.service), servers=given.servers)
+
+
+def _general(given: QueueArguments) -> Model:
+    from qsim import GGc
+
+    return GGc(given.arrivals, given.service, given.servers)
+
+
+def _closed(given: QueueArguments) -> Model:
     from qsim import Closed, Delay, Exponential, MMcN, Station
 
-    servers = given.values["servers"] if given.has("servers") else 1
+    population = given.values["population"]
     think = given.number("think-time") if given.has("think-time") else 0.0
     if given.values.get("queues") == "random":
-        station = Station(Exponential(_service_time(given)), servers, queues="random")
-        return Closed(given.values["population"], (Delay(think), station))
-    return MMcN(given.values["population"], think, _service_time(given), servers)
+        station = Station(Exponential(given.service_time), given.servers, queues="random")
+        return Closed(population, (Delay(think), station))
+    return MMcN(population, think, given.service_time, given.servers)
 
 
 _RATE = "arrival-rate"
-_SERVICE = "service-rate|service-time"
-_ANY_SERVICE = "service|service-time|service-rate"
-_ANY_ARRIVALS = "arrivals|arrival-rate"
+_SERVICE = "service-rate|service"
+_ONE = (_RATE, _SERVICE)
+_SEVERAL = (_RATE, _SERVICE, "servers")
 _ORDER = ("discipline",)
 _MANY = ("discipline", "queues")
 
 MODELS: Mapping[str, QueueModel] = {
     m.name: m
     for m in (
-        QueueModel("mm1", "M/M/1", "one server", (_RATE, _SERVICE), _open(), _ORDER),
-        QueueModel(
-            "mmc", "M/M/c", "several servers, one queue", (_RATE, _SERVICE, "servers"), _open(servers=True), _MANY
-        ),
-        QueueModel(
-            "mm1k", "M/M/1/K", "one server, limited places", (_RATE, _SERVICE, "capacity"), _open(capacity=True)
-        ),
-        QueueModel(
-            "mmck",
-            "M/M/c/K",
-            "several servers, limited places",
-            (_RATE, _SERVICE, "servers", "capacity"),
-            _open(servers=True, capacity=True),
-        ),
-        QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", (_RATE, _SERVICE, "servers"), _loss),
-        QueueModel("mminf", "M/M/∞", "a server for everyone", (_RATE, _SERVICE), _endless),
+        QueueModel("mm1", "M/M/1", "one server", _ONE, _markovian, _ORDER),
+        QueueModel("mmc", "M/M/c", "several servers, one queue", _SEVERAL, _markovian, _MANY),
+        QueueModel("mm1k", "M/M/1/K", "one server, limited places", (*_ONE, "capacity"), _limited),
+        QueueModel("mmck", "M/M/c/K", "several servers, limited places", (*_SEVERAL, "capacity"), _limited),
+        QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", _SEVERAL, _loss),
+        QueueModel("mminf", "M/M/∞", "a server for everyone", _ONE, _endless),
         QueueModel(
             "mmcn",
             "M/M/c//N",
@@ -216,40 +319,17 @@ MODELS: Mapping[str, QueueModel] = {
             _closed,
             ("think-time", "servers", "queues"),
         ),
-        QueueModel("md1", "M/D/1", "constant service times", (_RATE, _SERVICE), _deterministic(), _ORDER),
-        QueueModel(
-            "mdc", "M/D/c", "the same, several servers", (_RATE, _SERVICE, "servers"), _deterministic(True), _MANY
-        ),
-        QueueModel("mg1", "M/G/1", "any service times", (_RATE, _ANY_SERVICE), _general(True), ("scv", *_ORDER)),
-        QueueModel(
-            "mgc",
-            "M/G/c",
-            "the same, several servers",
-            (_RATE, _ANY_SERVICE, "servers"),
-            _general(True, True),
-            ("scv", *_MANY),
-        ),
-        QueueModel(
-            "gg1",
-            "G/G/1",
-            "any arrivals, any service times",
-            (_ANY_ARRIVALS, _ANY_SERVICE),
-            _general(False),
-            ("scv", "arrival-scv", *_ORDER),
-        ),
-        QueueModel(
-            "ggc",
-            "G/G/c",
-            "the same, several servers",
-            (_ANY_ARRIVALS, _ANY_SERVICE, "servers"),
-            _general(False, True),
-            ("scv", "arrival-scv", *_MANY),
-        ),
+        QueueModel("md1", "M/D/1", "constant service times", _ONE, _deterministic, _ORDER),
+        QueueModel("mdc", "M/D/c", "the same, several servers", _SEVERAL, _deterministic, _MANY),
+        QueueModel("mg1", "M/G/1", "any service times", _ONE, _poisson, _ORDER),
+        QueueModel("mgc", "M/G/c", "the same, several servers", _SEVERAL, _poisson, _MANY),
+        QueueModel("gg1", "G/G/1", "any arrivals, any service times", _ONE, _general, _ORDER),
+        QueueModel("ggc", "G/G/c", "the same, several servers", _SEVERAL, _general, _MANY),
     )
 }
 
 
-def queue_of(given: Given) -> Model:
+def queue_of(given: QueueArguments) -> Model:
     """The model that the options describe; CommandError or ValueError says what is wrong with them."""
     queue = MODELS[given.model]
     queue.check(given)
@@ -259,7 +339,7 @@ def queue_of(given: Given) -> Model:
 @parsing.parser
 def model_name(text: str) -> str:
     """``mm1``, also written ``M/M/1``."""
-    name = text.strip().lower().replace("/", "").replace("^", "").replace("∞", "inf")
+    name = text.strip().lower().replace("/", "").replace("∞", "inf")
     if name not in MODELS:
         raise ValueError(f"model {parsing.not_one_of(text, tuple(MODELS))}")
     return name

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import described_table, print_json, say, table
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
+from calibrate.cli.option_rules import exclusive, requires
 from calibrate.cli.options import AsJson
-from calibrate.cli.outputs import write_new
 from calibrate.cli.parsing import Quantity
-from calibrate.cli.theory import queue_options as q
 from calibrate.cli.theory.metrics_text import value_text
-from calibrate.cli.theory.queue_models import ModelName, queue_of
+from calibrate.cli.theory.queue_models import FollowedOptions, ModelName, QueueArguments, queue_of
 from measure.units import parse_duration, parse_list
 
 if TYPE_CHECKING:
@@ -40,10 +38,11 @@ Models: {", ".join(FOLLOWED)} (see qsim solve --help).
 \b
 Examples:
 qsim trace mm1 --arrival-rate .8 --service-rate 1 --customers 10
-qsim trace mmc --arrival-rate 20k/s --service-time 80us --servers 2 --customers 8 --events
+qsim trace mmc --arrival-rate 20k/s --service 80us --servers 2 --customers 8 --events
 qsim trace mm1 --gaps 0,2,1,4 --times 3,3,1,2
 """
 
+GIVEN = "--gaps and --times say when each customer comes and how long it takes"
 MOST_PRINTED, MOST_LISTED = 1000, 10_000
 _LARGEST_SUM = 2.0**53  # of last decimals, which are no whole numbers any more beyond
 
@@ -68,27 +67,30 @@ def times_in_order(text: str) -> TypedTimes:
     return TypedTimes(tuple(values), any(p[-1:].isalpha() for p in parts))
 
 
+@requires("--gaps", "--times", because="each customer has a gap and a service time")
+@requires("--times", "--gaps", because="each customer has a gap and a service time")
+@exclusive("--gaps", "--customers", because=GIVEN)
+@exclusive("--gaps", "--seed", because=GIVEN)
+@exclusive("--gaps", "--arrival-rate", because=GIVEN)
+@exclusive("--gaps", "--service-rate", "--service", because=GIVEN)
 def trace(
     model: ModelName,
-    options: q.FollowedOptions,
+    options: FollowedOptions,
     customers: int | None = option("N", parsing.whole, "How many are followed.", shown="10"),
     seed: int | None = option("N", parsing.whole, "Seed of what is drawn.", shown="1"),
     gaps: TypedTimes | None = option("TIME,...", times_in_order, "Times between arrivals, instead of drawn ones."),
     times: TypedTimes | None = option("TIME,...", times_in_order, "The service times, one for each of --gaps."),
     events: bool = flag("--events", "Also print the list of events."),
-    csv: Path | None = option("FILE", parsing.path, "Also write the table as CSV (a new file)."),
     as_json: AsJson = False,
 ) -> None:
     """Build the queue, draw or take the times, follow the customers, print the table."""
-    values = options.values()
+    given = options.of(model)
     if model not in FOLLOWED:
         raise wrong_usage(f"{model} is not followed by hand; there are {', '.join(FOLLOWED)}")
-    drawn = gaps is None and times is None
-    if not drawn:
-        given, with_units = _of_given_times(model, values, gaps, times, {"customers": customers, "seed": seed})
-    else:
-        given = q.Given(model, values)
-        with_units = given.with_units
+    drawn, with_units = True, given.with_units
+    if gaps is not None and times is not None:
+        drawn, with_units = False, gaps.has_unit or times.has_unit
+        given = _of_given_times(given, gaps, times)
     queue: Any = queue_of(given)
     count, seed = 10 if customers is None else customers, 1 if seed is None else seed
     _check_length(count if gaps is None else len(gaps.values), as_json=as_json)
@@ -105,14 +107,13 @@ def trace(
         scale = scale_for(queue.service.mean, with_units)
         between, needed = (scale.steps(v) for v in draw(queue, count, seed))
         if not between.sum() < _LARGEST_SUM:
-            raise wrong_usage("so few customers come that no table holds both their arrivals and their services")
+            raise wrong_usage("arrival and service times differ too much to tabulate")
     steps = followed(queue, between, needed)
     path = SamplePath(scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server)
     happened = listed(path)
     averages = totals(path, queue.servers, happened)
     steady = _steady(queue) if drawn else None
     rows = customer_rows(path, scale.times(between), scale.times(needed))
-    written = None if csv is None else write_new(csv, _csv(rows, with_units=with_units), "--csv")
     if as_json:
         print_json(
             {
@@ -124,7 +125,6 @@ def trace(
                 "events": event_rows(happened),
                 "averages": asdict(averages),
                 "long_run": None if steady is None else steady.to_dict(),
-                "csv": written,
             }
         )
         return
@@ -134,8 +134,6 @@ def trace(
     blocks += [events_table(happened, scale)] if events else []
     blocks.append(averages_table(averages, steady, scale, with_units=with_units))
     say("\n\n".join(blocks))
-    if written is not None:
-        say(f"\ntable: {written}")
 
 
 def _check_length(customers: int, *, as_json: bool) -> None:
@@ -145,23 +143,14 @@ def _check_length(customers: int, *, as_json: bool) -> None:
         raise wrong_usage(f"{customers} customers are too many to print; print at most {MOST_PRINTED}, or use --json")
 
 
-def _of_given_times(
-    model: str, values: Mapping[str, Any], gaps: TypedTimes | None, times: TypedTimes | None, drawing: Mapping[str, Any]
-) -> tuple[q.Given, bool]:
+def _of_given_times(typed: QueueArguments, gaps: TypedTimes, times: TypedTimes) -> QueueArguments:
     """The queue of customers whose times are given, which needs no rates: only how many servers there are counts."""
-    if gaps is None or times is None:
-        missing, there = ("--times", "--gaps") if times is None else ("--gaps", "--times")
-        raise wrong_usage(f"{missing} is missing: {there} lists one half of what happens to each customer")
-    others = {**drawing, **{k: v for k, v in values.items() if k != "servers"}}
-    if meaningless := [f"--{name}" for name, value in others.items() if value is not None]:
-        raise wrong_usage(f"{' and '.join(meaningless)} means nothing beside --gaps and --times, which say all")
     if len(gaps.values) != len(times.values):
         raise wrong_usage(f"--times lists {len(times.values)} customers and --gaps {len(gaps.values)}; list as many")
-    if model not in ("mm1", "mmc"):
-        raise wrong_usage(f"--gaps and --times go with mm1, or with mmc and --servers, not with {model}")
+    if typed.model not in ("mm1", "mmc"):
+        raise wrong_usage(f"--gaps and --times go with mm1, or with mmc and --servers, not with {typed.model}")
     one = Quantity(1.0, False)
-    given = q.Given(model, {"arrival-rate": one, "service-rate": one, "servers": values["servers"]})
-    return given, gaps.has_unit or times.has_unit
+    return QueueArguments(typed.model, {"arrival-rate": one, "service-rate": one, "servers": typed.values["servers"]})
 
 
 def _steady(queue: Open) -> Metrics | None:
@@ -171,13 +160,6 @@ def _steady(queue: Open) -> Metrics | None:
         return qsim.solve(queue)
     except (qsim.NoFormulaError, qsim.UnstableQueueError):
         return None
-
-
-def _csv(rows: list[dict[str, Any]], *, with_units: bool) -> str:
-    import pandas as pd
-
-    names = {c: f"{c}_s" for c, v in rows[0].items() if isinstance(v, float)} if with_units else {}
-    return str(pd.DataFrame(rows).rename(columns=names).to_csv(index=False, lineterminator="\n"))
 
 
 _DIGITS = 3  # of a mean service time

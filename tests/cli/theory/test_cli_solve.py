@@ -27,16 +27,16 @@ def test_json_holds_the_metrics_by_name(qsim):
 
 
 def test_units_make_seconds(qsim):
-    run = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us", "--json")
+    run = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service", "80us", "--json")
     assert run.json["W"] == pytest.approx(400e-6)
     assert run.json["time_unit"] == "s"
-    text = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us").out
+    text = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service", "80us").out
     assert "400.0 µs" in text
     assert "10.00 k/s" in text
 
 
 def test_bare_numbers_print_no_units(qsim):
-    text = qsim("solve", "mm1", "--arrival-rate", "16", "--service-time", "0.05").out
+    text = qsim("solve", "mm1", "--arrival-rate", "16", "--service", "0.05").out
     assert " us" not in text
     assert "k/s" not in text
 
@@ -51,24 +51,14 @@ def test_quantiles_of_an_exponential_response(qsim):
 
 def test_closed_queue_is_the_library_s(qsim):
     document = qsim(
-        "solve",
-        "mmcn",
-        "--population",
-        "64",
-        "--think-time",
-        "1us",
-        "--service-time",
-        "80us",
-        "--servers",
-        "32",
-        "--json",
+        "solve", "mmcn", "--population", "64", "--think-time", "1us", "--service", "80us", "--servers", "32", "--json"
     ).json
     assert document["W"] == pytest.approx(theory.solve(theory.MMcN(64, 1e-6, 80e-6, 32)).W)
     assert document["W"] == pytest.approx(159e-6, rel=0.01)
 
 
 def test_random_routing_is_slower_than_one_queue(qsim):
-    base = ("solve", "mmcn", "--population", "64", "--service-time", "80us", "--servers", "32", "--json")
+    base = ("solve", "mmcn", "--population", "64", "--service", "80us", "--servers", "32", "--json")
     shared, scattered = qsim(*base).json, qsim(*base, "--queues", "random").json
     assert scattered["throughput"] == pytest.approx(64 / (64 + 31) * 32 / 80e-6)
     assert scattered["throughput"] < shared["throughput"]
@@ -82,26 +72,21 @@ def test_kendall_spelling_is_understood(qsim):
 def test_every_model_builds_what_its_name_says(model):
     from calibrate.cli.parsing import Quantity
     from calibrate.cli.theory.laws import law
-    from calibrate.cli.theory.queue_models import queue_of
-    from calibrate.cli.theory.queue_options import Given
+    from calibrate.cli.theory.queue_models import QueueArguments, queue_of
 
+    letters = MODELS[model].kendall
     values = {
-        "arrival-rate": Quantity(0.5, False),
-        "service-time": Quantity(1.0, False),
+        "arrival-rate": law("weibull:shape=2,mean=2") if letters.startswith("G") else Quantity(0.5, False),
+        "service": law("erlang:k=2,mean=1") if "/G" in letters else Quantity(1.0, False),
         "servers": 2,
         "capacity": 7,
         "population": 9,
-        "service": law("erlang:k=2,mean=1"),
-        "arrivals": law("weibull:shape=2,mean=2"),
     }
-    needs = [need.split("|")[0] for need in MODELS[model].needs]
-    given = {k: v for k, v in values.items() if k in needs}
-    if any(need.startswith("service-rate") for need in MODELS[model].needs):
-        given["service-time"] = values["service-time"]
+    given = {name: values[name] for need in MODELS[model].needs for name in need.split("|") if name in values}
     if model == "mmcn":
         given["servers"] = 2
-    built = queue_of(Given(model, given)).kendall
-    letters = MODELS[model].kendall.replace("/K", "/7").replace("//N", "//9").replace("/c", "/2")
+    built = queue_of(QueueArguments(model, given)).kendall
+    letters = letters.replace("/K", "/7").replace("//N", "//9").replace("/c", "/2")
     if "G" in letters:
         letters = letters.replace("G", "E2") if letters.startswith("M") else letters.replace("/G", "/E2")
     assert built == letters
@@ -113,30 +98,27 @@ def test_every_model_builds_what_its_name_says(model):
         (["mm1", "--arrival-rate", "20", "--service-rate", "16"], ["rho = 1.25", "servers"]),
         (["mm1", "--arrival-rate", "16", "--service-rate", "16"], ["rho = 1", "overloaded"]),
         (["mm2", "--arrival-rate", "1", "--service-rate", "2"], ["'mm2'", "did you mean", "mmcn", "ggc"]),
-        (["mm1", "--arrival-rate", "1"], ["--service-rate", "--service-time"]),
+        (["mm1", "--arrival-rate", "1"], ["--service-rate", "--service"]),
         (["mm1", "--arrival-rate", "1", "--service-rate", "0"], ["--service-rate", "positive"]),
         (["mm1", "--arrival-rate", "-1", "--service-rate", "1"], ["--arrival-rate", "-1"]),
         (["mm1", "--arrival-rate", "nan", "--service-rate", "1"], ["--arrival-rate", "'nan'"]),
         (["mm1", "--arrival-rate", "1 parsec", "--service-rate", "1"], ["--arrival-rate", "parsec"]),
-        (["mm1", "--arrival-rate", "1", "--service-time", "5 parsec"], ["--service-time", "parsec", "ms"]),
+        (["mm1", "--arrival-rate", "1", "--service", "5 parsec"], ["--service", "parsec", "ms"]),
         (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--servers", "3"], ["--servers", "mm1"]),
-        (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--service-time", "1"], ["--service-rate", "one of"]),
+        (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--service", "1"], ["--service-rate", "one of"]),
         (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "2.5"], ["--servers", "2.5"]),
         (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "0"], ["--servers", "0"]),
-        (["mmcn", "--population", "0", "--service-time", "1"], ["--population"]),
+        (["mmcn", "--population", "0", "--service", "1"], ["--population"]),
         (["mg1", "--arrival-rate", "1", "--service", "levy:mean=1"], ["--service", "levy", "lognormal"]),
         (
             ["mg1", "--arrival-rate", "1", "--service", "lognormal:mean=1"],
             ["--service", "like lognormal:mean=...,scv=... ("],
         ),
-        (
-            ["mmcn", "--population", "1e9", "--think-time", "1", "--service-time", "1"],
-            ["1,000,000,000", "qsim simulate"],
-        ),
+        (["mmcn", "--population", "1e9", "--think-time", "1", "--service", "1"], ["1,000,000,000", "qsim simulate"]),
         (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "1e30"], ["--servers must be at most"]),
         (["mg1", "--arrival-rate", "1", "--service", "erlang:k=1.5,mean=1"], ["--service", "k must", "1.5"]),
-        (["mg1", "--arrival-rate", "1", "--service", "gamma:mean=1,scv=2", "--scv", "2"], ["--scv"]),
-        (["mg1", "--arrival-rate", "1", "--service-time", ".5", "--scv", "-2"], ["--scv", "-2"]),
+        (["mm1", "--arrival-rate", "1", "--service", "gamma:mean=.5,scv=2"], ["--service", "mg1"]),
+        (["mg1", "--arrival-rate", "erlang:2:k=2", "--service", "1"], ["--arrival-rate", "gg1"]),
         (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--quantiles", "99"], ["--quantiles", "99", "0.99"]),
         (["mm1", "--arrival-rate"], ["--arrival-rate"]),
         (["mm1", "--arival-rate", "1"], ["--arival-rate"]),
@@ -163,7 +145,7 @@ def test_no_formula_names_the_simulation_that_runs(qsim):
     run = qsim(
         "solve",
         "ggc",
-        "--arrivals",
+        "--arrival-rate",
         "erlang:k=2,mean=1s",
         "--service",
         "weibull:shape=2,mean=1s",
@@ -190,14 +172,14 @@ def test_debug_shows_where_an_error_came_from(qsim, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "name", "value"),
     [
-        (["mg1", "--arrival-rate", "0.8", "--service-time", "1", "--scv", "4", "--discipline", "ps"], "W", 5.0),
+        (["mg1", "--arrival-rate", "0.8", "--service", "gamma:1:scv=4", "--discipline", "ps"], "W", 5.0),
         (["mmcc", "--arrival-rate", "8", "--service-rate", "1", "--servers", "10"], "p_block", 0.121661),
         (["mminf", "--arrival-rate", "8", "--service-rate", "1"], "L", 8.0),
         (["mm1", "--arrival-rate", "0.8", "--service-rate", "1", "--discipline", "SJF"], "W", 2.882),
     ],
 )
-def test_orders_batches_and_loss_are_solved(qsim, words: list[str], name: str, value: float) -> None:
-    """M/G/1-PS depends on the mean alone; Erlang's table; M^X/M/1 (Gross and Harris); SJF by Harchol-Balter's table."""
+def test_orders_and_loss_are_solved(qsim, words: list[str], name: str, value: float) -> None:
+    """M/G/1-PS depends on the mean alone; Erlang's table; SJF by Harchol-Balter's table."""
     assert qsim("solve", *words, "--json").json[name] == pytest.approx(value, rel=1e-3)
 
 
@@ -219,7 +201,7 @@ def test_the_derivation_ends_in_the_values(qsim):
 
 
 def test_a_derivation_with_units_ends_in_units(qsim):
-    text = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service-time", "80us", "--explain").out
+    text = qsim("solve", "mm1", "--arrival-rate", "10k/s", "--service", "80us", "--explain").out
     assert "W = L / lambda = 4 / 10000 = 400.0 µs" in text
 
 
