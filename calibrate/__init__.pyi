@@ -15,14 +15,11 @@ from .next.load import NextLoad as NextLoad
 from .next.load import next_load as next_load
 from .points import Points as Points
 from .points import points_of as points_of
-from .prediction.bootstrapped_knees import bootstrapped as bootstrapped
 from .prediction.comparison import Comparison as Comparison
 from .prediction.comparison import compare as compare
 from .prediction.comparison import compare_all as compare_all
 from .prediction.open_queue import WaitingNumbers as WaitingNumbers
 from .prediction.open_queue import waiting as waiting
-from .prediction.profiles import Profile as Profile
-from .prediction.profiles import profile_parameters as profile_parameters
 from .prediction.ratios import ParameterDifference as ParameterDifference
 from .prediction.ratios import Ratio as Ratio
 from .prediction.ratios import differences as differences

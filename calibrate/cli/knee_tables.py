@@ -1,18 +1,17 @@
-"""The knees by every definition, and the profiles of the parameters, as commands print them."""
+"""The knees by every definition, as commands print them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from calibrate.cli.console import table, warn
+from calibrate.cli.console import table
 from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.cli.parsing import Objective
     from calibrate.knees.definitions import NamedKnee
-    from calibrate.prediction.profiles import Profile
     from measure import Sweep
 
 
@@ -23,16 +22,13 @@ def knees_of(
     deepest: float | None = None,
     *,
     share: float | None = None,
-    over_repeats: bool = False,
 ) -> tuple[NamedKnee, ...]:
     """The knees of a fit to ``sweep`` (None: to nothing that is at hand).
 
-    ``over_repeats`` asks for their intervals over repeats, or a warning where there are none. An objective for a tail
-    needs the histograms of the sweep: CommandError without one, DataError where they do not suffice.
+    An objective for a tail needs the histograms of the sweep: CommandError without one, DataError where they do not
+    suffice.
     """
     from calibrate.knees.definitions import named_knees
-    from calibrate.prediction.bootstrapped_knees import bootstrapped
-    from measure.errors import DataError
 
     of_tail = objective if objective is not None and objective.quantile is not None else None
     if of_tail is not None and sweep is None:
@@ -43,11 +39,6 @@ def knees_of(
     found = named_knees(
         fit, objective_s=objective.time_s if objective and not of_tail else None, share=share, deepest=deepest
     )
-    if over_repeats and sweep is not None:
-        try:
-            found = bootstrapped(fit, sweep, found, deepest=deepest)
-        except DataError as error:
-            warn(f"no interval over repeats: {error}")
     if of_tail is None or of_tail.quantile is None or sweep is None:
         return found
     from calibrate.tails.objective import tail_knee
@@ -81,7 +72,7 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
         time = "" if one.name == "objective" else f", {format_duration(k.response_time_s, 2)} on average"
         beyond = f"; {k.note}" if k.note else ""
         lines.append(f"{one.asked}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}.")
-    if lines and fit.calibrated_on and not load.is_delay:
+    if lines and fit.used and not load.is_delay:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
         deepest = load_text(fit.load_kind, fit.used[i])
@@ -95,22 +86,6 @@ def knee_table(found: Sequence[NamedKnee], fit: Fit) -> str:
     from calibrate.knees.definitions import knee_rows
 
     rows = knee_rows(found, fit.load_kind)
-    header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", "over repeats", ""]
+    header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", ""]
     kept = [i for i in range(len(header)) if i in (0, 1) or any(row[i] for row in rows)]
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
-
-
-def profile_table(found: Sequence[Profile], level: float) -> str:
-    """One row for each parameter: where its profile likelihood bounds it, and what would."""
-    from calibrate.fitting.curve_fit import quantity
-
-    rows = [
-        (
-            p.name,
-            quantity(p.low, p.unit) or "open",
-            quantity(p.high, p.unit) or "open",
-            "" if p.identified else f"open: {p.pins}",
-        )
-        for p in found
-    ]
-    return table(("likelihood alone", f"{100 * level:g} % from", "to", ""), rows)

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from calibrate.course.demands import cache_view, mix_view, size_view
 from calibrate.prediction.comparison import Comparison, compare_all
-from calibrate.prediction.profiles import profile_parameters
 from calibrate.report.compared import Evidence, compared_section, evidence_of
 from calibrate.report.measured import MeasuredData
 from calibrate.report.surface import lead_of
@@ -98,11 +97,10 @@ def _contradicts(part: Section | None) -> bool:
 
 
 def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:
-    """What the page shows beside a curve: profile likelihoods, and its tails where the histograms allow."""
+    """What the page shows beside a curve: its tails where the histograms allow."""
     try:
         tails, untold = tails_of(comparison, sweep), ""
     except DataError as error:
         tails, untold = None, str(error)
-    profiles = profile_parameters(comparison.fit)
-    found = evidence_of(comparison, sweep, tails=tails, profiles=profiles)
+    found = evidence_of(comparison, sweep, tails=tails)
     return replace(found, left_out={**found.left_out, "the tails": untold}) if untold else found

@@ -240,19 +240,14 @@ class Fit(Result):
         return fit
 
     @property
-    def calibrated_on(self) -> tuple[float, ...]:
-        """``used``, where it was measured; nothing where the curve is of a device that nobody has."""
-        return self.used if self.curve_model.measurable else ()
-
-    @property
     def basis(self) -> str:
         """What it was calibrated on, in words: ``all 8 points``, ``depth 1 (1 of 8 points)``, no measurement."""
-        if not self.calibrated_on:
-            return "a fit to other drives" if self.used else "no measurement"
+        if not self.used:
+            return "no measurement"
         if self.measured == len(self.used) > 1:
             return f"all {counted(self.measured, 'point')}"
         part = f" ({len(self.used)} of {counted(self.measured, 'point')})" if self.measured > len(self.used) else ""
-        return f"{listed(self.load_type, self.calibrated_on)}{part}"
+        return f"{listed(self.load_type, self.used)}{part}"
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each parameter: ``parameter``, ``estimate``, ``low``, ``high``, their ``unit``, and how sure.

@@ -47,7 +47,7 @@ DEFINITIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class NamedKnee:
-    """A knee by one definition. ``bootstrap``: its interval over resampled repeats, None where nobody asked for one.
+    """A knee by one definition.
 
     ``asked`` is what an objective or a share asks for, to begin a sentence with; empty for the other definitions.
 
@@ -60,13 +60,11 @@ class NamedKnee:
 
     name: str
     knee: Knee
-    bootstrap: tuple[float, float] | None = None
     asked: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""
-        interval = None if self.bootstrap is None else {"low": self.bootstrap[0], "high": self.bootstrap[1]}
-        return {"name": self.name, **self.knee.to_dict(), "bootstrap": interval}
+        return {"name": self.name, **self.knee.to_dict()}
 
 
 def named_knees(
@@ -102,15 +100,6 @@ def named_knees(
     return tuple(named)
 
 
-def estimated_knees(fit: Fit, deepest: float | None, count: int) -> dict[str, float]:
-    """The load of the knee by each definition; infinite where there is none."""
-    path = paths(fit, count)
-    cut = _cut(fit, path.load, deepest)
-    own = np.inf if fit.knee.load is None else fit.knee.load
-    found = {name: middle_of(load_at(path.load, _index(name, path, cut))) for name in DEFINITIONS}
-    return {"asymptotes": own, "tangent": own, **found}
-
-
 def _cut(fit: Fit, loads: Array, deepest: float | None) -> int:
     """How many of ``loads`` Kneedle looks at."""
     if fit.load_type.is_delay:
@@ -132,7 +121,7 @@ def _index(name: str, path: CurvePaths, cut: int) -> Array:
 
 
 def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...]]:
-    """Lines of a table: definition, load, interval, throughput, response time, the bootstrap's interval, a remark."""
+    """Lines of a table: definition, load, interval, throughput, response time, a remark."""
 
     def ends(low: float | None, high: float | None) -> str:
         if low is None and high is None:
@@ -151,7 +140,6 @@ def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...
                 ends(k.low, k.high),
                 show(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",
                 quantity(k.response_time_s, "s") if np.isfinite(k.response_time_s) else "",
-                "" if one.bootstrap is None else ends(*one.bootstrap),
                 remark or k.note,
             )
         )

@@ -95,11 +95,11 @@ def measured_crossing(loads: Array, throughput: Array, response: Array) -> float
 
 def _closed(fit: Fit) -> Knee:
     used, x, r = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
-    crossing = measured_crossing(used, x, r) if fit.curve_model.measurable else None
+    crossing = measured_crossing(used, x, r)
     if crossing is None:
         load, low, high = middle(fit.table, fit.curve_model.knee_load, fit.level)
         definition = f"N* = R1 Xpeak, from the model{_lacking(fit)}"
-        if (sheet := fit.details.get(SHEET)) is not None and fit.curve_model.measurable:  # no what-if of it
+        if (sheet := fit.details.get(SHEET)) is not None:
             load, definition = sheet["idle_latency_s"] * sheet["peak_per_s"], "N* = R1 Xpeak, both from the data sheet"
     else:
         (low, high), load, definition = _around(fit, crossing), crossing, MEASURED

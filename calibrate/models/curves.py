@@ -79,9 +79,6 @@ class CurveModel(ABC):
     knee_definition: str
     misfit: MisfitPrior
     process: MisfitProcess
-    measurable = True
-    """Whether it can be calibrated, and not only be made of a fit that was."""
-
     @abstractmethod
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         """The parameters, with bounds and priors wide around what these points (m,) can mean."""
@@ -272,20 +269,6 @@ class AsymptoticBounds(ClosedModel):
     def _at(self, values: Array, loads: Array) -> Array:
         crossing, peak = values[:, 0, None], values[:, 1, None]
         return np.asarray(peak * np.minimum(loads / crossing, 1.0))
-
-
-class RandomRouting(ClosedModel):
-    """X = N / (N + k - 1) Xmax with k = R1 Xmax: k exponential servers, each request sent to one at random.
-
-    Product form (Gordon and Newell 1967) for balanced stations without think time; k need not be whole here.
-    """
-
-    name = "random routing"
-    assumption = "k equal servers, each with a queue of its own, requests routed at random, exponential service"
-
-    def _at(self, values: Array, loads: Array) -> Array:
-        crossing, peak = values[:, 0, None], values[:, 1, None]
-        return np.asarray(peak * loads / (loads + crossing - 1.0))
 
 
 class Tabulated(ClosedModel):

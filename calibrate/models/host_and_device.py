@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrate.inference.parameters import Array
-from calibrate.models.host_limits import BUSY
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.record import HOST_TIME
@@ -28,6 +27,8 @@ from measure.sweep import Sweep
 from measure.units import counted, format_duration, format_rate
 from measure.watching.beside import COLUMNS, NOTE
 
+BUSY = 0.9
+"""The share of its time that a submitting thread works from which on it is the bottleneck."""
 OWN = 0.1
 """By so much the device's throughput may differ from the tool's; else others used it, or requests were split."""
 FEWEST = 3

@@ -6,21 +6,16 @@ from collections.abc import Callable
 
 from calibrate.models.curves import (
     AsymptoticBounds,
-    ClosedModel,
     CurveModel,
     DelayMMc,
     OnsetPNorm,
     PNorm,
-    RandomRouting,
 )
 from calibrate.models.delay_law import DelayLaw, Unloaded
-from calibrate.models.general_service import general_named
-from calibrate.models.host_limits import HostLimit, host_limit_of
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.models.open import MGc, MGcEach, OpenModel, ggc, open_named
 from calibrate.models.open_setup import SleepingQueue, falls
 from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
-from calibrate.models.stripe import Striped, striped_name
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
 
@@ -50,10 +45,6 @@ def model_for(points: Points, name: str | None) -> CurveModel:
     if name is None:
         return usual_open(points) if is_open else MemoryCurve() if points.load_type.is_bandwidth else DelayLaw()
     found = model_named(name)
-    if isinstance(found, Striped):
-        raise InvalidParameterError(
-            "model", f"{name!r} is that of a what-if and is not calibrated", f"take {found.base.name!r}", value=name
-        )
     if isinstance(found, MemoryQueue) != points.load_type.is_bandwidth:
         raise InvalidParameterError(
             "model",
@@ -68,8 +59,6 @@ def model_for(points: Points, name: str | None) -> CurveModel:
         raise InvalidParameterError(
             "model", f"{name!r} needs a sweep over {meant}", f"{points.series} is over another load", value=name
         )
-    if isinstance(found, HostLimit):
-        return host_limit_of(points)
     if name == "G/G/c":
         if points.variability is None:
             raise InvalidParameterError(
@@ -90,8 +79,6 @@ def model_named(name: str) -> CurveModel:
             Declining,
             PNorm,
             AsymptoticBounds,
-            RandomRouting,
-            HostLimit,
             ScalabilityLaw,
             DelayLaw,
             Unloaded,
@@ -105,10 +92,6 @@ def model_named(name: str) -> CurveModel:
         return sleeping
     if (found := open_named(name)) is not None:
         return found
-    if (general := general_named(name)) is not None:
-        return general
-    if (stripe := striped_name(name)) is not None and isinstance(base := model_named(stripe[0]), ClosedModel):
-        return Striped(base, *stripe[1:])
     servers = name.removeprefix("delay + M/M/")
     if servers != name and servers.isdigit() and int(servers) > 0:
         return DelayMMc(int(servers))
@@ -116,9 +99,9 @@ def model_named(name: str) -> CurveModel:
         "model",
         f"{name!r} is unknown",
         (
-            f"there are: {', '.join(models)}, delay + M/M/c, delay + G/c (and: delay + G/c, a queue each), "
+            f"there are: {', '.join(models)}, delay + M/M/c, "
             "and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a queue each; M/G/c with setup), "
-            "G/G/c, where the c of the delays and of M/M/c is a number"
+            "G/G/c, where the c of delay + M/M/c and of M/M/c is a number"
         ),
         value=name,
     )

@@ -78,7 +78,7 @@ def _heading(done: Sequence[Comparison]) -> str:
     ways = {_basis(c) for c in done}
     if len(ways) == 1:
         return f"{counted(len(done), 'curve')}, each {ways.pop()}"
-    counts = sorted({len(c.fit.calibrated_on) for c in done})
+    counts = sorted({len(c.fit.used) for c in done})
     some = "points" if counts[-1] != 1 else "point"
     told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     return f"{counted(len(done), 'curve')}, each predicted from {told} of its {some}"
@@ -86,12 +86,12 @@ def _heading(done: Sequence[Comparison]) -> str:
 
 def _basis(comparison: Comparison) -> str:
     fit = comparison.fit
-    if not fit.calibrated_on:
+    if not fit.used:
         return f"predicted from {fit.basis}"
     if not comparison.held_out.any():
         return "fitted to its only point" if len(comparison.points) == 1 else "fitted to all of its points"
     where = "" if comparison.calibrated_here else " of another run"
-    return f"predicted from {listed(fit.load_type, fit.calibrated_on)}{where}{'' if where else ' alone'}"
+    return f"predicted from {listed(fit.load_type, fit.used)}{where}{'' if where else ' alone'}"
 
 
 def _knees(done: Sequence[Comparison]) -> str:

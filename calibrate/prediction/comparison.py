@@ -178,7 +178,7 @@ class Comparison(Result):
     @property
     def split(self) -> str:
         """``calibrated on depths 1, 8, 64; the other 5 points are held out``."""
-        used, held = loads_text(self.points.load_kind, self.fit.calibrated_on), int(self.held_out.sum())
+        used, held = loads_text(self.points.load_kind, self.fit.used), int(self.held_out.sum())
         if not self.calibrated_here:
             made = f"calibrated elsewhere, on {self.fit.load_type.plural} {used}" if used else "not calibrated"
             return f"{made}; {_are(held, 'all ' if held == len(self.points) else '')} held out"
@@ -212,7 +212,7 @@ class Comparison(Result):
         return {
             "series": self.series,
             "load": self.fit.load_name,
-            "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.calibrated_on)},
+            "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.used)},
             "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
             "knee": self.knee.to_dict(),
             "points": points,

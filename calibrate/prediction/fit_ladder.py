@@ -23,12 +23,9 @@ from calibrate.models.curves import (
     DelayMMc,
     OnsetPNorm,
     PNorm,
-    RandomRouting,
     server_counts,
 )
 from calibrate.models.delay_law import DelayLaw, Unloaded
-from calibrate.models.general_service import KINDS, GeneralService
-from calibrate.models.host_limits import host_limit_of
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, ggc, mmc
 from calibrate.models.open_setup import SleepingQueue, falls
@@ -132,20 +129,11 @@ def _models(points: Points, deepest: float) -> list[CurveModel]:
         *decline,
         PNorm(),
         AsymptoticBounds(),
-        RandomRouting(),
-        host_limit_of(points),
         ScalabilityLaw(),
     ]
     if max(deepest, crossing) > MOST_POPULATION:
         return formulas
-    return [*formulas, *(DelayMMc(c) for c in server_counts(crossing)), *_general(crossing)]
-
-
-def _general(crossing: float) -> list[CurveModel]:
-    """General service with all the servers that the asymptotes allow, and with half of them behind a delay."""
-    most = max(1, round(crossing))
-    counts = sorted({most, max(1, most // 2)})
-    return [GeneralService(c, kind) for c in counts for kind in KINDS if c > 1 or kind == "one queue"]
+    return [*formulas, *(DelayMMc(c) for c in server_counts(crossing))]
 
 
 def _rung(made: Fit, points: Points, calibrated: Mask, expected: tuple[Array, Array]) -> Rung:

@@ -65,8 +65,8 @@ def _next_sentence(wanted: NextLoad | None) -> str:
 def _error_sentence(fit: Fit, points: Points, s: Summary) -> str:
     if s.held_out_mape_throughput_pct is None or s.held_out_mape_response_pct is None:
         return "Every point was used to calibrate, so none is left to check the prediction with."
-    used = f"Predicted from {listed(fit.load_type, fit.calibrated_on)} alone, " if fit.calibrated_on else ""
-    other = "other " if fit.calibrated_on else ""
+    used = f"Predicted from {listed(fit.load_type, fit.used)} alone, " if fit.used else ""
+    other = "other " if fit.used else ""
     response = f"{format_percent(s.held_out_mape_response_pct)} in response time"
     missed = response
     if not points.throughput_is_given:

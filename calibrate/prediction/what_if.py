@@ -4,8 +4,7 @@ A scenario is a fit with other parameters: every device that stands for the fit 
 along.
 With R the latency of the busy device, Xmax its peak and N* = R Xmax:
 
-- drives k to m: each request goes to one of them at random, so that R'(N) = R(1 + (N - 1) k / m)
-  (``calibrate.models.stripe``): Xmax m / k, and a lone request takes as long as before;
+- drives k to m: the peak becomes Xmax m / k, and a lone request takes as long as before;
 - service times s: R = Z + (R - Z) becomes Z + s (R - Z), Xmax / s, where Z is the host's part, which does not change;
 - block b to c: service is alpha + beta b. beta from fits at two sizes (R and 1 / Xmax on a straight line over the
   size), or from a link of bandwidth B: R + (c - b) / B, and Xmax at most B / c;
@@ -28,8 +27,8 @@ from calibrate.inference.estimates import Estimate, middle, reported
 from calibrate.inference.even import even
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import AsymptoticBounds, ClosedModel, PNorm, RandomRouting
-from calibrate.models.stripe import Striped
+from calibrate.knees.knee import SHEET
+from calibrate.models.curves import AsymptoticBounds, PNorm
 from measure.errors import DataError
 from measure.units import counted, format_bandwidth, format_bytes, format_duration
 from qsim.errors import InvalidParameterError
@@ -150,7 +149,7 @@ def what_if(fit: Fit, change: WhatIf, others: Sequence[Fit] = ()) -> Scenario:
     ('service times x 0.5',)
     """
     model = fit.curve_model
-    if not fit.load_type.is_closed or not isinstance(model, PNorm | AsymptoticBounds | RandomRouting):
+    if not fit.load_type.is_closed or not isinstance(model, PNorm | AsymptoticBounds):
         raise DataError(
             f"{fit.series or 'the fit'} is of the model {fit.model}, which no what-if can change; fit queue depths "
             "with the p-norm (the default): qsim fit DATA --out fit.json"
@@ -167,6 +166,7 @@ def what_if(fit: Fit, change: WhatIf, others: Sequence[Fit] = ()) -> Scenario:
         notes=(*fit.notes, *assumptions),
         told=_parameters(changed, fit),
         points=None,
+        details={name: value for name, value in fit.details.items() if name != SHEET},
     )
     return Scenario(changed, tuple(words), tuple(assumptions))
 
@@ -178,22 +178,19 @@ def _drives(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
     if change.drives is None:
         return None
     now, then = (int(n) for n in change.drives)
-    model = fit.curve_model
-    assert isinstance(model, ClosedModel)  # noqa: S101  (what_if takes no other)
-    striped = Striped(model, now, then)
-    most = fit.knee.high
-    if most is not None and most * striped.factor < 1:
+    factor, most = then / now, fit.knee.high
+    if most is not None and most * factor < 1:
         raise DataError(
             f"what-if: {fit.series or 'the device'} is busy with {most:.3g} requests at most, so it cannot be "
             f"{counted(now, change.called)}, which take one each; say how many it is, as drives=2:1"
         )
-    changed = replace(fit, model=striped.name, assumption=striped.assumption)
+    said = f"{counted(then, change.called)} for {now}"
     return (
-        _with(fit, changed, striped.beyond(np.array(fit.used))),
-        f"{counted(then, change.called)} for {now}",
+        _changed(fit, lambda d: _Device(d.response, factor * d.peak)),
+        said,
         (
-            f"each request goes to one of {counted(then, change.called)} at random instead of {now}: the peak times "
-            f"{striped.factor:.3g}, the latency of a lone request as it is; nothing that they share is in the way"
+            f"{said}: the peak times {factor:.3g}, the latency of a lone request as it is; the load spreads evenly, and "
+            "nothing that they share is in the way"
         ),
     )
 

@@ -61,7 +61,7 @@ def prediction_figure(curve: Prediction) -> Figure:
 def fit_figure(fit: Fit) -> Figure:
     """The predicted curve with its band, and the points it was calibrated on."""
     lines = lines_of(curve := curve_of(fit))
-    if fit.calibrated_on:
+    if fit.used:
         for s, values in (("X", fit.used_throughput_per_s), ("W", fit.used_response_s)):
             lines.append(Line("calibrated on", s, KINDS[s], np.array(fit.used), np.array(values), measured=True))
     return _figure(curve, lines).to_plotly()

@@ -60,7 +60,7 @@ def _rate(fit: Fit) -> str:
 
 
 def _lead(fit: Fit) -> str:
-    used = loads_text(fit.load_kind, fit.calibrated_on)
+    used = loads_text(fit.load_kind, fit.used)
     known = f"calibrated on {fit.load_name} = {used}" if used else "from no measurement"
     ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_type.is_closed else ""
     if not fit.knee.sharp:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import options as o
 from calibrate.cli import parsing
@@ -34,7 +32,6 @@ from calibrate.cli.outputs import Outputs
 if TYPE_CHECKING:
     from calibrate import Comparison
     from calibrate.knees.definitions import NamedKnee
-    from calibrate.prediction.profiles import Profile
     from calibrate.sealing.sealed_prediction import SealedPrediction
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
@@ -72,12 +69,6 @@ def compare(
     level: o.Level = None,
     peak: o.Peak = None,
     outputs: Outputs,
-    profiles: Annotated[
-        bool,
-        typer.Option(
-            "--profiles/--no-profiles", help="Whether the page and --json hold the profile likelihoods (no priors)."
-        ),
-    ] = True,
     wanted: o.KneeOptions,
     baselines: bool = flag("--baselines", "Also print what simple baselines miss on the same held-out points."),
     details: o.Details = False,
@@ -118,7 +109,6 @@ def compare(
         Told(
             d,
             _knees(d, wanted) if asked or outputs.wanted or len(devices) > 1 else (),
-            _profiles(d) if profiles and (as_json or outputs.wanted) else (),
             *tails_of_all(d.done, d.sweep, held),
         )
         for d in devices
@@ -180,7 +170,7 @@ def _title(devices: Sequence[str]) -> str:
 
 
 def _knees(device: Device, wanted: o.KneeOptions) -> list[tuple[NamedKnee, ...]]:
-    """The knees of every comparison; a prediction that was made elsewhere has no repeats here."""
+    """The knees of every comparison."""
     return [
         knees_of(
             c.fit,
@@ -188,17 +178,9 @@ def _knees(device: Device, wanted: o.KneeOptions) -> list[tuple[NamedKnee, ...]]
             device.sweep,
             float(c.points.load.max()),
             share=wanted.share,
-            over_repeats=wanted.knees and not c.held_out.all(),
         )
         for c in device.done
     ]
-
-
-def _profiles(device: Device) -> list[tuple[Profile, ...]]:
-    """The profile likelihoods of every comparison; none of a prediction that was made elsewhere."""
-    from calibrate.prediction.profiles import profile_parameters
-
-    return [profile_parameters(c.fit) if c.calibrated_here and c.fit.points is not None else () for c in device.done]
 
 
 def _warn(devices: Sequence[Device], found: ComparedPages, *, corrected: bool) -> None:
@@ -271,8 +253,6 @@ def _document(told: Sequence[Told], *, knees: bool) -> dict[str, Any]:
         own = comparison_document(one.device.done, one.device.refused)["series"]
         for part, named in zip(own, one.knees if knees else (), strict=False):
             part["knees"] = [k.to_dict() for k in named]
-        for part, found in zip(own, one.profiles, strict=False):
-            part["profiles"] = [p.to_dict() for p in found]
         add_tails(own, one.tails, one.untold)
         parts += [{"device": one.device.name, **part} for part in own]
     refused = {

@@ -16,7 +16,6 @@ from calibrate.cli.progress import Bar
 if TYPE_CHECKING:
     from calibrate import Comparison
     from calibrate.knees.definitions import NamedKnee
-    from calibrate.prediction.profiles import Profile
     from calibrate.report.compared import Evidence
     from calibrate.report.compared.devices import SideBySide
     from calibrate.report.view import Section
@@ -25,14 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Told:
-    """A device with the knees and the profile likelihoods of each of its curves, and the tails that are known.
-
-    ``knees`` and ``profiles`` are empty where nobody needs them.
-    """
+    """A device with the knees of each of its curves (empty where not asked for), and the tails that are known."""
 
     device: Device
     knees: Sequence[tuple[NamedKnee, ...]]
-    profiles: Sequence[tuple[Profile, ...]]
     tails: Mapping[str, Tails]
     untold: Mapping[str, str]
 
@@ -85,7 +80,6 @@ def _evidence(told: Told, *, drawn: bool) -> list[Evidence]:
                     device.sweep,
                     found_knees=knees,
                     tails=told.tails.get(comparison.series),
-                    profiles=told.profiles[i] if told.profiles else None,
                     with_service=drawn,
                     progress=part_of(bar, i, len(device.done)),
                 )

@@ -12,14 +12,13 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.prediction_source import calibrated
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import DataSource
-from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, profile_table
-from calibrate.cli.option_groups import flag, option
+from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
+from calibrate.cli.option_groups import option
 from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.knees.definitions import NamedKnee
-    from calibrate.prediction.profiles import Profile
     from measure import Sweep
 
 HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with intervals.
@@ -45,7 +44,6 @@ def fit(
     out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --fit."),
     force: o.Force = False,
     wanted: o.KneeOptions,
-    profiles: bool = flag("--profiles", "Also print the profile likelihood of each parameter (no priors)."),
     delay: parsing.Numbers | None = option(
         "LOW,HIGH",
         parsing.span,
@@ -71,16 +69,9 @@ def fit(
     made.tell("not fitted")
     shown = []
     if as_json or wanted.asked:
-        shown = [knees_of(f, wanted.slo, sweep, share=wanted.share, over_repeats=wanted.knees) for f in fits]
-    profiled: list[tuple[Profile, ...]] = []
-    if profiles:
-        from calibrate.prediction.profiles import profile_parameters
-
-        profiled = [profile_parameters(f) for f in fits]
+        shown = [knees_of(f, wanted.slo, sweep, share=wanted.share) for f in fits]
     if as_json:
         parts = [fit_document(f, found, sweep) for f, found in zip(fits, shown, strict=True)]
-        for part, found_profiles in zip(parts, profiled, strict=False):
-            part["profiles"] = [p.to_dict() for p in found_profiles]
         written = str(out) if out is not None else None
         print_json({**parts[0], "series": parts, "refused": refused, "written": written})
         return
@@ -88,16 +79,13 @@ def fit(
     keep = f"saved in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
     last = last_lines(fits, sweep, f"--details: every parameter;   {keep}")
     say("\n".join([*_asked(fits, shown), *first_lines(source.title, fits), *last]))
-    _say_of_each(fits, shown if wanted.knees else [], profiled, details=details)
+    _say_of_each(fits, shown if wanted.knees else [], details=details)
 
 
-def _say_of_each(
-    fits: Sequence[Fit], knees: Sequence[Sequence[NamedKnee]], profiles: Sequence[Sequence[Profile]], *, details: bool
-) -> None:
-    """What was asked for beside the answer: tables of knees and profiles, and every parameter."""
+def _say_of_each(fits: Sequence[Fit], knees: Sequence[Sequence[NamedKnee]], *, details: bool) -> None:
+    """Print the tables of knees and, with ``details``, every parameter."""
     for i, f in enumerate(fits):
         blocks = [knee_table(found, f) for found in knees[i : i + 1]]
-        blocks += [profile_table(found, f.level) for found in profiles[i : i + 1]]
         if blocks and len(fits) > 1:
             blocks.insert(0, f.series)
         for block in (*blocks, *([str(f)] if details else [])):
@@ -145,7 +133,7 @@ def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = Non
     wanted = None if sweep is None else next_of(points_of(sweep, fit.series), fit)
     return {
         "name": fit.series,
-        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.calibrated_on)},
+        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
         "load": fit.load_name,
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": fit.knee.to_dict(),

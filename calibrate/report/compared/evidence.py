@@ -11,7 +11,6 @@ import pandas as pd
 from calibrate.knees.definitions import NamedKnee, named_knees
 from calibrate.models.host_and_device import HostAndDevice, host_and_device
 from calibrate.prediction.comparison import Comparison
-from calibrate.prediction.profiles import Profile
 from measure.errors import DataError
 from measure.sweep import Sweep
 from measure.watching.beside import NOTE
@@ -32,7 +31,6 @@ class Evidence:
     comparison: Comparison
     runs: pd.DataFrame | None = None
     knees: tuple[NamedKnee, ...] = ()
-    profiles: tuple[Profile, ...] = ()
     tails: Tails | None = None
     service: ServiceFit | None = None
     host: HostAndDevice | None = None
@@ -45,22 +43,19 @@ def evidence_of(
     *,
     found_knees: Sequence[NamedKnee] | None = None,
     tails: Tails | None = None,
-    profiles: Sequence[Profile] | None = None,
     with_service: bool = False,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Evidence:
     """Gather what supports ``comparison``, whose sweep was ``sweep``.
 
-    ``found_knees``, ``tails`` and ``profiles`` are taken as they are; without the first the knees by every definition
-    are sought, and profiles that are empty say that the model was not calibrated on these points. The law of service
-    takes seconds and is sought ``with_service``, where the points allow it. Calls ``progress`` with the share done.
+    ``found_knees`` and ``tails`` are taken as they are; without the first the knees by every definition are sought. The
+    law of service takes seconds and is sought ``with_service``, where the points allow it. Calls ``progress`` with the
+    share done.
     """
     fit, points = comparison.fit, comparison.points
     named = tuple(found_knees) if found_knees is not None else named_knees(fit, deepest=float(points.load.max()))
     progress(0.1)
     left_out: dict[str, str] = {}
-    if profiles is not None and not profiles:
-        left_out["profile likelihoods"] = "the model was not calibrated on these points"
     progress(0.3)
     law = None
     if with_service and sweep is not None and points.load_type.is_closed:
@@ -76,7 +71,7 @@ def evidence_of(
             left_out["host and device apart"] = str(error)
     progress(1.0)
     runs = None if sweep is None else sweep.select(comparison.series).points
-    return Evidence(comparison, runs, named, tuple(profiles or ()), tails, law, host, left_out)
+    return Evidence(comparison, runs, named, tails, law, host, left_out)
 
 
 def _law(comparison: Comparison, sweep: Sweep) -> ServiceFit:

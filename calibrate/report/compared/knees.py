@@ -79,17 +79,6 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Drawing:
             error_x=_bar(reach, one),
             **group,
         )
-        if one.bootstrap is not None:
-            figure.add_scatter(
-                x=at_among(reach, np.array(one.bootstrap)),
-                y=[len(marked) - i - 0.3] * 2,
-                yaxis="y2",
-                mode="lines+markers",
-                line={"color": colour, "width": 2, "dash": "dot"},
-                showlegend=False,
-                marker=marker(colour, "triangle-up-open", 9),
-                **group,
-            )
     if comparison.is_open:
         keep_near(figure, heights, log_y=False)
     figure.update_layout(
@@ -111,12 +100,7 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Drawing:
 
 def knee_table(found: Sequence[NamedKnee]) -> pd.DataFrame:
     """A row for each definition, SI units."""
-    rows = []
-    for one in found:
-        row = {k: v for k, v in one.to_dict().items() if k != "bootstrap"}
-        ends = one.bootstrap or (None, None)
-        rows.append({**row, "bootstrap_low": ends[0], "bootstrap_high": ends[1]})
-    return pd.DataFrame(rows)
+    return pd.DataFrame([one.to_dict() for one in found])
 
 
 def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:

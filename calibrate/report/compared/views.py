@@ -69,8 +69,6 @@ def views_of(evidence: Evidence) -> ComparedCurve:
     checks += in_time
     if not in_time:
         left_out.append(f"autocorrelation of the residuals: fewer than {ordering.FEWEST} runs tell when they began")
-    if evidence.profiles:
-        checks.append(profile_view(evidence.profiles, comparison.fit.level))
     if comparison.models:
         checks.append(_ladder(comparison))
     return ComparedCurve(comparison, tuple(main), tuple(checks), tuple(left_out))
