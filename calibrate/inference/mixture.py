@@ -78,11 +78,15 @@ def quantiles(mean: Array, deviation: Array, weight: Array, shares: Sequence[flo
 
 
 def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Array, high: Array) -> Array:
-    """Quantiles (k, m) of components (m, n): Newton's steps, and halves where one would leave ``low`` to ``high``."""
+    """Quantiles (k, m) of components (m, n): Newton's steps, or halves of ``low`` to ``high``.
+
+    A half is taken where Newton's step would leave the interval or is more than half of the last move: between two
+    parts of a mixture Newton's steps may go to and fro for ever.
+    """
     widest = np.maximum(deviation.max(axis=1), POINT * (high - low))[:, None]
     deviation = np.maximum(deviation, NARROW * widest)
     low, high = (np.broadcast_to(end, (len(shares), len(end))) for end in (low, high))
-    at = low + (high - low) * shares[:, None]
+    at, moved = low + (high - low) * shares[:, None], high - low
     for _ in range(MOST_STEPS):
         z = (at[:, :, None] - mean) / deviation
         below = 0.5 * (1 + np.asarray(ERF(z / math.sqrt(2)), dtype=float))
@@ -90,8 +94,10 @@ def _solved(mean: Array, deviation: Array, weight: Array, shares: Array, low: Ar
         density = (np.exp(-0.5 * z**2) / (math.sqrt(2 * math.pi) * deviation)) @ weight
         low, high = np.where(excess > 0, low, at), np.where(excess > 0, at, high)
         step = at - excess / np.maximum(density, 1e-300)
-        before, at = at, np.where((low <= step) & (step <= high), step, 0.5 * (low + high))
-        if (np.abs(at - before) <= CLOSE * widest[:, 0]).all():
+        newton = (low <= step) & (step <= high) & (np.abs(step - at) <= 0.5 * moved)
+        before, at = at, np.where(newton, step, 0.5 * (low + high))
+        moved = np.abs(at - before)
+        if (moved <= CLOSE * widest[:, 0]).all():
             break
     return at
 

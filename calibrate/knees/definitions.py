@@ -26,7 +26,7 @@ import numpy as np
 
 from calibrate.inference.estimates import quantity
 from calibrate.inference.parameters import Array
-from calibrate.knees.curve_places import FLAT, CurvePaths, highest, load_at, middle_of, paths, scaled
+from calibrate.knees.curve_places import FLAT, CurvePaths, highest, scaled
 from calibrate.knees.knee import Knee
 from calibrate.knees.mean_objective import objective_knee
 from calibrate.knees.peak_share import USUAL, knee_at, share_knee, share_of_peak

@@ -79,6 +79,7 @@ class CurveModel(ABC):
     knee_definition: str
     misfit: MisfitPrior
     process: MisfitProcess
+
     @abstractmethod
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         """The parameters, with bounds and priors wide around what these points (m,) can mean."""

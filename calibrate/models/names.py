@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from calibrate.models.curves import (
-    AsymptoticBounds,
-    CurveModel,
-    DelayMMc,
-    OnsetPNorm,
-    PNorm,
-)
+from calibrate.models.curves import AsymptoticBounds, CurveModel, DelayMMc, OnsetPNorm, PNorm
 from calibrate.models.delay_law import DelayLaw, Unloaded
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.models.open import MGc, MGcEach, OpenModel, ggc, open_named

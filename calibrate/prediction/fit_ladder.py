@@ -17,14 +17,7 @@ from calibrate.fitting.curve_fit import fit_points, needed
 from calibrate.fitting.fitted import Fit
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
-from calibrate.models.curves import (
-    AsymptoticBounds,
-    CurveModel,
-    DelayMMc,
-    OnsetPNorm,
-    PNorm,
-    server_counts,
-)
+from calibrate.models.curves import AsymptoticBounds, CurveModel, DelayMMc, OnsetPNorm, PNorm, server_counts
 from calibrate.models.delay_law import DelayLaw, Unloaded
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, ggc, mmc
@@ -124,13 +117,7 @@ def _models(points: Points, deepest: float) -> list[CurveModel]:
         return [*sleeping, MGc, MGcEach, MM1, MD1, MG1, *(mmc(c) for c in server_counts(servers) if c > 1), *known]
     crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])
     decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
-    formulas: list[CurveModel] = [
-        OnsetPNorm(),
-        *decline,
-        PNorm(),
-        AsymptoticBounds(),
-        ScalabilityLaw(),
-    ]
+    formulas: list[CurveModel] = [OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), ScalabilityLaw()]
     if max(deepest, crossing) > MOST_POPULATION:
         return formulas
     return [*formulas, *(DelayMMc(c) for c in server_counts(crossing))]

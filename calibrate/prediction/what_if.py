@@ -189,8 +189,8 @@ def _drives(fit: Fit, change: WhatIf, _: Sequence[Fit]) -> _Step:
         _changed(fit, lambda d: _Device(d.response, factor * d.peak)),
         said,
         (
-            f"{said}: the peak times {factor:.3g}, the latency of a lone request as it is; the load spreads evenly, and "
-            "nothing that they share is in the way"
+            f"{said}: the peak times {factor:.3g}, the latency of a lone request as it is; the load spreads evenly, "
+            "and nothing that they share is in the way"
         ),
     )
 

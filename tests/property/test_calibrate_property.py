@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrate import fit, from_datasheet, predict
-from calibrate.models.curves import AsymptoticBounds, PNorm, RandomRouting
+from calibrate.models.curves import AsymptoticBounds, PNorm
 from calibrate.models.delay_law import DelayLaw
 from measure import Sweep
 
@@ -19,11 +19,7 @@ positive = st.floats(1e-3, 1e3)
 def test_no_closed_curve_passes_its_bounds(crossing: float, peak: float, p: float) -> None:
     loads = np.geomspace(1, 4096, 40)
     bound = np.minimum(loads / (crossing / peak), peak)
-    for model, values in (
-        (PNorm(), [crossing, peak, p]),
-        (RandomRouting(), [crossing, peak]),
-        (AsymptoticBounds(), [crossing, peak]),
-    ):
+    for model, values in ((PNorm(), [crossing, peak, p]), (AsymptoticBounds(), [crossing, peak])):
         throughput, response = model.curve(np.array([values]), loads)
         assert (throughput[0] <= bound * (1 + 1e-9)).all()
         assert (throughput[0] > 0).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from calibrate import Fit, fit, from_datasheet, predict
@@ -44,7 +44,7 @@ def coherent_curve(made: Fit, loads: np.ndarray) -> bool:
 
 
 @settings(max_examples=6, deadline=None)
-@given(growth, st.floats(1e2, 1e6), st.sampled_from([None, "p-norm", "random routing", "asymptotic bounds"]))
+@given(growth, st.floats(1e2, 1e6), st.sampled_from([None, "p-norm", "asymptotic bounds"]))
 def test_of_any_closed_sweep(ratios: list[float], alone: float, model: str | None) -> None:
     x = alone * np.cumprod([1.0, *ratios])
     table = {"series": "any", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x}
@@ -73,6 +73,7 @@ def test_of_data_sheets(latency: float, crossing: float, sharpness: float) -> No
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(0.2, 2)), min_size=1, max_size=20), st.floats(0.01, 0.49))
+@example([(0.0, 1.5), (0.0, 0.25), (1.0, 1.5), (-1.0, 2.0)], 0.25)  # Newton's steps alone never settle here
 @settings(max_examples=50, deadline=None)
 def test_quantiles_of_a_mixture_have_their_share_below_them(parts: list[tuple[float, float]], share: float) -> None:
     from scipy.stats import norm

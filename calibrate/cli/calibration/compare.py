@@ -172,14 +172,7 @@ def _title(devices: Sequence[str]) -> str:
 def _knees(device: Device, wanted: o.KneeOptions) -> list[tuple[NamedKnee, ...]]:
     """The knees of every comparison."""
     return [
-        knees_of(
-            c.fit,
-            wanted.slo,
-            device.sweep,
-            float(c.points.load.max()),
-            share=wanted.share,
-        )
-        for c in device.done
+        knees_of(c.fit, wanted.slo, device.sweep, float(c.points.load.max()), share=wanted.share) for c in device.done
     ]
 
 

@@ -8,20 +8,8 @@ from html import escape
 import pandas as pd
 
 from calibrate.prediction.fit_ladder import Rung
-from calibrate.report.drawing import (
-    GREY,
-    INK,
-    PALETTE,
-    RED,
-    SYMBOLS,
-    Drawing,
-    dashed,
-    empty_figure,
-    marker,
-    outlined,
-    ticks,
-)
-from calibrate.report.view import Column, Shown, View
+from calibrate.report.drawing import GREY, INK, RED, Drawing, empty_figure, marker, outlined
+from calibrate.report.view import Column, Shown
 from measure.units import format_percent
 
 LEAST_PCT = 0.01
@@ -93,4 +81,3 @@ def _percent(value: float | None) -> str:
     if value is None:
         return ""
     return f"< {LEAST_PCT:g} %" if value < LEAST_PCT else f"{value:.3g} %"
-

@@ -111,10 +111,9 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
         f"{100 * comparison.fit.level:g} % interval",
         "throughput",
         "response",
-        "over repeats",
         "",
     )
-    words = (True, *(False,) * 5, True)
+    words = (True, *(False,) * 4, True)
     columns = [Column[tuple[str, ...]](name, itemgetter(i), words[i]) for i, name in enumerate(header)]
     return Shown.of(knee_rows(found, comparison.fit.load_kind), *columns)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves, ordering, residuals
-from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladder_text, profile_view
+from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladder_text
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.host import host_view
 from calibrate.report.compared.knees import knee_view

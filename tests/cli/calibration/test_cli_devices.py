@@ -113,7 +113,7 @@ def test_plots_and_data_are_written_and_never_replaced(
 ):
     require_module("kaleido", "pip install 'qsim-queue[plots]'")
     require_tool("chromium", "chromium-browser", "google-chrome")
-    options = ("compare", "old.csv", "--no-profiles", "--plots", "plots", "--csv", "data")
+    options = ("compare", "old.csv", "--plots", "plots", "--csv", "data")
     document = qsim(*options, "--json").json
     assert {Path(p).stem for p in document["plots"]} >= {"curve", "throughput", "response", "residuals-load", "knees"}
     assert all(Path(p).read_text().startswith("<svg") for p in document["plots"])

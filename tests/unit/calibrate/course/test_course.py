@@ -284,8 +284,6 @@ def test_published_tables_come_with_views_audit_and_predictions() -> None:
     measured = [s for s in sections if not s.is_compared]
     compared = [s for s in sections if s.is_compared]
     assert [len(s.comparisons) for s in compared] == [1]
-    profiles = next(v for v in compared[0].curves[0].checks if v.kind == "profiles")
-    assert set(profiles.table["parameter"]) >= {"R1", "Xmax", "N*", "p"}
     assert "Sabrent" in measured[0].lead
     assert measured[0].findings
     assert {v.kind for s in measured for v in s.views} >= {"predicted-sizes", "predicted-mixes", "latency-bandwidth"}

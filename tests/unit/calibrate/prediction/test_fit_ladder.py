@@ -7,13 +7,11 @@ import pandas as pd
 import pytest
 
 from calibrate import compare
-from calibrate.fitting.curve_fit import fit, model_named
+from calibrate.fitting.curve_fit import model_named
 from calibrate.models.curves import DelayMMc
-from calibrate.models.general_service import GeneralService
-from calibrate.models.host_limits import HostLimit
 from measure import load_dataset
 from measure.sweep import Sweep
-from qsim.analytic.closed.populations import one_queue_curve, own_queues_curve
+from qsim.analytic.closed.populations import one_queue_curve
 
 DEPTHS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 
@@ -48,7 +46,7 @@ def test_without_held_out_points_each_is_left_out_in_its_turn():
     errors = [m.left_out_pct for m in made.models]
     assert errors == sorted(errors)
     rank = {m.name: m.rank for m in made.models}
-    assert rank["asymptotic bounds"] < rank["random routing"]
+    assert rank["asymptotic bounds"] < rank["Universal Scalability Law"]
     assert "left out" in made.models[0].why
 
 
@@ -70,47 +68,12 @@ def test_the_tabulated_machine_repairman_is_the_exact_one(servers):
     assert found == pytest.approx(np.array(exact), rel=1e-3)
 
 
-@pytest.mark.parametrize(("kind", "exact"), [("one queue", one_queue_curve), ("a queue each", own_queues_curve)])
-def test_exponential_service_is_a_case_of_general_service(kind, exact):
-    model = GeneralService(4, kind)
-    values = np.array([[4.0, 1e3, 1.0], [6.0, 1e3, 1.0], [20.0, 1e3, 1.0]])
-    found = model.throughput(values, DEPTHS)
-    wanted = [exact(DEPTHS.astype(int), (n - 4) / 1e3, 4e-3, 4).throughput for n in values[:, 0]]
-    assert found == pytest.approx(np.array(wanted), rel=0.02)
-
-
-def test_less_variable_service_waits_less():
-    values = np.array([[6.0, 1e3, scv] for scv in (0.02, 0.5, 1.0, 3.0)])
-    for kind in ("one queue", "a queue each"):
-        at_the_knee = GeneralService(4, kind).throughput(values, np.array([6.0]))[:, 0]
-        assert (np.diff(at_the_knee) < 0).all()
-
-
-def test_a_host_that_limits_a_wide_device_is_found():
-    device = DEPTHS / (DEPTHS + 39.0) * 4e5
-    made = fit(sweep_of(np.minimum(device, 1.2e5)), list(DEPTHS), model="host limit")
-    host = made.parameters["h"]
-    assert host.estimate == pytest.approx(1 / 1.2e5, rel=0.05)
-    assert made.curve_model.curve(made.table.most_probable[None, :], DEPTHS)[0][0] == pytest.approx(
-        np.minimum(device, 1.2e5), rel=0.05
-    )
-
-
-@pytest.mark.parametrize(
-    "name", ["delay + G/4, one queue", "delay + G/16, a queue each", "host limit", "delay + M/M/3", "p-norm"]
-)
+@pytest.mark.parametrize("name", ["delay + M/M/3", "p-norm", "p-norm with onset", "Universal Scalability Law"])
 def test_models_are_known_by_their_names(name):
     assert model_named(name).name == name
 
 
-@pytest.mark.parametrize("name", ["delay + G/0", "delay + G/4, two queues", "delay + G/x", "host"])
+@pytest.mark.parametrize("name", ["delay + M/M/0", "delay + G/4", "host", "random routing"])
 def test_unknown_names_are_refused(name):
     with pytest.raises(ValueError, match="is unknown"):
         model_named(name)
-
-
-def test_the_wall_of_a_host_is_never_passed():
-    values = np.array([[3.0, 500.0, room] for room in (1.0, 2.0, 50.0)])
-    x = HostLimit().throughput(values, np.array([1.0, 3.0, 1000.0]))
-    assert (x <= 500.0 * (1 + 1e-12)).all()
-    assert x[:, 0] == pytest.approx(np.full(3, 500.0 / 3.0))

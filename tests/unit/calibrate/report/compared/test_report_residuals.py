@@ -11,7 +11,6 @@ from scipy.stats import norm
 
 from calibrate import Comparison, compare
 from calibrate.knees.definitions import named_knees
-from calibrate.prediction.profiles import profile_parameters
 from calibrate.report.compared import evidence_of, ordering, residuals, views_of
 from calibrate.report.compared.figure_elements import at_among, mark_knee, zero_place
 from calibrate.report.compared.knees import knee_figure
@@ -141,8 +140,7 @@ def test_a_delay_below_the_smallest_lies_between_it_and_zero() -> None:
 
 def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Sweep]) -> None:
     comparison, sweep = quiet
-    profiles = profile_parameters(comparison.fit)
-    shown = views_of(evidence_of(comparison, sweep, profiles=profiles, with_service=True))
+    shown = views_of(evidence_of(comparison, sweep, with_service=True))
     names = [v.name for v in shown.all]
     assert len(set(names)) == len(names)
     assert {
@@ -157,7 +155,6 @@ def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Swee
         "residual-quantiles",
         "residuals-time",
         "autocorrelation",
-        "profile-likelihoods",
         "models",
     } <= set(names)
     for view in shown.all:
