@@ -31,7 +31,7 @@ from qsim import (
     solve,
     trace,
 )
-from qsim.arrivals import ArrivalProcess, RecordedArrivals
+from qsim.arrivals import RecordedArrivals
 from qsim.engines.variates.arrival_streams import sampler
 
 ONE = Exponential(1.0)
@@ -122,22 +122,6 @@ def test_formulas_leave_alone_what_they_do_not_cover() -> None:
         solve(Open(ONE, HALF, servers=2, queues="shortest"))
     with pytest.raises(NoFormulaError):
         solve(Open(RecordedArrivals([1.0, 3.0]), HALF))
-
-
-PROCESSES: list[ArrivalProcess] = []
-
-
-@pytest.mark.parametrize("process", PROCESSES, ids=lambda p: p.letter)
-def test_arrivals_have_the_rate_and_the_dispersion_they_claim(process: ArrivalProcess) -> None:
-    rng, source = np.random.default_rng(7), sampler(process)
-    gaps = np.empty(2_000_000)
-    for part in np.array_split(gaps, 37):  # in pieces, as engines do
-        source.fill(rng, part)
-    assert gaps.mean() == pytest.approx(process.mean, rel=0.02)
-    times = np.cumsum(gaps)
-    window = 300 * process.mean
-    counts = np.bincount((times / window).astype(np.int64))[:-1]
-    assert counts.var() / counts.mean() == pytest.approx(process.dispersion, rel=0.12)
 
 
 def test_a_record_is_played_in_order_and_again() -> None:
