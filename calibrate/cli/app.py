@@ -142,6 +142,7 @@ class Commands(Root):
         },
         "Calibration": {
             "compare": "calibrate.cli.calibration.compare:compare",
+            "change": "calibrate.cli.calibration.change:change",
             "fit": "calibrate.cli.calibration.fit:fit",
             "predict": "calibrate.cli.calibration.predict:predict",
             "surface": "calibrate.cli.calibration.surface:surface",

@@ -25,7 +25,6 @@ class DataSource:
     data: Sequence[str]
     dataset: str | None
     columns: str | None = None
-    as_published: bool = False
 
     def __post_init__(self) -> None:
         if bool(self.data) == (self.dataset is not None):
@@ -33,8 +32,6 @@ class DataSource:
             raise wrong_usage(f"{what}, or a published table: --dataset 003-ssd-read (see qsim datasets)")
         if any(not name.strip() for name in self.data):
             raise wrong_usage("DATA is empty; name a file or a directory")
-        if self.as_published and self.dataset is None:
-            raise wrong_usage("--as-published is about datasets: files are always read as they are")
         if self.columns is not None and self.dataset is not None:
             raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
 
@@ -49,13 +46,13 @@ class DataSource:
         last = [os.path.basename(name.rstrip("/")) or name for name in self.data]
         return self.dataset or (last[0] if len(last) == 1 else f"{len(last)} files")
 
-    def load(self, *, corrected: bool | None = None) -> Sweep:
-        """The sweep; a dataset corrected by what its audit proves, unless --as-published."""
+    def load(self) -> Sweep:
+        """The sweep; a dataset is corrected by what its audit proves."""
         if self.dataset is not None:
             from measure.datasets import load_dataset
 
             known_dataset(self.dataset)
-            return load_dataset(self.dataset, corrected=not self.as_published if corrected is None else corrected)
+            return load_dataset(self.dataset, corrected=True)
         from measure.loading import load
 
         columns, units = self._columns()

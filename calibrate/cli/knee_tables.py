@@ -16,44 +16,36 @@ if TYPE_CHECKING:
 
 
 def knees_of(
-    fit: Fit,
-    objective: Objective | None,
-    sweep: Sweep | None = None,
-    deepest: float | None = None,
-    *,
-    share: float | None = None,
+    fit: Fit, objective: Objective | None, sweep: Sweep | None = None, deepest: float | None = None
 ) -> tuple[NamedKnee, ...]:
-    """The knees of a fit to ``sweep`` (None: to nothing that is at hand).
+    """The knees of a fit to ``sweep`` (None: to nothing that is at hand), the one of ``objective`` among them.
 
     An objective for a tail needs the histograms of the sweep: CommandError without one, DataError where they do not
     suffice.
     """
     from calibrate.knees.definitions import named_knees
 
-    of_tail = objective if objective is not None and objective.quantile is not None else None
-    if of_tail is not None and sweep is None:
-        raise wrong_usage(
-            f"--slo {of_tail.quantile} needs the histograms of a sweep, and there is none here; calibrate on "
-            f"DATA itself: qsim predict DATA --use 1,32 --slo {of_tail.quantile}=TIME"
-        )
-    found = named_knees(
-        fit, objective_s=objective.time_s if objective and not of_tail else None, share=share, deepest=deepest
-    )
-    if of_tail is None or of_tail.quantile is None or sweep is None:
+    of_tail = objective is not None and objective.quantile is not None
+    found = named_knees(fit, objective_s=objective.time_s if objective and not of_tail else None, deepest=deepest)
+    if objective is None or objective.quantile is None:
         return found
+    if sweep is None:
+        raise wrong_usage(
+            f"--slo {objective.quantile} needs the histograms of a sweep, and there is none here; calibrate on "
+            f"DATA itself: qsim predict DATA --use 1,32 --slo {objective.quantile}=TIME"
+        )
     from calibrate.tails.objective import tail_knee
 
-    told = tail_knee(fit, sweep, fit.series, of_tail.quantile, of_tail.time_s)
-    return (*found[:-1], told, found[-1])
+    return (*found[:-1], tail_knee(fit, sweep, fit.series, objective.quantile, objective.time_s), found[-1])
 
 
-def asked_points(fit: Fit, sweep: Sweep, objective: Objective | None, share: float | None) -> tuple[NamedKnee, ...]:
-    """The operating points that --slo and --share ask for."""
-    return tuple(one for one in knees_of(fit, objective, sweep, share=share) if one.asked)
+def asked_points(fit: Fit, sweep: Sweep, objective: Objective | None) -> tuple[NamedKnee, ...]:
+    """The operating point that --slo asks for."""
+    return tuple(one for one in knees_of(fit, objective, sweep) if one.asked)
 
 
 def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
-    """What --slo and --share ask for, a line each, with the heaviest measured point beside it.
+    """What --slo asks for, with the heaviest measured point after it.
 
     ``Under 500 µs: 46 k/s at depth 23 (19 to 29). Depth 64 gave 68 k/s at 938 µs.``
     """
@@ -72,7 +64,7 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
         time = "" if one.name == "objective" else f", {format_duration(k.response_time_s, 2)} on average"
         beyond = f"; {k.note}" if k.note else ""
         lines.append(f"{one.asked}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}.")
-    if lines and fit.used and not load.is_delay:
+    if lines and fit.calibrated_on and not load.is_delay:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
         deepest = load_text(fit.load_kind, fit.used[i])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.option_groups import OptionGroup, shared
+from calibrate.cli.option_groups import shared
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document in SI units.")]
 
@@ -23,7 +22,6 @@ Dataset: TypeAlias = Annotated[
 Columns: TypeAlias = Annotated[
     str | None, shared("SPEC", None, "Columns of a table by role, with units: load=qd,latency=lat:us.")
 ]
-AsPublished: TypeAlias = Annotated[bool, typer.Option("--as-published", help="Take a dataset as printed, uncorrected.")]
 IdleLatency: TypeAlias = Annotated[
     float | None, shared("TIME", parsing.seconds, "Data sheet: latency of one request alone, as 80us.")
 ]
@@ -42,9 +40,6 @@ Series: TypeAlias = Annotated[str | None, shared("NAME", None, "Only this curve.
 DeviceModel: TypeAlias = Annotated[
     str | None, shared("NAME", None, "The device model; without it the data decide. An unknown name lists all.")
 ]
-Level: TypeAlias = Annotated[
-    float | None, shared("SHARE", parsing.level, "The level of intervals and bands.", shown="0.9")
-]
 Peak: TypeAlias = Annotated[
     float | None,
     shared("BANDWIDTH", parsing.bandwidth, "A memory's peak bandwidth, where a bandwidth test shows it, as 120GB/s."),
@@ -60,28 +55,6 @@ Objective: TypeAlias = Annotated[
         "Also print the largest load within this mean response time, as 1ms, or tail, as p99=1ms.",
     ),
 ]
-Share: TypeAlias = Annotated[
-    float | None, shared("PART", parsing.share, "Also print the load that gives this share of the peak, as 0.9 or 90%.")
-]
-Knees: TypeAlias = Annotated[
-    bool, typer.Option("--knees", help="Also print the knee by every definition, with intervals.")
-]
-
-
-@dataclass(frozen=True)
-class KneeOptions(OptionGroup):
-    """Which knees are printed, and for which objectives."""
-
-    slo: Objective = None
-    share: Share = None
-    knees: Knees = False
-
-    @property
-    def asked(self) -> bool:
-        """Whether knees are to be printed at all."""
-        return self.knees or self.slo is not None or self.share is not None
-
-
 Report: TypeAlias = Annotated[Path | None, shared("FILE", parsing.path, "Also write an HTML page that opens offline.")]
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Replace an earlier file of the same kind (never another file).")

@@ -55,15 +55,10 @@ def write_new(path: Path, text: str, option: str) -> str:
     return str(path)
 
 
-IMAGES = ("svg", "png", "pdf")
 REPORT = "report.html"
 
 Plots: TypeAlias = Annotated[
-    Path | None,
-    shared("DIR", parsing.path, "Also write every plot as an image (needs pip install 'qsim-queue\\[plots]')."),
-]
-Image: TypeAlias = Annotated[
-    str | None, shared("FORMAT", parsing.choice(*IMAGES), "With --plots: svg, png or pdf.", "--format", shown="svg")
+    Path | None, shared("DIR", parsing.path, "Also write every plot as SVG (needs pip install 'qsim-queue\\[plots]').")
 ]
 Csv: TypeAlias = Annotated[Path | None, shared("DIR", parsing.path, "Also write the data of every plot as CSV.")]
 
@@ -82,7 +77,7 @@ class Written:
         """JSON-ready."""
         return {"report": self.report, "pdf": self.pdf, "csv": list(self.csv), "plots": list(self.plots)}
 
-    def tell(self) -> None:
+    def say(self) -> None:
         """A line for each kind."""
         if self.csv and self.outputs is not None:
             say(f"\n{counted(len(self.csv), 'CSV file')}: {self.outputs.csv}")
@@ -96,12 +91,11 @@ class Written:
 
 @dataclass(frozen=True)
 class Outputs(OptionGroup):
-    """Where to write the page, the data and the plots; None: nowhere. ``image`` is the format of the plots."""
+    """Where to write the page, the data and the plots; None: nowhere."""
 
     report: Report = None
     csv: Csv = None
     plots: Plots = None
-    image: Image = None
 
     @property
     def wanted(self) -> bool:
@@ -110,8 +104,6 @@ class Outputs(OptionGroup):
 
     def check(self) -> None:
         """CommandError or MeasureError where what was asked for cannot be written here; nothing is changed."""
-        if self.image is not None and self.plots is None:
-            raise wrong_usage("--format is about --plots DIR, where the images are written")
         if self.report is not None:
             check_report_path(self.report)
         for name, place in (("--csv", self.csv), ("--plots", self.plots)):
@@ -139,7 +131,7 @@ class Outputs(OptionGroup):
             from calibrate.report.images import image_format, write_images
 
             with Bar("drawing plots") as bar:
-                plots = write_images(groups, self.plots, image_format(self.image or "svg"), progress=bar.share)
+                plots = write_images(groups, self.plots, image_format("svg"), progress=bar.share)
         page = None if self.report is None else str(write_sections(sections, self.report, title=title, front=front))
         pdf = None if self.report is None or front is None else _printed(sections, self.report, title, front)
         return Written(page, pdf, tuple(map(str, tables)), tuple(map(str, plots)), self)
@@ -158,17 +150,8 @@ def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPa
         return None
 
 
-@dataclass(frozen=True)
-class PageInDirectory(Outputs):
-    """The same, with a page in any case: in the directory of the points, where none is named."""
-
-    report: Annotated[
-        Path | None, shared("FILE", parsing.path, "The page with all tables and plots.", shown="report.html in --out")
-    ] = None
-
-    def within(self, directory: Path | None) -> Outputs:
-        """Where to write, checked before any work; CommandError as ``check``."""
-        page = directory / REPORT if self.report is None and directory is not None else self.report
-        outputs = Outputs(page, self.csv, self.plots, self.image)
-        outputs.check()
-        return outputs
+def page_in(directory: Path | None) -> Outputs:
+    """A page in the directory of the points, checked before any work; MeasureError as ``check``."""
+    outputs = Outputs(None if directory is None else directory / REPORT)
+    outputs.check()
+    return outputs

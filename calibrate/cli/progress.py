@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -103,6 +103,11 @@ class Bar:
 
 def _left(seconds: float) -> str:
     return f"{format_duration(max(1.0, round(seconds)), 2)} left"
+
+
+def part_of(bar: Bar, done: int, total: int) -> Callable[[float], None]:
+    """The progress of one of ``total`` parts of the work, ``done`` of which are finished."""
+    return lambda share: bar.share((done + share) / total)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.data import DataSource
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
 from calibrate.cli.option_groups import option
+from calibrate.cli.option_rules import requires
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from calibrate.knees.definitions import NamedKnee
     from measure import Sweep
 
-HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with intervals.
+HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with 90 % intervals.
 
 \b
 Examples:
@@ -30,30 +31,29 @@ qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
 """
 
 
+@requires("--force", "--out")
 def fit(
     *,
     data: o.Data = None,
     dataset: o.Dataset = None,
     columns: o.Columns = None,
-    as_published: o.AsPublished = False,
     use: o.Use = None,
     series: o.Series = None,
     model: o.DeviceModel = None,
-    level: o.Level = None,
     peak: o.Peak = None,
-    out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --fit."),
-    force: o.Force = False,
-    wanted: o.KneeOptions,
     delay: parsing.Numbers | None = option(
         "LOW,HIGH",
         parsing.span,
         "The part Z of a latency that keeps no server busy, measured by itself, as 80us,120us.",
     ),
+    out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --prediction."),
+    force: o.Force = False,
+    slo: o.Objective = None,
     details: o.Details = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Fit every series, or the one named, and keep the fits."""
-    source = DataSource(data or (), dataset, columns, as_published)
+    source = DataSource(data or (), dataset, columns)
 
     from calibrate.cli.fit_files import check_writable, write_fits
     from calibrate.fitting.curve_fit import model_named
@@ -62,42 +62,27 @@ def fit(
         model_named(model)
     if out is not None:
         check_writable(out, force=force)
-    made = calibrated(source, series, use, model, level, peak, delay_s=(delay[0], delay[1]) if delay else None)
-    sweep, fits, refused = made.sweep, made.fits, made.refused
+    made = calibrated(source, series, use, model, peak=peak, delay_s=(delay[0], delay[1]) if delay else None)
     if out is not None:
-        write_fits(fits, out)
-    made.tell("not fitted")
-    shown = []
-    if as_json or wanted.asked:
-        shown = [knees_of(f, wanted.slo, sweep, share=wanted.share) for f in fits]
+        write_fits(made.fits, out)
+    made.warn("not fitted")
+    knees = [knees_of(f, slo, made.sweep) for f in made.fits]
     if as_json:
-        parts = [fit_document(f, found, sweep) for f, found in zip(fits, shown, strict=True)]
-        written = str(out) if out is not None else None
-        print_json({**parts[0], "series": parts, "refused": refused, "written": written})
+        parts = [fit_document(f, named, made.sweep) for f, named in zip(made.fits, knees, strict=True)]
+        written = None if out is None else str(out)
+        print_json({**parts[0], "series": parts, "refused": made.refused, "written": written})
         return
-    at = " --at 1..256" if all(f.load_type.is_closed for f in fits) else ""
+    at = " --at 1..256" if all(f.load_type.is_closed for f in made.fits) else ""
     keep = f"saved in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
-    last = last_lines(fits, sweep, f"--details: every parameter;   {keep}")
-    say("\n".join([*_asked(fits, shown), *first_lines(source.title, fits), *last]))
-    _say_of_each(fits, shown if wanted.knees else [], details=details)
-
-
-def _say_of_each(fits: Sequence[Fit], knees: Sequence[Sequence[NamedKnee]], *, details: bool) -> None:
-    """Print the tables of knees and, with ``details``, every parameter."""
-    for i, f in enumerate(fits):
-        blocks = [knee_table(found, f) for found in knees[i : i + 1]]
-        if blocks and len(fits) > 1:
-            blocks.insert(0, f.series)
-        for block in (*blocks, *([str(f)] if details else [])):
-            say(f"\n{block}")
-
-
-def _asked(fits: Sequence[Fit], shown: Sequence[Sequence[NamedKnee]]) -> list[str]:
-    return [
-        f"{f.series}: {line}" if len(fits) > 1 else line
-        for f, found in zip(fits, shown, strict=False)
-        for line in asked_lines(found, f)
+    asked = [
+        f"{f.series}: {line}" if len(made.fits) > 1 else line
+        for f, named in zip(made.fits, knees, strict=True)
+        for line in asked_lines(named, f)
     ]
+    last = last_lines(made.fits, made.sweep, f"--details: every parameter;   {keep}")
+    say("\n".join([*asked, *first_lines(source.title, made.fits), *last]))
+    for f, named in zip(made.fits, knees, strict=True) if details else ():
+        say(f"\n{f}\n\n{knee_table(named, f)}")
 
 
 def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
@@ -127,13 +112,13 @@ def last_lines(fits: Sequence[Fit], sweep: Sweep | None, more: str) -> list[str]
 
 def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = None) -> dict[str, Any]:
     """A fit in JSON with its ``knees`` by every definition, without the table that only a fit file needs."""
-    from calibrate.next.load import advice as next_of
+    from calibrate.next.load import advice
     from calibrate.points import points_of
 
-    wanted = None if sweep is None else next_of(points_of(sweep, fit.series), fit)
+    wanted = None if sweep is None else advice(points_of(sweep, fit.series), fit)
     return {
         "name": fit.series,
-        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
+        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.calibrated_on)},
         "load": fit.load_name,
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": fit.knee.to_dict(),

@@ -11,11 +11,11 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, tell
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.show import part_of
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Level, Seed, Series
+from calibrate.cli.option_rules import exclusive, requires
+from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Report, Series
 from calibrate.cli.outputs import Outputs
-from calibrate.cli.progress import Bar
+from calibrate.cli.progress import Bar, part_of
 
 if TYPE_CHECKING:
     from calibrate.report.view import Section
@@ -41,6 +41,12 @@ MOST_REQUESTS = 1e15
 """More than any device answers in its life; counts are exact below 2^53."""
 
 
+@exclusive("--percentiles", "DATA", because="percentiles are those of one point")
+@exclusive("--percentiles", "--dataset", because="percentiles are those of one point")
+@exclusive("--percentiles", "--series", because="percentiles are those of one point")
+@exclusive("--percentiles", "--load", because="percentiles are those of one point")
+@requires("--family", "--out")
+@requires("--force", "--out")
 def fit_service(
     *,
     data: Data = None,
@@ -54,26 +60,26 @@ def fit_service(
     requests: float | None = option(
         "N", parsing.number, "How many requests the percentiles are of; histograms and logs know it."
     ),
-    bootstrap: int | None = option(
-        "N", parsing.whole, "Draws for the goodness of fit of the best family; 0 for none.", shown="99"
-    ),
-    level: Level = None,
-    seed: Seed = None,
     out: Path | None = option(
         "FILE", parsing.path, "Keep the law of one curve here; fitted:FILE is it wherever a law is taken."
     ),
     family: str | None = option("NAME", None, "With --out: keep this family and not the best one, as 'shifted gamma'."),
     force: Force = False,
-    outputs: Outputs,
+    report: Report = None,
     details: bool = flag("--details", "Also print every family, and the parameters of the best with intervals."),
     as_json: AsJson = False,
 ) -> None:
     """Load, fit each series or the one named, print, report."""
-    _check_usage(data, dataset, percentiles, {"--series": series, "--load": load}, requests, bootstrap)
+    if requests is not None and not 1 <= requests <= MOST_REQUESTS:
+        raise wrong_usage(f"--requests must be from 1 to {MOST_REQUESTS:.0e}, not {requests:g}")
+    outputs = Outputs(report)
     outputs.check()
-    _check_out(out, family, force=force)
 
+    from calibrate.cli.fit_files import check_writable
     from calibrate.fitting.answer import labelled
+
+    if out is not None:
+        check_writable(out, force=force, kind="law")
 
     found, refused, provenance = (
         of_typed(percentiles, requests)
@@ -84,7 +90,7 @@ def fit_service(
     )
     if out is not None and len(found) > 1:
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
-    fits = _fitted_all(found, refused, level, bootstrap, seed or 0)
+    fits = _fitted_all(found, refused)
     kept = None if out is None else _kept(out, family, fits)
     written = outputs.write(_sections(fits, provenance) if outputs.wanted else [], "Service times")
     for reason in refused.values():
@@ -102,51 +108,18 @@ def fit_service(
         say(labelled("MORE", "--details: parameters, every family;   --report service.html: plots"))
     if kept is not None:
         say(f"\nsaved in {kept}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{kept}")
-    written.tell()
+    written.say()
 
 
-def _check_usage(
-    data: list[str] | None,
-    dataset: str | None,
-    percentiles: str | None,
-    chosen: Mapping[str, object],
-    requests: float | None,
-    bootstrap: int | None,
-) -> None:
-    """CommandError for what does not go together; ``chosen`` are the options that choose among points."""
-    if percentiles is not None and (data or dataset is not None):
-        raise wrong_usage("--percentiles stands instead of DATA or --dataset; give one of them")
-    if percentiles is not None and (named := [option for option, value in chosen.items() if value is not None]):
-        raise wrong_usage(f"--percentiles are those of one point; leave out {' and '.join(named)}")
-    if requests is not None and not 1 <= requests <= MOST_REQUESTS:
-        raise wrong_usage(f"--requests must be from 1 to {MOST_REQUESTS:.0e}, not {requests:g}")
-    if bootstrap is not None and bootstrap != 0 and bootstrap < 19:
-        raise wrong_usage(f"--bootstrap must be 0 (none) or at least 19, not {bootstrap}")
-
-
-def _check_out(out: Path | None, family: str | None, *, force: bool) -> None:
-    """CommandError or MeasureError where the law cannot be kept where it was asked to, before any work."""
-    from calibrate.cli.fit_files import check_writable
-
-    if out is None and (family is not None or force):
-        raise wrong_usage(f"{'--force' if family is None else '--family'} is about --out FILE, which stores the law")
-    if out is not None:
-        check_writable(out, force=force, kind="law")
-
-
-def _fitted_all(
-    found: Mapping[str, Times], refused: dict[str, str], level: float | None, bootstrap: int | None, seed: int
-) -> dict[str, tuple[ServiceFit, GoodnessOfFit | None]]:
+def _fitted_all(found: Mapping[str, Times], refused: dict[str, str]) -> dict[str, tuple[ServiceFit, GoodnessOfFit]]:
     """The fits by name; why others cannot be goes to ``refused``, and DataError where none can."""
-    from calibrate.service.goodness import REPLICATES
     from measure.errors import DataError
 
-    draws = REPLICATES if bootstrap is None else bootstrap
-    fits: dict[str, tuple[ServiceFit, GoodnessOfFit | None]] = {}
+    fits: dict[str, tuple[ServiceFit, GoodnessOfFit]] = {}
     with Bar("fitting") as bar:
         for done, (name, times) in enumerate(found.items()):
             try:
-                fits[name] = _fitted(times, level, draws, seed, part_of(bar, done, len(found)))
+                fits[name] = _fitted(times, part_of(bar, done, len(found)))
             except DataError as error:
                 refused[name] = str(error)
     if not fits:
@@ -154,21 +127,15 @@ def _fitted_all(
     return fits
 
 
-def _fitted(
-    times: Times, level: float | None, draws: int, seed: int, progress: Callable[[float], None]
-) -> tuple[ServiceFit, GoodnessOfFit | None]:
-    from calibrate.fitting.curve_fit import LEVEL
+def _fitted(times: Times, progress: Callable[[float], None]) -> tuple[ServiceFit, GoodnessOfFit]:
     from calibrate.service import fit_service as fitted
     from calibrate.service import goodness as checked
 
-    first = 0.3 if draws else 1.0
-    fit = fitted(times, level=LEVEL if level is None else level, progress=lambda s: progress(first * s))
-    if not draws:
-        return fit, None
-    return fit, checked(fit.best, draws, seed, lambda s: progress(first + (1 - first) * s))
+    fit = fitted(times, progress=lambda s: progress(0.3 * s))
+    return fit, checked(fit.best, progress=lambda s: progress(0.3 + 0.7 * s))
 
 
-def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit | None) -> dict[str, Any]:
+def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dict[str, Any]:
     """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
     from qsim.distributions.as_dict import law_to_dict
 
@@ -188,7 +155,7 @@ def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit | None)
     }
 
 
-def _answer(fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]]) -> str:
+def _answer(fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit]]) -> str:
     """The law of each curve in three lines, a table, how sure it is, and what to do next."""
     from calibrate.service.answer import answer, answer_table, last_lines
 
@@ -196,13 +163,13 @@ def _answer(fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]]) -> str:
     return "\n".join([*answer(done), "", answer_table(done), "", *last_lines(done)])
 
 
-def _text(name: str, fit: ServiceFit, goodness: GoodnessOfFit | None) -> str:
+def _text(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> str:
     left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
     tried = f"\n\n{goodness.sentence()}" if goodness is not None else ""
     return f"{name}\n\n{fit}{left}{tried}"
 
 
-def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]]) -> str:
+def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit]]) -> str:
     """Write the law of the only fit, or of the family named; CommandError where that was not fitted."""
     from measure.formats.law_file import write_law
 
@@ -216,9 +183,7 @@ def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, G
     return str(path)
 
 
-def _sections(
-    fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit | None]], provenance: Provenance | None
-) -> list[Section]:
+def _sections(fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit]], provenance: Provenance | None) -> list[Section]:
     from calibrate.report.service import service_section
 
     return [service_section(name, fit, good, provenance) for name, (fit, good) in fits.items()]

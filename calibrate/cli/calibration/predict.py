@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,15 +12,20 @@ import typer
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import what_ifs
-from calibrate.cli.calibration.prediction_source import Sheet, basis
+from calibrate.cli.calibration.fit import first_lines, fit_document, last_lines
+from calibrate.cli.calibration.prediction_source import fits_of, holds_points
 from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, tails_of_fits
 from calibrate.cli.console import print_json, say
+from calibrate.cli.data import DataSource
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
 from calibrate.cli.option_groups import option
+from calibrate.cli.option_rules import exclusive, requires
 from calibrate.cli.outputs import Outputs
 
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction
+    from calibrate.knees.definitions import NamedKnee
     from calibrate.prediction.what_if import Scenario, WhatIf
     from calibrate.prediction.workers import WorkersNeeded
     from calibrate.report.view import Section
@@ -42,8 +47,26 @@ qsim predict wrk-runs/ --clients 1..500 --slo 300ms --target 5k/s --what-if repl
 """
 
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
+MEASURED = "a data sheet describes a drive of which nothing is measured"
 
 
+@dataclass(frozen=True)
+class PredictedCurve:
+    """A fit with its curve, its knees, and what else was asked of it: workers, or the changed device."""
+
+    fit: Fit
+    curve: Prediction
+    knees: Sequence[NamedKnee]
+    workers: WorkersNeeded | None = None
+    scenario: Scenario | None = None
+    changed: Prediction | None = None
+
+
+@exclusive("--idle-latency", "FIT|DATA", because=MEASURED)
+@exclusive("--idle-latency", "--dataset", because=MEASURED)
+@exclusive("--idle-latency", "--series", because="a data sheet has one curve")
+@requires("--use", "FIT|DATA", "--dataset")
+@requires("--columns", "FIT|DATA")
 def predict(
     *,
     data: Annotated[
@@ -58,152 +81,141 @@ def predict(
     series: o.Series = None,
     idle_latency: o.IdleLatency = None,
     peak_iops: o.PeakIops = None,
-    sharpness: float | None = option(
-        "P", parsing.number, "Data sheet: sharpness of the knee (NVMe about 2.6, SATA 6 and more)."
-    ),
     dataset: o.Dataset = None,
     columns: o.Columns = None,
     use: o.Use = None,
-    model: o.DeviceModel = None,
-    level: o.Level = None,
-    peak: o.Peak = None,
-    wanted: o.KneeOptions,
+    slo: o.Objective = None,
     seal: Path | None = option(
-        "FILE", parsing.path, "Write the prediction with its hash and time, for qsim compare --sealed.", "--seal"
+        "FILE", parsing.path, "Write the prediction with its hash and time, for qsim compare --prediction."
     ),
     what_if: Any = option(
         "CHANGES",
         what_ifs.what_if,
         "Also the curve changed: drives=1:2, replicas=1:2, service=0.5, block=4KiB:16KiB, write-cache=off,medium=3ms.",
-        "--what-if",
     ),
-    target: float | None = option(
-        "RATE",
-        parsing.per_second,
-        "Also how many workers serve this rate, as 5k/s; at most so many where c is unknown.",
-    ),
-    outputs: Outputs,
+    target: float | None = option("RATE", parsing.per_second, "Also how many workers serve this rate, as 5k/s."),
+    report: o.Report = None,
     details: o.Details = False,
     as_json: o.AsJson = False,
 ) -> None:
-    """Read the fit, calibrate one, or write the data sheet down, and predict."""
+    """Read the fit, calibrate one, or take the data sheet, and predict."""
     if seal is not None:
         from calibrate.sealing.sealed_prediction import check_unsealed
 
         check_unsealed(seal)
+    outputs = Outputs(report)
     outputs.check()
-    if what_if is not None and wanted.slo is not None and wanted.slo.quantile is not None:
+    if what_if is not None and slo is not None and slo.quantile is not None:
         raise wrong_usage(
-            "--slo for a tail and --what-if were both given: no latency of a changed device was measured, so that its "
-            "tails are unknown; give --slo for the mean, as --slo 1ms"
+            f"--what-if and --slo {slo.quantile}=... exclude each other: the tails of a changed device are unknown; "
+            "give --slo for the mean, as --slo 1ms"
         )
-    calibration = {"--use": use, "--model": model, "--level": level, "--peak": peak}
-    sheet = Sheet(idle_latency, peak_iops, sharpness)
-    found = basis(data or (), dataset, columns, sheet, series, calibration)
-    fits = found.fits
-
-    from calibrate.cli.calibration.fit import first_lines, fit_document, last_lines
-    from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
-    from calibrate.fitting.predicted_curve import predict as predicted
-    from calibrate.prediction.workers import workers_for
-
-    scenarios = _scenarios(fits, series, what_if)
-    fits = [f for f in fits if series is None or f.series == series]
-    curves = [predicted(f, at or _default_loads(f)) for f in fits]
-    needed = [workers_for(f, target) for f in fits] if target is not None else []
-    changed = [predicted(s.fit, curve.load) for s, curve in zip(scenarios, curves, strict=False)]
-    tails, untold = tails_of_fits(fits, curves, found.sweep)
-    sealed = _sealed(seal, fits, scenarios, curves, tails)
-    written = outputs.write(_sections(fits, curves, scenarios) if outputs.wanted else [], _title(fits))
-    shown = []
-    if as_json or wanted.asked:
-        shown = [knees_of(f, wanted.slo, found.sweep, share=wanted.share) for f in fits]
+    measured = dataset is not None or columns is not None or use is not None or holds_points(data or ())
+    source = DataSource(data or (), dataset, columns) if measured else None
+    if data and not measured and peak_iops is not None:
+        raise wrong_usage("FIT and --peak-iops exclude each other: predict from a fit or from a data sheet")
+    file = Path(data[0]) if data and not measured else None
+    found = fits_of(source, file, (idle_latency, peak_iops), series, use)
+    curves = [*_predicted(found.fits, series, at, slo, found.sweep, what_if, target)]
+    tails, untold = tails_of_fits([c.fit for c in curves], [c.curve for c in curves], found.sweep)
+    sealed = None if seal is None else _sealed(seal, curves, tails)
+    written = outputs.write(_sections(curves) if outputs.wanted else [], _title(curves))
     if as_json:
-        parts = [
-            {**fit_document(f, named, found.sweep), "points": curve.to_dicts()}
-            for f, curve, named in zip(fits, curves, shown, strict=True)
-        ]
+        parts = [_document(c, found, slo) for c in curves]
         add_tails(parts, tails, untold)
-        _add_changes(parts, needed, scenarios, changed, wanted)
         print_json(
             {**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict()}
         )
         return
-    several = len(fits) > 1
-    if several:
+    fits = [c.fit for c in curves]
+    if len(fits) > 1:
         say("\n".join(first_lines(dataset or " ".join(data or ()), fits)))
-    for i, (f, curve) in enumerate(zip(fits, curves, strict=True)):
-        then = list(zip(scenarios, changed, strict=True))[i : i + 1]
-        first = [line for named in shown[i : i + 1] for line in asked_lines(named, f)]
-        first += [str(workers) for workers in needed[i : i + 1]]
-        first += [what_ifs.answer(s, curve, changed_curve) for s, changed_curve in then]
-        blocks = ["\n".join([*first, *([f.series] if several else first_lines("", [f]))])]
-        blocks += [what_ifs.beside(s, curve, changed_curve) for s, changed_curve in then] or [str(curve)]
-        blocks += predicted_tails_text(tails.get(f.series), details=details)
-        blocks += [knee_table(named, f) for named in shown[i : i + 1] if wanted.knees]
-        blocks += [str(f)] if details else []
+    for i, c in enumerate(curves):
+        blocks = [*_text(c, tails.get(c.fit.series), several=len(curves) > 1, details=details)]
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
     say("\n" + "\n".join(last_lines(fits, found.sweep, "--details: every parameter;   --report report.html: plots")))
     if sealed is not None:
-        say(f"\n{sealed}\nsaved in {seal}; when it is measured: qsim compare DATA --sealed {seal}")
-    written.tell()
+        say(f"\n{sealed}\nsaved in {seal}; when it is measured: qsim compare DATA --prediction {seal}")
+    written.say()
 
 
-def _sealed(
-    path: Path | None,
+def _predicted(
     fits: Sequence[Fit],
-    scenarios: Sequence[Scenario],
-    curves: Sequence[Prediction],
-    tails: Mapping[str, Tails],
-) -> SealedPrediction | None:
-    """The seal of what is predicted, in a file; None where none was asked for."""
-    if path is None:
-        return None
+    series: str | None,
+    at: parsing.Numbers | None,
+    slo: parsing.Objective | None,
+    sweep: Any,
+    change: WhatIf | None,
+    target: float | None,
+) -> Iterator[PredictedCurve]:
+    """The curve of each fit that is meant; the others may tell of another block size, for ``change``."""
+    from calibrate.fitting.predicted_curve import predict as predicted
+    from calibrate.prediction.what_if import what_if
+    from calibrate.prediction.workers import workers_for
+
+    for fit in fits:
+        if series is not None and fit.series != series:
+            continue
+        curve = predicted(fit, at or _default_loads(fit))
+        scenario = None if change is None else what_if(fit, change, fits)
+        yield PredictedCurve(
+            fit,
+            curve,
+            knees_of(fit, slo, sweep),
+            None if target is None else workers_for(fit, target),
+            scenario,
+            None if scenario is None else predicted(scenario.fit, curve.load),
+        )
+
+
+def _text(c: PredictedCurve, tails: Tails | None, *, several: bool, details: bool) -> Iterator[str]:
+    """The answer, the curve (or the changed one), the tails; with ``details`` knees and parameters."""
+    first = asked_lines(c.knees, c.fit)
+    if c.workers is not None:
+        first.append(str(c.workers))
+    heading = [c.fit.series] if several else first_lines("", [c.fit])
+    if c.scenario is None or c.changed is None:
+        yield "\n".join([*first, *heading])
+        yield str(c.curve)
+    else:
+        yield "\n".join([*first, what_ifs.answer(c.scenario, c.curve, c.changed), *heading])
+        yield what_ifs.changed_table(c.scenario, c.curve, c.changed)
+    yield from predicted_tails_text(tails, details=details)
+    if details:
+        yield knee_table(c.knees, c.fit)
+        yield str(c.fit)
+
+
+def _document(c: PredictedCurve, found: Any, slo: parsing.Objective | None) -> dict[str, Any]:
+    """A fit with its curve in JSON, the workers that were asked for, and the curve of the changed device."""
+    document = {**fit_document(c.fit, c.knees, found.sweep), "points": c.curve.to_dicts()}
+    if c.workers is not None:
+        document["workers"] = c.workers.to_dict()
+    if c.scenario is not None and c.changed is not None:
+        changed = fit_document(c.scenario.fit, knees_of(c.scenario.fit, slo))
+        document["what_if"] = {**c.scenario.to_dict(), **changed, "points": c.changed.to_dicts()}
+    return document
+
+
+def _sealed(path: Path, curves: Sequence[PredictedCurve], tails: Mapping[str, Tails]) -> SealedPrediction:
+    """The seal of what is predicted, in a file: of the changed device where there is one, which has no tails."""
     from calibrate.sealing.sealed_prediction import seal
 
-    meant = [replace(s.fit, series=f.series) for s, f in zip(scenarios, fits, strict=False)] or fits
-    told = None if scenarios else [tails.get(f.series) for f in fits]
-    return seal(meant, [list(curve.load) for curve in curves], path, tails=told)
+    fits = [c.fit if c.scenario is None else replace(c.scenario.fit, series=c.fit.series) for c in curves]
+    known = [None if c.scenario is not None else tails.get(c.fit.series) for c in curves]
+    return seal(fits, [list(c.curve.load) for c in curves], path, tails=known)
 
 
-def _add_changes(
-    parts: Sequence[dict[str, Any]],
-    needed: Sequence[WorkersNeeded],
-    scenarios: Sequence[Scenario],
-    changed: Sequence[Prediction],
-    wanted: o.KneeOptions,
-) -> None:
-    """Put into the document of each fit the workers that were asked for, and the curve of the changed device."""
-    from calibrate.cli.calibration.fit import fit_document
-    from calibrate.cli.knee_tables import knees_of
-
-    for part, workers in zip(parts, needed, strict=False):
-        part["workers"] = workers.to_dict()
-    for part, s, curve in zip(parts, scenarios, changed, strict=False):
-        document = fit_document(s.fit, knees_of(s.fit, wanted.slo, share=wanted.share))
-        part["what_if"] = {**s.to_dict(), **document, "points": curve.to_dicts()}
-
-
-def _scenarios(fits: Sequence[Fit], series: str | None, change: WhatIf | None) -> list[Scenario]:
-    """The scenario of each fit that is meant; the others may tell of another block size."""
-    if change is None:
-        return []
-    from calibrate.prediction.what_if import what_if
-
-    return [what_if(f, change, fits) for f in fits if series is None or f.series == series]
-
-
-def _sections(fits: Sequence[Fit], curves: Sequence[Prediction], scenarios: Sequence[Scenario]) -> list[Section]:
-    """The section of each fit, with the changed device beside it."""
+def _sections(curves: Sequence[PredictedCurve]) -> list[Section]:
     from calibrate.report.predicted import predicted_section
 
-    beside: list[Scenario | None] = [*scenarios] if scenarios else [None] * len(fits)
-    return [predicted_section(f, list(c.load), s) for f, c, s in zip(fits, curves, beside, strict=True)]
+    return [predicted_section(c.fit, list(c.curve.load), c.scenario) for c in curves]
 
 
-def _title(fits: Sequence[Fit]) -> str:
+def _title(curves: Sequence[PredictedCurve]) -> str:
     """The heading of the page; its sections name several fits."""
-    return f"Prediction: {fits[0].series}" if len(fits) == 1 and fits[0].series else "Prediction"
+    first = curves[0].fit
+    return f"Prediction: {first.series}" if len(curves) == 1 and first.series else "Prediction"
 
 
 def _default_loads(fit: Fit) -> Sequence[float]:

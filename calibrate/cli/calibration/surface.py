@@ -12,7 +12,7 @@ from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, tell
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Dataset, Level
+from calibrate.cli.options import AsJson, Columns, Data, Dataset, Report
 from calibrate.cli.outputs import Outputs, Written
 
 if TYPE_CHECKING:
@@ -107,7 +107,6 @@ def surface(
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
-    as_published: AsPublished = False,
     pattern: str | None = option(
         "PATTERN", parsing.choice("random", "sequential"), "Random or sequential, where DATA has both."
     ),
@@ -119,9 +118,8 @@ def surface(
         "N", parsing.whole, "Further points (of a memory: mixes) to calibrate on.", shown="2, of a memory 0"
     ),
     at: TypedPlaces | None = option("PLACES", places, "Also predict these places, written like those of --use."),
-    level: Level = None,
     details: bool = flag("--details", "Also print every point, parameter and knee."),
-    outputs: Outputs,
+    report: Report = None,
     max_error: float | None = option(
         "PCT", parsing.allowed_error, "Exit with 3 where the median held-out error exceeds this."
     ),
@@ -132,7 +130,8 @@ def surface(
     from measure.auditing.all_checks import audit
     from measure.findings import SEVERITIES
 
-    source = DataSource(data or (), dataset, columns, as_published)
+    source = DataSource(data or (), dataset, columns)
+    outputs = Outputs(report)
     outputs.check()
     sweep = source.load()
     noticed = sorted(dict.fromkeys((*sweep.findings, *audit(sweep))), key=lambda f: -SEVERITIES.index(f.severity))
@@ -141,10 +140,10 @@ def surface(
     ]
     compared: SurfaceComparison | MixComparison
     if sweep.load_type.is_memory:
-        compared, predictions = _memory(sweep, series, use, ask, at, level)
+        compared, predictions = _memory(sweep, series, use, ask, at)
     else:
         _refuse_series(series)
-        compared, predictions = _drive(sweep, pattern, use, ask, at, level, noticed)
+        compared, predictions = _drive(sweep, pattern, use, ask, at, noticed)
     written = Written()
     if outputs.wanted:
         from calibrate.report.surface import section_of
@@ -161,7 +160,7 @@ def surface(
     tell(told)
     if not as_json:
         _print(compared, predictions, details=details)
-        written.tell()
+        written.say()
     _check(compared, max_error, document if as_json else None)
     if as_json:
         print_json(document)
@@ -173,10 +172,8 @@ def _drive(
     use: TypedPlaces | None,
     ask: int | None,
     at: TypedPlaces | None,
-    level: float | None,
     noticed: list[Finding],
 ) -> tuple[SurfaceComparison, list[dict[str, Any]]]:
-    from calibrate.inference.estimates import LEVEL
     from calibrate.surface import compare_surface, surface_points
     from calibrate.surface.compare import DEFAULT_ASKED
 
@@ -184,7 +181,6 @@ def _drive(
         surface_points(sweep, pattern),
         None if use is None else use.columns(),
         ask=DEFAULT_ASKED if ask is None else ask,
-        level=level or LEVEL,
         drifting=any(f.check == "drift-within-run" for f in noticed),
     )
     if at is None:
@@ -197,21 +193,15 @@ def _drive(
 
 
 def _memory(
-    sweep: Sweep,
-    series: str | None,
-    use: TypedPlaces | None,
-    ask: int | None,
-    at: TypedPlaces | None,
-    level: float | None,
+    sweep: Sweep, series: str | None, use: TypedPlaces | None, ask: int | None, at: TypedPlaces | None
 ) -> tuple[MixComparison, list[dict[str, Any]]]:
-    from calibrate.inference.estimates import LEVEL
     from calibrate.surface.memory import compare_mixes, mix_family
 
     family = mix_family(sweep, series)
     shares = None if use is None else read_shares(use, "--use", family.read_fraction)
-    compared = compare_mixes(family, shares, ask=ask or 0, level=level or LEVEL)
+    compared = compare_mixes(family, shares, ask=ask or 0)
     wanted = [] if at is None else read_shares(at, "--at", family.read_fraction)
-    curves = [compared.used.predict(share, level=level or LEVEL) for share in wanted]
+    curves = [compared.used.predict(share) for share in wanted]
     return compared, [row for curve in curves for row in curve.rows()]
 
 

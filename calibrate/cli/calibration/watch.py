@@ -14,10 +14,11 @@ import typer
 
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration.prediction_source import Sheet
+from calibrate.cli.calibration.prediction_source import datasheet_fit
 from calibrate.cli.console import plain, say, warn
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.option_groups import option
+from calibrate.cli.option_rules import exclusive
 from measure.units import format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ ENDING_S = 0.05
 """An interval that ends so shortly before --for is the last one."""
 
 
+@exclusive("--fit", "--idle-latency", because="one of them describes the device")
+@exclusive("--fit", "--peak-iops", because="one of them describes the device")
 def watch(
     *,
     devices: Annotated[
@@ -77,7 +80,7 @@ def watch(
         raise wrong_usage(f"--every {format_duration(every)} is out of reach; give 0.1s to 1h")
     if for_ is not None and for_ < every:
         raise wrong_usage(f"--for {format_duration(for_)} is shorter than an interval, {format_duration(every)}")
-    known = _known(fit_file, Sheet(idle_latency, peak_iops, None))
+    known = _known(fit_file, idle_latency, peak_iops)
 
     from calibrate.watched import WatchedCurves
     from measure.watching.watch import Lost
@@ -121,12 +124,10 @@ class WatchedTotals:
             self.highest[name] = interval
 
 
-def _known(fit_file: Path | None, sheet: Sheet) -> Fit | None:
+def _known(fit_file: Path | None, idle_latency: float | None, peak_iops: float | None) -> Fit | None:
     """The curve that was given; None where the watch is to learn it."""
     if fit_file is None:
-        return sheet.fit() if sheet.given() else None
-    if sheet.given():
-        raise wrong_usage(f"--fit and {sheet.given()[0]} were both given: the curve is known from one of them")
+        return None if idle_latency is None and peak_iops is None else datasheet_fit(idle_latency, peak_iops)
     from calibrate.cli.fit_files import read_fits
 
     fits = read_fits(fit_file)

@@ -67,7 +67,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     return f"{', '.join(scenario.changes)}: about {gain} at {where} ({then}, now {now})."
 
 
-def beside(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
+def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve beside the present one's, with what is assumed."""
     from calibrate.fitting.answer import knee_line, labelled
     from calibrate.load_text import with_interval
@@ -86,6 +86,6 @@ def beside(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     ]
     then = f"THEN ({100 * changed.level:g} % band)"
     header = (scenario.fit.load_type.symbol.upper(), "THROUGHPUT", then, "GAIN", "RESPONSE", then)
-    told = [labelled("THEN", f"knee: {knee_line(scenario.fit)}")] if scenario.fit.knee.load is not None else []
-    told += [labelled("ASSUMES", assumption) for assumption in scenario.assumptions]
-    return "\n".join([*told, "", table(header, rows, left=0)])
+    first = [labelled("THEN", f"knee: {knee_line(scenario.fit)}")] if scenario.fit.knee.load is not None else []
+    first += [labelled("ASSUMES", assumption) for assumption in scenario.assumptions]
+    return "\n".join([*first, "", table(header, rows, left=0)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,9 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_lines, asked_points
 from calibrate.cli.measuring.audit import audit_text
 from calibrate.cli.option_groups import flag, option, shared
-from calibrate.cli.options import AsJson, AsPublished, Columns, Data, Objective, Series, Share
+from calibrate.cli.options import AsJson, Columns, Data, Objective, Series
 from calibrate.cli.outputs import Outputs
-from calibrate.cli.progress import Bar
+from calibrate.cli.progress import Bar, part_of
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -53,12 +53,10 @@ def show(
     data: Data = None,
     dataset: list[str] | None = option("NAME", None, "A published table; repeatable."),
     columns: Columns = None,
-    as_published: AsPublished = False,
     series: Series = None,
     outputs: Outputs,
     datasheet_iops: DatasheetIops = None,
     slo: Objective = None,
-    share: Share = None,
     details: bool = flag("--details", "Also print every point and every finding."),
     as_json: AsJson = False,
 ) -> None:
@@ -67,22 +65,20 @@ def show(
         raise wrong_usage(
             "give DATA (a file or a directory), or a published table: --dataset 004-ssd-mix (see qsim datasets)"
         )
-    if as_published and not dataset:
-        raise wrong_usage("--as-published is about datasets: files are always read as they are")
     if columns is not None and not data:
         raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
     for name in dataset or ():
         known_dataset(name)
     check_datasheet(datasheet_iops)
     outputs.check()
-    shown = of_series(_measured(data or (), dataset or (), columns, as_published), series)
+    shown = of_series(_measured(data or (), dataset or (), columns), series)
     show_measured(
         shown,
         title=" ".join([*(data or ()), *(dataset or ())]),
         outputs=outputs,
         datasheet_iops=datasheet_iops,
         as_json=as_json,
-        answers=partial(asked_points, objective=slo, share=share) if slo or share else None,
+        answers=partial(asked_points, objective=slo) if slo else None,
         details=details,
     )
 
@@ -138,12 +134,7 @@ def show_measured(
     say("\n\n\n".join(texts))
     if not details:
         say(f"\n{labelled('MORE', '--details: every point and finding;   --report measured.html: plots')}")
-    written.tell()
-
-
-def part_of(bar: Bar, done: int, total: int) -> Callable[[float], None]:
-    """The progress of one of ``total`` measurements as a part of the whole."""
-    return lambda share: bar.share((done + share) / total)
+    written.say()
 
 
 @dataclass
@@ -208,9 +199,7 @@ def _view_text(view: View, most: int | None) -> str:
     return f"{view.title}\n{text}" + (f"\n... and {counted(left_out, 'row')} more" if left_out else "")
 
 
-def _measured(
-    data: Sequence[str], datasets: Sequence[str], columns: str | None, as_published: bool
-) -> list[MeasuredData]:
+def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> list[MeasuredData]:
     """Each sweep of a directory, the files together as one, each dataset."""
     from calibrate.report.measured import measured, published
 
@@ -220,7 +209,7 @@ def _measured(
         found += [measured(DataSource([str(p)], None, columns).load(), str(p)) for p in _sweeps_in(Path(name))]
     if files:
         found.insert(0, measured(DataSource(files, None, columns).load(), ", ".join(files)))
-    return [*found, *(published(name, corrected=not as_published) for name in datasets)]
+    return [*found, *(published(name) for name in datasets)]
 
 
 def _sweeps_in(directory: Path) -> list[Path]:

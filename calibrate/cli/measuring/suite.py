@@ -10,11 +10,12 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import described_table, say, warn
-from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Seed, Target, check_target, end, naming_consent
-from calibrate.cli.measuring.show import DatasheetIops, Knees, check_datasheet, part_of, section_text
+from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, check_target, end, naming_consent
+from calibrate.cli.measuring.show import Knees, section_text
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.outputs import Outputs, PageInDirectory
-from calibrate.cli.progress import Bar
+from calibrate.cli.option_rules import exclusive
+from calibrate.cli.outputs import Outputs, page_in
+from calibrate.cli.progress import Bar, part_of
 from measure.suites.questions import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
@@ -42,6 +43,7 @@ qsim measure suite course /mnt/drive --quick --plan
 """
 
 
+@exclusive("--quick", "--budget")
 def measure_suite(
     *,
     name: Annotated[
@@ -49,47 +51,22 @@ def measure_suite(
         typer.Argument(metavar="NAME", parser=parsing.choice(*SUITE_NAMES), help=f"One of {', '.join(SUITE_NAMES)}."),
     ],
     target: Target,
-    runtime_s: float | None = option(
-        "TIME", parsing.seconds, "Time per point.", "--runtime", shown="2s, and 4s for tails"
+    budget_s: float | None = option(
+        "TIME", parsing.seconds, "Time for the whole.", "--budget", shown="2s a point, 3 rounds"
     ),
-    ramp_s: float | None = option(
-        "TIME",
-        parsing.seconds,
-        "Time before each point that is not counted.",
-        "--ramp",
-        shown="a quarter of a point's time",
-    ),
-    budget_s: float | None = option("TIME", parsing.seconds, "Time for the whole, instead of --runtime.", "--budget"),
-    repeats: int | None = option("N", parsing.whole, "Rounds over all points.", shown="3, or by the budget"),
-    drive: DriveOptions,
-    engine: str = option("NAME", None, "fio's I/O engine, as for qsim measure fio.", default="auto", shown=True),
-    seed: Seed = 1,
     quick: bool = flag("--quick", "Fewer and shorter points, 64MiB: under a minute."),
-    outputs: PageInDirectory,
-    datasheet_iops: DatasheetIops = None,
+    drive: DriveOptions,
     output: PlanOrRun,
 ) -> None:
     """Plan, measure every suite, print the tables, write the page."""
     check_target(target)
     output.check()
-    check_datasheet(datasheet_iops)
-    page = outputs.within(output.out)
+    page = page_in(output.out)
 
     from measure.suites.runs import plan_suites, run_suites
 
     with naming_consent():
-        plan = plan_suites(
-            name,
-            target,
-            quick=quick,
-            runtime_s=runtime_s,
-            ramp_s=ramp_s,
-            budget_s=budget_s,
-            repeats=repeats,
-            engine=engine,
-            seed=seed,
-            **drive.settings(),
-        )
+        plan = plan_suites(name, target, quick=quick, budget_s=budget_s, **drive.settings())
     if output.dry_run:
         output.show_plan(lambda: _plan_text(plan), lambda: _plan_document(plan))
         return
@@ -97,20 +74,12 @@ def measure_suite(
         warn(line)
     opening = f"{plan.points} points of {counted(len(plan.steps), 'sweep')}, about {minutes(plan.seconds())}"
     results = output.run(opening, lambda out, bar: run_suites(plan, out, bar), name)
-    _tell(plan, results, output.directory, page, datasheet_iops, as_json=output.as_json)
+    _tell(plan, results, output.directory, page, as_json=output.as_json)
 
 
-def _tell(
-    plan: SuitePlan,
-    results: SuiteResults,
-    where: Path,
-    outputs: Outputs,
-    datasheet_iops: float | None,
-    *,
-    as_json: bool,
-) -> None:
+def _tell(plan: SuitePlan, results: SuiteResults, where: Path, outputs: Outputs, *, as_json: bool) -> None:
     """Print the tables, write the page; CommandError where a suite failed."""
-    sections, knees = _sections(plan, results, datasheet_iops)
+    sections, knees = _sections(plan, results)
     written = outputs.write(sections, f"{plan.name} of {_named(plan.target)}")
     document = {
         "suite": plan.name,
@@ -124,7 +93,7 @@ def _tell(
         say("\n".join(_answer(results, knees)) + "\n")
         parts = zip(sections, knees, strict=True)
         say("\n\n\n".join(section_text(s, k, details=False, answered=True) for s, k in parts))
-        written.tell()
+        written.say()
         closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
         following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
         say(f"saved in {where}; next: {following} --report {'compare' if closed else 'again'}.html")
@@ -165,9 +134,7 @@ def _named(target: str) -> str:
     return target if "://" in target else str(Path(target).resolve())
 
 
-def _sections(
-    plan: SuitePlan, results: SuiteResults, datasheet_iops: float | None
-) -> tuple[list[Section], list[Knees]]:
+def _sections(plan: SuitePlan, results: SuiteResults) -> tuple[list[Section], list[Knees]]:
     """A section for each suite that was measured, with the views that answer its question, and its knees."""
     from calibrate.report.measured import measured, section_of, views_of
 
@@ -177,15 +144,8 @@ def _sections(
     with Bar("drawing") as bar:
         for done, step in enumerate(drawn):
             shown = measured(results.sweeps[step.directory], step.directory)
-            iops = datasheet_iops if step.suite.name == "depth" or len(drawn) == 1 else None
             knees = Knees()
-            views = views_of(
-                shown,
-                kinds=step.suite.views,
-                datasheet_iops=iops,
-                progress=part_of(bar, done, len(drawn)),
-                answers=knees,
-            )
+            views = views_of(shown, kinds=step.suite.views, progress=part_of(bar, done, len(drawn)), answers=knees)
             sections.append(section_of(shown, views, step.suite.purpose))
             found.append(knees)
     return sections, found

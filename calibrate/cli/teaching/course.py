@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from calibrate.cli import parsing
 from calibrate.cli.console import described_table, print_json, say, warn
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import DriveOptions, end, keeping, naming_consent
-from calibrate.cli.measuring.show import DatasheetIops, check_datasheet
 from calibrate.cli.measuring.suite import minutes
 from calibrate.cli.option_groups import flag, option
+from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import AsJson, DryRun
-from calibrate.cli.outputs import Outputs, PageInDirectory, Written
+from calibrate.cli.outputs import Outputs, Written, page_in
 from calibrate.cli.progress import Bar
 from measure.units import counted
 
@@ -41,8 +39,17 @@ qsim course --dataset 004-ssd-mix --dataset 001-memory --out published
 MODELLING = "a minute or two for the models"
 
 
+PUBLISHED = "published tables are not measured"
+
+
+@exclusive("--dataset", "--disk", because=PUBLISHED)
+@exclusive("--dataset", "--budget", because=PUBLISHED)
+@exclusive("--dataset", "--quick", because=PUBLISHED)
+@exclusive("--dataset", "--no-memory", because=PUBLISHED)
+@exclusive("--dataset", "--size", because=PUBLISHED)
+@exclusive("--dataset", "--dry-run", because=PUBLISHED)
+@exclusive("--quick", "--budget")
 def course(
-    ctx: typer.Context,
     *,
     out: Path | None = option(
         "FOLDER", parsing.path, "Directory of the points and report.html; run the same command again to resume."
@@ -65,29 +72,12 @@ def course(
     quick: bool = flag("--quick", "Fewer and shorter points, a test file of 64MiB: two minutes or so."),
     no_memory: bool = flag("--no-memory", "Leave the memory out."),
     drive: DriveOptions,
-    seed: int = option("N", parsing.whole, "Seed of orders and addresses.", default=1, shown=True),
-    datasheet_iops: DatasheetIops = None,
-    outputs: PageInDirectory,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Plan, say how long it takes, measure, model, write the page; or build it from published tables."""
-    if ctx.invoked_subcommand is not None:
-        return
-    check_datasheet(datasheet_iops)
-    measuring = {
-        "--disk": disk is not None,
-        "--budget": budget_s is not None,
-        "--quick": quick,
-        "--no-memory": no_memory,
-        "--size": drive.size_bytes is not None,
-        "--keep": drive.keep,
-        "--plan": dry_run,
-    }
     if dataset:
-        if given := [name for name, value in measuring.items() if value]:
-            raise wrong_usage(f"{given[0]} is about measuring, and --dataset measures nothing")
-        _published(dataset, _outputs(out, outputs), datasheet_iops, as_json=as_json)
+        _published(dataset, _page(out), as_json=as_json)
         return
     if disk is None:
         raise wrong_usage(
@@ -95,16 +85,12 @@ def course(
         )
     if not disk.strip():
         raise wrong_usage("--disk is empty; name a directory on the drive, or a file that does not exist yet")
-    if quick and budget_s is not None:
-        raise wrong_usage("--quick and --budget were both given; give one of them")
-    page = None if dry_run and out is None else _outputs(out, outputs)
+    page = None if dry_run and out is None else _page(out)
 
     from calibrate.course import course_sections, front_of, plan_course, run_course
 
     with naming_consent():
-        plan = plan_course(
-            disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, seed=seed, **drive.settings()
-        )
+        plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.settings())
     if dry_run or out is None or page is None:
         _say_plan(plan, as_json=as_json)
         return
@@ -115,22 +101,22 @@ def course(
     with keeping(out), Bar("course", opening=opening) as bar:
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
-        sections = course_sections(plan, results, bar.share, datasheet_iops=datasheet_iops)
+        sections = course_sections(plan, results, bar.share)
     front = front_of(sections)
     written = page.write(sections, _title(plan, results), front)
     _tell(plan, results, sections, front, out, written, as_json=as_json)
 
 
-def _outputs(out: Path | None, outputs: PageInDirectory) -> Outputs:
-    """Where the page goes, and what else is wanted, checked before any work."""
+def _page(out: Path | None) -> Outputs:
+    """Where the page goes, checked before any work."""
     if out is None:
-        raise wrong_usage("--out is missing: name the folder to keep everything in, or only look: --plan")
+        raise wrong_usage("--out is missing: name the folder to keep everything in, or only look: --dry-run")
     if out.exists() and not out.is_dir():
         raise wrong_usage(f"--out: {out} is a file; name a folder")
-    return outputs.within(out)
+    return page_in(out)
 
 
-def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | None, *, as_json: bool) -> None:
+def _published(names: Sequence[str], outputs: Outputs, *, as_json: bool) -> None:
     from calibrate.course import front_of, published_names, published_sections
     from measure.errors import DataError
 
@@ -141,7 +127,7 @@ def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | N
         except DataError as error:
             raise wrong_usage(f"--dataset: {error}") from error
     with Bar("modelling") as bar:
-        sections = published_sections(wanted, bar.share, datasheet_iops=datasheet_iops)
+        sections = published_sections(wanted, bar.share)
     front = front_of(sections)
     title = "As published: " + ", ".join(wanted)
     written = outputs.write(sections, title, front)
@@ -151,7 +137,7 @@ def _published(names: Sequence[str], outputs: Outputs, datasheet_iops: float | N
         )
         return
     _answer(title, front, sections)
-    written.tell()
+    written.say()
 
 
 def _title(plan: CoursePlan, results: CourseResults) -> str:
@@ -185,7 +171,7 @@ def _tell(
     }
     if not as_json:
         _answer(_title(plan, results), front, sections)
-        written.tell()
+        written.say()
         say(f"saved in {out}; look again: qsim show {out}")
     end(results.failed, f"{counted(len(results.failed), 'part')} of the course", document if as_json else None)
 

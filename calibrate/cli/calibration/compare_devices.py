@@ -1,0 +1,165 @@
+"""The devices that ``qsim compare`` was given: where each is read from, and how its curves are predicted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calibrate.cli.console import warn
+from calibrate.cli.data import DataSource, check_use, known_series, of_each
+from calibrate.cli.failures import wrong_usage
+
+if TYPE_CHECKING:
+    from calibrate import Comparison, Fit
+    from calibrate.sealing.sealed_prediction import SealedPrediction
+    from measure import Sweep
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device: its sweep, the curves that were compared, and why others could not be."""
+
+    name: str
+    sweep: Sweep
+    names: tuple[str, ...]
+    comparisons: Sequence[Comparison]
+    refused: dict[str, str]
+
+
+@dataclass(frozen=True)
+class GivenPrediction:
+    """The fits of ``--prediction FILE``; ``seal`` is None where the file is one of ``qsim fit``."""
+
+    path: Path
+    fits: Sequence[Fit]
+    seal: SealedPrediction | None = None
+
+
+def given_prediction(path: Path) -> GivenPrediction:
+    """The prediction in a file of ``qsim fit --out`` or ``qsim predict --seal``. DataError for any other file."""
+    from calibrate.cli.fit_files import read_fits
+    from calibrate.sealing.sealed_prediction import SCHEMA, read_seal
+    from measure.text_files import read_head
+
+    if f'"{SCHEMA}"' in read_head(path):
+        seal = read_seal(path)
+        return GivenPrediction(path, seal.fits, seal)
+    return GivenPrediction(path, read_fits(path))
+
+
+def sources_of(
+    data: Sequence[str], datasets: Sequence[str], columns: str | None, *, together: bool
+) -> list[DataSource]:
+    """Where each device is read from: every dataset, every directory, and every file that holds a curve of its own.
+
+    Files of single points, as fio writes them, are one device together, and so is all DATA with ``together``.
+    """
+    if columns is not None and datasets and not data:
+        raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
+    published = [DataSource((), name) for name in datasets]
+    if together and len(published) + bool(data) > 1:
+        raise wrong_usage("--prediction is compared with one DATA or --dataset; name one")
+    if together or len(data) < 2:
+        return [DataSource(data, None, columns), *published] if data or not published else published
+    return [*_apart(data, columns), *published]
+
+
+def _apart(data: Sequence[str], columns: str | None) -> list[DataSource]:
+    """Directories each by itself, and files so where each holds a curve."""
+    files = [name for name in data if not Path(name).is_dir()]
+    each = [DataSource([name], None, columns) for name in files]
+    if len(each) > 1 and not all(_is_curve(source) for source in each):
+        each = [DataSource(files, None, columns)]
+    sources = {source.data[0]: source for source in each}
+    sources |= {name: DataSource([name], None, columns) for name in data if name not in files}
+    return [sources[name] for name in data if name in sources]
+
+
+def _is_curve(source: DataSource) -> bool:
+    """Whether the file holds several loads of one curve; one that cannot be read alone does not."""
+    from measure.errors import DataError
+
+    try:
+        points = source.load().points
+    except DataError:
+        return False
+    return int(points.groupby("series")["load"].nunique().max()) > 1
+
+
+def short_names(sources: Sequence[DataSource]) -> list[str]:
+    """A name for each device: the last part of its path where that tells them apart, else what was typed."""
+    last = [s.name if s.dataset or len(s.data) > 1 else os.path.basename(s.name.rstrip("/")) or s.name for s in sources]
+    return last if len(set(last)) == len(last) else [s.name for s in sources]
+
+
+def calibrated_device(
+    source: DataSource, name: str, series: str | None, use: Sequence[float] | None, model: str | None, *, several: bool
+) -> Device:
+    """Every curve of one device, calibrated on some of its points; errors name it where there are ``several``."""
+    from measure.errors import DataError
+
+    sweep = source.load()
+    names = known_series(sweep, series, name if several else "")
+    check_use(sweep, names, use)
+    try:
+        return Device(name, sweep, names, *_calibrated(sweep, names, use, model))
+    except DataError as error:
+        raise DataError(f"{name}: {error}" if several else str(error)) from error
+
+
+def _calibrated(
+    sweep: Sweep, names: Sequence[str], use: Sequence[float] | None, model: str | None
+) -> tuple[list[Comparison], dict[str, str]]:
+    from calibrate.points import points_of
+    from calibrate.prediction.comparison import compare, compare_all
+
+    if len(names) == len(sweep.series) and use != ():
+        return compare_all(sweep, use, model=model)
+    loads = {n: points_of(sweep, n).load.tolist() if use == () else use for n in names}
+    return [compare(sweep, loads[n], series=n, model=model) for n in names], {}
+
+
+def predicted_device(source: DataSource, name: str, series: str | None, given: GivenPrediction) -> Device:
+    """Every curve of one device against the fit of its name; the only fit is compared with every curve.
+
+    Points that a sealed prediction was made from are left out. DataError where that leaves none.
+    """
+    sweep = source.load()
+    names = known_series(sweep, series)
+    if given.seal is not None:
+        sweep = _unseen(given.seal, sweep, names)
+        names = tuple(n for n in names if n in sweep.series)
+    return Device(name, sweep, names, *_compared(sweep, names, given))
+
+
+def _unseen(seal: SealedPrediction, sweep: Sweep, names: Sequence[str]) -> Sweep:
+    """The points that the sealed prediction did not have; a warning says what may have been known."""
+    from calibrate.sealing.sealed_prediction import doubt_of, unseen
+
+    rows = sweep.points[sweep.points["series"].isin(list(names))]
+    fresh = unseen(seal, replace(sweep, points=rows), drop=True)
+    if left_out := len(rows) - len(fresh.points):
+        warn(f"{left_out} of {len(rows)} points were used in the sealed prediction and are left out")
+    if doubt := doubt_of(seal, fresh):
+        warn(doubt)
+    return fresh
+
+
+def _compared(sweep: Sweep, names: Sequence[str], given: GivenPrediction) -> tuple[list[Comparison], dict[str, str]]:
+    from calibrate.prediction.comparison import compare
+    from measure.errors import DataError
+
+    fits = {f.series: f for f in given.fits}
+    only = next(iter(fits.values())) if len(fits) == 1 else None
+
+    def comparison(name: str) -> Comparison:
+        fitted = fits.get(name, only)
+        if fitted is None:
+            raise DataError(f"{name}: {given.path} has no fit of this name; it has: {', '.join(fits)}")
+        return compare(sweep, series=name, fitted=fitted)
+
+    done, refused = of_each(names, comparison)
+    return [*done.values()], refused
