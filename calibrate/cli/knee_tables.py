@@ -64,7 +64,7 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
         time = "" if one.name == "objective" else f", {format_duration(k.response_time_s, 2)} on average"
         beyond = f"; {k.note}" if k.note else ""
         lines.append(f"{one.asked}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}.")
-    if lines and fit.calibrated_on and not load.is_delay:
+    if lines and fit.used and not load.is_delay:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
         deepest = load_text(fit.load_kind, fit.used[i])

@@ -275,7 +275,7 @@ def unseen(seal: SealedPrediction, sweep: Sweep, *, drop: bool = False) -> Sweep
     if not drop:
         raise DataError(
             f"{where} was used in the sealed prediction (the points at load {known}, or the files that hold them); "
-            "measure again into another directory, or leave these points out with --only-new"
+            "measure again into another directory, or leave these points out (drop=True)"
         )
     if used.all():
         raise DataError(

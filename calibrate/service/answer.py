@@ -81,7 +81,7 @@ def last_lines(done: Sequence[Fitted]) -> list[str]:
     tested = [good for _, _, good in done if good is not None]
     passed = sum(good.passed for good in tested)
     if not tested:
-        sure = "Not tested: leave out --bootstrap 0"
+        sure = "Not tested"
     elif len(done) == 1:
         sure = tested[0].outcome()
     else:

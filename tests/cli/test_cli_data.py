@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from measure import load_dataset
+
 DESIGN_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "models"}
 
 
@@ -74,7 +76,7 @@ def test_compare_says_of_which_device_it_warns_and_not_where_the_fit_was_made_el
         "iodepth,iops,lat_us\n1,10000,100\n8,78500,102\n64,100000,640\n128,100000,1280\n"
     )
     assert qsim("fit", "deep.csv", "--use", "1,8,128", "--out", "fit.json").code == 0
-    held = qsim("compare", "a.csv", "--fit", "fit.json")
+    held = qsim("compare", "a.csv", "--prediction", "fit.json")
     assert held.code == 0
     assert "no-saturated-point" not in held.err
 
@@ -86,7 +88,7 @@ def test_fit_predict_and_compare_agree(qsim, sweep_csv):
     predicted = qsim("predict", "fit.json", "--at", "1,8,64", "--json").json
     assert [p["load"] for p in predicted["points"]] == [1, 8, 64]
     assert predicted["knee"]["load"] == fitted.json["knee"]["load"] == pytest.approx(10, rel=0.1)
-    compared = qsim("compare", str(sweep_csv), "--fit", "fit.json", "--json").json
+    compared = qsim("compare", str(sweep_csv), "--prediction", "fit.json", "--json").json
     assert compared["knee"]["load"] == predicted["knee"]["load"]
     at_eight = next(p for p in compared["points"] if p["load"] == 8)
     assert at_eight["predicted"]["throughput_per_s"] == pytest.approx(predicted["points"][1]["throughput_per_s"])
@@ -121,11 +123,10 @@ def test_compare_writes_a_report_and_replaces_only_its_own(qsim, sweep_csv, tmp_
     assert (tmp_path / "report.html").read_text() == "my own notes"
 
 
-def test_datasets_are_compared_corrected_unless_as_published(qsim):
+def test_datasets_are_compared_corrected(qsim):
     corrected = qsim("compare", "--dataset", "003-ssd-read", "--series", "4 KiB read", "--json")
-    published = qsim("compare", "--dataset", "003-ssd-read", "--series", "4 KiB read", "--as-published", "--json")
-    first, second = (r.json["points"][0]["observed"]["response_time_s"] for r in (corrected, published))
-    assert second == pytest.approx(1000 * first)
+    published = load_dataset("003-ssd-read", corrected=False).select("4 KiB read").points["latency_s"].iloc[0]
+    assert 1000 * corrected.json["points"][0]["observed"]["response_time_s"] == pytest.approx(published)
     assert "corrected" in corrected.err
 
 
@@ -146,7 +147,9 @@ def test_several_fits_share_a_file(qsim, tmp_path):
     one = qsim("predict", "fits.json", "--at", "8", "--series", "32 KiB read", "--json").json
     assert one["name"] == "32 KiB read"
     assert one["points"] == predicted["series"][2]["points"]
-    held = qsim("compare", "--dataset", "003-ssd-read", "--fit", "fits.json", "--series", "32 KiB read", "--json").json
+    held = qsim(
+        "compare", "--dataset", "003-ssd-read", "--prediction", "fits.json", "--series", "32 KiB read", "--json"
+    ).json
     assert held["knee"] == one["knee"]
 
 
@@ -166,14 +169,6 @@ def test_a_data_sheet_predicts_before_any_run(qsim):
     assert document["knee"]["load"] == pytest.approx(48)
     assert document["points"][0]["response_time_s"] == pytest.approx(80e-6, rel=0.02)
     assert document["points"][2]["throughput_per_s"] < 600e3
-    sharper = qsim(
-        "predict", "--idle-latency", "80us", "--peak-iops", "600k", "--sharpness", "20", "--at", "48", "--json"
-    )
-    softer = qsim(
-        "predict", "--idle-latency", "80us", "--peak-iops", "600k", "--sharpness", "1", "--at", "48", "--json"
-    )
-    assert softer.json["points"][0]["throughput_per_s"] == pytest.approx(300e3, rel=0.05)
-    assert sharper.json["points"][0]["throughput_per_s"] > 500e3
 
 
 def test_predict_without_loads_doubles(qsim):
@@ -241,20 +236,15 @@ def test_a_missing_file_is_named(qsim):
         (["compare", "--dataset", "003-ssd-read", "--use", "four"], ["--use", "four"]),
         (["compare", "--dataset", "003-ssd-read", "--use", ""], ["--use", "empty"]),
         (["compare", "--dataset", "003-ssd-read", "--model", "magic"], ["--model", "magic", "p-norm"]),
-        (["compare", "--dataset", "003-ssd-read", "--level", "90"], ["--level", "90"]),
         (["compare", "--dataset", "003-ssd-read", "--max-error", "-1"], ["--max-error"]),
         (["compare", "--dataset", "003-ssd-read", "--fail-on", "fatal"], ["--fail-on", "fatal", "warning"]),
-        (
-            ["compare", "--dataset", "003-ssd-read", "--fit", "f.json", "--use", "1,2", "--level", ".5"],
-            ["--fit", "--use", "--level"],
-        ),
+        (["compare", "--dataset", "003-ssd-read", "--prediction", "f.json", "--use", "1,2"], ["--prediction", "--use"]),
         (["compare", "--dataset", "003-ssd-read", "--use", "4,4"], ["--use", "twice"]),
         (["compare", ""], ["DATA", "empty"]),
-        (["compare", "x.csv", "--as-published"], ["--as-published"]),
         (["audit", "x.csv", "--columns", "load"], ["--columns", "load"]),
         (["datasets", "nothing"], ["nothing", "001-ssd"]),
         (["predict"], ["FIT", "--idle-latency"]),
-        (["predict", "fit.json", "--idle-latency", "80us"], ["both"]),
+        (["predict", "fit.json", "--idle-latency", "80us"], ["FIT", "exclude"]),
         (["predict", "--idle-latency", "80us"], ["--peak-iops"]),
         (["predict", "--idle-latency", "80us", "--peak-iops", "600k", "--series", "x"], ["--series"]),
         (["predict", "--idle-latency", "0us", "--peak-iops", "600k"], ["--idle-latency", "positive"]),
@@ -304,7 +294,7 @@ def test_knees_by_every_definition(qsim, sweep_csv):
     assert found["objective"]["response_time_s"] == pytest.approx(200e-6, rel=0.01)
     text = qsim("compare", str(sweep_csv), "--use", "1,8,64", "--slo", "200us").out
     assert text.startswith("Under 200 µs: ")
-    sheet = qsim("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--knees")
+    sheet = qsim("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--details")
     assert "Kneedle" in sheet.out
     assert "Kneedle" not in qsim("fit", str(sweep_csv), "--use", "1,64").out
 
@@ -343,7 +333,7 @@ def test_two_sizes_of_a_table_tell_a_third(qsim):
 
 def test_a_sealed_what_if_is_held_against_the_changed_device(qsim, sweep_csv):
     assert qsim(*SHEET, "--what-if", "service=0.5", "--seal", "what.json").code == 0
-    seen = qsim("compare", str(sweep_csv), "--sealed", "what.json", "--json").json["points"][0]
+    seen = qsim("compare", str(sweep_csv), "--prediction", "what.json", "--json").json["points"][0]
     assert seen["predicted"]["response_time_s"] == pytest.approx(0.5 * seen["observed"]["response_time_s"], rel=0.05)
 
 

@@ -76,7 +76,7 @@ def test_every_command_has_help_an_example_and_json(path):
 
 
 def test_defaults_are_shown_without_parentheses(qsim):
-    for command, shown in (("compare", "0.9"), ("course", "10min"), ("lab", "qsim-lab")):
+    for command, shown in (("watch", "1s"), ("course", "10min"), ("lab", "qsim-lab")):
         assert f"[default: {shown}]" in qsim(command, "--help").out
 
 

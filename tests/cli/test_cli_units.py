@@ -169,9 +169,8 @@ def test_compare_warns_of_a_model_that_misses_its_own_points(qsim, tmp_path):
 
 
 def test_the_audit_of_a_surface_is_on_its_page(qsim):
-    run = qsim("surface", "--dataset", "001-ssd", "--as-published", "--report", "page.html", "--json")
+    run = qsim("surface", "--dataset", "001-ssd", "--report", "page.html", "--json")
     audit = {f["check"] for f in run.json["audit"]}
     assert "littles-law" in audit
-    assert "error: littles-law" in run.err
     found = [f["check"] for f in run.json["audit"]].count("littles-law")
     assert Path("page.html").read_text("utf-8").count(">littles-law</td>") == found > 1

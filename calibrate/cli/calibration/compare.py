@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from calibrate.report.compared import Evidence
     from calibrate.report.compared.devices import SideBySide
     from calibrate.report.view import Section
+    from calibrate.sealing.sealed_prediction import SealedPrediction
     from calibrate.tails.results import Tails
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
@@ -107,11 +108,9 @@ def compare(
         ]
     )
     seal = None if given is None else given.seal
-    compared = [
-        ComparedDevice(d, [_knees(c, d, slo) for c in d.comparisons], *tails_of_all(d.comparisons, d.sweep, seal))
-        for d in devices
-    ]
     several = len(devices) > 1
+    wanted = as_json or details or slo is not None or outputs.wanted or several
+    compared = [_with_knees(d, slo, seal, wanted=wanted) for d in devices]
     title = _title(names) if several else sources[0].name
     page = title if seal is None else f"{title}, predicted before: SHA-256 {seal.sha256}"
     evidence = {c.device.name: _evidence(c, drawn=outputs.wanted) for c in compared if several or outputs.wanted}
@@ -124,14 +123,18 @@ def compare(
     if not as_json:
         _say(compared, title if several else sources[0].title, given, beside, details=details)
         written.say()
-    document = {
-        **_document(compared),
-        **_devices_document(devices, beside),
-        "seal": None if seal is None else seal.to_dict(),
-        **written.to_dict(),
-    }
-    _check([c for d in devices for c in d.comparisons], fail_on, max_error, document if as_json else None)
-    if as_json:
+    document = (
+        {
+            **_document(compared),
+            **_devices_document(devices, beside),
+            "seal": None if seal is None else seal.to_dict(),
+            **written.to_dict(),
+        }
+        if as_json
+        else None
+    )
+    _check([c for d in devices for c in d.comparisons], fail_on, max_error, document)
+    if document is not None:
         print_json(document)
 
 
@@ -141,8 +144,15 @@ def _title(devices: Sequence[str]) -> str:
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
 
 
-def _knees(comparison: Comparison, device: Device, objective: parsing.Objective | None) -> tuple[NamedKnee, ...]:
-    return knees_of(comparison.fit, objective, device.sweep, float(comparison.points.load.max()))
+def _with_knees(
+    device: Device, objective: parsing.Objective | None, seal: SealedPrediction | None, *, wanted: bool
+) -> ComparedDevice:
+    """The device with its tails, and the knees by every definition where they are ``wanted``."""
+    knees = [
+        knees_of(c.fit, objective, device.sweep, float(c.points.load.max())) if wanted else ()
+        for c in device.comparisons
+    ]
+    return ComparedDevice(device, knees, *tails_of_all(device.comparisons, device.sweep, seal))
 
 
 def _evidence(compared: ComparedDevice, *, drawn: bool) -> list[Evidence]:

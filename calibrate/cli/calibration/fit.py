@@ -66,7 +66,8 @@ def fit(
     if out is not None:
         write_fits(made.fits, out)
     made.warn("not fitted")
-    knees = [knees_of(f, slo, made.sweep) for f in made.fits]
+    wanted = as_json or details or slo is not None
+    knees = [knees_of(f, slo, made.sweep) if wanted else () for f in made.fits]
     if as_json:
         parts = [fit_document(f, named, made.sweep) for f, named in zip(made.fits, knees, strict=True)]
         written = None if out is None else str(out)
@@ -118,7 +119,7 @@ def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = Non
     wanted = None if sweep is None else advice(points_of(sweep, fit.series), fit)
     return {
         "name": fit.series,
-        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.calibrated_on)},
+        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
         "load": fit.load_name,
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": fit.knee.to_dict(),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import what_ifs
 from calibrate.cli.calibration.fit import first_lines, fit_document, last_lines
-from calibrate.cli.calibration.prediction_source import fits_of, holds_points
+from calibrate.cli.calibration.prediction_source import CalibratedCurves, fits_of, holds_points
 from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, tails_of_fits
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import DataSource
@@ -116,7 +117,11 @@ def predict(
         raise wrong_usage("FIT and --peak-iops exclude each other: predict from a fit or from a data sheet")
     file = Path(data[0]) if data and not measured else None
     found = fits_of(source, file, (idle_latency, peak_iops), series, use)
-    curves = [*_predicted(found.fits, series, at, slo, found.sweep, what_if, target)]
+    wanted = as_json or details or slo is not None
+    knees = partial(knees_of, objective=slo, sweep=found.sweep) if wanted else _no_knees
+    wanted = as_json or details or slo is not None
+    knees = partial(knees_of, objective=slo, sweep=found.sweep) if wanted else _no_knees
+    curves = [*_predicted(found, series, at, what_if, target, knees)]
     tails, untold = tails_of_fits([c.fit for c in curves], [c.curve for c in curves], found.sweep)
     sealed = None if seal is None else _sealed(seal, curves, tails)
     written = outputs.write(_sections(curves) if outputs.wanted else [], _title(curves))
@@ -140,32 +145,36 @@ def predict(
 
 
 def _predicted(
-    fits: Sequence[Fit],
+    found: CalibratedCurves,
     series: str | None,
     at: parsing.Numbers | None,
-    slo: parsing.Objective | None,
-    sweep: Any,
     change: WhatIf | None,
     target: float | None,
+    knees: Callable[[Fit], Sequence[NamedKnee]],
 ) -> Iterator[PredictedCurve]:
     """The curve of each fit that is meant; the others may tell of another block size, for ``change``."""
     from calibrate.fitting.predicted_curve import predict as predicted
     from calibrate.prediction.what_if import what_if
     from calibrate.prediction.workers import workers_for
 
-    for fit in fits:
+    for fit in found.fits:
         if series is not None and fit.series != series:
             continue
         curve = predicted(fit, at or _default_loads(fit))
-        scenario = None if change is None else what_if(fit, change, fits)
+        scenario = None if change is None else what_if(fit, change, found.fits)
         yield PredictedCurve(
             fit,
             curve,
-            knees_of(fit, slo, sweep),
+            knees(fit),
             None if target is None else workers_for(fit, target),
             scenario,
             None if scenario is None else predicted(scenario.fit, curve.load),
         )
+
+
+def _no_knees(_: Fit) -> Sequence[NamedKnee]:
+    """Knees by other definitions take time to find, and nobody asks for them."""
+    return ()
 
 
 def _text(c: PredictedCurve, tails: Tails | None, *, several: bool, details: bool) -> Iterator[str]:
@@ -186,7 +195,7 @@ def _text(c: PredictedCurve, tails: Tails | None, *, several: bool, details: boo
         yield str(c.fit)
 
 
-def _document(c: PredictedCurve, found: Any, slo: parsing.Objective | None) -> dict[str, Any]:
+def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective | None) -> dict[str, Any]:
     """A fit with its curve in JSON, the workers that were asked for, and the curve of the changed device."""
     document = {**fit_document(c.fit, c.knees, found.sweep), "points": c.curve.to_dicts()}
     if c.workers is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -15,6 +16,9 @@ from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, Q
 
 if TYPE_CHECKING:
     from qsim import Metrics, Model
+
+QUANTILES = (0.5, 0.9, 0.99)
+"""The percentiles of the response time that ``qsim simulate`` prints."""
 
 Engine: TypeAlias = Annotated[
     Literal["compiled", "reference"],
@@ -101,7 +105,7 @@ def simulate(
         None if precision is None else precision / 100,
         with_units=given.with_units,
     )
-    say_simulated(metrics, with_units=given.with_units, as_json=as_json)
+    say_simulated(metrics, with_units=given.with_units, as_json=as_json, quantiles=QUANTILES)
 
 
 def simulated(
@@ -132,16 +136,18 @@ def simulated(
             ) from error
 
 
-def say_simulated(metrics: Metrics, *, with_units: bool, as_json: bool, details: bool = False) -> None:
+def say_simulated(
+    metrics: Metrics, *, with_units: bool, as_json: bool, details: bool = False, quantiles: Sequence[float] = ()
+) -> None:
     """Print what was simulated, with the exact mean response time where a formula gives it."""
     from calibrate.cli.theory.metrics_text import metrics_document, metrics_text
 
     for warning in metrics.warnings:
         warn(warning)
     if as_json:
-        print_json(metrics_document(metrics, with_units=with_units))
+        print_json(metrics_document(metrics, with_units=with_units, quantiles=quantiles))
         return
-    say(metrics_text(replace(metrics, warnings=()), with_units=with_units, details=details))
+    say(metrics_text(replace(metrics, warnings=()), with_units=with_units, details=details, quantiles=quantiles))
     say(f"{metrics.customers:,} customers, the first {metrics.warmup:,} left out, seed {metrics.seed}")
     if exact := compared_with_theory(metrics, with_units=with_units):
         say(exact)

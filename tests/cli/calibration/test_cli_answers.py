@@ -82,7 +82,7 @@ def test_compare_says_how_many_points_are_inside_the_bands_and_shows_the_bands(q
         ("compare", *ONE),
         ("compare", "--dataset", "001-memory"),
         ("fit", *FOUR),
-        ("fit", *ONE, "--knees"),
+        ("fit", *ONE, "--slo", "500us"),
         ("predict", *ONE, "--slo", "500us"),
         ("predict", "--idle-latency", "80us", "--peak-iops", "600k"),
         ("show", *FOUR),

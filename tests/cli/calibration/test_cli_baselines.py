@@ -1,10 +1,10 @@
-"""``qsim compare --baselines``, and the key ``baselines`` of its JSON."""
+"""The baselines of ``qsim compare --details``, and the key ``baselines`` of its JSON."""
 
 from __future__ import annotations
 
 
 def test_the_table_has_a_row_for_the_model_and_each_baseline(qsim, sweep_csv):
-    out = qsim("compare", str(sweep_csv), "--use", "1,32", "--baselines").out
+    out = qsim("compare", str(sweep_csv), "--use", "1,32", "--details").out
     table = out[out.index("missed at 5 held-out points") :].splitlines()
     assert table[0].split("  ")[-1].strip() == "p90"
     starts = ("p-norm with onset", "plain bound", "p-norm, most probable", "Universal Scalability Law", "interpolation")
@@ -13,12 +13,12 @@ def test_the_table_has_a_row_for_the_model_and_each_baseline(qsim, sweep_csv):
         assert row.count(" %") == 4
 
 
-def test_without_the_option_there_is_no_table(qsim, sweep_csv):
+def test_without_details_there_is_no_table(qsim, sweep_csv):
     assert "Universal Scalability Law" not in qsim("compare", str(sweep_csv), "--use", "1,32").out
 
 
 def test_with_every_point_used_it_says_why_there_are_none(qsim, sweep_csv):
-    run = qsim("compare", str(sweep_csv), "--use", "1,2,4,8,16,32,64", "--baselines")
+    run = qsim("compare", str(sweep_csv), "--use", "1,2,4,8,16,32,64", "--details")
     assert run.code == 0
     assert "no baselines: they are calibrated on points of these data, and judged by points held out of them" in run.out
 

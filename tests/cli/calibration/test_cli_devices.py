@@ -56,15 +56,6 @@ def test_the_text_has_every_device_and_what_lies_beyond(qsim, drives):
     assert page.count("<h4>Audit</h4>") == 2
 
 
-def test_any_device_may_be_the_baseline(qsim, drives):
-    document = qsim("compare", "old.csv", "new.csv", "--use", "1,4,64", "--baseline", "new.csv", "--json").json
-    found = {d["quantity"]: d for d in document["differences"]}
-    assert (found["Xmax"]["first"], found["Xmax"]["other"]) == ("new.csv", "old.csv")
-    assert found["Xmax"]["low"] < 0.5 < found["Xmax"]["high"]
-    told = found.keys() | {u["quantity"] for u in document["not_compared"]}
-    assert told >= {"R1", "Xmax", "N*", "p", "c", "S", "Z"}
-
-
 def test_one_device_is_compared_as_before(qsim, drives):
     document = qsim("compare", "old.csv", "--use", "1,4,64", "--json").json
     assert len(document["series"]) == 1
@@ -126,13 +117,9 @@ def test_plots_and_data_are_written_and_never_replaced(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--format", "png"], 2, ["--format", "--plots"]),
         (["--csv", "old.csv"], 2, ["--csv", "is a file"]),
-        (["--plots", "p", "--format", "gif"], 2, ["--format", "png"]),
-        (["--dataset", "003-ssd-read", "--fit", "fit.json"], 2, ["one DATA"]),
+        (["--dataset", "003-ssd-read", "--prediction", "fit.json"], 2, ["one DATA"]),
         (["new.csv", "--series", "nothing"], 2, ["--series: old.csv: 'nothing' is unknown"]),
-        (["new.csv", "--baseline", "other"], 2, ["--baseline", "old.csv"]),
-        (["--baseline", "old.csv"], 2, ["--baseline", "one device"]),
         (["missing.csv"], 1, ["missing.csv"]),
     ],
 )

@@ -15,7 +15,7 @@ SLOW = TYPED.replace("us", "0us")
 
 
 def test_a_histogram_of_fio_becomes_a_law_and_a_page(qsim, tmp_path):
-    run = qsim("fit-service", JSON_PLUS, "--bootstrap", "0", "--report", "service.html", "--json")
+    run = qsim("fit-service", JSON_PLUS, "--report", "service.html", "--json")
     assert run.code == 0
     document = run.json
     assert document["kind"] == "histogram"
@@ -32,10 +32,10 @@ def test_a_histogram_of_fio_becomes_a_law_and_a_page(qsim, tmp_path):
 
 
 def test_percentiles_as_typed_with_goodness_of_fit(qsim):
-    run = qsim("fit-service", "--percentiles", TYPED, "--requests", "10k", "--bootstrap", "19", "--details")
+    run = qsim("fit-service", "--percentiles", TYPED, "--requests", "10k", "--details")
     assert run.code == 0
     assert "10,000 requests in 7 bins (percentiles)" in run.out
-    assert "(19 draws)" in run.out
+    assert "(99 draws)" in run.out
     assert "left out, as the bins cannot pin them" in run.out
 
 
@@ -57,7 +57,7 @@ def test_percentiles_as_typed_with_goodness_of_fit(qsim):
     ],
 )
 def test_the_answer_comes_first_and_fits_a_screen(qsim, args, lines, line, labels):
-    run = qsim("fit-service", *args, "--bootstrap", "0")
+    run = qsim("fit-service", *args)
     told = run.out.splitlines()
     assert len(told) <= lines
     assert told[0] == line
@@ -65,7 +65,7 @@ def test_the_answer_comes_first_and_fits_a_screen(qsim, args, lines, line, label
 
 
 def test_a_published_table_of_percentiles(qsim):
-    run = qsim("fit-service", "--dataset", "002-ssd-tails", "--load", "8", "--bootstrap", "0", "--json")
+    run = qsim("fit-service", "--dataset", "002-ssd-tails", "--load", "8", "--json")
     assert run.code == 0
     assert [s["name"] for s in run.json["series"]] == [
         "write (as published) at load 8",
@@ -76,7 +76,7 @@ def test_a_published_table_of_percentiles(qsim):
 
 def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):
     (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,300\n")
-    run = qsim("fit-service", "drive.csv", "--requests", "10k", "--bootstrap", "0")
+    run = qsim("fit-service", "drive.csv", "--requests", "10k")
     assert run.code == 0, run.err
     assert "10,000 requests in 4 bins (percentiles)" in run.out
     (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,120\n")
@@ -87,9 +87,7 @@ def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):
 
 
 def test_the_law_is_kept_and_drives_solve_and_simulate(qsim, tmp_path):
-    run = qsim(
-        "fit-service", "--percentiles", SLOW, "--requests", "10k", "--bootstrap", "0", "--out", "law.json", "--json"
-    )
+    run = qsim("fit-service", "--percentiles", SLOW, "--requests", "10k", "--out", "law.json", "--json")
     assert run.code == 0
     law = law_from_dict(run.json["law"])
     assert read_law(tmp_path / "law.json") == law
@@ -109,7 +107,7 @@ def test_the_law_is_kept_and_drives_solve_and_simulate(qsim, tmp_path):
         "--json",
     )
     assert simulated.json["W"] == simulate(MG1(500.0, law), customers=300_000, seed=1).W
-    again = qsim("fit-service", "--percentiles", SLOW, "--bootstrap", "0", "--out", "law.json")
+    again = qsim("fit-service", "--percentiles", SLOW, "--out", "law.json")
     assert again.code == 1
     assert "holds a law already; replace it with --force" in again.error
     one = qsim(
@@ -118,8 +116,6 @@ def test_the_law_is_kept_and_drives_solve_and_simulate(qsim, tmp_path):
         SLOW,
         "--requests",
         "10k",
-        "--bootstrap",
-        "0",
         "--out",
         "law.json",
         "--force",
@@ -133,7 +129,7 @@ def test_the_law_is_kept_and_drives_solve_and_simulate(qsim, tmp_path):
 
 def test_the_law_drives_the_known_device(qsim, require_tool):
     require_tool("fio")
-    law = qsim("fit-service", "--percentiles", SLOW, "--bootstrap", "0", "--out", "law.json", "--json").json["law"]
+    law = qsim("fit-service", "--percentiles", SLOW, "--out", "law.json", "--json").json["law"]
     played = qsim("measure", "device", "--service", "fitted:law.json", "--dry-run", "--json")
     assert played.json["truth"]["mean_service_time_s"] == law_from_dict(law).mean
 
@@ -143,20 +139,18 @@ def test_the_law_drives_the_known_device(qsim, require_tool):
     [
         (["--percentiles", "p50=80us,p95=70us"], 1, "percentiles out of order: p95 = 70.0 µs"),
         (["--percentiles", "p50"], 2, "invalid percentile 'p50'"),
-        (["--percentiles", TYPED, "--load", "1"], 2, "leave out --load"),
-        (["--percentiles", TYPED, "--bootstrap", "3"], 2, "0 (none) or at least 19"),
+        (["--percentiles", TYPED, "--load", "1"], 2, "--percentiles and --load exclude each other"),
         (["--percentiles", TYPED, "--requests", "0"], 2, "--requests must be from 1 to 1e+15"),
         (["--percentiles", TYPED, "--requests", "1e300"], 2, "--requests must be from 1 to 1e+15"),
-        (["--percentiles", TYPED, "--seed=-1"], 2, "--seed: invalid seed '-1'"),
-        (["--percentiles", TYPED, JSON_PLUS], 2, "instead of DATA"),
+        (["--percentiles", TYPED, JSON_PLUS], 2, "DATA exclude each other"),
         ([JSON_PLUS, "--load", "3"], 2, "no point was measured at 3; there are 4"),
         ([JSON_PLUS, "--series", "nonsense"], 2, "'nonsense' is unknown"),
         (["--dataset", "002-ssd-tails", "--series", "nonsense"], 2, "'nonsense' is unknown"),
         (["--dataset", "003-ssd-read"], 1, "neither a histogram nor a log nor percentiles"),
         ([], 2, "give DATA"),
-        (["--percentiles", TYPED, "--force"], 2, "--force is about --out"),
-        (["--percentiles", TYPED, "--family", "gamma"], 2, "--family is about --out"),
-        (["--percentiles", TYPED, "--bootstrap", "0", "--out", "l.json", "--family", "gama"], 2, "did you mean gamma?"),
+        (["--percentiles", TYPED, "--force"], 2, "--force needs --out"),
+        (["--percentiles", TYPED, "--family", "gamma"], 2, "--family needs --out"),
+        (["--percentiles", TYPED, "--out", "l.json", "--family", "gama"], 2, "did you mean gamma?"),
         (["--dataset", "002-ssd-tails", "--load", "1", "--out", "l.json"], 2, "there are 2 curves; name one"),
         (["--percentiles", TYPED, "--out", "none/law.json"], 1, "there is no directory none"),
     ],

@@ -135,33 +135,17 @@ def test_a_soft_bend_is_no_sharp_knee_and_the_operating_point_comes_first(qsim, 
     assert "The knee is" not in verdict
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "compare"])
-def test_a_share_of_the_peak_is_answered_with_its_interval(qsim, tmp_path, command):
+@pytest.mark.parametrize("command", ["fit", "predict", "compare", "show"])
+def test_an_objective_is_answered_with_its_interval(qsim, tmp_path, command):
     data = table_of(*MADE["sharp"], tmp_path / "sweep.csv")
-    part = qsim(command, data, "--share", "50%", "--slo", "500us", "--json").json
-    found = {k["name"]: k for k in part["knees"]}
-    assert found["share"]["load"] == pytest.approx(4, rel=0.1)  # half of eight servers
-    assert found["share"]["low"] <= found["share"]["load"] <= found["share"]["high"]
-    assert found["objective"]["load"] == pytest.approx(40, rel=0.1)  # 500 us at 80 k/s
-    text = qsim(command, data, "--share", "50%").out
-    assert "50 % of the peak throughput" in text
-    assert "Kneedle" not in text
-
-
-def test_show_answers_a_share_and_an_objective_too(qsim, tmp_path):
-    data = table_of(*MADE["sharp"], tmp_path / "sweep.csv")
-    (fitted,) = (k for k in qsim("fit", data, "--share", "0.5", "--json").json["knees"] if k["name"] == "share")
-    document = qsim("show", data, "--share", "0.5", "--slo", "500us", "--json").json
-    (view,) = (v for v in document["sections"][0]["views"] if v["kind"] == "latency-bandwidth")
-    assert view["rows"][0]["share"] == fitted["load"]
-    assert view["rows"][0]["objective"] == pytest.approx(40, rel=0.1)
-
-
-@pytest.mark.parametrize("share", ["0", "1", "1.2", "150%", "half"])
-def test_a_share_that_is_none_is_refused(qsim, share):
-    run = qsim("fit", "--dataset", "004-ssd-depth", "--share", share)
-    assert run.code == 2
-    assert "--share" in run.error
+    document = qsim(command, data, "--slo", "500us", "--json").json
+    if command == "show":
+        (view,) = (v for v in document["sections"][0]["views"] if v["kind"] == "latency-bandwidth")
+        assert view["rows"][0]["objective"] == pytest.approx(40, rel=0.1)  # 500 us at 80 k/s
+        return
+    found = {k["name"]: k for k in document["knees"]}
+    assert found["objective"]["load"] == pytest.approx(40, rel=0.1)
+    assert qsim(command, data, "--slo", "500us").out.startswith("Under 500 µs: ")
 
 
 def test_fit_and_predict_take_all_points_and_compare_says_what_it_holds_out(qsim, tmp_path):

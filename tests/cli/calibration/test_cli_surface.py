@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 
 
@@ -43,27 +42,14 @@ def test_the_same_command_gives_the_same_bytes_and_takes_no_seed(qsim):
     assert "--seed" in run.err
 
 
-def test_places_that_were_not_measured_are_predicted_and_the_page_and_the_tables_written(qsim, tmp_path):
+def test_places_that_were_not_measured_are_predicted_and_the_page_is_written(qsim, tmp_path):
     run = qsim(
-        "surface",
-        "--dataset",
-        "001-ssd",
-        "--ask",
-        "0",
-        "--at",
-        "block=16KiB read=70 depth=1..4",
-        "--report",
-        "s.html",
-        "--csv",
-        "tables",
+        "surface", "--dataset", "001-ssd", "--ask", "0", "--at", "block=16KiB read=70 depth=1..4", "--report", "s.html"
     )
     assert run.code == 0
     predicted = run.out[run.out.index("Predicted\n") :].splitlines()
     assert [row.split()[0] for row in predicted[2:5]] == ["1", "2", "4"]
     assert "Throughput at 100 % reads" in (tmp_path / "s.html").read_text("utf-8")
-    table = pd.read_csv(tmp_path / "tables" / "surface-points.csv")
-    assert len(table) == 24
-    assert {"block_bytes", "predicted_throughput_per_s", "error_pct"} <= set(table.columns)
 
 
 def test_the_points_to_calibrate_on_can_be_named(qsim):
@@ -133,11 +119,8 @@ def test_a_mix_that_was_not_measured_has_a_band_below_the_peak(qsim, tmp_path):
     assert "Latency over bandwidth" in (tmp_path / "m.html").read_text("utf-8")
 
 
-def test_a_level_or_an_error_that_makes_no_sense_is_wrong_usage(qsim):
+def test_an_error_that_makes_no_sense_is_wrong_usage(qsim):
     for data in (("--dataset", "004-ssd-block-size"), ("--dataset", "001-memory"), ("--dataset", "003-ssd-read")):
-        level = qsim("surface", *data, "--level", "0")
-        assert level.code == 2
-        assert level.error.startswith("--level: 0 must lie between 0 and 1, like 0.9")
         run = qsim("surface", *data, "--max-error", "-1")
         assert run.code == 2
         assert run.error.startswith("--max-error: -1 must be a percentage above 0")

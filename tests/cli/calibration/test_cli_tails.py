@@ -28,7 +28,7 @@ def test_tails_are_sealed_and_held_against_what_is_measured_since(qsim, measured
     predicted = qsim("predict", str(measured), "--use", "1,32", "--seal", "before.json", "--at", "1,4,16", "--json")
     assert predicted.code == 0, predicted.err
     assert [t["load"] for t in predicted.json["tails"]] == [1, 4, 16]
-    compared = qsim("compare", str(next_day), "--sealed", "before.json", "--json", "--report", "page.html")
+    compared = qsim("compare", str(next_day), "--prediction", "before.json", "--json", "--report", "page.html")
     assert compared.code == 0, compared.err
     tails = compared.json["tails"]
     assert [t["load"] for t in tails] == [1, 4, 16]

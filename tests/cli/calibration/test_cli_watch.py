@@ -70,7 +70,7 @@ def test_a_fit_places_it_too_and_not_both(qsim, device, sweep_csv):
     both = qsim("watch", "sda", "--fit", "fit.json", "--idle-latency", "1ms", "--peak-iops", "1M")
     assert (both.code, both.error) == (
         2,
-        "--fit and --idle-latency were both given: the curve is known from one of them",
+        "--fit and --idle-latency exclude each other: one of them describes the device",
     )
 
 

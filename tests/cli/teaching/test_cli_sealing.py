@@ -1,4 +1,4 @@
-"""``qsim predict --seal``, ``compare --sealed`` and ``seal``: prediction before measurement from the command line."""
+"""``qsim predict --seal`` and ``compare --prediction``: prediction before measurement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_sealed_prediction_is_held_against_what_was_measured_since(qsim, sweep
     predicted = qsim("predict", str(sweep_csv), "--use", "1,32", "--seal", "before.json", "--at", "1,8,64", "--json")
     assert predicted.code == 0, predicted.err
     assert [p["load"] for p in predicted.json["points"]] == [1, 8, 64]
-    compared = qsim("compare", str(next_day), "--sealed", "before.json", "--report", "report.html", "--json")
+    compared = qsim("compare", str(next_day), "--prediction", "before.json", "--report", "report.html", "--json")
     assert compared.code == 0, compared.err
     assert compared.json["seal"]["sha256"] == predicted.json["seal"]["sha256"]
     assert all(p["held_out"] for p in compared.json["points"])
@@ -28,30 +28,29 @@ def test_a_sealed_prediction_is_held_against_what_was_measured_since(qsim, sweep
     assert at_eight["predicted"]["throughput_per_s"] == predicted.json["points"][1]["throughput_per_s"]
     assert "the data do not say when" in compared.err
     assert predicted.json["seal"]["sha256"] in (tmp_path / "report.html").read_text()
-    assert predicted.json["seal"]["sha256"] in qsim("compare", str(next_day), "--sealed", "before.json").out
+    assert predicted.json["seal"]["sha256"] in qsim("compare", str(next_day), "--prediction", "before.json").out
 
 
 def test_data_that_were_used_are_refused(qsim, sweep_csv):
     assert qsim("predict", str(sweep_csv), "--use", "1,32", "--seal", "before.json").code == 0
-    for more in ((), ("--only-new",)):
-        run = qsim("compare", str(sweep_csv), "--sealed", "before.json", *more)
-        assert run.code == 1
-        assert run.out == ""
-        assert "sealed prediction" in run.error
+    run = qsim("compare", str(sweep_csv), "--prediction", "before.json")
+    assert run.code == 1
+    assert run.out == ""
+    assert "sealed prediction" in run.error
 
 
 def test_a_kept_fit_knows_its_points_and_a_seal_is_written_once(qsim, sweep_csv):
     assert qsim("fit", str(sweep_csv), "--use", "1,32", "--out", "fit.json").code == 0
     assert qsim("predict", "fit.json", "--seal", "before.json").code == 0
     assert qsim("predict", "fit.json", "--seal", "before.json").code == 1
-    assert "used" in qsim("compare", str(sweep_csv), "--sealed", "before.json").error
+    assert "used" in qsim("compare", str(sweep_csv), "--prediction", "before.json").error
 
 
 def test_a_data_sheet_is_sealed_too(qsim, sweep_csv):
     run = qsim("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--seal", "sheet.json")
     assert run.code == 0
-    assert "qsim compare DATA --sealed sheet.json" in run.out
-    compared = qsim("compare", str(sweep_csv), "--sealed", "sheet.json", "--json").json
+    assert "qsim compare DATA --prediction sheet.json" in run.out
+    compared = qsim("compare", str(sweep_csv), "--prediction", "sheet.json", "--json").json
     assert compared["summary"]["held_out_mape_throughput_pct"] < 10
 
 
@@ -59,7 +58,7 @@ def test_an_edited_seal_fails_in_one_line(qsim, next_day, tmp_path):
     qsim("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--seal", "sheet.json")
     edited = (tmp_path / "sheet.json").read_text().replace("data sheet", "data cheat", 1)
     (tmp_path / "sheet.json").write_text(edited)
-    run = qsim("compare", str(next_day), "--sealed", "sheet.json")
+    run = qsim("compare", str(next_day), "--prediction", "sheet.json")
     assert run.code == 1
     assert "broken" in run.error
 
@@ -67,9 +66,8 @@ def test_an_edited_seal_fails_in_one_line(qsim, next_day, tmp_path):
 @pytest.mark.parametrize(
     ("args", "parts"),
     [
-        (["compare", "x.csv", "--sealed", "s", "--fit", "f"], ["--sealed", "--fit"]),
-        (["compare", "x.csv", "--sealed", "s", "--use", "1,2"], ["--sealed", "--use"]),
-        (["compare", "x.csv", "--only-new"], ["--only-new", "--sealed"]),
+        (["compare", "x.csv", "--prediction", "s", "--model", "m"], ["--prediction", "--model"]),
+        (["compare", "x.csv", "--prediction", "s", "--use", "1,2"], ["--prediction", "--use"]),
         (["predict", "x.csv", "--use", "1", "--idle-latency", "1us"], ["--idle-latency"]),
     ],
     ids=" ".join,

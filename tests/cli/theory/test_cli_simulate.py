@@ -25,6 +25,7 @@ def test_text_says_simulated_and_the_seed(qsim):
     assert "M/M/3: simulated" in run.out
     assert "seed 7" in run.out
     assert "theory: W = " in run.out
+    assert "W(0.99)" in run.out
     assert run.err == ""
 
 

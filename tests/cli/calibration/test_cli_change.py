@@ -1,0 +1,57 @@
+"""``qsim change OLD NEW``: what moved, and the exit code for a release that got slower."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32])
+
+
+@pytest.fixture
+def builds(tmp_path: Path) -> None:
+    """Three repeats each of old.csv, same.csv and slow.csv, whose peak is 10 % lower."""
+    random = np.random.default_rng(3)
+    for name, peak in (("old", 1e5), ("same", 1e5), ("slow", 9e4)):
+        rows = ["series,depth,iops,latency_us"]
+        for _ in range(3):
+            rate = ((DEPTHS / 1e-4) ** -3 + peak**-3) ** (-1 / 3) * np.exp(0.01 * random.standard_normal(6))
+            rows += [f"read,{n:g},{x:.1f},{1e6 * n / x:.3f}" for n, x in zip(DEPTHS, rate, strict=True)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
+
+
+def test_a_build_that_did_not_move_passes(qsim, builds):
+    run = qsim("change", "old.csv", "same.csv", "--fail-on", "slower:5%")
+    assert run.code == 0
+    assert run.out.splitlines()[0] == "same.csv after old.csv: nothing moved by more than the noise"
+
+
+def test_a_slower_build_fails_and_says_by_how_much(qsim, builds):
+    run = qsim("change", "old.csv", "slow.csv", "--fail-on", "slower:5%")
+    assert run.code == 3
+    assert run.out.splitlines()[0] == "slow.csv after old.csv: 1 figure worse, 0 better"
+    assert run.error.startswith("read: peak -")
+    assert qsim("change", "old.csv", "slow.csv", "--fail-on", "slower:20%").code == 0
+    found = qsim("change", "old.csv", "slow.csv", "--json").json
+    assert [c["quantity"] for c in found["series"][0]["changes"]] == ["idle latency", "peak", "knee"]
+    assert found["worst"] == pytest.approx(0.1, abs=0.02)
+
+
+def test_a_faster_build_is_better(qsim, builds):
+    assert ": 0 figures worse, 1 better" in qsim("change", "slow.csv", "old.csv").out
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["--fail-on", "slower:x"], 2, "invalid check 'slower:x': expected a share between 0 and 100 %, as slower:5%"),
+        (["--fail-on", "often"], 2, "invalid check 'often'"),
+        (["--series", "write"], 2, "--series: 'write' is unknown"),
+    ],
+)
+def test_what_is_wrong_is_one_line(qsim, builds, args, code, words):
+    run = qsim("change", "old.csv", "same.csv", *args)
+    assert run.code == code
+    assert words in run.error
