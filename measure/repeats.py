@@ -202,7 +202,7 @@ def check_outliers(points: pd.DataFrame, *, closed: bool) -> Iterator[Finding]:
             "warning",
             _repeats_told(curve, rows) if flag == "repeat" else _course_told(curve, rows),
             "something else used the device or the processors during that run.",
-            "measure the load again; qsim measure fio and qsim measure memory do so with --remeasure, and keep all.",
+            "measure the load again; qsim measure fio does so with --repeats auto, and keeps all.",
             str(series),
             float(rows["load"].iloc[0]) if rows["load"].nunique() == 1 else None,
         )

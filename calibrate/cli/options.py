@@ -44,9 +44,6 @@ Peak: TypeAlias = Annotated[
     float | None,
     shared("BANDWIDTH", parsing.bandwidth, "A memory's peak bandwidth, where a bandwidth test shows it, as 120GB/s."),
 ]
-Seed: TypeAlias = Annotated[
-    int | None, shared("N", parsing.seed, "The seed of everything that is drawn.", "--seed", shown="0")
-]
 Objective: TypeAlias = Annotated[
     parsing.Objective | None,
     shared(
@@ -61,18 +58,6 @@ Force: TypeAlias = Annotated[
 ]
 ArrivalRates: TypeAlias = Annotated[
     parsing.Numbers | None, shared("RATES", parsing.rates, "Open: arrivals a second, as 500,1k,20k/s.")
-]
-Ramp: TypeAlias = Annotated[
-    float, shared("TIME", parsing.seconds, "Time before each point that is not counted.", "--ramp", shown="1s")
-]
-LoadOrder: TypeAlias = Annotated[
-    str,
-    shared(
-        "ORDER",
-        parsing.choice("ascending", "descending", "random"),
-        "Order of the loads: ascending, descending or random.",
-        shown=True,
-    ),
 ]
 FailOn: TypeAlias = Annotated[
     str | None,

@@ -115,9 +115,8 @@ def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
     if points.load_type.is_watched:
         again = "watch the device for longer (qsim watch DEVICE --record FILE)"
     elif points.load_type.is_drive and points.load_type.option:
-        precision = max(1, round(50 * error))
         load = f"{points.load_type.option} {points.load[worst]:g}"
-        again = f"qsim measure fio TARGET {load} --repeats auto:20 --precision {precision}% --out DIR"
+        again = f"qsim measure fio TARGET {load} --repeats auto:20 --out DIR"
     return (
         Finding(
             "noisy-repeats",

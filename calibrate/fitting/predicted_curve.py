@@ -163,7 +163,7 @@ def _check_reach(fit: Fit, loads: Array) -> None:
         wanted = format_bandwidth(float(loads.max()))
         raise DataError(
             f"{fit.series}: {wanted} is beyond {what}, {format_bandwidth(highest)}; give the peak of a bandwidth test"
-            f", as --peak {wanted.replace(' ', '')}, or calibrate on a higher bandwidth"
+            f" to qsim fit, as --peak {wanted.replace(' ', '')}, or calibrate on a higher bandwidth"
         )
 
 

@@ -63,7 +63,7 @@ def table_times(rows: pd.DataFrame, series: str, load: float, requests: float | 
     if len(told) < 2:
         raise DataError(
             f"{where}: neither a histogram nor a log nor percentiles are there; measure again with "
-            "--output-format=json+ (qsim measure fio does), or with qsim measure fio --log"
+            "--output-format=json+ (qsim measure fio does), or with fio's write_lat_log"
         )
     return of_percentiles(told, requests, where)
 

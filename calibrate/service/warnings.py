@@ -67,7 +67,7 @@ def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence
             "warning",
             f"one bin holds {100 * share:.0f} % of the requests, so that the shape inside it is unknown",
             "",
-            "measure with json+ or keep every request (--log)",
+            "measure with json+ or keep every request (fio's write_lat_log)",
         )
     if not math.isfinite(best.law.scv):
         yield Finding(

@@ -50,7 +50,7 @@ WORDS = {
 
 def measured(folder: Path, runtime: str | None) -> list[Path]:
     """The sweeps, each measured where it is not there yet."""
-    pace = ["--depths", "1..32", "--runtime", runtime or "28s", "--ramp", "0.3s"]
+    pace = ["--depths", "1..32", "--runtime", runtime or "28s"]
     jobs = {
         f"{name}-{servers}": ["device", "--servers", str(servers), "--service", law, *pace]
         for name, law in LAWS.items()
@@ -68,8 +68,6 @@ def measured(folder: Path, runtime: str | None) -> list[Path]:
         "7",
         "--runtime",
         runtime or "2s",
-        "--ramp",
-        "0.3s",
     ]
     for name, job in jobs.items():
         subprocess.run([QSIM, "measure", *job, "--out", str(folder / name)], check=True, stdout=subprocess.DEVNULL)

@@ -155,7 +155,6 @@ def _mixed(group: pd.DataFrame, what: str, advice: str, series: str | None) -> F
         f"{what} handed to the device in {len(ways)} ways: {' and '.join(ways)}.",
         "a synchronous engine has one request outstanding for each job, an asynchronous one its depth, and with "
         "offload a thread of its own stands between: their latencies hold different things.",
-        f"{advice}, or measure all depths in one way: qsim measure fio TARGET --engine "
-        f"{group['way'].iloc[0].split()[0]} --depths 1,8,64 --out DIR.",
+        f"{advice}, or measure all depths in one way: qsim measure fio TARGET --depths 1,8,64 --out DIR.",
         series,
     )

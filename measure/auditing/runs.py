@@ -126,8 +126,8 @@ def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
             "warning",
             f"random writes were measured into a file that had been written {times} in sequence, and never at random.",
             "the first random writes are faster than any later ones.",
-            "measure into a new directory with --precondition random (the default), or let each point settle with "
-            "--steady.",
+            "measure into a new directory, where qsim writes the file at random first, or let each point settle with "
+            "--runtime steady.",
             series,
         )
 

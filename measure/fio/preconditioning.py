@@ -11,7 +11,7 @@ Storage Performance Test Specification 2.0.2, 3.1, workload independent and depe
 ``auto``        ``random`` where random writes are to be measured into a file of ours, else ``none``
 
 A file is a part of its drive: what the rest of the drive holds is not touched, and a small file on a large drive stays
-far from the state that a full drive is in. ``--steady`` lets each point settle on top of it.
+far from the state that a full drive is in. ``--runtime steady`` lets each point settle on top of it.
 """
 
 from __future__ import annotations

@@ -111,8 +111,7 @@ class BufferPlan:
         return (
             f"qsim measure memory --buffers {','.join(map(str, sizes))} "
             f"--loaders {','.join(map(str, self.thread_counts))} --repeats {self.repeats} "
-            f"--seconds {self.seconds_per_repeat:g} --traffic {','.join(t.name for t in self.traffics)} "
-            f"--seed {self.seed}"
+            f"--seconds {self.seconds_per_repeat:g} --traffic {','.join(t.name for t in self.traffics)}"
         )
 
     def describe(self) -> str:

@@ -167,7 +167,7 @@ class MemoryPlan:
             f"qsim measure memory --delays {_listed(delays)} --buffer {self.buffer_bytes} --loaders {_listed(counts)} "
             f"--repeats {self.repeats} --seconds {self.seconds_per_repeat:g} "
             f"--traffic {_listed(dict.fromkeys(t.name for t in traffics))} "
-            f"--strides {_listed(dict.fromkeys(t.stride_bytes for t in traffics))} --seed {self.seed}"
+            f"--strides {_listed(dict.fromkeys(t.stride_bytes for t in traffics))}"
         )
 
     def describe(self) -> str:
@@ -221,7 +221,7 @@ def plan_memory(
             raise InvalidParameterError(
                 "loaders",
                 f"={count}: a loaded latency needs at least one loader",
-                "for the latency of an idle memory alone use idle_latency() (--idle)",
+                "for the latency of an idle memory alone use idle_latency() in Python",
                 count,
             )
     if asked == []:
@@ -230,7 +230,7 @@ def plan_memory(
     if not placement.loaders:
         raise ValueError(
             "this process may use one core only, so nothing can load the memory beside the chaser; give it a second "
-            "core, or measure the latency of the idle memory alone with idle_latency() (--idle)"
+            "core, or measure the latency of the idle memory alone with idle_latency() in Python"
         )
     size, notes = choose_buffer(buffer_bytes, len(placement.loaders) + 2, memory_facts())
     return MemoryPlan(

@@ -271,7 +271,7 @@ def _on_disturbance(
         f"A thread was kept off its CPU for up to {most:.0f} % of a repeat, at {told}.",
         "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
         "and memory were shared.",
-        "stop what else runs, then measure those delays once more: the same command with --remeasure",
+        "stop what else runs, then measure again into another directory",
     )
 
 

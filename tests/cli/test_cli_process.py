@@ -133,7 +133,7 @@ def test_an_interrupted_memory_sweep_keeps_its_points_and_says_so(program, tmp_p
 @pytest.mark.live
 def test_an_interrupted_sweep_keeps_its_points_and_goes_on(program, require_tool, disk, tmp_path):
     require_tool("fio")
-    args = ["measure", "fio", str(disk), "--depths", "1,2,4,8", "--runtime", "500ms", "--ramp", "0s", "--size", "16MiB"]
+    args = ["measure", "fio", str(disk), "--depths", "1,2,4,8", "--runtime", "500ms", "--size", "16MiB"]
     args += ["--out", "sweep"]
     started = program(args)
     points = tmp_path / "sweep" / "points"

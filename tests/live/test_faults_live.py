@@ -218,7 +218,7 @@ def test_a_closed_terminal_interrupts_and_under_nohup_does_not(
         signal.signal(signal.SIGHUP, hangup)
 
     command = [*QSIM, "measure", "fio", str(disk)]
-    command += ["--depths", "1,2", "--size", "4MiB", "--runtime", "1.5s", "--ramp", "0s", "--out", str(out)]
+    command += ["--depths", "1,2", "--size", "4MiB", "--runtime", "1.5s", "--out", str(out)]
     with (
         (tmp_path / "stdout").open("wb") as stdout,
         subprocess.Popen(
@@ -475,7 +475,7 @@ def test_what_is_not_permitted_is_one_line_and_exit_code_1(
         (line,) = done.stderr.splitlines()
         return line
 
-    short = ["--depths", "1", "--size", "4MiB", "--runtime", "100ms", "--ramp", "0s", "--out"]
+    short = ["--depths", "1", "--size", "4MiB", "--runtime", "100ms", "--out"]
     assert "no permission to write in" in said("measure", "fio", str(locked), *short, str(tmp_path / "s"))
     line = said("measure", "fio", str(disk), *short, str(locked / "s"))
     assert line == f"error: cannot create a sweep in {locked}/s: Permission denied"

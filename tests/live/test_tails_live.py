@@ -40,8 +40,6 @@ def test_compare_shows_the_tails_of_a_known_device(tmp_path: Path, require_tool:
         "1,4,8,16",
         "--runtime",
         "1s",
-        "--ramp",
-        "0.1s",
         "--out",
         "four",
     )

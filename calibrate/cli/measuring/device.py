@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
-from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.run import PlanOrRun, one_of, points_text
+from calibrate.cli.measuring.run import PlanOrRun, one_of, points_text, ramp_of
 from calibrate.cli.option_groups import option
-from calibrate.cli.options import ArrivalRates, LoadOrder, Ramp
+from calibrate.cli.option_rules import exclusive
+from calibrate.cli.options import ArrivalRates
 from calibrate.cli.theory.laws import Law, law
 from measure.units import format_duration, format_rate
 
@@ -29,6 +29,12 @@ qsim measure device --servers 4 --service lognormal:2ms:scv=2 --queues per-serve
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32))
 
 
+ONE = "a sweep varies one of them"
+
+
+@exclusive("--depths", "--arrival-rates", because=ONE)
+@exclusive("--depths", "--utilizations", because=ONE)
+@exclusive("--arrival-rates", "--utilizations", because=ONE)
 def measure_device(
     *,
     servers: int = option("C", parsing.whole, "Servers.", default=1, shown=True),
@@ -60,22 +66,15 @@ def measure_device(
     utilizations: parsing.Numbers | None = option(
         "RHO,...", parsing.shares, "Open: arrival rates as shares of the peak, as .3,.5,.7."
     ),
-    jobs: int | None = option("N", parsing.whole, "Open: jobs that share the arrivals.", shown="what the rates need"),
     runtime_s: float = option("TIME", parsing.seconds, "Time per point.", "--runtime", default=5.0, shown="5s"),
-    ramp_s: Ramp = 1.0,
     repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
-    order: LoadOrder = "ascending",
     seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),
     output: PlanOrRun,
 ) -> None:
     """Draw the device, plan, say what will be done, do it, print the points."""
-    given = {"--depths": depths, "--arrival-rates": arrival_rates, "--utilizations": utilizations}
-    if len(twice := [name for name, value in given.items() if value is not None]) > 1:
-        raise wrong_usage(f"{' and '.join(twice)} were both given: a sweep varies one of them")
     output.check()
 
     import qsim
-    from measure.fio.workload import Order
     from measure.known_device.server import Queueing, truth_of
     from measure.known_device.sweep import DeviceSweep
 
@@ -91,10 +90,8 @@ def measure_device(
         tuple(int(n) for n in depths or (() if arrival_rates or utilizations else DEFAULT_DEPTHS)),
         tuple(arrival_rates or (rho * truth.peak_throughput_per_s for rho in utilizations or ())),
         runtime_s=runtime_s,
-        ramp_s=ramp_s,
+        ramp_s=ramp_of(runtime_s),
         repeats=repeats,
-        jobs=jobs,
-        order=one_of(Order, order),
     )
     plan = sweep.plan()
     told = f"{_truth_text(truth)}\n\n"

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, remark, say, table
-from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.repeating import Remeasure
+from calibrate.cli.console import table
 from calibrate.cli.measuring.run import PlanOrRun, sweep_document
-from calibrate.cli.option_groups import flag, option
+from calibrate.cli.option_groups import option
+from calibrate.cli.option_rules import exclusive
 from measure.memory.traffic import parse_traffics
-from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration
 
 if TYPE_CHECKING:
     from measure import Sweep
-    from measure.memory.probe import BufferPlan, MemoryPlan, Repeated
+    from measure.memory.probe import BufferPlan, MemoryPlan
 
 HELP = """Measure this machine's memory: latency against bandwidth over injected delays, with nothing to install.
 
@@ -29,7 +28,6 @@ Examples:
 qsim measure memory --out memory
 qsim measure memory --traffic read,3:1,1:1,nt-write --out mixes --dry-run
 qsim measure memory --buffers 16KiB..1GiB --out caches
-qsim measure memory --idle --peak
 """
 
 
@@ -38,6 +36,12 @@ def _traffics(text: str) -> parsing.Words:
     return parsing.Words(traffic.name for traffic in parse_traffics(text))
 
 
+OVER_DELAYS = "it goes with a sweep over delays"
+
+
+@exclusive("--buffers", "--delays", because="a sweep varies one of them")
+@exclusive("--buffers", "--buffer", because=OVER_DELAYS)
+@exclusive("--buffers", "--strides", because=OVER_DELAYS)
 def measure_memory(
     *,
     delays: parsing.Numbers | None = option(
@@ -66,32 +70,16 @@ def measure_memory(
     strides: parsing.Numbers | None = option(
         "SIZE,...", parsing.sizes, "Bytes between the lines that a loader touches.", shown="64"
     ),
-    idle: bool = flag("--idle", "Only print the latency of the idle memory."),
-    peak: bool = flag("--peak", "Only print the peak bandwidth of each traffic."),
     repeats: int = option("N", parsing.whole, "Repeats of each point.", default=3, shown=True),
     seconds_per_repeat: float = option(
         "TIME", parsing.seconds, "Time of one repeat.", "--seconds", default=0.2, shown=True
     ),
-    remeasure: Remeasure = False,
-    seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),
     output: PlanOrRun,
 ) -> None:
     """Plan, say what will be done, do it, print the points."""
     counts = None if loaders is None else [int(n) for n in loaders]
-    _refuse_contradictions(
-        modes={"--delays": delays is not None, "--buffers": buffers is not None, "--idle or --peak": idle or peak},
-        buffer=buffer_bytes is not None,
-        strides=strides is not None,
-        remeasure=remeasure,
-    )
-    if idle or peak:
-        if output.out is not None:
-            raise wrong_usage("--idle and --peak print their figures and keep nothing; leave --out out")
-        _figures(idle, peak, traffic, counts, buffer_bytes, repeats, seconds_per_repeat, seed, output)
-        return
     output.check()
 
-    from measure.again import flagged_again
     from measure.memory.probe import DEMO_DELAYS, plan_buffers, plan_memory, run_memory
 
     plan: MemoryPlan | BufferPlan
@@ -102,7 +90,6 @@ def measure_memory(
             repeats=repeats,
             seconds_per_repeat=seconds_per_repeat,
             traffic=traffic,
-            seed=seed,
         )
         plan, what = sizes, f"{len(sizes.sizes)} buffer sizes"
     else:
@@ -113,37 +100,21 @@ def measure_memory(
             repeats=repeats,
             seconds_per_repeat=seconds_per_repeat,
             traffic=traffic,
-            seed=seed,
             strides=[int(s) for s in strides or (CACHE_LINE_BYTES,)],
         )
         plan, what = curve, f"{len(curve.delays)} delays"
-    further = f"; then flagged points again, {format_duration(curve.seconds_per_point())} each" if remeasure else ""
     if output.dry_run:
-        _show_plan(plan, further, output)
+        _show_plan(plan, output)
         return
     several = f" of {len(traffic)} traffics" if len(traffic) > 1 else ""
-    opening = f"{what}{several}, about {format_duration(plan.seconds())}{further}"
+    opening = f"{what}{several}, about {format_duration(plan.seconds())}"
     if buffers is not None:
         output.measure(opening, lambda out, bar: run_memory(sizes, out, bar), _text, _document)
     else:
-        more = flagged_again(curve) if remeasure else None
-        output.measure(opening, lambda out, bar: run_memory(curve, out, bar, more), _text, _document)
+        output.measure(opening, lambda out, bar: run_memory(curve, out, bar), _text, _document)
 
 
-def _refuse_contradictions(modes: dict[str, bool], *, buffer: bool, strides: bool, remeasure: bool) -> None:
-    """CommandError where options are given that belong to different measurements (``modes``: which were given)."""
-    asked = [name for name, given in modes.items() if given]
-    if len(asked) > 1:
-        raise wrong_usage(f"{' and '.join(asked)} are different measurements; give one of them")
-    if buffer and modes["--buffers"]:
-        raise wrong_usage("--buffer is the size for a sweep over delays; --buffers lists the sizes to sweep over")
-    over_delays = not (modes["--buffers"] or modes["--idle or --peak"])
-    for name, given in (("--strides", strides), ("--remeasure", remeasure)):
-        if given and not over_delays:
-            raise wrong_usage(f"{name} is for a sweep over delays")
-
-
-def _show_plan(plan: MemoryPlan | BufferPlan, further: str, output: PlanOrRun) -> None:
+def _show_plan(plan: MemoryPlan | BufferPlan, output: PlanOrRun) -> None:
     from measure.memory.probe import BufferPlan
 
     if isinstance(plan, BufferPlan):
@@ -168,7 +139,7 @@ def _show_plan(plan: MemoryPlan | BufferPlan, further: str, output: PlanOrRun) -
             for *_, p in sorted(loaded, key=lambda entry: entry[:3])
         ]
     output.show_plan(
-        lambda: plan.describe() + further + "\n\n" + plan.command(),
+        lambda: plan.describe() + "\n\n" + plan.command(),
         lambda: {
             "points": points,
             "commands": [plan.command()],
@@ -179,72 +150,12 @@ def _show_plan(plan: MemoryPlan | BufferPlan, further: str, output: PlanOrRun) -
     )
 
 
-def _figures(
-    idle: bool,
-    peak: bool,
-    traffics: parsing.Words,
-    counts: list[int] | None,
-    buffer_bytes: int | None,
-    repeats: int,
-    seconds_per_repeat: float,
-    seed: int,
-    output: PlanOrRun,
-) -> None:
-    """``--idle`` and ``--peak``: measure and print, keep nothing."""
-    from measure.memory.probe import idle_latency, peak_bandwidths, seconds_for_figures
-
-    seconds = seconds_for_figures(idle, traffics if peak else (), counts, buffer_bytes, repeats, seconds_per_repeat)
-    parts = (["idle latency"] if idle else []) + ([f"peak bandwidth of {', '.join(traffics)}"] if peak else [])
-    what = " and ".join(parts)
-    plan = f"{what}: {repeats} repeats of {seconds_per_repeat:g} s each, about {seconds:.0f} s in all"
-    if output.dry_run:
-        output.show_plan(lambda: plan, lambda: {"measures": what, "seconds": seconds})
-        return
-    remark(plan)
-    rows: list[tuple[str, ...]] = []
-    document: dict[str, Any] = {}
-    if idle:
-        latency = idle_latency(buffer_bytes, repeats, seconds_per_repeat, seed)
-        rows.append(("idle latency", *_cells(latency, format_duration)))
-        document["idle_latency_s"] = _figure(latency)
-    if peak:
-        peaks = peak_bandwidths(traffics, counts, buffer_bytes, repeats, seconds_per_repeat)
-        rows += [
-            (f"peak bandwidth, {name}, {counted(count, 'thread')}", *_cells(bandwidth, format_bandwidth))
-            for (name, count), bandwidth in peaks.items()
-        ]
-        document["peak_bandwidths_bytes_per_s"] = [
-            {"traffic": name, "threads": count, **_figure(bandwidth)} for (name, count), bandwidth in peaks.items()
-        ]
-    if output.as_json:
-        print_json(document)
-    else:
-        say(table(("", "best", "mean", "95 % interval", "spread"), rows))
-
-
-def _cells(value: Repeated, show: Callable[[float], str]) -> tuple[str, str, str, str]:
-    """Best, mean, interval and spread of a repeated quantity."""
-    return _row_cells(_figure(value), "", show)
-
-
 def _row_cells(row: Mapping[Any, Any], prefix: str, show: Callable[[float], str]) -> tuple[str, str, str, str]:
-    """The same from a row of a summary; without interval and spread where there is one repeat."""
+    """Best, mean, interval and spread from a row of a summary; the last two empty where there is one repeat."""
     best, mean, low, high, spread = (float(row[prefix + n]) for n in ("best", "mean", "low", "high", "spread"))
     if not math.isfinite(spread):
         return show(best), show(mean), "", ""
     return show(best), show(mean), f"{show(low)} to {show(high)}", f"{100 * spread:.2g} %"
-
-
-def _figure(value: Repeated) -> dict[str, Any]:
-    low, high = value.interval()
-    return {
-        "best": value.best,
-        "mean": value.mean,
-        "low": low,
-        "high": high,
-        "spread": value.spread,
-        "repeats": list(value.values),
-    }
 
 
 def _text(sweep: Sweep, where: Path) -> str:

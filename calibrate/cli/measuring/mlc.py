@@ -8,7 +8,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import tell
 from calibrate.cli.measuring.run import PlanOrRun, points_text, sweep_document
-from calibrate.cli.option_groups import flag, option
+from calibrate.cli.option_groups import option
 from measure.units import counted, format_bandwidth, format_duration
 
 if TYPE_CHECKING:
@@ -52,15 +52,7 @@ def measure_mlc(
         default=parsing.Words(("R",)),
         shown="R",
     ),
-    seconds_per_point: float = option(
-        "TIME", parsing.seconds, "Time of each point, whole seconds.", "--time", default=2.0, shown="2s"
-    ),
     repeats: int = option("N", parsing.whole, "Rounds over all runs.", default=1, shown=True),
-    cores: str = option("CPUS", None, "CPUs that load, as 1-7,9.", default="", shown="all but the chaser"),
-    chaser: int | None = option("CPU", parsing.whole, "CPU that chases.", shown="0"),
-    random_chase: bool = flag("--random", "Chase at random: for machines whose prefetchers stay on."),
-    keep_prefetchers: bool = flag("--keep-prefetchers", "Leave the hardware prefetchers as they are."),
-    one_thread_per_core: bool = flag("--one-thread-per-core", "Leave the second threads of the cores idle."),
     output: PlanOrRun,
 ) -> None:
     """Plan, say what will be done, do it, print the points and the tables."""
@@ -69,18 +61,7 @@ def measure_mlc(
     from measure.mlc.sweep import plan_mlc, run_mlc
 
     plan = plan_mlc(
-        modes,
-        delays=delays,
-        buffers=_whole(buffers),
-        strides=_whole(strides),
-        mixes=mixes,
-        seconds_per_point=seconds_per_point,
-        repeats=repeats,
-        cores=cores,
-        chaser=chaser,
-        random_chase=random_chase,
-        keep_prefetchers=keep_prefetchers,
-        one_thread_per_core=one_thread_per_core,
+        modes, delays=delays, buffers=_whole(buffers), strides=_whole(strides), mixes=mixes, repeats=repeats
     )
     if output.dry_run:
         points = [{"key": r.key, **r.request(), "command": r.command, "seconds": r.seconds} for r in plan.runs]

@@ -151,45 +151,63 @@ class PlanOrRun(OptionGroup):
 
 
 @dataclass(frozen=True)
+class Consent:
+    """What the user consents to: reading what exists, writing to a device by its name, erasing what it holds."""
+
+    read: bool = False
+    write: str | None = None
+    erase: str | None = None
+
+
+@parsing.parser
+def consent(text: str) -> Consent:
+    """``read``, ``write=sdb``, ``write=sdb,erase=sdb``."""
+    given: dict[str, Any] = {}
+    for part in text.split(","):
+        word, equals, name = (p.strip() for p in part.partition("="))
+        if word not in ("read", "write", "erase") or bool(name) == (word == "read") or bool(equals) != bool(name):
+            raise ValueError(f"invalid consent {part.strip()!r}: expected read, write=NAME or erase=NAME")
+        given[word] = name or True
+    return Consent(**given)
+
+
+@dataclass(frozen=True)
 class DriveOptions(OptionGroup):
     """How a drive is treated, whatever is measured on it."""
 
     size_bytes: Annotated[
         int | None, shared("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB")
     ] = None
-    precondition: Annotated[
-        str,
+    allow: Annotated[
+        Consent,
         shared(
-            "HOW",
-            parsing.choice("auto", "none", "sequential", "random"),
-            "Writes to the test file first: none (one pass), sequential (two), random (and at random), auto.",
-            shown=True,
+            "WHAT",
+            consent,
+            "Consent: read (an existing file or device); write=NAME (a blank device or export, its name again); "
+            "erase=NAME with it (DESTROY what it holds).",
         ),
-    ] = "auto"
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the test file.")] = False
-    allow_read: Annotated[
-        bool, typer.Option("--allow-read", help="Consent to reading an existing file or block device.")
-    ] = False
+    ] = Consent()
 
     @property
     def consent(self) -> Literal["read"] | None:
-        """What the user consents to."""
-        return "read" if self.allow_read else None
+        """The consent to reading, as plans take it."""
+        return "read" if self.allow.read else None
 
-    def settings(self) -> dict[str, Any]:
-        """As plans take them."""
-        return {
-            "size_bytes": self.size_bytes,
-            "keep": self.keep,
-            "consent": self.consent,
-            "precondition": self.precondition,
-        }
+    def of_a_file(self) -> dict[str, Any]:
+        """As plans take them that write to a test file of their own; CommandError for consent to more."""
+        if self.allow.write or self.allow.erase:
+            raise wrong_usage("--allow: only read goes with this command; a device is written to by qsim measure fio")
+        return {"size_bytes": self.size_bytes, "consent": self.consent}
+
+
+def ramp_of(runtime_s: float) -> float:
+    """The time before a point that is not counted: a quarter of the point's, 1 s at most."""
+    return min(1.0, runtime_s / 4)
 
 
 Target: TypeAlias = Annotated[
     str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
 ]
-Seed: TypeAlias = Annotated[int, shared("N", parsing.whole, "Seed of what is drawn.", shown=True)]
 
 
 def one_of(literal: Any, typed: str) -> Any:
@@ -235,9 +253,9 @@ def naming_consent() -> Iterator[None]:
     try:
         yield
     except UnsafeTargetError as error:
-        read = "consent to its being read with --allow-read"
-        write = f"give its name again (--write-device '{error.device}')"
-        erase = f"give its name once more (--erase '{error.device}')"
+        read = "consent to its being read with --allow read"
+        write = f"give its name again (--allow 'write={error.device}')"
+        erase = f"give its name once more (--allow 'write={error.device},erase={error.device}')"
         raise UnsafeTargetError(error.sentence(read, write, erase)) from error
 
 
@@ -334,7 +352,7 @@ def _points_table(sweep: Sweep) -> str:
     title = (
         sweep.series[0] if len(curves) == 1 else f"{len(curves)} curves: {describe_series(fixed[0], None, fixed[1])}"
     )
-    again = "\nflagged points can be measured again: --remeasure" if any(columns["flagged"]) else ""
+    again = "\nflagged points are measured again with --repeats auto" if any(columns["flagged"]) else ""
     return f"{title}\n{_columns(columns)}{_interval_note(points)}{again}"
 
 

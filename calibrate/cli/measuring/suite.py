@@ -66,7 +66,7 @@ def measure_suite(
     from measure.suites.runs import plan_suites, run_suites
 
     with naming_consent():
-        plan = plan_suites(name, target, quick=quick, budget_s=budget_s, **drive.settings())
+        plan = plan_suites(name, target, quick=quick, budget_s=budget_s, **drive.of_a_file())
     if output.dry_run:
         output.show_plan(lambda: _plan_text(plan), lambda: _plan_document(plan))
         return

@@ -90,7 +90,7 @@ def course(
     from calibrate.course import course_sections, front_of, plan_course, run_course
 
     with naming_consent():
-        plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.settings())
+        plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.of_a_file())
     if dry_run or out is None or page is None:
         _say_plan(plan, as_json=as_json)
         return

@@ -225,7 +225,8 @@ def _warmup(series: str, runs: pd.DataFrame, of: int) -> Finding:
         f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER); at load {worst['load']:g} the "
         f"first {worst['warmup_s']:.2g} s move the mean by {100 * worst['warmup_bias']:+.1f} %.",
         "the ramp was too short for the device to reach its pace, or something else ran at first.",
-        f"measure again with a ramp of {max(2.0, math.ceil(2 * float(runs['warmup_s'].max()))):g} s more (--ramp).",
+        f"measure longer, --runtime {4 * max(2.0, math.ceil(2 * float(runs['warmup_s'].max()))):g}s at least, or let "
+        "each point settle first (--runtime steady).",
         series,
         float(worst["load"]),
     )
@@ -248,7 +249,7 @@ def _trend(series: str, runs: pd.DataFrame, of: int) -> Finding:
             else "a write cache that fills, throttling, or a file that was not preconditioned"
         )
         + ": the mean is of no steady state.",
-        "measure longer (--runtime), or let each point settle first (--steady 5%:10s:2min).",
+        "measure longer (--runtime), or let each point settle first (--runtime steady).",
         series,
         float(worst["load"]),
     )
@@ -275,9 +276,10 @@ def _unsettled(series: str, runs: pd.DataFrame, of: int) -> Finding:
     return Finding(
         "never-settled",
         "warning",
-        f"{len(runs)} of {of} points were measured before they met the criterion of --steady, at load {loads}.",
+        f"{len(runs)} of {of} points were measured before they met the criterion of --runtime steady, at load {loads}.",
         "the device is still changing, or the criterion is tighter than its noise.",
-        "give it longer (the third part of --steady), or a wider tolerance or window.",
+        "measure again, or from Python, where FioSettings(settling=Settling(...)) takes a longer time or a wider "
+        "tolerance.",
         series,
         float(runs["load"].iloc[0]) if runs["load"].nunique() == 1 else None,
     )

@@ -1,4 +1,4 @@
-"""``qsim measure fio --adaptive``: the plan, the refusals, and a real search that goes on where it was."""
+"""``qsim measure fio --depths auto``: the plan, the refusals, and a real search that goes on where it was."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def fio(require_tool) -> str:
 
 
 def test_a_dry_run_shows_the_beginning_and_what_may_follow(qsim, fio, disk):
-    run = qsim("measure", "fio", str(disk), "--adaptive", "6", "--dry-run")
+    run = qsim("measure", "fio", str(disk), "--depths", "auto:6", "--dry-run")
     assert run.code == 0, run.err
     commands = [line for line in run.out.splitlines() if line.startswith("fio ")]
     assert len(commands) == 3  # the file is filled once, then both ends
     assert "--iodepth=32" in commands[2]
     assert "at most 4 of 2, 3, 4, 5," in run.out
-    document = qsim("measure", "fio", str(disk), "--adaptive", "6", "--depths", "1..16", "--dry-run", "--json").json
-    assert [p["depth"] for p in document["points"]] == [1, 16]
-    assert document["adaptive"]["loads"] == [1, 2, 4, 8, 16]
+    document = qsim("measure", "fio", str(disk), "--depths", "auto:6", "--dry-run", "--json").json
+    assert [p["depth"] for p in document["points"]] == [1, 32]
+    assert document["adaptive"]["loads"][:4] == [1, 2, 3, 4]
     assert document["adaptive"]["seconds_at_most"] > document["seconds"]
     assert list(disk.iterdir()) == []
 
@@ -31,15 +31,12 @@ def test_a_dry_run_shows_the_beginning_and_what_may_follow(qsim, fio, disk):
 @pytest.mark.parametrize(
     ("args", "parts"),
     [
-        (["--adaptive", "2"], ["--adaptive 2", "3 points"]),
-        (["--adaptive", "six"], ["--adaptive", "six"]),
-        (["--adaptive", "6", "--tolerance", "0"], ["--tolerance 0"]),
-        (["--tolerance", "5%"], ["--tolerance", "--adaptive"]),
-        (["--adaptive", "6", "--arrival-rates", "100"], ["--arrival-rates", "--adaptive"]),
-        (["--adaptive", "6", "--repeats", "3"], ["--repeats", "--adaptive"]),
-        (["--adaptive", "6", "--budget", "1min"], ["--budget", "--adaptive"]),
-        (["--adaptive", "6", "--block", "4KiB,16KiB"], ["block size"]),
-        (["--adaptive", "6", "--depths", "1,32"], ["at least 3 different"]),
+        (["--depths", "auto:2"], ["--depths", "3 points"]),
+        (["--depths", "auto:six"], ["--depths", "six"]),
+        (["--depths", "auto", "--arrival-rates", "100"], ["--arrival-rates", "--depths"]),
+        (["--depths", "auto:6", "--repeats", "3"], ["--repeats", "--depths auto"]),
+        (["--depths", "auto:6", "--budget", "1min"], ["--budget", "--depths auto"]),
+        (["--depths", "auto:6", "--block", "4KiB,16KiB"], ["block size"]),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(qsim, fio, disk, args, parts):
@@ -53,8 +50,8 @@ def test_what_makes_no_sense_is_refused_in_one_line(qsim, fio, disk, args, parts
 
 @pytest.mark.live
 def test_a_real_search_says_why_keeps_its_history_and_goes_on(qsim, fio, disk):
-    args = ("measure", "fio", str(disk), "--runtime", "300ms", "--ramp", "0s", "--size", "16MiB", "--out", "sweep")
-    run = qsim(*args, "--adaptive", "3", "--depths", "1..64", "--json")
+    args = ("measure", "fio", str(disk), "--runtime", "300ms", "--size", "16MiB", "--out", "sweep")
+    run = qsim(*args, "--depths", "auto:3", "--json")
     assert run.code == 0, run.err
     steps = run.json["adaptive"]["steps"]
     assert [s["load"] for s in steps][:2] == [1, 32]
@@ -64,9 +61,9 @@ def test_a_real_search_says_why_keeps_its_history_and_goes_on(qsim, fio, disk):
     assert list(disk.iterdir()) == []  # the test file is gone
     kept = {p: p.stat().st_mtime_ns for p in Path("sweep/raw").iterdir()}
 
-    more = qsim(*args, "--adaptive", "5", "--depths", "1..64")
+    more = qsim(*args, "--depths", "auto:5")
     assert more.code == 0, more.err
-    assert "3 points are there already; at most 2 of 7 more" in more.err
+    assert "3 points are there already; at most 2 of 28 more" in more.err
     assert {p: p.stat().st_mtime_ns for p in Path("sweep/raw").iterdir()}.items() >= kept.items()
     history = json.loads(Path("sweep/adaptive.json").read_text())
     assert history["steps"][:3] == steps

@@ -39,7 +39,7 @@ def test_utilizations_are_shares_of_the_peak(qsim, tools):
 @pytest.mark.parametrize(
     ("args", "part"),
     [
-        (["--depths", "1", "--utilizations", ".3"], "--depths and --utilizations were both given"),
+        (["--depths", "1", "--utilizations", ".3"], "--depths and --utilizations exclude each other"),
         (["--arrival-rates", "600"], "--arrival-rates holds 600/s; it must be above 0 and below the device's peak"),
         (["--arrival-rates", "0"], "--arrival-rates: invalid rate 0"),
         (["--utilizations", "1.2"], "--utilizations: invalid share 1.2: expected a value between 0 and 1"),
@@ -71,7 +71,7 @@ def test_without_out_nothing_is_started(qsim):
 
 @pytest.mark.live
 def test_a_real_device_is_swept_resumed_and_gone(qsim, tools):
-    args = ("measure", "device", "--service", "deterministic:2ms", "--runtime", "300ms", "--ramp", "0s", "--out", "d")
+    args = ("measure", "device", "--service", "deterministic:2ms", "--runtime", "300ms", "--out", "d")
     run = qsim(*args, "--depths", "1,4", "--json")
     assert run.code == 0, run.err
     assert [p["load"] for p in run.json["points"]] == [1, 4]

@@ -61,7 +61,7 @@ def test_a_budget_is_kept_and_a_small_one_told_the_least(qsim, fio, disk):
 
 @pytest.mark.live
 def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
-    args = ("measure", "fio", str(disk), "--size", "16MiB", "--ramp", "0s", "--out", "s", "--keep")
+    args = ("measure", "fio", str(disk), "--size", "16MiB", "--out", "s")
     run = qsim(*args, "--depths", "1,2", "--runtime", "300ms", "--read", "100,50")
     assert run.code == 0, run.err
     assert len(lines_of(run.out, "reads")) == 5
@@ -71,7 +71,7 @@ def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
     assert "300 ms each" in plan.out  # as the points that are there
     short = qsim(*args, "--depths", "1,2,4", "--budget", "1s", "--read", "100,50", "--plan")
     assert short.code == 2
-    assert "--budget 1.00 s is too short: the points that are missing in s take 1.80 s" in short.error
+    assert "--budget 1.00 s is too short: the points that are missing in s take" in short.error
     both = qsim(*args, "--depths", "1,2,4", "--budget", "30s", "--read", "100,50", "--json")
     assert len(both.json["points"]) == 6
     nothing = qsim(*args, "--depths", "1,2,4", "--budget", "1s", "--read", "100,50", "--plan")
@@ -79,28 +79,14 @@ def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
 
 
 @pytest.mark.live
-def test_an_open_sweep_is_measured_logged_and_audited(qsim, fio, disk):
+def test_an_open_sweep_is_measured_and_audited(qsim, fio, disk):
     run = qsim(
-        "measure",
-        "fio",
-        str(disk),
-        "--arrival-rates",
-        "100,300",
-        "--size",
-        "16MiB",
-        "--runtime",
-        "3s",
-        "--ramp",
-        "200ms",
-        "--out",
-        "s",
-        "--log",
+        "measure", "fio", str(disk), "--arrival-rates", "100,300", "--size", "16MiB", "--runtime", "3s", "--out", "s"
     )
     assert run.code == 0, run.err
     header, *rows = lines_of(run.out, "asked")
     assert header[:3] == ["asked", "arrivals", "latency"]
     assert [row[0] for row in rows] == ["100", "300"]
-    assert len(list(Path("s/raw").glob("*_lat.log"))) == 2
     audited = qsim("audit", "s", "--json").json
     assert {"arrival-rate"} <= {f["check"] for f in audited["findings"]}
     assert "littles-law" not in {f["check"] for f in audited["findings"]}

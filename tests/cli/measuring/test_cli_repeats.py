@@ -18,12 +18,7 @@ def fio(require_tool) -> str:
         (("--repeats", "auto:2"), "3 repeats at least"),
         (("--repeats", "often"), "'often'"),
         (("--repeats", "2.5"), "'2.5' is not a whole number"),
-        (("--precision", "5%"), "--precision is for --repeats auto"),
-        (("--steady", "5%:2s"), "window of the steady state must be whole seconds"),
-        (("--steady", "5%:10s:5s"), "longer than the window"),
-        (("--steady", "0%"), "tolerance"),
-        (("--steady", "a:b:c:d"), "expected e.g. 5%, 5%:10s or 5%:10s:2min"),
-        (("--precondition", "twice"), "auto, none, sequential, random"),
+        (("--runtime", "calm"), "--runtime"),
     ],
 )
 def test_what_cannot_be_is_wrong_usage_in_one_line(qsim, fio, disk, options, says):
@@ -33,45 +28,32 @@ def test_what_cannot_be_is_wrong_usage_in_one_line(qsim, fio, disk, options, say
     assert not Path("sweep").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--arrival-rates", "100", "--steady", "5%"), "settling is for depths"),
-        (("--depths", "1", "--repeats", "auto", "--precision", "200%"), "precision is 2"),
-    ],
-)
-def test_what_the_plan_refuses_is_told_and_nothing_runs(qsim, fio, disk, options, says):
-    run = qsim("measure", "fio", str(disk), "--out", "sweep", *options)
+def test_open_points_do_not_settle(qsim, fio, disk):
+    run = qsim("measure", "fio", str(disk), "--out", "sweep", "--arrival-rates", "100", "--runtime", "steady")
     assert run.code == 2
-    assert says in run.error
+    assert "settling is for depths" in run.error
     assert not Path("sweep").exists()
 
 
-def test_the_plan_tells_what_may_come_on_top(qsim, fio, disk):
-    args = ("measure", "fio", str(disk), "--depths", "1,8", "--runtime", "2s", "--ramp", "0s", "--plan")
-    run = qsim(*args, "--repeats", "auto:5", "--precision", "3%", "--remeasure")
+def test_the_plan_says_what_may_follow(qsim, fio, disk):
+    args = ("measure", "fio", str(disk), "--depths", "1,8", "--plan")
+    run = qsim(*args, "--runtime", "2s", "--repeats", "auto:5")
     assert run.code == 0, run.err
     assert "6 points" in run.out
-    assert "then up to 5 repeats of each point until its mean is known within 3 %: up to 10.4 s more" in run.out
-    settled = qsim(*args, "--steady", "slope:0.3%:4s:20s")
-    assert "each point runs first until its throughput changes by less than 0.3 % a second over 4.00 s" in settled.out
+    assert "then up to 5 repeats of each point until its mean is known within 2 %: up to" in run.out
+    assert "flagged points again" in run.out
+    settled = qsim(*args, "--runtime", "steady")
+    assert "each point runs first until its throughput" in settled.out
     commands = [line for line in settled.out.splitlines() if line.startswith("fio ")]
-    assert [("--steadystate=iops_slope:0.3%" in c) for c in commands] == [False, True, False, True, False]
-    writes = qsim(*args, "--read", "0", "--precondition", "sequential")
-    assert "first writing the test file, writing it a second time: about" in writes.out
+    assert [("--steadystate=iops:5%" in c) for c in commands] == [False, True, False, True, False]
 
 
-def test_a_budget_holds_every_repeat_and_settling_that_there_may_be(qsim, fio, disk):
-    args = ("measure", "fio", str(disk), "--depths", "1,8", "--ramp", "0s", "--size", "16MiB", "--plan", "--json")
+def test_a_budget_holds_every_repeat_that_there_may_be(qsim, fio, disk):
+    args = ("measure", "fio", str(disk), "--depths", "1,8", "--size", "16MiB", "--plan", "--json")
     auto = qsim(*args, "--repeats", "auto:6", "--budget", "60s").json
     assert len(auto["points"]) == 6  # three rounds over two depths
     each_s = auto["points"][0]["seconds"]
     assert 50 <= auto["fill_seconds"] + 2 * 6 * each_s <= 60
-    settled = qsim(*args, "--steady", "5%:5s:20s", "--budget", "60s").json
-    assert 55 <= settled["fill_seconds"] + 2 * (settled["runtime_s"] + 20 + 2 * 0.6) <= 60
-    run = qsim(*args, "--steady", "5%:5s:20s", "--budget", "30s")
-    assert run.code == 2
-    assert "too short" in run.err
 
 
 @pytest.mark.live
@@ -84,8 +66,6 @@ def test_repeats_come_with_intervals_in_the_table_and_in_json(qsim, fio, disk):
         "1,2",
         "--runtime",
         "200ms",
-        "--ramp",
-        "0s",
         "--size",
         "16MiB",
         "--repeats",
@@ -107,7 +87,7 @@ def test_repeats_come_with_intervals_in_the_table_and_in_json(qsim, fio, disk):
 
 @pytest.mark.live
 def test_one_repeat_has_no_interval(qsim, fio, disk):
-    args = ("measure", "fio", str(disk), "--depths", "1", "--runtime", "200ms", "--ramp", "0s", "--size", "16MiB")
+    args = ("measure", "fio", str(disk), "--depths", "1", "--runtime", "200ms", "--size", "16MiB")
     run = qsim(*args, "--out", "sweep")
     assert run.code == 0, run.err
     assert "±" not in run.out

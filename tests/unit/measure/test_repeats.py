@@ -181,7 +181,7 @@ def test_outliers_are_findings_of_the_audit_with_the_way_to_measure_again() -> N
     found = [f for f in audit(Sweep(points)) if f.check == "outlier"]
     assert [(f.severity, f.load) for f in found] == [("warning", 2.0)]
     assert "repeat 2 at load 2 gives 1.20 k/s where the other 2 give 2.00 k/s to 2.00 k/s" in found[0].message
-    assert "--remeasure" in found[0].remedy
+    assert "--repeats auto" in found[0].remedy
 
 
 def test_a_point_off_its_curve_is_told_beside_its_neighbours() -> None:

@@ -202,13 +202,13 @@ def test_writes_that_drift_are_suspected_of_a_cache() -> None:
     assert found.hypothesis.startswith("a write cache that fills")
 
 
-def test_a_warmup_is_told_with_the_ramp_that_would_do() -> None:
+def test_a_warmup_is_found_with_the_time_that_would_do() -> None:
     (found,) = check_steady(
         table(warmup_s=[0.0, 1.4], warmup_bias=[0.0, -0.06], steady=[1.0, 0.0], throughput_trend=[0.0, 1.0])
     )
     assert (found.check, found.load) == ("warm-up", 2.0)
     assert "the first 1.4 s move the mean by -6.0 %" in found.message
-    assert "a ramp of 3 s more" in found.remedy
+    assert "--runtime 12s" in found.remedy
 
 
 def test_points_that_never_settled_are_told() -> None:
