@@ -166,7 +166,12 @@ def parse_list(text: str, what: str = "value", each: Callable[[str, str], float]
             continue
         first, dots, last = part.partition("..")
         if not dots:
-            values.append(each(part, what))
+            try:
+                values.append(each(part, what))
+            except ValueError:
+                if ends := re.fullmatch(r"(\d[\d.]*\w*)-(\d[\d.]*\w*)", part):
+                    raise ValueError(f"invalid range {part!r}: write {ends[1]}..{ends[2]}, which doubles") from None
+                raise
             continue
         value, end = each(first, what), each(last, what)
         if value <= 0 or end < value:

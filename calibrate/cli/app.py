@@ -12,16 +12,20 @@ import typer
 
 from calibrate.cli.command_table import CONTEXT, LazyGroup, Table, folded
 from calibrate.cli.console import complain, print_json
-from calibrate.cli.failures import DONE, EXIT_CODES, FAILED, INTERRUPTED, CommandError, failure_of
+from calibrate.cli.failures import DONE, EXIT_CODES, INTERRUPTED, CommandError, failure_of
 from calibrate.cli.interrupts import stopping_cleanly
 from qsim.installed import version
+
+
+class ReaderGoneError(Exception):
+    """Nobody reads stdout any more; the parser of the command line would end with 1 for a BrokenPipeError."""
 
 
 class Root(LazyGroup):
     """The group ``qsim`` itself."""
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **extra: Any) -> Any:
-        """Run the command line and exit with its code: 0, 1, 2, 3 or 130."""
+        """Run the command line and exit with its code: those of ``EXIT_CODES``."""
         given = list(sys.argv[1:] if args is None else args)
         extra.pop("standalone_mode", None)
         _never_fail_to_encode()
@@ -31,7 +35,7 @@ class Root(LazyGroup):
             if code == INTERRUPTED:  # before the command began, where the parser makes it a code without a word
                 raise KeyboardInterrupt
             _flush()
-        except BrokenPipeError:
+        except (BrokenPipeError, ReaderGoneError):
             code = _reader_gone()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the one place that answers for every command)
             code = _report(error, as_json="--json" in given)
@@ -44,6 +48,8 @@ class Root(LazyGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise failure_of(error) from error
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
 
 
 def _report(error: BaseException, *, as_json: bool) -> int:
@@ -80,11 +86,11 @@ def _drop_what_cannot_be_written() -> None:
 
 
 def _reader_gone() -> int:
-    """The reader of our output has left (``qsim ... | head``): stop without a word, also when Python shuts down."""
+    """The reader of our output has left (``qsim ... | head``): stop without a word, which is no failure."""
     silent = os.open(os.devnull, os.O_WRONLY)
     if sys.__stdout__ is not None:
         os.dup2(silent, sys.__stdout__.fileno())
-    return FAILED
+    return DONE
 
 
 def _never_fail_to_encode() -> None:
@@ -172,7 +178,6 @@ app = typer.Typer(
     cls=Commands,
     help=folded(HELP),
     epilog=EPILOG,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings=CONTEXT,

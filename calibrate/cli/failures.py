@@ -16,6 +16,7 @@ DONE = 0
 FAILED = 1
 WRONG_USAGE = 2
 CHECK_FAILED = 3
+UNDECIDED = 4
 INTERRUPTED = 130
 
 EXIT_CODES: Mapping[int, str] = {
@@ -23,6 +24,7 @@ EXIT_CODES: Mapping[int, str] = {
     FAILED: "failed: a file, a tool, a target or the data",
     WRONG_USAGE: "wrong usage: a value on the command line",
     CHECK_FAILED: "a check that was asked for failed (--fail-on, --max-error)",
+    UNDECIDED: "a check that was asked for cannot be decided with these data",
     INTERRUPTED: "interrupted",
 }
 

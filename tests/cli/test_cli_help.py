@@ -22,7 +22,6 @@ ROOT = get_command(app)
 COMMANDS = tuple(ROOT.list_commands(None))
 GROUPS = tuple(name for name in COMMANDS if hasattr(ROOT.get_command(None, name), "list_commands"))
 LEAVES = [(n,) for n in COMMANDS if n not in GROUPS]
-LEAVES += [("course",)]  # measures, and has commands below it
 LEAVES += [(g, n) for g in GROUPS for n in ROOT.get_command(None, g).list_commands(None)]
 HEAVY = ("numpy", "pandas", "scipy", "numba", "plotly", "simpy", "jinja2", "statsmodels")
 
@@ -102,6 +101,21 @@ def test_the_examples_in_the_help_parse(path, tmp_path, monkeypatch):
 
 def test_version(qsim):
     assert re.fullmatch(r"qsim \d+\.\d+\.\d+\S*\n", qsim("--version").out)
+
+
+def test_a_shell_completes_commands_and_options(program, monkeypatch):
+    for words, wanted in (("qsim mea", "measure"), ("qsim measure fio --dep", "--depths")):
+        monkeypatch.setenv("_QSIM_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+        out, _ = program([]).communicate(timeout=60)
+        assert out.split() == [wanted]
+
+
+def test_no_command_has_more_than_14_options():
+    for path in LEAVES:
+        named = [p for p in _command(path).params if p.param_type_name == "option" and p.name != "help"]
+        assert len(named) <= 14, path
 
 
 def test_paragraphs_fold_and_lists_stay():

@@ -14,6 +14,7 @@ from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, Report
 from calibrate.cli.outputs import Outputs, Written
+from measure.units import counted, format_bytes
 
 if TYPE_CHECKING:
     from calibrate.surface import Places, SurfaceComparison
@@ -97,7 +98,7 @@ qsim surface --dataset 001-memory --series "64 B" --use "read=50,100" --at "read
 """
 
 MORE = "--details: every point, parameters, knees;   --report FILE: plots"
-SHOWN = 24
+SHOWN = 40
 UNSTEADY = ("drift-within-run", "outlier")
 """Findings on runs that a surface should not lean on."""
 
@@ -218,13 +219,26 @@ def _print(compared: SurfaceComparison | MixComparison, predictions: list[dict[s
         warn(note)
     text = ["\n".join(compared.answer())]
     if predictions:
-        text.append(f"Predicted\n{table_of(predictions)}")
+        text.append(f"{_predicted_at(predictions)}\n{table_of(predictions)}")
     else:
         text.append(compared.table(None if details else SHOWN))
     if details:
         text += [f"{heading}\n{table}" for heading, table in compared.details()]
     text.append("\n".join([*compared.last_lines(), f"MORE    {MORE}"]))
     say("\n\n".join(text))
+
+
+def _predicted_at(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The heading of the predicted places: what all of them share, ``Predicted at 16 KiB, 70 % read``."""
+    shown: Mapping[str, Callable[[float], str]] = {
+        "block_bytes": format_bytes,
+        "read_fraction": lambda share: f"{100 * share:.3g} % read",
+        "jobs": lambda jobs: counted(int(jobs), "job"),
+    }
+    shared = [
+        show(rows[0][name]) for name, show in shown.items() if name in rows[0] and len({r[name] for r in rows}) == 1
+    ]
+    return f"Predicted at {', '.join(shared)}" if shared else "Predicted"
 
 
 def _check(

@@ -18,7 +18,7 @@ from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError, wrong_usag
 from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
-from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
+from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate, significant
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -360,7 +360,7 @@ def _reaches(points: DataFrame, what: str) -> list[str]:
     """How far the interval of each mean reaches, as a share of it; the side that reaches further."""
     middle = points["throughput_per_s" if what == "throughput" else "latency_s"]
     shares = (points[f"{what}_high"] - middle) / middle
-    return [f"± {100 * share:.2g} %" if math.isfinite(share) else "" for share in shares]
+    return [f"± {significant(100 * share, 2)} %" if math.isfinite(share) else "" for share in shares]
 
 
 def _interval_note(points: DataFrame) -> str:

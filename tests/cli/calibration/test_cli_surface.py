@@ -47,7 +47,7 @@ def test_places_that_were_not_measured_are_predicted_and_the_page_is_written(qsi
         "surface", "--dataset", "001-ssd", "--ask", "0", "--at", "block=16KiB read=70 depth=1..4", "--report", "s.html"
     )
     assert run.code == 0
-    predicted = run.out[run.out.index("Predicted\n") :].splitlines()
+    predicted = run.out[run.out.index("Predicted at 16 KiB, 70 % read") :].splitlines()
     assert [row.split()[0] for row in predicted[2:5]] == ["1", "2", "4"]
     assert "Throughput at 100 % reads" in (tmp_path / "s.html").read_text("utf-8")
 

@@ -74,6 +74,7 @@ def test_dry_run_of_memory_writes_nothing(qsim):
     [
         (["fio", "."], ["--out"]),
         (["fio", ".", "--out", "s", "--depths", "0"], ["--depths", "0"]),
+        (["fio", ".", "--out", "s", "--depths", "1-8"], ["--depths", "write 1..8"]),
         (["fio", ".", "--out", "s", "--depths", "1.5"], ["--depths", "1.5"]),
         (["fio", ".", "--out", "s", "--depths", ""], ["--depths", "empty"]),
         (["fio", ".", "--out", "s", "--block", "4 parsec"], ["--block", "parsec"]),
