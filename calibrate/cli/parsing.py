@@ -104,17 +104,6 @@ MOST_TYPED = max(load.most for load in LOADS.values())
 """Of loads whose kind only the data tell: beyond any depth, delay, rate or bandwidth that a device was ever given."""
 MOST_DEPTH = LOADS["queue_depth"].most
 
-MOST_SEED = 2**32 - 1
-
-
-@parser
-def seed(text: str) -> int:
-    """A seed: a whole number from 0 to ``MOST_SEED``, which every generator takes."""
-    value = units.parse_count(text)
-    if value != int(value) or not 0 <= value <= MOST_SEED:
-        raise ValueError(f"invalid seed {text!r}: expected a whole number from 0 to {MOST_SEED}")
-    return int(value)
-
 
 @parser
 def percent(text: str) -> float:
@@ -128,15 +117,6 @@ def allowed_error(text: str) -> float:
     value = percent(text)
     if value <= 0:
         raise ValueError(f"{value:g} must be a percentage above 0, like 10")
-    return value
-
-
-@parser
-def level(text: str) -> float:
-    """The level of an interval: ``0.9``."""
-    value = units.parse_count(text)
-    if not 0 < value < 1:
-        raise ValueError(f"{value:g} must lie between 0 and 1, like 0.9")
     return value
 
 
@@ -223,12 +203,6 @@ def rates(text: str) -> Numbers:
 def shares(text: str) -> Numbers:
     """``.3,.5,.7`` or ``0.5,0.99``: utilizations, quantiles, whatever lies between 0 and 1."""
     return _numbers(text, lambda share: 0 < share < 1, "share", "a value between 0 and 1, e.g. .3,.5,.7 or 0.5,0.99")
-
-
-@parser
-def probabilities(text: str) -> Numbers:
-    """``0,0.2,1``."""
-    return _numbers(text, lambda share: 0 <= share <= 1, "probability", "a value from 0 to 1, e.g. 0,0.2,1")
 
 
 @parser

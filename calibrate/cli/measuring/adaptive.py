@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import tell_findings
-from calibrate.cli.measuring.run import PlanOrRun, keeping, kept_in, plan_document, plan_text, sweep_document
+from calibrate.cli.measuring.run import PlanOrRun, fio_plan_table, keeping, kept_in, sweep_document
 from calibrate.cli.progress import Bar
 from measure.units import format_duration
 
@@ -59,11 +59,9 @@ def _show_plan(plan: FioPlan, first: list[float], most: int, output: PlanOrRun) 
     rest = [p.job.load for p in plan.points if p.job.load not in first]
     seconds = _seconds(plan, most)
     search = {"budget": most, "loads": [p.job.load for p in plan.points], "seconds_at_most": seconds}
-    more = f"then at most {most - len(begin.points)} of {', '.join(f'{n:g}' for n in rest)}, or one of these again"
-    output.show_plan(
-        lambda: f"{plan_text(begin)}\n\n{more}: at most {format_duration(seconds)} in all",
-        lambda: {**plan_document(begin), "adaptive": search},
-    )
+    more = f"at most {most - len(begin.points)} of {', '.join(f'{n:g}' for n in rest)}, or one of these again"
+    plan_table = fio_plan_table(begin, (), f"{more}: at most {format_duration(seconds)} in all")
+    output.show_plan(replace(plan_table, facts={**plan_table.facts, "adaptive": search}))
 
 
 def _seconds(plan: FioPlan, points: int) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
-from calibrate.cli.measuring.run import PlanOrRun, one_of, points_text, ramp_of
+from calibrate.cli.measuring.plan_table import PlanTable
+from calibrate.cli.measuring.run import PlanOrRun, one_of, ramp_of
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import ArrivalRates
@@ -94,21 +95,13 @@ def measure_device(
         repeats=repeats,
     )
     plan = sweep.plan()
-    told = f"{_truth_text(truth)}\n\n"
     if output.dry_run:
-        points = [{"key": p.key, "load": p.job.load, "repeat": p.repeat, "command": p.command} for p in plan.points]
-        output.show_plan(
-            lambda: f"{plan.describe()}\n{told}" + "\n".join(plan.commands),
-            lambda: {
-                "truth": truth.to_dict(),
-                "points": points,
-                "commands": list(plan.commands),
-                "seconds": plan.seconds(),
-            },
-        )
+        rows = [{"key": p.key, "load": p.job.load, "repeat": p.repeat, "command": p.command} for p in plan.points]
+        facts = {"truth": truth.to_dict(), "seconds": plan.seconds()}
+        output.show_plan(PlanTable(f"{plan.describe()}\n{_truth_text(truth)}", rows, {}, facts, plan.commands))
         return
     opening = f"{plan.label}\n{len(plan.points)} points, about {format_duration(plan.seconds())}"
-    output.measure(opening, sweep.run, lambda *measured: f"{plan.label}\n{told}{points_text(*measured)}")
+    output.measure(opening, sweep.run, f"{plan.label}\n{_truth_text(truth)}\n")
 
 
 def _truth_text(truth: Truth) -> str:

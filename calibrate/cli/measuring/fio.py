@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
@@ -23,12 +22,11 @@ from calibrate.cli.measuring.run import (
     PlanOrRun,
     Target,
     check_target,
+    fio_plan_table,
     kept_in,
     left_text,
     naming_consent,
     one_of,
-    plan_document,
-    plan_text,
     ramp_of,
 )
 from calibrate.cli.option_groups import option
@@ -164,8 +162,7 @@ def measure_fio(
         plan = repeats.first_rounds(_within(plan, budget_s, kept, finished))
     further = further_text(plan, repeats)
     if output.dry_run:
-        text = partial(plan_text, plan, finished, f"\n\nthen {further}" if further else "")
-        output.show_plan(text, lambda: plan_document(plan, finished))
+        output.show_plan(fio_plan_table(plan, finished, further))
         return
     then = f"; then {further}" if further else ""
     opening = f"{left_text(plan, finished)}{then}, engine {plan.engine}"

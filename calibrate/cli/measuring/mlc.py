@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import tell
+from calibrate.cli.measuring.plan_table import Column, PlanTable
 from calibrate.cli.measuring.run import PlanOrRun, points_text, sweep_document
 from calibrate.cli.option_groups import option
 from measure.units import counted, format_bandwidth, format_duration
@@ -64,18 +65,10 @@ def measure_mlc(
         modes, delays=delays, buffers=_whole(buffers), strides=_whole(strides), mixes=mixes, repeats=repeats
     )
     if output.dry_run:
-        points = [{"key": r.key, **r.request(), "command": r.command, "seconds": r.seconds} for r in plan.runs]
-        rows = [(format_duration(run.seconds, 2), run.command) for run in plan.runs]
-        output.show_plan(
-            lambda: f"{plan.describe()}\n\n{table((), rows, left=(False, True))}",
-            lambda: {
-                "points": points,
-                "commands": list(plan.commands),
-                "seconds": plan.seconds(),
-                "settings": plan.settings(),
-                "notes": list(plan.notes),
-            },
-        )
+        rows = [{"key": r.key, **r.request(), "command": r.command, "seconds": r.seconds} for r in plan.runs]
+        facts = {"seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)}
+        columns: dict[str, Column] = {"time": lambda r: format_duration(r["seconds"], 2)}
+        output.show_plan(PlanTable(plan.describe(), rows, columns, facts, plan.commands))
         return
     where = output.directory
     opening = f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}"

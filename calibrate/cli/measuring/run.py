@@ -15,6 +15,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import plain, print_json, say, table
 from calibrate.cli.data import tell_findings
 from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError, wrong_usage
+from calibrate.cli.measuring.plan_table import PlanTable
 from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import AsJson, DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
@@ -36,28 +37,6 @@ def kept_in(directory: Path | None) -> SweepStore | None:
     return SweepStore.read(directory) if directory is not None and (directory / MANIFEST).exists() else None
 
 
-def plan_text(plan: FioPlan, finished: Collection[str] = (), then: str = "") -> str:
-    """What is planned in words, a line for each point, every command, and what comes ``then``."""
-    jobs = [p.job for p in plan.points]
-    columns = varying(
-        {
-            "block": [format_bytes(j.block_bytes) for j in jobs],
-            "pattern": [j.pattern for j in jobs],
-            "reads": [f"{j.read_percent} %" for j in jobs],
-            "jobs": [str(j.jobs) for j in jobs],
-            "repeat": [str(p.repeat + 1) for p in plan.points],
-        }
-    )
-    load = [format_rate(j.load) if plan.is_open else str(j.depth) for j in jobs]
-    time = ["kept" if p.key in finished else format_duration(plan.point_seconds) for p in plan.points]
-    shown = {"arrivals" if plan.is_open else "depth": load, **columns, "time": time}
-    parts = [plan.describe()]
-    if finished:
-        parts.append(left_text(plan, finished))
-    parts += [table(list(shown), list(zip(*shown.values(), strict=True)), left=0), "\n".join(plan.commands)]
-    return "\n\n".join(parts) + then
-
-
 def left_text(plan: FioPlan, finished: Collection[str]) -> str:
     """How many points there are to measure, and how long they take."""
     left = sum(p.key not in finished for p in plan.points)
@@ -67,9 +46,9 @@ def left_text(plan: FioPlan, finished: Collection[str]) -> str:
     return f"{left} point{'s' if left > 1 else ''}{kept}, about {format_duration(plan.seconds(finished))}"
 
 
-def plan_document(plan: FioPlan, finished: Collection[str] = ()) -> dict[str, Any]:
-    """The plan in JSON; ``seconds`` is for what is not finished."""
-    points = [
+def fio_plan_table(plan: FioPlan, finished: Collection[str] = (), then: str = "") -> PlanTable:
+    """Every point of a plan with its command; ``seconds`` is for what is not finished, ``then`` what comes after."""
+    rows = [
         {
             "key": p.key,
             "load": p.job.load,
@@ -81,16 +60,31 @@ def plan_document(plan: FioPlan, finished: Collection[str] = ()) -> dict[str, An
         }
         for p in plan.points
     ]
-    return {
-        "points": points,
-        "commands": list(plan.commands),
-        "engine": plan.engine,
-        "engine_reason": plan.engine_reason,
-        "runtime_s": plan.runtime_s,
-        "ramp_s": plan.ramp_s,
-        "fill_seconds": plan.fill_seconds(),
-        "seconds": plan.seconds(finished),
-    }
+    load = "arrivals" if plan.is_open else "depth"
+    return PlanTable(
+        "\n\n".join([plan.describe(), *([left_text(plan, finished)] if finished else [])]),
+        rows,
+        {
+            load: lambda r: format_rate(r["load"]) if plan.is_open else str(r["depth"]),
+            "block": lambda r: format_bytes(r["block_bytes"]),
+            "pattern": lambda r: str(r["pattern"]),
+            "reads": lambda r: f"{r['read_percent']} %",
+            "jobs": lambda r: str(r["jobs"]),
+            "repeat": lambda r: str(r["repeat"] + 1),
+            "time": lambda r: "kept" if r["finished"] else format_duration(r["seconds"]),
+        },
+        {
+            "engine": plan.engine,
+            "engine_reason": plan.engine_reason,
+            "runtime_s": plan.runtime_s,
+            "ramp_s": plan.ramp_s,
+            "fill_seconds": plan.fill_seconds(),
+            "seconds": plan.seconds(finished),
+        },
+        plan.commands,
+        f"then {then}" if then else "",
+        always=(load, "time"),
+    )
 
 
 def varying(columns: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
@@ -121,27 +115,21 @@ class PlanOrRun(OptionGroup):
         if not self.dry_run:
             _ = self.directory
 
-    def show_plan(self, text: Callable[[], str], document: Callable[[], Mapping[str, Any]]) -> None:
+    def show_plan(self, plan: PlanTable) -> None:
         """The plan on stdout, for a dry run."""
         if self.as_json:
-            print_json({"dry_run": True, **document()})
+            print_json({"dry_run": True, **plan.document()})
         else:
-            say(text())
+            say(plan.text())
 
-    def measure(
-        self,
-        opening: str,
-        run: Callable[[Path, Progress], Sweep],
-        text: Callable[[Sweep, Path], str] | None = None,
-        document: Callable[[Sweep, Path], Mapping[str, Any]] | None = None,
-    ) -> None:
-        """Measure, and print the points."""
+    def measure(self, opening: str, run: Callable[[Path, Progress], Sweep], title: str = "") -> None:
+        """Measure, and print the points under a ``title``."""
         sweep = self.run(opening, run)
         tell_findings(sweep)
         if self.as_json:
-            print_json((document or sweep_document)(sweep, self.directory))
+            print_json(sweep_document(sweep, self.directory))
         else:
-            say((text or points_text)(sweep, self.directory))
+            say("\n".join([*([title] if title else []), points_text(sweep, self.directory)]))
 
     def run(self, opening: str, run: Callable[[Path, Progress], Result], title: str = "measuring") -> Result:
         """What ``run`` gives, with a bar; where it is interrupted, how to resume is said."""
@@ -265,9 +253,20 @@ KNEE_FROM = 3
 
 def points_text(sweep: Sweep, out: Path) -> str:
     """The knee of one curve, the table of points, their directory, and the next command."""
-    tables = _memory_tables(sweep) if sweep.load_type.is_delay else [_points_table(sweep)]
-    found = _answer(sweep)
-    return "\n\n".join([*(["\n".join(found)] if found else []), *tables, f"saved in {out}; next: {_next(sweep, out)}"])
+    memory = sweep.load_type.is_delay or sweep.load_type.is_size
+    tables = _memory_tables(sweep) if memory else [_points_table(sweep)]
+    found = [*_answer(sweep), *_figures(sweep)]
+    following = f"saved in {out}; next: {_next(sweep, out)}"
+    return "\n\n".join([*(["\n".join(found)] if found else []), *tables, following])
+
+
+def _figures(sweep: Sweep) -> list[str]:
+    """The latency of the idle memory and the peak bandwidth of each traffic, where they were measured."""
+    details = sweep.provenance.details
+    figures = [f"idle latency {format_duration(details['idle_latency_s'])}"] if "idle_latency_s" in details else []
+    peaks = details.get("peaks_bytes_per_s", {})
+    figures += [f"peak of {name} {format_bandwidth(peak['mean'])}" for name, peak in peaks.items()]
+    return [", ".join(figures)] if figures else []
 
 
 def _answer(sweep: Sweep) -> list[str]:
@@ -287,6 +286,8 @@ def _answer(sweep: Sweep) -> list[str]:
 def _next(sweep: Sweep, out: Path) -> str:
     """The command that such a sweep was measured for: over the load, over the block size, or from a single depth."""
     compared = f"qsim compare {out} --report report.html"
+    if sweep.load_type.is_size:
+        return f"qsim show {out}"
     if not sweep.load_type.is_closed:
         return compared
     points = sweep.points
@@ -302,7 +303,9 @@ def _next(sweep: Sweep, out: Path) -> str:
 def _memory_tables(sweep: Sweep) -> Iterator[str]:
     for series, group in sweep.mean_points().groupby("series", sort=False):
         columns = {
-            "delay": [f"{n:g}" for n in group["load"]],
+            "buffer" if sweep.load_type.is_size else "delay": [
+                format_bytes(n) if sweep.load_type.is_size else f"{n:g}" for n in group["load"]
+            ],
             "bandwidth": [format_bandwidth(64 * x) for x in group["throughput_per_s"]],
             "": _reaches(group, "throughput"),
             "latency": [format_duration(r) for r in group["latency_s"]],

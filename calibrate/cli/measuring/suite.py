@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import described_table, say, warn
+from calibrate.cli.console import say, warn
+from calibrate.cli.measuring.plan_table import Column, PlanTable, minutes
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, check_target, end, naming_consent
 from calibrate.cli.measuring.show import Knees, section_text
 from calibrate.cli.option_groups import flag, option
@@ -68,7 +69,7 @@ def measure_suite(
     with naming_consent():
         plan = plan_suites(name, target, quick=quick, budget_s=budget_s, **drive.of_a_file())
     if output.dry_run:
-        output.show_plan(lambda: _plan_text(plan), lambda: _plan_document(plan))
+        output.show_plan(_plan_table(plan))
         return
     for line in plan.left_out:
         warn(line)
@@ -151,26 +152,47 @@ def _sections(plan: SuitePlan, results: SuiteResults) -> tuple[list[Section], li
     return sections, found
 
 
-def _plan_text(plan: SuitePlan) -> str:
-    """The plan in words: a row for each sweep, then the whole."""
+def _plan_table(plan: SuitePlan) -> PlanTable:
+    """A row for each sweep, with its commands where they are known before; then the whole."""
     rows = [
-        (
-            step.directory,
-            str(step.count),
-            str(plan.repeats),
-            format_duration(plan.runtime_of(step)),
-            minutes(plan.step_seconds(step)),
-            _what(step),
-        )
+        {
+            "directory": step.directory,
+            "suite": step.suite.name,
+            "purpose": step.suite.purpose,
+            "points": step.count * plan.repeats,
+            "runtime_s": plan.runtime_of(step),
+            "seconds": plan.step_seconds(step),
+            "fractions": list(step.fractions),
+            "varied": _what(step),
+            "commands": [] if step.fractions else list(plan.fio_plan(step, {}).commands),
+        }
         for step in plan.steps
     ]
     size = "" if plan.size_bytes is None else f", {format_bytes(plan.size_bytes)} of it"
-    lines = [f"{plan.name} on {plan.target}{size}", *plan.left_out, ""]
-    lines.append(described_table(("sweep", "points", "rounds", "each", "in all"), rows))
-    if plan.fill_seconds:
-        lines.append(f"\nwriting the test file takes about {minutes(plan.fill_seconds)}")
-    lines.append(f"about {minutes(plan.seconds())} in all, each point after a ramp of {minutes(plan.ramp_s)}")
-    return "\n".join(lines)
+    fill = f"writing the test file takes about {minutes(plan.fill_seconds)}\n" if plan.fill_seconds else ""
+    columns: dict[str, Column] = {
+        "sweep": lambda r: str(r["directory"]),
+        "points": lambda r: str(r["points"]),
+        "each": lambda r: format_duration(r["runtime_s"]),
+        "in all": lambda r: minutes(r["seconds"]),
+        "": lambda r: str(r["varied"]),
+    }
+    names = ("target", "size_bytes", "repeats", "ramp_s", "fill_seconds", "points")
+    return PlanTable(
+        "\n".join([f"{plan.name} on {plan.target}{size}", *plan.left_out]),
+        rows,
+        columns,
+        {
+            "suite": plan.name,
+            **{name: getattr(plan, name) for name in names},
+            "seconds": plan.seconds(),
+            "left_out": list(plan.left_out),
+        },
+        last=f"{fill}about {minutes(plan.seconds())} in all, each point after a ramp of {minutes(plan.ramp_s)}",
+        key="sweeps",
+        always=tuple(columns),
+        described=True,
+    )
 
 
 def _what(step: SuiteStep) -> str:
@@ -184,37 +206,3 @@ def _what(step: SuiteStep) -> str:
         "": [w.pattern for w in step.workloads],
     }
     return "; ".join(f"{name} {', '.join(dict.fromkeys(values))}".strip() for name, values in axes.items())
-
-
-def _plan_document(plan: SuitePlan) -> dict[str, Any]:
-    """The plan in JSON, SI units: every sweep with its points, and its commands where they are known before."""
-    sweeps = [
-        {
-            "directory": step.directory,
-            "suite": step.suite.name,
-            "purpose": step.suite.purpose,
-            "points": step.count * plan.repeats,
-            "runtime_s": plan.runtime_of(step),
-            "seconds": plan.step_seconds(step),
-            "fractions": list(step.fractions),
-            "commands": [] if step.fractions else list(plan.fio_plan(step, {}).commands),
-        }
-        for step in plan.steps
-    ]
-    return {
-        "suite": plan.name,
-        "target": plan.target,
-        "size_bytes": plan.size_bytes,
-        "repeats": plan.repeats,
-        "ramp_s": plan.ramp_s,
-        "fill_seconds": plan.fill_seconds,
-        "points": plan.points,
-        "seconds": plan.seconds(),
-        "left_out": list(plan.left_out),
-        "sweeps": sweeps,
-    }
-
-
-def minutes(seconds: float) -> str:
-    """A time for people: "4.5 min", "38 s"."""
-    return f"{seconds / 60:.2g} min" if seconds >= 90 else format_duration(seconds, 2)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
-from calibrate.cli.console import described_table, print_json, say, warn
+from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.run import DriveOptions, end, keeping, naming_consent
-from calibrate.cli.measuring.suite import minutes
+from calibrate.cli.measuring.plan_table import Column, PlanTable, minutes
+from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, end, keeping, naming_consent
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import AsJson, DryRun
@@ -92,12 +92,12 @@ def course(
     with naming_consent():
         plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.of_a_file())
     if dry_run or out is None or page is None:
-        _say_plan(plan, as_json=as_json)
+        PlanOrRun(out, dry_run, as_json).show_plan(_plan_table(plan))
         return
     for line in plan.left_out:
         warn(line)
     time = f"{minutes(plan.seconds())} and then {MODELLING}"
-    opening = f"{plan.points} points of {len(_rows(plan))} sweeps, about {time}, into {out}"
+    opening = f"{plan.points} points of {len(_plan_table(plan).rows)} sweeps, about {time}, into {out}"
     with keeping(out), Bar("course", opening=opening) as bar:
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
@@ -206,36 +206,28 @@ def _documents(sections: Sequence[Section]) -> list[dict[str, Any]]:
     ]
 
 
-def _rows(plan: CoursePlan) -> list[tuple[str, int, float, str]]:
-    """(sweep, points, seconds, purpose) of everything that is planned."""
-    rows = [(s.directory, s.count, s.plan.seconds(), s.purpose) for s in plan.memory]
-    if plan.storage is not None:
-        storage = plan.storage
-        rows += [
+def _plan_table(plan: CoursePlan) -> PlanTable:
+    """A row for each sweep of the memory and of the drive, then the whole."""
+    steps = [(s.directory, s.count, s.plan.seconds(), s.purpose) for s in plan.memory]
+    if (storage := plan.storage) is not None:
+        steps += [
             (s.directory, s.count * storage.repeats, storage.step_seconds(s), s.suite.purpose) for s in storage.steps
         ]
-    return rows
-
-
-def _say_plan(plan: CoursePlan, *, as_json: bool) -> None:
-    rows = _rows(plan)
-    fill_s = 0.0 if plan.storage is None else plan.storage.fill_seconds
-    if as_json:
-        sweeps = [{"directory": d, "points": n, "seconds": s, "purpose": p} for d, n, s, p in rows]
-        print_json(
-            {
-                "dry_run": True,
-                "points": plan.points,
-                "seconds": plan.seconds(),
-                "fill_seconds": fill_s,
-                "sweeps": sweeps,
-                "left_out": list(plan.left_out),
-            }
-        )
-        return
-    cells = [(d, str(n), minutes(s), purpose) for d, n, s, purpose in rows]
-    lines = [*plan.left_out, described_table(("sweep", "points", "time"), cells)]
-    if fill_s:
-        lines.append(f"\nwriting the test file takes about {minutes(fill_s)}")
-    lines.append(f"about {minutes(plan.seconds())} in all, and then {MODELLING}")
-    say("\n".join(lines))
+    fill_s = 0.0 if storage is None else storage.fill_seconds
+    fill = f"writing the test file takes about {minutes(fill_s)}\n" if fill_s else ""
+    columns: dict[str, Column] = {
+        "sweep": lambda r: str(r["directory"]),
+        "points": lambda r: str(r["points"]),
+        "time": lambda r: minutes(r["seconds"]),
+        "": lambda r: str(r["purpose"]),
+    }
+    return PlanTable(
+        "\n".join(plan.left_out),
+        [dict(zip(("directory", "points", "seconds", "purpose"), step, strict=True)) for step in steps],
+        columns,
+        {"points": plan.points, "seconds": plan.seconds(), "fill_seconds": fill_s, "left_out": list(plan.left_out)},
+        last=f"{fill}about {minutes(plan.seconds())} in all, and then {MODELLING}",
+        key="sweeps",
+        always=tuple(columns),
+        described=True,
+    )
