@@ -106,6 +106,7 @@ against the hardware.
 
 \b
 Begin with:
+qsim knee .                             the knee of this drive, in fifteen seconds
 qsim demo                               measure this machine, write a report
 qsim compare --dataset 003-ssd-read     the same with a published table
 qsim solve mm1 --arrival-rate 16 --service-rate 20
@@ -130,6 +131,7 @@ class Commands(Root):
 
     table: ClassVar[Table] = {
         "Begin": {
+            "knee": "calibrate.cli.calibration.knee:knee",
             "demo": "calibrate.cli.teaching.demo:demo",
             "doctor": "calibrate.cli.measuring.datasets:doctor",
             "datasets": "calibrate.cli.measuring.datasets:datasets",

@@ -254,7 +254,7 @@ KNEE_FROM = 3
 def points_text(sweep: Sweep, out: Path) -> str:
     """The knee of one curve, the table of points, their directory, and the next command."""
     memory = sweep.load_type.is_delay or sweep.load_type.is_size
-    tables = _memory_tables(sweep) if memory else [_points_table(sweep)]
+    tables = _memory_tables(sweep) if memory else [points_table(sweep)]
     found = [*_answer(sweep), *_figures(sweep)]
     following = f"saved in {out}; next: {_next(sweep, out)}"
     return "\n\n".join([*(["\n".join(found)] if found else []), *tables, following])
@@ -314,7 +314,7 @@ def _memory_tables(sweep: Sweep) -> Iterator[str]:
         yield f"{series}\n{_columns(columns)}{_interval_note(group)}"
 
 
-def _points_table(sweep: Sweep) -> str:
+def points_table(sweep: Sweep) -> str:
     """All points of a drive in one table, with a column for each thing that varies between the curves."""
     from measure.sweep import describe_series
 

@@ -1,0 +1,208 @@
+"""``qsim knee TARGET``: where queueing starts on a drive, in fifteen seconds."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrate.cli import options as o
+from calibrate.cli import parsing
+from calibrate.cli.calibration.fit import first_lines, fit_document
+from calibrate.cli.console import print_json, say
+from calibrate.cli.data import tell_findings
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.knee_tables import asked_lines, knees_of
+from calibrate.cli.measuring.run import (
+    Consent,
+    DriveOptions,
+    Target,
+    check_target,
+    keeping,
+    naming_consent,
+    points_table,
+)
+from calibrate.cli.option_groups import option
+from calibrate.cli.options import AsJson
+from calibrate.cli.outputs import Outputs
+from calibrate.cli.progress import Bar
+from measure.units import format_bytes, format_duration, format_rate
+
+if TYPE_CHECKING:
+    from calibrate import Fit
+    from measure import Sweep
+    from measure.fio.plan import FioPlan, FioPoint
+
+HELP = """Measure a drive at depths 1 to 64 in fifteen seconds, and say where queueing starts.
+
+One fio process measures every depth for about 1.4 s. While the last depth still adds 5 % of throughput, deeper ones
+follow. The points are an ordinary sweep: --out keeps them for qsim compare, predict and fit.
+
+TARGET: as for qsim measure fio.
+
+\b
+Examples:
+qsim knee .
+qsim knee /mnt/drive --block 128KiB --out quick --report knee.html
+qsim knee /dev/nvme0n1 --allow read --slo 1ms
+"""
+
+DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+DEEPEST = 1024
+RAMP_S = 0.3
+LONGER = 1.25
+"""How much longer than asked the sweep may take where deeper points still add throughput."""
+GAIN = 1.05
+"""Deeper points follow while a doubling of the depth raises the throughput by this factor."""
+SHORTEST_S, LONGEST_S = 0.5, 600.0
+SIZE_BYTES = 256 * 2**20
+"""Of the test file: filling it takes a second or two."""
+
+
+def knee(
+    *,
+    target: Target,
+    block_bytes: int = option("SIZE", parsing.size, "Block size.", "--block", default=4096, shown="4KiB"),
+    read_percent: parsing.Numbers = option(
+        "PCT",
+        parsing.percents,
+        "Share of reads: 100 reads, 0 writes.",
+        "--read",
+        default=parsing.Numbers((100,)),
+        shown="100",
+    ),
+    seconds: float = option("TIME", parsing.seconds, "Time for all depths.", default=12.0, shown="12s"),
+    jobs: int = option("N", parsing.whole, "Jobs, each at the depth.", default=1, shown=True),
+    drive: DriveOptions,
+    slo: o.Objective = None,
+    out: Path | None = option("DIR", parsing.path, "Keep the points in this directory, an ordinary sweep."),
+    report: o.Report = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the depths, fit all points, print the knee."""
+    check_target(target)
+    runtime_s = seconds / len(DEPTHS) - RAMP_S
+    if not SHORTEST_S <= runtime_s <= LONGEST_S:
+        least = len(DEPTHS) * (SHORTEST_S + RAMP_S)
+        raise wrong_usage(f"--seconds {format_duration(seconds)} is out of reach; give {least:.2g}s to 1h")
+    if len(read_percent) != 1:
+        raise wrong_usage("--read takes one share here; qsim measure fio measures several")
+    outputs = Outputs(report)
+    outputs.check()
+
+    from calibrate.fitting.curve_fit import fit
+
+    with naming_consent():
+        plan = _plan(target, block_bytes, int(read_percent[0]), jobs, runtime_s, drive)
+    started = time.monotonic()
+    with _directory(out) as directory:
+        sweep = _measured(plan, directory, seconds, kept=out is not None)
+        found = fit(sweep)
+        knees = knees_of(found, slo, sweep)
+        written = outputs.write(_sections(sweep, found) if outputs.wanted else [], f"The knee of {target}")
+    depths = [int(n) for n in sweep.points["depth"]]
+    measured = {
+        "depths": depths,
+        "seconds": time.monotonic() - started,
+        "tool": "fio",
+        "directory": None if out is None else str(out),
+    }
+    tell_findings(sweep)
+    if as_json:
+        print_json({**fit_document(found, knees, sweep), "measured": measured, **written.to_dict()})
+        return
+    lines = [*asked_lines(knees, found), *first_lines("", [found]), _doubling(found, max(depths))]
+    say("\n".join(lines))
+    say(f"\n{points_table(sweep)}")
+    kept = f"saved in {out}; next: qsim compare {out}" if out is not None else "--out DIR: keep the points"
+    say(f"\nMORE    {kept};   --report knee.html: plots")
+    written.say()
+
+
+def _plan(
+    target: str, block_bytes: int, read_percent: int, jobs: int, runtime_s: float, drive: DriveOptions
+) -> FioPlan:
+    from measure.fio.sweep import plan_fio
+
+    return plan_fio(
+        target,
+        DEPTHS,
+        block_bytes=block_bytes,
+        read_percent=read_percent,
+        jobs=jobs,
+        runtime_s=runtime_s,
+        ramp_s=RAMP_S,
+        size_bytes=drive.size_bytes or (SIZE_BYTES if drive.allow == Consent() else None),
+        consent=drive.consent,
+        write_device=drive.allow.write,
+        erase=drive.allow.erase,
+    )
+
+
+@contextmanager
+def _directory(out: Path | None) -> Iterator[Path]:
+    """The directory of the points: the one that is named, or one for this run alone."""
+    if out is not None:
+        with keeping(out):
+            yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="qsim-knee-") as folder:
+        yield Path(folder) / "sweep"
+
+
+def _measured(plan: FioPlan, directory: Path, seconds: float, *, kept: bool) -> Sweep:
+    from measure.fio.sweep import run_fio
+
+    each_s = plan.runtime_s + plan.ramp_s
+    most = int(LONGER * seconds / each_s)
+
+    def deeper(sweep: Sweep) -> Sequence[FioPoint]:
+        return _deeper(plan, sweep, most)
+
+    size = "" if plan.file is None else f", {format_bytes(plan.file.size_bytes)} of it"
+    where = f", into {directory}" if kept else ""
+    opening = (
+        f"{len(DEPTHS)} depths of {plan.label}{size}, about {format_duration(plan.fill_seconds() + seconds)}{where}"
+    )
+    with Bar("measuring", opening=opening) as bar:
+        return run_fio(plan, directory, bar.points, deeper, together=True)
+
+
+def _deeper(plan: FioPlan, sweep: Sweep, most: int) -> Sequence[FioPoint]:
+    """The next depth while the last doubling adds 5 % of throughput, and the time allows it."""
+    points = sweep.points.sort_values("depth")
+    if len(points) < 2 or len(points) >= most:
+        return ()
+    last, before = points.iloc[-1], points.iloc[-2]
+    deepest = max(point.job.depth for point in plan.points)
+    depth = 2 * max(deepest, int(last["depth"]))
+    if last["throughput_per_s"] <= GAIN * before["throughput_per_s"] or depth > DEEPEST:
+        return ()
+    return [plan.point(replace(plan.points[-1].job, depth=depth), 0)]
+
+
+def _doubling(fit: Fit, deepest: int) -> str:
+    """What twice the knee's load buys and costs: throughput and response time, against those at the knee."""
+    from calibrate.fitting.answer import labelled
+    from calibrate.fitting.predicted_curve import predict
+
+    if fit.knee.load is None:
+        return labelled("DEEPER", f"throughput still grows at depth {deepest}: measure deeper with qsim measure fio")
+    at, twice = fit.knee.load, 2 * fit.knee.load
+    curve = predict(fit, [at, twice])
+    gain, cost = (100 * (values[1] / values[0] - 1) for values in (curve.throughput_per_s, curve.response_time_s))
+    times = " to ".join(format_duration(float(r), 2) for r in curve.response_time_s)
+    rates = " to ".join(format_rate(float(x), 2) for x in curve.throughput_per_s)
+    return labelled(
+        "DOUBLE", f"twice the knee's depth: {gain:+.0f} % throughput ({rates}), {cost:+.0f} % latency ({times})"
+    )
+
+
+def _sections(sweep: Sweep, fit: Fit) -> list[Any]:
+    from calibrate.report.predicted import predicted_section
+
+    return [predicted_section(fit, [float(n) for n in sorted(set(sweep.points["load"]))], None)]

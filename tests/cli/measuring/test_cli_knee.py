@@ -1,0 +1,55 @@
+"""``qsim knee``: a short sweep by one fio process, its knee, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from calibrate.cli.calibration.knee import DEPTHS
+
+
+@pytest.fixture
+def fio(require_tool) -> str:
+    return require_tool("fio")
+
+
+@pytest.mark.live
+def test_a_knee_is_an_ordinary_sweep_of_one_process(qsim, fio, disk):
+    run = qsim("knee", str(disk), "--seconds", "6s", "--size", "32MiB", "--out", "quick", "--json")
+    assert run.code == 0, run.err
+    document = run.json
+    assert document["measured"]["tool"] == "fio"
+    assert document["measured"]["depths"][: len(DEPTHS)] == list(DEPTHS)
+    assert document["parameters"]["R1"]["estimate"] > 0
+    started = {json.loads(p.read_text())["started_at"] for p in Path("quick/points").glob("d*.json")}
+    assert len(started) <= len(document["measured"]["depths"]) - len(DEPTHS) + 1
+    assert list(disk.iterdir()) == []  # the test file is gone
+    fitted = qsim("fit", "quick", "--json").json
+    assert fitted["knee"] == document["knee"]
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (["--seconds", "1s"], "--seconds 1.00 s is out of reach"),
+        (["--read", "100,0"], "--read takes one share"),
+        (["--block", "100"], "--block"),
+        (["--jobs", "0"], "--jobs"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_writes_nothing(qsim, fio, disk, args, part):
+    run = qsim("knee", str(disk), *args)
+    assert run.code == 2
+    assert part in run.error
+    assert list(disk.iterdir()) == []
+
+
+def test_a_file_of_others_is_refused(qsim, fio, disk):
+    mine = disk / "thesis.doc"
+    mine.write_text("years of work")
+    run = qsim("knee", str(mine))
+    assert run.code == 1
+    assert "--allow read" in run.error
+    assert mine.read_text() == "years of work"
