@@ -130,9 +130,9 @@ def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) 
             raise wrong_usage(f"--use: no point was measured at load {load:g}; there are {there}")
 
 
-def tell_findings(sweep: Sweep, series: Sequence[str] | None = None) -> None:
+def print_sweep_findings(sweep: Sweep, series: Sequence[str] | None = None) -> None:
     """What the importer noticed of these series (None: of all), on stderr; what several share is said once."""
-    tell(findings_of(sweep, series))
+    print_findings(findings_of(sweep, series))
 
 
 def findings_of(sweep: Sweep, series: Sequence[str] | None) -> list[Finding]:
@@ -140,7 +140,7 @@ def findings_of(sweep: Sweep, series: Sequence[str] | None) -> list[Finding]:
     return [f for f in sweep.findings if series is None or f.series is None or f.series in series]
 
 
-def tell(findings: Sequence[Finding], device: str = "") -> None:
+def print_findings(findings: Sequence[Finding], device: str = "") -> None:
     """Findings on stderr, with the ``device`` where there are several; what several series share is said once."""
     curves: dict[tuple[str, str, str], list[str]] = {}
     for f in findings:

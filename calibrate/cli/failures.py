@@ -32,7 +32,7 @@ EXIT_CODES: Mapping[int, str] = {
 class CommandError(Exception):
     """A failure that is already worded for the user.
 
-    ``details`` go into the JSON error document beside the error, ``fields`` into the error itself.
+    ``details`` go into the JSON document of the error, ``fields`` into the error itself.
     """
 
     def __init__(

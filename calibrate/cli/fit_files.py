@@ -1,4 +1,4 @@
-"""Fits on disk: one fit, or several under one schema; nothing but a file of ours of the same kind is ever replaced."""
+"""Fits on disk: one fit, or several under one schema; only a file of qsim of the same kind is ever replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Being told to stop: Ctrl-C, a closed terminal, a plain kill. All are an interruption that cleans up and says so."""
+"""Signals that end a run (Ctrl-C, a closed terminal, a plain kill): each cleans up and is reported."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def stopping_cleanly() -> Iterator[None]:
     """Let every signal to stop raise KeyboardInterrupt, so that fio is stopped and the test file removed.
 
     For some seconds after the first signal others change nothing: Ctrl-C twice, or Ctrl-C and then a closed terminal,
-    must not interrupt the cleaning up. What the parent told us to ignore (nohup, a background job) stays ignored. Only
+    must not interrupt the cleaning up. What the parent process ignores (nohup, a background job) stays ignored. Only
     the main thread may set handlers.
     """
     heard_s = -CLEANING_S

@@ -27,7 +27,7 @@ IdleLatency: TypeAlias = Annotated[
 ]
 PeakIops: TypeAlias = Annotated[
     float | None,
-    shared("RATE", parsing.per_second, "Data sheet, or beside one measured point: peak requests a second, as 600k."),
+    shared("RATE", parsing.per_second, "Data sheet, or with one measured point: peak requests a second, as 600k."),
 ]
 Use: TypeAlias = Annotated[
     parsing.Numbers | None, shared("LOADS", parsing.used_loads, "Calibrate on these loads, as 1,32, or all.")

@@ -1,4 +1,4 @@
-"""What a command leaves beside stdout: the page, its plots as images, their data as CSV. Decided before any work."""
+"""The files that a command writes: the page, its plots as images, their data as CSV. Checked before any work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_report_path(path: Path) -> None:
-    """MeasureError where ``path`` is a directory or a file that is no report of ours; nothing is changed."""
+    """MeasureError where ``path`` is a directory or a file that is no report of qsim; nothing is changed."""
     from calibrate.report.page import is_report
 
     if path.is_dir():
@@ -32,7 +32,7 @@ def check_report_path(path: Path) -> None:
 
 
 def free_report_path(path: Path) -> Path:
-    """``path``, or the first numbered name beside it that is free or holds a report of ours."""
+    """``path``, or the first numbered name that is free or holds a report of qsim."""
     from calibrate.report.page import is_report
 
     candidate, number = path, 1
@@ -138,7 +138,7 @@ class Outputs(OptionGroup):
 
 
 def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPage) -> str | None:
-    """The PDF beside the page; None, with a warning, where it cannot be printed: the page says the same."""
+    """The PDF of the page; None, with a warning, where it cannot be printed: the page says the same."""
     from calibrate.report.paper import write_paper
     from measure.errors import MeasureError
 

@@ -101,7 +101,7 @@ def whole(text: str) -> int:
 
 LEAST_LOAD = 1e-6
 MOST_TYPED = max(load.most for load in LOADS.values())
-"""Of loads whose kind only the data tell: beyond any depth, delay, rate or bandwidth that a device was ever given."""
+"""The largest load of any kind: no depth, delay, rate or bandwidth of a device is larger."""
 MOST_DEPTH = LOADS["queue_depth"].most
 
 

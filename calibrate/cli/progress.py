@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 WAIT_S = 1.0
 LINE_EVERY_S = 10.0
 MOST_LINES = 40
-"""A log of a measurement of hours must not be full of these lines: there are about so many at most."""
+"""The most lines that a long measurement writes to a log, about."""
 
 
 class Bar:
     """A bar that appears when its work has lasted a second. Use it as a context manager.
 
-    Where stderr is a file or a pipe, a line tells the same every ten seconds, and less often where there is more to do.
+    Where stderr is a file or a pipe, a line is written every ten seconds, and less often where more is to be done.
 
     ``bar.share`` is what ``simulate(progress=...)`` takes, ``bar.points`` what ``run_fio`` and ``run_memory`` take.
     """
@@ -115,9 +115,9 @@ def simulating(what: str = "simulating") -> Iterator[Bar]:
     """A bar for a simulation; in a terminal, a line where the engine has to be compiled first."""
     from qsim.engines.jit import before_compiling
 
-    def tell() -> None:
+    def announce() -> None:
         if sys.stderr.isatty():
             remark("compiling the engine, which takes up to half a minute, once on this machine")
 
-    with before_compiling(tell), Bar(what) as bar:
+    with before_compiling(announce), Bar(what) as bar:
         yield bar

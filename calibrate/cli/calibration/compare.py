@@ -21,7 +21,7 @@ from calibrate.cli.calibration.compare_devices import (
 from calibrate.cli.calibration.compare_text import answer_text, baseline_table, differences_text
 from calibrate.cli.calibration.tails import add_tails, say_tails, tails_of_all
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import findings_of, tell
+from calibrate.cli.data import findings_of, print_findings
 from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
 from calibrate.cli.measuring.audit import check_findings
@@ -209,14 +209,16 @@ def _warn(devices: Sequence[Device], *, corrected: bool) -> None:
 
     for device in devices:
         name = device.name if len(devices) > 1 else ""
-        tell([f for f in findings_of(device.sweep, device.names) if corrected or f.check != "corrected"], name)
+        print_findings(
+            [f for f in findings_of(device.sweep, device.names) if corrected or f.check != "corrected"], name
+        )
         doubts = [
             f
             for c in device.comparisons
             for f in c.audit
             if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings
         ]
-        tell(doubts, name)
+        print_findings(doubts, name)
         for reason in device.refused.values():
             warn(f"not compared: {name}: {reason}" if name else f"not compared: {reason}")
 

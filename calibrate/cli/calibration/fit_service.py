@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, tell
+from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive, requires
@@ -96,7 +96,7 @@ def fit_service(
     for reason in refused.values():
         warn(f"not fitted: {reason}")
     for fit, _ in fits.values():
-        tell(fit.findings)
+        print_findings(fit.findings)
     if as_json:
         parts = [service_document(name, *pair) for name, pair in fits.items()]
         print_json({**parts[0], "series": parts, "refused": refused, "kept": kept, **written.to_dict()})
@@ -199,10 +199,10 @@ def of_typed(text: str, requests: float | None) -> Found:
     from calibrate.service.times import of_percentiles
 
     try:
-        told = parse_percentiles(text)
+        given = parse_percentiles(text)
     except ValueError as error:
         raise wrong_usage(f"--percentiles: {error}") from error
-    return {"percentiles": of_percentiles(told, requests)}, {}, None
+    return {"percentiles": of_percentiles(given, requests)}, {}, None
 
 
 def is_table(dataset: str) -> bool:

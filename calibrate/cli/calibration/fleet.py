@@ -53,7 +53,7 @@ def fleet(
     cluster: str | None = option("ADDRESS", None, "A Dask scheduler that shares the work."),
     as_json: o.AsJson = False,
 ) -> None:
-    """Read, fit, tell, write."""
+    """Read, fit, print, write."""
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise wrong_usage(f"--out {out}: name a file that ends in .csv or .parquet")
     if out is not None and os.path.lexists(out):

@@ -14,7 +14,7 @@ from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration.fit import first_lines, fit_document
 from calibrate.cli.console import print_json, say
-from calibrate.cli.data import tell_findings
+from calibrate.cli.data import print_sweep_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_lines, knees_of
 from calibrate.cli.measuring.run import (
@@ -111,7 +111,7 @@ def knee(
         "tool": "fio",
         "directory": None if out is None else str(out),
     }
-    tell_findings(sweep)
+    print_sweep_findings(sweep)
     if as_json:
         print_json({**fit_document(found, knees, sweep), "measured": measured, **written.to_dict()})
         return

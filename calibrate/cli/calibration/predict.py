@@ -152,7 +152,7 @@ def _predicted(
     target: float | None,
     knees: Callable[[Fit], Sequence[NamedKnee]],
 ) -> Iterator[PredictedCurve]:
-    """The curve of each fit that is meant; the others may tell of another block size, for ``change``."""
+    """The curve of each fit that is meant; the others may be of another block size, for ``change``."""
     from calibrate.fitting.predicted_curve import predict as predicted
     from calibrate.prediction.what_if import what_if
     from calibrate.prediction.workers import workers_for

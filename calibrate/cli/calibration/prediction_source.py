@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import DataSource, check_peak, check_use, known_series, of_each, tell, tell_findings
+from calibrate.cli.data import (
+    DataSource,
+    check_peak,
+    check_use,
+    known_series,
+    of_each,
+    print_findings,
+    print_sweep_findings,
+)
 from calibrate.cli.failures import wrong_usage
 from measure.units import format_duration
 
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
     from measure import Sweep
 
 MOST_OUTSTANDING = 1e5
-"""No device takes so many requests at once; a time without its unit asks for as many."""
+"""More requests than any device takes at once; a time without its unit asks for more."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +43,8 @@ class CalibratedCurves:
         from calibrate.fitting.fit_warnings import doubts_about
 
         if self.sweep is not None:
-            tell_findings(self.sweep, self.names)
-            tell([doubt for f in self.fits for doubt in doubts_about(f, self.sweep)])
+            print_sweep_findings(self.sweep, self.names)
+            print_findings([doubt for f in self.fits for doubt in doubts_about(f, self.sweep)])
         for reason in self.refused.values():
             warn(f"{refusal}: {reason}")
 

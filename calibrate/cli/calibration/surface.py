@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.data import DataSource, tell
+from calibrate.cli.data import DataSource, print_findings
 from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, Report
@@ -136,7 +136,7 @@ def surface(
     outputs.check()
     sweep = source.load()
     noticed = sorted(dict.fromkeys((*sweep.findings, *audit(sweep))), key=lambda f: -SEVERITIES.index(f.severity))
-    told = [
+    shown = [
         f for f in noticed if matters(f) or f.check in UNSTEADY or (f.severity == "warning" and f in sweep.findings)
     ]
     compared: SurfaceComparison | MixComparison
@@ -158,7 +158,7 @@ def surface(
         "audit": [f.to_dict() for f in noticed],
         **written.to_dict(),
     }
-    tell(told)
+    print_findings(shown)
     if not as_json:
         _print(compared, predictions, details=details)
         written.say()

@@ -1,4 +1,4 @@
-"""``--what-if``: what is typed, and the table of the changed device beside the present one."""
+"""``--what-if``: what is typed, and the table of the changed device next to the present one."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
 
 
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
-    """The changed device's curve beside the present one's, with what is assumed."""
+    """The changed device's curve next to the present one's, with what is assumed."""
     from calibrate.fitting.answer import knee_line, labelled
     from calibrate.load_text import with_interval
 

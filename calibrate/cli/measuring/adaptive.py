@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from calibrate.cli.console import print_json, say
-from calibrate.cli.data import tell_findings
+from calibrate.cli.data import print_sweep_findings
 from calibrate.cli.measuring.run import PlanOrRun, fio_plan_table, keeping, kept_in, sweep_document
 from calibrate.cli.progress import Bar
 from measure.units import format_duration
@@ -43,7 +43,7 @@ def measure_adaptively(plan: FioPlan, output: PlanOrRun, most: int) -> None:
             bar.say(f"{jobs[choice.load].load_text}: {choice.reason}")
 
         result = adaptive_fio(plan, where, most, tolerance=TOLERANCE, on_progress=bar.points, on_choice=chosen)
-    tell_findings(result.sweep)
+    print_sweep_findings(result.sweep)
     if output.as_json:
         print_json({**sweep_document(result.sweep, where), "adaptive": result.to_dict()})
         return

@@ -62,8 +62,8 @@ def findings_text(name: str, findings: Sequence[Finding], *, details: bool) -> s
     """A line on all of the data, then each finding, the worst first; with ``details`` notes are explained, too."""
     counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning", "info")}
     verdict = next((VERDICTS[s] for s, n in counts.items() if n), VERDICTS["info"])
-    told = ", ".join(counted(n, _WORDS[s]) for s, n in counts.items())
-    lines = [f"{name}: {told}: {verdict}"]
+    found = ", ".join(counted(n, _WORDS[s]) for s, n in counts.items())
+    lines = [f"{name}: {found}: {verdict}"]
     for f in findings:
         place = ", ".join(part for part in (f.series, None if f.load is None else f"load {f.load:g}") if part)
         lines.append(f"{_WORDS[f.severity].upper():<9}{f.check}{f' ({place})' if place else ''}: {f.message}")
@@ -86,10 +86,10 @@ def audit_text(findings: Sequence[Finding]) -> str:
         checks = [f.check for f in distinct if f.severity == severity]
         if checks:
             counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
-    told = ", ".join(counts) or "no errors, no warnings"
+    text = ", ".join(counts) or "no errors, no warnings"
     if any(f.severity == "error" for f in distinct):
-        told += f": {VERDICTS['error']}"
-    text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {told}" if corrected else told
+        text += f": {VERDICTS['error']}"
+    text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {text}" if corrected else text
     return f"{text}; to read them: qsim audit" if counts else text
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HELP = """Measure a device whose truth is known: c servers and a law of service times of your choice.
 
-nbdkit serves it and fio drives it. Its truth is stored with the points: qsim compare shows it beside each estimate.
+nbdkit serves it and fio drives it. Its truth is stored with the points: qsim compare shows it next to each estimate.
 
 \b
 Examples:

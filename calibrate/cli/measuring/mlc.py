@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
-from calibrate.cli.data import tell
+from calibrate.cli.data import print_findings
 from calibrate.cli.measuring.plan_table import Column, PlanTable
 from calibrate.cli.measuring.run import PlanOrRun, points_text, sweep_document
 from calibrate.cli.option_groups import option
@@ -73,7 +73,7 @@ def measure_mlc(
     where = output.directory
     opening = f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}"
     result = output.run(opening, lambda out, bar: run_mlc(plan, out, bar))
-    tell(result.findings)
+    print_findings(result.findings)
     if output.as_json:
         document = (
             sweep_document(result.sweep, where)

@@ -13,7 +13,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import plain, print_json, say, table
-from calibrate.cli.data import tell_findings
+from calibrate.cli.data import print_sweep_findings
 from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.plan_table import PlanTable
 from calibrate.cli.option_groups import OptionGroup, shared
@@ -125,7 +125,7 @@ class PlanOrRun(OptionGroup):
     def measure(self, opening: str, run: Callable[[Path, Progress], Sweep], title: str = "") -> None:
         """Measure, and print the points under a ``title``."""
         sweep = self.run(opening, run)
-        tell_findings(sweep)
+        print_sweep_findings(sweep)
         if self.as_json:
             print_json(sweep_document(sweep, self.directory))
         else:
@@ -248,7 +248,7 @@ def naming_consent() -> Iterator[None]:
 
 
 KNEE_FROM = 3
-"""A measured curve with so many loads is printed with its knee."""
+"""The fewest loads of a curve that is printed with its knee."""
 
 
 def points_text(sweep: Sweep, out: Path) -> str:
@@ -327,8 +327,8 @@ def points_table(sweep: Sweep) -> str:
         "jobs": [_known(j, "{:g}".format) for j in points["jobs"]] if (points["depth"] > 1).any() else [],
     }
     columns: dict[str, Sequence[str]] = dict(varying(several))
-    told = list(zip(*columns.values(), points["load"], strict=True))
-    if len(set(told)) < len(points):  # hosts, engines, ways of mixing: only the name tells them apart
+    places = list(zip(*columns.values(), points["load"], strict=True))
+    if len(set(places)) < len(points):  # only the names differ, as of engines
         columns = {"curve": [str(s) for s in points["series"]]}
     if sweep.load_type.is_open:
         if "asked_rate_per_s" in points:
@@ -379,14 +379,14 @@ def _flagged(sweep: Sweep, points: DataFrame) -> list[str]:
     from measure.repeats import flags
 
     table = sweep.points.assign(flag=flags(sweep))
-    told = []
+    cells = []
     for series, load in zip(points["series"], points["load"], strict=True):
         rows = table[(table["series"] == series) & (table["load"] == load)]
         counts = rows.loc[rows["flag"] != "", "flag"].value_counts(sort=False)
-        told.append(
+        cells.append(
             ", ".join(f"{flag} ({n} of {len(rows)})" if len(rows) > 1 else str(flag) for flag, n in counts.items())
         )
-    return told
+    return cells
 
 
 def _known(value: float, show: Callable[[float], str]) -> str:

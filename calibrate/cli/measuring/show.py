@@ -39,9 +39,9 @@ qsim show memory/ sweep/ --datasheet-iops 600k --report both.html
 """
 
 MOST_ROWS = 12
-"""So many rows of a table are shown without ``--details``."""
+"""The most rows of a table that are shown without ``--details``."""
 
-_TELL_EVERY_POINT = ("baseline", "tails")
+_WITH_EVERY_POINT = ("baseline", "tails")
 
 DatasheetIops = Annotated[
     float | None, shared("RATE", parsing.per_second, "What the drive's data sheet promises, as 600k.")
@@ -116,8 +116,8 @@ def show_measured(
     sections, fitted = [], []
     with Bar("drawing") as bar:
         for done, one in enumerate(shown):
-            told, knees = part_of(bar, done, len(shown)), Knees(answers)
-            views = views_of(one, datasheet_iops=datasheet_iops, progress=told, answers=knees)
+            progress, knees = part_of(bar, done, len(shown)), Knees(answers)
+            views = views_of(one, datasheet_iops=datasheet_iops, progress=progress, answers=knees)
             sections.append(section_of(one, views))
             fitted.append(knees)
     sections += together(shown)
@@ -162,7 +162,7 @@ class Knees:
         return [*self.asked, labelled("KNEE", knees_line([(f.series, f) for f in self.fits]))]
 
     def last_lines(self) -> list[str]:
-        """What to measure next, where something would tell more."""
+        """What to measure next, where that narrows the answer."""
         from calibrate.fitting.answer import labelled
         from calibrate.next.load import advice
         from calibrate.prediction.answer import next_text
@@ -175,8 +175,8 @@ def section_text(section: Section, knees: Knees, *, details: bool, answered: boo
     """A section as text: the knees unless ``answered`` before, the tables of its views, and what the audit found."""
     from calibrate.fitting.answer import fits_table, labelled
 
-    told = {len(v.text.rows) for v in section.views if v.text is not None and v.kind in _TELL_EVERY_POINT}
-    tables = [v for v in section.views if v.text is not None and not (v.kind == "points" and len(v.table) in told)]
+    complete = {len(v.text.rows) for v in section.views if v.text is not None and v.kind in _WITH_EVERY_POINT}
+    tables = [v for v in section.views if v.text is not None and not (v.kind == "points" and len(v.table) in complete)]
     lines = [] if answered else knees.lines()
     parts = ["\n".join([section.title, *lines, *(labelled("NOTE", n) for n in section.notes)])]
     for view in tables:
@@ -213,7 +213,7 @@ def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None)
 
 
 def _sweeps_in(directory: Path) -> list[Path]:
-    """The sweeps of ours in ``directory``, each to be shown by itself; the directory where it is one, or holds none."""
+    """The sweep directories inside ``directory``; itself where it is one, or holds none."""
     from measure.store.directory import MANIFEST
 
     inside = sorted(p.parent for p in directory.glob(f"*/{MANIFEST}"))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HELP = """The course in one command: measure the memory and a drive as the course reports did, and write the report.
 
 Baselines, block sizes, mixes, depths, tails, arrival rates, memory under load, caches: their tables and plots for this
-machine, audited, with a prediction beside each sweep, and the method with the exact commands. The time it takes is said
+machine, audited, with a prediction for each sweep, and the method with the exact commands. The time it takes is said
 first; run the same command again to resume. With --dataset the same is built from published tables, without hardware.
 
 \b
@@ -184,8 +184,8 @@ def _verdicts(sections: Sequence[Section]) -> str:
     for section in sections:
         if section.is_compared:
             done = section.comparisons
-            told = (*answer(done), *last_lines(done)) if done else ()
-            lines += ["", section.title, *(f"  {line}" for line in told)]
+            lines_of = (*answer(done), *last_lines(done)) if done else ()
+            lines += ["", section.title, *(f"  {line}" for line in lines_of)]
             lines += [f"  {name}: not compared: {reason}" for name, reason in section.refused.items()]
             continue
         counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning")}

@@ -169,7 +169,7 @@ def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
 
 @contextmanager
 def _private_folder(place: Path, out: Path) -> Iterator[Path]:
-    """A folder of ours in ``place``, removed at the end when it is empty again.
+    """A folder of qsim's in ``place``, removed at the end when it is empty again.
 
     Its name depends on ``out`` alone, so that a demo that goes on measures the same file as before. Raises OSError
     where a folder of that name is somebody else's.
@@ -231,7 +231,7 @@ def _resumable(directory: Path) -> Iterator[None]:
 
 
 def _free_directory(path: Path) -> Path:
-    """``path``, or the first numbered name beside it that does not exist."""
+    """``path``, or the first numbered name that does not exist."""
     candidate, number = path, 1
     while candidate.exists():
         number += 1

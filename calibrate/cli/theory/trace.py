@@ -30,7 +30,7 @@ FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "gg1", "ggc")
 HELP = f"""Follow customers through a queue: arrival, start, finish, wait, and how many each one finds.
 
 Times are drawn as qsim simulate draws them, or given with --gaps and --times. The averages below the table are its own,
-beside those of the long run. First come, first served, without a limit on places.
+next to those of the long run. First come, first served, without a limit on places.
 
 \b
 Models: {", ".join(FOLLOWED)} (see qsim solve --help).
@@ -196,7 +196,7 @@ class TraceScale:
         return whole
 
     def times(self, steps: FloatArray) -> FloatArray:
-        """The times that so many steps are; equal ones stay equal."""
+        """The times of these numbers of steps; equal ones stay equal."""
         return steps / 10.0**self.decimals * self.factor
 
 
@@ -268,17 +268,17 @@ _AVERAGES = (
 
 
 def averages_table(found: Totals, steady: Metrics | None, scale: TraceScale, *, with_units: bool) -> str:
-    """The averages, the long run beside them where a formula tells it, and Little's law on the table."""
+    """The averages, the long run next to them where a formula gives it, and Little's law on the table."""
 
     def cells(source: Totals | Metrics) -> list[str]:
         return [value_text(name, getattr(source, name), with_units) for name, *_ in _AVERAGES]
 
     columns = {"table": cells(found), **({} if steady is None else {"long run": cells(steady)})}
     rows = [(symbol, *(c[i] for c in columns.values()), meaning) for i, (_, symbol, meaning) in enumerate(_AVERAGES)]
-    told = described_table(("", *columns), rows)
+    averages = described_table(("", *columns), rows)
     x, w = value_text("throughput", found.throughput, with_units), value_text("W", found.W, with_units)
     law = (
         f"Little's law on this table, from zero to {scale.with_unit(found.span)}: X * W = {x} * {w} = "
         f"{found.throughput * found.W:.6g}, and L = {found.L:.6g}"
     )
-    return f"{told}\n{law}"
+    return f"{averages}\n{law}"
