@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ def check_report_path(path: Path) -> None:
         raise MeasureError(f"{path} is a directory; name a file for the report, such as {path / 'report.html'}")
     if path.exists() and not is_report(path):
         raise MeasureError(f"{path} exists and is not a report of qsim; choose another name for the report")
+    if path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK):
+        raise MeasureError(f"nothing can be written to {path.parent}; name another place for the report")
 
 
 def free_report_path(path: Path) -> Path:

@@ -57,16 +57,17 @@ def time(text: str) -> Quantity:
     return Quantity(units.parse_duration(text), text.strip()[-1:].isalpha())
 
 
-@parser
-def seconds(text: str) -> float:
-    """``80us`` or ``5``, in seconds."""
-    return units.parse_duration(text)
+seconds = parser(units.parse_duration)
+"""``80us`` or ``5``, in seconds."""
 
+per_second = parser(units.parse_rate)
+"""``600k`` or ``20k/s``, in 1/second."""
 
-@parser
-def per_second(text: str) -> float:
-    """``600k`` or ``20k/s``, in 1/second."""
-    return units.parse_rate(text)
+size = parser(units.parse_bytes)
+"""``4KiB``, in bytes."""
+
+number = parser(units.parse_count)
+"""``2.5``, ``1e7``, ``600k``."""
 
 
 @parser
@@ -76,18 +77,6 @@ def bandwidth(text: str) -> float:
     if found <= 0:
         raise ValueError(f"invalid bandwidth {text!r}: expected a value above 0, e.g. 120GB/s")
     return found
-
-
-@parser
-def size(text: str) -> int:
-    """``4KiB``, in bytes."""
-    return units.parse_bytes(text)
-
-
-@parser
-def number(text: str) -> float:
-    """``2.5``, ``1e7``, ``600k``."""
-    return units.parse_count(text)
 
 
 @parser
@@ -215,13 +204,8 @@ def depths(text: str) -> Numbers:
 @parser
 def percents(text: str) -> Numbers:
     """``100,70,0``, whole numbers from 0 to 100, with or without their sign."""
-    values = [units.parse_count(part.strip().removesuffix("%")) for part in text.split(",") if part.strip()]
-    for value in values:
-        if value != int(value) or not 0 <= value <= 100:
-            raise ValueError(f"invalid percentage {value:g}: expected a whole number from 0 to 100, e.g. 100,70,0")
-    if not values:
-        raise ValueError(f"{text!r} is empty; write percentages like 100,70,0")
-    return Numbers(values)
+    expected = "a whole number from 0 to 100, e.g. 100,70,0"
+    return _numbers(text.replace("%", ""), lambda n: n == int(n) and 0 <= n <= 100, "percentage", expected)
 
 
 @parser

@@ -104,7 +104,16 @@ def course(
         sections = course_sections(plan, results, bar.share)
     front = front_of(sections)
     written = page.write(sections, _title(plan, results), front)
-    _tell(plan, results, sections, front, out, written, as_json=as_json)
+    if not as_json:
+        _say(_title(plan, results), front, sections, written)
+        say(f"saved in {out}; look again: qsim show {out}")
+    document = {
+        "directory": str(out),
+        **_document(front, sections, written),
+        "failed": dict(results.failed),
+        "left_out": list(plan.left_out),
+    }
+    end(results.failed, f"{counted(len(results.failed), 'part')} of the course", document if as_json else None)
 
 
 def _page(out: Path | None) -> Outputs:
@@ -131,13 +140,11 @@ def _published(names: Sequence[str], outputs: Outputs, *, as_json: bool) -> None
     front = front_of(sections)
     title = "As published: " + ", ".join(wanted)
     written = outputs.write(sections, title, front)
+    document = {"datasets": wanted, **_document(front, sections, written)}
     if as_json:
-        print_json(
-            {"datasets": wanted, "front": front.to_dict(), "sections": _documents(sections), **written.to_dict()}
-        )
+        print_json(document)
         return
-    _answer(title, front, sections)
-    written.say()
+    _say(title, front, sections, written)
 
 
 def _title(plan: CoursePlan, results: CourseResults) -> str:
@@ -146,34 +153,10 @@ def _title(plan: CoursePlan, results: CourseResults) -> str:
     return f"The {' and the '.join([*['memory'] * memory, *['drive'] * drive])} of this machine"
 
 
-def _answer(title: str, front: FrontPage, sections: Sequence[Section]) -> None:
-    """The first page, then what was predicted of each sweep."""
+def _say(title: str, front: FrontPage, sections: Sequence[Section], written: Written) -> None:
+    """The first page, what was predicted of each sweep, and the files."""
     say("\n".join([title, *front.lines(), "", _verdicts(sections)]))
-
-
-def _tell(
-    plan: CoursePlan,
-    results: CourseResults,
-    sections: Sequence[Section],
-    front: FrontPage,
-    out: Path,
-    written: Written,
-    *,
-    as_json: bool,
-) -> None:
-    document = {
-        "directory": str(out),
-        "front": front.to_dict(),
-        "sections": _documents(sections),
-        "failed": dict(results.failed),
-        "left_out": list(plan.left_out),
-        **written.to_dict(),
-    }
-    if not as_json:
-        _answer(_title(plan, results), front, sections)
-        written.say()
-        say(f"saved in {out}; look again: qsim show {out}")
-    end(results.failed, f"{counted(len(results.failed), 'part')} of the course", document if as_json else None)
+    written.say()
 
 
 def _verdicts(sections: Sequence[Section]) -> str:
@@ -197,13 +180,14 @@ def _verdicts(sections: Sequence[Section]) -> str:
     return "\n".join(lines[1:])
 
 
-def _documents(sections: Sequence[Section]) -> list[dict[str, Any]]:
+def _document(front: FrontPage, sections: Sequence[Section], written: Written) -> dict[str, Any]:
     from calibrate.cli.calibration.compare import comparison_document
 
-    return [
+    parts = [
         {"title": s.title, **comparison_document(s.comparisons, dict(s.refused))} if s.is_compared else s.to_dict()
         for s in sections
     ]
+    return {"front": front.to_dict(), "sections": parts, **written.to_dict()}
 
 
 def _plan_table(plan: CoursePlan) -> PlanTable:

@@ -88,9 +88,6 @@ def demo(
     directory = out if out is not None else _free_directory(DIRECTORY)
     page = report if report is not None else free_report_path(REPORT)
     check_report_path(page)
-    for folder in (directory, page.parent):
-        _check_writable(folder)
-
     sweeps: dict[str, Sweep] = {}
     skipped: dict[str, str] = {}
     with _resumable(directory):
@@ -237,19 +234,6 @@ def _free_directory(path: Path) -> Path:
         number += 1
         candidate = path.with_name(f"{path.name}-{number}")
     return candidate
-
-
-def _check_writable(folder: Path) -> None:
-    """CommandError where nothing can be kept in ``folder``, or in its nearest parent that exists."""
-    from measure.machine.host import nearest_existing
-
-    place = nearest_existing(folder)
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
-        raise CommandError(
-            f"nothing can be written to {place}; go to a folder that you may write to, or name one: --out DIR "
-            "--report FILE",
-            FAILED,
-        )
 
 
 def _about(seconds: float) -> str:
