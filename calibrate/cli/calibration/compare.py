@@ -76,18 +76,12 @@ def compare(
     use: o.Use = None,
     series: o.Series = None,
     model: o.DeviceModel = None,
-    prediction: Path | None = option(
-        "FILE",
-        parsing.path,
-        "Compare with this prediction (qsim fit --out, qsim predict --seal): calibrate on nothing.",
-    ),
+    prediction: Path | None = option("FILE", parsing.path, "Compare with this fit or sealed prediction."),
     outputs: Outputs,
     slo: o.Objective = None,
     details: o.Details = False,
     fail_on: o.FailOn = None,
-    max_error: float | None = option(
-        "PCT", parsing.allowed_error, "Exit with 3 where a mean held-out error exceeds this."
-    ),
+    max_error: float | None = option("PCT", parsing.allowed_error, "Exit with 3 where a mean error exceeds this."),
     as_json: o.AsJson = False,
 ) -> None:
     """Load, compare every series or the one named, print, report, check."""

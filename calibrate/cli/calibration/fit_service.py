@@ -53,16 +53,10 @@ def fit_service(
     dataset: Dataset = None,
     columns: Columns = None,
     percentiles: str | None = option("SPEC", None, "Published percentiles instead of DATA: p50=80us,p99=300us."),
-    load: float | None = option(
-        "N", parsing.number, "The load whose latencies are taken. Default: the smallest, where nobody waits."
-    ),
+    load: float | None = option("N", parsing.number, "The load whose latencies are taken. Default: the smallest."),
     series: Series = None,
-    requests: float | None = option(
-        "N", parsing.number, "How many requests the percentiles are of; histograms and logs know it."
-    ),
-    out: Path | None = option(
-        "FILE", parsing.path, "Keep the law of one curve here; fitted:FILE is it wherever a law is taken."
-    ),
+    requests: float | None = option("N", parsing.number, "How many requests the percentiles are of."),
+    out: Path | None = option("FILE", parsing.path, "Keep the law of one curve here, for fitted:FILE."),
     family: str | None = option("NAME", None, "With --out: keep this family and not the best one, as 'shifted gamma'."),
     force: Force = False,
     report: Report = None,

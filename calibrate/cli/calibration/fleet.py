@@ -39,15 +39,11 @@ qsim fleet sweeps/ --workers -1 --out fleet.parquet
 def fleet(
     *,
     folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Folders of measurements, one a drive.")],
-    inventory: Path | None = option(
-        "FILE", parsing.path, "CSV with the columns file, and any of drive, model, firmware, measured_at."
-    ),
-    out: Path | None = option(
-        "FILE", parsing.path, "All drives as a new file: .csv, or .parquet (needs qsim-queue\\[fleet])."
-    ),
+    inventory: Path | None = option("FILE", parsing.path, "CSV of file, drive, model, firmware, measured_at."),
+    out: Path | None = option("FILE", parsing.path, "All drives as a new file: .csv or .parquet."),
     report: Path | None = option("FILE", parsing.path, "Also write a page to look at."),
     false_alarms: float = option(
-        "SHARE", parsing.share, "The share of healthy drives that may be odd by chance.", default=0.001, shown="0.1%"
+        "SHARE", parsing.share, "Share of healthy drives that may be odd.", default=0.001, shown="0.1%"
     ),
     workers: int = option("N", None, "Processes; -1: one a core.", default=1, shown=True),
     cluster: str | None = option("ADDRESS", None, "A Dask scheduler that shares the work."),

@@ -86,9 +86,7 @@ def predict(
     columns: o.Columns = None,
     use: o.Use = None,
     slo: o.Objective = None,
-    seal: Path | None = option(
-        "FILE", parsing.path, "Write the prediction with its hash and time, for qsim compare --prediction."
-    ),
+    seal: Path | None = option("FILE", parsing.path, "Write the prediction, sealed by its hash."),
     what_if: Any = option(
         "CHANGES",
         what_ifs.what_if,

@@ -108,22 +108,16 @@ def surface(
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
-    pattern: str | None = option(
-        "PATTERN", parsing.choice("random", "sequential"), "Random or sequential, where DATA has both."
-    ),
+    pattern: str | None = option("PATTERN", parsing.choice("random", "sequential"), "Which, where DATA has both."),
     series: str | None = option("TEXT", None, "Of a memory, only curves with this in their names."),
     use: TypedPlaces | None = option(
-        "PLACES", places, 'The points to calibrate on, as "block=4KiB,64KiB read=0,100 depth=1,32 jobs=1", or all.'
+        "PLACES", places, 'Calibrate on these, as "block=4KiB read=0,100 jobs=1", or all.'
     ),
-    ask: int | None = option(
-        "N", parsing.whole, "Further points (of a memory: mixes) to calibrate on.", shown="2, of a memory 0"
-    ),
+    ask: int | None = option("N", parsing.whole, "Further points or mixes to calibrate on.", shown="2, of a memory 0"),
     at: TypedPlaces | None = option("PLACES", places, "Also predict these places, written like those of --use."),
     details: bool = flag("--details", "Also print every point, parameter and knee."),
     report: Report = None,
-    max_error: float | None = option(
-        "PCT", parsing.allowed_error, "Exit with 3 where the median held-out error exceeds this."
-    ),
+    max_error: float | None = option("PCT", parsing.allowed_error, "Exit with 3 where the median error exceeds this."),
     as_json: AsJson = False,
 ) -> None:
     """Load, calibrate, predict, print, write, check."""

@@ -60,19 +60,12 @@ def watch(
         list[str],
         typer.Argument(metavar="DEVICE...", help="Block devices or partitions: nvme0n1, /dev/sda1, /dev/mapper/root."),
     ],
-    fit_file: Path | None = option(
-        "FILE",
-        parsing.path,
-        "The device's curve, a file of qsim fit. Default: what the watch has seen so far.",
-        "--fit",
-    ),
+    fit_file: Path | None = option("FILE", parsing.path, "The device's curve, a file of qsim fit.", "--fit"),
     idle_latency: o.IdleLatency = None,
     peak_iops: o.PeakIops = None,
     every: float = option("TIME", parsing.seconds, "How long an interval is.", default=1.0, shown="1s"),
     for_: float | None = option("TIME", parsing.seconds, "End after this time.", "--for"),
-    record: Path | None = option(
-        "FILE", parsing.path, "Also store every interval in a new CSV file, for qsim fit FILE."
-    ),
+    record: Path | None = option("FILE", parsing.path, "Also store every interval in a new CSV file."),
     as_json: o.AsJson = False,
 ) -> None:
     """Look every second; say, record, and sum up at the end."""

@@ -53,20 +53,13 @@ def measure_device(
         shown=True,
     ),
     delay_s: float = option(
-        "TIME",
-        parsing.seconds,
-        "Closed: a part of each latency that keeps no server busy.",
-        "--delay",
-        default=0.0,
-        shown="none",
+        "TIME", parsing.seconds, "Closed: latency outside the servers.", "--delay", default=0.0, shown="none"
     ),
     depths: parsing.Numbers | None = option(
-        "N,...", parsing.depths, "Closed: queue depths, as 1,2,4,8 or 1..32 (doubling).", shown="1, 2, 4, ... 32"
+        "N,...", parsing.depths, "Closed: queue depths, as 1,4,16 or 1..32.", shown="1, 2, 4, ... 32"
     ),
     arrival_rates: ArrivalRates = None,
-    utilizations: parsing.Numbers | None = option(
-        "RHO,...", parsing.shares, "Open: arrival rates as shares of the peak, as .3,.5,.7."
-    ),
+    utilizations: parsing.Numbers | None = option("RHO,...", parsing.shares, "Open: the same as shares of the peak."),
     runtime_s: float = option("TIME", parsing.seconds, "Time per point.", "--runtime", default=5.0, shown="5s"),
     repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
     seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),

@@ -41,7 +41,7 @@ OVER_DELAYS = "it goes with a sweep over delays"
 def measure_memory(
     *,
     delays: parsing.Numbers | None = option(
-        "D,...", parsing.delays, "Idle-loop iterations after each burst.", shown="a list of 11 from 0 to 2500"
+        "D,...", parsing.delays, "Idle loops after a burst.", shown="11 from 0 to 2500"
     ),
     traffic: parsing.Words = option(
         "TRAFFIC,...",
@@ -50,22 +50,12 @@ def measure_memory(
         default=parsing.Words(("read",)),
         shown="read",
     ),
-    loaders: parsing.Numbers | None = option(
-        "N,...", parsing.depths, "Loading threads, as 1,2.", shown="every other core"
-    ),
+    loaders: parsing.Numbers | None = option("N,...", parsing.depths, "Loading threads.", shown="every other core"),
     buffer_bytes: int | None = option(
-        "SIZE",
-        parsing.size,
-        "Buffer of each thread, larger than the caches.",
-        "--buffer",
-        shown="4 times the last cache",
+        "SIZE", parsing.size, "Buffer of each thread.", "--buffer", shown="4 times the last cache"
     ),
-    buffers: parsing.Numbers | None = option(
-        "SIZE,...", parsing.sizes, "Sweep over these buffer sizes instead, as 16KiB..1GiB (doubling)."
-    ),
-    strides: parsing.Numbers | None = option(
-        "SIZE,...", parsing.sizes, "Bytes between the lines that a loader touches.", shown="64"
-    ),
+    buffers: parsing.Numbers | None = option("SIZE,...", parsing.sizes, "Buffer sizes to sweep over, as 16KiB..1GiB."),
+    strides: parsing.Numbers | None = option("SIZE,...", parsing.sizes, "Bytes from line to line.", shown="64"),
     repeats: int = option("N", parsing.whole, "Repeats of each point.", default=3, shown=True),
     seconds_per_repeat: float = option(
         "TIME", parsing.seconds, "Time of one repeat.", "--seconds", default=0.2, shown=True

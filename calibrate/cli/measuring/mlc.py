@@ -37,15 +37,9 @@ def measure_mlc(
         default=parsing.Words(("loaded-latency", "idle-latency")),
         shown="loaded-latency,idle-latency",
     ),
-    delays: parsing.Numbers | None = option(
-        "D,...", parsing.delays, "Injected delays, in core cycles.", shown="MLC's own, 19 from 0 to 20000"
-    ),
-    buffers: parsing.Numbers | None = option(
-        "SIZE,...", parsing.sizes, "Buffer of each thread, as 200MiB,1GiB.", shown="MLC's own"
-    ),
-    strides: parsing.Numbers | None = option(
-        "SIZE,...", parsing.sizes, "Bytes from one access to the next, as 64,128,256.", shown="64"
-    ),
+    delays: parsing.Numbers | None = option("D,...", parsing.delays, "Injected delays, in cycles.", shown="MLC's own"),
+    buffers: parsing.Numbers | None = option("SIZE,...", parsing.sizes, "Buffer of each thread.", shown="MLC's own"),
+    strides: parsing.Numbers | None = option("SIZE,...", parsing.sizes, "Bytes from access to access.", shown="64"),
     mixes: parsing.Words = option(
         "MIX,...",
         parsing.words,

@@ -51,24 +51,10 @@ PUBLISHED = "published tables are not measured"
 @exclusive("--quick", "--budget")
 def course(
     *,
-    out: Path | None = option(
-        "FOLDER", parsing.path, "Directory of the points and report.html; run the same command again to resume."
-    ),
-    disk: str | None = option(
-        "DIR",
-        None,
-        "A directory on the drive (a test file is made there and removed), or a file that does not exist yet.",
-    ),
-    dataset: list[str] | None = option(
-        "NAME", None, "A published table instead (see qsim datasets), or all of a report, as 003; can be given again."
-    ),
-    budget_s: float | None = option(
-        "TIME",
-        parsing.seconds,
-        "Time for the whole; it decides how many repeats there are and how long they run.",
-        "--budget",
-        shown="10min",
-    ),
+    out: Path | None = option("FOLDER", parsing.path, "Directory of the points and report.html."),
+    disk: str | None = option("DIR", None, "A directory or a new file on the drive."),
+    dataset: list[str] | None = option("NAME", None, "A published table, or all of a report, as 003; repeatable."),
+    budget_s: float | None = option("TIME", parsing.seconds, "Time for the whole.", "--budget", shown="10min"),
     quick: bool = flag("--quick", "Fewer and shorter points, a test file of 64MiB: two minutes or so."),
     no_memory: bool = flag("--no-memory", "Leave the memory out."),
     drive: DriveOptions,

@@ -64,18 +64,8 @@ QUICK = Pace((0, 50, 200, 500, 2500), 1, 0.1, (1, 2, 8, 16, 32, 64), 1, 0.5, 0.2
 
 
 def demo(
-    out: Path | None = option(
-        "DIR",
-        parsing.path,
-        "Directory of the measurements; an interrupted demo resumes in its directory.",
-        shown="qsim-demo, or the next free name",
-    ),
-    report: Path | None = option(
-        "FILE",
-        parsing.path,
-        "The page. Without this option a numbered name is taken where another file has it.",
-        shown="report.html",
-    ),
+    out: Path | None = option("DIR", parsing.path, "Directory of the measurements.", shown="qsim-demo"),
+    report: Path | None = option("FILE", parsing.path, "The page; a numbered name if taken.", shown="report.html"),
     quick: bool = flag("--quick", "Fewer and shorter points, once each: seconds, not minutes."),
     as_json: AsJson = False,
 ) -> None:

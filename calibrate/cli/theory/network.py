@@ -90,7 +90,7 @@ def network(
         Path | None, typer.Argument(metavar="FILE", show_default=False, help="A network in TOML or JSON.")
     ] = None,
     station: list[NamedStation] | None = option(
-        "STATION", station_of, "[NAME:]TIME[,visits=V][,servers=C]; give one for each, in their order."
+        "STATION", station_of, "[NAME:]TIME[,visits=V][,servers=C]; repeatable."
     ),
     arrival_rate: Quantity | None = option("RATE", parsing.rate, "Arrivals from outside, as 4/s."),
     population: Population = None,

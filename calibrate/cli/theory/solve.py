@@ -52,9 +52,7 @@ qsim solve mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --explain
 def solve(
     model: ModelName,
     options: QueueOptions,
-    quantiles: parsing.Numbers | None = option(
-        "Q,...", parsing.shares, "Also the response times that these shares stay below, as 0.5,0.99."
-    ),
+    quantiles: parsing.Numbers | None = option("Q,...", parsing.shares, "Also these quantiles of W, as 0.5,0.99."),
     explain: Explain = False,
     as_json: AsJson = False,
 ) -> None:
@@ -90,9 +88,7 @@ def simulate(
     customers: Customers = 1e6,
     seed: SimulationSeed = None,
     engine: Engine = "compiled",
-    precision: float | None = option(
-        "PCT", parsing.percent, "Go on, to 1e9 customers at most, until W is known this well."
-    ),
+    precision: float | None = option("PCT", parsing.percent, "Go on (to 1e9 customers) until W is known this well."),
     as_json: AsJson = False,
 ) -> None:
     """Build the queue that the options describe, simulate it, print it."""
