@@ -39,6 +39,17 @@ def exclusive(*options: str, because: str = "") -> Callable[[Run], Run]:
     return _declared(OptionRule(options, (), because))
 
 
+def conflicts(option: str, *others: str, because: str = "") -> Callable[[Run], Run]:
+    """Declare that ``option`` excludes each of ``others``, which may go together."""
+
+    def declare(command: Run) -> Run:
+        for other in reversed(others):
+            command = exclusive(option, other, because=because)(command)
+        return command
+
+    return declare
+
+
 def requires(option: str, *needed: str, because: str = "") -> Callable[[Run], Run]:
     """Declare that ``option`` needs one of ``needed``."""
     return _declared(OptionRule((option,), needed, because))

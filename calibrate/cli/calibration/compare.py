@@ -26,7 +26,7 @@ from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
 from calibrate.cli.measuring.audit import check_findings
 from calibrate.cli.option_groups import option
-from calibrate.cli.option_rules import exclusive
+from calibrate.cli.option_rules import conflicts
 from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar, part_of
 
@@ -66,8 +66,7 @@ class ComparedDevice:
     tails_refused: Mapping[str, str]
 
 
-@exclusive("--prediction", "--use", because=OWN)
-@exclusive("--prediction", "--model", because=OWN)
+@conflicts("--prediction", "--use", "--model", because=OWN)
 def compare(
     *,
     data: o.Data = None,

@@ -12,7 +12,7 @@ from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.option_rules import exclusive, requires
+from calibrate.cli.option_rules import conflicts, requires
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Report, Series
 from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar, part_of
@@ -41,10 +41,7 @@ MOST_REQUESTS = 1e15
 """More than any device answers in its life; counts are exact below 2^53."""
 
 
-@exclusive("--percentiles", "DATA", because="percentiles are those of one point")
-@exclusive("--percentiles", "--dataset", because="percentiles are those of one point")
-@exclusive("--percentiles", "--series", because="percentiles are those of one point")
-@exclusive("--percentiles", "--load", because="percentiles are those of one point")
+@conflicts("--percentiles", "DATA", "--dataset", "--series", "--load", because="percentiles are those of one point")
 @requires("--family", "--out")
 @requires("--force", "--out")
 def fit_service(

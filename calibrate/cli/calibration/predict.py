@@ -21,7 +21,7 @@ from calibrate.cli.data import DataSource
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
 from calibrate.cli.option_groups import option
-from calibrate.cli.option_rules import exclusive, requires
+from calibrate.cli.option_rules import conflicts, exclusive, requires
 from calibrate.cli.outputs import Outputs
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ class PredictedCurve:
     changed: Prediction | None = None
 
 
-@exclusive("--idle-latency", "FIT|DATA", because=MEASURED)
-@exclusive("--idle-latency", "--dataset", because=MEASURED)
+@conflicts("--idle-latency", "FIT|DATA", "--dataset", because=MEASURED)
 @exclusive("--idle-latency", "--series", because="a data sheet has one curve")
 @requires("--use", "FIT|DATA", "--dataset")
 @requires("--columns", "FIT|DATA")

@@ -18,7 +18,7 @@ from calibrate.cli.calibration.prediction_source import datasheet_fit
 from calibrate.cli.console import plain, say, warn
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.option_groups import option
-from calibrate.cli.option_rules import exclusive
+from calibrate.cli.option_rules import conflicts
 from measure.units import format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ ENDING_S = 0.05
 """An interval that ends so shortly before --for is the last one."""
 
 
-@exclusive("--fit", "--idle-latency", because="one of them describes the device")
-@exclusive("--fit", "--peak-iops", because="one of them describes the device")
+@conflicts("--fit", "--idle-latency", "--peak-iops", because="one of them describes the device")
 def watch(
     *,
     devices: Annotated[

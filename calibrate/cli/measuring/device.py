@@ -30,12 +30,7 @@ qsim measure device --servers 4 --service lognormal:2ms:scv=2 --queues per-serve
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32))
 
 
-ONE = "a sweep varies one of them"
-
-
-@exclusive("--depths", "--arrival-rates", because=ONE)
-@exclusive("--depths", "--utilizations", because=ONE)
-@exclusive("--arrival-rates", "--utilizations", because=ONE)
+@exclusive("--depths", "--arrival-rates", "--utilizations", because="a sweep varies one of them")
 def measure_device(
     *,
     servers: int = option("C", parsing.whole, "Servers.", default=1, shown=True),

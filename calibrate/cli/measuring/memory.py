@@ -8,7 +8,7 @@ from calibrate.cli import parsing
 from calibrate.cli.measuring.plan_table import PlanTable
 from calibrate.cli.measuring.run import PlanOrRun
 from calibrate.cli.option_groups import option
-from calibrate.cli.option_rules import exclusive
+from calibrate.cli.option_rules import conflicts, exclusive
 from measure.memory.traffic import parse_traffics
 from measure.units import CACHE_LINE_BYTES, format_duration
 
@@ -36,8 +36,7 @@ OVER_DELAYS = "it goes with a sweep over delays"
 
 
 @exclusive("--buffers", "--delays", because="a sweep varies one of them")
-@exclusive("--buffers", "--buffer", because=OVER_DELAYS)
-@exclusive("--buffers", "--strides", because=OVER_DELAYS)
+@conflicts("--buffers", "--buffer", "--strides", because=OVER_DELAYS)
 def measure_memory(
     *,
     delays: parsing.Numbers | None = option(

@@ -69,50 +69,15 @@ def show(
         raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
     for name in dataset or ():
         known_dataset(name)
-    check_datasheet(datasheet_iops)
+    if datasheet_iops is not None and datasheet_iops <= 0:
+        raise wrong_usage(f"--datasheet-iops must be above 0, not {datasheet_iops:g}")
     outputs.check()
-    shown = of_series(_measured(data or (), dataset or (), columns), series)
-    show_measured(
-        shown,
-        title=" ".join([*(data or ()), *(dataset or ())]),
-        outputs=outputs,
-        datasheet_iops=datasheet_iops,
-        as_json=as_json,
-        answers=partial(asked_points, objective=slo) if slo else None,
-        details=details,
-    )
 
-
-def of_series(shown: Sequence[MeasuredData], series: str | None) -> Sequence[MeasuredData]:
-    """What was measured of one curve, where it was; CommandError listing the names where nothing has it."""
-    if series is None:
-        return shown
-    names = list(dict.fromkeys(name for one in shown for name in one.series))
-    if series not in names:
-        raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
-    return [one.of(series) for one in shown if series in one.series]
-
-
-def check_datasheet(iops: float | None) -> None:
-    """CommandError where a data sheet cannot promise that."""
-    if iops is not None and iops <= 0:
-        raise wrong_usage(f"--datasheet-iops must be above 0, not {iops:g}")
-
-
-def show_measured(
-    shown: Sequence[MeasuredData],
-    *,
-    title: str,
-    outputs: Outputs,
-    datasheet_iops: float | None,
-    as_json: bool,
-    answers: Answers | None = None,
-    details: bool = False,
-) -> None:
-    """Print the answers and the tables (or one JSON document), and write the files that were asked for."""
     from calibrate.fitting.answer import labelled
     from calibrate.report.measured import section_of, together, views_of
 
+    shown = _of_series(_measured(data or (), dataset or (), columns), series)
+    answers = partial(asked_points, objective=slo) if slo else None
     sections, fitted = [], []
     with Bar("drawing") as bar:
         for done, one in enumerate(shown):
@@ -121,7 +86,8 @@ def show_measured(
             sections.append(section_of(one, views))
             fitted.append(knees)
     sections += together(shown)
-    written = outputs.write(sections, sections[0].title if len(sections) == 1 else title)
+    title = sections[0].title if len(sections) == 1 else " ".join([*(data or ()), *(dataset or ())])
+    written = outputs.write(sections, title)
     if as_json:
         print_json({"sections": [s.to_dict() for s in sections], **written.to_dict()})
         return
@@ -135,6 +101,16 @@ def show_measured(
     if not details:
         say(f"\n{labelled('MORE', '--details: every point and finding;   --report measured.html: plots')}")
     written.say()
+
+
+def _of_series(shown: Sequence[MeasuredData], series: str | None) -> Sequence[MeasuredData]:
+    """What was measured of one curve, where it was; CommandError listing the names where nothing has it."""
+    if series is None:
+        return shown
+    names = list(dict.fromkeys(name for one in shown for name in one.series))
+    if series not in names:
+        raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
+    return [one.of(series) for one in shown if series in one.series]
 
 
 @dataclass

@@ -12,7 +12,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.plan_table import Column, PlanTable, minutes
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, end, keeping, naming_consent
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.option_rules import exclusive
+from calibrate.cli.option_rules import conflicts, exclusive
 from calibrate.cli.options import AsJson, DryRun
 from calibrate.cli.outputs import Outputs, Written, page_in
 from calibrate.cli.progress import Bar
@@ -42,12 +42,7 @@ MODELLING = "a minute or two for the models"
 PUBLISHED = "published tables are not measured"
 
 
-@exclusive("--dataset", "--disk", because=PUBLISHED)
-@exclusive("--dataset", "--budget", because=PUBLISHED)
-@exclusive("--dataset", "--quick", because=PUBLISHED)
-@exclusive("--dataset", "--no-memory", because=PUBLISHED)
-@exclusive("--dataset", "--size", because=PUBLISHED)
-@exclusive("--dataset", "--dry-run", because=PUBLISHED)
+@conflicts("--dataset", "--disk", "--budget", "--quick", "--no-memory", "--size", "--dry-run", because=PUBLISHED)
 @exclusive("--quick", "--budget")
 def course(
     *,

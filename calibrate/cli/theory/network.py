@@ -12,7 +12,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.option_rules import exclusive, requires
+from calibrate.cli.option_rules import conflicts, exclusive, requires
 from calibrate.cli.options import AsJson
 from calibrate.cli.outputs import write_new
 from calibrate.cli.parsing import Quantity
@@ -73,9 +73,7 @@ def station_of(text: str) -> NamedStation:
 OF_A_FILE = "a FILE describes the whole network"
 
 
-@exclusive("FILE", "--station", because=OF_A_FILE)
-@exclusive("FILE", "--arrival-rate", because=OF_A_FILE)
-@exclusive("FILE", "--population", because=OF_A_FILE)
+@conflicts("FILE", "--station", "--arrival-rate", "--population", because=OF_A_FILE)
 @exclusive("--arrival-rate", "--population", because="customers come from outside, or circulate")
 @requires("--think-time", "--population", because="customers from outside leave in the end")
 @requires("--station", "--arrival-rate", "--population", because="the stations need customers")

@@ -11,7 +11,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import described_table, print_json, say, table
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.option_rules import exclusive, requires
+from calibrate.cli.option_rules import conflicts, exclusive, requires
 from calibrate.cli.options import AsJson
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.metrics_text import value_text
@@ -69,9 +69,7 @@ def times_in_order(text: str) -> TypedTimes:
 
 @requires("--gaps", "--times", because="each customer has a gap and a service time")
 @requires("--times", "--gaps", because="each customer has a gap and a service time")
-@exclusive("--gaps", "--customers", because=GIVEN)
-@exclusive("--gaps", "--seed", because=GIVEN)
-@exclusive("--gaps", "--arrival-rate", because=GIVEN)
+@conflicts("--gaps", "--customers", "--seed", "--arrival-rate", because=GIVEN)
 @exclusive("--gaps", "--service-rate", "--service", because=GIVEN)
 def trace(
     model: ModelName,
