@@ -160,7 +160,7 @@ def test_max_error_fails_the_check_and_still_prints(qsim, sweep_csv):
     assert run.json["error"]["exit_code"] == 3
     assert run.json["points"]
     nothing_left = qsim("compare", str(sweep_csv), "--use", "1,2,4,8,16,32,64", "--max-error", "50")
-    assert nothing_left.code == 3
+    assert nothing_left.code == 4
     assert "held-out" in nothing_left.error
 
 

@@ -22,7 +22,7 @@ from calibrate.cli.calibration.compare_text import answer_text, baseline_table, 
 from calibrate.cli.calibration.tails import add_tails, say_tails, tails_of_all
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import findings_of, print_findings
-from calibrate.cli.failures import CHECK_FAILED, CommandError
+from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
 from calibrate.cli.measuring.audit import check_findings
 from calibrate.cli.option_groups import option
@@ -292,7 +292,7 @@ def _devices_document(devices: Sequence[Device], beside: Sequence[SideBySide]) -
 def _check(
     done: Sequence[Comparison], fail_on: str | None, max_error: float | None, document: dict[str, Any] | None
 ) -> None:
-    """CommandError with exit code 3 where a check that was asked for fails."""
+    """CommandError with exit code 3 where a check that was asked for fails, with 4 where it cannot be decided."""
     check_findings([f for c in done for f in c.audit], fail_on, document)
     for comparison in done if max_error is not None else ():
         s = comparison.summary()
@@ -300,8 +300,7 @@ def _check(
         for what, error in errors.items():
             if error is None:
                 reason = f"{comparison.series} has no held-out point to check; calibrate on fewer loads"
-            elif max_error is not None and error > max_error:
+                raise CommandError(f"--max-error {max_error:g}: {reason}", UNDECIDED, document)
+            if max_error is not None and error > max_error:
                 reason = f"the held-out {what} of {comparison.series} is missed by {error:.3g} % on average"
-            else:
-                continue
-            raise CommandError(f"--max-error {max_error:g}: {reason}", CHECK_FAILED, document)
+                raise CommandError(f"--max-error {max_error:g}: {reason}", CHECK_FAILED, document)

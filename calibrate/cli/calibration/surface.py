@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, print_findings
-from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
+from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError, wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, Report
 from calibrate.cli.outputs import Outputs, Written
@@ -239,9 +239,11 @@ def _check(
     compared: SurfaceComparison | MixComparison, max_error: float | None, document: dict[str, Any] | None
 ) -> None:
     missed = compared.missed_pct()
-    if max_error is not None and missed is not None and missed > max_error:
-        raise CommandError(
-            f"--max-error {max_error:g}: held-out points are missed by {missed:.3g} % at the median",
-            CHECK_FAILED,
-            document,
-        )
+    if max_error is None:
+        return
+    if missed is None:
+        reason = "no point was held out to check; calibrate on fewer"
+        raise CommandError(f"--max-error {max_error:g}: {reason}", UNDECIDED, document)
+    if missed > max_error:
+        reason = f"held-out points are missed by {missed:.3g} % at the median"
+        raise CommandError(f"--max-error {max_error:g}: {reason}", CHECK_FAILED, document)

@@ -61,6 +61,8 @@ def test_the_check_fails_with_3(qsim):
     run = qsim("surface", "--dataset", "001-ssd", "--max-error", "0.1")
     assert run.code == 3
     assert "held-out points are missed by" in run.err
+    undecided = qsim("surface", "--dataset", "001-ssd", "--use", "all", "--max-error", "5", "--json")
+    assert undecided.code == undecided.json["error"]["exit_code"] == 4
 
 
 def test_a_line_over_block_sizes_is_a_surface_too(qsim):
