@@ -141,7 +141,7 @@ def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dic
         "level": fit.best.level,
         "families": [f.to_dict() for f in fit.families],
         "left_out": list(fit.left_out),
-        "goodness": None if goodness is None else goodness.to_dict(),
+        "goodness": goodness.to_dict(),
         "findings": [f.to_dict() for f in fit.findings],
     }
 
@@ -156,8 +156,7 @@ def _answer(fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit]]) -> str:
 
 def _text(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> str:
     left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
-    tried = f"\n\n{goodness.sentence()}" if goodness is not None else ""
-    return f"{name}\n\n{fit}{left}{tried}"
+    return f"{name}\n\n{fit}{left}\n\n{goodness.sentence()}"
 
 
 def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit]]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from calibrate.cli.console import print_json, say
+from calibrate.cli.console import print_json, remark, say
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.option_groups import flag, option
@@ -74,6 +74,9 @@ def findings_text(name: str, findings: Sequence[Finding], *, details: bool) -> s
     return "\n".join(lines)
 
 
+MANY_CURVES = 200
+"""From this number of curves on an audit takes more than a second, and is announced."""
+
 _WORDS = {"error": "error", "warning": "warning", "info": "note"}
 
 
@@ -125,7 +128,9 @@ def _findings(source: DataSource, link: str | None, series: str | None) -> list[
             known_series(source.load(), series)
     else:
         sweep = source.load()
-        known_series(sweep, series)
+        names = known_series(sweep, series)
+        if len(names) >= MANY_CURVES:
+            remark(f"auditing {len(names)} curves")
         found = [*sweep.findings, *audited(sweep, series, link), *host_findings(sweep)]
     if series is not None:
         found = [f for f in found if f.series in (None, series)]
