@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibrate.cli import options as o
 from calibrate.cli import parsing
@@ -34,6 +34,7 @@ from measure.units import format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
     from calibrate import Fit
+    from calibrate.report.view import Section
     from measure import Sweep
     from measure.fio.plan import FioPlan, FioPoint
 
@@ -103,7 +104,7 @@ def knee(
         sweep = _measured(plan, directory, seconds, kept=out is not None)
         found = fit(sweep)
         knees = knees_of(found, slo, sweep)
-        written = outputs.write(_sections(sweep, found) if outputs.wanted else [], f"The knee of {target}")
+        written = outputs.write(_sections(sweep, target) if outputs.wanted else [], f"The knee of {target}")
     depths = [int(n) for n in sweep.points["depth"]]
     measured = {
         "depths": depths,
@@ -202,7 +203,10 @@ def _doubling(fit: Fit, deepest: int) -> str:
     )
 
 
-def _sections(sweep: Sweep, fit: Fit) -> list[Any]:
-    from calibrate.report.predicted import predicted_section
+def _sections(sweep: Sweep, target: str) -> list[Section]:
+    """The measured points with the curve through all of them, its bands and its knees."""
+    from calibrate.prediction.comparison import compare
+    from calibrate.report.compared import compared_section, evidence_of
 
-    return [predicted_section(fit, [float(n) for n in sorted(set(sweep.points["load"]))], None)]
+    comparison = compare(sweep, sorted(set(sweep.points["load"])))
+    return [compared_section(target, [evidence_of(comparison, sweep)], {})]

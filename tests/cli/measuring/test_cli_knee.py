@@ -17,7 +17,9 @@ def fio(require_tool) -> str:
 
 @pytest.mark.live
 def test_a_knee_is_an_ordinary_sweep_of_one_process(qsim, fio, disk):
-    run = qsim("knee", str(disk), "--seconds", "6s", "--size", "32MiB", "--out", "quick", "--json")
+    run = qsim(
+        "knee", str(disk), "--seconds", "6s", "--size", "32MiB", "--out", "quick", "--report", "k.html", "--json"
+    )
     assert run.code == 0, run.err
     document = run.json
     assert document["measured"]["tool"] == "fio"
@@ -26,6 +28,7 @@ def test_a_knee_is_an_ordinary_sweep_of_one_process(qsim, fio, disk):
     started = {json.loads(p.read_text())["started_at"] for p in Path("quick/points").glob("d*.json")}
     assert len(started) <= len(document["measured"]["depths"]) - len(DEPTHS) + 1
     assert list(disk.iterdir()) == []  # the test file is gone
+    assert "Throughput" in Path("k.html").read_text()
     fitted = qsim("fit", "quick", "--json").json
     assert fitted["knee"] == document["knee"]
 
