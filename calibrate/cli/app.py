@@ -18,7 +18,7 @@ from qsim.installed import version
 
 
 class ReaderGoneError(Exception):
-    """Nobody reads stdout any more; the parser of the command line would end with 1 for a BrokenPipeError."""
+    """The reader of stdout has left; click would end with 1 for a BrokenPipeError."""
 
 
 class Root(LazyGroup):
@@ -72,7 +72,7 @@ def _report(error: BaseException, *, as_json: bool) -> int:
 
 
 def _flush() -> None:
-    """Bring what was written to its reader now, where a failure can still be reported."""
+    """Flush stdout while a failure can still be reported."""
     if sys.stdout is not None:
         sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Commands by name: each is imported when it runs or shows its help, so that no command waits for the others."""
+"""Commands by name: each module is imported only when its command runs or shows its help."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def warn(text: str) -> None:
 
 
 def remark(text: str) -> None:
-    """What is being done, on stderr; dropped where nobody is left to read it (a closed terminal)."""
+    """A remark on stderr; dropped where the terminal is closed."""
     with contextlib.suppress(OSError):
         typer.echo(text, err=True)
 

@@ -118,7 +118,7 @@ def check_peak(sweep: Sweep, peak: float | None) -> None:
 
 
 def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) -> None:
-    """CommandError where a load is named twice, or is at none of the curves, so that none could be calibrated."""
+    """Raise CommandError where a load is named twice, or no curve has it."""
     if use is not None and len(set(use)) < len(use):
         raise wrong_usage(f"--use: a load is named twice among {', '.join(f'{n:g}' for n in use)}")
     rows = sweep.points[sweep.points["series"].isin(list(series))]
@@ -154,7 +154,7 @@ def print_findings(findings: Sequence[Finding], device: str = "") -> None:
 
 
 def _with_remedy(finding: Finding) -> str:
-    """The message, and of what is wrong also what to do, as one or two sentences."""
+    """The message, and the remedy of a warning or an error, in one or two sentences."""
     message, remedy = finding.message, finding.remedy
     if not remedy or finding.severity == "info":
         return message

@@ -60,7 +60,7 @@ def refused_parameter(error: InvalidParameterError, name: str) -> CommandError:
 
 
 def failure_of(error: BaseException) -> CommandError:
-    """The failure that an exception amounts to."""
+    """The failure that stands for an exception."""
     if isinstance(error, CommandError):
         return error
     if usage := _usage_of(error):

@@ -42,7 +42,7 @@ def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def stopping_cleanly() -> Iterator[None]:
-    """Let every signal to stop raise KeyboardInterrupt, so that fio is stopped and the test file removed.
+    """Raise KeyboardInterrupt on every signal that ends a run: fio stops, and its test file is removed.
 
     For some seconds after the first signal others change nothing: Ctrl-C twice, or Ctrl-C and then a closed terminal,
     must not interrupt the cleaning up. What the parent process ignores (nohup, a background job) stays ignored. Only

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def knees_of(
     fit: Fit, objective: Objective | None, sweep: Sweep | None = None, deepest: float | None = None
 ) -> tuple[NamedKnee, ...]:
-    """The knees of a fit to ``sweep`` (None: to nothing that is at hand), the one of ``objective`` among them.
+    """The knees of a fit to ``sweep`` (None: unknown), the one of ``objective`` among them.
 
     An objective for a tail needs the histograms of the sweep: CommandError without one, DataError where they do not
     suffice.

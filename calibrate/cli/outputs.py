@@ -46,7 +46,7 @@ def free_report_path(path: Path) -> Path:
 
 
 def write_new(path: Path, text: str, option: str) -> str:
-    """Write ``text`` to a file that does not exist yet, and give its name back. MeasureError where that fails."""
+    """Write ``text`` to a new file and return its name. MeasureError where that fails."""
     if not path.parent.is_dir():
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     try:
@@ -68,7 +68,7 @@ Csv: TypeAlias = Annotated[Path | None, shared("DIR", parsing.path, "Also write 
 
 @dataclass(frozen=True)
 class Written:
-    """The names of what was written."""
+    """The names of the written files."""
 
     report: str | None = None
     pdf: str | None = None
@@ -106,7 +106,7 @@ class Outputs(OptionGroup):
         return any(place is not None for place in (self.report, self.csv, self.plots))
 
     def check(self) -> None:
-        """CommandError or MeasureError where what was asked for cannot be written here; nothing is changed."""
+        """Raise CommandError or MeasureError where a file cannot be written; nothing is changed."""
         if self.report is not None:
             check_report_path(self.report)
         for name, place in (("--csv", self.csv), ("--plots", self.plots)):
@@ -118,7 +118,7 @@ class Outputs(OptionGroup):
             check_images()
 
     def write(self, sections: Sequence[Section], title: str, front: FrontPage | None = None) -> Written:
-        """Write what was asked for; a page with a ``front`` also as a PDF, where a browser is here.
+        """Write the files; a page with a ``front`` also as a PDF, where a browser is installed.
 
         Raises MeasureError where a file is in the way, or cannot be written or drawn.
         """

@@ -1,4 +1,4 @@
-"""Parsers of what is typed: they raise typer.BadParameter, which names the option.
+"""Parsers of option values: they raise typer.BadParameter, which names the option.
 
 Each takes the text and gives a value in SI units; a default that is not text passes through untouched.
 """
@@ -163,7 +163,7 @@ def _numbers(
 
 @parser
 def loads(text: str) -> Numbers:
-    """``1,2,4,8`` or ``1..64``, of whatever kind; zero is one, where it is that of a delay."""
+    """``1,2,4,8`` or ``1..64``, of any kind; zero is a delay."""
     expected = f"{LEAST_LOAD:g} to {MOST_TYPED:g}, e.g. 1,2,4,8 or 1..64"
     return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= MOST_TYPED, "load", expected)
 
@@ -190,7 +190,7 @@ def rates(text: str) -> Numbers:
 
 @parser
 def shares(text: str) -> Numbers:
-    """``.3,.5,.7`` or ``0.5,0.99``: utilizations, quantiles, whatever lies between 0 and 1."""
+    """``.3,.5,.7`` or ``0.5,0.99``: utilizations or quantiles, between 0 and 1."""
     return _numbers(text, lambda share: 0 < share < 1, "share", "a value between 0 and 1, e.g. .3,.5,.7 or 0.5,0.99")
 
 

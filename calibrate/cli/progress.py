@@ -1,4 +1,4 @@
-"""A progress bar on stderr for whatever takes longer than a second; a line now and then where it is no terminal."""
+"""A progress bar on stderr for work of more than a second; lines at intervals where stderr is no terminal."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _is_curve(source: DataSource) -> bool:
 
 
 def short_names(sources: Sequence[DataSource]) -> list[str]:
-    """A name for each device: the last part of its path where these differ, else what was typed."""
+    """A name for each device: the last part of its path where these differ, else the path as typed."""
     last = [s.name if s.dataset or len(s.data) > 1 else os.path.basename(s.name.rstrip("/")) or s.name for s in sources]
     return last if len(set(last)) == len(last) else [s.name for s in sources]
 

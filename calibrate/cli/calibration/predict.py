@@ -170,7 +170,7 @@ def _predicted(
 
 
 def _no_knees(_: Fit) -> Sequence[NamedKnee]:
-    """Knees by other definitions take time to find, and nobody asks for them."""
+    """No knees: finding them by every definition takes time."""
     return ()
 
 
@@ -193,7 +193,7 @@ def _text(c: PredictedCurve, tails: Tails | None, *, several: bool, details: boo
 
 
 def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective | None) -> dict[str, Any]:
-    """A fit with its curve in JSON, the workers that were asked for, and the curve of the changed device."""
+    """A fit with its curve in JSON, the number of workers, and the curve of the changed device."""
     document = {**fit_document(c.fit, c.knees, found.sweep), "points": c.curve.to_dicts()}
     if c.workers is not None:
         document["workers"] = c.workers.to_dict()

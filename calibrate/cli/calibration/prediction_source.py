@@ -31,7 +31,7 @@ MOST_OUTSTANDING = 1e5
 
 @dataclass(frozen=True)
 class CalibratedCurves:
-    """The fits of curves, the sweep they come from (None: it is not at hand), and why other curves have none."""
+    """The fits of curves, the sweep they come from (None: unknown), and why other curves have none."""
 
     fits: Sequence[Fit]
     sweep: Sweep | None = None

@@ -61,7 +61,7 @@ def places(text: str) -> TypedPlaces:
 
 
 def at_places(typed: TypedPlaces, measured: Places) -> Places:
-    """Every combination of what was typed; what was not takes the values that were measured, the least of the jobs."""
+    """Every combination of the typed values; other keys take the measured values, jobs the least."""
     import numpy as np
 
     from calibrate.surface import Places

@@ -1,4 +1,4 @@
-"""``--what-if``: what is typed, and the table of the changed device next to the present one."""
+"""``--what-if``: its parser, and the table of the changed device next to the present one."""
 
 from __future__ import annotations
 

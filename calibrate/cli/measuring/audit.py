@@ -16,7 +16,7 @@ from measure.units import counted
 if TYPE_CHECKING:
     from measure import Finding
 
-HELP = """Check measurements against Little's law, and say what would explain what is wrong.
+HELP = """Check measurements against Little's law, with the likely cause of each finding.
 
 Each finding has its evidence, a hypothesis tested on all points, and the measurement that would settle it.
 

@@ -161,7 +161,7 @@ def consent(text: str) -> Consent:
 
 @dataclass(frozen=True)
 class DriveOptions(OptionGroup):
-    """How a drive is treated, whatever is measured on it."""
+    """The options of every measurement of a drive."""
 
     size_bytes: Annotated[
         int | None, shared("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB")
@@ -199,7 +199,7 @@ Target: TypeAlias = Annotated[
 
 
 def one_of(literal: Any, typed: str) -> Any:
-    """What was typed, as one of the words of a Literal."""
+    """The word of a Literal that was typed."""
     return next(word for word in get_args(literal) if word == typed)
 
 
@@ -375,7 +375,7 @@ def _interval_note(points: DataFrame) -> str:
 
 
 def _flagged(sweep: Sweep, points: DataFrame) -> list[str]:
-    """What is wrong with the runs of each point, and with how many of them."""
+    """The flags of each point, with the number of flagged runs."""
     from measure.repeats import flags
 
     table = sweep.points.assign(flag=flags(sweep))

@@ -104,7 +104,7 @@ def show(
 
 
 def _of_series(shown: Sequence[MeasuredData], series: str | None) -> Sequence[MeasuredData]:
-    """What was measured of one curve, where it was; CommandError listing the names where nothing has it."""
+    """The data of one curve; CommandError with the known names for an unknown one."""
     if series is None:
         return shown
     names = list(dict.fromkeys(name for one in shown for name in one.series))
@@ -115,7 +115,7 @@ def _of_series(shown: Sequence[MeasuredData], series: str | None) -> Sequence[Me
 
 @dataclass
 class Knees:
-    """The fits that a page's knees are of, and what was asked of each, collected while its views are drawn."""
+    """The fits of a page and the answers to --slo, collected while its views are drawn."""
 
     answers: Answers | None = None
     fits: list[Fit] = field(default_factory=list)
@@ -128,7 +128,7 @@ class Knees:
         return found
 
     def lines(self) -> list[str]:
-        """The knee and the peak of one curve, or how many knees of several are sure, after what was asked."""
+        """The answers, then the knee and the peak of one curve, or a line on the knees of several."""
         from calibrate.fitting.answer import fit_answer, knees_line, labelled
 
         if not self.fits:

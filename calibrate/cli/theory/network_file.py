@@ -52,7 +52,7 @@ def read_network(path: Path) -> WrittenNetwork:
 
 
 class _Reading:
-    """What is read from one file, with its name in every complaint."""
+    """Reads one file; every error names it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
