@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from qsim_program import QSIM
 
 from calibrate.models.host_and_device import HostAndDevice, host_and_device
 from measure import load
@@ -49,24 +48,20 @@ def known_device(workers: int, service_s: float) -> Iterator[str]:
         served.wait(20)
 
 
+MEASURE = """
+import sys
+from pathlib import Path
+from measure.fio.sweep import plan_fio, run_fio
+device, depths, jobs, out = sys.argv[1:]
+settings = {"runtime_s": 2.0, "ramp_s": 0.5, "engine": "libaio", "consent": "read"}
+plan = plan_fio(device, [int(n) for n in depths.split(",")], jobs=int(jobs), **settings)
+run_fio(plan, Path(out))
+"""
+
+
 def measured(device: str, depths: str, out: Path, jobs: int = 1, **environment: str) -> HostAndDevice:
     subprocess.run(
-        [
-            *QSIM,
-            "measure",
-            "fio",
-            device,
-            "--allow",
-            "read",
-            "--depths",
-            depths,
-            "--jobs",
-            str(jobs),
-            "--runtime",
-            "2s",
-            "--out",
-            str(out),
-        ],
+        [sys.executable, "-c", MEASURE, device, depths, str(jobs), str(out)],
         check=True,
         capture_output=True,
         env={**os.environ, **environment},
