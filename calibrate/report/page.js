@@ -93,16 +93,30 @@
     return Plotly.react(plot, figure.data, layout, config);
   }
 
+  // The library comes packed in the page; a browser that cannot unpack it still has every number in the tables.
+  async function unpack() {
+    const packed = Uint8Array.from(atob(document.getElementById("plotly").textContent), letter => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const library = document.createElement("script");
+    library.textContent = await new Response(stream).text();
+    document.head.append(library);
+  }
+
   const plots = Array.from(document.querySelectorAll(".plot"));
   const redraw = () => plots.filter(plot => plot.dataset.drawn).forEach(draw);
-  if ("IntersectionObserver" in window && !onPaper) {
-    const seen = new IntersectionObserver(entries => entries.forEach(entry => {
-      if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
-    }), {rootMargin: "600px"});
-    plots.forEach(plot => seen.observe(plot));
-  } else {
-    plots.forEach(draw);
+  function drawAll() {
+    if ("IntersectionObserver" in window && !onPaper) {
+      const seen = new IntersectionObserver(entries => entries.forEach(entry => {
+        if (entry.isIntersecting) { seen.unobserve(entry.target); draw(entry.target); }
+      }), {rootMargin: "600px"});
+      plots.forEach(plot => seen.observe(plot));
+    } else {
+      plots.forEach(draw);
+    }
   }
+  if (plots.length) unpack().then(drawAll).catch(error => plots.forEach(plot => {
+    plot.textContent = "The plot cannot be drawn by this browser (" + error.message + "); every number is in the tables.";
+  }));
   dark.addEventListener("change", redraw);
   window.addEventListener("beforeprint", () => {
     if (onPaper) return;

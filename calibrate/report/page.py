@@ -26,6 +26,8 @@ from measure.sweep import Provenance
 
 MARK = '<meta name="generator" content="qsim report">'
 """What makes an HTML file ours, so that only ours is ever replaced."""
+PLOTLY = "plotly-cartesian.min.js.gz"
+"""plotly.js 4.1.1 (MIT) with lines, bars and heat maps alone, packed: 0.5 MB in a page where all of it is 4.8 MB."""
 
 
 def write_report(
@@ -89,7 +91,7 @@ def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: 
     return environment.get_template(template).render(
         title=title or "qsim report",
         mark=MARK,
-        plotlyjs=(files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8"),
+        plotlyjs=base64.b64encode((files("calibrate.report") / PLOTLY).read_bytes()).decode(),
         dark_colours=_script_json({k.lower(): v for k, v in DARK.items()}),
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         sections=sections,

@@ -20,9 +20,9 @@ from calibrate.report.compared.figure_elements import (
     add_true,
     at_axis,
     axes_of,
+    ends_beyond,
     hover_text,
     interval_bar,
-    keep_near,
     knee_name,
     load_figure,
     mark_knee,
@@ -36,6 +36,8 @@ from calibrate.report.drawing import (
     Drawing,
     dashed,
     empty_figure,
+    faint,
+    interval,
     marker,
     outlined,
     solid,
@@ -50,38 +52,34 @@ _BEYOND = 2.0
 
 
 def latency_against_throughput(comparison: Comparison) -> Drawing:
-    """The latency-bandwidth curve: observed and predicted, calibration and held-out points told apart, knee marked."""
+    """The latency-bandwidth curve: observed and predicted, calibration and held-out points told apart, knee marked.
+
+    Where both axes are predicted from a load, crossbars at the measured loads stand for the bands.
+    """
     x_axis, y_axis = axes_of([comparison])
     curve, points = comparison.smooth, comparison.points
-    figure = empty_figure(x_axis.title, y_axis.title, log_y=spans_decade(points.response_time_s))
-    x = x_axis.of(curve.throughput_per_s)
-    if not points.load_type.is_throughput:
-        # Both axes are predicted from a load: less throughput than expected is more time, and vice versa.
-        ends = (x_axis.of(curve.throughput_low_per_s), x_axis.of(curve.throughput_high_per_s))
-    else:
-        ends = (x, x)
-    add_band(
-        figure, ends, y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s), comparison.fit.level
-    )
+    log_y = spans_decade(points.response_time_s)
+    figure = empty_figure(x_axis.title, y_axis.title, log_y=log_y)
+    x, y = x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_s)
+    if points.load_type.is_throughput:
+        low, high = y_axis.of(curve.response_time_low_s), y_axis.of(curve.response_time_high_s)
+        add_band(figure, x, low, high, comparison.fit.level)
     figure.add_scatter(
         x=x,
-        y=y_axis.of(curve.response_time_s),
+        y=y,
         mode="lines",
         name="predicted",
         line=solid(BLUE),
         customdata=curve.load,
         hovertemplate=hover_text(x_axis, y_axis),
     )
+    if not points.load_type.is_throughput:
+        _add_crossbars(figure, comparison, x_axis, y_axis)
     if comparison.true_smooth is not None:
         throughput, response = comparison.true_smooth
         add_true(figure, x_axis.of(throughput), y_axis.of(response))
-    add_observed(
-        figure,
-        comparison,
-        x_axis.of(points.throughput_per_s),
-        y_axis.of(points.response_time_s),
-        hover_text(x_axis, y_axis),
-    )
+    seen = x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s)
+    add_observed(figure, comparison, *seen, hover_text(x_axis, y_axis))
     at_knee, response_there = comparison.at_knee
     far = comparison.is_open and at_knee > _REACH * points.throughput_per_s.max()
     figure.add_scatter(
@@ -92,10 +90,35 @@ def latency_against_throughput(comparison: Comparison) -> Drawing:
         name=knee_name(comparison) + (", far beyond these loads" if far else _beyond(comparison)),
         error_x=None if far else _knee_bar(comparison, x_axis),
     )
-    if comparison.is_open:
-        shown = points.response_time_s if far else np.append(points.response_time_s, response_there)
-        keep_near(figure, y_axis.of(shown), log_y=spans_decade(points.response_time_s))
+    shown = () if far else (x_axis.of(np.array([at_knee])), y_axis.of(np.array([response_there])))
+    every = [np.concatenate(parts) for parts in zip(seen, shown, strict=True)] if shown else seen
+    figure.update_xaxes(range=ends_beyond(every[0], log=False))
+    figure.update_yaxes(range=ends_beyond(every[1], log=log_y))
     return figure
+
+
+def _add_crossbars(figure: Drawing, comparison: Comparison, x_axis: Axis, y_axis: Axis) -> None:
+    """At each held-out load what was predicted of throughput and response time, with the ends of both bands."""
+    out, found = comparison.held_out, comparison.predicted
+    if not out.any():
+        return
+    x, x_low, x_high = (
+        x_axis.of(v[out]) for v in (found.throughput_per_s, found.throughput_low_per_s, found.throughput_high_per_s)
+    )
+    y, y_low, y_high = (
+        y_axis.of(v[out]) for v in (found.response_time_s, found.response_time_low_s, found.response_time_high_s)
+    )
+    look = {"color": faint(BLUE, 0.6), "width": 4, "thickness": 1.5}
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        name=f"predicted at the held-out loads, with {100 * comparison.fit.level:g} % bands",
+        marker=marker(BLUE, "line-ns-open", 9),
+        error_x=interval(x, x_low, x_high, **look),
+        error_y=interval(y, y_low, y_high, **look),
+        hoverinfo="skip",
+    )
 
 
 def _beyond(comparison: Comparison) -> str:
@@ -158,6 +181,8 @@ def _against_load(
         add_true(figure, x, axis.of(throughput if what == "throughput" else response))
     add_observed(figure, comparison, at_axis(comparison, comparison.points.load), axis.of(observed))
     mark_knee(figure, comparison)
+    log_y = figure.layout["yaxis"].get("type") == "log"
+    figure.update_yaxes(range=ends_beyond(axis.of(np.concatenate([observed, predicted[1]])), log=log_y))
     return figure
 
 

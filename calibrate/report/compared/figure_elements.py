@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -16,6 +17,7 @@ from calibrate.report.drawing import (
     GREEN,
     INK,
     ORANGE,
+    PURPLE,
     RED,
     Drawing,
     by_use,
@@ -26,6 +28,9 @@ from calibrate.report.drawing import (
     solid,
     ticks,
 )
+
+_BEYOND = 4 / 3
+"""How far beyond the points an axis goes, as a factor."""
 
 
 def axes_of(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
@@ -107,22 +112,29 @@ def add_observed(figure: Drawing, comparison: Comparison, x: Array, y: Array, ho
 
 
 def mark_knee(figure: Drawing, comparison: Comparison) -> None:
-    """The knee's load as a line, its interval as a shade, where both lie among the measured loads."""
+    """Both knees as lines, the interval of N* as a shade, where they lie among the measured loads."""
     knee, load = comparison.knee, comparison.points.load
     if knee.load is None or not load.min() <= knee.load <= load.max():
         return
     if knee.low is not None and knee.high is not None:
-        low, high = at_axis(comparison, np.array([knee.low, knee.high]))
+        ends = np.clip([knee.low, knee.high], load.min() / _BEYOND, load.max() * _BEYOND)
+        low, high = at_axis(comparison, ends)
         figure.add_shade(ORANGE, 0.2, x=(low, high))
     (at,) = at_axis(comparison, np.array([knee.load]))
     figure.add_upright(at, {"color": ORANGE, "width": 2})
     figure.add_to_legend(knee_name(comparison), {"color": ORANGE, "width": 3})
+    ninety = comparison.fit.ninety if comparison.points.load_type.is_closed else None
+    if ninety is not None and ninety.load is not None and load.min() <= ninety.load <= load.max():
+        line = {"color": PURPLE, "width": 2, "dash": "dash"}
+        (place,) = at_axis(comparison, np.array([ninety.load]))
+        figure.add_upright(place, line)
+        figure.add_to_legend(f"90 % of the peak, N90 = {ninety.load:.3g}", line)
 
 
-def keep_near(figure: Drawing, heights: Array, *, log_y: bool) -> None:
-    """End the y axis a little beyond ``heights`` (m,): an open curve has no end of its own near saturation."""
-    low, high = float(heights.min()), float(heights.max())
-    figure.update_yaxes(range=[np.log10(low / 1.5), np.log10(3 * high)] if log_y else [0.0, 1.4 * high])
+def ends_beyond(values: Array, *, log: bool) -> list[float]:
+    """Ends of an axis a third beyond ``values`` (m,); an even axis begins at zero. What runs off is cut."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values)) * _BEYOND
+    return [math.log10(low / _BEYOND), math.log10(high)] if log else [0.0, high]
 
 
 def knee_name(comparison: Comparison) -> str:

@@ -13,7 +13,7 @@ from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array
 from calibrate.knees.definitions import NamedKnee, knee_rows
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.compared.figure_elements import at_among, axes_of, figure_over, keep_near
+from calibrate.report.compared.figure_elements import at_among, axes_of, ends_beyond, figure_over
 from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, Drawing, interval, marker, solid
 from calibrate.report.view import Column, Shown, View
 
@@ -80,7 +80,7 @@ def knee_figure(comparison: Comparison, found: Sequence[NamedKnee]) -> Drawing:
             **group,
         )
     if comparison.is_open:
-        keep_near(figure, heights, log_y=False)
+        figure.update_yaxes(range=ends_beyond(heights, log=False))
     figure.update_layout(
         yaxis={"domain": [0.44, 1]},
         height=560 + 26 * len(marked),

@@ -15,8 +15,8 @@ from calibrate.report.view import ComparedCurve, Section, View
 from measure.sweep import Provenance
 
 _SQUARES = (
-    "Squares were used to calibrate; circles were held out, and the line knew nothing of them. The star is the knee; "
-    "the shade is where a single new measurement is expected."
+    "Squares were used to calibrate. Circles were held out: the line knew nothing of them. The star is the knee. The "
+    "shade, or the crossbars of a load, are where a single new measurement is expected."
 )
 _RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
 _FLOOR = " No model can be expected to come below the grey noise floor."
