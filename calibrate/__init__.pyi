@@ -6,6 +6,7 @@ from .fitting.fit_warnings import doubts_about as doubts_about
 from .fitting.origin import with_origin as with_origin
 from .fitting.predicted_curve import Prediction as Prediction
 from .fitting.predicted_curve import predict as predict
+from .fitting.station import DeviceStation as DeviceStation
 from .knees.definitions import NamedKnee as NamedKnee
 from .knees.definitions import named_knees as named_knees
 from .knees.knee import Knee as Knee

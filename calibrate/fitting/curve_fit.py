@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from calibrate.models.names import model_for, model_named
 from calibrate.points import Points, points_of, with_delay
 from measure.auditing.calibration import check_submission
 from measure.errors import DataError
-from measure.sweep import Sweep
+from measure.sweep import Sweep, histograms
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
+from qsim.distributions import Empirical
+from qsim.distributions.as_dict import law_to_dict
 from qsim.errors import InvalidParameterError
 
 __all__ = [
@@ -92,7 +95,25 @@ def fit_curve(
         )
     _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
-    return replace(made, measured=len(points))
+    return replace(made, measured=len(points), law=_lone_law(sweep, chosen))
+
+
+LAW_BINS = 64
+
+
+def _lone_law(sweep: Sweep, points: Points) -> dict[str, Any] | None:
+    """The law of the latencies of requests that were alone, from the histograms of depth 1; None without any."""
+    if not points.load_type.is_closed or 1 not in points.load or not sweep.latencies:
+        return None
+    alone = [h for (name, n, _), h in histograms(sweep).items() if name == points.series and n == 1]
+    if not alone or all(len(h.counts) == 1 for h in alone):
+        return None
+    lower, upper = min(h.lower_s[0] for h in alone), max(h.upper_s[-1] for h in alone)
+    edges = np.geomspace(max(lower, 1e-3 * upper), upper * (1 + 1e-9), LAW_BINS + 1)
+    counts = np.zeros(LAW_BINS)
+    for h in alone:
+        counts += np.histogram(h.middle_s, edges, weights=h.counts)[0]
+    return law_to_dict(Empirical.from_histogram(edges.tolist(), counts.tolist()))
 
 
 def fit_points(

@@ -28,14 +28,19 @@ from calibrate.points import Points
 from measure.errors import DataError
 from measure.loads import Load, LoadKind, load_of
 from measure.units import counted
+from qsim.distributions.as_dict import law_from_dict
 from qsim.result import Result
 from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
+    from simpy import Environment
 
+    from calibrate.fitting.in_simpy import DeviceInSimPy
     from calibrate.fitting.predicted_curve import Prediction
+    from calibrate.fitting.station import DeviceStation
+    from qsim import Closed
 
 SCHEMA = "qsim-fit/3"
 
@@ -48,8 +53,9 @@ class Fit(Result):
     sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
     ``measured`` says how many points the curve has in all (0: unknown).
     ``told`` are the parameters where they are not read off the table: those of a fit on file, a data sheet, a what-if.
-    ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). It prints itself as
-    a table.
+    ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). ``law`` are the
+    latencies of the requests that were alone, as plain data (:func:`qsim.distributions.as_dict.law_to_dict`), where
+    their histogram is known. It prints itself as a table.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -79,6 +85,7 @@ class Fit(Result):
     measured: int = 0
     points: Points | None = field(default=None, repr=False, compare=False)
     known_peak_per_s: float | None = None
+    law: Mapping[str, Any] | None = None
 
     @classmethod
     def of(
@@ -200,6 +207,45 @@ class Fit(Result):
 
         return predict(self, at)
 
+    def station(self, visits: float = 1.0, *, extrapolate: bool = False) -> DeviceStation:
+        """The device as a station of a queueing network, which a customer visits ``visits`` times.
+
+        It serves at the fitted rate X(n) while n are present, and covers up to four times the deepest load measured;
+        ``extrapolate`` lets the last rate hold beyond.
+
+        >>> from calibrate import from_datasheet
+        >>> from_datasheet(idle_latency=80e-6, peak_iops=600e3).station().most
+        191
+        """
+        from calibrate.fitting.station import station_of
+
+        return station_of(self, visits, extrapolate)
+
+    def queue(self, n: int, *, extrapolate: bool = False) -> Closed:
+        """``n`` requests that circle on the device: a closed queue, whose throughput is that of ``predict``.
+
+        >>> from calibrate import from_datasheet
+        >>> from qsim import solve
+        >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+        >>> bool(abs(solve(drive.queue(32)).throughput / drive.predict([32]).throughput_per_s[0] - 1) < 1e-9)
+        True
+        """
+        from calibrate.fitting.station import queue_of
+
+        return queue_of(self, n, extrapolate)
+
+    def draws(self, k: int, *, seed: int = 0) -> list[Fit]:
+        """``k`` fits, each a possible device: rows of the table of weights, drawn by their weight."""
+        from calibrate.fitting.station import draws_of
+
+        return draws_of(self, k, seed)
+
+    def simpy(self, env: Environment, *, seed: int = 0, extrapolate: bool = False) -> DeviceInSimPy:
+        """The device in your own SimPy simulation: ``yield device.request()`` returns when it is served."""
+        from calibrate.fitting.in_simpy import DeviceInSimPy
+
+        return DeviceInSimPy(env, self.station(extrapolate=extrapolate), seed)
+
     def was_used(self, points: Points) -> Mask:
         """True (m,) for those of ``points`` that this fit was calibrated on: the same load and the same throughput."""
         pairs = list(zip(self.used, self.used_throughput_per_s, strict=True))
@@ -233,6 +279,10 @@ class Fit(Result):
             kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
             fit = cls(**kept)
             check_numbers(fit)
+            if fit.law is not None and not isinstance(fit.law, Mapping):
+                raise ValueError(f"law must be an object or null, not {fit.law!r}")
+            if fit.law is not None:
+                law_from_dict(fit.law)
         except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
             raise DataError(
                 f"the fit is damaged ({error}); make it again with: qsim fit DATA --out fit.json"

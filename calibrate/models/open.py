@@ -77,7 +77,7 @@ class OpenModel(CurveModel):
         self._servers = servers
         self._scv = scv
         self._measured = measured
-        self._a_queue_each = a_queue_each
+        self.a_queue_each = a_queue_each
         free = {"c": servers is None, "cs2": scv is None, "ca2": measured is not None}
         self._free = ["Xmax", *(n for n, is_free in free.items() if is_free)]
 
@@ -111,7 +111,7 @@ class OpenModel(CurveModel):
         return replace(table, values=as_peak(table.values))
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
-        given = self._given(values)
+        given = self.given(values)
         told = {
             "S": ("s", given["c"] / given["Xmax"]),
             "Xmax": ("1/s", given["Xmax"]),
@@ -124,30 +124,30 @@ class OpenModel(CurveModel):
         return {k: v for k, v in told.items() if fixed.get(k, "Xmax") in self._free}
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
-        peak = self._given(values)["Xmax"][:, None]
+        peak = self.given(values)["Xmax"][:, None]
         rho = loads[None, :] / peak
         return np.minimum(loads[None, :], peak), self._response(values, rho)
 
     def knee(self, values: Array) -> KneePoint:
         rho, response = self._best(values)
-        load = rho * self._given(values)["Xmax"]
+        load = rho * self.given(values)["Xmax"]
         return KneePoint(load, load, response)
 
     def service(self, values: Array) -> Array:
         """S (w,)."""
-        given = self._given(values)
+        given = self.given(values)
         return np.asarray(given["c"] / given["Xmax"])
 
     def utilization(self, values: Array, loads: Array) -> Array:
         """rho (w, m)."""
-        return np.asarray(loads[None, :] / self._given(values)["Xmax"][:, None])
+        return np.asarray(loads[None, :] / self.given(values)["Xmax"][:, None])
 
     def queue(self, values: Array, loads: Array) -> Array:
         """Lq (w, m): the mean number waiting, lambda (W - S)."""
         _, response = self.curve(values, loads)
         return np.asarray(loads[None, :] * (response - self.service(values)[:, None]))
 
-    def _given(self, values: Array) -> dict[str, Array]:
+    def given(self, values: Array) -> dict[str, Array]:
         """Every quantity (w,), fitted or fixed."""
         fitted = {name: values[:, i] for i, name in enumerate(self._free)}
         ones = np.ones(len(values))
@@ -156,9 +156,9 @@ class OpenModel(CurveModel):
 
     def _response(self, values: Array, rho: Array) -> Array:
         """W (w, m) at utilizations (w, m)."""
-        g = {name: value[:, None] for name, value in self._given(values).items()}
+        g = {name: value[:, None] for name, value in self.given(values).items()}
         rho = np.minimum(rho, NEARLY_ONE)
-        if self._a_queue_each:
+        if self.a_queue_each:
             waiting = g["c"] * rho / (1 - rho)
         else:
             waiting = sakasegawa(g["c"], rho) if self._servers is None else erlang_wait(self._servers, rho)

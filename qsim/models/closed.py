@@ -64,7 +64,8 @@ class Station:
     limit).  ``speeds`` describes one server whose pace depends on how many are present, as a disk schedules
     better when its queue is deep: ``speeds[n - 1]`` with n present, in units of the service distribution's pace,
     the last value holding from there on.  ``discipline`` is "FCFS", "PS" (all present share the servers equally)
-    or "LCFS-PR" (the newcomer interrupts).  ``name`` appears in results.
+    or "LCFS-PR" (the newcomer interrupts).  ``name`` appears in results.  ``most`` is the largest number of customers
+    for which the speeds are known: a closed queue of more is refused (None: any number).
 
     Raises ValueError naming the parameter for anything that describes no station.
 
@@ -82,6 +83,7 @@ class Station:
     speeds: Sequence[float] | None = None
     discipline: StationDiscipline = "FCFS"
     name: str = ""
+    most: int | None = None
 
     def __post_init__(self) -> None:
         require("service", self.service)
@@ -110,6 +112,17 @@ class Station:
         return self.visits * self.service.mean
 
 
+def require_known(station: Station, population: int) -> None:
+    """Refuse more customers than the station's speeds are known for."""
+    if station.most is not None and population > station.most:
+        raise InvalidParameterError(
+            "population",
+            f"must be at most {station.most}, up to which {station.name or 'the station'} is known, not {population}",
+            "measure it deeper, or make the station with extrapolate=True",
+            value=population,
+        )
+
+
 @dataclass(frozen=True)
 class Closed:
     """``population`` customers circle for ever through ``stations``, a list of Delay and Station, in order.
@@ -136,6 +149,8 @@ class Closed:
         object.__setattr__(self, "stations", stations)
         if not self.queueing:
             raise InvalidParameterError("stations", "must hold at least one Station", "with delays alone nobody queues")
+        for station in self.queueing:
+            require_known(station, self.population)
         limited = [s for s in self.queueing if s.capacity is not None]
         if limited and len(self.queueing) > 1:
             raise InvalidParameterError(

@@ -1,0 +1,169 @@
+"""A calibrated device as a station: it reproduces the fitted curve, by formula and in both engines."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import Fit, fit, from_datasheet
+from calibrate.fitting.station import drawn_throughputs
+from measure import Sweep, load_dataset
+from measure.errors import DataError
+from measure.formats.fio.latency_bins import Histogram
+from qsim import Closed, Delay, Empirical, Exponential, Open, Station, simulate, solve
+
+SSD = "004-ssd-depth"
+
+
+@pytest.fixture(scope="module")
+def drive() -> Fit:
+    return fit(load_dataset(SSD))
+
+
+def with_histogram(depths: tuple[float, ...] = (1, 4, 16)) -> Sweep:
+    """A drive of 8 servers of 80 µs on average, with the histogram of its lone requests."""
+    edges = np.array([40e-6, 60e-6, 120e-6, 160e-6])
+    alone = Histogram(edges[:-1], edges[1:], np.array([40, 40, 20]), "lat")
+    times = [max(82e-6, n * 80e-6 / 8) for n in depths]
+    rates = [n / t for n, t in zip(depths, times, strict=True)]
+    points = pd.DataFrame({"series": "reads", "load": depths, "throughput_per_s": rates, "latency_s": times})
+    points["latency_sd_s"] = 30e-6
+    made = Sweep(points, name="drive")
+    row = next(made.points.itertuples())
+    return Sweep(points, name="drive", latencies={(row.source, row.throughput_per_s, row.latency_s): lambda: alone})
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 32, 33, 100, 1000, 4096])
+def test_the_queue_of_a_drive_has_the_predicted_throughput(drive: Fit, n: int) -> None:
+    assert solve(drive.queue(n)).throughput == pytest.approx(drive.predict([n]).throughput_per_s[0], rel=1e-9)
+
+
+def test_between_its_knots_the_station_follows_the_curve(drive: Fit) -> None:
+    station = drive.station()
+    assert station.speeds is not None
+    n = np.arange(33, 4096, 37)
+    served = np.array(station.speeds)[n - 1] / station.service.mean
+    assert served == pytest.approx(drive.predict(n).throughput_per_s, rel=1e-3)
+
+
+@pytest.mark.parametrize("engine", ["reference", "compiled"])
+@pytest.mark.parametrize("law", [None, Empirical((1.0, 20.0), (9, 1))])
+def test_both_engines_hold_the_predicted_throughput_with_any_law(
+    drive: Fit, engine: str, law: Empirical | None
+) -> None:
+    queue = drive.queue(24)
+    station = queue.queueing[0]
+    if law is not None:
+        scaled = law.scaled(station.service.mean / law.mean)
+        queue = Closed(24, [Station(scaled, speeds=station.speeds, discipline="PS")])
+    inside = 0
+    for seed in range(5):
+        low, high = simulate(queue, customers=20_000, seed=seed, engine=engine).interval("throughput")
+        inside += low < drive.predict([24]).throughput_per_s[0] < high
+    assert inside >= 3  # 95 % intervals
+
+
+def test_the_law_is_that_of_depth_one_where_it_is_known() -> None:
+    made = fit(with_histogram())
+    station = made.station(visits=3)
+    assert "histogram of depth 1" in repr(station)
+    assert "3 visits" in repr(station)
+    assert isinstance(station.service, Empirical)
+    assert station.service.scv == pytest.approx(0.13, abs=0.03)
+    assert station.service.mean == pytest.approx(1 / made.predict([1]).throughput_per_s[0], rel=1e-9)
+    assert fit(with_histogram(), [4, 16]).law is None  # depth 1 was not calibrated on
+
+
+def test_the_law_survives_a_file(tmp_path) -> None:
+    made = fit(with_histogram())
+    again = Fit.from_dict(json.loads(json.dumps(made.to_dict())))
+    assert again.station() == made.station()
+    broken = {**made.to_dict(), "law": {"family": "Nothing"}}
+    with pytest.raises(DataError, match="unknown"):
+        Fit.from_dict(json.loads(json.dumps(broken)))
+
+
+def test_without_a_histogram_service_is_exponential(drive: Fit) -> None:
+    assert isinstance(drive.station().service, Exponential)
+    assert "exponential" in repr(drive.station())
+
+
+def test_a_station_covers_four_times_the_deepest_load(drive: Fit) -> None:
+    assert drive.station().most == 4 * 1024
+    sheet = from_datasheet(80e-6, 600e3)
+    assert sheet.station().most == np.ceil(4 * sheet.knee.load)
+    with pytest.raises(ValueError, match="extrapolate=True"):
+        drive.queue(4097)
+    with pytest.raises(ValueError, match="extrapolate=True"):
+        Closed(4097, [drive.station()])
+    beyond = drive.predict([5000]).throughput_per_s[0]
+    assert solve(drive.queue(5000, extrapolate=True)).throughput == pytest.approx(beyond, rel=1e-9)
+    assert solve(Closed(5000, [drive.station(extrapolate=True)])).throughput > 0
+
+
+def test_in_a_network_visits_divide_the_throughput(drive: Fit) -> None:
+    think = Delay(1e-4)
+    once, thrice = (solve(Closed(64, [think, drive.station(visits=v)])).throughput for v in (1, 3))
+    assert thrice < once
+    alone = solve(Closed(64, [drive.station(visits=3)])).throughput
+    assert alone == pytest.approx(drive.predict([64]).throughput_per_s[0] / 3, rel=1e-3)
+
+
+def test_of_a_memory_the_accesses_in_flight_are_the_load() -> None:
+    sweep = load_dataset("001-memory", corrected=True)
+    made = fit(sweep, series="64 B read")
+    station = made.station()
+    curve = made.predict([min(made.used), max(made.used)])
+    for x, r in zip(curve.throughput_per_s, curve.response_time_s, strict=True):
+        n = round(x * r)
+        assert station.speeds[n - 1] / station.service.mean == pytest.approx(x, rel=0.25)
+    with pytest.raises(DataError, match="no loop of requests"):
+        made.queue(8)
+
+
+def test_an_open_sweep_is_a_queue_of_whole_servers() -> None:
+    rates = np.array([100.0, 500.0, 900.0])
+    points = pd.DataFrame(
+        {"series": "reads", "load": rates, "throughput_per_s": rates, "latency_s": 1e-3 / (1 - rates / 1000)}
+    )
+    made = fit(Sweep(points, load_kind="arrival_rate", load_unit="requests/s"), model="M/M/1")
+    station = made.station()
+    assert station.servers == 1
+    assert station.speeds is None
+    queue = Open(Exponential(1 / 700), station.service, servers=station.servers)
+    assert solve(queue).W == pytest.approx(1e-3 / 0.3, rel=0.1)
+    with pytest.raises(DataError, match="no loop of requests"):
+        made.queue(8)
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, True])
+def test_a_queue_needs_a_whole_number(drive: Fit, n: float) -> None:
+    with pytest.raises(ValueError, match="whole number"):
+        drive.queue(n)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("visits", [0, -1, float("nan")])
+def test_visits_must_be_positive(drive: Fit, visits: float) -> None:
+    with pytest.raises(ValueError, match="visits"):
+        drive.station(visits=visits)
+
+
+def test_draws_are_possible_devices(drive: Fit) -> None:
+    drawn = drive.draws(300, seed=4)
+    assert [f.table.values.shape for f in drawn] == [(1, drive.table.values.shape[1])] * 300
+    assert (drive.draws(300, seed=4)[7].table.values == drawn[7].table.values).all()
+    medians = np.array([f.predict([16]).throughput_per_s[0] for f in drawn])
+    band = drive.predict([16]).throughput_band(0)
+    assert np.mean((medians > band[1]) & (medians < band[2])) > 0.85
+    with pytest.raises(ValueError, match="draws"):
+        drive.draws(0)
+
+
+def test_drawn_throughputs_have_the_predicted_band(drive: Fit) -> None:
+    drawn = drawn_throughputs(drive, 64, 2000)
+    for n in (3, 16, 60):
+        low, high = np.quantile(drawn[:, n - 1], [0.05, 0.95])
+        _, expected_low, expected_high = drive.predict([n]).throughput_band(0)
+        assert low == pytest.approx(expected_low, rel=0.03)
+        assert high == pytest.approx(expected_high, rel=0.03)
