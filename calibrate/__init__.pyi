@@ -1,4 +1,6 @@
 # The public names and where each is defined; a name's module is imported when the name is first used.
+from .changes.change import Change as Change
+from .changes.change import change as change
 from .fitting.curve_fit import Fit as Fit
 from .fitting.curve_fit import fit as fit
 from .fitting.curve_fit import from_datasheet as from_datasheet

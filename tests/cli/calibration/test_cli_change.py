@@ -22,25 +22,47 @@ def builds(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("\n".join(rows) + "\n")
 
 
-def test_a_build_that_did_not_move_passes(qsim, builds):
-    run = qsim("change", "old.csv", "same.csv", "--fail-on", "slower:5%")
+def test_a_build_that_did_not_change_passes(qsim, builds):
+    run = qsim("change", "old.csv", "same.csv", "--fail-on", "slower:10%")
     assert run.code == 0
-    assert run.out.splitlines()[0] == "same.csv after old.csv: nothing moved by more than the noise"
+    assert "slower" not in run.out.lower()
+    assert "have been seen" in run.out.splitlines()[1]
 
 
 def test_a_slower_build_fails_and_says_by_how_much(qsim, builds):
     run = qsim("change", "old.csv", "slow.csv", "--fail-on", "slower:5%")
     assert run.code == 3
-    assert run.out.splitlines()[0] == "slow.csv after old.csv: 1 figure worse, 0 better"
-    assert run.error.startswith("read: peak -")
+    assert run.out.startswith("SLOWER by up to ")
+    assert run.error.splitlines()[-1].startswith("read: SLOWER by up to ")
     assert qsim("change", "old.csv", "slow.csv", "--fail-on", "slower:20%").code == 0
     found = qsim("change", "old.csv", "slow.csv", "--json").json
-    assert [c["quantity"] for c in found["series"][0]["changes"]] == ["idle latency", "peak", "knee"]
-    assert found["worst"] == pytest.approx(0.1, abs=0.02)
+    assert found["verdict"] == "slower"
+    assert [c["load"] for c in found["loads"]] == DEPTHS.tolist()
+    assert found["peak"]["change_pct"] == pytest.approx(-10, abs=2)
+    assert found["idle_latency"]["low_pct"] < 0 < found["idle_latency"]["high_pct"]
+    assert 0 < found["detectable_pct"] < 10
 
 
-def test_a_faster_build_is_better(qsim, builds):
-    assert ": 0 figures worse, 1 better" in qsim("change", "slow.csv", "old.csv").out
+def test_a_loss_that_cannot_be_excluded_is_undecided(qsim, builds):
+    run = qsim("change", "old.csv", "same.csv", "--fail-on", "slower:1%")
+    assert run.code == 4
+    assert "a loss of 1 % cannot be excluded" in run.error
+
+
+def test_a_faster_build_is_faster(qsim, builds):
+    assert "FASTER by up to " in qsim("change", "slow.csv", "old.csv").out
+
+
+def test_several_builds_are_one_table_against_the_first(qsim, builds):
+    run = qsim("change", "old.csv", "same.csv", "slow.csv")
+    header, same, slow = run.out.splitlines()[:3]
+    assert "TIMES AS FAST" in header
+    assert same.startswith("same.csv")
+    assert slow.startswith("slow.csv")
+    assert "SLOWER" in slow
+    found = qsim("change", "old.csv", "same.csv", "slow.csv", "--json").json
+    assert [c["new"] for c in found["comparisons"]] == ["same.csv", "slow.csv"]
+    assert (found["new"], found["verdict"]) == ("slow.csv", "slower")
 
 
 @pytest.mark.parametrize(

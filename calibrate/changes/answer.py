@@ -1,0 +1,113 @@
+"""A change in words: the verdict, where, and what would have been seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from measure.units import format_duration, format_percent, format_rate
+from qsim.text_table import table
+
+if TYPE_CHECKING:
+    from calibrate.changes.change import Change, LoadChange, Ratio
+
+
+def headline(change: Change) -> str:
+    """``SLOWER by 30 % (26 to 33) at 8 and 16 clients; elsewhere no change beyond ±2 %``."""
+    moved = [c for c in change.loads if c.speed]
+    if change.verdict == "same":
+        return f"SAME: no change beyond ±{_beyond(change.loads)} at any load"
+    if change.verdict == "undecided":
+        return f"UNDECIDED: the noise hides changes of up to {_beyond(change.loads)}"
+    sign = -1 if change.verdict == "slower" else 1
+    here = [c for c in moved if c.speed == sign]
+    text = f"{change.verdict.upper()} {_at(here, change)}" if here else _everywhere(change)
+    if others := [c for c in moved if c.speed == -sign]:
+        text += f"; {'faster' if sign < 0 else 'slower'} {_at(others, change)}"
+    if rest := [c for c in change.loads if not c.speed]:
+        text += f"; {'elsewhere' if moved else 'at single loads'} no change beyond ±{_beyond(rest)}"
+    return text
+
+
+def _everywhere(change: Change) -> str:
+    return f"{change.verdict.upper()} by {_size(change.overall)} over all loads"
+
+
+def _at(changes: Sequence[LoadChange], change: Change) -> str:
+    """The largest change, and the loads."""
+    most = max(changes, key=lambda c: abs(c.ratio.change_pct))
+    loads = list(dict.fromkeys(c.load for c in changes))
+    if len(changes) == len(change.loads) and len(changes) > 1:
+        return f"by up to {_size(most.ratio)} at every load"
+    if change.load_type.format is None:
+        where = change.load_type.at(*loads)
+    else:
+        where = ", ".join(map(change.load_type.text, loads))
+    return f"by {'up to ' if len(changes) > 1 else ''}{_size(most.ratio)} at {where}"
+
+
+def _size(ratio: Ratio) -> str:
+    """``30 % (26 to 33)``, without a sign."""
+    high = float("inf") if ratio.high_pct is None else ratio.high_pct
+    ends = sorted((abs(ratio.low_pct), abs(high)))
+    return f"{format_percent(abs(ratio.change_pct))} ({ends[0]:.2g} to {ends[1]:.2g})"
+
+
+def _beyond(changes: Sequence[LoadChange]) -> str:
+    """The furthest end of the intervals."""
+    ends = [abs(end) for c in changes for end in (c.ratio.low_pct, c.ratio.high_pct) if end is not None]
+    open_end = any(c.ratio.high_pct is None for c in changes)
+    return "any size" if open_end else format_percent(max(ends))
+
+
+def seen(change: Change) -> str:
+    """What would have been seen, and what to do for more."""
+    found = change.detectable_pct
+    if found is None:
+        text = "No loss could have been seen: one run at so few loads shows no noise"
+    elif found <= 100 * change.margin or change.verdict == "same":
+        return f"A loss of {format_percent(found)} at any one load would have been seen."
+    else:
+        text = f"Only a loss beyond {format_percent(found)} at one load"
+        if (everywhere := change.detectable_everywhere_pct) is not None and everywhere < found:
+            text += f", or {format_percent(everywhere)} at all of them,"
+        text += " would surely have been seen"
+    return f"{text}: {_remedy(change)}."
+
+
+def _remedy(change: Change) -> str:
+    if change.repeats is None:
+        return "measure longer, on a machine that does nothing else"
+    return (
+        f"measure each load {change.repeats} times (--repeats {change.repeats}) in both for {100 * change.margin:g} %"
+    )
+
+
+def load_table(change: Change) -> str:
+    """A row for each load, then the idle latency and the peak."""
+    kind = change.load_type
+    rows = [(kind.text(c.load), *_cells(c), _word(c)) for c in change.loads]
+    rows.append(("idle latency", *_cells(change.idle_latency), ""))
+    rows.append(("peak", *_cells(change.peak), ""))
+    return table((kind.noun.upper(), "OLD", "NEW", "CHANGE", ""), rows, left=1)
+
+
+def _cells(change: LoadChange) -> tuple[str, str, str]:
+    show = format_rate if change.quantity == "throughput" else format_duration
+    return show(change.old), show(change.new), _signed(change.ratio)
+
+
+def _signed(ratio: Ratio) -> str:
+    high = "..." if ratio.high_pct is None else f"{ratio.high_pct:+.1f}"
+    return f"{ratio.change_pct:+.1f} % ({ratio.low_pct:+.1f} to {high})"
+
+
+def _word(change: LoadChange) -> str:
+    return ("slower", "", "faster")[change.speed + 1]
+
+
+def summary_row(name: str, change: Change) -> tuple[str, str, str]:
+    """A row of several sweeps against one: how fast at all loads together, ``1.31 (1.27 to 1.35)``, and the verdict."""
+    ratio = change.overall
+    high = "..." if ratio.high_pct is None else f"{1 + ratio.high_pct / 100:.3g}"
+    return name, f"{1 + ratio.change_pct / 100:.3g} ({1 + ratio.low_pct / 100:.3g} to {high})", headline(change)

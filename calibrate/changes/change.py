@@ -1,0 +1,313 @@
+"""Whether a device or a service changed between two sweeps, at every load that both have.
+
+Nothing is modelled. A closed sweep is judged by its throughput (its response time is N / X), an open one, and a memory
+over bandwidth, by its response time, a memory over a delay by both. The intervals of all loads and that of their mean
+hold together at ``level``: half of what may go wrong is left to the mean, half to the loads, in equal parts
+(Bonferroni). The noise is that of :mod:`calibrate.changes.noise`.
+
+*slower*: some interval lies below no change; *faster*: some above, none below; *same*: all lie within ``margin`` of no
+change; *undecided*: neither. What would have been seen, in nine cases of ten, goes with every verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from calibrate.changes.noise import Noise, noise_of
+from calibrate.inference.parameters import Array, Mask
+from calibrate.points import Points, points_of
+from measure.auditing.all_checks import audit
+from measure.errors import DataError
+from measure.findings import Finding
+from measure.loads import Load
+from measure.sweep import Sweep
+from qsim.result import Result
+
+Verdict = Literal["slower", "faster", "same", "undecided"]
+LEVEL = 0.95
+MARGIN = 0.05
+"""A change within this share is none."""
+POWER = 0.9
+"""A loss that would have been seen is one seen in this share of cases."""
+DOUBTFUL = frozenset(
+    {"busy-machine", "drift", "drift-within-run", "never-settled", "outlier", "repeats-disagree", "unsteady", "warm-up"}
+)
+"""Findings on the runs or the machine that make repeats of one sweep too much alike."""
+REPEATS, MOST_REPEATS = 3, 10
+SAME_LOAD = 1e-3
+"""Relative difference below which two loads are one."""
+Quantity = Literal["throughput", "response time"]
+Runs = Mapping[Quantity, Array]
+COLUMNS: Mapping[Quantity, str] = {"throughput": "throughput_per_s", "response time": "latency_s"}
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """By how many percent a figure is higher than before, with its interval; an end that is unknown is None."""
+
+    change_pct: float
+    low_pct: float
+    high_pct: float | None
+
+    @classmethod
+    def of(cls, log: float, half: float) -> Ratio:
+        """From the logarithm of new / old and half the width of its interval."""
+        low, high = math.exp(log - half), math.exp(log + half) if half < 50 else math.inf
+        return cls(100 * math.expm1(log), 100 * (low - 1), 100 * (high - 1) if math.isfinite(high) else None)
+
+    @property
+    def moved(self) -> int:
+        """1 where it is surely higher, -1 where it is surely lower, else 0."""
+        if self.low_pct > 0:
+            return 1
+        return -1 if self.high_pct is not None and self.high_pct < 0 else 0
+
+
+@dataclass(frozen=True)
+class LoadChange:
+    """What changed at one load: ``quantity`` before and after, SI units."""
+
+    load: float
+    quantity: Quantity
+    old: float
+    new: float
+    ratio: Ratio
+
+    @property
+    def speed(self) -> int:
+        """1 where it is surely faster, -1 where it is surely slower, else 0."""
+        return self.ratio.moved if self.quantity == "throughput" else -self.ratio.moved
+
+    @property
+    def loss(self) -> tuple[float, float]:
+        """The least and the largest share by which it may be slower (negative: faster)."""
+        ratio = self.ratio
+        if self.quantity == "throughput":
+            return (-math.inf if ratio.high_pct is None else -ratio.high_pct / 100), -ratio.low_pct / 100
+        return ratio.low_pct / 100, math.inf if ratio.high_pct is None else ratio.high_pct / 100
+
+
+@dataclass(frozen=True, repr=False)
+class Change(Result):
+    """The change of one curve. ``overall`` is the speed at all loads together: throughput, or 1 / response time.
+
+    ``detectable_pct`` is the least loss at a single load, whichever it is, that would have been seen (None: none), and
+    ``detectable_everywhere_pct`` that at all loads. ``repeats`` is how often to measure each load for a loss of
+    ``margin`` to be seen; None where more repeats are not enough.
+    """
+
+    series: str
+    verdict: Verdict
+    loads: tuple[LoadChange, ...]
+    overall: Ratio
+    idle_latency: LoadChange
+    peak: LoadChange
+    detectable_pct: float | None
+    detectable_everywhere_pct: float | None
+    repeats: int | None
+    noise_pct: float | None
+    findings: tuple[Finding, ...]
+    margin: float
+    load_type: Load
+
+    def slower_by(self, limit: float) -> bool | None:
+        """Whether it is slower by more than ``limit`` at any load or at all; None where that cannot be decided."""
+        losses = [c.loss for c in self.loads]
+        high = self.overall.high_pct
+        losses.append((-math.inf if high is None else -high / 100, -self.overall.low_pct / 100))
+        if any(least > limit for least, _ in losses):
+            return True
+        return None if any(most > limit for _, most in losses[:-1]) else False
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        names = ("series", "verdict", "detectable_pct", "detectable_everywhere_pct", "repeats", "noise_pct")
+        figures = {"idle_latency": self.idle_latency, "peak": self.peak}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "loads": [_flat(c) for c in self.loads],
+            "overall": asdict(self.overall),
+            **{name: _flat(c) for name, c in figures.items()},
+            "audit": [f.to_dict() for f in self.findings],
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each load."""
+        return pd.DataFrame([_flat(c) for c in self.loads])
+
+    def plot(self) -> Any:
+        """A plotly Figure: the change at each load with its interval."""
+        frame = self.to_frame()
+        frame["above"], frame["below"] = frame["high_pct"] - frame["change_pct"], frame["change_pct"] - frame["low_pct"]
+        return frame.plot(
+            kind="scatter",
+            x="load",
+            y="change_pct",
+            error_y="above",
+            error_y_minus="below",
+            color="quantity",
+            log_x=bool((frame["load"] > 0).all()),
+            labels={"change_pct": "change (%)", "load": self.load_type.name},
+            backend="plotly",
+        )
+
+    def __repr__(self) -> str:
+        from calibrate.changes.answer import headline, seen
+
+        return f"{self.series}: {headline(self)}\n{seen(self)}"
+
+
+def _flat(change: LoadChange) -> dict[str, Any]:
+    return {
+        "load": change.load,
+        "quantity": change.quantity,
+        "old": change.old,
+        "new": change.new,
+        **asdict(change.ratio),
+    }
+
+
+def change(
+    old: Sweep, new: Sweep, *, series: str | None = None, margin: float = MARGIN, level: float = LEVEL
+) -> Change:
+    """What changed from ``old`` to ``new``; ``series`` names the curve where there are several.
+
+    Raises DataError for loads of different kinds, or no common load.
+
+    >>> from calibrate import change
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("004-ssd-depth")
+    >>> change(sweep, sweep).verdict
+    'same'
+    """
+    before, after = points_of(old, series), points_of(new, series)
+    if before.load_kind != after.load_kind:
+        raise DataError(f"{before.series} and {after.series} vary different loads; compare sweeps of one kind")
+    findings = (*_warnings(old, before.series), *_warnings(new, after.series))
+    loads, earlier, later = _common(before, after, old.select(before.series), new.select(after.series))
+    return changed(before.series, before.load_type, loads, earlier, later, findings, margin, level)
+
+
+def changed(
+    series: str,
+    kind: Load,
+    loads: Array,
+    old: Runs,
+    new: Runs,
+    findings: Sequence[Finding] = (),
+    margin: float = MARGIN,
+    level: float = LEVEL,
+) -> Change:
+    """The change from the runs at the common ``loads`` (m,), ascending: tables (rounds, m), NaN for none."""
+    wary = any(f.check in DOUBTFUL for f in findings)
+    means = {q: [_mean(sweep["throughput"], sweep[q]) for sweep in (old, new)] for q in COLUMNS}
+    logs = {q: np.log(later / earlier) for q, (earlier, later) in means.items()}
+    noises = {q: noise_of(np.log(old[q]), np.log(new[q]), logs[q], wary=wary) for q in COLUMNS}
+    judged: list[Quantity] = ["response time"] if kind.is_throughput else ["throughput"]
+    if kind.is_delay:
+        judged.append("response time")
+    tail = (1 - level) / 4  # half of it for the mean, on both sides
+    tail_each = tail / (len(loads) * len(judged))
+    widths = {q: noise.half_widths(tail_each) for q, noise in noises.items()}
+
+    def one(quantity: Quantity, old_place: int, new_place: int) -> LoadChange:
+        values = float(means[quantity][0][old_place]), float(means[quantity][1][new_place])
+        half = float(max(widths[quantity][old_place], widths[quantity][new_place]))
+        return LoadChange(float(loads[old_place]), quantity, *values, Ratio.of(math.log(values[1] / values[0]), half))
+
+    changes = tuple(one(q, i, i) for q in judged for i in range(len(loads)))
+    first = noises[judged[0]]
+    mean = float(np.average(logs[judged[0]], weights=first.weights()))
+    overall = Ratio.of(-mean if kind.is_throughput else mean, first.of_mean(tail))
+    peaks = [int(rates.argmax()) for rates in means["throughput"]]
+    idle = len(loads) - 1 if kind.is_delay else 0
+    return Change(
+        series,
+        _verdict([*(c.speed for c in changes), overall.moved], changes, margin),
+        changes,
+        overall,
+        one("response time", idle, idle),
+        one("throughput", *peaks),
+        _seen(np.concatenate([widths[q] for q in judged]), tail_each),
+        _seen(np.array([first.of_mean(tail)]), tail),
+        _repeats_needed(first, float(np.isfinite(old["throughput"]).sum() / len(loads)), tail_each, margin),
+        100 * first.run_sd if math.isfinite(first.run_sd) else None,
+        tuple(findings),
+        margin,
+        kind,
+    )
+
+
+def _warnings(sweep: Sweep, series: str) -> tuple[Finding, ...]:
+    """What the importer and the audit doubt of a curve."""
+    found = (*(f for f in sweep.findings if f.series in (None, series)), *audit(sweep, series))
+    return tuple(dict.fromkeys(f for f in found if f.severity != "info"))
+
+
+def _common(before: Points, after: Points, *sweeps: Sweep) -> tuple[Array, Runs, Runs]:
+    """The common loads (m,), ascending, and of each sweep the runs there: a row a round, NaN where one is missing.
+
+    Rates are the ones asked for, where both sweeps have them: those that were reached differ a little.
+    """
+    column = "load" if before.asked is None or after.asked is None else "asked_rate_per_s"
+    old, new = (np.unique(sweep.points[column].to_numpy(float)) for sweep in sweeps)
+    loads = old[_alike(old, new).any(axis=1)]
+    if not len(loads):
+        raise DataError(f"{before.series} and {after.series} have no common load; measure both at the same ones")
+    return loads, _runs(sweeps[0], column, loads), _runs(sweeps[1], column, loads)
+
+
+def _alike(values: Array, others: Array) -> Mask:
+    return np.isclose(values[:, None], others[None, :], rtol=SAME_LOAD, atol=0)
+
+
+def _runs(sweep: Sweep, column: str, loads: Array) -> Runs:
+    points = sweep.points.sort_values("repeat", kind="stable")
+    of_load = _alike(points[column].to_numpy(float), loads).T
+    rounds = int(of_load.sum(axis=1).max())
+    found: dict[Quantity, Array] = {}
+    for quantity, name in COLUMNS.items():
+        table = np.full((rounds, len(loads)), np.nan)
+        for place, here in enumerate(of_load):
+            table[: here.sum(), place] = points[name].to_numpy(float)[here]
+        found[quantity] = table
+    return found
+
+
+def _mean(rates: Array, values: Array) -> Array:
+    """The means (m,) of runs; response times are weighted by the requests completed, so that N = X R holds."""
+    mean = np.nanmean(rates, axis=0)
+    return np.asarray(mean if values is rates else np.nanmean(rates * values, axis=0) / mean)
+
+
+def _verdict(speeds: Sequence[int], changes: Sequence[LoadChange], margin: float) -> Verdict:
+    if min(speeds) < 0:
+        return "slower"
+    if max(speeds) > 0:
+        return "faster"
+    within = all(max(-least, most) <= margin for least, most in (c.loss for c in changes))
+    return "same" if within else "undecided"
+
+
+def _seen(half: Array, tail: float) -> float | None:
+    """The loss in percent that an interval of this ``half`` width misses in 1 - ``POWER`` of cases; None for none."""
+    log = float(np.max(half)) * (1 + norm.ppf(POWER) / norm.isf(tail))
+    return -100 * math.expm1(-log) if math.isfinite(log) else None
+
+
+def _repeats_needed(noise: Noise, repeats: float, tail: float, margin: float) -> int | None:
+    """How often to measure each load in both sweeps for a loss of ``margin`` at one load to be seen."""
+    if not math.isfinite(noise.run_sd):
+        return REPEATS
+    for often in range(2, MOST_REPEATS + 1):
+        seen = _seen(noise.with_repeats(repeats, often).half_widths(tail), tail)
+        if seen is not None and seen <= 100 * margin:
+            return often
+    return None
