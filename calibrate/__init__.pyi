@@ -30,10 +30,6 @@ from .prediction.ratios import ratio_of_curves as ratio_of_curves
 from .prediction.what_if import Scenario as Scenario
 from .prediction.what_if import WhatIf as WhatIf
 from .prediction.what_if import what_if as what_if
-from .sealing.guesses import Guess as Guess
-from .sealing.guesses import add_guess as add_guess
-from .sealing.guesses import leaderboard as leaderboard
-from .sealing.guesses import read_revealed as read_revealed
 from .sealing.sealed_prediction import SealedPrediction as SealedPrediction
 from .sealing.sealed_prediction import read_seal as read_seal
 from .sealing.sealed_prediction import seal as seal

@@ -18,7 +18,7 @@ from calibrate.lab.run import page as run
 from calibrate.lab.run.session import RunTable
 from calibrate.lab.watch import page as watch
 from calibrate.lab.watch.watched_devices import WatchedDevices
-from calibrate.lab.widgets import in_browser, told
+from calibrate.lab.widgets import in_browser, labelled
 
 TITLE = "qsim lab"
 PAGE = """<!DOCTYPE html>
@@ -100,7 +100,7 @@ def _frame(parts: Mapping[str, LabPart], joining: list[Component]) -> Component:
             html.Header(
                 [
                     html.H1(TITLE),
-                    told(html.Nav(menu), "parts of the lab"),
+                    labelled(html.Nav(menu), "parts of the lab"),
                     *joining,
                     html.Button("Larger", id="size-toggle", n_clicks=0, className="small"),
                     html.Button("Dark", id="theme-toggle", n_clicks=0, className="small"),

@@ -18,6 +18,7 @@ from flask import Flask, Response, g, redirect, request
 from calibrate.lab.class_code import asking, new_code, read_code
 
 COOKIE = "qsim-lab-{port}"
+SESSION_DIGITS = 32
 MAX_REQUEST_BYTES = 256 * 1024
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _SITES = (None, "same-origin", "none")
@@ -60,6 +61,7 @@ class Guard:
         """Check every request of ``server`` and put safe headers on every answer."""
         server.config["MAX_CONTENT_LENGTH"] = MAX_REQUEST_BYTES
         server.before_request(self._check)
+        server.after_request(_with_session)
 
     def _check(self) -> Response | None:
         if not self._is_ours(request.host):
@@ -99,6 +101,20 @@ class Guard:
 def teaches() -> bool:
     """Whether the request at hand comes from who may start and stop measurements."""
     return bool(g.get("teaches", False))
+
+
+def browser_session() -> str:
+    """The session of the browser that asks: its cookie, or its address where it keeps none."""
+    kept = request.cookies.get(f"{_cookie()}-session", "")
+    return kept if len(kept) == SESSION_DIGITS and kept.isalnum() else f"address {request.remote_addr}"
+
+
+def _with_session(answer: Response) -> Response:
+    """Gives a browser that loads a page its session."""
+    if answer.mimetype == "text/html" and answer.status_code == 200 and browser_session().startswith("address"):
+        session = secrets.token_hex(SESSION_DIGITS // 2)
+        answer.set_cookie(f"{_cookie()}-session", session, httponly=True, samesite="Lax")
+    return answer
 
 
 def _cookie() -> str:

@@ -46,12 +46,12 @@ class SliderNumber:
 
 
 def graph(identity: str, what: str, *, tall: bool = False) -> Component:
-    """An empty plot that a callback fills; ``what`` it shows is for those who hear the page."""
+    """An empty plot that a callback fills; screen readers say ``what`` it shows."""
     return _framed(dcc.Graph(id=identity, config=_CONFIG, figure=_EMPTY, responsive=True), what, tall=tall)
 
 
 def drawn(figure: dict[str, Any], what: str, *, tall: bool = False, named: int = 0) -> Component:
-    """A plot that is there already; it is taller by the legend of so many ``named`` curves."""
+    """A plot that is there already; it is taller by the legend of ``named`` curves."""
     return _framed(dcc.Graph(config=_CONFIG, figure=figure, responsive=True), what, tall=tall, named=named)
 
 
@@ -75,11 +75,11 @@ def slider(identity: str, number: SliderNumber) -> Component:
         className="control",
         role="group",
     )
-    return told(row, number.label)
+    return labelled(row, number.label)
 
 
-def told(component: Component, label: str) -> Component:
-    """``component`` with a name for those who hear the page."""
+def labelled(component: Component, label: str) -> Component:
+    """``component`` with a name that screen readers say."""
     setattr(component, "aria-label", label)
     return component
 
@@ -91,4 +91,4 @@ def in_browser(app: Dash, function: str, *dependencies: DashDependency) -> None:
 
 def _framed(plot: Component, what: str, *, tall: bool, named: int = 0) -> Component:
     look: Any = {"className": "chart tall" if tall else "chart", "style": {"--legend": str(named)}}
-    return told(html.Div(plot, role="img", **look), f"plot: {what}")
+    return labelled(html.Div(plot, role="img", **look), f"plot: {what}")

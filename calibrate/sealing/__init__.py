@@ -1,1 +1,1 @@
-"""Predictions and guesses that were there before the data."""
+"""Predictions that were sealed before the data were measured."""

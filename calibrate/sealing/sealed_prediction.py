@@ -28,7 +28,7 @@ from calibrate.points import points_of
 from calibrate.sealing.sealed_tails import tails_from_dict, tails_to_dict
 from calibrate.tails.results import Tails
 from measure.errors import DataError, MeasureError
-from measure.machine.durable import write_durably
+from measure.machine.durable import write_new
 from measure.sweep import Sweep
 from measure.text_files import read_document
 from measure.units import counted
@@ -51,14 +51,6 @@ class SealedPrediction(Result):
     """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said.
 
     ``tails`` are those of each fit, None where none were predicted.
-
-    >>> from calibrate import from_datasheet, seal
-    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal").fits[0].model
-    'p-norm'
     """
 
     fits: tuple[Fit, ...]
@@ -103,11 +95,6 @@ def sha256_of(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical({k: v for k, v in document.items() if k != "sha256"})).hexdigest()
 
 
-def now() -> str:
-    """This moment in ISO 8601, in UTC."""
-    return dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-
-
 def seal(
     fits: Sequence[Fit],
     loads: Sequence[Sequence[float]],
@@ -121,19 +108,19 @@ def seal(
     ``tails`` (one for each fit, None where there are none) are sealed with it. Raises MeasureError where ``path``
     exists or cannot be written.
 
-    >>> from calibrate import from_datasheet
-    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
+    >>> from calibrate import from_datasheet
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> with TemporaryDirectory() as folder:
     ...     sealed = seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal")
-    ...     len(sealed.sha256)
-    64
+    ...     read_seal(Path(folder) / "guess.seal").sha256 == sealed.sha256
+    True
     """
     check_unsealed(path)
     document: dict[str, Any] = {
         "schema": SCHEMA,
-        "made_at": made_at or now(),
+        "made_at": made_at or dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "version": version(),
         "predictions": [
             {
@@ -145,7 +132,13 @@ def seal(
             for fit, at, one in zip(fits, loads, tails or [None] * len(fits), strict=True)
         ],
     }
-    write_new(path, {**document, "sha256": sha256_of(document)})
+    content = (
+        json.dumps({**document, "sha256": sha256_of(document)}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    )
+    try:
+        write_new(path, content)
+    except OSError as error:
+        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
     return read_seal(path)
 
 
@@ -157,52 +150,13 @@ def check_unsealed(path: Path) -> None:
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
 
 
-def write_new(path: Path, document: Mapping[str, Any], mode: int = 0o644) -> None:
-    """Write a document to a file that is not there yet. MeasureError where that cannot be; then nothing is left."""
-    check_unsealed(path)
-    content = json.dumps(document, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-    try:
-        path.touch(mode, exist_ok=False)  # the name is ours before anything is written
-        try:
-            write_durably(path, content, mode)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def verified(path: Path, schema: str, what: str, remedy: str) -> dict[str, Any]:
-    """The JSON object in ``path``. DataError where it is not of this schema, or where its hash is not its content's."""
-    document = read_document(path, (schema,), what, remedy)
-    try:
-        found = sha256_of(document)
-    except (ValueError, TypeError) as error:
-        raise DataError(f"{path}: the seal is broken: {error}") from error
-    if document.get("sha256") != found:
-        raise DataError(
-            f"{path}: the seal is broken: the content has SHA-256 {found[:16]}..., and the seal says "
-            f"{str(document.get('sha256'))[:16]}...; the file was edited or damaged after it was sealed"
-        )
-    return document
-
-
 def read_seal(path: Path) -> SealedPrediction:
     """The sealed prediction in ``path``, verified.
 
     Raises DataError where it is another file, where its hash is not that of its content, and where this version draws
     another curve from its fit than the one that was sealed.
-
-    >>> from calibrate import from_datasheet, seal
-    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal")
-    ...     [row["load"] for row in read_seal(Path(folder) / "guess.seal").points[0]]
-    [1.0, 8.0, 64.0]
     """
-    document = verified(path, SCHEMA, "a sealed prediction", _REMEDY)
+    document = _verified(path)
     try:
         parts = document["predictions"]
         fits = tuple(Fit.from_dict(part["fit"]) for part in parts)
@@ -217,6 +171,20 @@ def read_seal(path: Path) -> SealedPrediction:
     if not fits:
         raise DataError(f"{path} holds no prediction; {_REMEDY}")
     return SealedPrediction(fits, points, tails, made_at, version, str(document["sha256"]))
+
+
+def _verified(path: Path) -> dict[str, Any]:
+    document = read_document(path, (SCHEMA,), "a sealed prediction", _REMEDY)
+    try:
+        found = sha256_of(document)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{path}: the seal is broken: {error}") from error
+    if document.get("sha256") != found:
+        raise DataError(
+            f"{path}: the seal is broken: the content has SHA-256 {found[:16]}..., and the seal says "
+            f"{str(document.get('sha256'))[:16]}...; the file was edited or damaged after it was sealed"
+        )
+    return document
 
 
 def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, path: Path) -> None:
@@ -255,17 +223,6 @@ def unseen(seal: SealedPrediction, sweep: Sweep, *, drop: bool = False) -> Sweep
     """``sweep``, if the sealed predictions know nothing of it; with ``drop`` without the rows that they know.
 
     Raises DataError where rows were used, or, with ``drop``, where none is left.
-
-    >>> from calibrate import from_datasheet, seal
-    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
-    >>> with TemporaryDirectory() as folder:
-    ...     sealed = seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal")
-    ...     len(unseen(sealed, sweep)) == len(sweep)
-    True
     """
     used = used_rows(seal, sweep)
     if not used.any():

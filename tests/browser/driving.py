@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from qsim_program import QSIM
 from selenium import webdriver
@@ -45,8 +47,10 @@ class Served:
         """What a browser is told of the current run."""
         return json.loads(self.get(f"lab/events?run={run}&first={first}"))
 
-    def call(self, outputs: list[str], inputs: dict[str, Any], state: dict[str, Any], changed: str) -> Any:
-        """One of the page's callbacks, as a browser calls it; the response by component."""
+    def call(
+        self, outputs: list[str], inputs: dict[str, Any], state: dict[str, Any], changed: str, who: str = ""
+    ) -> Any:
+        """One of the page's callbacks, as the browser of ``who`` calls it; the response by component."""
         several = len(outputs) > 1
         named = [dict(zip(("id", "property"), o.split("."), strict=True)) for o in outputs]
         body = {
@@ -56,8 +60,11 @@ class Served:
             "state": _values(state),
             "changedPropIds": [changed],
         }
-        where, kind = f"{self.address}_dash-update-component", {"Content-Type": "application/json"}
-        request = urllib.request.Request(where, json.dumps(body).encode(), kind)  # noqa: S310 - the lab's
+        session = hashlib.sha256(who.encode()).hexdigest()[:32]
+        cookie = f"qsim-lab-{urlsplit(self.address).port}-session={session}"
+        headers = {"Content-Type": "application/json", "Cookie": cookie}
+        where = f"{self.address}_dash-update-component"
+        request = urllib.request.Request(where, json.dumps(body).encode(), headers)  # noqa: S310 - the lab's
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310 - the lab's
             return json.loads(answer.read())["response"]
 
@@ -68,17 +75,18 @@ class Served:
             "run-device.value": device,
             "run-series.value": None,
             "run-pace.value": pace,
-            "run-hidden.value": [],
             "run-culprit.value": None,
         }
-        return str(self.call(["run-told.children"], inputs, state, f"run-{button}.n_clicks")["run-told"]["children"])
+        return str(
+            self.call(["run-refusal.children"], inputs, state, f"run-{button}.n_clicks")["run-refusal"]["children"]
+        )
 
     def guess(self, name: str, knee: float) -> str:
         """Seal a guess; what the viewer is told."""
         outputs = ["run-sealed.children", "run-sealed.className", "run-mine.data"]
         inputs = {"run-guess.n_clicks": 1, "run-undo.n_clicks": None}
-        state = {"run-name.value": name, "run-knee.value": knee, "run-mine.data": None}
-        return str(self.call(outputs, inputs, state, "run-guess.n_clicks")["run-sealed"]["children"])
+        state = {"run-name.value": name, "run-knee.value": knee}
+        return str(self.call(outputs, inputs, state, "run-guess.n_clicks", name)["run-sealed"]["children"])
 
     def wait_for(self, phase: str, patience_s: float = 3 * PATIENCE_S) -> Any:
         """What is told once the run is in this phase."""

@@ -43,14 +43,14 @@ def shown(page: Page) -> list[list[object]]:
 
 def test_calibrated_and_held_out_points_differ_in_colour_and_marker_and_a_legend_names_them(revealed, open_page):
     page = open_page(revealed, "run", **PROJECTOR)
-    page.wait_text("run-outcome", "guesses put")
+    page.wait_text("run-outcome", "Closest of")
     (first, colour, symbol, count), (other, other_colour, other_symbol, other_count) = shown(page)
     assert (first, other) == ("measured, calibrated on", "measured, held out")
     assert (count, other_count) == (2, 3)
     assert colour != other_colour
     assert symbol != other_symbol
     legend = page.value("document.querySelector('#run-throughput .legend').textContent")
-    assert all(name in legend for name in (first, other, "its 90 % band", "measured knee"))
+    assert all(name in legend for name in (first, other, "its 90 % band", "N90, the measured one"))
     residuals = until(lambda: page.value(MARKERS, "run-details"), "residuals")
     looks = {name: (colour, symbol) for name, colour, symbol, _ in residuals}
     for quantity in ("throughput", "response time"):
@@ -61,15 +61,16 @@ def test_calibrated_and_held_out_points_differ_in_colour_and_marker_and_a_legend
 
 def test_the_reveal_ends_in_a_sentence_and_the_audit_folds(revealed, open_page):
     page = open_page(revealed, "run", **PROJECTOR)
-    said = page.wait_text("run-outcome", "Closest: Ann with 19")
-    assert said.startswith("4 guesses put the knee at depth 7 to 60; it was measured at depth ")
-    assert "The model predicted" in said
+    said = page.wait_text("run-outcome", "Closest of 4 guesses: ")
+    assert said.startswith("N90 is ")
+    assert "The model said" in said
+    assert "none of you has seen" in page.text("run-rule")
     parts = page.value("[...document.getElementById('run-results').children].map((e) => e.id || e.className)")
     assert parts[-2:] == ["board", "run-outcome"]
     board = page.text("run-leaderboard")
-    assert "2.6 times too low" in board
-    assert " % too high" in board
-    assert "1 times" not in board
+    assert board.count(" × the measured one") == 5
+    assert board.count("▲") == 4
+    assert board.count("◆") == 1
     folded = page.all("#run-audit")[0]
     assert folded.text == "Checks of the data: 3 notes"
     page.all("#run-audit summary")[0].click()
@@ -103,13 +104,11 @@ def test_the_teachers_choices_stay_when_the_page_is_loaded_again(served, open_pa
     until(lambda: page.text("run-series"), "its curves")
     page.choose("run-series", "16 KiB")
     page.choose("run-pace", "10 s")
-    page.all("#run-hidden input")[0].click()
     for _ in range(2):
         page.go("run")
         page.wait_text("run-device", "003-ssd-read: ")
         page.wait_text("run-series", "16 KiB")
         page.wait_text("run-pace", "10 s a point")
-        until(lambda: page.value("document.querySelector('#run-hidden input').checked"), "a hidden curve")
     page.choose("run-device", "001-ssd: ")
     until(lambda: page.text("run-series") not in ("", "16 KiB read"), "a curve of the other device")
 

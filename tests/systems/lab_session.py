@@ -25,7 +25,7 @@ def measured(folder: LabFolder, device: str) -> dict[str, object]:
     if device == "known":
         order = replace(order, loads=LOADS)
     run = LabRun.begin(folder.new_run(), order)
-    run.guess("Ann", 12)
+    run.guess("Ann", 12, "one")
     run.start()
     until_s = time.monotonic() + PATIENCE_S
     while run.phase == "running" and time.monotonic() < until_s:

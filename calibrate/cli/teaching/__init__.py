@@ -1,1 +1,1 @@
-"""Commands of the class: the demo, the lab, the course, sealed guesses."""
+"""Commands of the class: the demo, the lab, the course."""

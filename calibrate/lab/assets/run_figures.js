@@ -12,7 +12,7 @@ window.qsimLab = window.qsimLab || {};
   lab.colours = function (theme) {
     const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue("--" + name).trim();
     return { size: lab.isLarge(theme) ? 21 : 16, text: of("text"), grid: of("edge"), line: of("weak"), ground: of("ground"),
-             blue: of("curve"), red: of("here"), green: of("simulated"), band: of("band"), orange: "#E69F00", purple: "#CC79A7" };
+             blue: of("curve"), red: of("here"), green: of("simulated"), band: of("band"), orange: "#E69F00" };
   };
 
   lab.escaped = function (text) {
@@ -67,12 +67,48 @@ window.qsimLab = window.qsimLab || {};
     return place < least ? Math.max(0, 2 * place - least) : place;
   };
 
+  function ends(state) {
+    const places = state.opened.loads.map((n) => Math.log10(lab.place(state, n)));
+    const low = Math.min(...places), high = Math.max(...places), room = 0.06 * (high - low || 1);
+    return [low - room, high + room];
+  }
+
+  /* A load that the axis does not reach stands at its edge. */
+  function inside(state, load) {
+    const [low, high] = ends(state);
+    return Math.min(10 ** high, Math.max(10 ** low, load));
+  }
+
+  /* Who guessed what, as marks with names above the axis: a triangle is a person, a diamond the model. A name stands in
+     the lowest row where it covers no other; without room the mark stays, and the table has the name. */
+  const ROWS = 6;
+  lab.PERSON = "▲"; lab.MODEL = "◆";
+  function labels(state, rows, c) {
+    const [low, high] = ends(state), results = document.querySelector(".results");
+    const width = Math.max(200, (results ? results.clientWidth : 800) - 80), taken = Array.from({ length: ROWS }, () => []);
+    const shown = [], placeOf = (row) => Math.log10(lab.place(state, row.load));
+    const isOff = (row) => placeOf(row) < low || placeOf(row) > high;
+    for (const row of [...rows.filter(isOff), ...rows.filter((r) => !isOff(r))]) {
+      const place = placeOf(row), at = Math.min(high, Math.max(low, place));
+      const x = width * (at - low) / (high - low), mark = row.is_model ? lab.MODEL : lab.PERSON;
+      const off = place < low ? " ← " + number(row.load) : place > high ? " → " + number(row.load) : "";
+      const name = (row.is_model ? "model" : row.name.length > 14 ? row.name.slice(0, 13) + "…" : row.name) + off;
+      const left = x > 0.7 * width, long = (name.length + 3) * 0.58 * c.size;
+      const span = left ? [x - long, x + c.size] : [x - c.size, x + long];
+      const level = taken.findIndex((used) => used.every(([a, b]) => b < span[0] || a > span[1]));
+      if (level >= 0) { taken[level].push(span); }
+      shown.push({ x: at, y: 0, yref: "paper", yanchor: "bottom", showarrow: false,
+        yshift: (level < 0 ? 0 : level) * 1.35 * c.size, xanchor: left ? "right" : "left", xshift: (left ? 1 : -1) * c.size / 2,
+        text: level < 0 ? mark : left ? lab.escaped(name) + " " + mark : mark + " " + lab.escaped(name),
+        hovertext: lab.escaped(row.name) + ": " + number(row.load), font: { size: c.size, color: row.is_model ? c.blue : c.text } });
+    }
+    return shown;
+  }
+
   function loadAxis(state, c) {
     if (!state.opened) { return axis(c, "load"); }
     const places = state.opened.loads.map((n) => lab.place(state, n));
-    const low = Math.log10(Math.min(...places)), high = Math.log10(Math.max(...places));
-    const room = 0.06 * (high - low || 1);
-    return axis(c, state.opened.load_name, { type: "log", range: [low - room, high + room], tickmode: "array",
+    return axis(c, state.opened.load_name, { type: "log", range: ends(state), tickmode: "array",
       tickvals: places, ticktext: state.opened.loads.map((n) => String(Number(n.toPrecision(4)))), rangemode: "normal" });
   }
 
@@ -105,8 +141,8 @@ window.qsimLab = window.qsimLab || {};
   lab.throughputFigure = function (state, mine, knee, theme) {
     const c = lab.colours(theme), unit = throughputUnit(state), traces = [], shapes = [];
     const at = (rows) => rows.map((r) => lab.place(state, r.load));
-    if (state.curve) {
-      const curve = state.curve, x = at(curve), of = (name) => curve.map((r) => r[name] * unit.factor);
+    if (state.sealed) {
+      const curve = state.sealed.curve, x = at(curve), of = (name) => curve.map((r) => r[name] * unit.factor);
       traces.push(band(x, of("throughput_low_per_s"), of("throughput_high_per_s"), c));
       traces.push({ type: "scatter", mode: "lines", x: x, y: of("throughput_per_s"), name: "predicted",
         line: { color: c.blue, width: 3 } });
@@ -114,34 +150,28 @@ window.qsimLab = window.qsimLab || {};
     traces.push(...measured(state, (p) => lab.place(state, p.load), (p) => p.throughput_per_s * unit.factor, c));
     const guess = mine && mine.run === state.run ? mine.knee : knee;
     if (guess > 0 && state.run) {
-      shapes.push(upright(lab.place(state, guess), c.green, "dot"));
+      shapes.push(upright(lab.place(state, inside(state, guess)), c.green, "dot"));
       traces.push({ type: "scatter", mode: "lines", x: [null], y: [null], name: "your guess: " + guess,
         line: { color: c.green, width: 3, dash: "dot" } });
     }
+    let names = [];
     if (state.revealed) {
-      const knee = state.revealed.knee, rows = state.revealed.leaderboard.filter((r) => r.knee > 0);
-      if (knee.load > 0) {
-        shapes.push(upright(lab.place(state, knee.load), c.orange, "solid"));
-        if (knee.low > 0 && knee.high > 0) {
-          shapes.push({ type: "rect", x0: lab.place(state, knee.low), x1: lab.place(state, knee.high), y0: 0, y1: 1, yref: "paper", line: { width: 0 },
-            fillcolor: c.orange, opacity: 0.18 });
-        }
+      const judged = state.revealed.judged;
+      if (judged.load > 0) {
+        shapes.push(upright(lab.place(state, inside(state, judged.load)), c.orange, "solid"));
         traces.push({ type: "scatter", mode: "lines", x: [null], y: [null], line: { color: c.orange, width: 3 },
-          name: "measured knee: " + number(knee.load) });
+          name: state.opened.quantity + ", " + judged.standard + ": " + number(judged.load) });
       }
-      traces.push({ type: "scatter", mode: "markers", x: rows.map((r) => lab.place(state, r.knee)),
-        y: rows.map(() => 0), cliponaxis: false,
-        text: rows.map((r) => lab.escaped(r.name) + ": " + r.knee), hovertemplate: "%{text}<extra></extra>", name: "all guesses",
-        marker: { symbol: "triangle-up", size: 18, color: c.purple } });
+      names = labels(state, state.revealed.leaderboard.filter((r) => r.load > 0), c);
     }
     const y = axis(c, unit.title, state.points.length ? {} : { range: [0, 1], showticklabels: false });
-    return { data: traces, layout: layout(c, loadAxis(state, c), y, { shapes: shapes }) };
+    return { data: traces, layout: layout(c, loadAxis(state, c), y, { shapes: shapes, annotations: names }) };
   };
 
   lab.latencyFigure = function (state, theme) {
     const c = lab.colours(theme), unit = throughputUnit(state), time = latencyUnit(state), traces = [];
-    if (state.curve) {
-      const curve = state.curve;
+    if (state.sealed) {
+      const curve = state.sealed.curve;
       traces.push({ type: "scatter", mode: "lines", x: curve.map((r) => r.throughput_per_s * unit.factor),
         y: curve.map((r) => r.response_time_s * time.factor), name: "predicted", line: { color: c.blue, width: 3 } });
     }

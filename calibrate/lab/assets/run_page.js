@@ -5,7 +5,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
 (function (lab) {
   "use strict";
 
-  const OUTPUTS = 14;
+  const OUTPUTS = 16;
   let news = 0;
   const BUTTONS = { "run-open": ["", "open", "stopped", "failed", "measured", "revealed"],
                     "run-start": ["open", "stopped", "failed"], "run-stop": ["running"], "run-reveal": ["measured"] };
@@ -27,7 +27,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     set("run-culprit", { options: names });
   }
 
-  /* Pressing into the plot, and moving while pressed, puts the knee there. */
+  /* Pressing into the plot, and moving while pressed, puts the guess there. */
   function drawable() {
     const plot = document.querySelector("#run-throughput .js-plotly-plot");
     if (!plot || plot.dataset.drawable) { return; }
@@ -38,7 +38,8 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
       const axis = plot._fullLayout.xaxis;
       const place = event.clientX - plot.getBoundingClientRect().left - axis._offset;
       if (place >= 0 && place <= axis._length) {
-        window.dash_clientside.set_props("run-knee", { value: Number(lab.loadAt(lab.state, axis.p2d(place)).toPrecision(3)) });
+        const load = Math.min(1000, Math.max(1, lab.loadAt(lab.state, axis.p2d(place))));
+        window.dash_clientside.set_props("run-knee", { value: Number(load.toPrecision(3)) });
       }
     };
     plot.addEventListener("pointerdown", (event) => { pressed = true; put(event); }, true);
@@ -51,15 +52,15 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
   }
 
   /* What this browser sealed, also after a reload; nothing once another run is open or the teacher took it back. */
-  let told = null;
+  let known = null;
   function remind(state, mine) {
     const own = stands(state, mine) ? "You sealed " + mine.knee + " as " + mine.name + "." : "";
     const said = document.getElementById("run-sealed").innerText;
     const gone = !own && said.startsWith("You sealed");
-    if (told !== null && told !== state.run || own && !said || gone && state.phase !== "") {
+    if (known !== null && known !== state.run || own && !said || gone && state.phase !== "") {
       window.dash_clientside.set_props("run-sealed", { children: own, className: "good" });
     }
-    told = state.run;
+    known = state.run;
   }
 
   /* The curve to replay: the one that was chosen before the page was loaded again, as long as it is offered. */
@@ -98,7 +99,8 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
       String(state.opened ? lab.measured(state) / state.opened.loads.length : 0),
       lab.results(state), lab.details(state, theme), lab.guessList(state),
       count + (count === 1 ? " guess is" : " guesses are") + " sealed",
-      state.phase !== "revealed", !open, !(open && stands(state, mine)), "Knee (" + name + ")",
+      state.phase !== "revealed", !open, !(open && stands(state, mine)), "Guess (" + name + ")",
+      state.opened ? state.opened.question : "", state.opened ? state.opened.rule : "",
     ];
   };
 })(window.qsimLab);

@@ -11,13 +11,12 @@ window.qsimLab = window.qsimLab || {};
 
   function leaderboard(result) {
     const part = lab.part;
-    if (!result.leaderboard.length) { return []; }
-    const head = part("Thead", part("Tr", ["", "who", "guess", "error (✓: in range)"].map((t) => part("Th", t))));
+    const head = part("Thead", part("Tr", ["", "who", "guess", "error"].map((t) => part("Th", t))));
     const rows = result.leaderboard.map((row) => part("Tr", [
       part("Td", row.rank === null ? "" : String(row.rank)),
-      part("Td", row.is_model ? "the model (qsim)" : row.name, { className: "name" }),
-      part("Td", row.knee === null ? row.state : String(Number(row.knee.toPrecision(3)))),
-      part("Td", row.missed + (row.inside ? " ✓" : ""), { className: "error-of" }),
+      part("Td", row.is_model ? lab.MODEL + " the model (qsim)" : lab.PERSON + " " + row.name, { className: "name" }),
+      part("Td", row.load === null ? "" : String(Number(row.load.toPrecision(3)))),
+      part("Td", row.error, { className: "error-of" }),
     ]));
     return [part("Table", [head, part("Tbody", rows)], { className: "leaderboard", id: "run-leaderboard" })];
   }

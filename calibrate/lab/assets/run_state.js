@@ -5,8 +5,7 @@ window.qsimLab = window.qsimLab || {};
   "use strict";
 
   function empty(run) {
-    return { run: run, next: 0, phase: "", opened: null, points: [], guesses: [], sealed: null, curve: null,
-             revealed: null,
+    return { run: run, next: 0, phase: "", opened: null, points: [], guesses: [], sealed: null, revealed: null,
              why: "", progress: {} };
   }
 
@@ -20,8 +19,8 @@ window.qsimLab = window.qsimLab || {};
       state.guesses = state.guesses.filter((g) => g.commitment !== event.commitment);
     }
     else if (event.kind === "point") { state.points.push(event); }
-    else if (event.kind === "sealed") { state.sealed = event; state.curve = event.curve || null; }
-    else if (event.kind === "revealed") { state.revealed = event; state.curve = event.curve || state.curve; }
+    else if (event.kind === "sealed") { state.sealed = event; }
+    else if (event.kind === "revealed") { state.revealed = event; }
     else if (event.kind === "stopped" || event.kind === "failed") { state.why = event.why || ""; }
     state.next = event.seq + 1;
   }
@@ -38,16 +37,16 @@ window.qsimLab = window.qsimLab || {};
       const query = "/lab/events?run=" + encodeURIComponent(known.run) + "&first=" + known.next;
       const answer = await fetch(query, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
       if (!answer.ok) { throw new Error("status " + answer.status); }
-      const told = await answer.json();
-      const changed = !lab.heard || told.run !== known.run || told.phase !== known.phase || told.events.length > 0 ||
-        JSON.stringify(told.progress) !== JSON.stringify(known.progress) || known.lost;
-      if (told.run !== known.run) { lab.state = empty(told.run); }
-      for (const event of told.events) {
+      const news = await answer.json();
+      const changed = !lab.heard || news.run !== known.run || news.phase !== known.phase || news.events.length > 0 ||
+        JSON.stringify(news.progress) !== JSON.stringify(known.progress) || known.lost;
+      if (news.run !== known.run) { lab.state = empty(news.run); }
+      for (const event of news.events) {
         if (event.seq === lab.state.next) { fold(lab.state, event); }
       }
-      lab.state.phase = told.phase;
-      lab.state.progress = told.progress;
-      lab.state.trouble = told.trouble;
+      lab.state.phase = news.phase;
+      lab.state.progress = news.progress;
+      lab.state.trouble = news.trouble;
       lab.state.lost = false;
       return changed;
     } catch (error) {
@@ -75,7 +74,7 @@ window.qsimLab = window.qsimLab || {};
         : "No run yet. The teacher opens one; this page follows by itself.";
     }
     const all = state.opened.loads.length, done = lab.measured(state), count = done + " of " + all + " points";
-    if (state.phase === "open") { return "Open for guesses: where is the knee?"; }
+    if (state.phase === "open") { return "Open for guesses."; }
     if (state.phase === "running") {
       const doing = state.progress.text || "measuring";
       if (done >= all) { return "All " + all + " points measured; " + doing + "."; }

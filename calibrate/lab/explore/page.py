@@ -15,7 +15,7 @@ from calibrate.lab.explore.formulas import formulas_of, rendered
 from calibrate.lab.explore.path import SampleStretch, path_of
 from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, settings_of
 from calibrate.lab.themes import theme_of
-from calibrate.lab.widgets import KEPT, graph, in_browser, slider, told
+from calibrate.lab.widgets import KEPT, graph, in_browser, labelled, slider
 
 MOST_SEEDS = 2**31
 WARMING_MS = 1500
@@ -60,7 +60,7 @@ def layout() -> Component:
                 ],
                 className="controls",
             ),
-            told(html.Section(id="explore-formulas", className="formulas more"), "the formulas with these numbers"),
+            labelled(html.Section(id="explore-formulas", className="formulas more"), "the formulas with these numbers"),
             html.Section(
                 [
                     html.P(id="explore-key", className="key"),
@@ -73,7 +73,7 @@ def layout() -> Component:
                         ],
                         className="heading",
                     ),
-                    told(
+                    labelled(
                         html.Canvas(id="explore-queue", role="img", className="moving"),
                         "requests arrive from the left, wait, and are served",
                     ),

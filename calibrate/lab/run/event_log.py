@@ -13,10 +13,9 @@ from measure.errors import StoreError
 
 ORDER = "order.json"
 EVENTS = "events.jsonl"
-TOLD = "told.json"
+SENT = "sent.json"
 SWEEP = "sweep"
-GUESSES = "guesses.json"
-TAKEN_BACK = "taken_back.json"
+GUESSES = "guesses.jsonl"
 PREDICTION = "prediction.json"
 RESULT = "result.json"
 REPORT = "report.html"

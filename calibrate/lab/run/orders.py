@@ -14,8 +14,10 @@ from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
 from measure.loads import LOADS, Load, LoadKind, load_of
 from measure.machine.durable import write_durably
 
-Device = Literal["memory", "disk", "known", "replay"]
-DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+Device = Literal["known", "disk", "memory", "replay"]
+DEPTHS = (1, 2, 4, 8, 16, 24, 32, 48, 64)
+"""The model takes 1 and 32; 24 and 48 tell where the others reach 90 % of the peak."""
+KNOWN_DEPTHS = (1, 2, 4, 8, 16, 32)
 DELAYS = (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500)
 PACES = {0.5: "quick: half a second a point", 1.0: "1 s a point", 3.0: "3 s a point", 10.0: "10 s a point"}
 FEWEST = 4
@@ -27,7 +29,6 @@ KNOWN_SERVERS, KNOWN_SERVICE_S = (3, 12), (2e-3, 3e-3, 4e-3)
 class Order:
     """``loads`` are all that will be measured, in SI units or counts; ``label`` is what the class sees.
 
-    ``curve_hidden`` keeps the model's curve back until the reveal: it is sealed, but not shown.
     ``servers``, ``service_s`` and ``seed`` are the known device's truth; ``dataset`` or ``path``, and ``series``, are
     what is replayed.
     """
@@ -43,7 +44,6 @@ class Order:
     dataset: str = ""
     path: str = ""
     series: str = ""
-    curve_hidden: bool = False
     load_unit: str = ""
 
     @property
@@ -55,6 +55,32 @@ class Order:
     def load_name(self) -> str:
         """What the load is, in words."""
         return self.load_type.name
+
+    @property
+    def quantity(self) -> str:
+        """What is guessed, by its symbol."""
+        if self.device == "known":
+            return "N*"
+        return "N90" if self.load_type.is_closed else "The 90 % delay"
+
+    @property
+    def question(self) -> str:
+        """What is asked of the class and of the model."""
+        if self.device == "known":
+            return "Where does queueing start? Guess N* = R(1) · Xmax."
+        if self.load_type.is_closed:
+            return f"Guess N90: the first {self.load_type.noun} with 90 % of the highest throughput."
+        return "Guess the longest delay that still has 90 % of the highest bandwidth."
+
+    @property
+    def rule(self) -> str:
+        """How guesses are ranked, in a sentence."""
+        if self.device == "known":
+            return "You and the model are ranked against the truth, drawn by lot: the model sees two depths of it."
+        return (
+            "The model seals its answer after its own points; it and you are ranked by the other points, "
+            "which none of you has seen."
+        )
 
     def source(self) -> LabSource:
         """What is replayed."""
@@ -89,9 +115,9 @@ class DeviceChoice:
 def choices(folder: LabFolder) -> list[DeviceChoice]:
     """The devices of this machine, then everything that can be replayed."""
     live = [
-        DeviceChoice("memory", "the memory of this machine", _why_no_memory()),
-        DeviceChoice("disk", "the disk of this machine: fio on a file of the lab", _why_no_disk()),
         DeviceChoice("known", "a device whose truth is known, shown at the reveal"),
+        DeviceChoice("disk", "the disk of this machine: fio on a file of the lab", _why_no_disk()),
+        DeviceChoice("memory", "the memory of this machine", _why_no_memory()),
     ]
     return [*live, *(DeviceChoice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
 
@@ -101,8 +127,8 @@ def series_of(folder: LabFolder, value: object) -> list[str]:
     if value in get_args(Device):
         return []
     sweep = folder.source(value).load()
-    if sweep.load_type.is_bandwidth or sweep.load_type.is_size:
-        raise DataError("this measurement tells no curve over a load; choose another one")
+    if not (sweep.load_type.is_closed or sweep.load_type.is_delay):
+        raise DataError("this measurement has no curve over outstanding requests or delays; choose another one")
     return [s for s in sweep.series if sweep.select(s).points["load"].nunique() >= FEWEST]
 
 
@@ -116,7 +142,7 @@ def order_for(folder: LabFolder, value: object, series: object, seconds_per_poin
         _need(_why_no_disk())
         return Order("disk", "the disk of this machine", "queue_depth", _floats(DEPTHS), pace)
     if value == "known":
-        order = Order("known", "a device whose truth is known", "queue_depth", _floats(DEPTHS[:-1]), pace)
+        order = Order("known", "a device whose truth is known", "queue_depth", _floats(KNOWN_DEPTHS), pace)
         draw = secrets.SystemRandom()
         return replace(
             order,

@@ -11,15 +11,16 @@ from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.development.base_component import Component
 from flask import Flask, Response, jsonify, request, send_file
 
-from calibrate.lab.guard import teaches
+from calibrate.lab.guard import browser_session, teaches
+from calibrate.lab.run.guesses import HIGHEST, LONGEST_NAME, LOWEST
 from calibrate.lab.run.orders import PACES, choices, series_of
-from calibrate.lab.run.session import LONGEST_NAME, RefusedError, RunTable
-from calibrate.lab.widgets import KEPT, graph, in_browser, told
+from calibrate.lab.run.session import RefusedError, RunTable
+from calibrate.lab.widgets import KEPT, graph, in_browser, labelled
 from measure.errors import MeasureError
 
 EVENTS_AT, GUESSES_AT, REPORT_AT = "/lab/events", "/lab/guesses.csv", "/lab/report"
 LONGEST = 10
-COLUMNS = ("rank", "name", "knee", "knee_error_pct", "inside", "state", "made_at")
+COLUMNS = ("rank", "name", "load", "error", "nonce")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet would take for a formula."""
 
@@ -41,7 +42,7 @@ def register_files(server: Flask, table: RunTable) -> None:
     def events() -> Response:
         first = request.args.get("first", "0")
         answer = jsonify(
-            table.told(request.args.get("run", ""), int(first) if first.isdecimal() and len(first) < LONGEST else 0)
+            table.news(request.args.get("run", ""), int(first) if first.isdecimal() and len(first) < LONGEST else 0)
         )
         answer.headers["Cache-Control"] = "no-store"
         return answer
@@ -71,8 +72,8 @@ def register_files(server: Flask, table: RunTable) -> None:
 POLL_MS = 500
 TEACHER_ONLY = "only the teacher can do that, who has the other address"
 BUTTONS = ("open", "start", "stop", "reveal", "remove")
-HIDE = "hide the model's curve until the reveal"
-SEALED = "Each name with the beginning of a hash. The guess itself stays hidden until the reveal."
+HOW = "Click in the plot, or type a number from 1 to 1,000. One guess for each browser."
+SEALED = "Each name with the start of a hash; the guess stays hidden until the reveal."
 
 
 def layout(table: RunTable) -> Component:
@@ -81,8 +82,8 @@ def layout(table: RunTable) -> Component:
         [
             html.Section(
                 [
-                    told(html.Div(id="run-status", className="status", role="status"), "what is going on"),
-                    told(html.Progress(id="run-progress", value="0", max="1"), "points measured"),
+                    labelled(html.Div(id="run-status", className="status", role="status"), "what is going on"),
+                    labelled(html.Progress(id="run-progress", value="0", max="1"), "points measured"),
                 ],
                 className="banner",
             ),
@@ -96,6 +97,7 @@ def layout(table: RunTable) -> Component:
             ),
             html.Section(
                 [
+                    html.P(id="run-rule", className="weak"),
                     html.Div(id="run-results"),
                     html.Div(
                         graph("run-throughput", "throughput against load", tall=True), id="run-first", hidden=True
@@ -142,9 +144,6 @@ def _teacher(table: RunTable) -> list[Component]:
                 ),
                 html.Label("Time for each point", htmlFor="run-pace"),
                 dcc.Dropdown(id="run-pace", options=paces, value=1.0, clearable=False, searchable=False, **KEPT),
-                dcc.Checklist(
-                    id="run-hidden", options=[{"label": HIDE, "value": "hidden"}], value=[], className="choices", **KEPT
-                ),
                 html.Div(
                     [
                         html.Button("Open a new run", id="run-open", className="step next"),
@@ -163,7 +162,7 @@ def _teacher(table: RunTable) -> list[Component]:
                     id="run-removing",
                     hidden=True,
                 ),
-                html.P(id="run-told", className="problem", role="alert"),
+                html.P(id="run-refusal", className="problem", role="alert"),
             ]
         )
     ]
@@ -174,11 +173,12 @@ def _viewer() -> list[Component]:
         html.Fieldset(
             [
                 html.Legend("Your guess"),
-                html.P("Where is the knee? Click in the plot, or type it.", className="weak"),
+                html.P(id="run-question"),
+                html.P(HOW, className="weak"),
                 html.Label("Name", htmlFor="run-name"),
                 dcc.Input(id="run-name", type="text", maxLength=LONGEST_NAME, autoComplete="off", **KEPT),
-                html.Label("Knee", htmlFor="run-knee", id="run-knee-label"),
-                dcc.Input(id="run-knee", type="number", min=0, step="any"),
+                html.Label("Guess", htmlFor="run-knee", id="run-knee-label"),
+                dcc.Input(id="run-knee", type="number", min=LOWEST, max=HIGHEST, step="any"),
                 html.Div(html.Button("Seal my guess", id="run-guess"), className="buttons"),
             ],
             id="run-form",
@@ -215,9 +215,9 @@ def _taken_along() -> list[Component]:
 def register(app: Dash, table: RunTable) -> None:
     """The page's callbacks."""
     app.callback(
-        Output("run-told", "children"),
+        Output("run-refusal", "children"),
         *(Input(f"run-{button}", "n_clicks") for button in BUTTONS),
-        *(State(f"run-{field}", "value") for field in ("device", "series", "pace", "hidden", "culprit")),
+        *(State(f"run-{field}", "value") for field in ("device", "series", "pace", "culprit")),
         prevent_initial_call=True,
     )(lambda *values: command(table, ctx.triggered_id, *values[len(BUTTONS) :]))
     app.callback(
@@ -228,13 +228,8 @@ def register(app: Dash, table: RunTable) -> None:
         Input("run-undo", "n_clicks"),
         State("run-name", "value"),
         State("run-knee", "value"),
-        State("run-mine", "data"),
         prevent_initial_call=True,
-    )(
-        lambda _guess, _undo, name, knee, mine: (
-            take_back(table, mine) if ctx.triggered_id == "run-undo" else seal(table, name, knee)
-        )
-    )
+    )(lambda _guess, _undo, name, knee: take_back(table) if ctx.triggered_id == "run-undo" else seal(table, name, knee))
     app.callback(Output("run-series", "options"), Input("run-device", "value"))(lambda device: _series(table, device))
     in_browser(
         app, "offer", Output("run-series", "value"), Output("run-series-row", "hidden"), Input("run-series", "options")
@@ -258,6 +253,8 @@ def register(app: Dash, table: RunTable) -> None:
         Output("run-form", "hidden"),
         Output("run-undo", "hidden"),
         Output("run-knee-label", "children"),
+        Output("run-question", "children"),
+        Output("run-rule", "children"),
         Input("run-news", "data"),
         Input("theme", "data"),
         Input("run-knee", "value"),
@@ -265,15 +262,13 @@ def register(app: Dash, table: RunTable) -> None:
     )
 
 
-def command(
-    table: RunTable, button: object, device: object, series: object, pace: object, hidden: object, culprit: object
-) -> str:
+def command(table: RunTable, button: object, device: object, series: object, pace: object, culprit: object) -> str:
     """Do what a button of the teacher's says; what to tell the teacher, empty where all is well."""
     if not teaches():
         return TEACHER_ONLY
     try:
         if button == "run-open":
-            table.open(device, series, pace, curve_hidden=hidden == ["hidden"])
+            table.open(device, series, pace)
         elif button == "run-start":
             table.running().start()
         elif button == "run-stop":
@@ -291,18 +286,17 @@ def seal(table: RunTable, name: object, knee: object) -> tuple[Any, str, Any]:
     """Seal a viewer's guess: what to say, how it looks, and what the browser remembers."""
     try:
         run = table.running()
-        event, nonce = run.guess(name, knee)
+        event = run.guess(name, knee, browser_session(), request.remote_addr or "")
     except (RefusedError, MeasureError) as error:
         return str(error), "problem", no_update
     said = f"You sealed {knee:g} as {event['name']}: {event['commitment'][:12]}…"
-    return said, "good", {"run": run.name, "name": event["name"], "knee": knee, "nonce": nonce}
+    return said, "good", {"run": run.name, "name": event["name"], "knee": knee}
 
 
-def take_back(table: RunTable, mine: object) -> tuple[Any, str, Any]:
-    """Take back the guess that a browser remembers: what to say, how it looks, and what the browser remembers then."""
-    kept = mine if isinstance(mine, dict) else {}
+def take_back(table: RunTable) -> tuple[Any, str, Any]:
+    """Take back the guess of this browser: what to say, how it looks, and what the browser remembers then."""
     try:
-        table.running().take_back(kept.get("name"), kept.get("knee"), kept.get("nonce"))
+        table.running().take_back(browser_session())
     except (RefusedError, MeasureError) as error:
         return str(error), "problem", no_update
     return "Taken back. Guess again.", "good", None

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-import secrets
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
 from calibrate.lab.folder import LabFolder
-from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, REPORT, RESULT, TAKEN_BACK, TOLD, Event, EventLog
+from calibrate.lab.run.duel import Judged, outcome, ranked
+from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, REPORT, RESULT, SENT, Event, EventLog
+from calibrate.lab.run.guesses import Guess
 from calibrate.lab.run.orders import Order, order_for
 from measure.errors import MeasureError, StoreError
 from measure.machine.durable import write_durably
 from measure.machine.process import run_tool
+from qsim.errors import InvalidParameterError
 
 Phase = Literal["open", "running", "stopped", "failed", "measured", "revealed"]
 _PHASES: dict[str, Phase] = {
@@ -27,11 +29,11 @@ _PHASES: dict[str, Phase] = {
     "measured": "measured",
     "revealed": "revealed",
 }
-_TOLD_BY_WORKER = ("point", "sealed", "measured", "progress")
-LONGEST_NAME, MOST_GUESSES, HIGHEST_KNEE = 40, 500, 1e9
+_FROM_WORKER = ("point", "sealed", "measured", "progress")
+MOST_GUESSES, MOST_OF_AN_ADDRESS, MOST_TRIES = 500, 100, 10
+"""Guesses that stand in a run, guesses that stand of one address, and how often a session may seal one in a run."""
 TIME_LIMIT_S = 3600.0
 GRACE_S = 10.0
-MODEL_NAME = "qsim"
 
 
 class RefusedError(Exception):
@@ -50,6 +52,9 @@ class LabRun:
         self.directory = directory
         self.order = Order.read(directory / ORDER)
         self.log = EventLog(directory / EVENTS)
+        secret = directory / GUESSES
+        secret.touch(0o600)
+        self._secret = EventLog(secret)
         self._lock = threading.RLock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -63,7 +68,14 @@ class LabRun:
         """A new run, open for guesses. StoreError where it cannot be written."""
         order.write(directory / ORDER)
         EventLog(directory / EVENTS).add(
-            "opened", label=order.label, load_kind=order.load_kind, load_name=order.load_name, loads=list(order.loads)
+            "opened",
+            label=order.label,
+            load_kind=order.load_kind,
+            load_name=order.load_name,
+            loads=list(order.loads),
+            quantity=order.quantity,
+            question=order.question,
+            rule=order.rule,
         )
         return cls(directory)
 
@@ -80,61 +92,55 @@ class LabRun:
         return _PHASES[str(self.log.of_kind(*_PHASES)[-1]["kind"])]
 
     def standing(self) -> list[Event]:
-        """The guesses that were not taken back, in order."""
-        gone = self._taken_back()
-        return [e for e in self.log.of_kind("guess") if e["commitment"] not in gone]
+        """The sealed guesses that were not taken back, in order, with their secrets."""
+        gone = {e["commitment"] for e in self.log.of_kind("taken_back")}
+        return [e for e in self._secret.of_kind("guess") if e["commitment"] not in gone]
 
-    def guess(self, name: object, knee: object) -> tuple[Event, str]:
-        """Seal a guess; its event, and the nonce by which alone its guesser can prove it.
+    def guess(self, name: object, load: object, session: str, address: str = "") -> Event:
+        """Seal the guess of a browser's ``session``, which comes from ``address``; the event that everybody sees.
 
-        RefusedError where it is none, came too late, or the name has guessed already.
+        RefusedError where it cannot be taken, comes too late, or the session or the name has a guess already.
         """
-        from calibrate.sealing.guesses import Guess, add_guess, read_guess
-
-        who = _checked_name(name)
-        if isinstance(knee, bool) or not isinstance(knee, int | float) or not 0 < knee <= HIGHEST_KNEE:
-            raise RefusedError(f"the knee must be a number above 0, in {self.order.load_name}")
-        with self._lock:
-            if self.phase != "open":
-                raise RefusedError("guesses are closed: the measurement has begun")
-            if any(str(e["name"]).casefold() == who.casefold() for e in self.standing()):
-                raise RefusedError(f"{who} has sealed a guess already; take it back first, or take another name")
-            if len(self.log.of_kind("guess")) >= MOST_GUESSES:
-                raise RefusedError(f"{MOST_GUESSES} guesses are sealed; no more are taken")
-            own = self.directory / f"guesses.{secrets.token_hex(6)}.guess.json"
-            gone = self._taken_back()
-            entry, _ = add_guess(self.directory / GUESSES, Guess(who, float(knee)), own, gone)
-            return self.log.add("guess", name=who, commitment=entry.commitment), read_guess(own)[1].hex()
-
-    def take_back(self, name: object, knee: object, nonce: object) -> None:
-        """Take back a guess that one sealed, which the knee and the nonce prove. RefusedError where they do not."""
-        from calibrate.sealing.guesses import Guess, committed
-
         try:
-            proof = committed(Guess(str(name), float(str(knee))), bytes.fromhex(str(nonce)))
-        except ValueError as error:
-            raise RefusedError("there is no guess of yours to take back") from error
-        self._withdraw(lambda event: secrets.compare_digest(str(event["commitment"]), proof))
+            made = Guess.sealed(name, load)
+        except InvalidParameterError as error:
+            raise RefusedError(str(error)) from error
+        with self._lock:
+            self._check_open()
+            standing = self.standing()
+            if any(e["session"] == session for e in standing):
+                raise RefusedError("this browser has sealed a guess already; take it back to guess again")
+            if any(e["guess"]["name"].casefold() == made.name.casefold() for e in standing):
+                raise RefusedError(f"{made.name} has sealed a guess already; take another name")
+            if len(standing) >= MOST_GUESSES or sum(e["address"] == address for e in standing) >= MOST_OF_AN_ADDRESS:
+                raise RefusedError("no more guesses are taken; the teacher can take some back")
+            if sum(e["session"] == session for e in self._secret.of_kind("guess")) >= MOST_TRIES:
+                raise RefusedError(f"this browser has sealed {MOST_TRIES} guesses in this run; no more are taken")
+            self._secret.add("guess", guess=asdict(made), commitment=made.commitment, session=session, address=address)
+            return self.log.add("guess", name=made.name, commitment=made.commitment)
+
+    def take_back(self, session: str) -> None:
+        """Take back the guess of a browser's session. RefusedError where there is none."""
+        self._withdraw(lambda event: bool(event["session"] == session))
 
     def remove(self, name: object) -> None:
         """Take back anybody's guess, which is for the teacher. RefusedError where there is none by that name."""
-        self._withdraw(lambda event: event["name"] == name)
+        self._withdraw(lambda event: bool(event["guess"]["name"] == name))
 
     def start(self) -> None:
         """Begin to measure, or go on. RefusedError where that cannot be."""
         with self._lock:
             if self.phase not in ("open", "stopped", "failed"):
                 raise RefusedError("this run cannot be started (any more)")
-            told = [[e["load"], e["repeat"]] for e in self.log.of_kind("point")]
+            sent = [[e["load"], e["repeat"]] for e in self.log.of_kind("point")]
             try:
-                write_durably(self.directory / TOLD, json.dumps(told).encode())
-                write_durably(self.directory / TAKEN_BACK, json.dumps(sorted(self._taken_back())).encode())
+                write_durably(self.directory / SENT, json.dumps(sent).encode())
             except OSError as error:
                 raise StoreError(f"{self.directory} cannot be written: {error.strerror or error}") from error
             self._stop.clear()
             self.trouble = ""
             self.progress = {"text": "getting the tools ready"}
-            self.log.add("started", resumed=bool(told))
+            self.log.add("started", resumed=bool(sent))
             self._thread = threading.Thread(target=self._measure, name=f"run {self.name}", daemon=True)
             self._thread.start()
 
@@ -146,15 +152,18 @@ class LabRun:
             thread.join(2 * GRACE_S)
 
     def reveal(self) -> None:
-        """Tell everybody what was sealed and what was measured. RefusedError before all is measured."""
+        """Open the guesses and rank them. RefusedError before all is measured."""
         with self._lock:
             if self.phase != "measured":
                 raise RefusedError("there is nothing to reveal yet: let the run finish first")
             try:
                 result = json.loads((self.directory / RESULT).read_text("utf-8"))
             except (OSError, ValueError) as error:
-                raise StoreError(f"what was worked out cannot be read: {error}; resume the run") from error
-            self.log.add("revealed", **result)
+                raise StoreError(f"the result of the run cannot be read: {error}; resume the run") from error
+            judged = Judged(**result["judged"])
+            rows = ranked([Guess(**e["guess"]) for e in self.standing()], result["model"], judged)
+            board = [row.to_dict() for row in rows]
+            self.log.add("revealed", **result, leaderboard=board, outcome=outcome(self.order, rows, judged))
 
     @property
     def revealed(self) -> Event | None:
@@ -167,13 +176,13 @@ class LabRun:
         path = self.directory / REPORT
         return path if self.phase == "revealed" and path.is_file() else None
 
-    def _taken_back(self) -> set[str]:
-        return {str(e["commitment"]) for e in self.log.of_kind("taken_back")}
+    def _check_open(self) -> None:
+        if self.phase != "open":
+            raise RefusedError("guesses are closed: the measurement has begun")
 
     def _withdraw(self, meant: Callable[[Event], bool]) -> None:
         with self._lock:
-            if self.phase != "open":
-                raise RefusedError("guesses are closed: the measurement has begun")
+            self._check_open()
             found = next((e for e in self.standing() if meant(e)), None)
             if found is None:
                 raise RefusedError("there is no guess to take back")
@@ -182,12 +191,12 @@ class LabRun:
     def _measure(self) -> None:
         """The thread of the measurement; the process it starts must not outlive it."""
         try:
-            self._measure_and_tell()
+            self._measure_to_the_end()
         finally:
             if self.phase == "running":
                 self.trouble = f"the measurement ended, and {self.directory / EVENTS} could not be written"
 
-    def _measure_and_tell(self) -> None:
+    def _measure_to_the_end(self) -> None:
         """Run the measuring process to its end, and tell how it ended. StoreError where the log cannot be written."""
         reader = _Lines(self._hear)
         argv = [sys.executable, "-m", "calibrate.lab.run.worker", str(self.directory)]
@@ -209,14 +218,14 @@ class LabRun:
     def _hear(self, line: bytes) -> None:
         """A line of the measuring process; other output is ignored."""
         try:
-            told = json.loads(line)
-            kind = told.pop("kind")
+            message = json.loads(line)
+            kind = message.pop("kind")
         except (ValueError, KeyError, AttributeError, TypeError):
             return
         if kind == "progress":
-            self.progress = told
-        elif kind in _TOLD_BY_WORKER:
-            self.log.add(kind, **told)
+            self.progress = message
+        elif kind in _FROM_WORKER:
+            self.log.add(kind, **message)
 
 
 class RunTable:
@@ -240,16 +249,16 @@ class RunTable:
             raise RefusedError("there is no run yet: the teacher opens one")
         return self._current
 
-    def open(self, device: object, series: object, seconds_per_point: object, *, curve_hidden: bool = False) -> LabRun:
+    def open(self, device: object, series: object, seconds_per_point: object) -> LabRun:
         """A new run of what was chosen, open for guesses. RefusedError while one measures, MeasureError otherwise."""
         with self._lock:
             if self._current is not None and self._current.phase == "running":
                 raise RefusedError("a measurement is running; stop it first")
-            order = replace(order_for(self.folder, device, series, seconds_per_point), curve_hidden=curve_hidden)
+            order = order_for(self.folder, device, series, seconds_per_point)
             self._current = LabRun.begin(self.folder.new_run(), order)
             return self._current
 
-    def told(self, run_name: str, first: int) -> dict[str, Any]:
+    def news(self, run_name: str, first: int) -> dict[str, Any]:
         """What a browser asks for twice a second: the events from ``first`` on, of the current run from its beginning
         where the browser knows another one. JSON-ready."""
         run = self._current
@@ -280,18 +289,6 @@ class _Lines:
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         for line in lines:
             self._hear(line)
-
-
-def _checked_name(name: object) -> str:
-    """A name that can be shown. RefusedError where it is none."""
-    who = " ".join(name.split()) if isinstance(name, str) else ""
-    if not who or not who.isprintable():
-        raise RefusedError("say who guesses: a name in letters")
-    if len(who) > LONGEST_NAME:
-        raise RefusedError(f"the name is longer than {LONGEST_NAME} letters")
-    if who.casefold() == MODEL_NAME or who.casefold().startswith(f"{MODEL_NAME} ("):
-        raise RefusedError(f"{MODEL_NAME} is the model; take another name")
-    return who
 
 
 def _why(stderr: bytes, returncode: int, *, timed_out: bool) -> str:

@@ -11,16 +11,16 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
 from calibrate.lab.folder import DISK
-from calibrate.lab.run.event_log import ORDER, RESULT, TOLD
+from calibrate.lab.run.event_log import ORDER, RESULT, SENT
+from calibrate.lab.run.event_writer import RAMP_S, EventWriter, first_loads
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, why_no_tools
 from calibrate.lab.run.revealing import reveal
-from calibrate.lab.run.worker_messages import RAMP_S, Teller, first_loads
 from measure.errors import MeasureError
 from measure.machine.durable import write_durably
 from measure.sweep import Sweep
@@ -29,37 +29,38 @@ MOST_SEEDS = 10_000
 MEMORY_TRAFFIC = "mix"
 
 
-def measure(teller: Teller) -> Sweep:
-    """Measure what is missing, telling every point, and return the whole sweep. Raises what the measurements raise."""
-    sweep = _MEASUREMENTS[teller.order.device](teller)
-    teller.points(sweep)
-    teller.seal(sweep)
+def measure(writer: EventWriter) -> Sweep:
+    """Measure what is missing, report every point, and return the whole sweep. Raises what the measurements raise."""
+    sweep = _MEASUREMENTS[writer.order.device](writer)
+    writer.points(sweep)
+    writer.seal(sweep)
     return sweep
 
 
-def _disk(teller: Teller) -> Sweep:
-    """fio on a file in the lab's folder; the file is gone afterwards."""
-    from measure.fio.sweep import FioPoint, plan_fio, run_fio
+def _disk(writer: EventWriter) -> Sweep:
+    """fio on a file in the lab's folder, in two processes: the model's depths, then all others.
 
-    depths = [int(n) for n in teller.order.loads]
-    plan = plan_fio(
-        teller.directory.parents[1] / DISK,
-        [int(n) for n in first_loads(teller.order)],
-        runtime_s=teller.order.seconds_per_point,
-        ramp_s=RAMP_S,
-        size_bytes=DISK_BYTES,
-        label=teller.order.label,
-    )
+    The file is gone afterwards.
+    """
+    from measure.fio.sweep import plan_fio, run_fio
 
-    def more(sweep: Sweep) -> Sequence[FioPoint]:
-        teller.points(sweep)
-        teller.seal(sweep)
-        return [plan.point(replace(plan.points[0].job, depth=depth), 0) for depth in depths]
+    order = writer.order
+    for loads in (first_loads(order), order.loads):
+        plan = plan_fio(
+            writer.directory.parents[1] / DISK,
+            [int(n) for n in loads],
+            runtime_s=order.seconds_per_point,
+            ramp_s=RAMP_S,
+            size_bytes=DISK_BYTES,
+            label=order.label,
+        )
+        sweep = run_fio(plan, writer.sweep_directory, writer.progress, together=True)
+        writer.points(sweep)
+        writer.seal(sweep)
+    return sweep
 
-    return run_fio(plan, teller.sweep_directory, teller.progress, more)
 
-
-def _known(teller: Teller) -> Sweep:
+def _known(writer: EventWriter) -> Sweep:
     """A device with the truth that the order drew; its first depths are a sweep of their own, which then goes on.
 
     nbdkit plays it and fio drives it; where one is missing, and on Windows, threads of Python do both.
@@ -69,28 +70,28 @@ def _known(teller: Teller) -> Sweep:
     from measure.known_device.sweep import DeviceSweep
     from qsim import Exponential
 
-    order = teller.order
+    order = writer.order
     truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
     sweep, in_python = None, bool(why_no_tools("fio", "nbdkit")) or platform.system() == "Windows"
     for loads in (first_loads(order), order.loads):
         depths = tuple(int(n) for n in loads)
         if in_python:
             python = PythonDevice(truth, order.seconds_per_point, RAMP_S)
-            sweep = python.run(depths, teller.sweep_directory, teller.progress)
+            sweep = python.run(depths, writer.sweep_directory, writer.progress)
         else:
             ordered = DeviceSweep(truth, depths, runtime_s=order.seconds_per_point, ramp_s=RAMP_S)
-            sweep = ordered.run(teller.sweep_directory, teller.progress)
-        teller.points(sweep)
-        teller.seal(sweep)
+            sweep = ordered.run(writer.sweep_directory, writer.progress)
+        writer.points(sweep)
+        writer.seal(sweep)
     assert sweep is not None  # noqa: S101 - the loop has two rounds
     return sweep
 
 
-def _memory(teller: Teller) -> Sweep:
+def _memory(writer: EventWriter) -> Sweep:
     """The built-in probe. Delays are shuffled against drift, by a seed that takes the first points first."""
     from measure.memory.probe import MemoryPlan, plan_memory, run_memory
 
-    order, first = teller.order, set(first_loads(teller.order))
+    order, first = writer.order, set(first_loads(writer.order))
 
     def begins_well(plan: MemoryPlan) -> bool:
         loaded = [p.delay for p in plan.points() if p.kind == "loaded"]
@@ -98,29 +99,29 @@ def _memory(teller: Teller) -> Sweep:
 
     plan = plan_memory(order.loads, traffic=MEMORY_TRAFFIC, repeats=3, seconds_per_repeat=order.seconds_per_point / 5)
     shuffled = (replace(plan, seed=seed) for seed in range(1, MOST_SEEDS))
-    return run_memory(next(p for p in shuffled if begins_well(p)), teller.sweep_directory, teller.progress)
+    return run_memory(next(p for p in shuffled if begins_well(p)), writer.sweep_directory, writer.progress)
 
 
-def _replay(teller: Teller) -> Sweep:
+def _replay(writer: EventWriter) -> Sweep:
     """An earlier sweep point by point, as if it were measured now."""
-    order = teller.order
+    order = writer.order
     sweep = order.source().load().select(order.series)
     first = first_loads(order)
     wanted = [*first, *(n for n in order.loads if n not in first)]
     for done, load in enumerate(wanted):
         left = len(wanted) - done
-        teller.tell(
+        writer.send(
             "progress", text=f"replaying {order.load_type.at(load)}", seconds_left=left * order.seconds_per_point
         )
-        time.sleep(0.0 if teller.has(load) else order.seconds_per_point)
+        time.sleep(0.0 if writer.has(load) else order.seconds_per_point)
         here = sweep.points[sweep.points["load"].isin(wanted[: done + 1])]
         so_far = replace(sweep, points=here)
-        teller.points(so_far)
-        teller.seal(so_far)
+        writer.points(so_far)
+        writer.seal(so_far)
     return sweep
 
 
-_MEASUREMENTS: Mapping[Device, Callable[[Teller], Sweep]] = {
+_MEASUREMENTS: Mapping[Device, Callable[[EventWriter], Sweep]] = {
     "memory": _memory,
     "disk": _disk,
     "known": _known,
@@ -136,13 +137,13 @@ def main(directory: Path) -> int:
     signal.signal(signal.SIGTERM, _stop)
     try:
         order = Order.read(directory / ORDER)
-        told = [(float(load), int(repeat)) for load, repeat in json.loads((directory / TOLD).read_text("utf-8"))]
-        teller = Teller(order, directory, told, _write)
-        sweep = measure(teller)
-        teller.tell("progress", text="working out what is revealed", seconds_left=0.0)
+        sent = [(float(load), int(repeat)) for load, repeat in json.loads((directory / SENT).read_text("utf-8"))]
+        writer = EventWriter(order, directory, sent, _write)
+        sweep = measure(writer)
+        writer.send("progress", text="working out what is revealed", seconds_left=0.0)
         result = reveal(sweep, directory, order)
         write_durably(directory / RESULT, json.dumps(result, allow_nan=False).encode())
-        teller.tell("measured")
+        writer.send("measured")
     except KeyboardInterrupt:
         return STOPPED
     except (MeasureError, ValueError, OSError) as error:

@@ -107,10 +107,10 @@ def test_only_the_teacher_starts(public, who, said):
     guard, client = public
     base = "http://192.0.2.7:8050"
     client.get(f"/?token={getattr(guard, who)}", base_url=base)
-    fields = ("device", "series", "pace", "hidden", "culprit")
+    fields = ("device", "series", "pace", "culprit")
     body = {
-        "output": "run-told.children",
-        "outputs": {"id": "run-told", "property": "children"},
+        "output": "run-refusal.children",
+        "outputs": {"id": "run-refusal", "property": "children"},
         "inputs": [{"id": f"run-{b}", "property": "n_clicks", "value": 1} for b in BUTTONS],
         "state": [{"id": f"run-{f}", "property": "value", "value": None} for f in fields],
         "changedPropIds": ["run-start.n_clicks"],

@@ -1,29 +1,17 @@
-"""Sealed predictions and guesses: what the hash covers, what is refused, who came closest."""
+"""Sealed predictions: what the hash covers, and what is refused."""
 
 from __future__ import annotations
 
 import json
-import stat
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fitting.curve_fit import fit, from_datasheet
+from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.origin import with_origin
 from calibrate.fitting.predicted_curve import predict
-from calibrate.sealing.guesses import (
-    Guess,
-    Row,
-    add_guess,
-    committed,
-    head,
-    leaderboard,
-    read_list,
-    read_revealed,
-    sealed_late,
-)
 from calibrate.sealing.sealed_prediction import canonical, doubt_of, read_seal, seal, sha256_of, unseen, used_rows
 from measure.errors import DataError, MeasureError
 from measure.sweep import Sweep
@@ -169,99 +157,3 @@ def test_times_are_held_against_the_seal(tmp_path, fitted, measured_at, said):
     doubt = doubt_of(made, sweep_of(started_at=measured_at))
     assert doubt.startswith(said)
     assert bool(doubt) == bool(said)
-
-
-@pytest.mark.parametrize(
-    ("measured_at", "late"),
-    [
-        ("2026-08-09T20:30:32+00:00", ["Bob"]),
-        ("2026-08-01T00:00:00", ["Ada", "Bob"]),
-        ("2099-08-09T20:30:32", []),
-        (None, []),
-    ],
-)
-def test_those_who_sealed_after_the_measurement_are_named(measured_at, late):
-    rows = [
-        Row(None, "Ada", "2026-08-05T09:00:00+00:00", "revealed"),
-        Row(None, "Bob", "2026-08-10T09:00:00+00:00", "not revealed"),
-    ]
-    times = [measured_at, *["2100-01-01T00:00:00+00:00"] * (len(DEPTHS) - 1)]
-    assert sealed_late(rows, sweep_of(started_at=times)) == late
-
-
-def test_a_commitment_hides_and_binds():
-    ada = Guess("Ada", 24.0, 6e5)
-    assert committed(ada, b"n" * 32) == committed(Guess("Ada", 24.0, 6e5), b"n" * 32)
-    assert committed(ada, b"n" * 32) != committed(ada, b"m" * 32)
-    assert committed(ada, b"n" * 32) != committed(Guess("Ada", 24.5, 6e5), b"n" * 32)
-
-
-@pytest.mark.parametrize("wrong", [{"name": " "}, {"knee": 0.0}, {"peak_per_s": float("nan")}])
-def test_a_guess_that_is_none_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"name|knee|peak"):
-        Guess(**{"name": "Ada", "knee": 3.0, "peak_per_s": 1.0, **wrong})
-
-
-def test_the_list_holds_hashes_only_and_notices_edits(tmp_path):
-    path = tmp_path / "class.json"
-    _, kept = add_guess(path, Guess("Ada", 24.0, 123456.0))
-    add_guess(path, Guess("Bob", 12.0))
-    assert "123456" not in path.read_text()
-    assert "24" not in json.dumps([e.name for e in read_list(path)])
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    with pytest.raises(DataError, match="already"):
-        add_guess(path, Guess("ada", 3.0))
-    document = json.loads(path.read_text())
-    for edit in ("name", "made_at", "commitment"):
-        edited = json.loads(json.dumps(document))
-        edited["guesses"][0][edit] = "x"
-        path.write_text(json.dumps(edited))
-        with pytest.raises(DataError, match="broken"):
-            read_list(path)
-    reordered = {**document, "guesses": document["guesses"][::-1]}
-    path.write_text(json.dumps(reordered))
-    with pytest.raises(DataError, match="broken"):
-        read_list(path)
-    path.write_text(json.dumps({**reordered, "sha256": sha256_of(reordered)}))
-    assert head(read_list(path)) != document["sha256"], "who has the hash of the list notices what the file cannot show"
-
-
-def test_the_closest_wins_and_cheats_are_named(tmp_path, fitted):
-    path = tmp_path / "class.json"
-    add_guess(path, Guess("Half", 5.0, 1e5))
-    add_guess(path, Guess("Near", 11.0, 1.1e5))
-    _, changed = add_guess(path, Guess("Cheat", 99.0))
-    _, lost = add_guess(path, Guess("Lost", 10.0))
-    changed.write_text(changed.read_text().replace("99.0", "10.0"))
-    lost.unlink()
-    observed = fit(sweep_of(), list(DEPTHS))
-    seal([from_datasheet(100e-6, 1e5)], [[1]], tmp_path / "model.json")
-    rows = leaderboard(read_revealed([path, tmp_path / "model.json"]), observed, sweep_of())
-    assert [r.name for r in rows] == ["qsim (model.json)", "Near", "Half", "Cheat", "Lost"]
-    assert [r.rank for r in rows] == [1, 2, 3, None, None]
-    assert [r.state for r in rows[3:]] == ["does not match its seal", "not revealed"]
-    half = rows[2]
-    assert half.knee_error_pct == pytest.approx(100 * np.log(2), rel=0.05)
-    assert half.score_pct == pytest.approx((half.knee_error_pct + half.peak_error_pct) / 2)
-
-
-def test_equal_errors_share_a_place_and_the_next_is_as_far_down_as_ever(tmp_path):
-    path, observed = tmp_path / "class.json", fit(sweep_of(), list(DEPTHS))
-    for name, knee in (("Far", 40.0), ("Ann", 11.0), ("Bob", 11.0), ("Third", 14.0)):
-        add_guess(path, Guess(name, knee))
-    rows = leaderboard(read_revealed([path]), observed, sweep_of())
-    assert [(r.rank, r.name) for r in rows] == [(1, "Ann"), (1, "Bob"), (3, "Third"), (4, "Far")]
-    assert rows[3].knee_ratio == pytest.approx(40.0 / observed.knee.load)
-
-
-def test_a_prediction_that_knows_the_data_takes_no_part(tmp_path, fitted):
-    seal([fitted], [[1]], tmp_path / "model.json")
-    with pytest.raises(DataError, match="was made from these data"):
-        leaderboard(read_revealed([tmp_path / "model.json"]), fitted, sweep_of())
-
-
-@pytest.mark.parametrize("content", ["", "[]", '{"schema": "x"}', '{"schema": "qsim-guess/1", "name": "Ada"}'])
-def test_what_cannot_be_revealed_is_refused(tmp_path, content):
-    (tmp_path / "x.json").write_text(content)
-    with pytest.raises(DataError, match=r"x\.json"):
-        read_revealed([tmp_path / "x.json"])

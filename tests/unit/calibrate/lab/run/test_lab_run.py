@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import sys
 
 import pytest
@@ -12,10 +13,9 @@ pytest.importorskip("dash")
 
 from calibrate.lab.folder import LabFolder, opened
 from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, EventLog
+from calibrate.lab.run.event_writer import first_loads
 from calibrate.lab.run.orders import Order, choices, order_for, series_of
-from calibrate.lab.run.session import LabRun, RefusedError, RunTable
-from calibrate.lab.run.worker_messages import first_loads
-from calibrate.sealing.guesses import read_list
+from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, MOST_TRIES, LabRun, RefusedError, RunTable
 from measure.errors import DataError, MeasureError, StoreError
 
 
@@ -51,76 +51,81 @@ def test_a_damaged_log_is_said(tmp_path):
 
 
 def test_a_guess_is_sealed_and_its_value_stays_hidden(run):
-    event, _ = run.guess("  Ann   Lee ", 12)
+    event = run.guess("  Ann   Lee ", 12, "one")
     assert event["name"] == "Ann Lee"
-    assert "12" not in json.dumps({k: v for k, v in event.items() if k not in ("at", "commitment", "seq")})
-    assert [e.commitment for e in read_list(run.directory / GUESSES)] == [event["commitment"]]
+    assert set(event) == {"seq", "at", "kind", "name", "commitment"}
+    secret = run.directory / GUESSES
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert "12" not in (run.directory / EVENTS).read_text().partition('"guess"')[2].replace(event["at"], "").replace(
+        event["commitment"], ""
+    )
 
 
-def test_who_sealed_a_guess_takes_it_back_and_guesses_anew(run):
-    first, nonce = run.guess("Ann", 12)
-    run.guess("Bob", 9)
-    run.take_back("Ann", 12, nonce)
-    assert [e["name"] for e in run.standing()] == ["Bob"]
-    second, _ = run.guess("ann", 30)
-    assert [e["name"] for e in run.standing()] == ["Bob", "ann"]
-    listed = [e.commitment for e in read_list(run.directory / GUESSES)]
-    assert {first["commitment"], second["commitment"]} < set(listed)  # the chain keeps both
-
-
-@pytest.mark.parametrize(
-    ("name", "knee", "nonce"),
-    [("Ann", 12, "00" * 32), ("Ann", 13, None), ("Bob", 12, None), (None, None, None), ("Ann", "x", "zz")],
-)
-def test_nobody_takes_back_what_another_sealed(run, name, knee, nonce):
-    _, kept = run.guess("Ann", 12)
+def test_a_browser_has_one_guess_and_may_take_it_back(run):
+    run.guess("Ann", 12, "one")
+    run.guess("Bob", 9, "two")
+    with pytest.raises(RefusedError, match="this browser has sealed a guess already"):
+        run.guess("Eve", 9, "one")
+    run.take_back("one")
+    assert [e["guess"]["name"] for e in run.standing()] == ["Bob"]
+    run.guess("ann", 30, "one")
+    assert [(e["guess"]["name"], e["guess"]["load"]) for e in run.standing()] == [("Bob", 9), ("ann", 30)]
     with pytest.raises(RefusedError, match="no guess"):
-        run.take_back(name, knee, kept if nonce is None else nonce)
-    assert [e["name"] for e in run.standing()] == ["Ann"]
+        run.take_back("three")
+
+
+def test_a_name_has_one_guess_whatever_its_letters(run):
+    run.guess("Zoë", 8, "one")
+    with pytest.raises(RefusedError, match="another name"):
+        run.guess("ZOË", 9, "two")
+
+
+def test_a_script_fills_no_list_and_places_are_given_back(run):
+    for number in range(MOST_OF_AN_ADDRESS):
+        run.guess(f"bot {number}", 8, str(number), "192.0.2.7")
+    with pytest.raises(RefusedError, match="no more guesses"):
+        run.guess("one more", 8, "more", "192.0.2.7")
+    run.guess("Ann", 8, "Ann's", "192.0.2.8")
+    run.remove("bot 5")
+    run.guess("late", 8, "late", "192.0.2.7")
+    run.remove("late")
+    for _ in range(MOST_TRIES - 1):
+        run.guess("late", 8, "late", "192.0.2.7")
+        run.take_back("late")
+    with pytest.raises(RefusedError, match=f"{MOST_TRIES} guesses"):
+        run.guess("late", 8, "late", "192.0.2.7")
+
+
+def test_guesses_survive_the_lab(run):
+    run.guess("Ann", 12, "one")
+    run.guess("Bob", 9, "two")
+    run.take_back("two")
+    again = LabRun(run.directory)
+    assert [e["guess"]["name"] for e in again.standing()] == ["Ann"]
+    with pytest.raises(RefusedError, match="this browser"):
+        again.guess("Eve", 3, "one")
 
 
 def test_the_teacher_takes_back_any_guess_until_the_measurement_begins(run):
-    run.guess("rude", 1)
-    run.guess("Ann", 12)
+    run.guess("rude", 1, "one")
+    run.guess("Ann", 12, "two")
     run.remove("rude")
     with pytest.raises(RefusedError, match="no guess"):
         run.remove("rude")
     run.log.add("started", resumed=False)
     with pytest.raises(RefusedError, match="closed"):
         run.remove("Ann")
-    assert [e["name"] for e in run.standing()] == ["Ann"]
+    with pytest.raises(RefusedError, match="closed"):
+        run.guess("late", 5, "three")
+    assert [e["guess"]["name"] for e in run.standing()] == ["Ann"]
 
 
 @pytest.mark.parametrize(
-    ("name", "knee", "why"),
-    [
-        ("", 3, "say who"),
-        (None, 3, "say who"),
-        ("a\x00b", 3, "say who"),
-        ("\u202eevil", 3, "say who"),
-        ("x" * 41, 3, "longer"),
-        ("Qsim (prediction.json)", 3, "is the model"),
-        ("Bob", 0, "above 0"),
-        ("Bob", -1, "above 0"),
-        ("Bob", None, "above 0"),
-        ("Bob", "7", "above 0"),
-        ("Bob", float("nan"), "above 0"),
-        ("Bob", float("inf"), "above 0"),
-        ("Bob", True, "above 0"),
-    ],
+    ("name", "load", "why"), [("", 3, "say who"), ("qsim", 3, "the model"), ("Bob", 1e9, "1 to 1000")]
 )
-def test_a_guess_that_is_none_is_refused_in_words(run, name, knee, why):
+def test_a_guess_that_is_none_is_refused_in_words(run, name, load, why):
     with pytest.raises(RefusedError, match=why):
-        run.guess(name, knee)
-
-
-def test_one_name_seals_once_whatever_its_letters(run):
-    run.guess("Zoë", 8)
-    with pytest.raises(RefusedError, match="already"):
-        run.guess("ZOË", 9)
-    run.guess("😀", 8)
-    run.guess("😀😀", 8)  # names that make no file name are kept apart all the same
-    assert len(read_list(run.directory / GUESSES)) == 3
+        run.guess(name, load, "one")
 
 
 def test_phases_refuse_what_is_out_of_turn(run):
@@ -129,8 +134,6 @@ def test_phases_refuse_what_is_out_of_turn(run):
         run.reveal()
     assert run.report is None
     run.log.add("started", resumed=False)
-    with pytest.raises(RefusedError, match="closed"):
-        run.guess("late", 5)
     with pytest.raises(RefusedError, match="started"):
         run.start()
 
@@ -179,6 +182,17 @@ def test_what_the_measuring_process_says_is_believed_in_its_own_words_only(run):
 def test_a_browser_cannot_name_a_path_or_a_device_of_its_own(folder, value):
     with pytest.raises(DataError, match="not in the lab"):
         order_for(folder, value, None, 1.0)
+
+
+def test_a_class_begins_with_the_device_whose_truth_is_known(folder):
+    assert [c.value for c in choices(folder)][:3] == ["known", "disk", "memory"]
+    known = order_for(folder, "known", None, 1.0)
+    assert known.quantity == "N*"
+    assert "against the truth" in known.rule
+    assert first_loads(known) == (1.0, 32.0)
+    replay = order_for(folder, REPLAY, None, 1.0)
+    assert replay.quantity == "N90"
+    assert "none of you has seen" in replay.rule
 
 
 def test_choices_hold_no_path(folder):

@@ -1,4 +1,4 @@
-"""How the measuring process tells the lab what it does: one JSON object a line, on its standard output."""
+"""What the measuring process reports to the lab: one JSON object a line, on its standard output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from calibrate.default_loads import ENOUGH, to_begin_with
+from calibrate.default_loads import ENOUGH, recommended, to_begin_with
 from calibrate.fitting.curve_fit import Fit, fit
 from calibrate.fitting.origin import with_origin
 from calibrate.fitting.predicted_curve import grid, predict
@@ -27,18 +27,18 @@ Write = Callable[[str], object]
 Key = tuple[float, int]
 
 
-class Teller:
-    """Tells each point once, and seals the model's own prediction when the first points are there."""
+class EventWriter:
+    """Reports each point once, and seals the model's prediction when the first points are there."""
 
-    def __init__(self, order: Order, directory: Path, told: Collection[Key], write: Write) -> None:
-        """``told`` are the points (load, repeat) that earlier tellers of this run have told; ``write`` takes a line."""
+    def __init__(self, order: Order, directory: Path, sent: Collection[Key], write: Write) -> None:
+        """``sent`` are the points (load, repeat) that earlier processes of this run reported."""
         self.order = order
         self.directory = directory
-        self._told = set(told)
+        self._sent = set(sent)
         self._write = write
         self._done = -1
         self._last_s = 0.0
-        self._loads = {load for load, _ in told}
+        self._loads = {load for load, _ in sent}
 
     @property
     def sweep_directory(self) -> Path:
@@ -50,7 +50,7 @@ class Teller:
         """Whether the model has sealed its prediction."""
         return (self.directory / PREDICTION).exists()
 
-    def tell(self, kind: str, **values: Any) -> None:
+    def send(self, kind: str, **values: Any) -> None:
         """One line."""
         self._write(json.dumps({"kind": kind, **values}, allow_nan=False) + "\n")
 
@@ -68,10 +68,10 @@ class Teller:
             self._last_s = now_s
             later = max(0, len(set(self.order.loads) - self._loads) - (total - done))
             left_s = seconds_left + later * (self.order.seconds_per_point + RAMP_S)
-            self.tell("progress", text=text, seconds_left=round(left_s, 1))
+            self.send("progress", text=text, seconds_left=round(left_s, 1))
 
     def kept(self) -> None:
-        """Tell what is new in the sweep's directory, and seal once the first points are complete."""
+        """Report what is new in the sweep's directory, and seal once the first points are complete."""
         try:
             sweep = load(self.sweep_directory)
         except DataError:  # no finished point yet
@@ -87,10 +87,10 @@ class Teller:
         """Send the points that were not sent yet."""
         for row in sweep.points.to_dict("records"):
             key = (float(row["load"]), int(row["repeat"]))
-            if key not in self._told:
-                self._told.add(key)
+            if key not in self._sent:
+                self._sent.add(key)
                 self._loads.add(key[0])
-                self.tell(
+                self.send(
                     "point",
                     load=key[0],
                     repeat=key[1],
@@ -104,28 +104,34 @@ class Teller:
         first = first_loads(self.order)
         if self.sealed or not set(first) <= here:
             return
-        self.tell("progress", text="the model works out its curve", seconds_left=0.0)
+        self.send("progress", text="the model works out its curve", seconds_left=0.0)
         fitted = with_origin(fit(sweep, first), sweep)
         made = seal([fitted], [self.order.loads], self.directory / PREDICTION)
-        curve = {} if self.order.curve_hidden else {"curve": drawn_curve(fitted, self.order)}
-        self.tell(
-            "sealed", sha256=made.sha256, made_at=made.made_at, used=list(fitted.used), model=fitted.model, **curve
+        self.send(
+            "sealed",
+            sha256=made.sha256,
+            made_at=made.made_at,
+            used=list(fitted.used),
+            model=fitted.model,
+            curve=drawn_curve(fitted, self.order),
         )
 
 
 def drawn_curve(fitted: Fit, order: Order) -> list[dict[str, float]]:
     """The curve of ``fitted`` over the loads of ``order``, fine enough to be drawn; JSON-ready."""
     low, high = min(order.loads), max(order.loads)
-    return predict(fitted, order.loads if fitted.load_type.is_open else grid(low, high, DRAWN)).to_dicts()
+    return predict(fitted, grid(low, high, DRAWN)).to_dicts()
 
 
 def first_loads(order: Order) -> tuple[float, ...]:
-    """The loads on which the model is calibrated: those that are recommended to begin with.
+    """The loads on which the model is calibrated: two depths, or the delays that are recommended to begin with.
 
     Of six or more delays a fourth lies between the shortest and the middle, near the bend of most memories: a run whose
     prediction is sealed before the rest cannot wait for :func:`calibrate.next.fourth.fourth_point`.
     """
     loads = order.loads
-    if order.load_type.is_delay and len(loads) >= ENOUGH:
+    if order.load_type.is_closed:
+        return tuple(recommended(loads, 2))
+    if len(loads) >= ENOUGH:
         return tuple(sorted({loads[0], loads[len(loads) // 4], loads[len(loads) // 2], loads[-1]}))
     return tuple(to_begin_with(order.load_kind, loads))

@@ -1,0 +1,148 @@
+"""The duel: the class and the model answer one question, and are ranked by what none of them had seen.
+
+On a device whose truth is known the question is N* = R(1) Xmax, and the truth ranks. On a real device the model seals
+its answer after its calibration points, and the question is where throughput reaches 90 % of its peak on the other
+points: the model has not seen them, and N* = R(1) Xmax would be made of the very points that it was calibrated on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from calibrate.fitting.curve_fit import Fit
+from calibrate.knees.peak_share import USUAL, share_knee
+from calibrate.lab.run.guesses import MODEL_NAME, Guess
+from calibrate.lab.run.orders import Order
+from measure.loads import Load
+from measure.sweep import Sweep
+
+MOST_NAMES = 3
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The answer that ranks: ``load``, or None with the reason in ``note``.
+
+    ``low`` and ``high`` are the measured loads between which it lies. ``standard`` is what errors are multiples of.
+    """
+
+    load: float | None
+    standard: str
+    note: str
+    low: float | None = None
+    high: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def judge(order: Order, sweep: Sweep, used: Sequence[float]) -> Judged:
+    """The answer for a device: its truth, or what its points other than the ``used`` ones show."""
+    if order.device == "known":
+        note = f"{order.servers} servers of {1e3 * order.service_s:g} ms each"
+        return Judged(float(order.servers), "the truth", note)
+    return _ninety(sweep, used, order.load_type)
+
+
+def _ninety(sweep: Sweep, used: Sequence[float], kind: Load) -> Judged:
+    """Where the held-out points first reach 90 % of their highest throughput, interpolated between two of them."""
+    standard = "the measured one"
+    held_out = sweep.points[~sweep.points["load"].isin(list(used))]
+    mean = held_out.groupby("load")["throughput_per_s"].mean().sort_index(ascending=not kind.is_delay)
+    if len(mean) < 2:
+        return Judged(None, standard, "fewer than two points were held out")
+    loads, rates = mean.index.to_numpy(float), mean.to_numpy(float)
+    wanted = USUAL * rates.max()
+    at = int(np.argmax(rates >= wanted))
+    if at == 0:
+        return Judged(None, standard, f"every held-out point is above {100 * USUAL:g} % of the peak")
+    ends, heights = loads[at - 1 : at + 1], rates[at - 1 : at + 1]
+    if kind.is_delay:
+        load = float(np.interp(wanted, heights, ends))
+    else:
+        load = float(np.exp(np.interp(np.log(wanted), np.log(heights), np.log(ends))))
+    low, high = sorted(float(end) for end in ends)
+    return Judged(load, standard, f"between {kind.at(low)} and {high:g}", low, high)
+
+
+def predicted_load(order: Order, fit: Fit) -> float | None:
+    """The model's answer to the same question."""
+    return fit.knee.load if order.device == "known" else share_knee(fit).load
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the leaderboard; ``ratio`` is the guess over the answer. Without a guess there is no rank."""
+
+    rank: int | None
+    name: str
+    load: float | None
+    error: str
+    is_model: bool = False
+    nonce: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+def ranked(guesses: Sequence[Guess], model: float | None, judged: Judged) -> list[Row]:
+    """The class and the model, the closest first: half and twice the answer are equally wrong, and share a place."""
+    entries = [(g.name, g.load, False, g.nonce) for g in guesses] + [(MODEL_NAME, model, True, "")]
+    answer = judged.load
+    off = [abs(math.log(load / answer)) if load and answer else None for _, load, *_ in entries]
+    places = sorted(round(o, 9) for o in off if o is not None)
+    rows = [
+        Row(None if o is None else 1 + places.index(round(o, 9)), name, load, error_text(load, judged), is_model, nonce)
+        for o, (name, load, is_model, nonce) in zip(off, entries, strict=True)
+    ]
+    return sorted(rows, key=lambda row: math.inf if row.rank is None else row.rank)
+
+
+def error_text(load: float | None, judged: Judged) -> str:
+    """How far a guess is off.
+
+    >>> error_text(7.0, Judged(6.0, "the truth", "")), error_text(None, Judged(6.0, "the truth", ""))
+    ('1.17 × the truth', 'no answer')
+    """
+    if not load:
+        return "no answer"
+    if not judged.load:
+        return "not ranked"
+    ratio = load / judged.load
+    return f"{ratio:.0f} × {judged.standard}" if ratio >= 10 else f"{ratio:.2f} × {judged.standard}"
+
+
+def outcome(order: Order, rows: Sequence[Row], judged: Judged) -> str:
+    """The end of the duel in a few sentences."""
+    asked = order.quantity
+    people = [row for row in rows if not row.is_model]
+    if judged.load is None:
+        return f"{asked} cannot be read from these points, so nobody is ranked: {judged.note}."
+    parts = [f"{asked} is {judged.load:.3g}, {judged.standard}: {judged.note}."]
+    if people:
+        parts.append(_closest(people))
+    model = next(row for row in rows if row.is_model)
+    if model.load is None:
+        return " ".join([*parts, "The model gave no answer."])
+    parts.append(f"The model said {model.load:.3g} ({model.error})")
+    if people and model.rank and people[0].rank:
+        ahead = model.rank - people[0].rank
+        parts[-1] += ": a draw" if ahead == 0 else " and loses" if ahead > 0 else " and wins"
+    return " ".join(parts) + "."
+
+
+def _closest(people: Sequence[Row]) -> str:
+    first = [row for row in people if row.rank == people[0].rank]
+    names = [row.name for row in first[:MOST_NAMES]]
+    if len(first) > MOST_NAMES:
+        names.append(f"{len(first) - MOST_NAMES} more")
+    joined = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    count = "the only guess" if len(people) == 1 else f"of {len(people)} guesses"
+    return f"Closest {count}: {joined} with {first[0].load:.3g} ({first[0].error})."

@@ -1,0 +1,112 @@
+"""Who came closest: what ranks the class and the model, and that the model can lose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrate.fitting.curve_fit import fit
+from calibrate.lab.run.duel import Judged, error_text, judge, outcome, predicted_load, ranked
+from calibrate.lab.run.guesses import Guess
+from calibrate.lab.run.orders import Order
+from measure.loads import LOADS
+from measure.sweep import Sweep
+
+DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+DISK = Order("disk", "the disk", "queue_depth", DEPTHS, 1.0)
+KNOWN = replace(DISK, device="known", servers=6, service_s=3e-3)
+
+
+def sweep_of(rates, loads=DEPTHS, kind="queue_depth"):
+    n, x = np.array(loads), np.array(rates, dtype=float)
+    table = {"series": "reads", "load": n, "throughput_per_s": x, "latency_s": np.maximum(n, 1) / x, "repeat": 0}
+    return Sweep(points=pd.DataFrame({**table, "source": None, "started_at": None}), load_kind=kind)
+
+
+def guess(name, load):
+    return Guess(name, load, "00")
+
+
+def test_a_known_device_is_judged_by_its_truth_whatever_was_measured():
+    judged = judge(KNOWN, sweep_of([1.0] * 7), [1.0, 32.0])
+    assert (judged.load, judged.standard, judged.note) == (6.0, "the truth", "6 servers of 3 ms each")
+    rows = ranked([guess("Ann", 30.0), guess("Bob", 7.0), guess("Cleo", 6.0)], 9.5, judged)
+    assert [(r.rank, r.name, r.error) for r in rows] == [
+        (1, "Cleo", "1.00 × the truth"),
+        (2, "Bob", "1.17 × the truth"),
+        (3, "qsim", "1.58 × the truth"),
+        (4, "Ann", "5.00 × the truth"),
+    ]
+    assert outcome(KNOWN, rows, judged) == (
+        "N* is 6, the truth: 6 servers of 3 ms each. Closest of 3 guesses: Cleo with 6 (1.00 × the truth). "
+        "The model said 9.5 (1.58 × the truth) and loses."
+    )
+
+
+def test_a_drive_is_judged_by_points_that_the_model_has_not_seen():
+    rates = [100, 200, 390, 700, 980, 1e9, 1000]
+    judged = judge(DISK, sweep_of(rates), [1.0, 32.0])
+    assert (judged.low, judged.high) == (8.0, 16.0)
+    expected = np.exp(np.interp(np.log(900), np.log([700, 980]), np.log([8, 16])))
+    assert judged.load == pytest.approx(expected)
+    assert judged.note == "between depth 8 and 16"
+    lied = judge(DISK, sweep_of([7, *rates[1:5], 3, 1000]), [1.0, 32.0])
+    assert lied == judged  # what the model saw has no part in it
+
+
+def test_the_models_answer_needs_more_than_the_two_points_that_it_has():
+    """Two drives with the same ends and another bend: the model answers both alike, and the class can win."""
+    curves = {p: ((np.array(DEPTHS) / 1e-4) ** -p + 1e5**-p) ** (-1 / p) for p in (1.0, 6.0)}
+    truths = {p: judge(DISK, sweep_of(x), [1.0, 32.0]).load for p, x in curves.items()}
+    assert truths[1.0] > 1.8 * truths[6.0]
+    answer = predicted_load(DISK, fit(sweep_of(curves[1.0]), [1.0, 32.0]))
+    judged = judge(DISK, sweep_of(curves[1.0]), [1.0, 32.0])
+    rows = ranked([guess("Ann", judged.load * 1.01)], answer, judged)
+    assert [r.name for r in rows] == ["Ann", "qsim"]
+    assert "and loses" in outcome(DISK, rows, judged)
+
+
+@pytest.mark.parametrize(
+    ("rates", "why"),
+    [([100, 1000, 1000, 1000, 1000, 1000, 1000], "every held-out point is above 90 %"), ([1, 2], "fewer than two")],
+)
+def test_without_an_answer_nobody_is_ranked(rates, why):
+    judged = judge(DISK, sweep_of(rates, DEPTHS[: len(rates)]), [1.0, 32.0])
+    rows = ranked([guess("Ann", 3.0)], 5.0, judged)
+    assert judged.load is None
+    assert {(r.rank, r.error) for r in rows} == {(None, "not ranked")}
+    assert why in outcome(DISK, rows, judged)
+
+
+def test_of_a_memory_the_longest_delay_with_the_bandwidth_is_asked_for():
+    order = Order("memory", "the memory", "injected_delay", (0.0, 100.0, 300.0, 500.0, 1000.0), 1.0)
+    judged = judge(order, sweep_of([1000, 980, 800, 700, 300], order.loads, "injected_delay"), [500.0])
+    assert LOADS["injected_delay"].is_delay
+    assert judged.load == pytest.approx(100 + 200 * 80 / 180)
+    assert order.quantity == "The 90 % delay"
+
+
+def test_equal_errors_share_a_place_and_the_sentence_names_them():
+    judged = Judged(10.0, "the truth", "6 servers")
+    rows = ranked([guess(n, 20.0) for n in ("Ann", "Bob", "Cleo", "Dan")] + [guess("Eve", 5.0)], 30.0, judged)
+    assert [r.rank for r in rows] == [1, 1, 1, 1, 1, 6]
+    assert "Closest of 5 guesses: Ann, Bob, Cleo and 2 more with 20" in outcome(DISK, rows, judged)
+    assert outcome(DISK, rows, judged).endswith("and loses.")
+    draw = ranked([guess("Ann", 20.0)], 5.0, judged)
+    assert outcome(DISK, draw, judged).endswith(": a draw.")
+    assert outcome(DISK, ranked([guess("Ann", 99.0)], 11.0, judged), judged).endswith("and wins.")
+    assert "Closest" not in outcome(DISK, ranked([], 11.0, judged), judged)
+    assert outcome(DISK, ranked([guess("Ann", 9.0)], None, judged), judged).endswith("The model gave no answer.")
+
+
+@given(st.floats(1, 1000), st.floats(1, 1000))
+def test_half_and_twice_are_equally_wrong(load, answer):
+    judged = Judged(answer, "the truth", "")
+    up, down = ranked([guess("up", 2 * load), guess("down", answer**2 / (2 * load))], None, judged)[:2]
+    assert up.rank == down.rank == 1
+    assert float(error_text(load, judged).split()[0]) == pytest.approx(load / answer, rel=0.05, abs=0.005)
