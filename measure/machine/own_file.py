@@ -23,6 +23,7 @@ from measure.errors import UnsafeTargetError
 from measure.machine import system
 from measure.machine.durable import write_durably
 from measure.machine.host import storage_behind
+from measure.machine.process import by_handle
 from measure.units import format_bytes
 
 MARK_SUFFIX = ".qsim-target"
@@ -75,9 +76,9 @@ def _is_marked(file: int, mark: dict[str, Any]) -> bool:
     status = os.fstat(file)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         return False
-    if mark.get("born_ns") is None:  # killed between the mark and the file: ours as long as nothing is in it
-        return status.st_size == 0
     sealed = os.pread(file, SEAL_BYTES, max(0, status.st_size - SEAL_BYTES)) == _seal(str(mark.get("nonce")))
+    if mark.get("born_ns") is None:  # killed before the mark was complete: nothing is in it yet but the seal
+        return sealed or status.st_size == 0
     return sealed and mark["born_ns"] == system.birth_ns(file)
 
 
@@ -119,7 +120,8 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
         except UnsafeTargetError:
             keep = target.exists
             raise
-        yield replace(target, exists=True)
+        with by_handle(target.path, descriptor):
+            yield replace(target, exists=True)
     finally:
         os.close(descriptor)
         if not keep:

@@ -12,12 +12,13 @@ import ctypes
 import os
 import platform
 import queue
+import re
 import shutil
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -47,6 +48,28 @@ _PR_SET_TIMERSLACK = 29
 _LAST_WORDS_S = 1.0
 """How long to wait for output after a program has ended, from a program of its own that is not in its group."""
 _QUEUED = 64
+_handles: dict[str, str] = {}
+
+
+@contextmanager
+def by_handle(path: Path, descriptor: int) -> Iterator[None]:
+    """Let tools that start meanwhile open a file of ours by our descriptor (Linux).
+
+    A tool opens the file that is held, also where another one has taken its name; in what it prints it has its name.
+    """
+    handle = f"/proc/{os.getpid()}/fd/{descriptor}"
+    if os.path.exists(handle):
+        _handles[str(path)] = handle
+    try:
+        yield
+    finally:
+        _handles.pop(str(path), None)
+
+
+def _exchanged(text: bytes, names: Mapping[str, str]) -> bytes:
+    for old, new in names.items():
+        text = re.sub(re.escape(os.fsencode(old)) + rb"(?![\w.-])", lambda _, new=new: os.fsencode(new), text)  # type: ignore[misc]
+    return text
 
 
 @dataclass(frozen=True)
@@ -111,8 +134,10 @@ def run_tool(
     more than 256 MiB.
     """
     program = find_tool(argv[0])
+    handles = dict(_handles)
+    opened = [os.fsdecode(_exchanged(os.fsencode(word), handles)) if "=" in word else word for word in argv[1:]]
     started_at, start = datetime.now(UTC), time.monotonic()
-    with _started([program, *argv[1:]], cwd, grace_s) as child:
+    with _started([program, *opened], cwd, grace_s) as child:
         stdout, stderr = bytearray(), bytearray()
         timed_out = False
         output = _Output(child)
@@ -137,7 +162,9 @@ def run_tool(
             stderr += rest_err
         returncode = _reap(child)
     ended_at = started_at + timedelta(seconds=time.monotonic() - start)
-    return Finished(returncode, bytes(stdout), bytes(stderr), _iso(started_at), _iso(ended_at), timed_out)
+    names = {handle: path for path, handle in handles.items()}
+    printed, complaints = _exchanged(bytes(stdout), names), _exchanged(bytes(stderr), names)
+    return Finished(returncode, printed, complaints, _iso(started_at), _iso(ended_at), timed_out)
 
 
 @contextmanager

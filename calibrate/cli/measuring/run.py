@@ -130,6 +130,8 @@ class PlanOrRun(OptionGroup):
             print_json(sweep_document(sweep, self.directory))
         else:
             say("\n".join([*([title] if title else []), points_text(sweep, self.directory)]))
+        if failed := [finding for finding in sweep.findings if finding.check == "point-failed"]:
+            raise CommandError(f"{counted(len(failed), 'point')} failed; the same command tries again", FAILED)
 
     def run(self, opening: str, run: Callable[[Path, Progress], Result], title: str = "measuring") -> Result:
         """What ``run`` gives, with a bar; where it is interrupted, how to resume is said."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from device_labels import LABELS, MAKERS
 
 from measure.errors import UnsafeTargetError
 from measure.machine import contents
@@ -15,64 +15,6 @@ from measure.machine.contents import END_BYTES, ends_are_zero, signature_of, sig
 
 MIB = 2**20
 SIZE = 512 * MIB
-
-MAKERS = {
-    "ext4": ["mkfs.ext4", "-q", "-F"],
-    "minix": ["mkfs.minix"],
-    "bfs": ["mkfs.bfs"],
-    "swap": ["mkswap"],
-    "xfs": ["mkfs.xfs", "-q", "-f"],
-    "btrfs": ["mkfs.btrfs", "-q", "-f"],
-    "vfat": ["mkfs.vfat"],
-    "f2fs": ["mkfs.f2fs", "-q", "-f"],
-    "ntfs": ["mkfs.ntfs", "-q", "-F", "-f"],
-    "exfat": ["mkfs.exfat"],
-}
-
-
-def md_090(image: bytearray) -> None:
-    """A superblock of Linux RAID 0.90, 64 KiB before the end."""
-    at = (len(image) & ~(65536 - 1)) - 65536
-    struct.pack_into("<IIII", image, at, 0xA92B4EFC, 0, 90, 0)
-
-
-def md_10(image: bytearray) -> None:
-    """A superblock of Linux RAID 1.0, 8 KiB before the end."""
-    at = (len(image) // 512 - 16 & ~7) * 512
-    struct.pack_into("<II", image, at, 0xA92B4EFC, 1)
-    struct.pack_into("<Q", image, at + 144, at // 512)
-
-
-def imsm(image: bytearray) -> None:
-    """Intel's fake RAID, in the sector before the last."""
-    image[-1024:-1000] = b"Intel Raid ISM Cfg Sig. "
-
-
-def at_offset(offset: int, magic: bytes) -> Callable[[bytearray], None]:
-    def write(image: bytearray) -> None:
-        image[offset : offset + len(magic)] = magic
-
-    return write
-
-
-LABELS: dict[str, Callable[[bytearray], None]] = {
-    "Linux RAID 0.90": md_090,
-    "Linux RAID 1.0": md_10,
-    "Intel Matrix RAID": imsm,
-    "LUKS": at_offset(0, b"LUKS\xba\xbe\x00\x01"),
-    "LVM": at_offset(512, b"LABELONE" + bytes(16) + b"LVM2 001"),
-    "Ceph BlueStore": at_offset(0, b"bluestore block device\n"),
-    "Oracle ASM": at_offset(32, b"ORCLDISKDATA01"),
-    "ocfs2": at_offset(8192, b"OCFSV2"),
-    "erofs": at_offset(1024, b"\xe2\xe1\xf5\xe0"),
-    "cramfs": at_offset(0, b"\x45\x3d\xcd\x28"),
-    "bcache": at_offset(4096 + 24, bytes.fromhex("c68573f64e1a45ca8265f57f48ba6d81")),
-    "ZFS": at_offset(0x20000, struct.pack("<Q", 0x00BAB10C) * 128),
-    "MBR": at_offset(510, b"\x55\xaa"),
-    "GPT": at_offset(512, b"EFI PART"),
-    "a file of the user": at_offset(5000, b"precious"),
-}
-"""Labels written by hand, not all of them whole: what libblkid does not take for one still is not blank."""
 
 
 @pytest.fixture
@@ -98,7 +40,7 @@ def test_a_blank_device_may_be_overwritten(image: Path) -> None:
     assert may_be_overwritten(image)
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", [name for name, command in MAKERS.items() if command[0].startswith("mk")])
 def test_what_a_tool_made_is_known_by_its_name(image: Path, name: str, require_tool: Callable[..., str]) -> None:
     require_tool(MAKERS[name][0])
     subprocess.run([*MAKERS[name], str(image)], check=True, capture_output=True)
@@ -108,9 +50,7 @@ def test_what_a_tool_made_is_known_by_its_name(image: Path, name: str, require_t
 
 @pytest.mark.parametrize("name", LABELS)
 def test_a_label_is_never_overwritten(image: Path, name: str) -> None:
-    content = bytearray(SIZE)
-    LABELS[name](content)
-    image.write_bytes(content)
+    LABELS[name](image)
     assert not may_be_overwritten(image)
 
 
@@ -130,7 +70,7 @@ def test_ends_are_looked_at_and_the_middle_is_not() -> None:
 def test_an_export_is_judged_by_its_ends() -> None:
     content = bytearray(SIZE)
     assert signature_of(lambda offset, length: bytes(content[offset : offset + length]), SIZE) is None
-    LABELS["LUKS"](content)
+    content[:8] = b"LUKS\xba\xbe\x00\x01"
     assert signature_of(lambda offset, length: bytes(content[offset : offset + length]), SIZE) == "crypto_LUKS"
 
 
