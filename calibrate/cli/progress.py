@@ -14,6 +14,7 @@ from calibrate.cli.interrupts import stop_if_told
 from measure.units import format_duration
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.progress import Progress, TaskID
 
 WAIT_S = 1.0
@@ -27,11 +28,14 @@ class Bar:
 
     Where stderr is a file or a pipe, a line is written every ten seconds, and less often where more is to be done.
 
+    ``above`` gives what stands above the bar in a terminal, drawn again with it.
+
     ``bar.share`` is what ``simulate(progress=...)`` takes, ``bar.points`` what ``run_fio`` and ``run_memory`` take.
     """
 
-    def __init__(self, what: str, *, opening: str = "") -> None:
+    def __init__(self, what: str, *, opening: str = "", above: Callable[[], RenderableType] | None = None) -> None:
         self._what = what
+        self._above = above
         self._opening = opening
         self._visible = sys.stderr.isatty()
         self._started = self._told = time.monotonic()
@@ -95,7 +99,15 @@ class Bar:
             from rich.progress import BarColumn, Progress, TextColumn
 
             columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
-            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            above = self._above
+
+            class Shown(Progress):
+                def get_renderables(self) -> Iterator[RenderableType]:
+                    if above is not None:
+                        yield above()
+                    yield self.make_tasks_table(self.tasks)
+
+            self._progress = Shown(*columns, console=Console(stderr=True), transient=True)
             self._task = self._progress.add_task(self._what, total=1.0, text="")
             self._progress.start()
         self._progress.update(self._task, completed=share, text=text)

@@ -25,12 +25,17 @@ Why the commands are as they are:
 
 from __future__ import annotations
 
+import sys
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from measure.fio.workload import FioJob
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.own_file import Target
+
+PROBE = "probe"
+"""The engine that is a program of this package, for where fio is not (:mod:`measure.drive.probe`)."""
 
 ROUNDING = frozenset({"io_uring", "io_uring_cmd"})
 
@@ -65,12 +70,27 @@ class Common:
         return [*options, "--norandommap=1", "--group_reporting=1", "--lat_percentiles=1"]
 
 
+def program(engine: str) -> tuple[str, ...]:
+    """The words that start the program: fio, or the probe in this Python without the current directory's modules."""
+    return (sys.executable, "-P", "-m", "measure.drive.probe") if engine == PROBE else ("fio",)
+
+
+def split_program(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words that start the program, and its options.
+
+    >>> split_program(("fio", "--name=a"))
+    (('fio',), ('--name=a',))
+    """
+    start = next((i for i, word in enumerate(argv) if word.startswith("--")), len(argv))
+    return tuple(argv[:start]), tuple(argv[start:])
+
+
 def point_command(key: str, job: FioJob, common: Common, seed: int, *, log: bool = False) -> tuple[str, ...]:
     """The command of the point ``key``; the same for the same arguments.
 
     With ``log`` fio writes KEY_lat.1.log and so on, one for each job, into the folder that it is started in.
     """
-    general = ["fio", "--output-format=json+", "--eta=never"]
+    general = [*program(common.engine), "--output-format=json+", "--eta=never"]
     if job.read_percent == 100:
         general.append("--readonly")
     shared = [f"--bs={job.block_bytes}", f"--randseed={zlib.crc32(f'{seed} {key}'.encode())}", *common.options()]
@@ -155,7 +175,7 @@ def fill_command(file: Target, engine: str) -> tuple[str, ...]:
     """The command that writes our file once, from end to end, with data that no drive can compress."""
     block = next(b for b in (2**20, 2**16, 4096) if file.size_bytes % b == 0)
     return (
-        "fio",
+        *program(engine),
         "--output-format=json",
         "--eta=never",
         "--name=fill",

@@ -6,14 +6,20 @@ A process for each point takes about 0.6 s to start and to end; short points are
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from measure.errors import DataError
+from measure.fio.command import split_program
 from measure.fio.plan import MARGIN_S, FioPlan, FioPoint
 from measure.fio.points import request_of, why_no_point
+from measure.fio.request_logs import interval_options
 from measure.formats.fio.documents import fio_documents
+from measure.formats.fio.steady_state import Intervals, read_interval_logs
 from measure.machine.process import Finished, run_tool
+from measure.machine.scheduling_delay import NOTE, Wakeups
 from measure.store.measuring import Outcome, Tick, printed
 
 GENERAL = ("--output-format", "--eta", "--readonly")
@@ -33,31 +39,54 @@ def together_command(points: Sequence[FioPoint]) -> tuple[str, ...]:
     >>> " ".join(together_command(points))
     'fio --eta=never --name=d1 --iodepth=1 --stonewall --name=d2 --iodepth=2 --stonewall'
     """
-    general = dict.fromkeys(word for p in points for word in p.argv[1:] if word.startswith(GENERAL))
-    jobs = (
-        word for p in points for word in (*(word for word in p.argv[1:] if not word.startswith(GENERAL)), "--stonewall")
-    )
-    return (points[0].argv[0], *general, *jobs)
+    program, _ = split_program(points[0].argv)
+    options = [split_program(p.argv)[1] for p in points]
+    general = dict.fromkeys(word for words in options for word in words if word.startswith(GENERAL))
+    jobs = (w for words in options for w in (*(w for w in words if not w.startswith(GENERAL)), "--stonewall"))
+    return (*program, *general, *jobs)
 
 
-def measured_together(plan: FioPlan, points: Sequence[FioPoint], tick: Tick) -> dict[str, Outcome]:
-    """The outcome of each point by its key; none of points that this run does not give: measure them by themselves."""
+Watch = Callable[[FioPoint, float], None]
+"""Called with a point and its throughput as soon as it was measured."""
+
+
+def measured_together(
+    plan: FioPlan, points: Sequence[FioPoint], tick: Tick, folder: Path, watch: Watch = lambda *_: None
+) -> dict[str, Outcome]:
+    """The outcome of each point by its key; none of points that this run does not give: measure them by themselves.
+
+    ``folder`` is an empty one, into which each job writes the log of its throughput when it ends.
+    """
     single = [p for p in points if p.job.sections == 1 and not p.job.is_open]
     if len(single) < 2 or plan.settling is not None or plan.log:
         return {}
     each_s = plan.ramp_s + plan.runtime_s
+    logged = [replace(p, argv=(*p.argv, *interval_options(plan.runtime_s, f"{folder}/{p.key}"))) for p in single]
+    waiting = list(single)
 
-    def running(elapsed_s: float) -> None:
-        tick(single[min(int(elapsed_s / each_s), len(single) - 1)].describe())
+    def look(_: float) -> None:
+        if len(waiting) > 1:
+            tick(waiting[0].describe())
+        if waiting and len(seen := _intervals(folder, waiting[0])):
+            watch(waiting.pop(0), sum(seen.throughput_per_s) / len(seen))
 
-    finished = run_tool(together_command(single), len(single) * each_s + MARGIN_S, on_tick=running)
+    with Wakeups() as woken:
+        finished = run_tool(together_command(logged), len(single) * each_s + MARGIN_S, on_tick=look)
     if finished.returncode != 0 or finished.timed_out:
         return {}
-    outcomes = ((point, _outcome(plan, point, finished)) for point in single)
+    late = woken.lateness()
+    notes = {NOTE: late.to_dict()} if late else {}
+    outcomes = (
+        (p, _outcome(plan, p, finished, {**notes, "intervals": _intervals(folder, p).to_dict()})) for p in single
+    )
     return {point.key: outcome for point, outcome in outcomes if not outcome.reason}
 
 
-def _outcome(plan: FioPlan, point: FioPoint, finished: Finished) -> Outcome:
+def _intervals(folder: Path, point: FioPoint) -> Intervals:
+    return read_interval_logs([p.read_text("ascii", "replace") for p in folder.glob(f"{point.key}_iops*.log")])
+
+
+def _outcome(plan: FioPlan, point: FioPoint, finished: Finished, notes: dict[str, Any]) -> Outcome:
     """What the run says of one point: fio's document with the jobs of its name alone."""
     try:
         document = fio_documents(finished.text)[0][0]
@@ -66,6 +95,6 @@ def _outcome(plan: FioPlan, point: FioPoint, finished: Finished) -> Outcome:
         reason = why_no_point(text, point.key, point.job)
     except (DataError, LookupError, TypeError) as error:
         text, reason = "", f"{point.key}: fio's output holds no such job ({error})"
-    notes = {"preconditioned": plan.preconditioned} if plan.preconditioned else {}
+    notes |= {"preconditioned": plan.preconditioned} if plan.preconditioned else {}
     of_point = replace(finished, stdout=text.encode())
     return printed(of_point, reason, point.command, request_of(point.job, point.repeat), **notes)

@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from measure.fio.command import Common, point_command, stagger_s
+from measure.errors import UnsafeTargetError
+from measure.fio.command import PROBE, Common, point_command, stagger_s
 from measure.fio.preconditioning import Pass, chosen_state, passes, state_after
 from measure.fio.settings import FioSettings, Settling, check_room, choose_engine, file_for
 from measure.fio.workload import FioJob, Mixing, Pattern, combinations
@@ -33,6 +34,7 @@ DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 START_S = 0.6  # what fio takes to start and to stop, beside its run
 SHORTEST_RUN_S = 0.5  # what a budget must leave for each point
 GAPS = 10  # between the arrivals of one job of an open loop, in the shortest of runs
+MOST_THREADS = 1024  # of the probe
 MARGIN_S = 15.0  # how much longer than asked a point may take before it counts as hung
 
 
@@ -86,6 +88,11 @@ class FioPlan:
         return self.passes[0].argv if self.passes else None
 
     @property
+    def tool(self) -> str:
+        """What measures, and marks the directory: fio, or the drive probe."""
+        return "drive" if self.engine == PROBE else "fio"
+
+    @property
     def is_open(self) -> bool:
         """Whether the points are arrival rates, not depths."""
         return self.points[0].job.is_open
@@ -127,6 +134,10 @@ class FioPlan:
         missing = [p for p in self.points if p.key not in finished]
         each = len(missing) * self.point_seconds + sum(stagger_s(p.job) for p in missing)
         return self.fill_seconds() + each if missing else 0.0
+
+    def together_seconds(self) -> float:
+        """How long all points take in one process of fio, without the filling."""
+        return START_S + len(self.points) * (self.ramp_s + self.runtime_s)
 
     def within(self, budget_s: float) -> FioPlan:
         """The same points, each measured as long as the whole sweep has time. ValueError saying how long it needs.
@@ -254,13 +265,16 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
     settings = settings or FioSettings()
     workloads = list(dict.fromkeys(workloads))
     check_workloads(workloads, settings)
-    find_tool("fio")
-    version = tool_version("fio") or ""
+    if settings.engine != PROBE:
+        find_tool("fio")
+    version = "" if settings.engine == PROBE else tool_version("fio") or ""
     uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
     is_open = workloads[0].is_open
     file = None
     writes = any(w.read_percent < 100 for w in workloads)
     if uri:
+        if settings.engine == PROBE:
+            raise UnsafeTargetError(f"{uri} is a network block device, which the probe cannot measure; use fio")
         check_export(uri, writes=writes, write_device=settings.write_device, erase=settings.erase)
         chosen, reason = "nbd", "the target is a network block device"
     else:
@@ -309,6 +323,8 @@ def check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
     if not workloads:
         raise InvalidParameterError("workloads", "is empty", "give at least one")
     is_open = workloads[0].is_open
+    if settings.engine == PROBE:
+        _check_probe(workloads, settings)
     if any(w.is_open != is_open for w in workloads):
         raise InvalidParameterError(
             "workloads", "holds depths and arrival rates", "measure them into two directories, as two sweeps"
@@ -340,6 +356,17 @@ def check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
                 ),
                 value=settings.runtime_s,
             )
+
+
+def _check_probe(workloads: Sequence[FioJob], settings: FioSettings) -> None:
+    if settings.settling is not None or settings.log or any(w.sections > 1 or w.is_open for w in workloads):
+        raise InvalidParameterError(
+            "engine", "is probe, which keeps depths of requests outstanding for a fixed time", "use fio for the rest"
+        )
+    if most := next((w.outstanding for w in workloads if w.outstanding > MOST_THREADS), 0):
+        raise InvalidParameterError(
+            "depth", f"asks for {most} requests", f"the probe takes a thread for each, {MOST_THREADS} at most", most
+        )
 
 
 def shortest_run_s(job: FioJob, ramp_s: float) -> float:

@@ -24,7 +24,7 @@ from measure.formats.fio.sweep import Placed, why_unusable
 from measure.machine.scheduling_delay import noted_lateness
 from measure.store.stored_point import StoredPoint
 from measure.sweep import describe_series
-from measure.units import format_rate
+from measure.units import format_bytes, format_rate
 from measure.watching.beside import noted_device
 
 BUSY = 0.05  # the share of its time that a submitting job may be busy
@@ -48,11 +48,38 @@ def measured(text: str, point: StoredPoint) -> list[MeasuredPoint]:
     records = joined(parse_fio(text, point.raw.name if point.raw else point.key), job)
     columns = {
         **_place_in_time(point),
+        **_ceiling(records),
         **noted_columns(point.record),
         **noted_lateness(point.record),
         **noted_device(point.record, job.read_percent / 100),
     }
     return [MeasuredPoint(record, job, int(point.asked("repeat")), columns) for record in records]
+
+
+def near_ceiling(points: Iterable[MeasuredPoint]) -> list[Finding]:
+    """Where the probe handed over more than half of what it can, with the host measured as well: said once."""
+    shares = [(p, p.columns["ceiling_per_s"]) for p in points if "ceiling_per_s" in p.columns]
+    over = [(p, most) for p, most in shares if p.record.throughput_per_s > most / 2]
+    if not over:
+        return []
+    first, most = min(over, key=lambda pair: pair[0].job.load)
+    return [
+        Finding(
+            "probe-ceiling",
+            "warning",
+            f"from {first.job.load_text} on the probe reached more than half of its ceiling: it can hand over "
+            f"{format_rate(most)} of {format_bytes(first.job.block_bytes)} on this machine.",
+            "a thread for each request takes processor time, which these points hold.",
+            "install fio to go on: qsim measure fio.",
+            load=first.job.load,
+        )
+    ]
+
+
+def _ceiling(records: Sequence[FioRecord]) -> dict[str, float]:
+    """What the drive probe could hand over, measured by itself; nothing of fio."""
+    known = records[0].options.get("ceiling_per_s")
+    return {} if known is None else {"ceiling_per_s": float(known)}
 
 
 def _place_in_time(point: StoredPoint) -> dict[str, int]:

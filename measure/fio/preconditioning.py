@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from measure.fio.command import fill_command
+from measure.fio.command import fill_command, program
 from measure.fio.workload import FioJob
 from measure.machine.own_file import FILE_STATES, Precondition, Target
 from qsim.errors import InvalidParameterError, must_be
 
-SEQUENTIAL_BYTES_PER_S = 200e6  # for the estimates only
+SEQUENTIAL_BYTES_PER_S = 400e6  # for the estimates only
 RANDOM_BYTES_PER_S = 50e6
 SLOWEST_BYTES_PER_S = 2e6  # a drive slower than this counts as hung
 LONGEST_RANDOM_S = 60.0
@@ -98,7 +98,7 @@ def passes(state: str, file: Target | None, engine: str, workloads: Sequence[Fio
 def _scattered(file: Target, engine: str, block_bytes: int) -> tuple[str, ...]:
     """Each block once in random order, until the time is up."""
     return (
-        "fio",
+        *program(engine),
         "--output-format=json",
         "--eta=never",
         "--name=scatter",

@@ -32,7 +32,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.errors import StoreError
-from measure.fio.command import stagger_s
+from measure.fio.command import split_program, stagger_s
 from measure.fio.plan import FioPlan, FioPoint
 from measure.fio.points import job_of
 from measure.formats.fio.log_records import log_name
@@ -90,7 +90,8 @@ def run_with_intervals(
     """
     if any(option.startswith("--write_") for option in argv):
         return run_tool(argv, timeout_s, folder, on_tick=on_tick), Intervals()
-    logged = (argv[0], *interval_options(runtime_s, f"{folder}/run"), *argv[1:])
+    program, options = split_program(argv)
+    logged = (*program, *interval_options(runtime_s, f"{folder}/run"), *options)
     finished = run_tool(logged, timeout_s, on_tick=on_tick)
     texts = [path.read_text("ascii", "replace") for path in folder.glob("run_iops*.log")]
     return finished, read_interval_logs(texts)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from measure.errors import UnsafeTargetError
+from measure.fio.command import PROBE
 from measure.fio.workload import FioJob, Order, in_order
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, section_of
 from measure.machine.host import io_uring_allowed
@@ -177,6 +178,8 @@ def choose_engine(asked: str = "auto") -> tuple[str, str]:
     kernel lets this process set up a ring (containers often do not). Raises ValueError for an engine that this fio
     has not.
     """
+    if asked == PROBE:
+        return asked, "threads of this program, one request each"
     listing = run_tool(["fio", "--enghelp"], timeout_s=10).text
     engines = {line.strip() for line in listing.splitlines()[1:]}
     if asked != "auto":

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from measure.errors import DataError, ToolFailedError
-from measure.fio.one_process import measured_together
+from measure.fio.one_process import Watch, measured_together
 from measure.fio.plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
-from measure.fio.points import measured, place, request_of, why_no_point
+from measure.fio.points import measured, near_ceiling, place, request_of, why_no_point
 from measure.fio.preconditioning import Pass
 from measure.fio.request_logs import SUFFIX, check_room, joined_log, log_folder, run_with_intervals, with_served
 from measure.fio.settings import choose_engine, read_settled
@@ -53,6 +53,7 @@ def run_fio(
     more: More[Sweep, FioPoint] | None = None,
     *,
     together: bool = False,
+    watch: Watch = lambda *_: None,
 ) -> Sweep:
     """Measure what is missing of ``plan`` in the sweep directory ``out_dir``, and return all of it.
 
@@ -62,21 +63,22 @@ def run_fio(
     A point that fails (crash, hang, I/O error) is recorded with its stderr and the sweep goes on; Ctrl-C keeps every
     finished point. With ``together`` one fio process measures all points, which saves the time that processes take to
     start; an interruption then keeps none of them. The test file is removed at the end, whatever happens, unless the
-    plan keeps it. ``on_progress(done, total, seconds_left, text)`` is called a few times a second.
+    plan keeps it. ``watch(point, throughput)`` is called when a point was measured, and
+    ``on_progress(done, total, seconds_left, text)`` a few times a second.
 
     Raises StoreError (the directory holds something else), UnsafeTargetError, ToolMissingError, ToolFailedError
     (the file cannot be filled, or no point at all could be measured).
     """
     return measure(
         Measurement(
-            "fio",
+            plan.tool,
             plan.points,
             plan.settings(),
             partial(_provenance, plan),
-            partial(_ready, plan, together=together),
+            partial(_ready, plan, together=together, watch=watch),
             read_fio_store,
-            lambda _: plan.point_seconds,
-            plan.fill_seconds(),
+            lambda _: 0.0 if together else plan.point_seconds,
+            plan.fill_seconds() + (plan.together_seconds() if together else 0.0),
             paced=True,
             hold=lambda: held(plan.file, keep=plan.keep) if plan.file is not None else nullcontext(),
             tidy=lambda _: remove_leftover(plan.file) if plan.file is not None and not plan.keep else None,
@@ -94,7 +96,9 @@ def read_fio_store(store: SweepStore) -> Sweep:
     """
     kept = read_kept(store, measured)
     kept.check_any()
-    placed, noticed = place(point for points in kept.values for point in points)
+    points = [point for points in kept.values for point in points]
+    placed, noticed = place(points)
+    noticed += near_ceiling(points)
     if not placed:
         raise DataError(f"{store.directory} holds no usable point: {noticed[0].message} {noticed[0].remedy}")
     sweep = sweep_of_points(placed, [*kept.findings, *noticed])
@@ -113,17 +117,20 @@ def read_fio_store(store: SweepStore) -> Sweep:
 
 @contextmanager
 def _ready(
-    plan: FioPlan, store: SweepStore, missing: Sequence[FioPoint], tick: Tick, *, together: bool
+    plan: FioPlan, store: SweepStore, missing: Sequence[FioPoint], tick: Tick, *, together: bool, watch: Watch
 ) -> Iterator[Run[FioPoint]]:
     """Fill the file; it is looked at after each point."""
     check_room(plan, missing, store.directory)
     for step in plan.passes:
         _write(plan, step, tick)
     with log_folder(store.directory) as folder:
-        known = measured_together(plan, missing, tick) if together else {}
+        known = measured_together(plan, missing, tick, folder, watch) if together else {}
 
         def run(point: FioPoint, tick: Tick) -> Outcome:
-            outcome = known.pop(point.key, None) or run_point(plan, point, tick, folder)
+            if (outcome := known.pop(point.key, None)) is None:
+                outcome = run_point(plan, point, tick, folder)
+                if seen := outcome.record.get("intervals"):
+                    watch(point, sum(seen["throughput_per_s"]) / len(seen["throughput_per_s"]))
             if plan.file is not None:
                 check_unchanged(plan.file)
             return outcome
@@ -167,7 +174,7 @@ def _provenance(plan: FioPlan) -> Provenance:
     device, why = beside.counted_device(plan.file.path if plan.file is not None else None)
     details[beside.NOTE] = device or f"not counted: {why}"
     return Provenance(
-        tool="fio",
+        tool=plan.tool if plan.tool == "fio" else "qsim drive probe",
         tool_version=plan.fio_version,
         host=host.hostname,
         kernel=host.kernel,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,9 +32,11 @@ from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
 from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
-from measure.units import format_bytes, format_duration, format_rate
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from calibrate import Fit
     from calibrate.report.view import Section
     from measure import Sweep
@@ -40,8 +44,9 @@ if TYPE_CHECKING:
 
 HELP = """Measure a drive at depths 1 to 64 in fifteen seconds, and say where queueing starts.
 
-One fio process measures every depth for about 1.4 s. While the last depth still adds 5 % of throughput, deeper ones
-follow. The points are an ordinary sweep: --out keeps them for qsim compare, predict and fit.
+One fio process measures every depth for about 1.4 s; where fio is not installed, qsim's own probe does. While the last
+doubling of the depth still adds 5 % of throughput, deeper ones follow, to 1024, 2 s each. The points are an ordinary
+sweep: --out keeps them for qsim compare, predict and fit.
 
 TARGET: as for qsim measure fio.
 
@@ -55,13 +60,15 @@ qsim knee /dev/nvme0n1 --allow read --slo 1ms
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 DEEPEST = 1024
 RAMP_S = 0.3
-LONGER = 1.25
-"""How much longer than asked the sweep may take where deeper points still add throughput."""
 GAIN = 1.05
 """Deeper points follow while a doubling of the depth raises the throughput by this factor."""
 SHORTEST_S, LONGEST_S = 0.5, 600.0
 SIZE_BYTES = 256 * 2**20
 """Of the test file: filling it takes a second or two."""
+HOST_BUSY = 0.8
+"""The share of its processors' time from which on the host is called the limit."""
+WIDTH = 30
+"""Of the curve that grows in the terminal, characters."""
 
 
 def knee(
@@ -109,16 +116,17 @@ def knee(
     measured = {
         "depths": depths,
         "seconds": time.monotonic() - started,
-        "tool": "fio",
+        "tool": plan.tool,
         "directory": None if out is None else str(out),
     }
     print_sweep_findings(sweep)
     if as_json:
         print_json({**fit_document(found, knees, sweep), "measured": measured, **written.to_dict()})
         return
-    lines = [*asked_lines(knees, found), *first_lines("", [found]), _doubling(found, max(depths))]
+    lines = [*asked_lines(knees, found), *first_lines("", [found]), _moved(sweep), _doubling(found, max(depths))]
     say("\n".join(lines))
-    say(f"\n{points_table(sweep)}")
+    say(f"\n{points_table(sweep, bandwidth=True)}\n")
+    say("\n".join(_doubts(sweep)))
     kept = f"saved in {out}; next: qsim compare {out}" if out is not None else "--out DIR: keep the points"
     say(f"\nMORE    {kept};   --report knee.html: plots")
     written.say()
@@ -127,8 +135,10 @@ def knee(
 def _plan(
     target: str, block_bytes: int, read_percent: int, jobs: int, runtime_s: float, drive: DriveOptions
 ) -> FioPlan:
+    from measure.fio.command import PROBE
     from measure.fio.sweep import plan_fio
 
+    engine = "auto" if "://" in target or shutil.which("fio") else PROBE
     return plan_fio(
         target,
         DEPTHS,
@@ -137,6 +147,7 @@ def _plan(
         jobs=jobs,
         runtime_s=runtime_s,
         ramp_s=RAMP_S,
+        engine=engine,
         size_bytes=drive.size_bytes or (SIZE_BYTES if drive.allow == Consent() else None),
         consent=drive.consent,
         write_device=drive.allow.write,
@@ -158,32 +169,90 @@ def _directory(out: Path | None) -> Iterator[Path]:
 def _measured(plan: FioPlan, directory: Path, seconds: float, *, kept: bool) -> Sweep:
     from measure.fio.sweep import run_fio
 
-    each_s = plan.runtime_s + plan.ramp_s
-    most = int(LONGER * seconds / each_s)
-
-    def deeper(sweep: Sweep) -> Sequence[FioPoint]:
-        return _deeper(plan, sweep, most)
-
+    curve: dict[int, float] = {}
     size = "" if plan.file is None else f", {format_bytes(plan.file.size_bytes)} of it"
     where = f", into {directory}" if kept else ""
+    probe = "" if plan.tool == "fio" else "; fio is not installed: with qsim's own probe"
     opening = (
         f"{len(DEPTHS)} depths of {plan.label}{size}, about {format_duration(plan.fill_seconds() + seconds)}{where}"
     )
-    with Bar("measuring", opening=opening) as bar:
-        return run_fio(plan, directory, bar.points, deeper, together=True)
+    with Bar("measuring", opening=opening + probe, above=lambda: _drawn(curve)) as bar:
+        return run_fio(
+            plan,
+            directory,
+            bar.points,
+            lambda sweep: _deeper(plan, sweep),
+            together=True,
+            watch=lambda point, throughput_per_s: curve.update({point.job.outstanding: throughput_per_s}),
+        )
 
 
-def _deeper(plan: FioPlan, sweep: Sweep, most: int) -> Sequence[FioPoint]:
-    """The next depth while the last doubling adds 5 % of throughput, and the time allows it."""
+def _drawn(curve: Mapping[int, float]) -> Table:
+    """The curve as measured until now, for a terminal: a bar for the throughput of each depth."""
+    from rich.table import Table
+
+    drawn = Table.grid(padding=(0, 2))
+    for depth, throughput_per_s in curve.items():
+        length = round(WIDTH * throughput_per_s / max(curve.values()))
+        latency = format_duration(depth / throughput_per_s, 2) if throughput_per_s else ""
+        drawn.add_row(f"depth {depth}", "━" * length, format_rate(throughput_per_s), latency)
+    return drawn
+
+
+def _deeper(plan: FioPlan, sweep: Sweep) -> Sequence[FioPoint]:
+    """The next depth while the last doubling adds 5 % of throughput."""
     points = sweep.points.sort_values("depth")
-    if len(points) < 2 or len(points) >= most:
+    if len(points) < 2:
         return ()
     last, before = points.iloc[-1], points.iloc[-2]
-    deepest = max(point.job.depth for point in plan.points)
-    depth = 2 * max(deepest, int(last["depth"]))
+    depth = 2 * max(plan.points[-1].job.depth, int(last["depth"]))
     if last["throughput_per_s"] <= GAIN * before["throughput_per_s"] or depth > DEEPEST:
         return ()
     return [plan.point(replace(plan.points[-1].job, depth=depth), 0)]
+
+
+def _moved(sweep: Sweep) -> str:
+    """The most that was measured, as bandwidth too."""
+    from calibrate.fitting.answer import labelled
+
+    best = sweep.points.nlargest(1, "throughput_per_s").iloc[0]
+    rate, moved = format_rate(best["throughput_per_s"]), format_bandwidth(best["bandwidth_bytes_per_s"])
+    return labelled(
+        "MOST", f"{rate} of {format_bytes(best['block_bytes'])}, {moved}, measured at depth {best['load']:g}"
+    )
+
+
+def _doubts(sweep: Sweep) -> list[str]:
+    """What makes the answer doubtful: the audit's warnings, points that are not steady, a host that is the limit."""
+    from calibrate.fitting.answer import labelled
+    from measure import audit
+
+    doubts = [f.message for f in audit(sweep) if f.severity != "info" and f.check != "no-saturated-point"]
+    if host := _host_limit(sweep):
+        doubts.append(host)
+    return [labelled("DOUBT", doubt) for doubt in doubts] or [
+        labelled("DOUBT", "none: the points are steady, and neither the machine nor the host's processors were busy")
+    ]
+
+
+def _host_limit(sweep: Sweep) -> str:
+    """Where the host's processors, not the device, are the limit; empty where they are not or that is not known."""
+    from measure.formats.fio.record import HOST_TIME
+
+    points = sweep.points.sort_values("load")
+    if HOST_TIME not in points:
+        return ""
+    here = os.cpu_count() or 1
+    submitting = here if (points["engine"] == "probe").all() else points["jobs"].clip(upper=here)
+    busy = points["throughput_per_s"] * points[HOST_TIME] / submitting
+    over = points["load"][busy > HOST_BUSY]
+    if not len(over):
+        return ""
+    share = f"{100 * min(1.0, float(busy.max())):.0f} %"
+    return (
+        f"the host is the limit from depth {over.iloc[0]:g} on: its processors are busy {share} of the time; "
+        "measure with more --jobs"
+    )
 
 
 def _doubling(fit: Fit, deepest: int) -> str:

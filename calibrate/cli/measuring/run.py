@@ -249,6 +249,7 @@ def naming_consent() -> Iterator[None]:
         raise UnsafeTargetError(error.sentence(read, write, erase)) from error
 
 
+BANDWIDTH_FROM = 64 * 2**10
 KNEE_FROM = 3
 """The fewest loads of a curve that is printed with its knee."""
 
@@ -316,8 +317,11 @@ def _memory_tables(sweep: Sweep) -> Iterator[str]:
         yield f"{series}\n{_columns(columns)}{_interval_note(group)}"
 
 
-def points_table(sweep: Sweep) -> str:
-    """All points of a drive in one table, with a column for each thing that varies between the curves."""
+def points_table(sweep: Sweep, *, bandwidth: bool = False) -> str:
+    """All points of a drive in one table, with a column for each thing that varies between the curves.
+
+    Blocks of 64 KiB or more have their ``bandwidth`` next to the rate; others where it is asked for.
+    """
     from measure.sweep import describe_series
 
     points = sweep.mean_points()
@@ -340,7 +344,7 @@ def points_table(sweep: Sweep) -> str:
         columns["outstanding" if (points["jobs"] > 1).any() else "depth"] = [f"{n:g}" for n in points["load"]]
         columns["throughput"] = [format_rate(x) for x in points["throughput_per_s"]]
         columns[""] = _reaches(points, "throughput")
-    if "block" in columns:
+    if bandwidth or "block" in columns or (points["block_bytes"] >= BANDWIDTH_FROM).any():
         columns["bandwidth"] = [_known(b, format_bandwidth) for b in points["bandwidth_bytes_per_s"]]
     columns["latency"] = [format_duration(r) for r in points["latency_s"]]
     columns[" "] = _reaches(points, "latency")

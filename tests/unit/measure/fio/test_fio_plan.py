@@ -11,7 +11,10 @@ import pytest
 
 from measure.errors import ToolMissingError, UnsafeTargetError
 from measure.fio import settings as fio_settings
-from measure.fio.sweep import plan_fio
+from measure.fio.settings import FioSettings, Settling
+from measure.fio.sweep import plan_fio, plan_workloads
+from measure.fio.workload import FioJob
+from qsim.errors import InvalidParameterError
 
 MIB = 2**20
 
@@ -205,3 +208,19 @@ def test_what_is_kept_takes_no_time(tmp_path: Path) -> None:
     keys = [p.key for p in made.points]
     assert made.seconds(keys[:2]) == pytest.approx(made.seconds() - 2 * made.point_seconds)
     assert made.seconds(keys) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("workloads", "settings", "part"),
+    [
+        ([FioJob.open(500.0)], {}, "keeps depths of requests outstanding"),
+        ([FioJob(4, 1, 4096, 50, "random", mixing="parallel")], {}, "keeps depths of requests outstanding"),
+        ([FioJob(4, 1, 4096, 100, "random")], {"settling": Settling()}, "keeps depths of requests outstanding"),
+        ([FioJob(64, 32, 4096, 100, "random")], {}, "2048 requests"),
+    ],
+)
+def test_the_probe_refuses_what_only_fio_measures(
+    tmp_path: Path, workloads: list[FioJob], settings: dict[str, Any], part: str
+) -> None:
+    with pytest.raises(InvalidParameterError, match=part):
+        plan_workloads(tmp_path, workloads, FioSettings(engine="probe", size_bytes=2**24, **settings))

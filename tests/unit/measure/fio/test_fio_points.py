@@ -12,9 +12,10 @@ import pytest
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.fio.points import why_no_point
+from measure.fio.points import MeasuredPoint, near_ceiling, why_no_point
 from measure.fio.sweep import plan_workloads, read_fio_store
 from measure.fio.workload import FioJob
+from measure.formats.fio.record import FioRecord, Moments
 from measure.store.directory import SweepStore
 from measure.sweep import Sweep, histograms
 
@@ -234,3 +235,14 @@ def test_the_options_of_our_own_runs_are_audited_as_those_of_others(tmp_path: Pa
     )
     assert sweep.provenance.details["options"]["size"] == str(2**26)
     assert only(replace(sweep, findings=tuple(audit(sweep))), "small-file").message.startswith("the file has 64 MiB;")
+
+
+@pytest.mark.parametrize(("throughput_per_s", "said"), [(49_000.0, 0), (51_000.0, 1)])
+def test_a_probe_past_half_of_its_ceiling_says_what_it_can_hand_over(throughput_per_s: float, said: int) -> None:
+    job = FioJob(16, 1, 4096, 100, "random")
+    latency = Moments(16 / throughput_per_s, 1e-5, "lat")
+    record = FioRecord("a", "a", {}, throughput_per_s, 4096 * throughput_per_s, latency, 1.0, 9, 1.0, 1, 0, "", "")
+    found = near_ceiling([MeasuredPoint(record, job, 0, {"ceiling_per_s": 100_000.0})])
+    assert [f.check for f in found] == ["probe-ceiling"] * said
+    assert all("hand over 100 k/s of 4 KiB" in f.message and "depth 16" in f.message for f in found)
+    assert near_ceiling([MeasuredPoint(record, job, 0)]) == []
