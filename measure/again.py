@@ -52,7 +52,9 @@ def flagged_again(plan: Plan) -> More[Sweep, Any]:
 
     def more(sweep: Sweep) -> list[Any]:
         chosen = []
-        for workload, rows in _by_workload(plan, sweep.points.assign(flag=flags(sweep))):
+        for workload, rows in _by_workload(
+            plan, sweep.points.assign(flag=flags(sweep.points, closed=sweep.load_type.is_closed))
+        ):
             if (rows["flag"] != "").any() and tries[workload] < TRIES:
                 tries[workload] += 1
                 chosen.append(plan.once_more(workload, rows))

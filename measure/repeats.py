@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -32,9 +31,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from measure.findings import Finding
 from measure.units import format_rate
-
-if TYPE_CHECKING:
-    from measure.sweep import Sweep
 
 LEVEL = 0.95
 MATTERS = 0.05
@@ -231,13 +227,12 @@ def _course_told(curve: pd.DataFrame, rows: pd.DataFrame) -> str:
     return "; ".join(told) + ": the curve leaves its course and comes back."
 
 
-def flags(sweep: Sweep) -> pd.Series[str]:
+def flags(points: pd.DataFrame, *, closed: bool) -> pd.Series[str]:
     """What is wrong with each row: "outlier", "off the curve", "disturbed", "warm-up", "drift", "never settled"; or "".
 
     The first that holds. A run that was unsteady by noise alone is not flagged: it is no worse than the next one.
     """
-    points = sweep.points
-    outliers = flag_outliers(points, closed=sweep.load_type.is_closed)
+    outliers = flag_outliers(points, closed=closed)
     told = outliers.map({"repeat": "outlier", "curve": "off the curve", "": ""})
     for flag, holds in _of_runs(points):
         told = told.mask((told == "") & holds, flag)

@@ -7,10 +7,13 @@ statistical terms are in the details.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from textwrap import indent
 from typing import TYPE_CHECKING
 
-from calibrate.inference.estimates import how_sure
-from calibrate.load_text import Figure, load_figure, throughput_figure, with_interval
+from calibrate.inference.estimates import how_sure, quantity
+from calibrate.knees.peak_share import share_text
+from calibrate.load_text import Figure, knee_text, load_figure, throughput_figure, throughput_text, with_interval
 from measure.loads import LOADS
 from measure.units import format_bandwidth, format_duration
 from qsim.text_table import table, without_empty
@@ -197,3 +200,45 @@ def knee_place(fit: Fit) -> str:
     if fit.load_type.is_throughput or fit.load_type.is_delay:
         return time
     return f"{throughput_figure(fit.load_kind)(fit.knee.throughput_per_s, 2)}, {time}"
+
+
+def short_text(fit: Fit) -> str:
+    """The ``repr`` of a fit: its model, the knee and the peak."""
+    return "\n".join([_heading(fit), *fit_answer(fit)])
+
+
+def long_text(fit: Fit) -> str:
+    """The ``str`` of a fit: every parameter."""
+    return fit_text(fit, _heading(fit))
+
+
+def _heading(fit: Fit) -> str:
+    return f"{fit.series or 'device'}: {fit.model} from {fit.basis}"
+
+
+def fit_text(fit: Fit, heading: str) -> str:
+    """The fit as a table below a ``heading``: parameters with intervals, the knee, notes."""
+    rows = []
+    for name, e in fit.parameters.items():
+        ends = "" if e.low is None else f"[{quantity(e.low, e.unit)}, {quantity(e.high, e.unit)}]"
+        remarks = ("" if e.identified else "not identifiable", e.note)
+        rows.append((name, quantity(e.estimate, e.unit), ends, "; ".join(filter(None, remarks))))
+    parameters = table((), rows, left=(True, False, True, True))
+    notes = (f"note: {n}" for n in fit.notes)
+    below = "\n".join([f"assumes: {fit.assumption}", parameters, *_knee_lines(fit), *notes])
+    return f"{heading}\n{indent(below, '  ')}"
+
+
+def _knee_lines(fit: Fit) -> list[str]:
+    """The knee, and of queue depths where 90 % of the peak is had: that first where the knee is not sharp."""
+    k = fit.knee
+    if k.load is None:
+        return [f"knee   {k.note} (throughput {throughput_text(fit.load_kind)(k.throughput_per_s)})"]
+    told = partial(knee_text, fit.load_kind, digits=4)
+    interval = f"  [{told(k.low)}, {told(k.high)}]" if k.low is not None and k.high is not None else ""
+    open_end = "" if k.identified else "   not identifiable"
+    knee = f"{told(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
+    ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_type.is_closed else ""
+    if k.sharp:
+        return [f"knee   {knee}", *([f"       {ninety}"] if ninety else [])]
+    return [f"no sharp knee: {ninety or '90 % of the peak is not reached'}", f"N*     {knee}"]

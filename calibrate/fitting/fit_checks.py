@@ -15,7 +15,7 @@ import numpy as np
 from measure.loads import LOADS
 
 if TYPE_CHECKING:
-    from calibrate.fitting.fitted import Fit
+    from calibrate.fitting.calibration import Calibration
 
 USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
 TABLE = ("values", "misfit", "weight", "directions")
@@ -68,7 +68,7 @@ def _demand(met: bool, name: str, wanted: str, value: object) -> None:
         raise ValueError(f"{name} must be {wanted}, not {value!r:.40}")
 
 
-def check_numbers(fit: Fit) -> None:
+def check_numbers(fit: Calibration) -> None:
     """ValueError where what was read cannot be a fit's: another kind of load, draws of another shape, no numbers."""
     if fit.load_kind not in LOADS:
         raise ValueError(f"load_kind {fit.load_kind!r} is unknown")
@@ -93,5 +93,5 @@ def check_numbers(fit: Fit) -> None:
         curve = fit.curve_model.curve(fit.table.values, np.array([min(fit.used, default=1.0)]))
     if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
         raise ValueError("invalid rows: every throughput and response time must be above zero")
-    if lost := [name for name in fit.curve_model.report(fit.table.values[:1]) if name not in fit.parameters]:
+    if lost := [name for name in fit.curve_model.report(fit.table.values[:1]) if name not in (fit.told or {})]:
         raise ValueError(f"parameters lacks {', '.join(lost)}")

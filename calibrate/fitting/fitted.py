@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from functools import cached_property, partial
-from pkgutil import resolve_name
-from textwrap import indent
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.answer import fit_answer
+from calibrate.fitting.calibration import Calibration
 from calibrate.fitting.fit_checks import TABLE, USED, check_fields, check_numbers
-from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity
-from calibrate.inference.misfit import MisfitProcess
-from calibrate.inference.parameters import Array, Mask
-from calibrate.inference.weights import Predictive, Weights, expected_logs, predictive
+from calibrate.fitting.predicted_curve import Prediction, predict
+from calibrate.inference.estimates import Estimate, estimates
+from calibrate.inference.parameters import Array
+from calibrate.inference.weights import Weights
 from calibrate.knees.curve_places import CurvePaths, paths
 from calibrate.knees.knee import Knee, knee_of
-from calibrate.knees.peak_share import share_knee, share_text
-from calibrate.load_text import knee_text, listed, throughput_text
-from calibrate.models.curves import CurveModel, Peak
-from calibrate.models.names import model_named
+from calibrate.knees.peak_share import share_knee
 from calibrate.models.servers_and_delay import servers_and_think
-from calibrate.points import Points
 from measure.errors import DataError
-from measure.loads import Load, LoadKind, load_of
-from measure.units import counted
 from qsim.distributions.as_dict import law_from_dict
-from qsim.result import Result
-from qsim.text_table import table
+from qsim.result import Result, shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
-    from plotly.graph_objects import Figure
     from simpy import Environment
 
     from calibrate.fitting.in_simpy import DeviceInSimPy
-    from calibrate.fitting.predicted_curve import Prediction
     from calibrate.fitting.station import DeviceStation
     from qsim import Closed
 
@@ -46,16 +35,10 @@ SCHEMA = "qsim-fit/3"
 
 
 @dataclass(frozen=True, repr=False)
-class Fit(Result):
+class Fit(Calibration, Result):
     """A calibrated device model: a table of weights, and from it parameters with intervals, the knee, predictions.
 
-    ``used``, ``used_throughput_per_s`` and ``used_response_s`` are the points it was fitted to (empty for a data
-    sheet), ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
-    ``measured`` says how many points the curve has in all (0: unknown).
-    ``told`` are the parameters where they are not read off the table: those of a fit on file, a data sheet, a what-if.
-    ``known_peak_per_s`` is a peak throughput from elsewhere (of a memory in cache lines a second). ``law`` are the
-    latencies of the requests that were alone, as plain data (:func:`qsim.distributions.as_dict.law_to_dict`), where
-    their histogram is known. It prints itself as a table.
+    It prints itself as a table.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -65,75 +48,6 @@ class Fit(Result):
     KNEE    depth 18 (11 to 30), rough: 212 k/s at 87 µs
     PEAK    258 k/s (229 to 297), sure; 90 % of the peak at depth 22 (15 to 54); idle latency 72 µs (42 to 113)
     """
-
-    model: str
-    assumption: str
-    load_kind: LoadKind
-    load_unit: str
-    series: str
-    used: tuple[float, ...]
-    used_throughput_per_s: tuple[float, ...]
-    used_noise: tuple[float, ...]
-    used_response_s: tuple[float, ...]
-    used_response_noise: tuple[float, ...]
-    table: Weights
-    level: float = LEVEL
-    notes: tuple[str, ...] = ()
-    source: str = ""
-    details: Mapping[str, Any] = field(default_factory=dict)
-    told: Mapping[str, Estimate] | None = None
-    measured: int = 0
-    points: Points | None = field(default=None, repr=False, compare=False)
-    known_peak_per_s: float | None = None
-    law: Mapping[str, Any] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        curve_model: CurveModel,
-        points: Points,
-        table: Weights,
-        level: float,
-        notes: Sequence[str] = (),
-        peak: Peak | None = None,
-    ) -> Fit:
-        """The fit of a model to points, from the table that they leave."""
-        noise = points.noise()
-        columns = (points.load, points.throughput_per_s, noise[0], points.response_time_s, noise[1])
-        used, throughput, x_noise, response, r_noise = (tuple(float(v) for v in column) for column in columns)
-        return cls(
-            model=curve_model.name,
-            assumption=curve_model.assumption,
-            load_kind=points.load_kind,
-            load_unit=points.load_unit,
-            series=points.series,
-            used=used,
-            used_throughput_per_s=throughput,
-            used_noise=x_noise,
-            used_response_s=response,
-            used_response_noise=r_noise,
-            table=table,
-            level=level,
-            notes=(*points.notes, *notes),
-            source=points.source,
-            points=points,
-            known_peak_per_s=None if peak is None else peak.per_s,
-        )
-
-    @cached_property
-    def curve_model(self) -> CurveModel:
-        """The model that draws the curve."""
-        return model_named(self.model)
-
-    @property
-    def load_type(self) -> Load:
-        """What varies."""
-        return load_of(self.load_kind, self.load_unit)
-
-    @property
-    def load_name(self) -> str:
-        """What the load is, with its unit."""
-        return self.load_type.named(self.load_unit)
 
     @cached_property
     def parameters(self) -> Mapping[str, Estimate]:
@@ -164,7 +78,7 @@ class Fit(Result):
     @cached_property
     def paths(self) -> CurvePaths:
         """The curves of devices that stand for the table, along which knees are looked for."""
-        return paths(self)
+        return paths(self, self.knee.load)
 
     @cached_property
     def knee(self) -> Knee:
@@ -174,37 +88,10 @@ class Fit(Result):
     @cached_property
     def ninety(self) -> Knee:
         """The load that gives 90 % of the peak, with its interval (:mod:`calibrate.knees.peak_share`)."""
-        return share_knee(self)
-
-    def measurements(self, loads: Array, what: Literal["throughput", "response"] = "throughput") -> Predictive:
-        """What is expected of new measurements at ``loads`` (m,), in logarithms."""
-        return predictive(*self._known(what), loads)
-
-    def expected(self, loads: Array, what: Literal["throughput", "response"] = "throughput") -> Array:
-        """The geometric mean (m,) of new measurements at ``loads`` (m,)."""
-        return np.asarray(np.exp(expected_logs(*self._known(what), loads)))
-
-    def _known(
-        self, what: Literal["throughput", "response"]
-    ) -> tuple[Weights, Any, MisfitProcess, Array, Array, Array]:
-        """The table, the curve, how it misses, the loads calibrated on, their noise, and what was observed there."""
-        first = what == "throughput"
-        seen, noise = (
-            (self.used_throughput_per_s, self.used_noise) if first else (self.used_response_s, self.used_response_noise)
-        )
-        return (
-            self.table,
-            lambda values, at: self.curve_model.curve(values, at)[0 if first else 1],
-            self.curve_model.process,
-            np.array(self.used),
-            np.array(noise),
-            np.array(seen),
-        )
+        return share_knee(self, self.paths)
 
     def predict(self, at: Sequence[float] | Array) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""
-        from calibrate.fitting.predicted_curve import predict
-
         return predict(self, at)
 
     def station(self, visits: float = 1.0, *, extrapolate: bool = False) -> DeviceStation:
@@ -246,12 +133,6 @@ class Fit(Result):
 
         return DeviceInSimPy(env, self.station(extrapolate=extrapolate), seed)
 
-    def was_used(self, points: Points) -> Mask:
-        """True (m,) for those of ``points`` that this fit was calibrated on: the same load and the same throughput."""
-        pairs = list(zip(self.used, self.used_throughput_per_s, strict=True))
-        measured = zip(points.load, points.throughput_per_s, strict=True)
-        return np.array([any(np.isclose(n, u) and np.isclose(x, v) for u, v in pairs) for n, x in measured], dtype=bool)
-
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, with the table, so that ``from_dict`` predicts the same bands."""
         left_out = ("table", "points", "told")
@@ -289,16 +170,6 @@ class Fit(Result):
             ) from error
         return fit
 
-    @property
-    def basis(self) -> str:
-        """What it was calibrated on, in words: ``all 8 points``, ``depth 1 (1 of 8 points)``, no measurement."""
-        if not self.used:
-            return "no measurement"
-        if self.measured == len(self.used) > 1:
-            return f"all {counted(self.measured, 'point')}"
-        part = f" ({len(self.used)} of {counted(self.measured, 'point')})" if self.measured > len(self.used) else ""
-        return f"{listed(self.load_type, self.used)}{part}"
-
     def to_frame(self) -> pd.DataFrame:
         """A row for each parameter: ``parameter``, ``estimate``, ``low``, ``high``, their ``unit``, and how sure.
 
@@ -308,41 +179,8 @@ class Fit(Result):
 
         return pd.DataFrame([{"parameter": name, **vars(e)} for name, e in self.parameters.items()])
 
-    def plot(self) -> Figure:
-        """The predicted curve with its band, and the points it was calibrated on."""
-        return resolve_name("calibrate.report.plots:fit_figure")(self)  # what knows does not import what shows
-
-    def __repr__(self) -> str:
-        return "\n".join([self._heading(), *fit_answer(self)])
-
-    def __str__(self) -> str:
-        return self.text(self._heading())
-
-    def _heading(self) -> str:
-        return f"{self.series or 'device'}: {self.model} from {self.basis}"
-
-    def text(self, heading: str) -> str:
-        """The fit as a table below a ``heading``: parameters with intervals, the knee, notes."""
-        rows = []
-        for name, e in self.parameters.items():
-            ends = "" if e.low is None else f"[{quantity(e.low, e.unit)}, {quantity(e.high, e.unit)}]"
-            remarks = ("" if e.identified else "not identifiable", e.note)
-            rows.append((name, quantity(e.estimate, e.unit), ends, "; ".join(filter(None, remarks))))
-        parameters = table((), rows, left=(True, False, True, True))
-        notes = (f"note: {n}" for n in self.notes)
-        below = "\n".join([f"assumes: {self.assumption}", parameters, *self._knee_lines(), *notes])
-        return f"{heading}\n{indent(below, '  ')}"
-
-    def _knee_lines(self) -> list[str]:
-        """The knee, and of queue depths where 90 % of the peak is had: that first where the knee is not sharp."""
-        k = self.knee
-        if k.load is None:
-            return [f"knee   {k.note} (throughput {throughput_text(self.load_kind)(k.throughput_per_s)})"]
-        told = partial(knee_text, self.load_kind, digits=4)
-        interval = f"  [{told(k.low)}, {told(k.high)}]" if k.low is not None and k.high is not None else ""
-        open_end = "" if k.identified else "   not identifiable"
-        knee = f"{told(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
-        ninety = share_text(self.ninety, partial(knee_text, self.load_kind)) if self.load_type.is_closed else ""
-        if k.sharp:
-            return [f"knee   {knee}", *([f"       {ninety}"] if ninety else [])]
-        return [f"no sharp knee: {ninety or '90 % of the peak is not reached'}", f"N*     {knee}"]
+    plot = shown_by(
+        "calibrate.report.plots:fit_figure", "The predicted curve with its band, and the points it was calibrated on."
+    )
+    __repr__ = shown_by("calibrate.fitting.answer:short_text")
+    __str__ = shown_by("calibrate.fitting.answer:long_text")

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fitting.fitted import Fit
+from calibrate.fitting.calibration import Calibration
 from calibrate.inference.parameters import Array
 from calibrate.load_text import load_text, throughput_figure, with_interval
 from calibrate.models.past_the_peak import DECLINE_FROM, Declining
 from measure.errors import DataError
 from measure.loads import LOADS, LoadKind
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration
-from qsim.result import Result
+from qsim.result import Result, shown_by
 from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
     import pandas as pd
-    from plotly.graph_objects import Figure
 
 
 _SHOWN = 5  # loads in a short text
@@ -61,9 +59,9 @@ class Prediction(Result):
 
         return pd.DataFrame(self._columns())
 
-    def plot(self) -> Figure:
-        """Throughput and response time with their bands against the load."""
-        return resolve_name("calibrate.report.plots:prediction_figure")(self)  # what knows does not import what shows
+    plot = shown_by(
+        "calibrate.report.plots:prediction_figure", "Throughput and response time with their bands against the load."
+    )
 
     def __repr__(self) -> str:
         return "\n".join([f"Prediction at {counted(len(self.load), 'load')}", *str(self).splitlines()[: _SHOWN + 1]])
@@ -104,7 +102,7 @@ class Prediction(Result):
         return "\n".join([table(*without_empty(header, rows), left=0), *(f"note: {n}" for n in self.notes)])
 
 
-def predict(fit: Fit, at: Sequence[float] | Array) -> Prediction:
+def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
     """Throughput and response time at the loads ``at``, with bands, by a fitted (or data-sheet) model.
 
     ``at``: loads in the unit of the fit (outstanding requests; injected delay). Raises ValueError for a load that is
@@ -153,7 +151,7 @@ TIMES_COVERED = 2.0
 """Clients beyond so many times the most that were measured may meet a server whose throughput falls."""
 
 
-def _check_reach(fit: Fit, loads: Array) -> None:
+def _check_reach(fit: Calibration, loads: Array) -> None:
     """DataError for a bandwidth beyond the highest: where the wall lies is unknown, and errors are 70 % and more."""
     if not fit.load_type.is_bandwidth or not fit.used:
         return
@@ -167,13 +165,13 @@ def _check_reach(fit: Fit, loads: Array) -> None:
         )
 
 
-def _given(fit: Fit, loads: Array, shares: Sequence[float]) -> Array:
+def _given(fit: Calibration, loads: Array, shares: Sequence[float]) -> Array:
     """Quantiles (3, m) of the throughput where the load is the throughput itself."""
     each = [fit.table.quantiles(lambda v, n=n: fit.curve_model.curve(v, np.array([n]))[0], shares) for n in loads]  # type: ignore[misc]
     return np.array(each).T
 
 
-def _not_covered(fit: Fit, loads: Array) -> tuple[str, ...]:
+def _not_covered(fit: Calibration, loads: Array) -> tuple[str, ...]:
     """A word on depths where throughput may decline, and nothing was measured."""
     load = fit.load_type
     covered = TIMES_COVERED * max(fit.used) if load.is_counted and fit.used else max((*fit.used, DECLINE_FROM - 1))

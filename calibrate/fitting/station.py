@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
-from calibrate.fitting.fitted import Fit
+from calibrate.fitting.calibration import Calibration
 from calibrate.fitting.predicted_curve import grid, predict
 from calibrate.inference.parameters import Array
+from calibrate.knees.knee import knee_of
 from calibrate.models.open import OpenModel
 from measure.errors import DataError
 from measure.units import format_duration, format_rate
@@ -33,12 +35,14 @@ EVERY, PER_OCTAVE = 32, 8
 """X(n) is predicted at every n up to the first, then at so many an octave; between them log X is a cubic of log n."""
 LEAST_SCV = 1e-3
 
+C = TypeVar("C", bound=Calibration)
+
 
 @dataclass(frozen=True, repr=False)
 class DeviceStation(Station):
     """The station of a fit, which it keeps so that its uncertainty can be drawn; ``law`` says where service is from."""
 
-    fit: Fit | None = field(default=None, compare=False)
+    fit: Calibration | None = field(default=None, compare=False)
     law: str = ""
 
     def __repr__(self) -> str:
@@ -53,7 +57,9 @@ class DeviceStation(Station):
         return f"Station {what}: {known}; {self.law}{visits}"
 
 
-def station_of(fit: Fit, visits: float = 1.0, extrapolate: bool = False, at: int | None = None) -> DeviceStation:
+def station_of(
+    fit: Calibration, visits: float = 1.0, extrapolate: bool = False, at: int | None = None
+) -> DeviceStation:
     """``fit.station``; ``at`` is a number of requests at which the curve must be met exactly."""
     name = fit.series or "device"
     if isinstance(fit.curve_model, OpenModel):
@@ -67,7 +73,7 @@ def station_of(fit: Fit, visits: float = 1.0, extrapolate: bool = False, at: int
     return DeviceStation(service, visits=visits, speeds=speeds, discipline="PS", name=name, most=most, fit=fit, law=law)
 
 
-def queue_of(fit: Fit, n: int, extrapolate: bool = False) -> Closed:
+def queue_of(fit: Calibration, n: int, extrapolate: bool = False) -> Closed:
     """``fit.queue``: a closed loop of n requests on the station."""
     if isinstance(n, bool) or n != int(n) or n < 1:
         raise InvalidParameterError("n", f"must be a whole number of requests, 1 or more, not {n!r}", value=n)
@@ -86,18 +92,18 @@ def queue_of(fit: Fit, n: int, extrapolate: bool = False) -> Closed:
     return Closed(int(n), [station_of(fit, extrapolate=extrapolate, at=int(n))])
 
 
-def reach(fit: Fit) -> int:
+def reach(fit: Calibration) -> int:
     """The largest number of requests that a station of ``fit`` covers."""
     if not fit.load_type.is_closed:
         delays = predict(fit, _delays(fit))
         return math.ceil(COVERED * float((delays.throughput_per_s * delays.response_time_s).max()))
-    deepest = max(fit.used) if fit.used else fit.knee.load
+    deepest = max(fit.used) if fit.used else knee_of(fit).load
     if deepest is None:
         raise DataError(f"{fit.series or 'the fit'} has no measured load and no knee, so no station; measure a depth")
     return math.ceil(COVERED * deepest)
 
 
-def _throughput(fit: Fit, top: int, at: int | None) -> Array:
+def _throughput(fit: Calibration, top: int, at: int | None) -> Array:
     """X (top,) at 1, 2, ... requests."""
     octaves = max(math.log2(top / EVERY), 0.0)
     knots = {*range(1, min(top, EVERY) + 1), top, *([] if at is None else [at])}
@@ -119,7 +125,7 @@ def _between(loads: Array, throughput: Array, top: int) -> Array:
     return np.asarray(found)
 
 
-def _in_flight(fit: Fit, top: int) -> Array:
+def _in_flight(fit: Calibration, top: int) -> Array:
     """X (top,) of a memory with 1, 2, ... accesses in flight, n = X R: in proportion below what was seen, then flat."""
     curve = predict(fit, _delays(fit))
     n, x = curve.throughput_per_s * curve.response_time_s, curve.throughput_per_s
@@ -129,13 +135,13 @@ def _in_flight(fit: Fit, top: int) -> Array:
     return np.asarray(np.minimum(np.interp(every, n, x), every * x[0] / n[0]))
 
 
-def _delays(fit: Fit) -> Array:
+def _delays(fit: Calibration) -> Array:
     """Loads of a memory from its lightest to its heaviest."""
     low, high = (min(fit.used), max(fit.used)) if fit.used else (0.0, 1e4)
     return np.linspace(low, high, 64) if fit.load_type.is_bandwidth else grid(low, high, 64)
 
 
-def _law(fit: Fit, mean: float) -> tuple[Distribution, str]:
+def _law(fit: Calibration, mean: float) -> tuple[Distribution, str]:
     """The law of service with this mean, and where it is from."""
     if fit.law is None:
         return Exponential(mean), "exponential service (no histogram of depth 1)"
@@ -143,7 +149,7 @@ def _law(fit: Fit, mean: float) -> tuple[Distribution, str]:
     return law.scaled(mean / law.mean), "service as the histogram of depth 1"
 
 
-def _open_station(fit: Fit, model: OpenModel, visits: float, name: str) -> DeviceStation:
+def _open_station(fit: Calibration, model: OpenModel, visits: float, name: str) -> DeviceStation:
     """M/G/c with the most probable whole number of servers, and the medians that belong to it."""
     given = model.given(fit.table.values)
     counts = np.maximum(np.rint(given["c"]), 1.0)
@@ -166,7 +172,7 @@ def _open_station(fit: Fit, model: OpenModel, visits: float, name: str) -> Devic
     )
 
 
-def draws_of(fit: Fit, count: int, seed: int = 0) -> list[Fit]:
+def draws_of(fit: C, count: int, seed: int = 0) -> list[C]:
     """``fit.draws``: fits of one row each, drawn from the table of weights; the same seed draws the same."""
     if isinstance(count, bool) or count != int(count) or count < 1:
         raise InvalidParameterError("k", f"must be a whole number of draws, 1 or more, not {count!r}", value=count)
@@ -182,7 +188,7 @@ def draws_of(fit: Fit, count: int, seed: int = 0) -> list[Fit]:
     return made
 
 
-def drawn_throughputs(fit: Fit, top: int, count: int, seed: int = 0) -> Array:
+def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int = 0) -> Array:
     """X (count, top) at 1, 2, ... requests of devices drawn from the fit, with what its curve misses.
 
     Beyond what the station covers the last value holds.

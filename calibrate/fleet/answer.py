@@ -21,6 +21,11 @@ LIKE = ["model", "firmware", "series"]
 """Drives that share these are compared."""
 
 
+def short_text(fleet: Fleet) -> str:
+    """The ``repr`` of a fleet."""
+    return "\n".join(fleet_answer(fleet))
+
+
 def fleet_answer(fleet: Fleet) -> list[str]:
     """Three lines, a table of models, the odd drives."""
     drives, odd = fleet.drives, fleet.odd

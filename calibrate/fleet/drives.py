@@ -13,7 +13,6 @@ import pandas as pd
 
 from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fitted import Fit
-from calibrate.fleet.answer import fleet_answer
 from calibrate.fleet.drift import drifts
 from calibrate.fleet.odd import FALSE_ALARMS, with_oddness
 from calibrate.inference.estimates import how_sure
@@ -21,7 +20,7 @@ from measure.errors import DataError
 from measure.loading import load
 from measure.sweep import Sweep
 from qsim.engines.repeated.parallel import spread
-from qsim.result import Result
+from qsim.result import Result, shown_by
 
 BATCH = 50
 COLUMNS = (
@@ -68,8 +67,7 @@ class Fleet(Result):
         """Peak over idle latency of every drive, odd ones marked: a plotly Figure."""
         return resolve_name("calibrate.report.fleet:peaks")(self).to_plotly()  # what knows does not import what shows
 
-    def __repr__(self) -> str:
-        return "\n".join(fleet_answer(self))
+    __repr__ = shown_by("calibrate.fleet.answer:short_text")
 
 
 def fleet(

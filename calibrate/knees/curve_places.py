@@ -17,7 +17,7 @@ from calibrate.models.curves import CurveModel, Tabulated
 from measure.units import CACHE_LINE_BYTES
 
 if TYPE_CHECKING:
-    from calibrate.fitting.fitted import Fit
+    from calibrate.fitting.calibration import Calibration
 
 STEPS = 240
 REACH = 64.0
@@ -43,17 +43,19 @@ class CurvePaths:
     is_closed: bool
 
 
-def paths(fit: Fit, count: int | None = None) -> CurvePaths:
-    """The curves of devices that stand for the fit."""
+def paths(fit: Calibration, knee: float | None, count: int | None = None) -> CurvePaths:
+    """The curves of devices that stand for the fit, far enough beyond the load of its ``knee``."""
     values, _ = fit.table.spread(count or (FEW if isinstance(fit.curve_model, Tabulated) else SPREAD))
-    return path_of(fit, fit.curve_model, values)
+    return path_of(fit, fit.curve_model, values, knee)
 
 
-def path_of(fit: Fit, model: CurveModel, values: Array, loads: Array | None = None) -> CurvePaths:
+def path_of(
+    fit: Calibration, model: CurveModel, values: Array, knee: float | None, loads: Array | None = None
+) -> CurvePaths:
     """The curves of ``values`` (w, d) along ``loads``, or along those that reach far enough for this fit."""
     named = model.report(values)
     peak = next((named[name][1] for name in PEAKS if name in named), None)
-    loads = _loads(fit, None if peak is None else peak) if loads is None else loads
+    loads = _loads(fit, peak, knee) if loads is None else loads
     throughput, response = model.curve(values, loads)
     reached = throughput.max(axis=1) if peak is None else peak
     if fit.load_type.is_bandwidth and peak is not None:
@@ -61,7 +63,7 @@ def path_of(fit: Fit, model: CurveModel, values: Array, loads: Array | None = No
     return CurvePaths(loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_type.is_closed)
 
 
-def _loads(fit: Fit, peak: Array | None) -> Array:
+def _loads(fit: Calibration, peak: Array | None, knee: float | None) -> Array:
     """From light to heavy: depths and rates rise, delays fall."""
     used = max(fit.used) if fit.used else 1.0
     if fit.load_type.is_throughput:  # the load is what gets through
@@ -69,7 +71,7 @@ def _loads(fit: Fit, peak: Array | None) -> Array:
         return np.linspace(0.002, 0.999, STEPS) * top
     if fit.load_type.is_delay:
         return np.append(np.geomspace(max(used, 1.0) * 4, 1e-3, STEPS - 1), 0.0)
-    crossing = fit.knee.load or 1.0
+    crossing = knee or 1.0
     most = min(crossing * REACH, 4096.0) if isinstance(fit.curve_model, Tabulated) else crossing * REACH
     return np.geomspace(1.0, max(most, 2 * used, 64.0), STEPS)
 

@@ -95,7 +95,7 @@ def named_knees(
         asked = f"Under {format_duration(objective_s)}"
         named.insert(-1, NamedKnee("objective", objective_knee(fit, best.load, objective_s), asked=asked))
     if share is not None:
-        reached = share_knee(fit, share)
+        reached = share_knee(fit, best, share)
         named.insert(-1, NamedKnee("share", reached, asked=reached.definition))
     return tuple(named)
 

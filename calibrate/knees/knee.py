@@ -27,7 +27,7 @@ from calibrate.models.curves import ClosedModel
 from calibrate.models.past_the_peak import TIE
 
 if TYPE_CHECKING:
-    from calibrate.fitting.fitted import Fit
+    from calibrate.fitting.calibration import Calibration
 
 PAST = 2.0
 """The peak counts as measured where the deepest point lies so many times beyond R1 Xpeak."""
@@ -74,7 +74,7 @@ class Knee:
         return asdict(self)
 
 
-def knee_of(fit: Fit) -> Knee:
+def knee_of(fit: Calibration) -> Knee:
     """The knee of ``fit``: N* of queue depths, else that of its model."""
     if isinstance(fit.curve_model, ClosedModel) or fit.load_type.is_closed:
         return _closed(fit)
@@ -93,7 +93,7 @@ def measured_crossing(loads: Array, throughput: Array, response: Array) -> float
     return crossing if loads[-1] >= PAST * crossing else None
 
 
-def _closed(fit: Fit) -> Knee:
+def _closed(fit: Calibration) -> Knee:
     used, x, r = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
     crossing = measured_crossing(used, x, r)
     if crossing is None:
@@ -123,14 +123,14 @@ def _closed(fit: Fit) -> Knee:
     )
 
 
-def _lacking(fit: Fit) -> str:
+def _lacking(fit: Calibration) -> str:
     """Why the knee is not straight from measurements."""
     if not fit.used:
         return ""
     return f": {fit.load_type.at(1)} was not measured" if min(fit.used) != 1 else ": the peak was not measured"
 
 
-def _around(fit: Fit, crossing: float) -> tuple[float, float]:
+def _around(fit: Calibration, crossing: float) -> tuple[float, float]:
     """The interval around a measured N*: both measurements repeat so well only, and the peak may lie yet higher."""
     reached = np.array(fit.used_throughput_per_s)
     deep = int(np.flatnonzero(reached >= (1 - TIE) * reached.max())[-1])
@@ -145,7 +145,7 @@ def _around(fit: Fit, crossing: float) -> tuple[float, float]:
     return crossing * float(np.exp(found[0, 0])), crossing * max(float(np.exp(found[1, 1])), 1.0)
 
 
-def _peak_of(fit: Fit) -> Any:
+def _peak_of(fit: Calibration) -> Any:
     """The highest throughput (n,) of rows of parameters."""
     model = fit.curve_model
     if isinstance(model, ClosedModel):
@@ -153,7 +153,7 @@ def _peak_of(fit: Fit) -> Any:
     return lambda values: model.report(values)["Xmax"][1]
 
 
-def _of_model(fit: Fit) -> Knee:
+def _of_model(fit: Calibration) -> Knee:
     """The knee by the model's own definition."""
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
     throughput, x_low, x_high = (
@@ -192,6 +192,6 @@ def _finite(loads: Array) -> Array:
     return np.nan_to_num(loads, nan=0.0)
 
 
-def _beyond(fit: Fit, end: str, more: str) -> str:
+def _beyond(fit: Calibration, end: str, more: str) -> str:
     told = load_text(fit.load_kind, max(fit.used))
     return f"beyond the {end} ({told}): an extrapolation; measure {more} to pin it"

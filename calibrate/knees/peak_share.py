@@ -17,27 +17,30 @@ from calibrate.load_text import knee_text, load_text
 from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from calibrate.fitting.fitted import Fit
+    from calibrate.fitting.calibration import Calibration
     from calibrate.inference.parameters import Array
 
 USUAL = 0.9
 """The share of the peak that most performance reports mean."""
 
 
-def share_knee(fit: Fit, share: float = USUAL) -> Knee:
+def share_knee(fit: Calibration, path: CurvePaths, share: float = USUAL) -> Knee:
     """The load that gives ``share`` of the peak of ``fit``, with its interval; its load is None where there is none.
+
+    ``path`` are the fit's curves (``Fit.paths``).
 
     Raises ValueError for a share that is not between 0 and 1.
 
     >>> from calibrate import from_datasheet
-    >>> 25 < share_knee(from_datasheet(80e-6, 600e3), 0.5).load < 32
+    >>> drive = from_datasheet(80e-6, 600e3)
+    >>> 25 < share_knee(drive, drive.paths, 0.5).load < 32
     True
     """
     if not 0 < share < 1:
         raise InvalidParameterError(
             "share", f"must lie between 0 and 1, like 0.9 for 90 % of the peak, not {share!r}", value=share
         )
-    return knee_at(fit, fit.paths, f"{100 * share:g} % of the peak throughput", share_of_peak(fit.paths, share))
+    return knee_at(fit, path, f"{100 * share:g} % of the peak throughput", share_of_peak(path, share))
 
 
 def share_of_peak(path: CurvePaths, share: float) -> Array:
@@ -53,7 +56,7 @@ def share_text(knee: Knee, told: Callable[[float], str]) -> str:
     return f"{knee.definition.removesuffix(' throughput')} at {told(knee.load)} ({low} to {high})"
 
 
-def knee_at(fit: Fit, drawn: CurvePaths, definition: str, places: Array) -> Knee:
+def knee_at(fit: Calibration, drawn: CurvePaths, definition: str, places: Array) -> Knee:
     """A knee from its places (w,) on the devices' curves: their median, and the interval that they leave."""
     loads = load_at(drawn.load, places)
     load = middle_of(loads)

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fitting.answer import knee_cell, knee_heading, knee_line, knee_place, knees_line, labelled, peak_figure
+from calibrate.fitting.answer import (
+    fit_text,
+    knee_cell,
+    knee_heading,
+    knee_line,
+    knee_place,
+    knees_line,
+    labelled,
+    peak_figure,
+)
 from calibrate.inference.estimates import quantity
 from calibrate.load_text import Figure, listed, load_text, throughput_figure, with_interval
 from calibrate.prediction.open_queue import waiting, waiting_table
@@ -281,10 +290,21 @@ def points_table(comparison: Comparison, most: int | None = None) -> str:
     return table(header, rows, left) + (f"\n... and {counted(more, 'point')} more (--details)" if more else "")
 
 
-def comparison_text(comparison: Comparison, heading: str) -> str:
-    """The fit below its ``heading``, every point, the requests that wait, the truth where it is known, the verdict."""
+def short_text(comparison: Comparison) -> str:
+    """The ``repr`` of a comparison: the answer, and whether its data contradict themselves."""
+    wrong = dict.fromkeys(f.check for f in comparison.audit if f.severity == "error")
+    doubts = [labelled("AUDIT", f"these data contradict themselves ({', '.join(wrong)}): see measure.audit(sweep)")]
+    return "\n".join([*answer([comparison]), *last_lines([comparison]), *(doubts if wrong else [])])
+
+
+def long_text(comparison: Comparison) -> str:
+    """The ``str`` of a comparison: the fit, every point, the requests that wait, the truth if known, the verdict."""
     c = comparison
-    parts = [c.fit.text(heading), points_table(c), waiting_table(waiting(c.fit, c.points))]
+    parts = [
+        fit_text(c.fit, f"{c.series}: {c.split} ({c.fit.model})"),
+        points_table(c),
+        waiting_table(waiting(c.fit, c.points)),
+    ]
     parts += [] if c.truth is None else _truth_tables(c.truth, c.points)
     return "\n\n".join(part for part in (*parts, c.verdict()) if part)
 

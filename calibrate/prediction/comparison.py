@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrate.default_loads import to_calibrate_on
-from calibrate.fitting.answer import labelled
 from calibrate.fitting.curve_fit import LEVEL, Fit, fit_curve, needed
 from calibrate.fitting.fit_warnings import doubts_of_its_points
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
@@ -21,7 +19,6 @@ from calibrate.load_text import loads_text
 from calibrate.next.fourth import loads_with_fourth
 from calibrate.next.load import NextLoad, advice
 from calibrate.points import Points, points_of
-from calibrate.prediction.answer import answer, comparison_text, last_lines
 from calibrate.prediction.baselines import BaselineError, baseline_errors, error_of
 from calibrate.prediction.fit_ladder import Rung, ladder
 from calibrate.prediction.open_queue import waiting
@@ -32,11 +29,10 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.sweep import Provenance, Sweep
 from measure.units import counted
-from qsim.result import Result
+from qsim.result import Result, shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
-    from plotly.graph_objects import Figure
 
     from calibrate.prediction.truth import TruthCheck
 
@@ -259,20 +255,12 @@ class Comparison(Result):
             residual_response_pct=residuals[1],
         )
 
-    def plot(self) -> Figure:
-        """Latency against throughput: the predicted curve, the points it was calibrated on and those held out."""
-        return resolve_name("calibrate.report.plots:comparison_figure")(self)  # what knows does not import what shows
-
-    def __repr__(self) -> str:
-        wrong = dict.fromkeys(f.check for f in self.audit if f.severity == "error")
-        doubts = [labelled("AUDIT", f"these data contradict themselves ({', '.join(wrong)}): see measure.audit(sweep)")]
-        return "\n".join([*answer([self]), *last_lines([self]), *(doubts if wrong else [])])
-
-    def _heading(self) -> str:
-        return f"{self.series}: {self.split} ({self.fit.model})"
-
-    def __str__(self) -> str:
-        return comparison_text(self, self._heading())
+    plot = shown_by(
+        "calibrate.report.plots:comparison_figure",
+        "Latency against throughput: the predicted curve, the points it was calibrated on and those held out.",
+    )
+    __repr__ = shown_by("calibrate.prediction.answer:short_text")
+    __str__ = shown_by("calibrate.prediction.answer:long_text")
 
 
 def _are(points: int, before: str = "") -> str:

@@ -11,8 +11,7 @@ from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, dashed, empty_figure, marker, solid
 from calibrate.report.view import Column, Section, Shown, View, parameter_table
-from calibrate.service.answer import QUANTILES
-from calibrate.service.fitted import FamilyFit, ServiceFit
+from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
 from calibrate.service.goodness import GoodnessOfFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance

@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from calibrate.fitting.answer import labelled
+from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
 from measure.units import counted, format_duration, format_percent
 from qsim.text_table import table
 
 if TYPE_CHECKING:
-    from calibrate.service.fitted import FamilyFit, ServiceFit
     from calibrate.service.goodness import GoodnessOfFit
 
-QUANTILES = (0.5, 0.95, 0.99, 0.999)
 MOST_FAMILIES = 7
 """So many families are shown."""
 LEAST = 1e-4
@@ -38,6 +37,11 @@ def missed_line(fit: ServiceFit) -> str:
     """How wrong the best law is about the share of requests done by any time, and how wrong the next one is."""
     following = "" if len(fit.families) == 1 else f"; the next, {fit.families[1].name}, {_off(fit.families[1])}"
     return labelled("MISSED", f"at most {_off(fit.best)} of the requests at any time{following}")
+
+
+def short_text(fit: ServiceFit) -> str:
+    """The ``repr`` of a fit."""
+    return "\n".join(answer([(fit.times.source or "Service times", fit, None)]))
 
 
 def answer(done: Sequence[Fitted]) -> list[str]:

@@ -5,29 +5,30 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrate.fitting.curve_fit import LEVEL, Estimate, quantity
 from calibrate.inference.parameters import Array
-from calibrate.service.answer import QUANTILES, answer
 from calibrate.service.families import Candidate
 from calibrate.service.likelihood import Binned, covariance, limits
 from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import format_duration
 from qsim import Distribution
-from qsim.result import Result
+from qsim.result import Result, shown_by
 from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from plotly.graph_objects import Figure
 
 NOTICED = 1.358
 """The 5 % point of Kolmogorov's distribution: a distance D is noticed from (1.358 / D)^2 requests on."""
+
+
+QUANTILES = (0.5, 0.95, 0.99, 0.999)
+"""The percentiles of a law that are shown."""
 
 
 @dataclass(frozen=True)
@@ -190,12 +191,8 @@ class ServiceFit(Result):
         quantiles = [{f"{name}_s": value for name, value in row.pop("quantiles_s").items()} for row in told]
         return pd.DataFrame([{**row, **more} for row, more in zip(told, quantiles, strict=True)])
 
-    def plot(self) -> Figure:
-        """The histogram of the times with the best law."""
-        return resolve_name("calibrate.report.plots:service_figure")(self)  # what knows does not import what shows
-
-    def __repr__(self) -> str:
-        return "\n".join(answer([(self.times.source or "Service times", self, None)]))
+    plot = shown_by("calibrate.report.plots:service_figure", "The histogram of the times with the best law.")
+    __repr__ = shown_by("calibrate.service.answer:short_text")
 
     def __str__(self) -> str:
         best, lowest = self.best, min(f.aic for f in self.families)

@@ -14,9 +14,8 @@ import numpy as np
 
 from calibrate.fitting.curve_fit import LEVEL
 from calibrate.inference.parameters import Array
-from calibrate.service.answer import QUANTILES
 from calibrate.service.families import Candidate, OneMode, erlang, one_mode_families, shifted
-from calibrate.service.fitted import FamilyFit, ServiceFit
+from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
 from calibrate.service.likelihood import Binned, climb
 from calibrate.service.mixing import MOST_STAGES, fit_erlangs, fit_lognormals
 from calibrate.service.times import Times

@@ -384,7 +384,7 @@ def _flagged(sweep: Sweep, points: DataFrame) -> list[str]:
     """The flags of each point, with the number of flagged runs."""
     from measure.repeats import flags
 
-    table = sweep.points.assign(flag=flags(sweep))
+    table = sweep.points.assign(flag=flags(sweep.points, closed=sweep.load_type.is_closed))
     cells = []
     for series, load in zip(points["series"], points["load"], strict=True):
         rows = table[(table["series"] == series) & (table["load"] == load)]

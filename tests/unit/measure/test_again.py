@@ -58,7 +58,7 @@ def test_what_no_repeats_can_reach_is_refused(plan: FioPlan, share: float, most:
 
 def test_flagged_loads_are_measured_again_twice_at_most(plan: FioPlan) -> None:
     sweep = swept({1: [100.0, 101.0, 60.0], 2: [200.0, 201.0, 199.0], 4: [330.0, 331.0, 329.0]})
-    assert flags(sweep).tolist() == ["", "", "outlier"] + [""] * 6
+    assert flags(sweep.points, closed=sweep.load_type.is_closed).tolist() == ["", "", "outlier"] + [""] * 6
     more = flagged_again(plan)
     assert [p.key for p in more(sweep)] == [f"{KEYS[1]}.r3"]
     assert [p.key for p in more(sweep)] == [f"{KEYS[1]}.r3"]
@@ -73,7 +73,14 @@ def test_a_flag_names_the_first_cause(plan: FioPlan) -> None:
         throughput_trend=[0.0, 1, 1, 0, math.nan, 0],
         settled=[1.0, 1, 1, 1, 1, 0],
     )
-    assert flags(sweep).tolist() == ["", "warm-up", "drift", "", "", "never settled"]
+    assert flags(sweep.points, closed=sweep.load_type.is_closed).tolist() == [
+        "",
+        "warm-up",
+        "drift",
+        "",
+        "",
+        "never settled",
+    ]
     assert [p.key for p in flagged_again(plan)(sweep)] == [f"{KEYS[1]}.r3", f"{KEYS[2]}.r3"]
 
 
