@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from calibrate.changes.change import Change, LoadChange, Ratio
 
 
+def short_text(change: Change) -> str:
+    """The ``repr`` of a change."""
+    return f"{change.series}: {headline(change)}\n{seen(change)}"
+
+
 def headline(change: Change) -> str:
     """``SLOWER by 30 % (26 to 33) at 8 and 16 clients; elsewhere no change beyond ±2 %``."""
     moved = [c for c in change.loads if c.speed]

@@ -28,7 +28,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import Load
 from measure.sweep import Sweep
-from qsim.result import Result
+from qsim.result import Result, shown_by
 
 Verdict = Literal["slower", "faster", "same", "undecided"]
 LEVEL = 0.95
@@ -158,10 +158,7 @@ class Change(Result):
             backend="plotly",
         )
 
-    def __repr__(self) -> str:
-        from calibrate.changes.answer import headline, seen
-
-        return f"{self.series}: {headline(self)}\n{seen(self)}"
+    __repr__ = shown_by("calibrate.changes.answer:short_text")
 
 
 def _flat(change: LoadChange) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting.curve_fit import Fit
-from calibrate.knees.peak_share import USUAL, share_knee
+from calibrate.knees.peak_share import USUAL
 from calibrate.lab.run.guesses import MODEL_NAME, Guess
 from calibrate.lab.run.orders import Order
 from measure.loads import Load
@@ -73,7 +73,7 @@ def _ninety(sweep: Sweep, used: Sequence[float], kind: Load) -> Judged:
 
 def predicted_load(order: Order, fit: Fit) -> float | None:
     """The model's answer to the same question."""
-    return fit.knee.load if order.device == "known" else share_knee(fit).load
+    return fit.knee.load if order.device == "known" else fit.ninety.load
 
 
 @dataclass(frozen=True)
