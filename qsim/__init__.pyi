@@ -63,6 +63,7 @@ from .models import MG1 as MG1
 from .models import MG1PS as MG1PS
 from .models import MM1 as MM1
 from .models import MM1K as MM1K
+from .models import Arrivals as Arrivals
 from .models import ClassStation as ClassStation
 from .models import Closed as Closed
 from .models import ClosedClasses as ClosedClasses
@@ -80,11 +81,11 @@ from .models import MMcN as MMcN
 from .models import MMInf as MMInf
 from .models import Model as Model
 from .models import Network as Network
-from .models import Node as Node
 from .models import Open as Open
 from .models import OpenClasses as OpenClasses
 from .models import OpenNetwork as OpenNetwork
 from .models import OpenNetworkClasses as OpenNetworkClasses
+from .models import Population as Population
 from .models import Station as Station
 from .models import Tandem as Tandem
 from .models import traffic as traffic

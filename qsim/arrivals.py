@@ -93,17 +93,17 @@ class RecordedArrivals(ArrivalProcess):
         return "trace"
 
 
-Arrivals: TypeAlias = Distribution | ArrivalProcess
+Source: TypeAlias = Distribution | ArrivalProcess
 """Independent times between arrivals, or a process whose gaps depend on each other."""
 
 
-def require_arrivals(name: str, value: object) -> Arrivals:
+def require_arrivals(name: str, value: object) -> Source:
     """The value when it says how customers come; a Poisson process of rate zero is let through."""
     if isinstance(value, ArrivalProcess) or (isinstance(value, Exponential) and math.isinf(value.mean)):
         return value
     return require(name, value)
 
 
-def dispersion_of(arrivals: Arrivals) -> float:
+def dispersion_of(arrivals: Source) -> float:
     """Index of dispersion of the arrivals: of a renewal process the scv of its gaps (Cox 1962, section 4.2)."""
     return arrivals.scv if isinstance(arrivals, Distribution) else arrivals.dispersion

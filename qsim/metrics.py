@@ -223,13 +223,15 @@ class Metrics(Result):
     def __getitem__(self, name: str) -> Metrics:
         """The station or class of that name.
 
-        >>> from qsim import Exponential, Network, Node, solve
-        >>> net = solve(Network({"cpu": Node(Exponential(0.1)), "die": Node(Exponential(0.2))}, arrivals={"cpu": 4}))
+        >>> from qsim import Arrivals, Exponential, Network, Station, solve
+        >>> net = solve(Network({"cpu": Station(Exponential(0.1)), "die": Station(Exponential(0.2))}, Arrivals(4)))
         >>> round(net["die"].W, 6)
         1.0
         """
         parts = {part.name: part for part in (*self.classes, *self.stations)}
         if name not in parts:
+            if not self.stations and name in getattr(self.model, "listed", ()):
+                return self  # of one station the whole says it all
             known = ", ".join(parts) or "none"
             raise InvalidParameterError("name", f"must be that of a station or class ({known}), not {name!r}")
         return parts[name]

@@ -79,7 +79,7 @@ def response(
         tuple((alone.upper_s - alone.lower_s).tolist()),
     )
     station = Station(law, servers=structure.servers, queues=structure.queues)
-    stops: list[Station | Delay] = [station]
+    stops: list[Station] = [station]
     if structure.delay_s:
         stops.insert(0, Delay(Deterministic(structure.delay_s)))
     metrics = simulate(Closed(round(depth), stops), customers=customers, seed=seed, engine="compiled", allow_short=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from qsim import (
+    Arrivals,
     ClassStation,
     ClosedClasses,
     CustomerClass,
@@ -27,16 +28,15 @@ from qsim import (
     Metrics,
     Model,
     Network,
-    Node,
     Open,
     OpenClasses,
+    Station,
     simulate,
     solve,
 )
 from qsim.analytic.closed import mean_value
 from qsim.analytic.networks import decomposition
 from qsim.analytic.open import approximations
-from qsim.models.routed import open_rates
 
 MODELS, CUSTOMERS, SEED = 60, 1_000_000, 1
 SCV, LOADS, SERVERS = (0.1, 0.25, 0.5, 2.0, 4.0), (0.5, 0.7, 0.9), (1, 2, 4, 8)
@@ -96,13 +96,13 @@ def passing(rng: np.random.Generator) -> Network:
         ways = {following: float(rng.random()) for following in names[i + 1 : i + 3]}
         ways |= {names[int(rng.integers(0, i + 1))]: 0.3 * float(rng.random())}
         routing[name] = {to: p / (sum(ways.values()) + 0.3) for to, p in ways.items()}
-    arrivals = {names[0]: _law(rng, 1.0)}
-    rates = open_rates(Network({name: Node(_law(rng, 1.0)) for name in names}, arrivals, routing=routing))
+    arrivals = Arrivals(_law(rng, 1.0), names[0])
+    rates = Network({name: Station(_law(rng, 1.0)) for name in names}, arrivals, routing).open_rates()
     stations = {}
     for name, (rate,) in zip(names, rates, strict=True):
         servers = int(rng.choice(SERVERS[:3]))
-        stations[name] = Node(_law(rng, servers * rng.choice(LOADS) / rate), servers)
-    return Network(stations, arrivals, routing=routing)
+        stations[name] = Station(_law(rng, servers * rng.choice(LOADS) / rate), servers)
+    return Network(stations, arrivals, routing)
 
 
 def of_network(model: Network) -> Iterator[tuple[str, float]]:

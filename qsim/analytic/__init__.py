@@ -36,6 +36,7 @@ _NAMES = (
     "closed.random_routing",
     "closed.finite_source",
     "closed.network",
+    "closed.alone",
     "closed.classes",
     "closed.mean_value",
     "networks.jackson",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.arrivals import Arrivals
+from qsim.arrivals import Source
 from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.models import Open
 
@@ -52,7 +52,7 @@ def is_clockwork(laws: Sequence[Distribution | None], population: int) -> bool:
     return population > 1 and all(law is None or isinstance(law, Deterministic) for law in laws)
 
 
-def phases_of_arrivals(arrivals: Arrivals) -> tuple[FloatArray, FloatArray] | None:
+def phases_of_arrivals(arrivals: Source) -> tuple[FloatArray, FloatArray] | None:
     """The rates (D0, D1) between the phases of the arrival process without and with an arrival, or None."""
     if not isinstance(arrivals, Distribution) or math.isinf(arrivals.mean):
         return None

@@ -13,7 +13,7 @@ import numpy as np
 from qsim.analytic.open.mmc import erlang_c
 from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE, PASTA
-from qsim.models import Delay, Model, OpenNetwork, Station, Tandem
+from qsim.models import Model, OpenNetwork, Station, Tandem
 
 MOST_STATIONS = 12
 """More have no room on a page."""
@@ -35,9 +35,9 @@ def jackson(page: Page, model: Model) -> bool:
     )
     places, queueing = range(1, len(model.stations) + 1), []
     for i, (station, rate) in enumerate(zip(model.stations, model.throughputs, strict=True), 1):
-        if isinstance(station, Delay):
+        if station.is_delay:
             page.remark(f"place {i} is a delay: as many servers as customers")
-            page.given(f"Z_{i}", station.mean, "mean time spent there")
+            page.given(f"Z_{i}", station.law.mean, "mean time spent there")
             page.let(f"L_{i}", f"lam_{i} * Z_{i}", LITTLE)
             continue
         queueing.append(i)
@@ -66,8 +66,8 @@ def _joined(form: str, indices: Sequence[int], by: str = ", ") -> str:
     return by.join(form.format(i=i) for i in indices)
 
 
-def _is_single(station: Station | Delay) -> bool:
-    return isinstance(station, Station) and station.servers == 1 and station.speeds is None
+def _is_single(station: Station) -> bool:
+    return station.servers == 1 and station.speeds is None
 
 
 def _in_turn(station: Station) -> bool:
@@ -82,7 +82,7 @@ def _traffic(page: Page, model: OpenNetwork) -> None:
         page.given("X", float(outside[0]), "arrivals from outside per time unit; as many leave")
         page.remark("forced flow: a station that each customer visits V times sees V times as many")
         for i, station in enumerate(model.stations, 1):
-            page.given(f"V_{i}", station.visits if isinstance(station, Station) else 1.0, _called(station, i))
+            page.given(f"V_{i}", station.visit_count, _called(station, i))
             page.let(f"lam_{i}", f"X * V_{i}")
         page.let("X", "X", "nobody is lost")
         return
@@ -107,14 +107,14 @@ def _traffic(page: Page, model: OpenNetwork) -> None:
     )
 
 
-def _called(station: Station | Delay, i: int) -> str:
-    name = station.name if isinstance(station, Station) and station.name else f"station {i}"
+def _called(station: Station, i: int) -> str:
+    name = station.name if station.name else f"station {i}"
     return f"visits to {name}"
 
 
 def _called_short(model: OpenNetwork, i: int) -> str:
     station = model.stations[i - 1]
-    return f"{i}, {station.name}" if isinstance(station, Station) and station.name else f"station {i}"
+    return f"{i}, {station.name}" if station.name else f"station {i}"
 
 
 def _station(page: Page, station: Station, i: int, rate: float) -> None:
@@ -137,7 +137,7 @@ def _station(page: Page, station: Station, i: int, rate: float) -> None:
         page.let(f"rho_{i}", f"a_{i} / c_{i}", "share of time that each server is busy")
         page.found(
             f"C_{i}",
-            erlang_c(station.servers, rate * station.service.mean),
+            erlang_c(station.servers, rate * station.law.mean),
             f"ErlangC(c({i}), a({i}))",
             "all servers are busy; step by step with qsim solve mmc --explain",
         )
@@ -154,7 +154,7 @@ def _station(page: Page, station: Station, i: int, rate: float) -> None:
 
 
 def _given(page: Page, station: Station, i: int) -> None:
-    page.given(f"S_{i}", station.service.mean, "mean service time")
+    page.given(f"S_{i}", station.law.mean, "mean service time")
     if station.servers > 1:
         page.given(f"c_{i}", station.servers, "servers")
 

@@ -23,8 +23,8 @@ from typing import TypeAlias
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.arrivals import Arrivals
-from qsim.distributions import Deterministic, Distribution
+from qsim.arrivals import Source
+from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError, NoEngineError
 from qsim.models import (
     Closed,
@@ -33,7 +33,6 @@ from qsim.models import (
     MixedNetwork,
     Model,
     Network,
-    Node,
     Open,
     OpenClasses,
     OpenNetwork,
@@ -42,6 +41,9 @@ from qsim.models import (
     Tandem,
 )
 from qsim.models.as_network import as_network
+from qsim.models.routes import OUTSIDE
+from qsim.models.routes import Way as ModelWay
+from qsim.models.station import NO_TIME
 
 PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
 """Orders in which an arrival may interrupt another customer."""
@@ -50,11 +52,7 @@ LEAST_WAIT = 1e-300
 """The wait of a customer that shared a server for a time that rounding swallows: it did wait."""
 
 NOWHERE = -1
-NEVER, AT_HOME, ALWAYS = 0, 1, 2
-"""Whether the time at a station is think time: of no class, of those whose home it is, of all."""
-
 ROUNDING = 1e-12
-NO_TIME = Deterministic(0.0)
 
 Way: TypeAlias = tuple[float, int, int]
 """Upper end of the share of customers that take it, the next place (or NOWHERE), the class there."""
@@ -73,7 +71,9 @@ class PlannedStation:
     capacity: int | None = None
     speeds: tuple[float, ...] = ()
     urgency: tuple[int, ...] = (0,)
-    thinking: int = NEVER
+    is_delay: bool = False
+    """Whether its time is think time for customers that circulate."""
+    listed: bool = True
     name: str = ""
 
     @property
@@ -103,7 +103,7 @@ class Plan:
     places: tuple[PlannedStation, ...]
     entries: tuple[Entry, ...]
     ways: tuple[tuple[tuple[Way, ...], ...], ...]
-    sources: tuple[Arrivals, ...] = ()
+    sources: tuple[Source, ...] = ()
     classes: tuple[str, ...] = ("customers",)
     streams: tuple[str, ...] = ("customers",)
     named: bool = False
@@ -121,7 +121,7 @@ class Plan:
     @property
     def part_of(self) -> tuple[int, ...]:
         """For each place its number among the parts of the results, NOWHERE for one that is no part."""
-        listed = [self.named or place.thinking != ALWAYS for place in self.places]
+        listed = [place.listed for place in self.places]
         if not self.named and sum(listed) == 1:
             return (NOWHERE,) * len(self.places)
         return tuple(sum(listed[:i]) if is_part else NOWHERE for i, is_part in enumerate(listed))
@@ -232,17 +232,17 @@ def _(model: Tandem) -> Plan:
 @_plan.register
 def _(model: Closed) -> Plan:
     """The circle begins at the first delay; without one, at a place that takes no time."""
-    stops = [s for s in model.stations if not (isinstance(s, Delay) and s.mean == 0)]
-    first = next((i for i, s in enumerate(stops) if isinstance(s, Delay)), None)
+    stops = [s for s in model.stations if not (s.is_delay and s.law.mean == 0)]
+    first = next((i for i, s in enumerate(stops) if s.is_delay), None)
     circle = [Delay(0.0), *stops] if first is None else [*stops[first:], *stops[:first]]
-    places = tuple(_delay(s.distribution) if isinstance(s, Delay) else _station(s) for s in circle)
+    places = tuple(_delay(s.law) if s.is_delay else _station(s) for s in circle)
     limited = any(p.capacity is not None and p.capacity < model.population for p in places)
-    if limited and all(float(s.distribution.cdf(0.0)) > 0 for s in circle if isinstance(s, Delay)):
+    if limited and all(float(s.law.cdf(0.0)) > 0 for s in circle if s.is_delay):
         raise NoEngineError(
             f"{model.kendall} is not simulated: who finds no place would be back at once; give a Delay whose time "
             "is never zero"
         )
-    visits = [s.visits if isinstance(s, Station) else 1.0 for s in circle[1:]]
+    visits = [s.visit_count for s in circle[1:]]
     ways = tuple((_ways(row),) for row in _passing(visits))
     return Plan(places, (Entry(0, 0, 0, 0, model.population),), ways)
 
@@ -251,7 +251,7 @@ def _(model: Closed) -> Plan:
 def _(model: ClosedClasses) -> Plan:
     """Every class passes the stations in order, and thinks at a home of its own after the last."""
     kinds, first = len(model.populations), len(model.populations)
-    homes = [_delay(Delay(z).distribution, kinds) for z in model.think_times]
+    homes = [_delay(Delay(z).law, kinds) for z in model.think_times]
     places = [
         replace(
             _place(tuple(law or NO_TIME for law in s.services), s.servers, s.queues, s.discipline, None), name=s.name
@@ -277,38 +277,49 @@ def _(model: ClosedClasses) -> Plan:
 @_plan.register
 def _(model: Network) -> Plan:
     names, classes = list(model.stations), model.classes
-    homes = {station for each in model.populations.values() for station in each}
+    places = [_station_of(model, name) for name in names]
+    ways = {c: model.ways(c) for c in classes}
+    sources, entries, begun = [], [], False
+    for stream, c in enumerate(model.names):
+        kind = classes.index(c)
+        if c in model.open_classes:
+            for given, source in model.sources_of(c).items():
+                first = ways[c].get(OUTSIDE, ())
+                at = first[0].to if given == OUTSIDE and len(first) == 1 else given
+                begun |= at == OUTSIDE
+                sources.append(source)
+                entries.append(Entry(stream, len(names) if at == OUTSIDE else names.index(at), kind))
+        else:
+            home = model.home_of(c)
+            begun |= home == OUTSIDE
+            place = len(names) if home == OUTSIDE else names.index(home)
+            entries.append(Entry(stream, place, kind, place, model.closed_classes[c].number))
+    if begun:
+        places.append(_delay(NO_TIME, len(classes)))
+        names.append(OUTSIDE)
     return Plan(
-        tuple(_node(name, node, classes, at_home=name in homes) for name, node in model.nodes.items()),
-        tuple(_entries(model)),
+        tuple(places),
+        tuple(entries),
         tuple(
-            tuple(
-                _numbered([(p, names.index(to), classes.index(c)) for to, c, p in model.ways(s, name)])
-                for name in classes
-            )
-            for s in names
+            tuple(_numbered([_way(way, names, model) for way in ways[c].get(here, ())]) for c in classes)
+            for here in names
         ),
-        tuple(source for each in model.arrivals.values() for source in each.values()),
+        tuple(sources),
         classes,
         model.names,
-        named=True,
+        named=model.lists_stations,
     )
+
+
+def _way(way: ModelWay, names: Sequence[str], model: Network) -> Way:
+    """Its share, the number of the place, and of the class."""
+    leaves = way.to == OUTSIDE and way.name in model.open_classes
+    return way.p, NOWHERE if leaves else names.index(way.to), model.classes.index(way.name)
 
 
 @_plan.register(OpenNetwork | OpenNetworkClasses | MixedNetwork)
 def _(model: OpenNetwork | OpenNetworkClasses | MixedNetwork) -> Plan:
     return _plan(as_network(model))
-
-
-def _entries(model: Network) -> list[Entry]:
-    names, classes, found = list(model.stations), model.classes, []
-    for each in (model.arrivals, model.populations):
-        for name, places in each.items():
-            for station, value in places.items():
-                stream, place = model.names.index(name), names.index(station)
-                home, number = (place, value) if name in model.populations else (NOWHERE, 0)
-                found.append(Entry(stream, place, classes.index(name), home, number))
-    return found
 
 
 def _passing(visits: Sequence[float]) -> list[list[tuple[int, float]]]:
@@ -344,25 +355,31 @@ def _numbered(ways: Sequence[tuple[float, int, int]]) -> tuple[Way, ...]:
 
 
 def _delay(law: Distribution, kinds: int = 1) -> PlannedStation:
-    return PlannedStation((law,) * kinds, math.inf, urgency=(0,) * kinds, thinking=ALWAYS)
+    return PlannedStation((law,) * kinds, math.inf, urgency=(0,) * kinds, is_delay=True, listed=False)
 
 
-def _node(name: str, node: Node, classes: tuple[str, ...], *, at_home: bool) -> PlannedStation:
+def _station_of(model: Network, name: str) -> PlannedStation:
+    station, classes = model.stations[name], model.classes
     made = _place(
-        tuple(node.service_of(c) or NO_TIME for c in classes), node.servers, node.queues, node.discipline, node.speeds
-    )
-    thinking = AT_HOME if at_home and node.servers == math.inf else NEVER
-    return replace(made, urgency=tuple(node.priority.get(c, 0) for c in classes), thinking=thinking, name=name)
-
-
-def _station(station: Station) -> PlannedStation:
-    made = _place(
-        (station.service,),
+        tuple(station.service_of(c) or NO_TIME for c in classes),
         station.servers,
         station.queues,
         station.discipline,
         station.speeds,
         capacity=station.capacity,
+    )
+    return replace(
+        made,
+        urgency=tuple(station.priority.get(c, 0) for c in classes),
+        is_delay=station.is_delay,
+        listed=name in model.listed,
+        name=name,
+    )
+
+
+def _station(station: Station) -> PlannedStation:
+    made = _place(
+        (station.law,), station.servers, station.queues, station.discipline, station.speeds, capacity=station.capacity
     )
     return replace(made, name=station.name)
 
@@ -390,12 +407,12 @@ def _place(
 
 def servers_of(plan: Plan) -> float:
     """All servers of all places; 1 where there is no end of them."""
-    servers = math.fsum(place.all_servers for place in plan.places if place.thinking != ALWAYS)
+    servers = math.fsum(place.all_servers for place in plan.places if place.listed)
     return servers if servers < math.inf else 1.0
 
 
 def typical_time(plan: Plan) -> float:
     """A mean service time, to place histograms by."""
-    serving = [place for place in plan.places if place.thinking != ALWAYS]
+    serving = [place for place in plan.places if place.listed]
     times = [service.mean for place in serving for service in place.service if service.mean > 0]
     return math.fsum(times) / len(times) * len(serving) if times else 1.0

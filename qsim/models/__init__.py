@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from qsim.models.closed import Closed, Delay, Queues, Station
+from qsim.models.closed import Closed
 from qsim.models.constructors import GG1, MD1, MG1, MG1PS, MM1, MM1K, GGc, MDc, MGc, MMc, MMcc, MMcK, MMcKN, MMcN, MMInf
-from qsim.models.network import ClassStation, ClosedClasses, MixedNetwork, OpenNetwork, OpenNetworkClasses, traffic
-from qsim.models.node import Node
+from qsim.models.customers import Arrivals, Population
+from qsim.models.network import Network
 from qsim.models.open import CustomerClass, Open, OpenClasses, Tandem
-from qsim.models.routed import Network
+from qsim.models.station import Delay, Queues, Station
+from qsim.models.visited import ClassStation, ClosedClasses, MixedNetwork, OpenNetwork, OpenNetworkClasses, traffic
 
 Model: TypeAlias = (
     Open | OpenClasses | Tandem | Closed | ClosedClasses | OpenNetwork | OpenNetworkClasses | MixedNetwork | Network
@@ -36,6 +37,7 @@ __all__ = [
     "MG1PS",
     "MM1",
     "MM1K",
+    "Arrivals",
     "ClassStation",
     "Closed",
     "ClosedClasses",
@@ -53,11 +55,11 @@ __all__ = [
     "MixedNetwork",
     "Model",
     "Network",
-    "Node",
     "Open",
     "OpenClasses",
     "OpenNetwork",
     "OpenNetworkClasses",
+    "Population",
     "Queues",
     "Station",
     "Tandem",

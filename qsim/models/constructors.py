@@ -7,8 +7,9 @@ from typing import cast
 
 from qsim import _check
 from qsim.distributions import Deterministic, Distribution, Exponential
-from qsim.models.closed import Closed, Delay, Station
+from qsim.models.closed import Closed
 from qsim.models.open import Open
+from qsim.models.station import Delay, Station
 
 
 def _poisson(arrival_rate: object) -> Exponential:

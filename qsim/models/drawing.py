@@ -11,8 +11,9 @@ import html
 import math
 from collections.abc import Iterator
 
-from qsim.models.node import Node
-from qsim.models.routed import Network
+from qsim.models.network import Network
+from qsim.models.routes import OUTSIDE
+from qsim.models.station import Station
 
 COLUMN, ROW, LEFT, TOP = 190, 130, 90, 100
 WIDTH, HEIGHT, RADIUS = 50, 28, 17
@@ -33,7 +34,7 @@ def drawing(network: Network) -> str:
         f'<path d="M0 0L8 4L0 8z" fill="{INK}" stroke="none"/></marker></defs>',
         f'<rect width="{width}" height="{height}" fill="white" stroke="none"/>',
         *_ways(network, at),
-        *(part for name, node in network.nodes.items() for part in _station(name, node, *_point(at[name]))),
+        *(part for name, node in network.stations.items() for part in _station(name, node, *_point(at[name]))),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -49,8 +50,8 @@ def _positions(network: Network) -> dict[str, tuple[int, int]]:
             for following in _following(network, station):
                 place(following, at_least + 1, (*before, station))
 
-    homes = [s for each in network.populations.values() for s in each]
-    for start in [*homes, *(s for _, s in network.entries() if s not in homes), *network.stations]:
+    homes = [network.home_of(name) for name in network.closed_classes if network.home_of(name)]
+    for start in [*homes, *(s for _, s in _entered(network) if s not in homes), *network.stations]:
         if start not in column:
             place(start, 0, ())
     used: dict[int, int] = {}
@@ -62,12 +63,26 @@ def _positions(network: Network) -> dict[str, tuple[int, int]]:
     return at
 
 
+def _entered(network: Network) -> Iterator[tuple[str, str]]:
+    """Every class with each station that it enters first."""
+    for name, station in network.entries():
+        if station:
+            yield name, station
+        else:
+            yield from ((name, way.to) for way in network.ways(name)[OUTSIDE] if way.to)
+
+
 def _following(network: Network, station: str) -> dict[str, list[float]]:
     """Where customers go from a station, with the probability in each class that does."""
     found: dict[str, list[float]] = {}
     for name in network.classes:
-        for to, _, p in network.ways(station, name):
-            found.setdefault(to, []).append(p)
+        ways = network.ways(name)
+        for to, _, p in ways.get(station, []):
+            if to:
+                found.setdefault(to, []).append(p)
+            elif name in network.closed_classes:  # a cycle without a Delay ends, and begins anew
+                for first in ways[OUTSIDE]:
+                    found.setdefault(first.to, []).append(p * first.p)
     return found
 
 
@@ -79,7 +94,7 @@ def _text(x: float, y: float, words: str, *, ink: str = INK, anchor: str = "midd
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="{ink}" stroke="none">{html.escape(words)}</text>'
 
 
-def _station(name: str, node: Node, x: float, y: float) -> Iterator[str]:
+def _station(name: str, node: Station, x: float, y: float) -> Iterator[str]:
     if node.servers == math.inf:
         yield f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS + 3}" fill="#e2e8f0"/>'
         yield _text(x, y + 4, "∞")
@@ -98,23 +113,29 @@ def _station(name: str, node: Node, x: float, y: float) -> Iterator[str]:
 def _ways(network: Network, at: dict[str, tuple[int, int]]) -> Iterator[str]:
     for here in network.stations:
         x, y = _point(at[here])
-        leaves = False
-        for name in network.classes:
-            row = [p for _, _, p in network.ways(here, name)]
-            comes = network.home_of(name) is None and network.arrivals.get(name)
-            leaves |= bool(comes) and math.fsum(row) < 1 - 1e-9 and bool(row or len(network.classes) == 1)
+        leaves = any(_leaves(network, name, here) for name in network.classes)
         for to, shares in _following(network, here).items():
             label = "" if all(p == 1 for p in shares) else " / ".join(f"{p:.3g}" for p in shares)
             yield from _arrow(x, y, *_point(at[to]), label)
         if leaves:
             yield f'<path d="M{x + 38:g} {y - 6:g}l28 -22" marker-end="url(#tip)"/>' + _text(x + 68, y - 32, "out")
-    for name, station in network.entries():
+    for name, station in _entered(network):
         x, y = _point(at[station])
-        if network.home_of(name) is None:
+        if name in network.open_classes:
             yield f'<path d="M{x - 82:g} {y:g}h28" marker-end="url(#tip)"/>'
             yield _text(x - 84, y - 8, name if len(network.names) > 1 else "in", anchor="start")
         else:
-            yield _text(x, y - 42, f"{network.populations[name][station]} {name}")
+            yield _text(x, y - 42, f"{network.closed_classes[name].number} {name}")
+
+
+def _leaves(network: Network, name: str, station: str) -> bool:
+    """Whether some of a class leave the network from a station."""
+    if name in network.closed_classes:
+        return False
+    row = network.ways(name).get(station)
+    if row is None:
+        return len(network.classes) == 1
+    return math.fsum(way.p for way in row if way.to) < 1 - 1e-9
 
 
 def _arrow(x: float, y: float, to_x: float, to_y: float, label: str) -> Iterator[str]:

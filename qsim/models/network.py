@@ -1,400 +1,381 @@
-"""Networks of several classes of customers, and networks fed from outside.
+"""The one description of a queue: named stations, the customers that come or circulate, and who goes where.
 
-:class:`ClosedClasses` is a Closed model whose customers differ, as reads and writes do.  :class:`OpenNetwork` is
-fed from outside and routes its customers by a matrix or by visit counts (Jackson 1957, 1963);
-:class:`OpenNetworkClasses` does so for several classes, and :class:`MixedNetwork` has classes of both kinds.
+Everything else that has a name here (:mod:`qsim.models.constructors`) is a short way to write a :class:`Network`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray
-from qsim.distributions import Distribution
-from qsim.distributions.base import require
+from qsim.arrivals import Source
 from qsim.errors import InvalidParameterError
-from qsim.models.closed import Delay, Queues, Station, StationDiscipline
+from qsim.models.customers import Arrivals, Customers, Population, customers_of
+from qsim.models.routes import OUTSIDE, Routes, Way, passing
+from qsim.models.station import ByName, ClassName, Station
+
+AS = " as "
+"""Between a station and the class in which it is entered."""
+ONLY_CLASS = "customers"
+SUM_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class ClassStation:
-    """A station where each class has its own ``services[r]`` and its own mean number of ``visits[r]`` per cycle.
+class Network:
+    """Stations by name, the customers, and who goes where.
 
-    ``services[r]`` may be None for a class that never comes (visits 0).  Without ``visits`` every class that has
-    a service comes once.  ``servers``, ``queues`` ("shared" or "random") and ``discipline`` ("FCFS", "PS" or
-    "LCFS-PR") as for a :class:`~qsim.models.closed.Station`.
+    - ``stations``: each a :class:`Station` or a Delay, by its name;
+    - ``customers``: how many circulate, a :class:`Population`, or :class:`Arrivals` from outside; with several classes
+      one of these for each, by its name.  None describes the stations alone, see :meth:`with_population`;
+    - ``routing``: None where the ``visits`` of the stations say how often each is passed.  Else for each station where
+      customers go next, with which probability; what is missing to 1 leaves.  ``"die as write"`` enters the die in
+      another class.  Several classes may have a mapping of their own each, by name.
 
-    >>> from qsim import ClosedClasses, Exponential, solve
-    >>> disk = ClassStation([Exponential(mean=0.1), Exponential(mean=0.1)], name="disk")
-    >>> network = ClosedClasses([2, 1], [disk], think_times=[1, 2])
-    >>> round(solve(network).throughput, 3)
-    2.266
+    Time at a Delay is think time for customers that circulate, and no part of their W.
+
+    Raises InvalidParameterError for what describes no network: routes that lead nowhere, from which nobody leaves, or
+    on which a closed class is lost.
+
+    >>> from qsim import Delay, Exponential, Station, solve
+    >>> drive = Network(
+    ...     {"host": Delay(20e-6), "bus": Station(Exponential(1e-6)), "die": Station(Exponential(80e-6), servers=8)},
+    ...     customers=16,
+    ...     routing={"host": {"bus": 1}, "bus": {"die": 1}, "die": {"die": 0.1, "host": 0.9}},
+    ... )
+    >>> round(solve(drive)["die"].W * 1e6)
+    141
     """
 
-    services: Sequence[Distribution | None]
-    visits: Sequence[float] = ()
-    servers: int = 1
-    queues: Queues = "shared"
-    discipline: StationDiscipline = "FCFS"
-    name: str = ""
+    stations: Mapping[str, Station]
+    customers: Customers | Mapping[ClassName, Customers] | None = None
+    routing: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        services = _check.sequence("services", self.services)
-        if not services:
-            raise InvalidParameterError(
-                "services", "must not be empty", "give one distribution for each class of customers"
-            )
-        visits = _check.non_negatives("visits", self.visits) or tuple(0.0 if s is None else 1.0 for s in services)
-        if len(visits) != len(services):
-            raise InvalidParameterError(
-                "visits",
-                f"must have as many entries as services ({len(services)}), not {len(visits)}",
-                value=len(visits),
-            )
-        for r, (service, count) in enumerate(zip(services, visits, strict=True)):
-            if service is not None:
-                require(f"services[{r}]", service)
-            elif count > 0:
-                raise InvalidParameterError(
-                    f"services[{r}]", "must be a Distribution, not None", f"class {r} comes {count:g} times"
-                )
-        if not any(visits):
-            raise InvalidParameterError("visits", "must not all be zero", "leave the station out")
-        object.__setattr__(self, "services", services)
-        object.__setattr__(self, "visits", visits)
-        object.__setattr__(self, "servers", _check.count("servers", self.servers))
-        _check.one_of("queues", self.queues, get_args(Queues))
-        _check.one_of("discipline", self.discipline, get_args(StationDiscipline))
+        object.__setattr__(self, "stations", _stations(self.stations))
+        object.__setattr__(self, "customers", _by_class(self.customers))
+        object.__setattr__(self, "routing", None if self.routing is None else self._checked_routing(self.routing))
+        self._check_capacity()
+        if self.routing is not None:
+            self._check_visits()
+        if self.customers is not None:
+            self._check_customers()
+
+    def with_population(self, population: Customers | Mapping[ClassName, Customers]) -> Network:
+        """The same stations with other customers: so many that circulate, or one description for each class.
+
+        >>> from qsim import Exponential, Station, solve
+        >>> disk = Network({"disk": Station(Exponential(0.25), servers=2)})
+        >>> [solve(disk.with_population(n)).throughput for n in (1, 2, 3)]
+        [4.0, 8.0, 8.0]
+        """
+        return replace(self, customers=population)
+
+    # What is described
 
     @property
-    def means(self) -> tuple[float, ...]:
-        """Mean service time per visit of each class, 0 for one that never comes."""
-        return tuple(
-            s.mean if s is not None and v > 0 else 0.0 for s, v in zip(self.services, self.visits, strict=True)
-        )
+    def by_class(self) -> Mapping[ClassName, Arrivals | Population]:
+        """The customers of each class; raises ValueError where there are none."""
+        if self.customers is None:
+            raise InvalidParameterError(
+                "customers", "must be given to solve or simulate a network", "such as network.with_population(32)"
+            )
+        return self.customers  # type: ignore[return-value]  # __post_init__ made it so
 
     @property
-    def demands(self) -> tuple[float, ...]:
-        """Mean service time per cycle of each class, all its visits together."""
-        return tuple(v * s for v, s in zip(self.visits, self.means, strict=True))
+    def names(self) -> tuple[ClassName, ...]:
+        """The classes in which customers come from outside or begin: those that results list, open ones first."""
+        return (*self.open_classes, *self.closed_classes)
 
+    @cached_property
+    def open_classes(self) -> Mapping[ClassName, Arrivals]:
+        """The classes that come from outside."""
+        return {c: given for c, given in self.by_class.items() if isinstance(given, Arrivals)}
 
-def _class_stations(stations: object, classes: int, counted: str) -> tuple[ClassStation, ...]:
-    checked = _check.sequence("stations", stations)
-    if not checked:
-        raise InvalidParameterError("stations", "must not be empty", "give at least one ClassStation")
-    for i, station in enumerate(checked):
-        if not isinstance(station, ClassStation):
-            raise InvalidParameterError(f"stations[{i}]", f"must be a ClassStation, not {station!r}", value=station)
-        if len(station.services) != classes:
-            raise InvalidParameterError(
-                f"stations[{i}].services",
-                f"must have one entry for each of the {classes} {counted}, not {len(station.services)}",
-                value=len(station.services),
-            )
-    return checked
+    @cached_property
+    def closed_classes(self) -> Mapping[ClassName, Population]:
+        """The classes that circulate."""
+        return {c: given for c, given in self.by_class.items() if isinstance(given, Population)}
 
-
-def _names(names: object, classes: int) -> tuple[str, ...]:
-    given = tuple(str(n) for n in _check.sequence("names", names)) or tuple(f"class {r + 1}" for r in range(classes))
-    if len(given) != classes:
-        raise InvalidParameterError(
-            "names", f"must have one entry for each of the {classes} classes, not {len(given)}", value=len(given)
-        )
-    return given
-
-
-def _think_times(think_times: object, classes: int) -> tuple[float, ...]:
-    given = _check.non_negatives("think_times", think_times) or (0.0,) * classes
-    if len(given) != classes:
-        raise InvalidParameterError(
-            "think_times",
-            f"must have one entry for each of the {classes} closed classes, not {len(given)}",
-            value=len(given),
-        )
-    return given
-
-
-def _populations(populations: object) -> tuple[int, ...]:
-    given = tuple(_check.counts("populations", populations))
-    if not given:
-        raise InvalidParameterError("populations", "must not be empty", "give the number of customers of each class")
-    return given
-
-
-def _arrival_rates(rates: object) -> tuple[float, ...]:
-    given = _check.non_negatives("arrival_rates", rates)
-    if not any(given):
-        raise InvalidParameterError(
-            "arrival_rates", f"must hold at least one positive rate, not {rates!r}", "nobody would come", value=rates
-        )
-    return given
-
-
-@dataclass(frozen=True)
-class ClosedClasses:
-    """``populations[r]`` customers of class r circle for ever through ``stations``, such as reads and writes.
-
-    ``think_times[r]`` is the mean time per cycle that class r spends outside the stations (none, when left out);
-    where a formula applies only that mean matters.  ``names`` appear in results.
-
-    >>> from qsim import ClassStation, ClosedClasses, Exponential
-    >>> disk = ClassStation(services=(Exponential(80e-6), Exponential(240e-6)), discipline="PS", name="disk")
-    >>> ClosedClasses(populations=(8, 4), stations=[disk], names=("read", "write")).kendall
-    'closed network of 2 classes and 1 station//8+4'
-    """
-
-    populations: Sequence[int]
-    stations: Sequence[ClassStation]
-    think_times: Sequence[float] = ()
-    names: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        populations = _populations(self.populations)
-        stations = _class_stations(self.stations, len(populations), "populations")
-        object.__setattr__(self, "populations", populations)
-        object.__setattr__(self, "stations", stations)
-        object.__setattr__(self, "think_times", _think_times(self.think_times, len(populations)))
-        object.__setattr__(self, "names", _names(self.names, len(populations)))
-        for r in range(len(populations)):
-            if not any(s.visits[r] for s in stations):
-                raise InvalidParameterError(
-                    "stations", "must be visited by every class", f"{self.names[r]} has no visits anywhere"
-                )
+    @cached_property
+    def classes(self) -> tuple[ClassName, ...]:
+        """Every class, those first in which customers come."""
+        routed = () if self.routing is None else self.routing
+        return (*self.names, *(name for name in routed if name not in self.by_class))
 
     @property
     def population(self) -> int:
-        """Customers of all classes together."""
-        return sum(self.populations)
+        """How many circulate."""
+        return sum(each.number for each in self.closed_classes.values())
 
-    @property
-    def kendall(self) -> str:
-        """A description, such as 'closed network of 2 classes and 3 stations//8+4'."""
-        return f"closed network of {_shape(self.stations, len(self.populations))}//{_joined(self.populations)}"
-
-
-@dataclass(frozen=True)
-class OpenNetwork:
-    """Poisson arrivals from outside, a list of ``stations`` (Station or Delay), and a way through them.
-
-    Either ``routing`` is given: a square matrix, ``routing[i][j]`` the probability that a customer that has been
-    served at i goes to j next (it leaves with what is missing to 1), and ``arrival_rates[i]`` the rate of arrivals
-    from outside at i.  Or it is None: then ``arrival_rates`` is the one rate of arrivals at the network, and each
-    station's ``visits`` say how often a customer comes to it.
-
-    A Delay counts in W and L as the stations do: W is the time from arrival to departure.
-
-    Raises ValueError for a routing matrix with a negative entry, a row that adds up to more than one, or a place
-    from which nobody ever leaves.
-
-    >>> from qsim import Delay, Exponential, Station, solve
-    >>> network = OpenNetwork([1.0, 0.0], [Station(Exponential(mean=0.5)), Delay(2.0)], [[0, 1.0], [0, 0]])
-    >>> round(solve(network).W, 9)  # M/M/1 takes 1, the delay 2
-    3.0
-    """
-
-    arrival_rates: float | Sequence[float]
-    stations: Sequence[Delay | Station]
-    routing: Sequence[Sequence[float]] | None = None
-
-    def __post_init__(self) -> None:
-        stations = _check.sequence("stations", self.stations)
-        for i, station in enumerate(stations):
-            if not isinstance(station, Delay | Station):
-                raise InvalidParameterError(
-                    f"stations[{i}]", f"must be a Delay or a Station, not {station!r}", value=station
-                )
-            if isinstance(station, Station) and station.capacity is not None:
-                raise InvalidParameterError(
-                    f"stations[{i}].capacity",
-                    f"must be None in an open network, not {station.capacity}",
-                    value=station.capacity,
-                )
-        object.__setattr__(self, "stations", stations)
-        if not self.queueing:
-            raise InvalidParameterError("stations", "must hold at least one Station", "with delays alone nobody queues")
-        if self.routing is None:
-            rate = self.arrival_rates if np.ndim(self.arrival_rates) == 0 else None
-            if rate is None:
-                raise InvalidParameterError(
-                    "arrival_rates",
-                    f"must be one number without a routing matrix, not {self.arrival_rates!r}",
-                    "the stations' visits say who goes where",
-                    self.arrival_rates,
-                )
-            object.__setattr__(self, "arrival_rates", (_check.positive("arrival_rates", rate),))
-            return
-        object.__setattr__(self, "arrival_rates", _arrival_rates(self.arrival_rates))
-        object.__setattr__(self, "routing", _routing(self.routing, len(stations)))
-        if len(self.arrival_rates) != len(stations):  # type: ignore[arg-type]
-            raise InvalidParameterError(
-                "arrival_rates",
-                f"must have one entry for each of the {len(stations)} stations, not {self.arrival_rates!r}",
-                value=self.arrival_rates,
-            )
-        for i, station in enumerate(stations):
-            if isinstance(station, Station) and station.visits != 1:
-                raise InvalidParameterError(
-                    f"stations[{i}].visits",
-                    f"must be left at 1 with a routing matrix, not {station.visits:g}",
-                    "the matrix says how often each station is visited",
-                    station.visits,
-                )
-        traffic(self.arrival_rates, self.routing)  # refuses a place that nobody leaves
-
-    @property
-    def queueing(self) -> tuple[Station, ...]:
-        """The stations where customers queue."""
-        return tuple(s for s in self.stations if isinstance(s, Station))
-
-    @property
-    def arrival_rate(self) -> float:
-        """Customers from outside per time unit."""
-        return math.fsum(self.arrival_rates)  # type: ignore[arg-type]
-
-    @property
-    def throughputs(self) -> tuple[float, ...]:
-        """Customers through each station per time unit, feedback included."""
-        if self.routing is None:
-            return tuple(self.arrival_rate * (s.visits if isinstance(s, Station) else 1.0) for s in self.stations)
-        return tuple(float(x) for x in traffic(self.arrival_rates, self.routing))
-
-    @property
-    def kendall(self) -> str:
-        """A description, such as 'open network of 3 stations'."""
-        return f"open network of {_count(len(self.stations), 'station')}"
-
-
-def _routing(routing: object, size: int) -> tuple[tuple[float, ...], ...]:
-    rows = tuple(
-        _check.non_negatives(f"routing[{i}]", row) for i, row in enumerate(_check.sequence("routing", routing))
-    )
-    if len(rows) != size or any(len(row) != size for row in rows):
-        shape = f"{len(rows)} rows of {sorted({len(row) for row in rows})} entries"
-        raise InvalidParameterError(
-            "routing", f"must be a square matrix with a row for each of the {size} stations, not {shape}", value=shape
+    @cached_property
+    def listed(self) -> tuple[str, ...]:
+        """The stations that results list: those where time is part of a response, not think time."""
+        return tuple(
+            name
+            for name, station in self.stations.items()
+            if not station.is_delay or any(self._comes(c, name) for c in self.open_classes)
         )
-    for i, row in enumerate(rows):
-        if math.fsum(row) > 1 + 1e-9:
-            raise InvalidParameterError(
-                f"routing[{i}]",
-                f"must not add up to more than 1, not {math.fsum(row):.6g}",
-                "it holds the probabilities of going from there to each station, and what is missing to 1 leaves",
-                value=math.fsum(row),
+
+    @property
+    def lists_stations(self) -> bool:
+        """Whether results list the stations: of one that everyone passes once, the whole says it all."""
+        if self.routing is not None or len(self.listed) != 1:
+            return True
+        return any(self.stations[self.listed[0]].visits_of(c) != 1 for c in self.classes)
+
+    def sources_of(self, name: ClassName) -> dict[str, Source]:
+        """What comes from outside at each station, of an open class; at OUTSIDE where visits say how it goes on."""
+        if self.routing is None:
+            (source,) = self.open_classes[name].sources.values()
+            return {OUTSIDE: source}
+        first = next(iter(self.stations))
+        return {station or first: source for station, source in self.open_classes[name].sources.items()}
+
+    def home_of(self, name: ClassName) -> str:
+        """Where the cycles of a closed class begin and end; OUTSIDE for a place of no time before the stations."""
+        given = self.closed_classes[name].at
+        if given is not None:
+            return given
+        for station, described in self.stations.items():
+            if described.is_delay and (self.routing is not None or described.visits_of(name) == 1):
+                return station
+        return OUTSIDE if self.routing is None else next(iter(self.stations))
+
+    def ways(self, name: ClassName) -> Mapping[str, list[Way]]:
+        """Where a class goes from each station; what is missing to 1 leaves.
+
+        By visits, OUTSIDE has ways too: those of an arrival, or of one that begins a cycle without a Delay.
+        """
+        if self.routing is not None:
+            return {here: list(self._routed(name, here)) for here in self.routing.get(name, {})}
+        order = [station for station in self.stations if self._comes(name, station)]
+        if name not in self.closed_classes or self.home_of(name) == OUTSIDE:
+            return passing(order, [self.stations[s].visits_of(name) for s in order], name)
+        home = self.home_of(name)
+        first = order.index(home)
+        circle = [*order[first + 1 :], *order[:first]]
+        rows = passing(circle, [self.stations[s].visits_of(name) for s in circle], name)
+        return {
+            here or home: [way if way.to != OUTSIDE else way._replace(to=home) for way in row]
+            for here, row in rows.items()
+        }
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The transition probabilities between the stations."""
+        stations, size = tuple(self.stations), len(self.stations) * len(self.classes)
+        found = Routes(stations, self.classes, np.zeros((size, size)))
+        for name in self.classes:
+            for here, row in self.ways(name).items():
+                for to, becoming, p in row:
+                    if here and to:
+                        found.P[found.state(here, name), found.state(to, becoming)] += p
+        return found
+
+    def outside(self, name: ClassName) -> FloatArray:
+        """The arrivals of an open class from outside, per time unit, by state of :attr:`routes`."""
+        gamma = np.zeros(len(self.routes.P))
+        for station, source in self.sources_of(name).items():
+            for to, share in self.first_stations(name, station):
+                gamma[self.routes.state(to, name)] += share / source.mean
+        return gamma
+
+    def first_stations(self, name: ClassName, station: str) -> list[tuple[str, float]]:
+        """Where customers that come in at a station (or OUTSIDE) go first, with the share of each."""
+        if station:
+            return [(station, 1.0)]
+        return [(way.to, way.p) for way in self.ways(name)[OUTSIDE] if way.to]
+
+    def visit_table(self, name: ClassName) -> FloatArray:
+        """Mean visits by those that come in one class, per passage or cycle, shape (stations, classes)."""
+        if self.routing is None:
+            return np.array(
+                [[s.visits_of(c) if c == name else 0.0 for c in self.classes] for s in self.stations.values()]
             )
-    return rows
+        if name in self.closed_classes:
+            return self.routes.cycle_visits(self.routes.state(self.home_of(name), name))
+        outside = self.outside(name)
+        return self.routes.rates(outside) / float(outside.sum())
 
+    def arrival_rate(self, name: ClassName) -> float:
+        """Arrivals of an open class from outside, per time unit."""
+        return math.fsum(1 / source.mean for source in self.sources_of(name).values())
 
-def traffic(arrival_rates: Sequence[float] | float, routing: Sequence[Sequence[float]]) -> FloatArray:
-    """The traffic equations λ = γ + λP: customers per time unit through each station, feedback included.
+    def open_rates(self) -> FloatArray:
+        """Customers of open classes through each station per time unit, shape (stations, classes)."""
+        rates = np.zeros((len(self.stations), len(self.classes)))
+        for name in self.open_classes:
+            rates += self.arrival_rate(name) * self.visit_table(name)
+        return rates
 
-    ``arrival_rates`` is γ, the arrivals from outside at each station; ``routing`` is P.  With γ a probability
-    vector the result is the visit counts.  Raises ValueError naming a row that adds up to more than one, or the
-    stations from which nobody ever leaves.  Source: Jackson (1957), Operations Research 5, p. 518.
-
-    >>> from qsim import traffic
-    >>> traffic([1, 0], [[0.0, 0.5], [1.0, 0.0]]).tolist()
-    [2.0, 1.0]
-    """
-    rates = np.asarray(_check.non_negatives("arrival_rates", arrival_rates))
-    P = np.asarray(_routing(routing, rates.size))
-    # Whoever reaches a station with an exit leaves in the end; the others, if customers get there, pile up.
-    leaves = P.sum(axis=1) < 1 - 1e-12
-    reached = rates > 0
-    for _ in range(rates.size):
-        leaves |= (P[:, leaves] > 0).any(axis=1)
-        reached |= (P[reached] > 0).any(axis=0)
-    stuck = np.flatnonzero(reached & ~leaves)
-    if stuck.size:
-        where = ", ".join(f"station {i}" for i in stuck)
-        raise InvalidParameterError(
-            "routing", "must let everyone leave in the end", f"from {where} nobody does, and queues only grow"
-        )
-    used = np.flatnonzero(reached)
-    result = np.zeros(rates.size)
-    result[used] = np.linalg.solve(np.eye(used.size) - P[np.ix_(used, used)].T, rates[used])
-    return result
-
-
-@dataclass(frozen=True)
-class OpenNetworkClasses:
-    """Poisson arrivals of class r at rate ``arrival_rates[r]``, which visit ``stations`` and leave.
-
-    >>> from qsim import ClassStation, Exponential, solve
-    >>> disk = ClassStation([Exponential(mean=0.1), Exponential(mean=0.1)], visits=[1, 2])
-    >>> [round(part.W, 3) for part in solve(OpenNetworkClasses([2, 1], [disk])).classes]
-    [0.167, 0.333]
-    """
-
-    arrival_rates: Sequence[float]
-    stations: Sequence[ClassStation]
-    names: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        rates = _arrival_rates(self.arrival_rates)
-        object.__setattr__(self, "arrival_rates", rates)
-        object.__setattr__(self, "stations", _class_stations(self.stations, len(rates), "arrival_rates"))
-        object.__setattr__(self, "names", _names(self.names, len(rates)))
+    def entries(self) -> Iterator[tuple[ClassName, str]]:
+        """Every class of a network with routing, with each station where it comes in or begins."""
+        for name in self.open_classes:
+            yield from ((name, station) for station in self.sources_of(name))
+        yield from ((name, self.home_of(name)) for name in self.closed_classes)
 
     @property
     def kendall(self) -> str:
-        """A description, such as 'open network of 2 classes and 3 stations'."""
-        return f"open network of {_shape(self.stations, len(self.arrival_rates))}"
+        """Kendall's name where there is one, such as M/M/3 or M/M/32//64; otherwise a description."""
+        from qsim.models.kendall import name_of
 
+        return name_of(self)
 
-@dataclass(frozen=True)
-class MixedNetwork:
-    """Open classes first, then closed ones: ``services`` and ``visits`` of every station in that order.
+    def svg(self) -> str:
+        """A drawing of the network: stations, routes with their probabilities."""
+        from qsim.models.drawing import drawing
 
-    ``arrival_rates`` of the open classes; ``populations`` and ``think_times`` of the closed ones.
+        return drawing(self)
 
-    >>> from qsim import ClassStation, Exponential, solve
-    >>> disk = ClassStation([Exponential(mean=0.1), Exponential(mean=0.1)], name="disk")
-    >>> mixed = MixedNetwork(arrival_rates=[2], populations=[3], stations=[disk], think_times=[1])
-    >>> [round(part.throughput, 3) for part in solve(mixed).classes]
-    [2.0, 2.596]
-    """
+    def _repr_html_(self) -> str | None:
+        return None if self.customers is None else self.svg()
 
-    arrival_rates: Sequence[float]
-    populations: Sequence[int]
-    stations: Sequence[ClassStation]
-    think_times: Sequence[float] = ()
-    names: Sequence[str] = ()
+    def _routed(self, name: ClassName, here: str) -> Iterator[Way]:
+        assert self.routing is not None  # noqa: S101
+        for to, p in self.routing[name][here].items():
+            following, _, switched = to.partition(AS)
+            if p > 0:
+                yield Way(following, switched or name, p)
 
-    def __post_init__(self) -> None:
-        rates, populations = _arrival_rates(self.arrival_rates), _populations(self.populations)
-        classes = len(rates) + len(populations)
-        object.__setattr__(self, "arrival_rates", rates)
-        object.__setattr__(self, "populations", populations)
-        object.__setattr__(self, "stations", _class_stations(self.stations, classes, "classes, open ones first"))
-        object.__setattr__(self, "think_times", _think_times(self.think_times, len(populations)))
-        object.__setattr__(self, "names", _names(self.names, classes))
-        for r in range(len(rates), classes):
-            if not any(s.visits[r] for s in self.stations):
+    def _comes(self, name: ClassName, station: str) -> bool:
+        """Whether a class comes to a station."""
+        if self.routing is None:
+            return self.stations[station].visits_of(name) > 0
+        starts = [self.routes.state(at, name) for c, at in self.entries() if c == name]
+        row = list(self.stations).index(station)
+        return any(self.routes.reached(s).reshape(self.routes.shape)[row].any() for s in starts)
+
+    # What is refused
+
+    def _require_station(self, parameter: str, name: str | None) -> None:
+        if name not in self.stations:
+            known = ", ".join(self.stations)
+            raise InvalidParameterError(parameter, f"must name stations, not {name!r}", f"there are {known}", name)
+
+    def _checked_routing(self, given: object) -> ByName:
+        """``{class: {station: {where next: probability}}}``."""
+        if not isinstance(given, Mapping):
+            raise InvalidParameterError("routing", f"must be a mapping, not {given!r}", value=given)
+        nested = [v for each in given.values() if isinstance(each, Mapping) for v in each.values()]
+        entering = list(self.customers or [ONLY_CLASS])  # type: ignore[arg-type]
+        by_class = given if any(isinstance(v, Mapping) for v in nested) else dict.fromkeys(entering, given)
+        routes: dict[ClassName, dict[str, ByName]] = {name: {} for name in entering}
+        for name, rows in by_class.items():
+            for here, row in rows.items():
+                place = f"routing of {name} at {here}"
+                self._require_station(f"routing of {name}", here)
+                routes.setdefault(str(name), {})[here] = self._checked_row(place, row)
+                for to in row:
+                    if switched := to.partition(AS)[2]:
+                        routes.setdefault(switched, {})
+        return ByName({name: ByName(rows) for name, rows in routes.items()})
+
+    def _checked_row(self, place: str, row: object) -> ByName:
+        if not isinstance(row, Mapping):
+            raise InvalidParameterError(place, f"must be a mapping, not {row!r}", "give {station: probability}")
+        checked = {str(to): _check.non_negative(f"{place} to {to}", p) for to, p in row.items()}
+        if math.fsum(checked.values()) > 1 + SUM_ROUNDING:
+            raise InvalidParameterError(
+                place,
+                f"must not add up to more than 1, not {math.fsum(checked.values()):.6g}",
+                "it holds the probabilities of going on, and what is missing to 1 leaves",
+            )
+        for to in checked:
+            self._require_station(place, to.partition(AS)[0])
+        return ByName(checked)
+
+    def _check_capacity(self) -> None:
+        queueing = [name for name, station in self.stations.items() if not station.is_delay]
+        for name in queueing:
+            if self.stations[name].capacity is not None and len(queueing) > 1:
                 raise InvalidParameterError(
-                    "stations", "must be visited by every class", f"{self.names[r]} has no visits anywhere"
+                    f"capacity of {name}",
+                    f"must be None beside other stations, not {self.stations[name].capacity}",
+                    "a single station may have it",
                 )
 
-    @property
-    def kendall(self) -> str:
-        """A description, such as 'mixed network of 4 classes and 2 stations//1+1'."""
-        shape = _shape(self.stations, len(self.arrival_rates) + len(self.populations))
-        return f"mixed network of {shape}//{_joined(self.populations)}"
+    def _check_visits(self) -> None:
+        for name, station in self.stations.items():
+            if station.visits != 1:
+                raise InvalidParameterError(
+                    f"visits of {name}", f"must be left at 1, not {station.visits}", "routing says it"
+                )
+
+    def _check_customers(self) -> None:
+        for name, given in self.by_class.items():
+            ats = [given.at] if isinstance(given, Population) else list(given.sources)
+            for at in ats:
+                if at is None:
+                    continue
+                self._require_station(f"customers of {name}", at)
+                if self.routing is None:
+                    raise InvalidParameterError(
+                        f"customers of {name}", f"must not begin at {at!r} without routing", "leave it out", at
+                    )
+        if self.routing is None:
+            for name in self.by_class:
+                coming = [station for station in self.stations if self._comes(name, station)]
+                if not coming or (name in self.closed_classes and all(self.stations[s].is_delay for s in coming)):
+                    raise InvalidParameterError("stations", f"must hold one where {name} queue", "they come to none")
+        else:
+            self._check_ways()
+        for here, station in self.stations.items():
+            coming = [each.number for c, each in self.closed_classes.items() if self._comes(c, here)]
+            station.require_known(sum(coming), here)
+            for name in station.priority:
+                if name not in self.classes:
+                    remedy = f"there are {', '.join(self.classes)}"
+                    raise InvalidParameterError(f"priority of {here}", f"must name classes, not {name!r}", remedy)
+
+    def _check_ways(self) -> None:
+        """Every route in use is served everywhere, and all customers leave or all come back."""
+        routes = self.routes
+        leak = routes.P.sum(axis=1) < 1 - SUM_ROUNDING
+        for name, start in self.entries():
+            closed, seen = name in self.closed_classes, routes.reached(routes.state(start, name))
+            for i in np.flatnonzero(seen):
+                station, as_class = routes.place(int(i))
+                if self.stations[station].service_of(as_class) is None:
+                    raise InvalidParameterError(
+                        f"service of {station}", f"must hold a law for {as_class}", "its customers come there"
+                    )
+                if closed and leak[i]:
+                    raise InvalidParameterError(
+                        f"routing of {as_class} at {station}",
+                        "must add up to 1",
+                        f"{name} is closed, and nobody leaves it",
+                    )
+            homes = np.array([routes.place(i)[0] == start for i in range(len(leak))])
+            ends = routes.leading_to(homes if closed else leak)
+            if stuck := [routes.place(int(i))[0] for i in np.flatnonzero(seen & ~ends)]:
+                wanted = f"bring everyone back to {start}" if closed else "let everyone leave in the end"
+                where = ", ".join(dict.fromkeys(stuck))
+                raise InvalidParameterError("routing", f"must {wanted}", f"{name} at {where} cannot")
 
 
-def _count(n: int, thing: str) -> str:
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}{'es' if thing.endswith('s') else 's'}"
+def _stations(given: object) -> ByName:
+    if not isinstance(given, Mapping) or not given:
+        raise InvalidParameterError("stations", f"must hold stations by their names, not {given!r}")
+    for name, station in given.items():
+        if AS in str(name) or not name:
+            raise InvalidParameterError("stations", f"must not have {name!r} for a name", value=name)
+        if not isinstance(station, Station):
+            raise InvalidParameterError(f"stations[{name!r}]", f"must be a Station or a Delay, not {station!r}")
+    return ByName({str(name): station for name, station in given.items()})
 
 
-def _shape(stations: Sequence[ClassStation], classes: int) -> str:
-    return f"{_count(classes, 'class')} and {_count(len(stations), 'station')}"
-
-
-def _joined(populations: Sequence[int]) -> str:
-    return "+".join(str(n) for n in populations)
+def _by_class(given: object) -> ByName | None:
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        return ByName({ONLY_CLASS: customers_of(given)})
+    if not given:
+        raise InvalidParameterError("customers", "must not be empty", "None describes the stations alone")
+    return ByName({str(name): customers_of(value, f"customers of {name}") for name, value in given.items()})

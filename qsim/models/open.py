@@ -13,18 +13,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from qsim import _check
-from qsim.arrivals import Arrivals, require_arrivals
+from qsim.arrivals import Source, require_arrivals
 from qsim.distributions import Distribution
 from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
-from qsim.models.closed import Station
+from qsim.models.station import Queues, Station
 
 OpenDiscipline: TypeAlias = Literal["FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO"]
-"""First come first served; last come, without and with preemption; shortest job, likewise; shortest remaining
-time, with preemption; processor sharing; random order.  A preempted customer goes on later where it stopped."""
-
-
-Routing: TypeAlias = Literal["shared", "random", "round-robin", "shortest"]
+Routing: TypeAlias = Queues
 Priority: TypeAlias = Literal["none", "non-preemptive", "preemptive-resume"]
 
 
@@ -51,7 +47,7 @@ class Open:
     'exact'
     """
 
-    arrivals: Arrivals
+    arrivals: Source
     service: Distribution
     servers: int = 1
     capacity: int | None = None
@@ -146,7 +142,7 @@ class CustomerClass:
     [0.667, 2.333]
     """
 
-    arrivals: Arrivals
+    arrivals: Source
     service: Distribution
     priority: int = 0
     name: str = ""
@@ -248,7 +244,7 @@ class Tandem:
     2.0
     """
 
-    arrivals: Arrivals
+    arrivals: Source
     stations: Sequence[Station]
 
     def __post_init__(self) -> None:
@@ -280,5 +276,5 @@ class Tandem:
     @property
     def kendall(self) -> str:
         """Such as M/M/1 → M/2: the stations in order."""
-        parts = [f"{s.service.letter}/{s.servers}" for s in self.stations]
+        parts = [f"{s.law.letter}/{s.servers}" for s in self.stations]
         return f"{self.arrivals.letter}/" + " → ".join(parts)

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from qsim import (
+    Arrivals,
     ClassStation,
     Closed,
     ClosedClasses,
@@ -29,10 +30,10 @@ from qsim import (
     MixedNetwork,
     Model,
     Network,
-    Node,
     OpenClasses,
     OpenNetwork,
     OpenNetworkClasses,
+    Population,
     Station,
 )
 
@@ -65,23 +66,14 @@ def _classes(draw: random.Random) -> Model:
     return OpenClasses(classes, servers, priority=draw.choice(["none", "non-preemptive", "preemptive-resume"]))
 
 
-def _node(draw: random.Random, mean: float) -> Node:
+def _node(draw: random.Random, mean: float) -> Station:
     servers, one = draw.choice([1, 1, 2, 3]), _law(draw, mean)
     more: dict[str, Any] = draw.choice(
-        [
-            {},
-            {},
-            {},
-            {"queues": "random"} if servers > 1 else {},
-            {"speeds": (0.9, 1.3, 2.0)},
-            {"setup": _law(draw, 0.5)},
-            {"vacation": _law(draw, 0.5)},
-            {"batch": 3},
-        ]
+        [{}, {}, {}, {"queues": "random"} if servers > 1 else {}, {"speeds": (0.9, 1.3, 2.0)}]
     )
-    orders = ["FCFS"] if {"setup", "vacation", "batch"} & more.keys() else ["FCFS", "PS", "LCFS-PR", "SIRO"]
+    orders = ["FCFS", "PS", "LCFS-PR", "SIRO"]
     laws = draw.choice([one, {"a": one, "b": _law(draw, mean * draw.uniform(0.3, 1.2))}])
-    return Node(laws, servers, discipline=draw.choice(orders), **more)
+    return Station(laws, servers, discipline=draw.choice(orders), **more)
 
 
 def _network(draw: random.Random) -> Model:
@@ -90,17 +82,13 @@ def _network(draw: random.Random) -> Model:
     around = {"host": {stations[0]: 1.0}, **onward, stations[-1]: {"host": 1.0}}
     if draw.random() < 0.5:
         nodes = {s: _node(draw, draw.uniform(0.2, 0.8)) for s in stations}
-        return Network(nodes, arrivals={n: {stations[0]: draw.uniform(0.2, 0.5)} for n in names}, routing=onward)
+        return Network(nodes, {n: Arrivals(draw.uniform(0.2, 0.5)) for n in names}, onward)
     closed = {"host": Delay(draw.uniform(0.3, 2)), **{s: _node(draw, draw.uniform(0.2, 1)) for s in stations}}
-    population = {n: {"host": draw.randint(1, 4)} for n in names}
+    population = {n: Population(draw.randint(1, 4)) for n in names}
     if names == "ab" and draw.random() < 0.4:
-        return Network(
-            closed,
-            arrivals={"a": {stations[0]: draw.uniform(0.1, 0.3)}},
-            populations={"b": population["b"]},
-            routing={"a": onward, "b": around},
-        )
-    return Network(closed, populations=population, routing=dict.fromkeys(names, around))
+        coming = Arrivals(draw.uniform(0.1, 0.3), stations[0])
+        return Network(closed, {"a": coming, "b": population["b"]}, {"a": onward, "b": around})
+    return Network(closed, population, dict.fromkeys(names, around))
 
 
 def _station(draw: random.Random, classes: int) -> dict[str, Any]:

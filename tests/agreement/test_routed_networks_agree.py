@@ -7,6 +7,7 @@ import pytest
 from customers import both_logs
 
 from qsim import (
+    Arrivals,
     ClassStation,
     Closed,
     Delay,
@@ -16,9 +17,9 @@ from qsim import (
     MixedNetwork,
     Model,
     Network,
-    Node,
     OpenNetwork,
     OpenNetworkClasses,
+    Population,
     Station,
     simulate,
     solve,
@@ -32,17 +33,16 @@ MODES = ()
 SWITCHING = Network(
     {
         "host": Delay(3.0),
-        "a": Node(
+        "a": Station(
             {"read": ONE, "write": Exponential(1.5), "clean": SKEWED},
             2,
             discipline="preemptive priority",
             priority={"write": 1, "clean": 2},
         ),
-        "b": Node({"read": Exponential(0.5), "write": SKEWED, "clean": ONE}, 2, queues="random", discipline="SIRO"),
+        "b": Station({"read": Exponential(0.5), "write": SKEWED, "clean": ONE}, 2, queues="random", discipline="SIRO"),
     },
-    arrivals={"clean": {"a": 0.2}},
-    populations={"read": {"host": 5}},
-    routing={
+    {"clean": Arrivals(0.2, "a"), "read": Population(5, "host")},
+    {
         "read": {"host": {"a": 0.7, "a as write": 0.3}, "a": {"b": 0.8, "a": 0.2}, "b": {"host": 1}},
         "write": {"a": {"b": 1}, "b": {"a as write": 0.2, "host as read": 0.8}},
         "clean": {"a": {"b": 0.5}},
@@ -51,9 +51,9 @@ SWITCHING = Network(
 
 RUNNING = {
     "feedback": Network(
-        {"host": Delay(20.0), "bus": Node(ONE), "die": Node(Exponential(8.0), servers=8)},
-        populations={"host": 16},
-        routing={"host": {"bus": 1}, "bus": {"die": 1}, "die": {"die": 0.1, "host": 0.9}},
+        {"host": Delay(20.0), "bus": Station(ONE), "die": Station(Exponential(8.0), servers=8)},
+        Population(16, "host"),
+        {"host": {"bus": 1}, "bus": {"die": 1}, "die": {"die": 0.1, "host": 0.9}},
     ),
     "classes that change": SWITCHING,
 }
@@ -111,26 +111,25 @@ def test_gordon_and_newell_with_feedback() -> None:
 
 CHANGING = {"host": {"die": 0.7, "die as write": 0.3}, "die": {"bus": 0.8, "die": 0.2}, "bus": {"host": 1}}
 WRITES = {"die": {"bus": 1}, "bus": {"die as write": 0.2, "host as read": 0.8}}
-DIE = Node({"read": ONE, "write": Exponential(1.5), "clean": SKEWED}, discipline="PS")
+DIE = Station({"read": ONE, "write": Exponential(1.5), "clean": SKEWED}, discipline="PS")
 CHAINS = [
     Network(
-        {"host": Delay(3.0), "die": DIE, "bus": Node(Exponential(0.5))},
-        populations={"read": {"host": 5}, "urgent": {"host": 3}},
-        routing={"read": CHANGING, "write": WRITES, "urgent": {"host": {"die as write": 1}}},
+        {"host": Delay(3.0), "die": DIE, "bus": Station(Exponential(0.5))},
+        {"read": Population(5, "host"), "urgent": Population(3, "host")},
+        {"read": CHANGING, "write": WRITES, "urgent": {"host": {"die as write": 1}}},
     ),
     Network(
-        {"host": Delay(3.0), "die": DIE, "bus": Node(Exponential(0.5))},
-        arrivals={"clean": {"bus": 0.2}},
-        populations={"read": {"host": 3}},
-        routing={"read": CHANGING, "write": WRITES, "clean": {"bus": {"die": 1}, "die": {"bus": 0.3}}},
+        {"host": Delay(3.0), "die": DIE, "bus": Station(Exponential(0.5))},
+        {"clean": Arrivals(0.2, "bus"), "read": Population(3, "host")},
+        {"read": CHANGING, "write": WRITES, "clean": {"bus": {"die": 1}, "die": {"bus": 0.3}}},
     ),
     Network(
         {
-            "die": Node({"read": ONE, "write": Exponential(0.5), "clean": SKEWED}, 2, discipline="PS"),
-            "bus": Node(Exponential(0.5)),
+            "die": Station({"read": ONE, "write": Exponential(0.5), "clean": SKEWED}, 2, discipline="PS"),
+            "bus": Station(Exponential(0.5)),
         },
-        arrivals={"read": {"die": 0.3}, "clean": {"bus": 0.2}},
-        routing={
+        {"read": Arrivals(0.3, "die"), "clean": Arrivals(0.2, "bus")},
+        {
             "read": {"die": {"bus as write": 0.5, "bus": 0.5}, "bus": {"die": 0.3}},
             "write": {"bus": {"die": 0.6, "die as read": 0.1}},
             "clean": {"bus": {"die": 1}},
@@ -139,11 +138,11 @@ CHAINS = [
     Network(
         {
             "think": Delay(2.0),
-            "cpu": Node(ONE, speeds=(1, 1.5, 1.8)),
-            "disks": Node(Exponential(2.0), 3, queues="random"),
+            "cpu": Station(ONE, speeds=(1, 1.5, 1.8)),
+            "disks": Station(Exponential(2.0), 3, queues="random"),
         },
-        populations={"think": 9},
-        routing={"think": {"cpu": 1}, "cpu": {"disks": 0.6, "think": 0.4}, "disks": {"cpu": 1}},
+        Population(9, "think"),
+        {"think": {"cpu": 1}, "cpu": {"disks": 0.6, "think": 0.4}, "disks": {"cpu": 1}},
     ),
 ]
 
@@ -168,9 +167,9 @@ def test_a_network_is_the_model_that_it_describes() -> None:
     routing = [[0.0, 0.5, 0.3], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     laws = (0.04, 0.03, 0.05)
     by_matrix = solve(OpenNetwork([4.0, 0.0, 0.0], [Station(Exponential(s)) for s in laws], routing))
-    stations = {str(i): Node(Exponential(s)) for i, s in enumerate(laws)}
+    stations = {str(i): Station(Exponential(s)) for i, s in enumerate(laws)}
     ways = {str(i): {str(j): p for j, p in enumerate(row)} for i, row in enumerate(routing)}
-    by_name = solve(Network(stations, arrivals={"0": 4.0}, routing=ways))
+    by_name = solve(Network(stations, Arrivals(4.0, "0"), ways))
     assert by_name.W == pytest.approx(by_matrix.W)
     for i, station in enumerate(by_matrix.stations):
         assert by_name[str(i)].L == pytest.approx(station.L)

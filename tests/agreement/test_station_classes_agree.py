@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from qsim import (
+    Arrivals,
     ClassStation,
     ClosedClasses,
     CustomerClass,
@@ -17,8 +18,9 @@ from qsim import (
     LogNormal,
     Metrics,
     Network,
-    Node,
     OpenClasses,
+    Population,
+    Station,
     simulate,
     solve,
 )
@@ -38,12 +40,11 @@ def within(run: Metrics, exact: Metrics, names: Sequence[str] = TIMES) -> None:
 SWITCHING = Network(
     {
         "host": Delay(3.0),
-        "die": Node({"read": ONE, "write": Exponential(1.5), "clean": SKEWED}, discipline="PS"),
-        "bus": Node({"read": Exponential(0.3), "write": Exponential(0.6), "clean": ONE}, discipline="LCFS-PR"),
+        "die": Station({"read": ONE, "write": Exponential(1.5), "clean": SKEWED}, discipline="PS"),
+        "bus": Station({"read": Exponential(0.3), "write": Exponential(0.6), "clean": ONE}, discipline="LCFS-PR"),
     },
-    arrivals={"clean": {"bus": 0.15}},
-    populations={"read": {"host": 4}},
-    routing={
+    {"clean": Arrivals(0.15, "bus"), "read": Population(4, "host")},
+    {
         "read": {"host": {"die": 0.7, "die as write": 0.3}, "die": {"bus": 0.8, "die": 0.2}, "bus": {"host": 1}},
         "write": {"die": {"bus": 1}, "bus": {"die as write": 0.2, "host as read": 0.8}},
         "clean": {"bus": {"die": 1}, "die": {"bus": 0.3}},
@@ -68,8 +69,9 @@ def test_product_form_gives_each_class_at_each_station(switching: Metrics) -> No
 def test_those_who_circulate_are_all_somewhere(switching: Metrics) -> None:
     """Little's law at each station: the products of throughput and W of a closed chain add up to its population."""
     parts = [c for station in switching.stations for c in station.classes]
-    assert len(parts) == 7
-    assert math.fsum(c.throughput * c.W for c in parts if c.name != "clean") == pytest.approx(4, rel=1e-3)
+    assert len(parts) == 6
+    thinking = switching["read"].throughput * 3.0
+    assert thinking + math.fsum(c.throughput * c.W for c in parts if c.name != "clean") == pytest.approx(4, rel=1e-3)
     for station in switching.stations:
         for value in ("throughput", "L", "Lq"):
             total = math.fsum(getattr(c, value) for c in station.classes)
@@ -97,8 +99,8 @@ def test_classes_of_a_closed_network_without_names() -> None:
 )
 def test_priority_formulas(discipline: Any, priority: Any) -> None:
     """Cobham (1954), and M/M/1 with preemption, each class behind a delay that keeps it Poisson."""
-    die = Node({"read": Exponential(0.5), "write": ONE}, discipline=discipline, priority={"read": 0, "write": 1})
-    net = Network({"way": Delay(2.0), "die": die}, arrivals={"read": {"way": 0.6}, "write": {"way": 0.3}})
+    die = Station({"read": Exponential(0.5), "write": ONE}, discipline=discipline, priority={"read": 0, "write": 1})
+    net = Network({"way": Delay(2.0), "die": die}, {"read": Arrivals(0.6), "write": Arrivals(0.3)})
     run = simulate(net, customers=CUSTOMERS, seed=33, confidence=CONFIDENCE)
     classes = [
         CustomerClass(Exponential(1 / 0.6), Exponential(0.5), 0, "read"),
@@ -110,9 +112,9 @@ def test_priority_formulas(discipline: Any, priority: Any) -> None:
 
 def test_a_class_seldom_seen_has_no_values_and_says_so() -> None:
     net = Network(
-        {"die": Node({"read": Exponential(0.5), "retry": ONE})},
-        arrivals={"read": {"die": 1.0}},
-        routing={"read": {"die": {"die as retry": 1e-4}}},
+        {"die": Station({"read": Exponential(0.5), "retry": ONE})},
+        {"read": Arrivals(1.0, "die")},
+        {"read": {"die": {"die as retry": 1e-4}}},
     )
     run = simulate(net, customers=20_000, seed=36)
     retry = run["die"]["retry"]

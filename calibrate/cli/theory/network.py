@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 HELP = """Solve or simulate a network of stations, described by a FILE or by options.
 
-A FILE is TOML or JSON with the tables stations.NAME (service=, or delay=; servers=, discipline=, queues=, speeds=,
-priority=), arrivals or populations by station, and routing.NAME with probabilities. Classes have tables of their own:
-arrivals.CLASS, populations.CLASS, routing.CLASS.NAME.
+A FILE is TOML or JSON with tables stations.NAME (service=, or delay=; servers=, visits=, discipline=, queues=, speeds=,
+priority=), with customers (16 that circulate, or "200/s" from outside) and, if visits do not say it, with routing.NAME:
+probabilities of going on. Several classes: customers.CLASS, routing.CLASS.NAME.
 
 Without a FILE a station is [NAME:]TIME[,visits=V][,servers=C], with exponential service, visited V times. With
 --arrival-rate (Jackson) customers come from outside; with --population they circulate (mean value analysis).

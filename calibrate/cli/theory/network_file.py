@@ -17,8 +17,9 @@ from measure.units import parse_duration, parse_rate
 if TYPE_CHECKING:
     from qsim import Network
 
-FIELDS = {"stations", "arrivals", "populations", "routing"}
-OF_STATION = {"service", "delay", "servers", "discipline", "queues", "speeds", "priority"}
+FIELDS = {"stations", "customers", "routing"}
+OF_STATION = {"service", "delay", "servers", "visits", "discipline", "queues", "speeds", "priority", "capacity"}
+OF_CUSTOMERS = {"population", "arrivals", "at"}
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,7 @@ def read_network(path: Path) -> WrittenNetwork:
     try:
         network = Network(
             {name: reading.station(name, given) for name, given in stations.items()},
-            reading.arrivals(reading.table(document.get("arrivals", {}), "arrivals")),
-            document.get("populations", {}),
+            reading.customers(document.get("customers")),
             document.get("routing"),
         )
     except DataError:
@@ -77,7 +77,7 @@ class _Reading:
                 raise DataError(f"{self._path}: {what} has no {name!r}; it may have {', '.join(sorted(known))}")
 
     def station(self, name: str, given: object) -> Any:
-        from qsim import Delay, Node
+        from qsim import Delay, Station
 
         table = dict(self.table(given, f"station {name}"))
         self.only(table, OF_STATION, f"station {name}")
@@ -93,15 +93,34 @@ class _Reading:
         else:
             table["service"] = self._time(law, f"service of {name}")
         try:
-            return Node(**table)
+            return Station(**table)
         except ValueError as error:
             raise DataError(f"{self._path}: station {name}: {error}") from error
 
-    def arrivals(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: self.arrivals(value) if isinstance(value, Mapping) else self._arrivals(value, f"arrivals of {name}")
-            for name, value in given.items()
-        }
+    def customers(self, given: object) -> Any:
+        """Those of one class, or of each by its name."""
+        if not isinstance(given, Mapping) or OF_CUSTOMERS & given.keys():
+            return self._class(given, "customers")
+        return {name: self._class(value, f"customers of {name}") for name, value in given.items()}
+
+    def _class(self, given: object, what: str) -> Any:
+        """``16`` that circulate; ``"200/s"`` or a law of the gaps; or a table that says at which station."""
+        from qsim import Arrivals, Population
+
+        if isinstance(given, int) and not isinstance(given, bool):
+            return Population(given)
+        if isinstance(given, str):
+            return Arrivals(self._source(given, what))
+        table = self.table(given, what)
+        self.only(table, OF_CUSTOMERS, what)
+        if ("population" in table) == ("arrivals" in table):
+            raise DataError(f"{self._path}: {what} need a population or arrivals, and not both")
+        if "population" in table:
+            return Population(table["population"], table.get("at"))
+        coming = table["arrivals"]
+        if isinstance(coming, Mapping):
+            return Arrivals({at: self._source(v, f"{what} at {at}") for at, v in coming.items()}, table.get("at"))
+        return Arrivals(self._source(coming, what), table.get("at"))
 
     def _time(self, given: object, what: str) -> Any:
         """A law as on the command line; a time is the mean of an exponential one."""
@@ -115,7 +134,7 @@ class _Reading:
             raise DataError(f"{self._path}: {what} must be positive and finite, not {given}")
         return Exponential(mean)
 
-    def _arrivals(self, given: object, what: str) -> Any:
+    def _source(self, given: object, what: str) -> Any:
         """The law of the gaps, or the rate of a Poisson process."""
         if isinstance(given, str) and ":" in given:
             return self._law(given, what)

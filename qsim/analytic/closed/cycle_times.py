@@ -26,7 +26,7 @@ import numpy as np
 from qsim._types import ComplexArray
 from qsim.analytic.times.inversion import InvertedTimes
 from qsim.distributions import Exponential
-from qsim.models import Closed, Delay, Station
+from qsim.models import Closed, Station
 
 MOST_STEPS = 20_000
 """Of the convolution: customers times stations."""
@@ -34,21 +34,21 @@ MOST_STEPS = 20_000
 
 def follows(model: Closed) -> bool:
     """Whether nobody overtakes: single exponential FCFS servers, each visited once, all delays in one place."""
-    kinds = [isinstance(stop, Delay) for stop in model.stations]
+    kinds = [stop.is_delay for stop in model.stations]
     changes = sum(a != b for a, b in pairwise([*kinds, kinds[0]]))
     return changes <= 2 and model.population * len(model.queueing) <= MOST_STEPS and all(map(_single, model.queueing))
 
 
 def _single(station: Station) -> bool:
     plain = station.discipline == "FCFS" and station.capacity is None and station.speeds is None
-    return plain and station.servers == 1 and station.visits == 1 and isinstance(station.service, Exponential)
+    return plain and station.servers == 1 and station.visits == 1 and isinstance(station.law, Exponential)
 
 
 def cycle_times(model: Closed, mean: float) -> InvertedTimes | None:
     """W of a cycle whose mean response is ``mean``; None where their law is not known."""
     if not follows(model):
         return None
-    means = [s.service.mean for s in model.queueing]
+    means = [s.law.mean for s in model.queueing]
     others, Z = model.population - 1, model.think_time
     unit = max(*means, Z / max(others, 1))
     n = np.arange(1, others + 1)

@@ -114,8 +114,8 @@ def _network(model: Closed | ClosedClasses) -> _Network:
     """Arrays of the model; raises NoFormulaError for a station these approximations do not know."""
     if isinstance(model, Closed):
         places: list[Station | ClassStation] = list(model.queueing)
-        laws: list[Sequence[Distribution | None]] = [(s.service,) for s in model.queueing]
-        visits = np.array([[s.visits] for s in model.queueing])
+        laws: list[Sequence[Distribution | None]] = [(s.law,) for s in model.queueing]
+        visits = np.array([[s.visit_count] for s in model.queueing])
         populations, think_times = [model.population], [model.think_time]
         for s in model.queueing:
             if s.speeds is not None or s.capacity is not None:
@@ -204,7 +204,7 @@ def lattice(model: Closed | ClosedClasses) -> Metrics:
 def errors_of(model: Closed | ClosedClasses) -> str:
     """The name under which the errors of :func:`lattice` were measured for such services."""
     if isinstance(model, Closed):
-        laws: list[Distribution | None] = [s.service for s in model.queueing if s.discipline == "FCFS"]
+        laws: list[Distribution | None] = [s.law for s in model.queueing if s.discipline == "FCFS"]
     else:
         laws = [law for s in model.stations if s.discipline == "FCFS" for law in s.services]
     exponential = all(law is None or isinstance(law, Exponential) for law in laws)
@@ -262,7 +262,7 @@ def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
 
 def _one_class(model: Closed, response: FloatArray, waiting: FloatArray, method: str, kind: Kind) -> Metrics:
     """The Metrics of a Closed model; ``response`` and ``waiting`` are per visit, shape (stations,)."""
-    visits = np.array([s.visits for s in model.queueing])
+    visits = np.array([s.visit_count for s in model.queueing])
     W, Wq = float(visits @ response), float(visits @ waiting)
     X = model.population / (model.think_time + W)
 
@@ -284,7 +284,7 @@ def _one_class(model: Closed, response: FloatArray, waiting: FloatArray, method:
         )
 
     stations = tuple(
-        part(X * s.visits, X * s.demand / s.servers, float(w), float(wq), s.name or f"station {i + 1}")
+        part(X * s.visit_count, X * s.demand / s.servers, float(w), float(wq), s.name or f"station {i + 1}")
         for i, (s, w, wq) in enumerate(zip(model.queueing, response, waiting, strict=True))
     )
     return part(X, max(s.utilization for s in stations), W, Wq, "", stations if len(stations) > 1 else ())

@@ -65,7 +65,7 @@ def centre_of(station: Station, population: int) -> Centre:
 def has_product_form(station: Station) -> bool:
     """Whether the network keeps product form with this station in it, and only its mean service time matters."""
     insensitive = is_insensitive(station.discipline, station.servers, station.queues)
-    return station.capacity is None and (insensitive or isinstance(station.service, Exponential))
+    return station.capacity is None and (insensitive or isinstance(station.law, Exponential))
 
 
 def applies(model: Closed) -> bool:
@@ -110,7 +110,7 @@ def solve(model: Closed) -> Metrics:
     rests = normalizing.without_each(start, scaled)
     seen = [normalizing.present(c, rest, [N - 1]) for c, rest in zip(scaled, rests, strict=True)]
     visit_times = [_visit_time(s, c, p) for s, c, p in zip(model.queueing, centres, seen, strict=True)]
-    W = math.fsum(s.visits * t for s, t in zip(model.queueing, visit_times, strict=True))
+    W = math.fsum(s.visit_count * t for s, t in zip(model.queueing, visit_times, strict=True))
     # The ceilings hold in exact arithmetic; rounding may pass them by a few units in the last place.
     X = min(N / (Z + W), *(max(c.speeds) / c.demands[0] for c in centres))
     stations = tuple(
@@ -119,7 +119,7 @@ def solve(model: Closed) -> Metrics:
     )
     Lq = math.fsum(s.Lq for s in stations)
     alone = stations[0] if len(stations) == 1 and model.queueing[0].visits == 1 else None
-    clockwork = is_clockwork([*(d.distribution for d in model.delays), *(s.service for s in model.queueing)], N)
+    clockwork = is_clockwork([*(d.law for d in model.delays), *(s.law for s in model.queueing)], N)
     return Metrics(
         model=model,
         throughput=X,
@@ -141,7 +141,7 @@ def solve(model: Closed) -> Metrics:
 def _visit_time(station: Station, centre: Centre, seen: FloatArray) -> float:
     """The response time of one visit, by the arrival theorem."""
     k = np.arange(1, seen.size + 1)
-    return station.service.mean * float(seen @ (k / centre.speed(k)))
+    return station.law.mean * float(seen @ (k / centre.speed(k)))
 
 
 def _station(
@@ -149,12 +149,12 @@ def _station(
 ) -> Metrics:
     """One station, per visit; ``seen`` are the probabilities an arrival finds, ``p`` those in time average."""
     station, N = model.queueing[number], model.population
-    S, c, x = station.service.mean, station.servers, X * station.visits
+    S, c, x = station.law.mean, station.servers, X * station.visit_count
     n = np.arange(p.size)
     times: TimeDistribution | None = None
     if station.speeds is not None:
         Wq = S * float(seen @ (n[:-1] / centre.speed(n[1:])))  # = E[max(0, n - 1)]/x, one being in service
-        utilization, p_wait = float(p[1:].sum()), min(float(seen[1:].sum()), 1.0)
+        utilization, p_wait = x * S / station.peak, min(float(seen[1:].sum()), 1.0)
     elif station.queues == "random" and c > 1:
         # n others spread evenly over c queues, so any arrangement is as likely: at least j at a given one of them.
         Wq = S * float(seen @ n[:-1]) / c
@@ -218,7 +218,7 @@ def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> 
     if repairman.applies(model) or random_routing.applies(model):
         (station,) = model.queueing
         known = one_queue_curve if repairman.applies(model) else own_queues_curve
-        return known(populations, model.think_time, station.service.mean, station.servers)
+        return known(populations, model.think_time, station.law.mean, station.servers)
     wanted = _check.counts_upto("populations", populations)
     N, Z = int(wanted.max()), model.think_time
     centres = [centre_of(s, N) for s in model.queueing]

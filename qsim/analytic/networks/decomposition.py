@@ -14,8 +14,8 @@ Waits are those of Krämer & Langenbach-Belz.
 Source: Whitt (1983), Bell System Technical Journal 62, "The queueing network analyzer", equations 24 to 29 and section
 III; Kuehn (1979), IEEE Trans. Communications 27.
 
->>> from qsim import Erlang, Exponential, Network, Node, solve
->>> steady = Network({"a": Node(Erlang(4, 0.8)), "b": Node(Exponential(0.8))}, arrivals={"a": Erlang(4, 1.0)})
+>>> from qsim import Arrivals, Erlang, Exponential, Network, Station, solve
+>>> steady = Network({"a": Station(Erlang(4, 0.8)), "b": Station(Exponential(0.8))}, Arrivals(Erlang(4, 1.0)))
 >>> solve(steady).kind
 'approximation'
 """
@@ -32,8 +32,7 @@ from qsim.analytic.open.approximations import kraemer_langenbach_belz
 from qsim.analytic.stability import ROUNDING
 from qsim.arrivals import dispersion_of
 from qsim.errors import NoFormulaError, UnstableQueueError
-from qsim.models import Network, Node
-from qsim.models.routed import open_rates
+from qsim.models import Network, Station
 
 NAME = "decomposition of open networks"
 METHOD = with_errors("decomposition into G/G/c queues (Whitt 1983)", NAME)
@@ -41,8 +40,8 @@ METHOD = with_errors("decomposition into G/G/c queues (Whitt 1983)", NAME)
 
 def waits(model: Network) -> FloatArray:
     """The mean wait of a visit to each station; raises UnstableQueueError naming an overloaded one."""
-    nodes = list(model.nodes.values())
-    rates = open_rates(model)
+    nodes = list(model.stations.values())
+    rates = model.open_rates()
     flow = rates.sum(axis=1)
     used = flow > 0
     through = _between(model, rates)
@@ -54,7 +53,7 @@ def waits(model: Network) -> FloatArray:
     through = through - np.diag(np.diag(through))
     servers = np.array([node.servers for node in nodes])
     load = flow * mean / servers
-    for i, (name, node) in enumerate(model.nodes.items()):
+    for i, (name, node) in enumerate(model.stations.items()):
         if used[i] and not _is_plain(node):
             raise NoFormulaError(
                 model.kendall, f"{name} serves in the order {node.discipline}, or from queues of its own"
@@ -71,7 +70,7 @@ def waits(model: Network) -> FloatArray:
     return found
 
 
-def _is_plain(node: Node) -> bool:
+def _is_plain(node: Station) -> bool:
     shared = node.queues == "shared" or node.servers == 1
     return node.servers == math.inf or (node.discipline == "FCFS" and shared and node.speeds is None)
 
@@ -79,7 +78,7 @@ def _is_plain(node: Node) -> bool:
 def _between(model: Network, rates: FloatArray) -> FloatArray:
     """Customers per time unit from each station to each other, classes pooled."""
     size, classes = rates.shape
-    each = rates.reshape(-1)[:, None] * model.transitions()
+    each = rates.reshape(-1)[:, None] * model.routes.P
     pooled: FloatArray = each.reshape(size, classes, size, classes).sum(axis=(1, 3))
     return pooled
 
@@ -87,7 +86,7 @@ def _between(model: Network, rates: FloatArray) -> FloatArray:
 def _services(model: Network, rates: FloatArray) -> tuple[FloatArray, FloatArray]:
     """First and second moment of the service at each station, over the classes that come."""
     mean, second = np.zeros(len(rates)), np.zeros(len(rates))
-    for i, node in enumerate(model.nodes.values()):
+    for i, node in enumerate(model.stations.values()):
         for share, name in zip(rates[i], model.classes, strict=True):
             law = node.service_of(name)
             if share > 0 and law is not None:
@@ -102,11 +101,12 @@ def _arrivals(
     """The squared coefficients of variation of the arrivals at each station."""
     size = len(flow)
     outside, variability = np.zeros(size), np.zeros(size)
-    for places in model.arrivals.values():
-        for station, arrivals in places.items():
-            i = list(model.stations).index(station)
-            outside[i] += 1 / arrivals.mean
-            variability[i] += dispersion_of(arrivals) / arrivals.mean
+    for name in model.open_classes:
+        for at, source in model.sources_of(name).items():
+            for station, share in model.first_stations(name, at):
+                i = list(model.stations).index(station)
+                outside[i] += share / source.mean
+                variability[i] += (1 + share * (dispersion_of(source) - 1)) * share / source.mean  # split at random
     safe = np.where(flow > 0, flow, 1.0)
     p0, p, q = outside / safe, through / safe[None, :], through / safe[:, None]
     with np.errstate(divide="ignore"):

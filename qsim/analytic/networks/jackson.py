@@ -33,7 +33,7 @@ from qsim.analytic.views import jackson_network
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics
-from qsim.models import Delay, MMc, Open, OpenNetwork, Station, Tandem
+from qsim.models import MMc, Open, OpenNetwork, Station, Tandem
 
 METHOD = "open network of product form (Jackson 1957)"
 
@@ -50,13 +50,13 @@ def solve(model: OpenNetwork | Tandem) -> Metrics:
     rates = [model.arrival_rate] * len(model.stations) if isinstance(model, Tandem) else model.throughputs
     stations = tuple(
         _delay(model, place, rate, f"delay {i}")
-        if isinstance(place, Delay)
+        if place.is_delay
         else _station(model, place, rate, place.name or f"station {i}")
         for i, (place, rate) in enumerate(zip(model.stations, rates, strict=True), 1)
     )
     X = model.arrival_rate
     L, Lq = math.fsum(s.L for s in stations), math.fsum(s.Lq for s in stations)
-    queueing = [s for s, place in zip(stations, model.stations, strict=True) if isinstance(place, Station)]
+    queueing = [s for s, place in zip(stations, model.stations, strict=True) if not place.is_delay]
     return Metrics(
         model=model,
         throughput=X,
@@ -74,16 +74,16 @@ def solve(model: OpenNetwork | Tandem) -> Metrics:
     )
 
 
-def _delay(model: OpenNetwork | Tandem, delay: Delay, rate: float, name: str) -> Metrics:
+def _delay(model: OpenNetwork | Tandem, delay: Station, rate: float, name: str) -> Metrics:
     """A delay: as many servers as customers."""
     gap = 1 / rate if rate > 0 else math.inf
-    alone = infinite_servers.solve(Open(Exponential(gap), delay.distribution, servers=math.inf))  # type: ignore[arg-type]
+    alone = infinite_servers.solve(Open(Exponential(gap), delay.law, servers=math.inf))  # type: ignore[arg-type]
     return replace(alone, model=model, method=METHOD, name=name, times=None)
 
 
 def _station(model: OpenNetwork | Tandem, station: Station, rate: float, name: str) -> Metrics:
     """One station as it would be alone with Poisson arrivals."""
-    S, c = station.service.mean, station.servers
+    S, c = station.law.mean, station.servers
     full_speed = float(c) if station.speeds is None else station.speeds[-1]
     if rate * S > full_speed * (1 - ROUNDING):
         raise UnstableQueueError(f"{name} of {model.kendall}", rate, full_speed / c / S, c)

@@ -8,11 +8,11 @@ shared, and waits as long as its chain where they are not.
 Source: Baskett, Chandy, Muntz & Palacios (1975), J. ACM 22; Bruell & Balbo (1980), Computational Algorithms for Closed
 Queueing Networks, chapter 3 (chains).
 
->>> from qsim import Delay, Exponential, Network, Node, solve
->>> die = Node({"read": Exponential(1.0), "write": Exponential(3.0)}, discipline="PS")
+>>> from qsim import Delay, Exponential, Network, Station, solve
+>>> die = Station({"read": Exponential(1.0), "write": Exponential(3.0)}, discipline="PS")
 >>> routing = {"read": {"host": {"die": 0.5, "die as write": 0.5}, "die": {"host": 1}},
 ...            "write": {"die": {"host as read": 1}}}
->>> drive = Network({"host": Delay(4.0), "die": die}, populations={"read": {"host": 1}}, routing=routing)
+>>> drive = Network({"host": Delay(4.0), "die": die}, {"read": 1}, routing)
 >>> [round(part.W, 6) for part in solve(drive)["die"].classes]
 [1.0, 3.0]
 """
@@ -20,7 +20,7 @@ Queueing Networks, chapter 3 (chains).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,13 +43,11 @@ from qsim.models import (
     Delay,
     MixedNetwork,
     Network,
-    Node,
     OpenNetwork,
     OpenNetworkClasses,
     Queues,
     Station,
 )
-from qsim.models.routed import open_rates
 
 SHARING = ("PS", "LCFS-PR")
 
@@ -84,7 +82,7 @@ def solve(model: Network) -> Metrics:
     ]
     shape = (len(model.stations), len(model.classes))
     response, waiting, busy = np.zeros(shape), np.zeros(shape), np.full(shape[0], math.nan)
-    for i, (name, node) in enumerate(model.nodes.items()):
+    for i, (name, node) in enumerate(model.stations.items()):
         for r, chain in enumerate(chains):
             for k in np.flatnonzero(chain.visits[i] > 0):
                 own = _mean(node, model.classes[k])
@@ -93,8 +91,8 @@ def solve(model: Network) -> Metrics:
                     continue
                 part, usual = _visit(inner, name, r), _service(node, model.classes, chain.visits[i]).mean
                 if node.speeds is not None:
-                    busy[i] = _in_service(part, int(node.servers)) / node.servers
-                    response[i, k], waiting[i, k] = part.W, part.W - busy[i] * node.servers / part.throughput
+                    response[i, k], waiting[i, k] = part.W, part.Wq
+                    busy[i] = part.throughput * own / node.peak
                 elif node.discipline in SHARING and usual > 0:
                     response[i, k], waiting[i, k] = part.W * own / usual, part.Wq * own / usual
                 else:
@@ -109,7 +107,7 @@ def _laws(model: Network, chain: Chain) -> list[Distribution | None]:
     """The times that a chain passes through."""
     return [
         node.service_of(c)
-        for node, visits in zip(model.nodes.values(), chain.visits, strict=True)
+        for node, visits in zip(model.stations.values(), chain.visits, strict=True)
         for c, v in zip(model.classes, visits, strict=True)
         if v > 0
     ]
@@ -117,24 +115,27 @@ def _laws(model: Network, chain: Chain) -> list[Distribution | None]:
 
 def _in_order_of_arrival(model: Network) -> Metrics:
     """Open stations that serve first come, first served: one alone is M/G/1, of several each is a G/G/c queue."""
-    rates = open_rates(model)
+    rates = model.open_rates()
     alone = _as_classes(model, rates)
     kind: Kind = "approximation" if alone is None else "exact"
     method = decomposition.METHOD if alone is None else open_classes.ALONE
     waits = decomposition.waits(model) if alone is None else np.array([open_classes.solve(alone).Wq])
     waiting = np.repeat(waits[:, None], len(model.classes), axis=1)
-    service = np.array([[_mean(node, c) for c in model.classes] for node in model.nodes.values()])
+    service = np.array([[_mean(node, c) for c in model.classes] for node in model.stations.values()])
     return assemble(model, [rates], waiting + service, waiting, kind, method)
 
 
-def _lone_node(model: Network) -> Node | None:
+def _lone_node(model: Network) -> Station | None:
     """The one station that Poisson arrivals visit once; None for other networks."""
-    if len(model.stations) != 1 or model.populations:
+    if len(model.stations) != 1 or model.closed_classes:
         return None
-    ((name, node),) = model.nodes.items()
-    poisson = all(isinstance(law, Exponential) for each in model.arrivals.values() for law in each.values())
-    once = not any(way for c in model.classes for way in model.ways(name, c))
-    return node if poisson and once else None
+    (node,) = model.stations.values()
+    once = all(node.visits_of(c) == 1 for c in model.names) if model.routing is None else not model.routes.P.any()
+    return node if _is_poisson(model) and once else None
+
+
+def _is_poisson(model: Network) -> bool:
+    return all(isinstance(law, Exponential) for c in model.open_classes for law in model.sources_of(c).values())
 
 
 def _as_classes(model: Network, rates: FloatArray) -> OpenNetworkClasses | None:
@@ -151,55 +152,41 @@ def _as_classes(model: Network, rates: FloatArray) -> OpenNetworkClasses | None:
     return OpenNetworkClasses([rate for _, rate in come], [station])
 
 
-def _in_service(part: Metrics, servers: int) -> float:
-    """The mean number on the servers of a station, from how many are present."""
-    few = [part.p(n) for n in range(servers)]
-    return math.fsum(n * p for n, p in enumerate(few)) + servers * (1 - math.fsum(few))
-
-
 def chains_of(model: Network) -> list[Chain]:
     """Open chains first, with the rates of their classes; then closed ones, with their visits in a cycle."""
-    shape = (len(model.stations), len(model.classes))
-    reached = {entry: model.reached(*entry).reshape(shape) for entry in model.entries()}
+    if model.routing is None:
+        opens = [Chain(model.arrival_rate(c) * model.visit_table(c)) for c in model.open_classes]
+        return opens + [Chain(model.visit_table(c), given.number) for c, given in model.closed_classes.items()]
+    routes = model.routes
+    reached = {
+        entry: routes.reached(routes.state(entry[1], entry[0])).reshape(routes.shape) for entry in model.entries()
+    }
     groups: list[list[tuple[str, str]]] = []
     for entry, states in reached.items():
         meets = [g for g in groups if any((reached[e] & states).any() for e in g)]
         groups = [g for g in groups if g not in meets] + [[entry, *(e for g in meets for e in g)]]
-    rates = open_rates(model)
+    rates = model.open_rates()
     opens = [
         Chain(np.where(np.logical_or.reduce([reached[e] for e in group]), rates, 0.0))
         for group in groups
-        if group[0][0] in model.arrivals
+        if group[0][0] in model.open_classes
     ]
     closed = []
     for group in groups:
-        if group[0][0] in model.arrivals:
+        if group[0][0] in model.open_classes:
             continue
         name, home = group[0]
-        population = sum(model.populations[c][s] for c, s in group)
-        closed.append(Chain(cycle_visits(model, name, home), population))
+        population = sum(model.closed_classes[c].number for c, _ in group)
+        closed.append(Chain(routes.cycle_visits(routes.state(home, name)), population))
     return opens + closed
 
 
-def cycle_visits(model: Network, name: str, home: str) -> FloatArray:
-    """Visits to each station in each class between two visits home, shape (stations, classes)."""
-    seen = np.flatnonzero(model.reached(name, home))
-    P = model.transitions()[np.ix_(seen, seen)]
-    balance = np.vstack([P.T - np.eye(seen.size), np.ones(seen.size)])
-    share = np.linalg.lstsq(balance, np.append(np.zeros(seen.size), 1.0), rcond=None)[0]
-    visits = np.zeros(len(model.stations) * len(model.classes))
-    visits[seen] = np.maximum(share, 0.0)
-    shaped = visits.reshape(len(model.stations), len(model.classes))
-    scaled: FloatArray = shaped / shaped[list(model.stations).index(home)].sum()
-    return scaled
-
-
-def _mean(node: Node, name: str) -> float:
+def _mean(node: Station, name: str) -> float:
     law = node.service_of(name)
     return 0.0 if law is None else law.mean
 
 
-def _service(node: Node, classes: Sequence[str], visits: FloatArray) -> Distribution:
+def _service(node: Station, classes: Sequence[str], visits: FloatArray) -> Distribution:
     """What a visit of a chain brings: the law of its class, or the mixture of several; exponential where it may be."""
     laws = [(node.service_of(c), v) for c, v in zip(classes, visits, strict=True) if v > 0]
     known = [(law, v) for law, v in laws if law is not None]
@@ -213,9 +200,9 @@ def _service(node: Node, classes: Sequence[str], visits: FloatArray) -> Distribu
 
 
 def _has_product_form(model: Network) -> bool:
-    if not all(isinstance(a, Exponential) for each in model.arrivals.values() for a in each.values()):
+    if not _is_poisson(model):
         return False
-    for name, node in model.nodes.items():
+    for name, node in model.stations.items():
         come = _anyone(model)[list(model.stations).index(name)]
         laws = [node.service_of(c) for c, comes in zip(model.classes, come, strict=True) if comes]
         alike = node.discipline in ("FCFS", *SHARING) and is_one_exponential(laws)
@@ -226,8 +213,7 @@ def _has_product_form(model: Network) -> bool:
 
 def _anyone(model: Network) -> FloatArray:
     """Which classes come to which stations, as 0 and 1."""
-    seen = np.logical_or.reduce([model.reached(*entry) for entry in model.entries()])
-    came: FloatArray = seen.reshape(len(model.stations), len(model.classes)).astype(np.float64)
+    came: FloatArray = np.sum([chain.visits > 0 for chain in chains_of(model)], axis=0).astype(np.float64)
     return came
 
 
@@ -235,24 +221,24 @@ def _solve_chains(model: Network, chains: Sequence[Chain]) -> tuple[Metrics, Seq
     """The network of chains, solved; and what concerns each chain."""
     queueing = {
         name: i
-        for i, (name, node) in enumerate(model.nodes.items())
+        for i, (name, node) in enumerate(model.stations.items())
         if node.servers != math.inf and _anyone(model)[i].any()
     }
     for name in queueing:
-        if why := _unusual(model.nodes[name]):
+        if why := _unusual(model.stations[name]):
             raise NoFormulaError(model.kendall, f"{name} {why}")
     if not queueing:
         raise NoFormulaError(model.kendall, "nobody queues there")
     thinking = [
         math.fsum(
             chain.visits[i, k] * _mean(node, c)
-            for i, node in enumerate(model.nodes.values())
+            for i, node in enumerate(model.stations.values())
             if node.servers == math.inf
             for k, c in enumerate(model.classes)
         )
         for chain in chains
     ]
-    if len(chains) == 1 and _has_product_form(model):
+    if len(chains) == 1 and (_has_product_form(model) or _is_alone(model, queueing, thinking)):
         (chain,) = chains
         stations = [_lone_station(model, name, i, chain) for name, i in queueing.items()]
         if chain.is_open:
@@ -261,7 +247,7 @@ def _solve_chains(model: Network, chains: Sequence[Chain]) -> tuple[Metrics, Seq
             closed = Closed(chain.population, [Delay(thinking[0]), *stations])
             whole = solve_closed(closed)
         return whole, [whole]
-    if any(model.nodes[name].speeds for name in queueing):
+    if any(model.stations[name].speeds for name in queueing):
         raise NoFormulaError(model.kendall, "speeds that depend on the number present, with several classes")
     several = [_class_station(model, name, i, chains) for name, i in queueing.items()]
     opens = [chain for chain in chains if chain.is_open]
@@ -280,6 +266,14 @@ def _solve_chains(model: Network, chains: Sequence[Chain]) -> tuple[Metrics, Seq
     return whole, whole.classes
 
 
+def _is_alone(model: Network, queueing: Mapping[str, int], thinking: Sequence[float]) -> bool:
+    """Whether all customers are at one station of constant means, always."""
+    if model.open_classes or len(queueing) != 1 or thinking[0] > 0:
+        return False
+    station = model.stations[next(iter(queueing))]
+    return station.discipline == "FCFS" and station.capacity is None and not station.own_queues
+
+
 def solve_closed(model: Closed) -> Metrics:
     """One closed chain of product form."""
     from qsim.analytic import solve as solve_any
@@ -287,7 +281,7 @@ def solve_closed(model: Closed) -> Metrics:
     return solve_any(model)
 
 
-def _unusual(node: Node) -> str:
+def _unusual(node: Station) -> str:
     """Why no family here solves a station; empty where one does."""
     if node.discipline not in ("FCFS", *SHARING):
         return f"serves in the order {node.discipline}"
@@ -296,25 +290,25 @@ def _unusual(node: Node) -> str:
     return ""
 
 
-def _queues(node: Node) -> Queues:
+def _queues(node: Station) -> Queues:
     return "random" if node.queues == "random" else "shared"
 
 
 def _lone_station(model: Network, name: str, i: int, chain: Chain) -> Station:
-    node = model.nodes[name]
+    node = model.stations[name]
     law, visits = _service(node, model.classes, chain.visits[i]), float(chain.visits[i].sum())
     servers = 1 if node.speeds else int(node.servers)  # speeds are those of the station as a whole
-    return Station(law, servers, visits, _queues(node), None, node.speeds, node.discipline, name)  # type: ignore[arg-type]
+    return Station(law, servers, visits, node.discipline, _queues(node), node.speeds, name=name)
 
 
 def _class_station(model: Network, name: str, i: int, chains: Sequence[Chain]) -> ClassStation:
-    node = model.nodes[name]
+    node = model.stations[name]
     visits = [float(chain.visits[i].sum()) for chain in chains]
     laws = [
         _service(node, model.classes, chain.visits[i]) if v > 0 else None
         for chain, v in zip(chains, visits, strict=True)
     ]
-    return ClassStation(laws, visits, int(node.servers), _queues(node), node.discipline, name)  # type: ignore[arg-type]
+    return ClassStation(laws, visits, int(node.servers), _queues(node), node.discipline, name)
 
 
 def _visit(inner: Metrics, name: str, r: int) -> Metrics:
@@ -336,7 +330,7 @@ def assemble(
 ) -> Metrics:
     """The Metrics, given the rate of each chain through each station and class, and how long visits take."""
     rates = np.sum(flows, axis=0)
-    service = np.array([[_mean(node, c) for c in model.classes] for node in model.nodes.values()])
+    service = np.array([[_mean(node, c) for c in model.classes] for node in model.stations.values()])
 
     def part(name: str, X: float, U: float, L: float, Lq: float, **more: Any) -> Metrics:
         return Metrics(
@@ -356,7 +350,9 @@ def assemble(
         )
 
     stations = []
-    for i, (name, node) in enumerate(model.nodes.items()):
+    for i, (name, node) in enumerate(model.stations.items()):
+        if name not in model.listed:
+            continue
         each = [
             part(
                 c,
@@ -380,7 +376,7 @@ def assemble(
         max(s.utilization for s in stations),
         math.fsum(c.L for c in classes),
         math.fsum(c.Lq for c in classes),
-        stations=tuple(stations),
+        stations=tuple(stations) if model.lists_stations else (),
         classes=tuple(classes) if len(classes) > 1 else (),
     )
 
@@ -389,23 +385,12 @@ def _stream(
     model: Network, name: str, response: FloatArray, waiting: FloatArray, part: Callable[..., Metrics]
 ) -> Metrics:
     """Those who come in one class: per passage, or per cycle without the time they think."""
-    home = model.home_of(name)
-    index = list(model.stations)
-    if home is None:
-        P = model.transitions()
-        begin = np.zeros(len(P))
-        for station, arrivals in model.arrivals[name].items():
-            begin[model.state(station, name)] += 1 / arrivals.mean
-        X = float(begin.sum())
-        seen = np.flatnonzero(np.logical_or.reduce([model.reached(name, s) for s in model.arrivals[name]]))
-        each = np.zeros(len(P))
-        each[seen] = np.linalg.solve(np.eye(seen.size) - P[np.ix_(seen, seen)].T, begin[seen] / X)
-        visits = each.reshape(response.shape)
+    visits = model.visit_table(name)
+    if name in model.open_classes:
+        X = model.arrival_rate(name)
     else:
-        visits = cycle_visits(model, name, home)
-        X = model.populations[name][home] / float((visits * response).sum())
-        if model.nodes[home].servers == math.inf:
-            visits[index.index(home)] = 0.0
+        X = model.closed_classes[name].number / float((visits * response).sum())
+        visits[[s.is_delay for s in model.stations.values()]] = 0.0
     W = float((visits * response).sum())
     Wq = float((visits * waiting).sum())
     return part(name, X, math.nan, X * W, X * Wq)

@@ -204,7 +204,7 @@ def _places(plan: Plan, index: dict[Role, int]) -> Table:
         row["varying"] = place.discipline == "PS" or bool(place.speeds)
         row["speeds"] = len(place.speeds)
         row["capacity"] = tables.UNLIMITED if place.capacity is None else place.capacity
-        row["thinking"] = place.thinking
+        row["is_delay"] = place.is_delay
         row["route_stream"] = index.get(Role(ROUTE, i), NOWHERE)
         row["order_stream"] = index.get(Role(ORDER, i), NOWHERE)
         first += place.queues

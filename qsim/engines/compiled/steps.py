@@ -27,7 +27,7 @@ from qsim.engines.compiled.tables import (
 )
 from qsim.engines.compiled.tournament import set_time
 from qsim.engines.jit import kernel
-from qsim.engines.plan import ALWAYS, AT_HOME, NOWHERE
+from qsim.engines.plan import NOWHERE
 
 
 @kernel(inner=True, borrows=True)
@@ -112,8 +112,7 @@ def record_stay(t: Tables, place: int, kind: int, gap: float, wait: float, servi
 def thinks(t: Tables, customer: int) -> bool:
     """Whether its time at this station is think time."""
     row = t.customers[customer]
-    thinking = t.places[row.place].thinking
-    thinks: bool = thinking == ALWAYS or (thinking == AT_HOME and t.entries[row.entry].home == row.place)
+    thinks: bool = t.places[row.place].is_delay == 1 and t.entries[row.entry].home != NOWHERE
     return thinks
 
 

@@ -31,7 +31,7 @@ PLACE = np.dtype(
         ("varying", "i8"),  # 1: the speed of service depends on how many are present
         ("speeds", "i8"),  # entries of its row of speeds; 0: each server works at speed 1
         ("capacity", "i8"),
-        ("thinking", "i8"),  # see qsim.engines.plan
+        ("is_delay", "i8"),  # 1: its time is think time for customers that circulate
         ("route_stream", "i8"),  # uniform numbers for random queues
         ("order_stream", "i8"),  # uniform numbers for random order
         ("present", "i8"),

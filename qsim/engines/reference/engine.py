@@ -14,7 +14,7 @@ import math
 import simpy
 
 from qsim.engines.output.run_totals import RunTotals
-from qsim.engines.plan import ALWAYS, AT_HOME, NOWHERE, Plan
+from qsim.engines.plan import NOWHERE, Plan
 from qsim.engines.reference.customer import Customer
 from qsim.engines.reference.draws import Draws
 from qsim.engines.reference.queues import FirstComeQueue, Process, Queue
@@ -104,9 +104,8 @@ class System:
 
     def thinks(self, customer: Customer) -> bool:
         """Whether its time at this station is think time."""
-        thinking = self.plan.places[customer.place].thinking
-        home = self.plan.entries[customer.entry].home == customer.place
-        return thinking == ALWAYS or (thinking == AT_HOME and home)
+        circulates = self.plan.entries[customer.entry].home != NOWHERE
+        return circulates and self.plan.places[customer.place].is_delay
 
 
 class RunningStation:

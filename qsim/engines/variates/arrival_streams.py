@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.arrivals import Arrivals, RecordedArrivals
+from qsim.arrivals import RecordedArrivals, Source
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
 
@@ -24,7 +24,7 @@ class Filler(Protocol):
         ...
 
 
-def sampler(arrivals: Arrivals) -> Filler:
+def sampler(arrivals: Source) -> Filler:
     """A fresh source of successive gaps."""
     if isinstance(arrivals, Distribution):
         return arrivals

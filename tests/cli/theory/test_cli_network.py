@@ -64,7 +64,7 @@ def test_what_is_wrong_is_said_in_one_line(qsim, words, said):
 
 
 DRIVE = """
-populations = { host = 8 }
+customers = 8
 [stations]
 host = { delay = "20us" }
 bus = { service = "2us" }
@@ -86,7 +86,7 @@ def test_a_file_describes_a_network(qsim, tmp_path):
     solved = qsim("network", written(tmp_path, DRIVE), "--json")
     assert solved.code == 0, solved.err
     assert (solved.json["kind"], solved.json["time_unit"]) == ("exact", "s")
-    assert [s["name"] for s in solved.json["stations"]] == ["host", "bus", "die"]
+    assert [s["name"] for s in solved.json["stations"]] == ["bus", "die"]
     by_hand = qsim(
         "network",
         "--station",
@@ -125,7 +125,7 @@ def test_json_and_classes(qsim, tmp_path):
     path = tmp_path / "net.json"
     document = {
         "stations": {"host": {"delay": 4}, "die": {"service": {"read": 1, "write": 3}, "discipline": "PS"}},
-        "populations": {"read": {"host": 1}},
+        "customers": {"read": 1},
         "routing": {
             "read": {"host": {"die": 0.5, "die as write": 0.5}, "die": {"host": 1}},
             "write": {"die": {"host as read": 1}},
@@ -135,12 +135,12 @@ def test_json_and_classes(qsim, tmp_path):
     run = qsim("network", str(path), "--json")
     assert run.code == 0, run.err
     assert run.json["W"] == pytest.approx(2.0)
-    assert [c["W"] for c in run.json["stations"][1]["classes"]] == pytest.approx([1.0, 3.0])
-    for more, inside in ([], []), (["--details"], ["read", "read", "write"]):
+    assert [c["W"] for c in run.json["stations"][0]["classes"]] == pytest.approx([1.0, 3.0])
+    for more, inside in ([], []), (["--details"], ["read", "write"]):
         lines = qsim("network", str(path), *more).out.splitlines()
         assert [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "] == inside
     simulated = qsim("network", str(path), "--simulate", "--customers", "20000", "--seed", "1", "--json").json
-    for one, known in zip(simulated["stations"][1]["classes"], (1.0, 3.0), strict=True):
+    for one, known in zip(simulated["stations"][0]["classes"], (1.0, 3.0), strict=True):
         low, high = one["intervals"]["W"]
         assert abs(one["W"] - known) < high - low
 
@@ -154,7 +154,11 @@ def test_json_and_classes(qsim, tmp_path):
         (DRIVE.replace('"2us"', "-1"), "service of bus must be positive and finite, not -1", 1),
         (DRIVE.replace('"20us"', '"0us"'), "delay of host must be positive and finite, not 0us", 1),
         (DRIVE.replace('"2us"', '"gama:mean=2us,scv=2"'), "service of bus", 1),
-        (DRIVE.replace("host = 8", "hst = 8"), "must name stations, not 'hst'", 1),
+        (
+            DRIVE.replace("customers = 8", 'customers = { at = "hst", population = 8 }'),
+            "must name stations, not 'hst'",
+            1,
+        ),
         (DRIVE.replace("host = 0.9", "host = 0.8"), "nobody leaves it", 1),
         (DRIVE.replace('{ delay = "20us" }', "7"), "station host must be a table", 1),
         (DRIVE.replace('service = "2us"', ""), "station bus needs a service", 1),

@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import quad_vec
 
 from qsim import (
+    Arrivals,
     ClassStation,
     Closed,
     ClosedClasses,
@@ -25,7 +26,6 @@ from qsim import (
     Mixture,
     Model,
     Network,
-    Node,
     Open,
     OpenClasses,
     OpenNetwork,
@@ -97,7 +97,7 @@ OTHERS: dict[str, Built] = {
     "open classes": lambda u: OpenNetworkClasses([0.2 / u, 0.1 / u], [ClassStation([Exp(u), Gamma(2 * u, 3.0)])]),
     "mixed classes": lambda u: MixedNetwork([0.2 / u], [3], [ClassStation([Exp(u), Exp(u)])], [5 * u]),
     "decomposed": lambda u: Network(
-        {"a": Node(Erlang(4, 0.8 * u)), "b": Node(Gamma(1.3 * u, 2.0), 2)}, arrivals={"a": Gamma(u, 0.5)}
+        {"a": Station(Erlang(4, 0.8 * u)), "b": Station(Gamma(1.3 * u, 2.0), 2)}, Arrivals(Gamma(u, 0.5))
     ),
 }
 

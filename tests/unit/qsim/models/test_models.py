@@ -88,7 +88,7 @@ def test_loads() -> None:
         (lambda: Delay(-1), "time"),
         (lambda: Delay(Exponential(math.inf)), "time"),
         (lambda: Station(Exponential(1), visits=0), "visits"),
-        (lambda: Station(Exponential(1), queues="shortest"), "queues"),  # type: ignore[arg-type]
+        (lambda: Station(Exponential(1), queues="longest"), "queues"),  # type: ignore[arg-type]
         (lambda: Closed(1, []), "stations"),
         (lambda: Closed(1, Delay(1)), "stations"),  # type: ignore[arg-type]
         (lambda: Closed(1, [Delay(1)]), "stations"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qsim import MG1, Erlang, Exponential, LogNormal, Network, Node, kraemer_langenbach_belz, solve
+from qsim import MG1, Arrivals, Erlang, Exponential, LogNormal, Network, Station, kraemer_langenbach_belz, solve
 from qsim.analytic.networks import decomposition
 
 ONE = Exponential(1.0)
@@ -12,14 +12,14 @@ ONE = Exponential(1.0)
 
 def test_poisson_arrivals_at_one_station_are_pollaczek_and_khinchine() -> None:
     law = LogNormal(1.0, 2.0)
-    alone = solve(Network({"disk": Node(law)}, arrivals={"disk": 0.7}))
+    alone = solve(Network({"disk": Station(law)}, Arrivals(0.7)))
     assert alone["disk"].Wq == pytest.approx(solve(MG1(0.7, law)).Wq)
 
 
 def test_exponential_networks_are_jacksons() -> None:
     """The equations then give arrivals of variability 1 everywhere, feedback or not."""
     network = Network(
-        {"a": Node(ONE), "b": Node(ONE, 2)}, arrivals={"a": 0.4}, routing={"a": {"b": 0.5, "a": 0.2}, "b": {"a": 0.4}}
+        {"a": Station(ONE), "b": Station(ONE, 2)}, Arrivals(0.4, "a"), {"a": {"b": 0.5, "a": 0.2}, "b": {"a": 0.4}}
     )
     waits, exact = decomposition.waits(network), solve(network)
     assert exact.kind == "exact"
@@ -30,16 +30,16 @@ def test_exponential_networks_are_jacksons() -> None:
 def test_a_lone_station_is_its_author_s_approximation() -> None:
     arrivals, law = Erlang(4, 1.0), Erlang(2, 0.8)
     known = kraemer_langenbach_belz(1.0, 0.8, ca2=0.25, cs2=0.5)
-    assert decomposition.waits(Network({"a": Node(law)}, arrivals={"a": arrivals}))[0] == pytest.approx(known)
+    assert decomposition.waits(Network({"a": Station(law)}, Arrivals(arrivals)))[0] == pytest.approx(known)
 
 
 def test_two_streams_meet_as_in_the_equations_of_whitt() -> None:
     """Two stations send all to a third: v = 2, and of each stream λ(i)·ca²(i) is known at once."""
     laws = {"a": Erlang(2, 0.5), "b": LogNormal(1.2, 2.0), "c": Erlang(4, 0.4)}
     network = Network(
-        {name: Node(law) for name, law in laws.items()},
-        arrivals={"a": Erlang(4, 2.0), "b": LogNormal(2.0, 3.0)},
-        routing={"a": {"c": 1.0}, "b": {"c": 1.0}},
+        {name: Station(law) for name, law in laws.items()},
+        Arrivals({"a": Erlang(4, 2.0), "b": LogNormal(2.0, 3.0)}),
+        {"a": {"c": 1.0}, "b": {"c": 1.0}},
     )
     load = 0.4  # of c: one arrival per time unit, half from a and half from b
     w = 1 / (1 + 4 * (1 - load) ** 2 * (2 - 1))
@@ -53,7 +53,7 @@ def test_two_streams_meet_as_in_the_equations_of_whitt() -> None:
 def test_a_visit_again_at_once_is_a_longer_visit() -> None:
     """Half come back: the services in a row are geometric, of mean 2·S and of variance 2·Var[S] + 2·S²."""
     law = Erlang(2, 0.3)
-    again = Network({"a": Node(law)}, arrivals={"a": Erlang(4, 1.0)}, routing={"a": {"a": 0.5}})
+    again = Network({"a": Station(law)}, Arrivals(Erlang(4, 1.0), "a"), {"a": {"a": 0.5}})
     cs2 = (2 * law.variance + 2 * law.mean**2) / (2 * law.mean) ** 2
     whole = kraemer_langenbach_belz(1.0, 0.6, ca2=0.25, cs2=cs2)
     assert decomposition.waits(again)[0] == pytest.approx(whole / 2)
@@ -61,6 +61,6 @@ def test_a_visit_again_at_once_is_a_longer_visit() -> None:
 
 def test_a_station_that_nobody_visits_is_no_obstacle() -> None:
     law = Erlang(2, 0.8)
-    idle = Network({"a": Node(law), "idle": Node(law, discipline="SJF")}, arrivals={"a": Erlang(4, 1.0)}, routing={})
-    known = decomposition.waits(Network({"a": Node(law)}, arrivals={"a": Erlang(4, 1.0)}))
+    idle = Network({"a": Station(law), "idle": Station(law, discipline="SJF")}, Arrivals(Erlang(4, 1.0), "a"), {})
+    known = decomposition.waits(Network({"a": Station(law)}, Arrivals(Erlang(4, 1.0))))
     assert decomposition.waits(idle).tolist() == [known[0], 0.0]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from qsim import (
+    Arrivals,
     ClassStation,
     Closed,
     ClosedClasses,
@@ -19,9 +20,9 @@ from qsim import (
     MixedNetwork,
     MMc,
     Network,
-    Node,
     NoFormulaError,
     OpenNetworkClasses,
+    Population,
     Station,
     solve,
 )
@@ -30,26 +31,26 @@ from qsim.analytic.closed.mean_value import lattice
 THERE_AND_BACK = {"host": {"disk": 1.0}, "disk": {"host": 1.0}}
 
 
-def _closed(disk: Node, customers: int = 4) -> Network:
-    return Network({"host": Delay(2.0), "disk": disk}, populations={"host": customers}, routing=THERE_AND_BACK)
+def _closed(disk: Station, customers: int = 4) -> Network:
+    return Network({"host": Delay(2.0), "disk": disk}, Population(customers, "host"), THERE_AND_BACK)
 
 
 @pytest.mark.parametrize("law", [Deterministic(0.5), Gamma(0.5, 3.0)])
 def test_services_of_one_class_keep_their_variability(law: Any) -> None:
-    found = solve(_closed(Node(law)))["disk"]
+    found = solve(_closed(Station(law)))["disk"]
     same = lattice(ClosedClasses([4], [ClassStation([law])], [2.0]))
     assert found.W == pytest.approx(same.W)
-    assert found.W != pytest.approx(solve(_closed(Node(Exponential(0.5))))["disk"].W, rel=0.01)
+    assert found.W != pytest.approx(solve(_closed(Station(Exponential(0.5))))["disk"].W, rel=0.01)
 
 
 def test_two_laws_of_a_chain_are_their_mixture() -> None:
     """A chain of two classes that take turns at one disk: half the visits each."""
-    disk = Node({"short": Deterministic(0.2), "long": Exponential(1.0)})
+    disk = Station({"short": Deterministic(0.2), "long": Exponential(1.0)})
     turns = {
         "short": {"host": {"disk": 1.0}, "disk": {"host as long": 1.0}},
         "long": {"host": {"disk": 1.0}, "disk": {"host as short": 1.0}},
     }
-    net = Network({"host": Delay(2.0), "disk": disk}, populations={"short": {"host": 3}}, routing=turns)
+    net = Network({"host": Delay(2.0), "disk": disk}, {"short": Population(3, "host")}, turns)
     found = solve(net)["disk"]
     second = (0.2**2 + 2.0) / 2
     mixed = Gamma(0.6, second / 0.6**2 - 1)
@@ -61,9 +62,9 @@ def test_two_laws_of_a_chain_are_their_mixture() -> None:
 
 def test_general_arrivals_wait_and_are_then_served() -> None:
     net = Network(
-        {"a": Node(Erlang(2, 0.5)), "b": Node({"all": Gamma(0.6, 2.0)})},
-        arrivals={"all": {"a": Gamma(1.25, 0.5)}},
-        routing={"a": {"b": 1}},
+        {"a": Station(Erlang(2, 0.5)), "b": Station({"all": Gamma(0.6, 2.0)})},
+        {"all": Arrivals(Gamma(1.25, 0.5), "a")},
+        {"a": {"b": 1}},
     )
     found = solve(net)
     assert [s.W - s.Wq for s in found.stations] == pytest.approx([0.5, 0.6])
@@ -75,23 +76,19 @@ def test_general_arrivals_wait_and_are_then_served() -> None:
 def test_chains_of_exponential_stations_are_the_models_of_classes() -> None:
     """Open ones, closed ones, and both at once, at a disk that is shared and one that is not."""
     disks = {
-        "ps": Node({"a": Exponential(0.3), "b": Exponential(0.6)}, discipline="PS"),
-        "fcfs": Node(Exponential(0.4)),
+        "ps": Station({"a": Exponential(0.3), "b": Exponential(0.6)}, discipline="PS"),
+        "fcfs": Station(Exponential(0.4)),
     }
     stations = [
         ClassStation([Exponential(0.3), Exponential(0.6)], discipline="PS", name="ps"),
         ClassStation([Exponential(0.4)] * 2, name="fcfs"),
     ]
-    into, out = {"a": {"ps": 0.5}, "b": {"ps": 0.4}}, {"ps": {"fcfs": 1.0}}
+    into, out = {"a": Arrivals(0.5), "b": Arrivals(0.4)}, {"ps": {"fcfs": 1.0}}
     around = {"ps": {"fcfs": 1.0}, "fcfs": {"ps": 1.0}}
-    home = {"a": {"ps": 3}, "b": {"ps": 2}}
     pairs = [
-        (Network(disks, arrivals=into, routing=out), OpenNetworkClasses([0.5, 0.4], stations)),
-        (Network(disks, populations=home, routing=around), ClosedClasses([3, 2], stations)),
-        (
-            Network(disks, arrivals={"a": into["a"]}, populations={"b": home["b"]}, routing={"a": out, "b": around}),
-            MixedNetwork([0.5], [2], stations),
-        ),
+        (Network(disks, into, out), OpenNetworkClasses([0.5, 0.4], stations)),
+        (Network(disks, {"a": 3, "b": 2}, around), ClosedClasses([3, 2], stations)),
+        (Network(disks, {"a": into["a"], "b": 2}, {"a": out, "b": around}), MixedNetwork([0.5], [2], stations)),
     ]
     for named, classes in pairs:
         found, known = solve(named), solve(classes)
@@ -105,9 +102,9 @@ def test_chains_of_exponential_stations_are_the_models_of_classes() -> None:
 
 def test_a_chain_alone_keeps_speeds_and_servers() -> None:
     for node, station in (
-        (Node(Exponential(0.5), speeds=(1.0, 1.5, 2.0)), Station(Exponential(0.5), speeds=(1.0, 1.5, 2.0))),
-        (Node(Exponential(0.5), servers=3), Station(Exponential(0.5), 3)),
-        (Node(Exponential(0.5), servers=3, queues="random"), Station(Exponential(0.5), 3, queues="random")),
+        (Station(Exponential(0.5), speeds=(1.0, 1.5, 2.0)), Station(Exponential(0.5), speeds=(1.0, 1.5, 2.0))),
+        (Station(Exponential(0.5), servers=3), Station(Exponential(0.5), 3)),
+        (Station(Exponential(0.5), servers=3, queues="random"), Station(Exponential(0.5), 3, queues="random")),
     ):
         found, known = solve(_closed(node))["disk"], solve(Closed(4, [Delay(2.0), station]))
         assert (found.W, found.Wq) == pytest.approx((known.W, known.Wq))
@@ -119,24 +116,27 @@ def test_a_chain_alone_keeps_speeds_and_servers() -> None:
 @pytest.mark.parametrize(
     ("disk", "why"),
     [
-        (Node(Exponential(0.5), discipline="SIRO"), "disk serves in the order SIRO"),
-        (Node(Exponential(0.5), servers=2, queues="round-robin"), "disk has a queue at each server, .* 'round-robin'"),
-        (Node(Exponential(0.5), servers=2, queues="shortest"), "disk has a queue at each server, .* 'shortest'"),
-        (Node(Exponential(0.5), servers=float("inf")), "nobody queues there"),
+        (Station(Exponential(0.5), discipline="SIRO"), "disk serves in the order SIRO"),
+        (
+            Station(Exponential(0.5), servers=2, queues="round-robin"),
+            "disk has a queue at each server, .* 'round-robin'",
+        ),
+        (Station(Exponential(0.5), servers=2, queues="shortest"), "disk has a queue at each server, .* 'shortest'"),
+        (Station(Exponential(0.5), servers=float("inf")), "nobody queues there"),
     ],
 )
-def test_a_station_that_no_family_knows_is_named(disk: Node, why: str) -> None:
+def test_a_station_that_no_family_knows_is_named(disk: Station, why: str) -> None:
     with pytest.raises(NoFormulaError, match=why):
         solve(_closed(disk))
 
 
 def test_speeds_are_of_one_class_only() -> None:
-    disk = Node({"a": Exponential(0.3), "b": Exponential(0.6)}, speeds=(1.0, 2.0))
+    disk = Station({"a": Exponential(0.3), "b": Exponential(0.6)}, speeds=(1.0, 2.0))
     around = {"host": {"disk": 1.0}, "disk": {"host": 1.0}}
     with pytest.raises(NoFormulaError, match="speeds that depend on the number present, with several classes"):
         solve(
             Network(
-                {"host": Delay(1.0), "disk": disk}, populations={"a": {"host": 1}, "b": {"host": 1}}, routing=around
+                {"host": Delay(1.0), "disk": disk}, {"a": Population(1, "host"), "b": Population(1, "host")}, around
             )
         )
 
@@ -144,7 +144,7 @@ def test_speeds_are_of_one_class_only() -> None:
 @pytest.mark.parametrize("rates", [(0.1, 0.3), (0.1, 0.6), (0.1, 2.3), (0.5, 0.4), (5.0, 4.0)])
 def test_classes_served_alike_are_one_stream_however_their_rates_are_rounded(rates: tuple[float, float]) -> None:
     first, second = rates
-    net = Network({"disk": Node(Exponential(0.4), servers=4)}, arrivals={"a": {"disk": first}, "b": {"disk": second}})
+    net = Network({"disk": Station(Exponential(0.4), servers=4)}, {"a": Arrivals(first), "b": Arrivals(second)})
     found, known = solve(net), solve(MMc(first + second, 2.5, 4))
     assert found.kind == "exact"
     assert (found.W, found.Wq) == pytest.approx((known.W, known.Wq), rel=1e-9, abs=1e-12)
@@ -163,8 +163,8 @@ ALONE = {"a": Deterministic(0.3), "b": Gamma(0.5, 2.5)}
 
 @pytest.mark.parametrize("servers", [1, 3])
 def test_one_station_of_several_classes_is_exact_where_each_server_has_a_queue(servers: int) -> None:
-    node = Node(ALONE, servers=servers, queues="random" if servers > 1 else "shared")
-    found = solve(Network({"disk": node}, arrivals={"a": {"disk": 0.9}, "b": {"disk": 0.7}}))
+    node = Station(ALONE, servers=servers, queues="random" if servers > 1 else "shared")
+    found = solve(Network({"disk": node}, {"a": Arrivals(0.9), "b": Arrivals(0.7)}))
     backlog = (0.9 * ALONE["a"].moment(2) + 0.7 * ALONE["b"].moment(2)) / 2 / servers
     load = (0.9 * 0.3 + 0.7 * 0.5) / servers
     assert found.kind == "exact"
@@ -173,7 +173,7 @@ def test_one_station_of_several_classes_is_exact_where_each_server_has_a_queue(s
 
 
 def test_one_queue_of_several_servers_is_no_mg1() -> None:
-    found = solve(Network({"disk": Node(ALONE, servers=2)}, arrivals={"a": {"disk": 0.9}, "b": {"disk": 0.7}}))
+    found = solve(Network({"disk": Station(ALONE, servers=2)}, {"a": Arrivals(0.9), "b": Arrivals(0.7)}))
     assert found.kind == "approximation"
 
 
@@ -181,11 +181,11 @@ def test_one_queue_of_several_servers_is_no_mg1() -> None:
 def test_the_last_to_come_leaves_product_form_where_servers_share_a_queue(law: Any) -> None:
     """LCFS-PR is insensitive to the law of service at single servers only (BCMP 1975)."""
     for queues, kind in (("shared", "approximation"), ("random", "exact")):
-        node = Node(law, servers=2, discipline="LCFS-PR", queues=queues)
+        node = Station(law, servers=2, discipline="LCFS-PR", queues=queues)
         assert solve(_closed(node)).kind == kind
         station = ClassStation([law], servers=2, discipline="LCFS-PR", queues=queues)
         assert solve(ClosedClasses([4], [station], [2.0])).kind == kind
-    exponential = solve(_closed(Node(Exponential(0.3), servers=2, discipline="LCFS-PR")))
+    exponential = solve(_closed(Station(Exponential(0.3), servers=2, discipline="LCFS-PR")))
     known = solve(Closed(4, [Delay(2.0), Station(Exponential(0.3), 2, discipline="LCFS-PR")]))
     assert (exponential.kind, exponential.W) == ("exact", pytest.approx(known.W))
 
@@ -197,18 +197,18 @@ def test_a_class_in_two_halves_is_the_class() -> None:
         rates, share = [draw.uniform(0.1, 0.9) for _ in range(2)], draw.uniform(0.05, 0.95)
         node = draw.choice(
             [
-                Node(Exponential(0.3), servers=draw.choice([1, 2, 4])),
-                Node(Deterministic(0.3)),
-                Node(Gamma(0.3, 2.0), servers=2),
-                Node(Gamma(0.3, 2.0), discipline="PS"),
+                Station(Exponential(0.3), servers=draw.choice([1, 2, 4])),
+                Station(Deterministic(0.3)),
+                Station(Gamma(0.3, 2.0), servers=2),
+                Station(Gamma(0.3, 2.0), discipline="PS"),
             ]
         )
-        stations = {"first": node, "second": Node(Exponential(0.2), servers=2)}
+        stations = {"first": node, "second": Station(Exponential(0.2), servers=2)}
         on = {"first": {"second": 1.0}}
-        whole = solve(Network(stations, arrivals={"a": {"first": rates[0]}, "b": {"first": rates[1]}}, routing=on))
+        whole = solve(Network(stations, {"a": Arrivals(rates[0], "first"), "b": Arrivals(rates[1], "first")}, on))
         parts = [share * rates[0], (1 - share) * rates[0], rates[1]]
-        halves = {name: {"first": rate} for name, rate in zip("xyb", parts, strict=True)}
-        split = solve(Network(stations, arrivals=halves, routing=on))
+        halves = {name: Arrivals(rate) for name, rate in zip("xyb", parts, strict=True)}
+        split = solve(Network(stations, halves, on))
         assert split.kind == whole.kind
         assert (split.W, split.Wq, split.throughput) == pytest.approx((whole.W, whole.Wq, whole.throughput))
 
@@ -218,9 +218,9 @@ def test_constant_times_alone_never_forget_how_they_began() -> None:
     laws = {"a": Deterministic(0.2), "b": Gamma(0.3, 2.0)}
     for population, kind in ((1, "exact"), (2, "approximation")):
         net = Network(
-            {"host": Delay(Deterministic(1.0)), "disk": Node(laws, discipline="PS")},
-            populations={"a": {"host": population}, "b": {"host": 2}},
-            routing=THERE_AND_BACK,
+            {"host": Delay(Deterministic(1.0)), "disk": Station(laws, discipline="PS")},
+            {"a": Population(population, "host"), "b": Population(2, "host")},
+            THERE_AND_BACK,
         )
         assert solve(net).kind == kind
         alone = Closed(population, [Delay(Deterministic(1.0)), Station(Deterministic(0.5), discipline="PS")])

@@ -9,6 +9,7 @@ import pytest
 from markov_chains import Moves, stationary
 
 from qsim import (
+    Arrivals,
     ClassStation,
     Closed,
     ClosedClasses,
@@ -20,7 +21,6 @@ from qsim import (
     MMc,
     MMcN,
     Network,
-    Node,
     NoFormulaError,
     Station,
     schweitzer,
@@ -156,7 +156,7 @@ def test_classes_that_wait_in_one_line_have_product_form_only_if_served_alike(ot
     def kind(*means: float) -> str:
         names = "abc"[: len(means)]
         laws = {name: Exponential(mean) for name, mean in zip(names, means, strict=True)}
-        return solve(Network({"die": Node(laws, servers=2)}, arrivals={name: {"die": 0.1} for name in names})).kind
+        return solve(Network({"die": Station(laws, servers=2)}, {name: Arrivals(0.1) for name in names})).kind
 
     assert kind(1.0, *others) == "approximation"
     assert kind(2.0, *others) == "exact"
@@ -165,17 +165,19 @@ def test_classes_that_wait_in_one_line_have_product_form_only_if_served_alike(ot
 def test_each_class_has_its_own_time_at_each_of_several_stations() -> None:
     """At shared servers each class takes its own service time over what is left of the server."""
     nodes = {
-        "bus": Node({"read": Exponential(1.0), "write": Exponential(2.0)}, discipline="PS"),
-        "die": Node({"read": Exponential(3.0), "write": Exponential(0.5)}, discipline="PS"),
+        "bus": Station({"read": Exponential(1.0), "write": Exponential(2.0)}, discipline="PS"),
+        "die": Station({"read": Exponential(3.0), "write": Exponential(0.5)}, discipline="PS"),
     }
-    net = solve(Network(nodes, arrivals={"read": {"bus": 0.1}, "write": {"bus": 0.2}}, routing={"bus": {"die": 1.0}}))
+    net = solve(Network(nodes, {"read": Arrivals(0.1, "bus"), "write": Arrivals(0.2, "bus")}, {"bus": {"die": 1.0}}))
     for station, loads, services in (("bus", 0.5, (1.0, 2.0)), ("die", 0.4, (3.0, 0.5))):
         assert [c.W for c in net[station].classes] == pytest.approx([s / (1 - loads) for s in services])
         assert net[station].utilization == pytest.approx(loads)
 
 
 def test_a_class_alone_is_the_network_of_one_class() -> None:
-    one = solve(Closed(9, [Delay(2.0), Station(Exponential(1.0), 3), Station(Exponential(0.2), 4, 2.0, "random")]))
+    one = solve(
+        Closed(9, [Delay(2.0), Station(Exponential(1.0), 3), Station(Exponential(0.2), 4, 2.0, queues="random")])
+    )
     stations = [
         ClassStation([Exponential(1.0)], servers=3),
         ClassStation([Exponential(0.2)], [2.0], servers=4, queues="random"),

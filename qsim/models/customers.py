@@ -1,0 +1,88 @@
+"""The customers of a network: those that arrive from outside and leave, and those that circulate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from qsim import _check
+from qsim.arrivals import Source, require_arrivals
+from qsim.distributions import Exponential
+from qsim.errors import InvalidParameterError
+from qsim.models.station import ByName
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Customers of a class that come from outside and leave in the end.
+
+    ``rate``: the rate of a Poisson process; or the law of independent times between arrivals, or an ArrivalProcess;
+    or one of these for each station at which they come in, by its name.  ``at`` names the one station where they come
+    in; without it they pass the stations by their visits, or begin at the first one of the network.
+
+    >>> from qsim import Exponential, Network, Station, solve
+    >>> solve(Network({"cpu": Station(Exponential(0.25))}, Arrivals(2))).W
+    0.5
+    """
+
+    rate: float | Source | Mapping[str, float | Source]
+    at: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rate, Mapping):
+            if self.at is not None or not self.rate:
+                raise InvalidParameterError("rate", "must be one rate or law where at is given", "or leave at out")
+            checked: Any = ByName({str(s): _source(f"arrivals at {s}", v) for s, v in self.rate.items()})
+        else:
+            checked = _source("arrivals" if self.at is None else f"arrivals at {self.at}", self.rate)
+        object.__setattr__(self, "rate", checked)
+
+    @property
+    def sources(self) -> dict[str | None, Source]:
+        """What comes in at each station; at None where the network says where."""
+        if isinstance(self.rate, Mapping):
+            return dict(self.rate)  # type: ignore[arg-type]
+        return {self.at: self.rate}  # type: ignore[dict-item]
+
+
+@dataclass(frozen=True)
+class Population:
+    """``number`` customers of a class that circulate and never leave.
+
+    A cycle ends when one comes back to ``at``, the station where they begin: without it the first Delay that they
+    visit, or else the first station.
+    """
+
+    number: int
+    at: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "number", _check.count("population", self.number))
+
+
+Customers: TypeAlias = int | Population | Arrivals
+"""A number is a Population."""
+
+
+def customers_of(given: object, parameter: str = "customers") -> Arrivals | Population:
+    """Customers of one class, from what describes them."""
+    if isinstance(given, (Arrivals, Population)):
+        return given
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        return Population(_check.count(parameter, given))
+    raise InvalidParameterError(
+        parameter,
+        f"must be a whole number of customers that circulate, or Arrivals(rate), not {given!r}",
+        "with several classes give one of these for each, by its name",
+        given,
+    )
+
+
+def _source(parameter: str, given: object) -> Source:
+    """A law or process of arrivals; a number is a Poisson rate."""
+    if isinstance(given, (int, float, np.number)) and not isinstance(given, bool):
+        return Exponential(1 / _check.positive(parameter, given, "give the mean number of arrivals per time unit"))
+    return require_arrivals(parameter, given)

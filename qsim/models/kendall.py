@@ -1,0 +1,78 @@
+"""Kendall's names: A/S/c/K//N, that is arrivals (or thinking), service, servers, places, population."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from qsim.models.station import Station
+
+if TYPE_CHECKING:
+    from qsim.models.network import Network
+
+
+def name_of(network: Network) -> str:
+    """Kendall's name of a single station, and in words what it has no letters for; else a description."""
+    if network.customers is None:
+        return f"network of {_count(len(network.stations), 'station')} without customers"
+    if network.routing is None:
+        if network.closed_classes:
+            if (name := _closed_queue(network)) is not None:
+                return name
+        elif len(network.stations) == 1:
+            return _open_queue(network)
+    kind = "open" if not network.closed_classes else "mixed" if network.open_classes else "closed"
+    several = f"{_count(len(network.classes), 'class')} and " if len(network.classes) > 1 else ""
+    populations = "+".join(str(each.number) for each in network.closed_classes.values())
+    return f"{kind} network of {several}{_count(len(network.stations), 'station')}" + (
+        f"//{populations}" if populations else ""
+    )
+
+
+def station_name(arrivals: str, service: str, station: Station, population: str = "") -> str:
+    """A/S/c/K//N of a station, given the letters of its arrivals and services."""
+    servers = "∞" if station.servers == math.inf else str(station.servers)
+    places = "" if station.capacity is None else str(station.capacity)
+    tail = f"/{places}/{population}" if population else f"/{places}" if places else ""
+    order = "" if station.discipline == "FCFS" or "priority" in station.discipline else f"-{station.discipline}"
+    extras = []
+    if station.own_queues:
+        extras.append("shortest queue" if station.queues == "shortest" else f"{station.queues} routing")
+    if station.speeds is not None:
+        extras.append("load-dependent")
+    return ", ".join([f"{arrivals}/{service}/{servers}{tail}{order}", *extras])
+
+
+def _open_queue(network: Network) -> str:
+    (station,) = network.stations.values()
+    arrivals = [source.letter for c in network.open_classes for source in network.sources_of(c).values()]
+    services = [law.letter for c in network.open_classes if (law := station.service_of(c)) is not None]
+    name = station_name(_letter(arrivals), _letter(services), station)
+    if len(network.open_classes) == 1:
+        return name
+    order = {"priority": ", non-preemptive priority", "preemptive priority": ", preemptive-resume priority"}
+    return f"{name}, {_count(len(network.open_classes), 'class')}{order.get(station.discipline, '')}"
+
+
+def _closed_queue(network: Network) -> str | None:
+    """The name of a single station with one class that thinks at one Delay at most; None for others."""
+    if network.open_classes or len(network.closed_classes) > 1:
+        return None
+    (name,) = network.closed_classes
+    queueing = [station for station in network.stations.values() if not station.is_delay]
+    delays = [station for station in network.stations.values() if station.is_delay]
+    if len(queueing) != 1 or len(delays) > 1:
+        return None
+    thinking = [law for station in delays if (law := station.service_of(name)) is not None and law.mean > 0]
+    service = queueing[0].service_of(name)
+    letter = thinking[0].letter if thinking else "M"
+    return station_name(letter, "G" if service is None else service.letter, queueing[0], str(network.population))
+
+
+def _letter(letters: Sequence[str]) -> str:
+    return letters[0] if len(set(letters)) == 1 else "G"
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}{'es' if thing.endswith('s') else 's'}"

@@ -1,0 +1,226 @@
+"""A station: its servers, the order in which they take customers, and what each class of customers needs there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from qsim import _check
+from qsim.distributions import Deterministic, Distribution, Exponential
+from qsim.distributions.base import require
+from qsim.errors import InvalidParameterError
+
+ClassName: TypeAlias = str
+Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
+Queues: TypeAlias = Literal["shared", "random", "round-robin", "shortest"]
+"""One queue for all servers; or one for each server, which an arrival joins at random, in turn, or where the fewest are
+present (the first of equals)."""
+Discipline: TypeAlias = Literal[
+    "FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO", "priority", "preemptive priority"
+]
+"""First come first served; last come, without and with preemption; shortest job, likewise; shortest remaining time,
+with preemption; processor sharing; random order; by class.  A preempted customer goes on later where it stopped."""
+
+NO_TIME = Deterministic(0.0)
+
+
+class ByName(Mapping[str, Any]):
+    """A mapping that does not change, so that what holds it is a value: it can be hashed."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = dict(given)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._given[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._given.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._given)
+
+
+@dataclass(frozen=True)
+class Station:
+    """A place where customers are served.
+
+    - ``service``: the law of service times, or one for each class that comes, by its name;
+    - ``servers``: how many, all alike; math.inf where nobody waits;
+    - ``visits``: mean visits per passage or cycle, or a number for each class by its name;
+    - ``discipline``: the order of service; "priority" and "preemptive priority" follow ``priority``, a number for each
+      class: 0 before 1 before 2;
+    - ``queues``: "shared", one queue for all servers; or one queue for each server, joined at "random", in turn
+      ("round-robin") or where the fewest are present ("shortest");
+    - ``speeds``: the work done per time unit with 1, 2, 3, ... present, where one undisturbed server does 1; the last
+      value holds on.  Those in service share it equally;
+    - ``capacity``: the places, those at the servers included, where it is the only station; None for no limit;
+    - ``most``: the largest number of customers for which the speeds are known: more that circulate are refused.
+
+    Raises ValueError naming the parameter for anything that describes no station.
+
+    >>> from qsim import Exponential
+    >>> die = Station({"read": Exponential(60e-6), "write": Exponential(600e-6)}, discipline="priority",
+    ...               priority={"read": 0, "write": 1})
+    >>> die.servers
+    1
+    """
+
+    service: Law
+    servers: int = 1
+    visits: float | Mapping[ClassName, float] = 1.0
+    discipline: Discipline = "FCFS"
+    queues: Queues = "shared"
+    speeds: Sequence[float] | None = None
+    capacity: int | None = None
+    priority: Mapping[ClassName, int] = field(default_factory=dict)
+    name: str = ""
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        self._set(
+            service=_by_class("service", self.service, _law),
+            visits=_by_class("visits", self.visits, _check.non_negative if _is_map(self.visits) else _check.positive),
+            priority=_priority(self.priority),
+        )
+        _check.one_of("discipline", self.discipline, get_args(Discipline))
+        _check.one_of("queues", self.queues, get_args(Queues))
+        if self.servers != math.inf:
+            self._set(servers=_check.count("servers", self.servers))
+            _by_class("service", self.service, require)  # no time at all is for a Delay
+        elif self.capacity is not None or self.queues != "shared" or self.speeds is not None:
+            raise InvalidParameterError(
+                "servers", "must be finite, not inf, where capacity, queues or speeds is given", "nobody waits"
+            )
+        if self.capacity is not None:
+            self._set(capacity=_check.capacity(self.capacity, self.servers))
+        if self.speeds is not None:
+            self._set(speeds=_check.speeds(self.speeds))
+            if self.queues != "shared" and self.servers > 1:
+                raise InvalidParameterError(
+                    "speeds", f"must be None where each server has its own queue, not {self.speeds!r}"
+                )
+
+    def _set(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def service_of(self, name: ClassName) -> Distribution | None:
+        """The law of a class; None for one that is not served here."""
+        return self.service.get(name) if isinstance(self.service, Mapping) else self.service
+
+    def visits_of(self, name: ClassName) -> float:
+        """Mean visits of a class; those that are not served here do not come."""
+        if self.service_of(name) is None:
+            return 0.0
+        return self.visits.get(name, 0.0) if isinstance(self.visits, Mapping) else self.visits
+
+    def mean_of(self, name: ClassName) -> float:
+        """The mean service time of a class, 0 for one that is not served here."""
+        law = self.service_of(name)
+        return 0.0 if law is None else law.mean
+
+    def require_known(self, population: int, name: str = "the station") -> None:
+        """Refuse more customers than the speeds are known for."""
+        if self.most is not None and population > self.most:
+            raise InvalidParameterError(
+                "population",
+                f"must be at most {self.most}, up to which {name} is known, not {population}",
+                "measure it deeper, or make the station with extrapolate=True",
+                value=population,
+            )
+
+    @property
+    def law(self) -> Distribution:
+        """The law of service times, where one holds for everyone."""
+        if isinstance(self.service, Mapping):
+            raise InvalidParameterError("service", "must be one law, not one for each class", "the model has one class")
+        return self.service
+
+    @property
+    def visit_count(self) -> float:
+        """The visits, where one number holds for everyone."""
+        if isinstance(self.visits, Mapping):
+            raise InvalidParameterError("visits", "must be a number, not one for each class", "the model has one class")
+        return self.visits
+
+    @property
+    def demand(self) -> float:
+        """Mean service time per cycle, all visits together, at speed 1."""
+        return self.visit_count * self.law.mean
+
+    @property
+    def is_delay(self) -> bool:
+        """Whether nobody waits: there is a server for everyone."""
+        return self.servers == math.inf
+
+    @property
+    def own_queues(self) -> bool:
+        """Whether each of several servers has a queue of its own."""
+        return self.queues != "shared" and self.servers > 1
+
+    @property
+    def peak(self) -> float:
+        """The most work done per time unit with any number present, in servers."""
+        return self.servers if self.speeds is None else max(self.speeds)
+
+    @property
+    def most_work(self) -> float:
+        """The work done per time unit when very many are present, in servers."""
+        return self.servers if self.speeds is None else self.speeds[-1]
+
+
+def Delay(time: Distribution | float | Mapping[ClassName, Distribution | float]) -> Station:  # noqa: N802
+    """A station where everyone is served at once: think time, a wire, a host.
+
+    ``time`` is a Distribution, or a number for an exponential time of that mean (zero: no delay), or one of these for
+    each class by its name.  Customers that circulate think there: the time is no part of their W.
+
+    >>> from qsim import Closed, Exponential, Station, solve
+    >>> solve(Closed(1, [Delay(3.0), Station(Exponential(mean=1))])).throughput
+    0.25
+    """
+    laws = {c: _time(f"time of {c}", t) for c, t in time.items()} if isinstance(time, Mapping) else _time("time", time)
+    return Station(laws, servers=math.inf)  # type: ignore[arg-type]
+
+
+def _time(parameter: str, given: object) -> Distribution:
+    if not isinstance(given, Distribution):
+        mean = _check.non_negative(parameter, given, "the mean time spent at the Delay")
+        return Exponential(mean) if mean > 0 else NO_TIME
+    if not math.isfinite(given.mean):
+        raise InvalidParameterError(
+            parameter, f"must have a finite mean, not {given.mean!r}", "nobody would come back", given.mean
+        )
+    return given
+
+
+def _is_map(given: object) -> bool:
+    return isinstance(given, Mapping)
+
+
+def _by_class(parameter: str, given: Any, check: Any) -> Any:
+    """The value, or the values of each class, checked."""
+    if not isinstance(given, Mapping):
+        return check(parameter, given)
+    if not given:
+        raise InvalidParameterError(parameter, "must not be empty", "give one for each class that comes")
+    return ByName({str(name): check(f"{parameter} of {name}", value) for name, value in given.items()})
+
+
+def _law(parameter: str, given: object) -> Distribution:
+    return given if given == NO_TIME else require(parameter, given)  # type: ignore[return-value]
+
+
+def _priority(given: object) -> ByName:
+    if not isinstance(given, Mapping):
+        raise InvalidParameterError("priority", f"must be a mapping, not {given!r}", "give {class: number}")
+    remedy = "0 goes first, then 1, 2, ..."
+    return ByName({str(name): _check.count(f"priority of {name}", n, 0, remedy) for name, n in given.items()})
