@@ -118,7 +118,7 @@ class DeviceInSimPy:
     def _service(self) -> float:
         if not self._times:
             drawn = np.empty(BLOCK)
-            self.station.service.fill(self._rng, drawn)
+            self.station.time.fill(self._rng, drawn)
             self._times = drawn.tolist()
         return self._times.pop()
 

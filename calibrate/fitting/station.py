@@ -49,9 +49,9 @@ class DeviceStation(Station):
         what = self.name or "device"
         if self.speeds is None:
             kind = "one queue" if self.queues == "shared" else "a queue each"
-            mean = format_duration(self.service.mean)
+            mean = format_duration(self.time.mean)
             return f"Station {what}: M/G/{self.servers}, {kind}, a mean service of {mean}, {self.law}"
-        peak = format_rate(max(self.speeds) / self.service.mean)
+        peak = format_rate(max(self.speeds) / self.time.mean)
         known = f"X(n) in total while n are present, to n = {self.most}, {peak} at most"
         visits = "" if self.visits == 1 else f", {self.visits:g} visits"
         return f"Station {what}: {known}; {self.law}{visits}"

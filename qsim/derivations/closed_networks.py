@@ -51,10 +51,10 @@ def bounds(page: Page, model: Closed) -> None:
         servers = f", {s.servers} servers" if s.servers > 1 else ""
         name = f"{s.name or f'station {i}'}{servers}"
         if s.visits == 1:
-            page.given(f"D_{i}", s.law.mean, f"demand at {name}: service in each cycle")
+            page.given(f"D_{i}", s.time.mean, f"demand at {name}: service in each cycle")
             continue
         page.given(f"V_{i}", s.visit_count, f"visits in each cycle to {name}")
-        page.given(f"S_{i}", s.law.mean, "mean service time of a visit")
+        page.given(f"S_{i}", s.time.mean, "mean service time of a visit")
         page.let(f"D_{i}", f"V_{i} * S_{i}", "demand: service in each cycle")
     indices = range(1, len(stations) + 1)
     page.let("D", " + ".join(f"D_{i}" for i in indices), "all service of a cycle")

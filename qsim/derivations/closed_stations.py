@@ -21,13 +21,13 @@ def bounds(page: Page, model: Closed) -> None:
     page.given("N", model.population, "customers that circle")
     page.given("Z", model.think_time, "time away from the servers, in each cycle")
     if len(stations) == 1 and stations[0].visits == 1:
-        page.given("S", stations[0].law.mean, "mean service time")
+        page.given("S", stations[0].time.mean, "mean service time")
         page.given("c", stations[0].servers, "servers")
         page.let("Xmax", "c / S", "all servers busy: no more is ever done")
         page.let("Xfree", "N / (Z + S)", "nobody ever waits: nor more than this")
         page.let("knee", "(Z + S) * Xmax", "where these two bounds cross (Denning & Buzen 1978)")
         return
-    demands = [s.visit_count * s.law.mean for s in stations]
+    demands = [s.visit_count * s.time.mean for s in stations]
     page.total("D", demands, "visits * service, over all stations", "service in each cycle")
     page.found(
         "Dmax",
@@ -97,7 +97,7 @@ def _nobody_thinks(page: Page, N: int, c: int) -> bool:
 
 def _birth_and_death(page: Page, model: Closed) -> bool:
     (station,) = model.queueing
-    N, Z, S, c = model.population, model.think_time, station.law.mean, station.servers
+    N, Z, S, c = model.population, model.think_time, station.time.mean, station.servers
     n = np.arange(N + 1)
 
     def weights(population: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -37,7 +37,7 @@ def jackson(page: Page, model: Model) -> bool:
     for i, (station, rate) in enumerate(zip(model.stations, model.throughputs, strict=True), 1):
         if station.is_delay:
             page.remark(f"place {i} is a delay: as many servers as customers")
-            page.given(f"Z_{i}", station.law.mean, "mean time spent there")
+            page.given(f"Z_{i}", station.time.mean, "mean time spent there")
             page.let(f"L_{i}", f"lam_{i} * Z_{i}", LITTLE)
             continue
         queueing.append(i)
@@ -137,7 +137,7 @@ def _station(page: Page, station: Station, i: int, rate: float) -> None:
         page.let(f"rho_{i}", f"a_{i} / c_{i}", "share of time that each server is busy")
         page.found(
             f"C_{i}",
-            erlang_c(station.servers, rate * station.law.mean),
+            erlang_c(station.servers, rate * station.time.mean),
             f"ErlangC(c({i}), a({i}))",
             "all servers are busy; step by step with qsim solve mmc --explain",
         )
@@ -154,7 +154,7 @@ def _station(page: Page, station: Station, i: int, rate: float) -> None:
 
 
 def _given(page: Page, station: Station, i: int) -> None:
-    page.given(f"S_{i}", station.law.mean, "mean service time")
+    page.given(f"S_{i}", station.time.mean, "mean service time")
     if station.servers > 1:
         page.given(f"c_{i}", station.servers, "servers")
 

@@ -232,12 +232,12 @@ def _(model: Tandem) -> Plan:
 @_plan.register
 def _(model: Closed) -> Plan:
     """The circle begins at the first delay; without one, at a place that takes no time."""
-    stops = [s for s in model.stations if not (s.is_delay and s.law.mean == 0)]
+    stops = [s for s in model.stations if not (s.is_delay and s.time.mean == 0)]
     first = next((i for i, s in enumerate(stops) if s.is_delay), None)
     circle = [Delay(0.0), *stops] if first is None else [*stops[first:], *stops[:first]]
-    places = tuple(_delay(s.law) if s.is_delay else _station(s) for s in circle)
+    places = tuple(_delay(s.time) if s.is_delay else _station(s) for s in circle)
     limited = any(p.capacity is not None and p.capacity < model.population for p in places)
-    if limited and all(float(s.law.cdf(0.0)) > 0 for s in circle if s.is_delay):
+    if limited and all(float(s.time.cdf(0.0)) > 0 for s in circle if s.is_delay):
         raise NoEngineError(
             f"{model.kendall} is not simulated: who finds no place would be back at once; give a Delay whose time "
             "is never zero"
@@ -251,7 +251,7 @@ def _(model: Closed) -> Plan:
 def _(model: ClosedClasses) -> Plan:
     """Every class passes the stations in order, and thinks at a home of its own after the last."""
     kinds, first = len(model.populations), len(model.populations)
-    homes = [_delay(Delay(z).law, kinds) for z in model.think_times]
+    homes = [_delay(Delay(z).time, kinds) for z in model.think_times]
     places = [
         replace(
             _place(tuple(law or NO_TIME for law in s.services), s.servers, s.queues, s.discipline, None), name=s.name
@@ -379,7 +379,7 @@ def _station_of(model: Network, name: str) -> PlannedStation:
 
 def _station(station: Station) -> PlannedStation:
     made = _place(
-        (station.law,), station.servers, station.queues, station.discipline, station.speeds, capacity=station.capacity
+        (station.time,), station.servers, station.queues, station.discipline, station.speeds, capacity=station.capacity
     )
     return replace(made, name=station.name)
 

@@ -64,7 +64,7 @@ class Closed:
     @property
     def think_time(self) -> float:
         """Z: the mean time per cycle spent at delays."""
-        return math.fsum(d.law.mean for d in self.delays)
+        return math.fsum(d.time.mean for d in self.delays)
 
     @property
     def kendall(self) -> str:
@@ -72,9 +72,9 @@ class Closed:
         if len(self.queueing) > 1 or len(self.delays) > 1:
             return f"closed network of {len(self.stations)} stations//{self.population}"
         station = self.queueing[0]
-        letter = self.delays[0].law.letter if self.think_time > 0 else "M"
+        letter = self.delays[0].time.letter if self.think_time > 0 else "M"
         places = "" if station.capacity is None else str(station.capacity)
-        name = f"{letter}/{station.law.letter}/{station.servers}/{places}/{self.population}"
+        name = f"{letter}/{station.time.letter}/{station.servers}/{places}/{self.population}"
         if station.queues == "random" and station.servers > 1:
             name += ", random routing"
         if station.discipline != "FCFS":

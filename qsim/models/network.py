@@ -327,8 +327,8 @@ class Network:
         else:
             self._check_ways()
         for here, station in self.stations.items():
-            coming = [each.number for c, each in self.closed_classes.items() if self._comes(c, here)]
-            station.require_known(sum(coming), here)
+            numbers = [each.number for c, each in self.closed_classes.items() if self._comes(c, here)]
+            station.require_known(sum(numbers), here)
             for name in station.priority:
                 if name not in self.classes:
                     remedy = f"there are {', '.join(self.classes)}"

@@ -276,5 +276,5 @@ class Tandem:
     @property
     def kendall(self) -> str:
         """Such as M/M/1 → M/2: the stations in order."""
-        parts = [f"{s.law.letter}/{s.servers}" for s in self.stations]
+        parts = [f"{s.time.letter}/{s.servers}" for s in self.stations]
         return f"{self.arrivals.letter}/" + " → ".join(parts)

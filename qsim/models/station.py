@@ -81,7 +81,7 @@ class Station:
     speeds: Sequence[float] | None = None
     capacity: int | None = None
     priority: Mapping[ClassName, int] = field(default_factory=dict)
-    name: str = ""
+    name: str = field(default="", compare=False)
     most: int | None = None
 
     def __post_init__(self) -> None:
@@ -138,7 +138,7 @@ class Station:
             )
 
     @property
-    def law(self) -> Distribution:
+    def time(self) -> Distribution:
         """The law of service times, where one holds for everyone."""
         if isinstance(self.service, Mapping):
             raise InvalidParameterError("service", "must be one law, not one for each class", "the model has one class")
@@ -154,7 +154,7 @@ class Station:
     @property
     def demand(self) -> float:
         """Mean service time per cycle, all visits together, at speed 1."""
-        return self.visit_count * self.law.mean
+        return self.visit_count * self.time.mean
 
     @property
     def is_delay(self) -> bool:
@@ -216,7 +216,7 @@ def _by_class(parameter: str, given: Any, check: Any) -> Any:
 
 
 def _law(parameter: str, given: object) -> Distribution:
-    return given if given == NO_TIME else require(parameter, given)  # type: ignore[return-value]
+    return given if given == NO_TIME else require(parameter, given)
 
 
 def _priority(given: object) -> ByName:

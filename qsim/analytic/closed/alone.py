@@ -36,7 +36,7 @@ def applies(model: Closed) -> bool:
 def solve(model: Closed) -> Metrics:
     """Exact, for any law of service."""
     (station,) = model.queueing
-    N, S = model.population, station.law.mean
+    N, S = model.population, station.time.mean
     if station.speeds is None:
         busy = pace = float(min(N, station.servers))
     else:

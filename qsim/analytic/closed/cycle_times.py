@@ -41,14 +41,14 @@ def follows(model: Closed) -> bool:
 
 def _single(station: Station) -> bool:
     plain = station.discipline == "FCFS" and station.capacity is None and station.speeds is None
-    return plain and station.servers == 1 and station.visits == 1 and isinstance(station.law, Exponential)
+    return plain and station.servers == 1 and station.visits == 1 and isinstance(station.time, Exponential)
 
 
 def cycle_times(model: Closed, mean: float) -> InvertedTimes | None:
     """W of a cycle whose mean response is ``mean``; None where their law is not known."""
     if not follows(model):
         return None
-    means = [s.law.mean for s in model.queueing]
+    means = [s.time.mean for s in model.queueing]
     others, Z = model.population - 1, model.think_time
     unit = max(*means, Z / max(others, 1))
     n = np.arange(1, others + 1)

@@ -53,7 +53,7 @@ def applies(model: Closed) -> bool:
     (station,) = model.queueing
     return (
         station.capacity is not None
-        and isinstance(station.law, Exponential)
+        and isinstance(station.time, Exponential)
         and station.visits == 1
         and station.speeds is None
         and station.discipline == "FCFS"
@@ -66,7 +66,7 @@ def solve(model: Closed) -> Metrics:
     (station,) = model.queueing
     assert station.capacity is not None  # noqa: S101
     require_few_states(model, min(model.population, station.capacity))
-    N, Z, S, c, K = model.population, model.think_time, station.law.mean, station.servers, station.capacity
+    N, Z, S, c, K = model.population, model.think_time, station.time.mean, station.servers, station.capacity
     p, seen = state_probabilities(N, Z, S, c, K), state_probabilities(N - 1, Z, S, c, K)
     n = np.arange(p.size)
     found = seen[:K] / seen[:K].sum()  # by those who are let in

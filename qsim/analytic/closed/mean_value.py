@@ -114,7 +114,7 @@ def _network(model: Closed | ClosedClasses) -> _Network:
     """Arrays of the model; raises NoFormulaError for a station these approximations do not know."""
     if isinstance(model, Closed):
         places: list[Station | ClassStation] = list(model.queueing)
-        laws: list[Sequence[Distribution | None]] = [(s.law,) for s in model.queueing]
+        laws: list[Sequence[Distribution | None]] = [(s.time,) for s in model.queueing]
         visits = np.array([[s.visit_count] for s in model.queueing])
         populations, think_times = [model.population], [model.think_time]
         for s in model.queueing:
@@ -204,7 +204,7 @@ def lattice(model: Closed | ClosedClasses) -> Metrics:
 def errors_of(model: Closed | ClosedClasses) -> str:
     """The name under which the errors of :func:`lattice` were measured for such services."""
     if isinstance(model, Closed):
-        laws: list[Distribution | None] = [s.law for s in model.queueing if s.discipline == "FCFS"]
+        laws: list[Distribution | None] = [s.time for s in model.queueing if s.discipline == "FCFS"]
     else:
         laws = [law for s in model.stations if s.discipline == "FCFS" for law in s.services]
     exponential = all(law is None or isinstance(law, Exponential) for law in laws)

@@ -65,7 +65,7 @@ def centre_of(station: Station, population: int) -> Centre:
 def has_product_form(station: Station) -> bool:
     """Whether the network keeps product form with this station in it, and only its mean service time matters."""
     insensitive = is_insensitive(station.discipline, station.servers, station.queues)
-    return station.capacity is None and (insensitive or isinstance(station.law, Exponential))
+    return station.capacity is None and (insensitive or isinstance(station.time, Exponential))
 
 
 def applies(model: Closed) -> bool:
@@ -119,7 +119,7 @@ def solve(model: Closed) -> Metrics:
     )
     Lq = math.fsum(s.Lq for s in stations)
     alone = stations[0] if len(stations) == 1 and model.queueing[0].visits == 1 else None
-    clockwork = is_clockwork([*(d.law for d in model.delays), *(s.law for s in model.queueing)], N)
+    clockwork = is_clockwork([*(d.time for d in model.delays), *(s.time for s in model.queueing)], N)
     return Metrics(
         model=model,
         throughput=X,
@@ -141,7 +141,7 @@ def solve(model: Closed) -> Metrics:
 def _visit_time(station: Station, centre: Centre, seen: FloatArray) -> float:
     """The response time of one visit, by the arrival theorem."""
     k = np.arange(1, seen.size + 1)
-    return station.law.mean * float(seen @ (k / centre.speed(k)))
+    return station.time.mean * float(seen @ (k / centre.speed(k)))
 
 
 def _station(
@@ -149,7 +149,7 @@ def _station(
 ) -> Metrics:
     """One station, per visit; ``seen`` are the probabilities an arrival finds, ``p`` those in time average."""
     station, N = model.queueing[number], model.population
-    S, c, x = station.law.mean, station.servers, X * station.visit_count
+    S, c, x = station.time.mean, station.servers, X * station.visit_count
     n = np.arange(p.size)
     times: TimeDistribution | None = None
     if station.speeds is not None:
@@ -218,7 +218,7 @@ def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> 
     if repairman.applies(model) or random_routing.applies(model):
         (station,) = model.queueing
         known = one_queue_curve if repairman.applies(model) else own_queues_curve
-        return known(populations, model.think_time, station.law.mean, station.servers)
+        return known(populations, model.think_time, station.time.mean, station.servers)
     wanted = _check.counts_upto("populations", populations)
     N, Z = int(wanted.max()), model.think_time
     centres = [centre_of(s, N) for s in model.queueing]

@@ -64,14 +64,14 @@ def applies(model: Closed) -> bool:
         return False
     (station,) = model.queueing
     plain = station.discipline == "FCFS" and station.capacity is None
-    return plain and isinstance(station.law, Exponential) and station.queues == "random" and station.visits == 1
+    return plain and isinstance(station.time, Exponential) and station.queues == "random" and station.visits == 1
 
 
 def solve(model: Closed) -> Metrics:
     """Exact; state probabilities are not given.  Raises NoFormulaError for millions of customers."""
     (station,) = model.queueing
     require_few_states(model, model.population)
-    N, Z, S, k = model.population, model.think_time, station.law.mean, station.servers
+    N, Z, S, k = model.population, model.think_time, station.time.mean, station.servers
     all_populations = own_queues_curve(N, Z, S, k)
     X, W, Wq = (
         float(values[-1])

@@ -72,7 +72,7 @@ def solve(model: Closed) -> Metrics:
     """
     (station,) = model.queueing
     require_few_states(model, model.population)
-    N, Z, S, c = model.population, model.think_time, station.law.mean, station.servers
+    N, Z, S, c = model.population, model.think_time, station.time.mean, station.servers
     p = state_probabilities(N, Z, S, c)
     n = np.arange(N + 1)
     seen = state_probabilities(N - 1, Z, S, c)

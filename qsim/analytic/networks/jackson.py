@@ -77,13 +77,13 @@ def solve(model: OpenNetwork | Tandem) -> Metrics:
 def _delay(model: OpenNetwork | Tandem, delay: Station, rate: float, name: str) -> Metrics:
     """A delay: as many servers as customers."""
     gap = 1 / rate if rate > 0 else math.inf
-    alone = infinite_servers.solve(Open(Exponential(gap), delay.law, servers=math.inf))  # type: ignore[arg-type]
+    alone = infinite_servers.solve(Open(Exponential(gap), delay.time, servers=math.inf))  # type: ignore[arg-type]
     return replace(alone, model=model, method=METHOD, name=name, times=None)
 
 
 def _station(model: OpenNetwork | Tandem, station: Station, rate: float, name: str) -> Metrics:
     """One station as it would be alone with Poisson arrivals."""
-    S, c = station.law.mean, station.servers
+    S, c = station.time.mean, station.servers
     full_speed = float(c) if station.speeds is None else station.speeds[-1]
     if rate * S > full_speed * (1 - ROUNDING):
         raise UnstableQueueError(f"{name} of {model.kendall}", rate, full_speed / c / S, c)
