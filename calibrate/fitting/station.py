@@ -19,6 +19,7 @@ import numpy as np
 
 from calibrate.fitting.calibration import Calibration
 from calibrate.fitting.predicted_curve import grid, predict
+from calibrate.inference.misfit import carried
 from calibrate.inference.parameters import Array
 from calibrate.knees.knee import knee_of
 from calibrate.models.open import OpenModel
@@ -188,7 +189,7 @@ def draws_of(fit: C, count: int, seed: int = 0) -> list[C]:
     return made
 
 
-def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int = 0) -> Array:
+def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[int] = 0) -> Array:
     """X (count, top) at 1, 2, ... requests of devices drawn from the fit, with what its curve misses.
 
     Beyond what the station covers the last value holds.
@@ -199,8 +200,12 @@ def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int = 0) -> 
     rng = np.random.default_rng(seed)
     rows = rng.choice(len(known.weight), size=count, p=known.weight / known.weight.sum())
     along = rng.standard_normal((count, known.slopes.shape[2]))
-    sizes, axes = np.linalg.eigh(known.unexplained)
-    missed = rng.standard_normal((count, len(loads))) @ (axes * np.sqrt(np.maximum(sizes, 0.0))).T
+    missed, misfit = rng.standard_normal((count, len(loads))), fit.table.misfit[rows]
+    sizes = np.unique(misfit)
+    left = carried(fit.curve_model.process, np.array(fit.used), np.array(fit.used_noise), sizes, loads).covariance
+    for size, covariance in zip(sizes, left, strict=True):
+        variance, axes = np.linalg.eigh(covariance)
+        missed[misfit == size] @= (axes * np.sqrt(np.maximum(variance, 0.0))).T
     logs = known.mean[rows] + np.einsum("kmr,kr->km", known.slopes[rows], along) + missed
     every = np.log(np.arange(1, covered + 1))
     drawn = np.exp([np.interp(every, np.log(loads), one) for one in logs])

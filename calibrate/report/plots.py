@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrate.application.system import System
 from calibrate.fitting.curve_fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.prediction.comparison import Comparison
+from calibrate.report.application import system_lines
 from calibrate.report.compared.curves import latency_against_throughput
 from calibrate.report.drawing import Drawing, depth_ticks
 from calibrate.report.lines import Kind, Line, figure_of
@@ -78,6 +80,11 @@ def _figure(curve: Prediction, lines: Sequence[Line]) -> Drawing:
 def comparison_figure(comparison: Comparison) -> Figure:
     """The latency-bandwidth curve, observed and predicted."""
     return latency_against_throughput(comparison).to_plotly()
+
+
+def system_figure(found: System) -> Figure:
+    """Throughput, response time and the utilisation of each station over the clients, with bands."""
+    return figure_of(system_lines(found), "clients", in_seconds=True).to_plotly()
 
 
 def tail_figure(tails: Tails) -> Figure:

@@ -1,0 +1,1 @@
+"""An application on calibrated devices: users, processors and drives as one closed network, with bands."""

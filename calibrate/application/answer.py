@@ -1,0 +1,113 @@
+"""The answer of a system in a few lines, and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from calibrate.application.system import System
+from calibrate.inference.estimates import Estimate
+from calibrate.load_text import with_interval
+from measure.units import format_duration, format_rate, plain_number
+from qsim.text_table import table
+
+LABEL = 12
+LEAST_WHOLE = 10.0
+SHOWN = 12
+"""Rows of a table."""
+DOUBLE = 2.0
+"""A gain beyond this is a factor, and a smaller one a percentage."""
+
+
+def system_answer(found: System) -> str:
+    """Bottleneck, knee and what two of a station would give."""
+    return "\n".join(f"{label.upper():<{LABEL}}{text}" for label, text in answer_parts(found).items())
+
+
+def answer_parts(found: System) -> dict[str, str]:
+    """The same, each under its label."""
+    share = found.bottleneck_share
+    how = "in all draws" if share == 1 else f"in {100 * share:.0f} % of the draws"
+    return {
+        "bottleneck": f"{found.bottleneck} {how}: {_interval(found.peak, format_rate)} at most",
+        "knee": knee_text(found),
+        "doubled": _gains(found),
+    }
+
+
+def knee_text(found: System) -> str:
+    """Where waiting begins, what is had there, and where 90 % of the peak is had."""
+    knee, ninety = found.knee, found.ninety
+    load = max(round(knee.estimate or 1.0), 1)
+    there = f"beyond the {found.clients[-1]:g} asked for"
+    if load <= found.known_at[-1]:
+        x, r = float(found.throughput([load])[0, 0]), float(found.response([load])[0, 0])
+        there = f"{format_rate(x)} at {format_duration(r)}"
+    reached = ninety.note if ninety.estimate is None else f"at {_interval(ninety, _count)}"
+    return f"{_clients(knee)}: {there}; 90 % of the peak {reached}"
+
+
+def within_text(found: System, response_s: float) -> str:
+    """How many clients an objective of the mean response time allows."""
+    most, wanted = found.within(response_s), format_duration(response_s)
+    if not most.estimate:
+        return f"none: one client alone has a response of {format_duration(float(found.response([1])[0, 0]))}"
+    more = "or more " if most.estimate >= found.clients[-1] else ""
+    return f"{_clients(most)} {more}have a mean response within {wanted}"
+
+
+def system_table(found: System) -> str:
+    """Throughput, response and the utilisation of each station over the clients, with bands."""
+    count = len(found.clients)
+    rows = np.unique(np.rint(np.geomspace(1, count, min(count, SHOWN))).astype(int)) - 1
+    x, r = found.throughput(), found.response()
+    tails = [found.percentile(q) for q in found.percentiles]
+    busy = [found.utilization(name)[0] for name in found.stations]
+    lines = [
+        (
+            f"{found.clients[i]:g}",
+            with_interval(format_rate, *x[:, i]),
+            *(with_interval(format_duration, *times[:, i]) for times in (r, *tails)),
+            *(f"{100 * share[i]:.0f} %" for share in busy),
+        )
+        for i in rows
+    ]
+    band = f"({100 * found.level:g} % band)"
+    shares = (f"P{100 * q:g}" for q in found.percentiles)
+    header = ("CLIENTS", f"THROUGHPUT {band}", f"RESPONSE {band}", *shares, *(n.upper() for n in found.stations))
+    return table(header, lines, left=0)
+
+
+def _gains(found: System) -> str:
+    """What two of the bottleneck give at the peak, and of each station with the most clients."""
+    peak, then = found.peak_with_two(found.bottleneck)
+    up = peak / float(found.peak.estimate or np.nan)
+    limits = "" if then == found.bottleneck else f", then {then} limits"
+    gains = sorted(((found.gain(name), name) for name in found.doubled), reverse=True)
+    there = ", ".join(f"{name} {_times(gain)}" for gain, name in gains)
+    most = f"{found.clients[-1]:g} client{'s' if found.clients[-1] > 1 else ''}"
+    return f"{found.bottleneck}: peak {format_rate(peak)}, {_times(up)}{limits}; with {most} {there}"
+
+
+def _times(gain: float) -> str:
+    return f"{gain:.2g} times" if gain > DOUBLE else f"{100 * (gain - 1):+.0f} %"
+
+
+def _clients(estimate: Estimate) -> str:
+    return f"{_interval(estimate, _count)} client{'' if estimate.estimate == estimate.high == 1 else 's'}"
+
+
+def _count(value: float) -> str:
+    return f"{value:.0f}" if value >= LEAST_WHOLE else plain_number(value, 2)
+
+
+def _interval(estimate: Estimate, show: Callable[[float], str]) -> str:
+    """``23 (20 to 27)``; the estimate alone where nothing is uncertain."""
+    if estimate.estimate is None:
+        return "unknown"
+    ends = [None if end is None else show(end) for end in (estimate.low, estimate.high)]
+    middle = show(estimate.estimate)
+    if all(end == middle for end in ends):
+        return middle
+    return f"{middle} ({ends[0] or '...'} to {ends[1] or '...'})"

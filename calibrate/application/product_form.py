@@ -1,0 +1,107 @@
+"""Closed networks with product form, many at a time: rows differ in their rates, as draws of an uncertain device do.
+
+Two stations together are one that serves at the throughput of the two alone (Chandy, Herzog and Woo 1975), so that a
+network is put together station by station. With a(n) and b(n) the rates of two with n customers, and q(j|n) the
+probability that j of n are at the second,
+
+    q(0|n) = X(n) q(0|n-1) / a(n),    q(j|n) = X(n) q(j-1|n-1) / b(j),    X(n) = 1 / (their sum without X)
+
+Only positive numbers are added, where the usual recursion for load-dependent stations subtracts (Reiser and Lavenberg
+1980, JACM 27).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+import numpy as np
+
+from calibrate.inference.parameters import Array
+from qsim import Exponential, Station
+
+Places: TypeAlias = Mapping[str, Station]
+
+TINY = 1e-290
+"""Probabilities below this are zero: arithmetic with denormal numbers is slow."""
+
+SWEEP = 16
+"""They are swept away every so many steps."""
+
+
+def has_product_form(station: Station) -> bool:
+    """Whether only the mean of its service matters, so that the formula is exact."""
+    shares = station.discipline in ("PS", "LCFS-PR")
+    alike = station.discipline in ("FCFS", "LCFS", "SIRO") and isinstance(station.service, Exponential)
+    return station.capacity is None and (station.is_delay or shares or alike)
+
+
+def rates(station: Station, top: int) -> Array:
+    """Cycles per time unit (top,) that 1, 2, ... customers get done there alone."""
+    n = np.arange(1.0, top + 1)
+    if station.is_delay:
+        return n / station.demand if station.demand > TINY else np.full(top, np.inf)
+    if station.speeds is not None:
+        speed = np.asarray(station.speeds)[np.minimum(np.arange(top), len(station.speeds) - 1)]
+    elif station.own_queues:
+        speed = n * station.servers / (n + station.servers - 1)
+    else:
+        speed = np.minimum(n, station.servers)
+    return np.asarray(speed / station.demand)
+
+
+def peak(station: Station) -> float:
+    """The most cycles per time unit that it can serve."""
+    return station.peak / station.demand
+
+
+def doubled(alone: Array) -> Array:
+    """The rates (rows, top) of two such stations between which customers are spread evenly; a lone one gains nothing.
+
+    >>> doubled(np.array([[1.0, 2.0, 2.0, 2.0]])).tolist()
+    [[1.0, 2.0, 3.0, 4.0]]
+    """
+    n = np.arange(1.0, alone.shape[1] + 1)
+    half = np.maximum(n / 2, 1.0)
+    each = np.array([np.interp(half, n, row) for row in alone])
+    return np.asarray(2 * each * np.minimum(n / 2, 1.0))
+
+
+def together(stations: Sequence[Array]) -> Array:
+    """Throughput (rows, top) of 1, 2, ... customers in the network of stations with these rates (rows or 1, top)."""
+    return reduce(lambda a, b: pair(a, b)[0], stations)
+
+
+def pair(a: Array, b: Array) -> tuple[Array, Array]:
+    """Throughput (rows, top) of two stations, and the probabilities (rows, top + 1) of 0..top at the second, of top.
+
+    >>> x, q = pair(np.array([[1.0, 1.0]]), np.array([[1.0, 1.0]]))
+    >>> x.round(3).tolist(), q.round(3).tolist()
+    ([[0.5, 0.667]], [[0.333, 0.333, 0.333]])
+    """
+    rows, top = max(len(a), len(b)), a.shape[1]
+    slow_a, slow_b = (np.ascontiguousarray(np.broadcast_to(1 / r, (rows, top)).T) for r in (a, b))
+    at = np.zeros((top + 1, rows))
+    at[0] = 1.0
+    throughput = np.empty((top, rows))
+    for n in range(1, top + 1):
+        none, some = at[0] * slow_a[n - 1], at[:n] * slow_b[:n]
+        x = 1 / (none + some.sum(axis=0))
+        at[0] = x * none
+        np.multiply(some, x, out=at[1 : n + 1])
+        throughput[n - 1] = x
+        if n % SWEEP == 0:
+            seen = at[: n + 1]
+            seen[seen < TINY] = 0.0
+    return throughput.T, at.T
+
+
+def beyond(stations: Sequence[Array], which: int, most: int) -> float:
+    """The probability that more than ``most`` are at one of the stations, with all customers (first rows alone)."""
+    others = [s[:1] for i, s in enumerate(stations) if i != which]
+    if not others:
+        return float(stations[which].shape[1] > most)
+    _, present = pair(together(others), stations[which][:1])
+    return math.fsum(present[0, most + 1 :].tolist())

@@ -1,0 +1,314 @@
+"""``system``: what an application does on calibrated devices, over its number of clients, with bands.
+
+The estimate is that of the network itself. The bands are those of ``draws`` networks in which each calibrated station
+is another device that its fit allows; what is not calibrated is taken as right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrate.application import product_form
+from calibrate.application.simulated import simulated
+from calibrate.fitting.station import DeviceStation, drawn_throughputs
+from calibrate.inference.estimates import LEVEL, Estimate
+from calibrate.inference.parameters import Array
+from qsim import Network, Station
+from qsim.errors import InvalidParameterError
+from qsim.result import Result, shown_by
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NINETY = 0.9
+PAST_THE_KNEE, FOLLOWED = 2.0, 1000
+"""The curve is drawn to so many times the knee, if that is no more than so many clients."""
+MOST_SIMULATED = 20
+"""Draws that are simulated."""
+RARE = 0.01
+"""A device may be asked for more than it covers for no more than this share of the time."""
+
+
+@dataclass(frozen=True, repr=False)
+class System(Result):
+    """An application over its clients. The first row of an array (rows, m) is the estimate, the others are draws.
+
+    ``known_at`` (m,) are the numbers of clients at which ``throughputs`` and ``responses`` (rows, m) are known,
+    ``clients`` those asked for; ``alone`` (rows,) is the throughput of one client, ``peaks`` (rows, stations) what each
+    station could serve, ``doubled`` {station: throughput (m,)} the estimate with two of a station. ``percentiles``
+    {share: times (rows, k)} of the response at ``clients``, where they were simulated.
+
+    >>> from calibrate import from_datasheet, system
+    >>> from qsim import Delay, Exponential, Network, Station
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> stations = {"users": Delay(0.2), "cpu": Station(Exponential(1e-3), servers=4), "disk": drive.station(visits=3)}
+    >>> system(Network(stations), clients=[1, 100, 1000])
+    BOTTLENECK  cpu in all draws: 4 k/s at most
+    KNEE        805 clients (805 to 805): 3.85 k/s at 9.13 ms; 90 % of the peak at 730 (730 to 730)
+    DOUBLED     cpu +22 %, disk +0 % at 1000 clients
+    """
+
+    clients: Array
+    stations: tuple[str, ...]
+    known_at: Array
+    throughputs: Array
+    responses: Array
+    alone: Array
+    peaks: Array
+    doubled: Mapping[str, Array]
+    level: float = LEVEL
+    percentiles: Mapping[float, Array] = field(default_factory=dict)
+
+    @property
+    def bottleneck(self) -> str:
+        """The station that is full first."""
+        return self.stations[int(self.peaks[0].argmin())]
+
+    @property
+    def bottleneck_share(self) -> float:
+        """In which share of the draws it is that one."""
+        return float(np.mean(self.peaks.argmin(axis=1) == self.peaks[0].argmin()))
+
+    @property
+    def peak(self) -> Estimate:
+        """The throughput that no number of clients exceeds, that of the bottleneck."""
+        return self._estimate(self.peaks.min(axis=1), "1/s")
+
+    @property
+    def knee(self) -> Estimate:
+        """The number of clients at which the two asymptotes cross, where waiting begins."""
+        return self._estimate(self.peaks.min(axis=1) / self.alone, "")
+
+    @property
+    def ninety(self) -> Estimate:
+        """The fewest clients that have 90 % of the peak; None where the clients asked for do not reach it."""
+        wanted = NINETY * self.peaks.min(axis=1)
+        reached = np.array(
+            [
+                np.inf if row.max() < x else np.interp(x, np.maximum.accumulate(row), self.known_at)
+                for row, x in zip(self.throughputs, wanted, strict=True)
+            ]
+        )
+        return self._estimate(reached, "", f"not reached with {self.clients[-1]:g} clients")
+
+    def throughput(self, at: Sequence[float] | Array | None = None) -> Array:
+        """Estimate, low and high (3, k) at the clients asked for, or ``at`` others among them."""
+        return self._band(self._at(self.throughputs, at))
+
+    def response(self, at: Sequence[float] | Array | None = None) -> Array:
+        """The time outside the delays, in seconds: estimate, low and high (3, k)."""
+        return self._band(self._at(self.responses, at))
+
+    def utilization(self, station: str) -> Array:
+        """The share of what the station can serve: estimate, low and high (3, k) at the clients asked for."""
+        return self._band(self._at(self.throughputs) / self.peaks[:, [self.stations.index(station)]])
+
+    def percentile(self, share: float) -> Array:
+        """The simulated response time below which this share lies: estimate, low and high (3, k)."""
+        return self._band(self.percentiles[share])
+
+    def within(self, response_s: float) -> Estimate:
+        """The most clients whose mean response time is no longer, among those that were asked for."""
+        shown = self.known_at <= self.clients[-1]
+        most = [
+            0.0 if t[0] > response_s else np.interp(response_s, np.maximum.accumulate(t[shown]), self.known_at[shown])
+            for t in self.responses
+        ]
+        return self._estimate(np.floor(np.array(most) + 1e-9), "")
+
+    def gain(self, station: str) -> float:
+        """By which factor the throughput at the most clients grows with two of that station."""
+        last = int(np.searchsorted(self.known_at, self.clients[-1]))
+        return float(self.doubled[station][last] / self.throughputs[0, last])
+
+    def peak_with_two(self, station: str) -> tuple[float, str]:
+        """The peak with two of a station, and which station is full first then."""
+        peaks = np.where(np.array(self.stations) == station, 2.0, 1.0) * self.peaks[0]
+        return float(peaks.min()), self.stations[int(peaks.argmin())]
+
+    def _at(self, rows: Array, at: Sequence[float] | Array | None = None) -> Array:
+        loads = self.clients if at is None else np.asarray(at, dtype=float)
+        if loads.min() < self.known_at[0] or loads.max() > self.known_at[-1]:
+            raise InvalidParameterError(
+                "clients", f"must lie between {self.known_at[0]:g} and {self.known_at[-1]:g}", value=loads.tolist()
+            )
+        return np.array([np.interp(loads, self.known_at, row) for row in rows])
+
+    def _band(self, rows: Array) -> Array:
+        ends = np.quantile(rows, self._shares, axis=0)
+        return np.stack([rows[0], np.minimum(ends[0], rows[0]), np.maximum(ends[1], rows[0])])
+
+    @property
+    def _shares(self) -> tuple[float, float]:
+        return 0.5 * (1 - self.level), 0.5 * (1 + self.level)
+
+    def _estimate(self, rows: Array, unit: str, note: str = "") -> Estimate:
+        low, high = (float(v) for v in np.quantile(rows, self._shares, method="nearest"))
+        middle = float(rows[0])
+        known = np.isfinite(middle)
+        return Estimate(
+            middle if known else None,
+            min(low, middle) if np.isfinite(low) else None,
+            max(high, middle) if np.isfinite(high) and known else None,
+            bool(known),
+            unit,
+            "" if known else note,
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each number of clients: throughput, response and utilisations with their bands, SI units."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"clients": self.clients}
+        curves = {"throughput_per_s": self.throughput(), "response_time_s": self.response()}
+        curves |= {f"utilization_{name}": self.utilization(name) for name in self.stations}
+        curves |= {f"p{100 * q:g}_s": self.percentile(q) for q in self.percentiles}
+        for name, (middle, low, high) in curves.items():
+            columns |= {name: middle, f"{name}_low": low, f"{name}_high": high}
+        return pd.DataFrame(columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, SI units."""
+        found = {name: vars(getattr(self, name)) for name in ("peak", "knee", "ninety")}
+        return {
+            "bottleneck": {"station": self.bottleneck, "share_of_draws": self.bottleneck_share},
+            **found,
+            "doubled": {name: self.gain(name) for name in self.doubled},
+            "level": self.level,
+            "points": self.to_frame().to_dict(orient="records"),
+        }
+
+    plot = shown_by(
+        "calibrate.report.plots:system_figure", "Throughput, response and utilisations over the clients, with bands."
+    )
+    __repr__ = shown_by("calibrate.application.answer:system_answer")
+
+
+def system(
+    network: Network | Mapping[str, Station],
+    clients: Sequence[int],
+    *,
+    draws: int = 200,
+    simulate: bool = False,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> System:
+    """The application ``network`` with each number of ``clients`` in it: throughput, response, bottleneck, knee.
+
+    ``network`` holds stations and delays by name (a qsim.Network without customers, or a mapping), in seconds; those
+    of a fit (``fit.station(visits=3)``) bring their uncertainty along. By formula where every station has product form,
+    else, or with ``simulate``, by simulation, which also gives percentiles.
+
+    Raises ValueError for clients below 1, for a network of delays alone, and where a device would be asked for more
+    requests than it covers.
+    """
+    stations = _stations(network)
+    wanted = _clients(clients)
+    if isinstance(draws, bool) or draws != int(draws) or draws < 1:
+        raise InvalidParameterError("draws", f"must be a whole number, 1 or more, not {draws!r}", value=draws)
+    queues = {name: s for name, s in stations.items() if not s.is_delay}
+    top = _followed_to(stations, int(wanted[-1]))
+    seeds = _seeds(stations, seed)
+    rows = {name: _rows(s, top, draws, seeds.get(name)) for name, s in stations.items()}
+    peaks = np.column_stack([np.broadcast_to(_peaks(s, rows[name]), draws + 1) for name, s in queues.items()])
+    thinking = sum(s.demand for s in stations.values() if s.is_delay)
+    if not simulate and all(product_form.has_product_form(s) for s in queues.values()):
+        known_at = np.arange(1.0, top + 1)
+        throughputs = np.broadcast_to(product_form.together([*rows.values()]), (draws + 1, top))
+        twice = {name: _with_two(rows, name) for name in queues}
+        responses = known_at / throughputs - thinking
+        return System(wanted, (*queues,), known_at, throughputs, responses, throughputs[:, 0], peaks, twice, level)
+    known_at = np.unique([1.0, *wanted])
+    run = simulated(stations, known_at, {n: r[: MOST_SIMULATED + 1] for n, r in rows.items()}, seed)
+    alone = run.throughputs[:, 0]
+    percentiles = {q: times[:, np.isin(known_at, wanted)] for q, times in run.percentiles.items()}
+    peaks = peaks[: len(alone)]
+    return System(
+        wanted, (*queues,), known_at, run.throughputs, run.responses, alone, peaks, run.doubled, level, percentiles
+    )
+
+
+def _stations(network: Network | Mapping[str, Station]) -> dict[str, Station]:
+    if not isinstance(network, Network):
+        if not isinstance(network, Mapping):
+            raise InvalidParameterError("network", f"must be a Network of stations by name, not {network!r}")
+        network = Network(network)
+    if network.routing is not None:
+        raise InvalidParameterError("routing", "must be None", "say how often each station is passed, as visits=3")
+    if all(s.is_delay for s in network.stations.values()):
+        raise InvalidParameterError(
+            "network", "must hold a Station, not delays alone", "where nobody queues there is no bottleneck"
+        )
+    return dict(network.stations)
+
+
+def _clients(clients: Sequence[int]) -> Array:
+    given = np.unique(np.asarray(clients, dtype=float))
+    if given.size == 0 or (given < 1).any() or (given != np.rint(given)).any():
+        raise InvalidParameterError("clients", f"must be whole numbers, 1 or more, not {list(clients)!r}")
+    return given
+
+
+def _seeds(stations: product_form.Places, seed: int) -> dict[str, list[int]]:
+    """A seed for each calibrated station: two drives are uncertain each for itself, one that is named twice is not."""
+    devices = {n: id(s.fit) for n, s in stations.items() if isinstance(s, DeviceStation) and s.fit is not None}
+    known = [*dict.fromkeys(devices.values())]
+    return {name: [seed, known.index(each)] for name, each in devices.items()}
+
+
+def _rows(station: Station, top: int, draws: int, seed: list[int] | None) -> Array:
+    """The rates (rows, top): the estimate, and below it each draw where the station is calibrated."""
+    estimate = product_form.rates(station, top)[None, :]
+    if not isinstance(station, DeviceStation) or station.fit is None or seed is None:
+        return estimate
+    if station.speeds is None or not station.fit.load_type.is_closed:
+        return estimate
+    return np.vstack([estimate, drawn_throughputs(station.fit, top, draws, seed) / station.visit_count])
+
+
+def _followed_to(stations: product_form.Places, most: int) -> int:
+    """The number of clients up to which the curve is drawn: past the knee, where that is not far and devices cover it.
+
+    Raises InvalidParameterError where a device is too often asked for more requests than were ever measured.
+    """
+    if (name := _overtaxed(stations, most)) is not None:
+        raise InvalidParameterError(
+            "clients",
+            f"must be fewer than {most}: more than {stations[name].most} requests are often at "
+            f"{name}, up to which it is known",
+            "measure it deeper, or make the station with extrapolate=True",
+            value=most,
+        )
+    alone = 1 / sum(1 / product_form.rates(s, 1)[0] for s in stations.values())
+    knee = min(product_form.peak(s) for s in stations.values() if not s.is_delay) / alone
+    further = min(math.ceil(PAST_THE_KNEE * knee), FOLLOWED)
+    return most if further <= most or _overtaxed(stations, further) else further
+
+
+def _overtaxed(stations: product_form.Places, clients: int) -> str | None:
+    """The device that is asked for more requests than it covers for more than ``RARE`` of the time; None: none."""
+    alone = [product_form.rates(s, clients)[None, :] for s in stations.values()]
+    for i, (name, station) in enumerate(stations.items()):
+        most = station.most
+        if most is not None and clients > most and product_form.beyond(alone, i, most) > RARE:
+            return name
+    return None
+
+
+def _peaks(station: Station, rows: Array) -> Array:
+    """The most that the station serves in each row (rows,): a device is followed up to what it covers."""
+    known = np.full(len(rows), product_form.peak(station))
+    if len(rows) > 1:
+        known[1:] = rows[1:].max(axis=1)
+    return known
+
+
+def _with_two(rows: Mapping[str, Array], name: str) -> Array:
+    """The estimate (top,) with two of a station."""
+    first = {n: r[:1] for n, r in rows.items()}
+    return np.asarray(product_form.together([*{**first, name: product_form.doubled(first[name])}.values()])[0])

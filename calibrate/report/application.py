@@ -1,0 +1,73 @@
+"""The section of a report that shows an application on calibrated devices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrate.application.answer import answer_parts
+from calibrate.application.system import System
+from calibrate.report.axes import latency_axis
+from calibrate.report.drawing import BLUE, empty_figure, solid
+from calibrate.report.lines import Line, figure_of, table_of
+from calibrate.report.view import Column, Section, Shown, View, parameter_table
+from measure.units import format_duration, format_rate
+
+BANDS = "Shades are {level:g} % bands: what the calibrated stations leave open."
+
+
+def system_lines(found: System) -> list[Line]:
+    """Throughput, response and utilisations over the clients."""
+    x, curves = found.clients, [Line("", "X", "rate", found.clients, *found.throughput())]
+    curves.append(Line("mean", "W", "time", x, *found.response()))
+    curves += [Line(f"p{100 * q:g}", "W", "time", x, *found.percentile(q)) for q in found.percentiles]
+    return [*curves, *_busy(found)]
+
+
+def system_section(found: System) -> Section:
+    """Latency against throughput, utilisation over clients, and the table."""
+    caption = BANDS.format(level=100 * found.level)
+    rate, time = found.throughput(), found.response()
+    axis = latency_axis(time[0])
+    figure = empty_figure("throughput (1/s)", axis.title)
+    low, high = axis.of(time[1]), axis.of(time[2])
+    figure.add_band(rate[0], low, high, BLUE)
+    figure.add_scatter(
+        x=rate[0],
+        y=axis.of(time[0]),
+        mode="lines",
+        name="the application",
+        line=solid(BLUE),
+        text=[f"{n:g} clients" for n in found.clients],
+    )
+    busy = _busy(found)
+    frame = found.to_frame()
+    text = Shown.of(
+        range(len(found.clients)),
+        Column("clients", lambda i: f"{found.clients[i]:g}"),
+        Column("throughput", lambda i: format_rate(rate[0][i])),
+        Column("band", lambda i: f"[{format_rate(rate[1][i])}, {format_rate(rate[2][i])}]"),
+        Column("response time", lambda i: format_duration(time[0][i])),
+        Column("band", lambda i: f"[{format_duration(time[1][i])}, {format_duration(time[2][i])}]"),
+    )
+    parameters = {"peak": found.peak, "knee (clients)": found.knee, "90 % of the peak (clients)": found.ninety}
+    views = [
+        View("system", "latency-throughput", "Latency against throughput", caption, frame, figure),
+        View(
+            "system",
+            "utilization",
+            "How busy each station is",
+            f"The share of what each can serve. {caption}",
+            table_of(busy, "clients"),
+            figure_of(busy, "clients", in_seconds=True),
+        ),
+        View("system", "system", "Over the clients", caption, frame, text=text),
+        View("system", "system-knee", "Knee", "", frame, text=parameter_table(parameters)),
+    ]
+    lead = " ".join(f"{label.capitalize()}: {words}." for label, words in answer_parts(found).items())
+    return Section("The application", views, lead=lead, name="application")
+
+
+def _busy(found: System) -> list[Line]:
+    """The utilisation of each station; the bottleneck first."""
+    names = sorted(found.stations, key=lambda name: name != found.bottleneck)
+    return [Line(name, "rho", "share", np.asarray(found.clients), *found.utilization(name)) for name in names]
