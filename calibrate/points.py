@@ -25,9 +25,11 @@ from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, forma
 if TYPE_CHECKING:
     import pandas as pd
 
-"""Loads that are throughputs themselves."""
 Z90 = 1.645
 """Half the width of a 90 % interval in standard errors."""
+
+BROKEN, HOLDS = float(np.log(1.25)), float(np.log(1.1))
+"""A latency further (in logarithms) than the first from N / X is wrong if half of its curve is within the second."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,14 @@ class Points:
     ``alone`` what is known of the requests at depth 1, and ``delay`` the mean and the standard error of the part of a
     latency that keeps no server busy, in seconds, where it was measured by itself. ``not_poisson`` (m,) is True where
     an open sweep's requests are known to have arrived otherwise than asked for. ``host_cpu_s`` (m,) is the host's
-    processor time for a request and ``jobs`` (m,) how many jobs of fio sent them; ``block_bytes`` is the size of a
-    block, and ``carried_bytes_per_s`` the most that any series of the sweep moved; ``known_peak_per_s`` is the peak
-    that the tool listed beside a memory's curve, in cache lines a second.
+    processor time for a request and ``jobs`` (m,) how many jobs of fio sent them; ``latency_cv`` and ``latency_p99``
+    (m,) are the standard deviation and the p99 of the latency over its mean (NaN where unknown); ``block_bytes`` is the
+    size of a block, and ``carried_bytes_per_s`` the most that any series of the sweep moved; ``known_peak_per_s`` is
+    the peak that the tool listed for a memory, in cache lines a second.
 
     >>> from calibrate import points_of
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> points = points_of(sweep)
     >>> points.load.tolist()
     [4.0, 8.0, 32.0, 256.0, 1024.0]
@@ -77,6 +80,8 @@ class Points:
     not_poisson: Mask | None = None
     host_cpu_s: Array | None = None
     jobs: Array | None = None
+    latency_cv: Array | None = None
+    latency_p99: Array | None = None
     block_bytes: float | None = None
     carried_bytes_per_s: float | None = None
     known_peak_per_s: float | None = None
@@ -110,6 +115,8 @@ class Points:
             "not_poisson",
             "host_cpu_s",
             "jobs",
+            "latency_cv",
+            "latency_p99",
         )
         told = {n: v[mask] for n in more if (v := getattr(self, n)) is not None}
         alone = self.alone if (self.load[mask] == 1).any() else None
@@ -136,7 +143,29 @@ class Points:
     def choose(self, use: Sequence[float] | None) -> Points:
         """The points to calibrate on; None takes all but those whose arrivals were not Poisson. Notes say which."""
         mask = self._all_usable() if use is None else self.mask(use)
-        return replace(self.at(mask), notes=(*self.notes, *self._disturbed(mask)))
+        chosen = replace(self.at(mask), notes=(*self.notes, *self._disturbed(mask)))
+        return chosen._by_littles_law(self)
+
+    def _by_littles_law(self, curve: Points) -> Points:
+        """Points of a closed ``curve`` that alone break N = X R badly have N / X for their latency, and a note.
+
+        Where half of the curve breaks the law, its loads or units are wrong, and the latencies stay.
+        """
+        if not self.load_type.is_closed:
+            return self
+        off = np.abs(np.log(curve.throughput_per_s * curve.response_time_s / curve.load))
+        if np.median(off) > HOLDS:
+            return self
+        by_law = self.load / self.throughput_per_s
+        broken = np.abs(np.log(self.response_time_s / by_law)) > BROKEN
+        notes = [
+            f"{self.load_type.at(n)}: the latency of {format_duration(r)} breaks Little's law; calibrated on N / X = "
+            f"{format_duration(law)}"
+            for n, r, law in zip(self.load[broken], self.response_time_s[broken], by_law[broken], strict=True)
+        ]
+        return replace(
+            self, response_time_s=np.where(broken, by_law, self.response_time_s), notes=(*self.notes, *notes)
+        )
 
     def _disturbed(self, chosen: Mask) -> Iterator[str]:
         """What is said of the points whose arrivals were not Poisson, if such are there."""
@@ -202,7 +231,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
     or where a memory is a cache's.
 
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> [round(x / 1000) for x in points_of(sweep).throughput_per_s]
     [56, 106, 245, 235, 282]
     """
@@ -266,6 +295,11 @@ def _of_closed(sweep: Sweep) -> dict[str, Any]:
     if not sweep.load_type.is_closed:
         return {}
     told: dict[str, Any] = {"alone": lone_requests(sweep)}
+    rows = sweep.points
+    for name, column in (("latency_cv", "latency_sd_s"), ("latency_p99", "latency_p99_s")):
+        if rows[column].notna().any():
+            ratio = rows[column] / rows["latency_s"]
+            told[name] = ratio.groupby(rows["load"], sort=True).mean().to_numpy(float)
     if "requests" in sweep.points and sweep.points["requests"].notna().all():
         told["requests"] = sweep.points.groupby("load", sort=True)["requests"].sum().to_numpy(float)
     if COLUMN in sweep.points and sweep.points[COLUMN].notna().all():

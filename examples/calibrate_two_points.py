@@ -11,11 +11,11 @@ from measure import audit, load_dataset
 
 SERIES = "4 KiB read"
 
-as_printed = load_dataset("003-ssd-read")
+as_printed = load_dataset("003-ssd-read", as_published=True)
 for finding in audit(as_printed, SERIES):
     print(finding)
 
-drive = load_dataset("003-ssd-read", corrected=True)
+drive = load_dataset("003-ssd-read")
 comparison = compare(drive, series=SERIES)  # on the nearest to depths 1 and 32
 print(f"\n{comparison}\n")
 

@@ -52,7 +52,7 @@ class DataSource:
             from measure.datasets import load_dataset
 
             known_dataset(self.dataset)
-            return load_dataset(self.dataset, corrected=True)
+            return load_dataset(self.dataset)
         from measure.loading import load
 
         columns, units = self._columns()

@@ -78,6 +78,6 @@ def published_sections(
         section = section_of(one, views_of(one, datasheet_iops=promised), lead)
         sections.append(section if info.curve else replace(section, notes=(*section.notes, _NO_CURVE)))
         if info.curve:
-            sections += predicted_parts(one, load_dataset(name, corrected=True))
+            sections += predicted_parts(one, load_dataset(name))
         progress((number + 1) / len(names))
     return [*sections, *together(shown)]

@@ -37,7 +37,7 @@ def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> [finding.check for finding in doubts_about(fit(sweep), sweep)]
     []
     """

@@ -42,7 +42,7 @@ class Fit(Calibration, Result):
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> fit(sweep)
     4 KiB read: p-norm with onset from all 5 points
     KNEE    depth 18 (11 to 30), rough: 212 k/s at 87 µs

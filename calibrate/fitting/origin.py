@@ -20,7 +20,7 @@ def with_origin(fit: Fit, sweep: Sweep) -> Fit:
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> with_origin(fit(sweep), sweep).details["calibrated_on"]
     {'files': {}, 'block_bytes': 4096.0, 'read_fraction': 1.0}
     """

@@ -104,8 +104,8 @@ def _closed(fit: Calibration) -> Knee:
     else:
         (low, high), load, definition = _around(fit, crossing), crossing, MEASURED
     low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))
-    at = fit.measurements(np.array([load])).quantiles((0.5,))[0, 0]
     peak = fit.table.quantiles(_peak_of(fit), (0.5,))[0]
+    at = min(fit.measurements(np.array([load])).quantiles((0.5,))[0, 0], peak)
     beyond = bool(fit.used) and load > max(fit.used)
     counts = fit.load_type.is_counted
     words = ("largest load calibrated on", f"more {fit.load_type.plural}") if counts else _DEEPER

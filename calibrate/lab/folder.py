@@ -52,7 +52,7 @@ class LabSource:
         """The sweep. DataError and StoreError where it cannot be read (any more)."""
         from measure import load, load_dataset
 
-        return load_dataset(self.dataset, corrected=True) if self.path is None else load(self.path)
+        return load_dataset(self.dataset) if self.path is None else load(self.path)
 
 
 @dataclass(frozen=True)

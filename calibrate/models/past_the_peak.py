@@ -65,6 +65,10 @@ class Declining(OnsetPNorm):
         falls = Parameter("Nfall", "", 1.0, 1e12, deepest, DECLINE_LOG_SD)
         return (*super().parameters(loads, throughput, response), falls)
 
+    def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
+        """Past the peak the spread of latencies tells nothing of the knee."""
+        return self.parameters(points.load, points.throughput_per_s, points.response_time_s)
+
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         told = super().report(values)
         told["Xmax"] = ("1/s", self.peak(values))

@@ -45,7 +45,7 @@ class NextLoad:
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> from calibrate import next_load
     >>> next_load(fit(sweep)).load
     1.0
@@ -129,7 +129,7 @@ def next_load(
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> next_load(fit(sweep, [4, 32])).load
     64.0
     """

@@ -45,7 +45,7 @@ class Comparison(Result):
 
     >>> from calibrate import compare
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> compare(sweep).summary()
     3 points held out: throughput missed by 10 %, response time missed by 8.9 % (medians); 100 % inside their 90 % bands
     """
@@ -288,7 +288,7 @@ def compare(
     as ``fit`` does.
 
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> compare(sweep, [4, 32]).summary()
     3 points held out: throughput missed by 10 %, response time missed by 8.9 % (medians); 100 % inside their 90 % bands
     """
@@ -324,7 +324,7 @@ def compare_all(
     Raises DataError where not one series can be compared, with the first reason.
 
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True)
+    >>> sweep = load_dataset("003-ssd-read")
     >>> done, refused = compare_all(sweep)
     >>> [one.series for one in done]
     ['4 KiB read', '16 KiB read', '32 KiB read', '128 KiB read']

@@ -49,7 +49,7 @@ def tails_against(sealed: Tails, sweep: Sweep, series: str) -> Tails | None:
 
     >>> from calibrate import predict_tails
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> import numpy as np
     >>> from measure.formats.fio.latency_bins import Histogram
     >>> bins = np.linspace(60e-6, 140e-6, 9)

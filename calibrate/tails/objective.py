@@ -37,7 +37,7 @@ def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float,
 
     >>> from calibrate import fit
     >>> from measure import DataError, load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> try:
     ...     tail_knee(fit(sweep), sweep, "4 KiB read", "p99", 1e-3)
     ... except DataError as error:

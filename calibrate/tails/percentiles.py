@@ -217,7 +217,7 @@ def tails_of(comparison: Comparison, sweep: Sweep, *, seed: int = 0) -> Tails | 
 
     >>> from calibrate import compare
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> print(tails_of(compare(sweep), sweep))  # a published table has no histograms
     None
     """
@@ -234,7 +234,7 @@ def fitted_tails(
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read", corrected=True).select("4 KiB read")
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> print(fitted_tails(fit(sweep), sweep, "4 KiB read"))  # a published table has no histograms
     None
     """

@@ -55,4 +55,4 @@ def _compared() -> Comparison:
     from calibrate import compare
     from measure import load_dataset
 
-    return compare(load_dataset(DATASET, corrected=True), series=SERIES)
+    return compare(load_dataset(DATASET), series=SERIES)

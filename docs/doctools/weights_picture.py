@@ -98,4 +98,4 @@ def _fitted() -> Fit:
     from calibrate import fit
     from measure import load_dataset
 
-    return fit(load_dataset(DATASET, corrected=True), USE)
+    return fit(load_dataset(DATASET), USE)

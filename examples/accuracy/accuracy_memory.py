@@ -68,7 +68,7 @@ class Missed:
 
 def curves(directories: Sequence[Path]) -> Iterator[Curve]:
     """The dataset's curves and those of what the directories hold; what cannot be read is reported."""
-    sweeps: list[tuple[str, Sweep]] = [("001-memory", load_dataset("001-memory", corrected=True))]
+    sweeps: list[tuple[str, Sweep]] = [("001-memory", load_dataset("001-memory"))]
     for path in (path for directory in directories for path in sorted(directory.iterdir())):
         try:
             sweeps.append((path.stem, load(path)))

@@ -59,8 +59,8 @@ def sweeps(data: Sequence[str]) -> Iterator[tuple[str, Sweep]]:
     if data:
         return
     for name in ("000-ssd", "001-ssd", "003-ssd-read"):
-        yield name, load_dataset(name, corrected=True)
-    parts = [load_dataset(f"004-ssd-{part}", corrected=True) for part in ("depth", "block-size", "mix")]
+        yield name, load_dataset(name)
+    parts = [load_dataset(f"004-ssd-{part}") for part in ("depth", "block-size", "mix")]
     points = pd.concat([p.points for p in parts], ignore_index=True)
     points["read_fraction"] = points["read_fraction"].fillna(1.0)  # at 16 KiB they agree with the reads of the third
     yield "004-ssd", replace(parts[0], points=points, name="004-ssd")

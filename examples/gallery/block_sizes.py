@@ -11,7 +11,7 @@ from measure import load_dataset
 
 def figure() -> go.Figure:
     """Two axes over the block size."""
-    points = load_dataset("004-ssd-block-size", corrected=True).points
+    points = load_dataset("004-ssd-block-size").points
     rows = points.sort_values("block_bytes")
     sizes = rows["block_bytes"] / 1024
     drawn = go.Figure()

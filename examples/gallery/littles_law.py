@@ -14,7 +14,7 @@ def figure() -> go.Figure:
     drawn = go.Figure()
     drawn.add_scatter(x=[4, 1024], y=[4, 1024], name="N = X R", mode="lines", line_color="#8a8f98")
     for name, corrected, colour in (("as published", False, "#D55E00"), ("latency / 1000", True, "#0072B2")):
-        points = load_dataset("003-ssd-read", corrected=corrected).points
+        points = load_dataset("003-ssd-read", as_published=not corrected).points
         inside = points["throughput_per_s"] * points["latency_s"]
         drawn.add_scatter(x=points["load"], y=inside, name=name, mode="markers", marker={"color": colour, "size": 9})
     return drawn.update_layout(

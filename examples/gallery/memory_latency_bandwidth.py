@@ -14,7 +14,7 @@ COLOURS = ("#0072B2", "#D55E00", "#E69F00", "#009E73", "#CC79A7")
 
 def figure() -> go.Figure:
     """One line a series, latency over bandwidth."""
-    points = load_dataset("001-memory", corrected=True).points
+    points = load_dataset("001-memory").points
     points = points[points["series"].str.contains(STRIDE)]
     drawn = go.Figure()
     for (name, found), colour in zip(points.groupby("series", sort=False), COLOURS, strict=True):

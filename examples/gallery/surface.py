@@ -14,7 +14,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 def figure() -> go.Figure:
     """Throughput over the depth, a line for each block size and share of reads."""
-    table = compare_surface(surface_points(load_dataset("001-ssd", corrected=True)), ask=2).to_frame()
+    table = compare_surface(surface_points(load_dataset("001-ssd")), ask=2).to_frame()
     curves = table.sort_values("outstanding").groupby(["block_bytes", "read_fraction"])
     drawn = go.Figure()
     for colour, ((block, reads), rows) in zip(COLOURS, curves, strict=True):

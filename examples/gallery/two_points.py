@@ -15,7 +15,7 @@ SERIES, USE = "4 KiB read", [4, 32]
 
 def figure() -> go.Figure:
     """Predicted band and observed points."""
-    sweep = load_dataset("003-ssd-read", corrected=True)
+    sweep = load_dataset("003-ssd-read")
     points = sweep.points[sweep.points["series"] == SERIES].sort_values("load")
     loads = np.geomspace(1, points["load"].max(), 60)
     curve = predict(fit(sweep, USE, series=SERIES), loads)

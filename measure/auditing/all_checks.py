@@ -56,7 +56,8 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
     the one in ``sweep.provenance.details["link"]`` counts. Raises ValueError for a link that is unknown.
 
     >>> from measure import load_dataset
-    >>> [finding.check for finding in audit(load_dataset("003-ssd-read")) if finding.severity == "error"]
+    >>> printed = load_dataset("003-ssd-read", as_published=True)
+    >>> [finding.check for finding in audit(printed) if finding.severity == "error"]
     ['littles-law']
     """
     found = _every_finding(sweep, link)

@@ -71,10 +71,11 @@ def about(name: str) -> DatasetInfo:
     return info
 
 
-def load_dataset(name: str, corrected: bool = False) -> Sweep:
-    """A dataset as a Sweep in SI units, every curve of it, with its numbers as printed.
+def load_dataset(name: str, *, as_published: bool = False) -> Sweep:
+    """A dataset as a Sweep in SI units, every curve of it, with what the audit finds corrected.
 
-    ``corrected`` applies what the audit finds and says so in a Finding, see :mod:`measure.auditing.correcting`.
+    A Finding says what was corrected (:mod:`measure.auditing.correcting`); ``as_published`` leaves the numbers as
+    they were printed.
     Raises DataError for an unknown name, and for a table that is no curve, naming what there is instead.
 
     >>> load_dataset("004-ssd-depth")
@@ -95,7 +96,7 @@ def load_dataset(name: str, corrected: bool = False) -> Sweep:
     # The columns that a printed table has beyond its curve are known to the catalogue and need no remark.
     noted = tuple(f for f in sweep.findings if f.check != "columns")
     sweep = replace(sweep, provenance=provenance, findings=noted, name=name)
-    if not corrected:
+    if as_published:
         return sweep
     from measure.auditing.correcting import corrected as correct
 
@@ -147,7 +148,7 @@ def audit_dataset(name: str, link: str | None = None) -> list[Finding]:
     if about(name).curve:
         from measure.auditing.all_checks import audit
 
-        return audit(load_dataset(name), link=link)
+        return audit(load_dataset(name, as_published=True), link=link)
     if name == "002-ssd-tails":
         tails, baseline = dataset_table(name), dataset_table("002-ssd-baseline")
         at_one = tails[tails["queue_depth"] == 1]

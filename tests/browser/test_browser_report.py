@@ -27,7 +27,7 @@ PLOTS = "document.querySelectorAll('.plot').length"
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    done, refused = compare_all(load_dataset("004-ssd-depth", corrected=True))
+    done, refused = compare_all(load_dataset("004-ssd-depth"))
     return write_report(done, tmp_path_factory.mktemp("report") / "report.html", refused=refused)
 
 

@@ -125,7 +125,7 @@ def test_compare_writes_a_report_and_replaces_only_its_own(qsim, sweep_csv, tmp_
 
 def test_datasets_are_compared_corrected(qsim):
     corrected = qsim("compare", "--dataset", "003-ssd-read", "--series", "4 KiB read", "--json")
-    published = load_dataset("003-ssd-read", corrected=False).select("4 KiB read").points["latency_s"].iloc[0]
+    published = load_dataset("003-ssd-read", as_published=True).select("4 KiB read").points["latency_s"].iloc[0]
     assert 1000 * corrected.json["points"][0]["observed"]["response_time_s"] == pytest.approx(published)
     assert "corrected" in corrected.err
 

@@ -58,7 +58,7 @@ def test_of_any_closed_sweep(ratios: list[float], alone: float, model: str | Non
 @pytest.mark.parametrize("series", ["64 B read", "256 B write non-temporal"])
 @pytest.mark.parametrize("use", [(0.0, 500.0, 20000.0), (200.0, 1000.0, 20000.0)])
 def test_of_memories_whose_knee_the_loaders_hardly_reach(series: str, use: tuple[float, ...]) -> None:
-    made = fit(load_dataset("001-memory", corrected=True), use, series=series)
+    made = fit(load_dataset("001-memory"), use, series=series)
     assert incoherent(made) == []
     assert coherent_curve(made, np.array([0.0, 100.0, 700.0, 20000.0]))
 

@@ -50,7 +50,7 @@ def datasets(
     if info.curve:
         from measure.datasets import load_dataset
 
-        sweep = load_dataset(info.name)
+        sweep = load_dataset(info.name, as_published=True)
         document |= {"series": list(sweep.series), "points": len(sweep)}
     if as_json:
         print_json(document)

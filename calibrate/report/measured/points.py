@@ -113,15 +113,15 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     )
 
 
-def published(name: str, *, corrected: bool = True) -> MeasuredData:
+def published(name: str, *, as_published: bool = False) -> MeasuredData:
     """A dataset of the catalogue, also one that is no curve. DataError for an unknown name.
 
-    ``corrected`` applies what the audit proves, as :func:`measure.datasets.load_dataset` does.
+    ``as_published`` as in :func:`measure.datasets.load_dataset`.
     """
     info = about(name)
     notes = (f"As published, {info.source}. {info.anomaly}".strip(),)
     if info.curve:
-        shown = measured(load_dataset(name, corrected=corrected), f"{info.title} ({name})")
+        shown = measured(load_dataset(name, as_published=as_published), f"{info.title} ({name})")
         return replace(shown, notes=notes, name=name)
     read = {"002-ssd-tails": _tails, "002-ssd-baseline": _baseline}[name]
     table, more = read(dataset_table(name))

@@ -65,7 +65,7 @@ def test_the_knees_of_several_curves_are_in_the_first_three_lines(qsim, command)
 def test_compare_says_how_many_points_are_inside_the_bands_and_shows_the_bands(qsim, source):
     out = qsim("compare", *source).out
     sure = next(line for line in lines(out) if line.startswith("SURE?"))
-    sweep = load_dataset(source[1], corrected=True)
+    sweep = load_dataset(source[1])
     done = [compare(sweep, series=name) for name in sweep.series]
     held = sum(int(c.held_out.sum()) for c in done)
     inside = sum(round(c.summary().inside_band_pct * c.held_out.sum() / 100) for c in done)
@@ -132,7 +132,7 @@ def test_an_error_is_a_percentage_and_beyond_one_and_a_half_a_ratio():
 
 
 def test_a_repr_is_what_the_terminal_says_first(qsim):
-    sweep = load_dataset(ONE[1], corrected=True)
+    sweep = load_dataset(ONE[1])
     for command, result in (("fit", fit(sweep)), ("compare", compare(sweep))):
         printed = lines(qsim(command, *ONE).out)
         assert lines(repr(result))[1:3] == printed[1:3]

@@ -27,7 +27,7 @@ def by_name(document: dict) -> dict[str, dict]:
 
 def ends_of(name: str) -> list[str]:
     """The first and the last curve of a dataset that a model can be fitted to."""
-    sweep, found = load_dataset(name, corrected=True), []
+    sweep, found = load_dataset(name), []
     for series in sweep.series:
         with suppress(DataError):  # a buffer in a cache, a single load
             if len(points_of(sweep, series)) > needed(points_of(sweep, series)):
@@ -43,7 +43,7 @@ def test_every_command_advises_the_same_next_load_and_none_that_was_measured(qsi
     ends = ends_of(name)
     assert bool(ends) == (name not in WITHOUT)
     for series in ends:
-        points = points_of(load_dataset(name, corrected=True), series)
+        points = points_of(load_dataset(name), series)
         few = ",".join(f"{n:g}" for n in to_calibrate_on(points))
         source = ("--dataset", name, "--series", series, "--json")
         fitted, compared = (qsim(command, *source).json["next"] for command in ("fit", "compare"))

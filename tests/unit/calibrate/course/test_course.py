@@ -227,7 +227,7 @@ def test_baselines_are_held_against_the_line_over_block_sizes() -> None:
 
 
 def test_points_that_contradict_themselves_are_not_modelled() -> None:
-    sweep = load_dataset("000-ssd", corrected=True)
+    sweep = load_dataset("000-ssd")
     one = sweep.select("4 KiB read in a file of 16 KiB")
     part = curve_part(published("000-ssd"), one, [1, 16])
     assert part.is_compared
@@ -236,7 +236,7 @@ def test_points_that_contradict_themselves_are_not_modelled() -> None:
 
 
 def test_points_that_scatter_are_modelled_all_the_same() -> None:
-    steady = load_dataset("004-ssd-depth", corrected=True)
+    steady = load_dataset("004-ssd-depth")
     noisy = pd.concat(
         [
             steady.points.assign(
@@ -257,13 +257,13 @@ def test_tails_that_cannot_be_told_say_why(monkeypatch: pytest.MonkeyPatch) -> N
         raise DataError("depth 1 is missing")
 
     monkeypatch.setattr("calibrate.course.predictions.tails_of", cannot)
-    part = curve_part(published("004-ssd-depth"), load_dataset("004-ssd-depth", corrected=True), [1, 32])
+    part = curve_part(published("004-ssd-depth"), load_dataset("004-ssd-depth"), [1, 32])
     assert part.is_compared
     assert "the tails: depth 1 is missing" in part.curves[0].left_out
 
 
 def test_sizes_and_depths_are_predicted_as_one_surface() -> None:
-    part = surface_part(published("003-ssd-read"), load_dataset("003-ssd-read", corrected=True))
+    part = surface_part(published("003-ssd-read"), load_dataset("003-ssd-read"))
     assert part is not None
     assert "6 of 20 points used, 2 of them asked for" in part.lead
     assert {v.kind for v in part.views} >= {"surface-curves", "surface-errors", "surface-points"}

@@ -90,3 +90,31 @@ def test_the_order_of_rows_is_not_seen() -> None:
     one, other = fit(sweep_of(pairs)), fit(sweep_of(pairs[::-1]))
     for row, again in zip(predict(one, AT).to_dicts(), predict(other, AT).to_dicts(), strict=True):
         assert row == pytest.approx(again)
+
+
+def clients(latency_at_one: float) -> Sweep:
+    n = np.array([1.0, 2, 4, 8, 16])
+    rate = np.array([80.0, 160, 320, 330, 331])
+    latency = n / rate
+    latency[0] = latency_at_one
+    return Sweep(pd.DataFrame({"series": "server", "load": n, "throughput_per_s": rate, "latency_s": latency}))
+
+
+def test_a_latency_that_breaks_littles_law_is_not_calibrated_on() -> None:
+    honest, stalled = fit(clients(1 / 80)), fit(clients(0.018))
+    assert stalled.knee.load == pytest.approx(honest.knee.load)
+    assert [n for n in stalled.notes if "Little's law" in n] == [
+        "depth 1: the latency of 18.0 ms breaks Little's law; calibrated on N / X = 12.5 ms"
+    ]
+    assert not [n for n in honest.notes if "Little's law" in n]
+
+
+def test_latencies_that_all_break_littles_law_stay() -> None:
+    sweep = clients(1 / 80)
+    doubled = Sweep(sweep.points.assign(latency_s=2 * sweep.points["latency_s"]))
+    assert fit(doubled).used_response_s == tuple(doubled.points["latency_s"])
+
+
+def test_the_throughput_at_the_knee_is_at_most_the_peak() -> None:
+    made = fit(clients(1 / 80))
+    assert made.knee.throughput_per_s <= made.parameters["Xmax"].estimate

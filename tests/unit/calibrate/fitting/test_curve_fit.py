@@ -195,7 +195,7 @@ def test_one_point_is_met_and_the_rest_is_assumed_and_said_to_be() -> None:
 def test_published_drives_lie_in_the_bands_from_depth_1_alone() -> None:
     inside = []
     for name in ("001-ssd", "004-ssd-depth"):
-        sweep = load_dataset(name, corrected=True)
+        sweep = load_dataset(name)
         for series in sweep.series:
             whole = points_of(sweep, series)
             whole = whole.at(whole.load < 512)

@@ -111,7 +111,7 @@ def test_in_a_network_visits_divide_the_throughput(drive: Fit) -> None:
 
 
 def test_of_a_memory_the_accesses_in_flight_are_the_load() -> None:
-    sweep = load_dataset("001-memory", corrected=True)
+    sweep = load_dataset("001-memory")
     made = fit(sweep, series="64 B read")
     station = made.station()
     curve = made.predict([min(made.used), max(made.used)])

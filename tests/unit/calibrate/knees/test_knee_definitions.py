@@ -134,7 +134,7 @@ def test_a_row_for_every_knee():
 
 
 def test_of_a_memory_the_throughput_is_a_bandwidth():
-    made = fit(load_dataset("001-memory", corrected=True), [0, 500, 20000], series="64 B read")
+    made = fit(load_dataset("001-memory"), [0, 500, 20000], series="64 B read")
     row = next(row for row in knee_rows(named_knees(made), made.load_kind) if row[0] == made.knee.definition)
     assert row[3] == format_bandwidth(made.knee.throughput_per_s * 64)
 

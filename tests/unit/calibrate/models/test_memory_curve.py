@@ -105,7 +105,7 @@ def test_it_says_what_it_found_and_ranks_the_queue_beside_it() -> None:
 
 def test_a_memory_that_bends_back_is_fitted_against_its_delay() -> None:
     """256 B, two reads a write: 21.4 GB/s at a delay of 15 cycles, and 19.9 GB/s at none, with more latency."""
-    memory = load_dataset("001-memory", corrected=True).select("256 B 67/33 mix")
+    memory = load_dataset("001-memory").select("256 B 67/33 mix")
     points = points_of(memory)
     assert points.throughput_per_s[0] < 0.95 * points.throughput_per_s.max()
     drawn = predict(fit(memory, [0, 15, 500, 20000]), [0, 5, 15])

@@ -95,7 +95,7 @@ def test_without_such_a_point_the_bands_say_where_they_end() -> None:
 
 
 def test_a_published_decline_is_followed_from_one_point_past_the_peak() -> None:
-    comparison = compare(load_dataset("001-ssd", corrected=True), [1, 8, 64, 1024], series="4 KiB read")
+    comparison = compare(load_dataset("001-ssd"), [1, 8, 64, 1024], series="4 KiB read")
     assert comparison.points.load[comparison.held_out].tolist() == [256, 512]
     assert np.abs(comparison.residual_throughput_pct[comparison.held_out]).max() < 10
     names = {m.name for m in comparison.models}

@@ -67,7 +67,7 @@ def test_of_arrival_rates_only_the_response_is_predicted_and_an_overloaded_queue
 
 
 def test_a_comparison_has_them_for_the_points_that_it_holds_out() -> None:
-    comparison = compare(load_dataset("004-ssd-depth", corrected=True), (1, 32))
+    comparison = compare(load_dataset("004-ssd-depth"), (1, 32))
     held_out = comparison.held_out
     assert comparison.baselines == baseline_errors(comparison.points, held_out)
     assert comparison.to_dict()["baselines"] == [e.to_dict() for e in comparison.baselines]
@@ -77,7 +77,7 @@ def test_a_comparison_has_them_for_the_points_that_it_holds_out() -> None:
 
 
 def test_a_fit_made_elsewhere_has_no_baselines() -> None:
-    tonight = load_dataset("004-ssd-depth", corrected=True)
+    tonight = load_dataset("004-ssd-depth")
     fitted = compare(tonight, (1, 32)).fit
     other = replace(tonight, points=tonight.points.assign(throughput_per_s=tonight.points["throughput_per_s"] * 1.1))
     against = compare(other, fitted=fitted)

@@ -21,7 +21,7 @@ REQUIRED_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "m
 
 @pytest.fixture(scope="module")
 def published() -> dict[str, object]:
-    sweep = load_dataset("003-ssd-read", corrected=True)
+    sweep = load_dataset("003-ssd-read")
     return {"sweep": sweep, "comparison": compare(sweep, [4, 32], series=sweep.series[0])}
 
 
@@ -77,7 +77,7 @@ def test_the_ladder_is_ranked_by_held_out_error(published) -> None:  # type: ign
 
 
 def test_using_every_point_leaves_nothing_to_check() -> None:
-    comparison = compare(load_dataset("004-ssd-depth", corrected=True), [1, 4, 32, 256, 1024])
+    comparison = compare(load_dataset("004-ssd-depth"), [1, 4, 32, 256, 1024])
     assert comparison.summary().held_out_mape_throughput_pct is None
     assert "none is left to check" in comparison.verdict()
 
@@ -112,7 +112,7 @@ def test_no_depth_is_advised_that_was_measured(measured: list[int], used: list[i
 
 
 def test_series_that_cannot_be_compared_are_named_with_the_reason() -> None:
-    sweep = load_dataset("001-ssd", corrected=True)
+    sweep = load_dataset("001-ssd")
     thin = sweep.points[(sweep.points["series"] != sweep.series[0]) | (sweep.points["load"] == 1)]
     done, refused = compare_all(replace(sweep, points=thin), [1, 64])
     assert sweep.series[0] in refused
@@ -121,19 +121,19 @@ def test_series_that_cannot_be_compared_are_named_with_the_reason() -> None:
 
 
 def test_nothing_comparable_is_an_error() -> None:
-    sweep = load_dataset("004-ssd-depth", corrected=True)
+    sweep = load_dataset("004-ssd-depth")
     with pytest.raises(DataError, match="no point at load 64"):
         compare_all(replace(sweep, points=sweep.points.iloc[:1]), [1, 64])
 
 
 def test_one_point_is_compared_with_itself() -> None:
-    sweep = load_dataset("004-ssd-depth", corrected=True)
+    sweep = load_dataset("004-ssd-depth")
     made = compare(replace(sweep, points=sweep.points.iloc[:1]))
     assert "Every point was used to calibrate" in made.verdict()
 
 
 def held_out_errors(name: str, series: str, use: list[float] | None = None, below: float = 512) -> list[float]:
-    sweep = load_dataset(name, corrected=True)
+    sweep = load_dataset(name)
     errors: list[float] = []
     for one in (s for s in sweep.series if series in s):
         comparison = compare(sweep, use or recommended(points_of(sweep, one).load.tolist(), 2), series=one)
@@ -154,7 +154,7 @@ def test_published_storage_sweeps_are_predicted_from_two_points() -> None:
 
 
 def test_published_memory_sweeps_are_predicted_from_three_points() -> None:
-    sweep = load_dataset("001-memory", corrected=True)
+    sweep = load_dataset("001-memory")
     throughput: list[float] = []
     response: list[float] = []
     for series in sweep.series:
@@ -175,7 +175,7 @@ def test_a_depth_that_was_measured_and_held_out_is_not_to_be_measured_again() ->
 
 
 def test_the_short_text_says_what_speaks_against_the_data() -> None:
-    printed, corrected = (compare(load_dataset("004-ssd-depth", corrected=c), [1, 32]) for c in (False, True))
+    printed, corrected = (compare(load_dataset("004-ssd-depth", as_published=not c), [1, 32]) for c in (False, True))
     assert repr(printed).splitlines()[-1] == (
         "AUDIT   these data contradict themselves (littles-law): see measure.audit(sweep)"
     )
@@ -183,13 +183,13 @@ def test_the_short_text_says_what_speaks_against_the_data() -> None:
 
 
 def test_the_mean_of_one_held_out_point_is_called_no_mean() -> None:
-    sweep = load_dataset("004-ssd-depth", corrected=True)
+    sweep = load_dataset("004-ssd-depth")
     assert repr(compare(sweep, [1, 4, 32, 256])).splitlines()[2].endswith("(1 held-out point)")
     assert repr(compare(sweep, [1, 4, 32])).splitlines()[2].endswith("(mean of 2 held-out points)")
 
 
 def test_one_point_is_inside_and_several_are() -> None:
-    sweep = load_dataset("004-ssd-depth", corrected=True)
+    sweep = load_dataset("004-ssd-depth")
     found = compare(sweep, [1, 32])
     outside = found.points.throughput_per_s.copy()
     outside[[1, 3]] *= 10

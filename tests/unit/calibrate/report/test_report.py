@@ -25,7 +25,7 @@ PANELS = [
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    done, refused = compare_all(load_dataset("004-ssd-depth", corrected=True))
+    done, refused = compare_all(load_dataset("004-ssd-depth"))
     path = write_report(done, tmp_path_factory.mktemp("report") / "report.html", refused=refused)
     return path.read_text("utf-8")
 
@@ -71,7 +71,7 @@ def test_hostile_names_stay_text() -> None:
 
 
 def test_another_file_is_never_replaced(tmp_path: Path) -> None:
-    done, _ = compare_all(load_dataset("004-ssd-depth", corrected=True))
+    done, _ = compare_all(load_dataset("004-ssd-depth"))
     foreign = tmp_path / "thesis.html"
     foreign.write_text("<p>three years of work</p>")
     with pytest.raises(MeasureError, match="not a report of qsim"):
@@ -82,7 +82,7 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
 
 
 def test_an_impossible_place_is_one_clear_error(tmp_path: Path) -> None:
-    done, _ = compare_all(load_dataset("004-ssd-depth", corrected=True))
+    done, _ = compare_all(load_dataset("004-ssd-depth"))
     blocker = tmp_path / "file"
     blocker.write_text("")
     with pytest.raises(MeasureError, match="cannot write the report"):
@@ -90,7 +90,7 @@ def test_an_impossible_place_is_one_clear_error(tmp_path: Path) -> None:
 
 
 def test_observed_points_are_drawn_where_they_were_measured() -> None:
-    comparison = compare_all(load_dataset("004-ssd-depth", corrected=True))[0][0]
+    comparison = compare_all(load_dataset("004-ssd-depth"))[0][0]
     figure = figures.throughput_against_load(comparison).to_plotly()
     traces = {t.name: t for t in figure.data}
     held = traces["observed, held out"]

@@ -163,7 +163,7 @@ def test_no_throughput_passes_either_asymptote(scales: list[float], share: float
 
 def test_published_drives_are_predicted_within_ten_percent() -> None:
     for name, ask, most in (("001-ssd", 2, 4), ("003-ssd-read", 3, 6)):
-        summary = compare_surface(surface_points(load_dataset(name, corrected=True)), ask=ask).summary()
+        summary = compare_surface(surface_points(load_dataset(name)), ask=ask).summary()
         assert summary.held_out_mdape_throughput_pct < most  # type: ignore[operator]
         assert summary.inside_band_pct >= 80  # type: ignore[operator]
 
@@ -374,7 +374,7 @@ def test_a_thousand_places_and_depths_of_thousands_have_an_answer() -> None:
 def test_a_surface_is_ahead_of_its_baselines_at_two_asked_points() -> None:
     missed = []
     for name in ("000-ssd", "001-ssd", "003-ssd-read"):
-        compared = compare_surface(surface_points(load_dataset(name, corrected=True)))
+        compared = compare_surface(surface_points(load_dataset(name)))
         baselines = compared.baselines()
         assert set(baselines) == {"bilinear in logarithms", "plain Gaussian process"}
         missed.append((compared.missed_pct(), *baselines.values()))
@@ -460,7 +460,7 @@ def test_repeats_that_differ_widen_the_bands_and_are_told() -> None:
 def test_published_lines_are_predicted_within_five_percent_at_the_median() -> None:
     errors, inside = [], []
     for name in ("004-ssd-block-size", "003-ssd-read"):
-        for line in size_lines(surface_points(load_dataset(name, corrected=True))):
+        for line in size_lines(surface_points(load_dataset(name))):
             errors += np.abs(line.error_pct[~line.used]).tolist()
             inside += line.inside[~line.used].tolist()
     assert len(errors) == 13

@@ -92,7 +92,7 @@ def test_the_bands_widen_with_the_noise_and_the_distance_and_with_the_level() ->
 
 def test_idle_latencies_that_differ_between_mixes_are_noise() -> None:
     assert mix_family(memory()).idle_spread < 0.01
-    published = load_dataset("001-memory", corrected=True)
+    published = load_dataset("001-memory")
     points = published.points
     idle = points[(points["load"] == points["load"].max()) & (points["read_fraction"] > 0)]
     latencies = idle["latency_s"][idle["series"].str.contains("64 B")]
@@ -100,7 +100,7 @@ def test_idle_latencies_that_differ_between_mixes_are_noise() -> None:
 
 
 def test_non_temporal_stores_are_left_out_where_there_are_others() -> None:
-    family = mix_family(load_dataset("001-memory", corrected=True), "64 B")
+    family = mix_family(load_dataset("001-memory"), "64 B")
     assert family.left_out == ("64 B write non-temporal",)
     assert len(family.read_fraction) == 4
     alone = memory().points.assign(series=lambda t: "non-temporal " + t["series"])

@@ -1,4 +1,4 @@
-"""``load_dataset(name, corrected=True)``: what is proven wrong is put right, the rest is left alone."""
+"""``load_dataset(name)``: what is proven wrong is put right, the rest is left alone."""
 
 from __future__ import annotations
 
@@ -17,36 +17,38 @@ def _ratio(sweep: Sweep) -> np.ndarray:
 
 
 def test_milliseconds_that_are_microseconds_are_divided() -> None:
-    before, after = load_dataset("003-ssd-read"), load_dataset("003-ssd-read", corrected=True)
+    before, after = load_dataset("003-ssd-read", as_published=True), load_dataset("003-ssd-read")
     assert after.points["latency_s"].to_numpy() == pytest.approx(before.points["latency_s"].to_numpy() / 1000)
     assert {f.series for f in after.findings if f.check == "corrected"} == set(before.series)
     assert not [f for f in audit(after) if f.severity == "error"]
 
 
 def test_half_a_latency_becomes_n_over_x_but_depth_one_stays() -> None:
-    before, after = load_dataset("004-ssd-depth"), load_dataset("004-ssd-depth", corrected=True)
+    before, after = load_dataset("004-ssd-depth", as_published=True), load_dataset("004-ssd-depth")
     assert after.points["latency_s"].iloc[0] == before.points["latency_s"].iloc[0]
     assert _ratio(after)[1:] == pytest.approx(1)
     assert after.points["throughput_per_s"].equals(before.points["throughput_per_s"])
 
 
 def test_one_direction_becomes_n_over_x_and_says_what_that_is() -> None:
-    after = load_dataset("001-ssd", corrected=True)
+    after = load_dataset("001-ssd")
     assert _ratio(after.select("4 KiB Read and Write")) == pytest.approx(1)
     (note,) = [f for f in after.findings if f.series == "4 KiB Read and Write"]
     assert "a read and a write together" in note.message
 
 
 def test_truthful_curves_are_left_alone() -> None:
-    before, after = load_dataset("001-ssd"), load_dataset("001-ssd", corrected=True)
+    before, after = load_dataset("001-ssd", as_published=True), load_dataset("001-ssd")
     for series in ("4 KiB read", "32 KiB read"):
         assert after.select(series).points.equals(before.select(series).points)
     for name in ("001-memory", "004-ssd-block-size", "004-ssd-mix"):
-        assert corrected(load_dataset(name)).points.equals(load_dataset(name).points)
+        assert corrected(load_dataset(name, as_published=True)).points.equals(
+            load_dataset(name, as_published=True).points
+        )
 
 
 def test_a_files_size_becomes_the_block_it_was_not() -> None:
-    after = load_dataset("000-ssd", corrected=True)
+    after = load_dataset("000-ssd")
     assert after.points["block_bytes"].eq(4096).all()
     at_one = after.points[(after.points["load"] == 1) & (after.points["read_fraction"] > 0)]
     ratio = at_one["throughput_per_s"] * at_one["latency_s"]
@@ -58,5 +60,5 @@ def test_a_files_size_becomes_the_block_it_was_not() -> None:
 
 @pytest.mark.parametrize("name", dataset_names(curves_only=True))
 def test_correcting_twice_changes_nothing_more(name: str) -> None:
-    once = load_dataset(name, corrected=True)
+    once = load_dataset(name)
     assert corrected(once).points.equals(once.points)

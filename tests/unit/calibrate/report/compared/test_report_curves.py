@@ -26,7 +26,7 @@ def distance(x: float, y: float, line: dict[str, Any]) -> float:
 
 @pytest.mark.parametrize("name", CURVES)
 def test_the_star_lies_on_its_curve_or_the_legend_says_why_not(name: str) -> None:
-    for comparison in compare_all(load_dataset(name, corrected=True))[0]:
+    for comparison in compare_all(load_dataset(name))[0]:
         traces = latency_against_throughput(comparison).data
         star = next(t for t in traces if t.get("marker", {}).get("symbol") == "star")
         line = next(t for t in traces if t.get("name") == "predicted")
@@ -35,7 +35,7 @@ def test_the_star_lies_on_its_curve_or_the_legend_says_why_not(name: str) -> Non
 
 
 def test_the_table_has_the_knee_where_it_is_drawn() -> None:
-    (comparison,) = compare_all(load_dataset("004-ssd-depth", corrected=True))[0]
+    (comparison,) = compare_all(load_dataset("004-ssd-depth"))[0]
     star = next(t for t in latency_against_throughput(comparison).data if t.get("name", "").startswith("knee"))
     row = curve_table(comparison).set_index("what").loc["knee"]
     assert star["y"][0] / row["response_time_s"] == pytest.approx(1e6)

@@ -246,7 +246,7 @@ def test_the_tails_are_those_that_were_printed() -> None:
 
 
 def test_a_heat_map_holds_every_cell_of_its_table() -> None:
-    views = views_of(published("000-ssd", corrected=False))
+    views = views_of(published("000-ssd", as_published=True))
     one = view(views, "heat-map-2-latency")
     assert "block size and mix" in one.title
     heat = plotly(one).data[0]

@@ -1,0 +1,82 @@
+"""Whether an interval of one run holds what other runs of the same device find: a table of accuracy.md.
+
+python between_runs.py FOLDER DIRECTORY    ten rounds of quick runs of the drive that DIRECTORY is on and of a known
+                                           device (nbdkit, fio), in turns, stored in FOLDER; then the table
+python between_runs.py FOLDER              the table of the runs that FOLDER holds
+
+A run measures depths 1 to 64 for about 1.4 s each. A cell counts the runs whose 90 % interval holds the median of the
+other runs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from calibrate import Fit, fit
+from measure import load
+
+ROUNDS = 10
+PAUSE_S = 60.0
+KNOWN = ("--servers", "4", "--service", "exponential:3ms", "--depths", "1,2,4,8,16,32,64", "--runtime", "1.5s")
+DEVICES = ("disk", "known")
+
+
+def measure(folder: Path, directory: Path) -> None:
+    """The runs that ``folder`` lacks, the devices in turns."""
+    for i in range(ROUNDS):
+        for device, command in (("disk", ["knee", str(directory)]), ("known", ["measure", "device", *KNOWN])):
+            out = folder / f"{device}-{i}"
+            if not out.exists():
+                subprocess.run(["qsim", *command, "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
+        if i + 1 < ROUNDS:
+            time.sleep(PAUSE_S)
+
+
+def figures(made: Fit) -> dict[str, tuple[float, float, float]]:
+    """Each figure of a fit with the ends of its interval."""
+    found = {"N*": (made.knee.load, made.knee.low, made.knee.high)}
+    for name, parameter in (("peak", "Xmax"), ("R1", "R1")):
+        e = made.parameters[parameter]
+        found[name] = (e.estimate, e.low, e.high)
+    return {
+        name: (float(value), 0.0 if low is None else float(low), np.inf if high is None else float(high))
+        for name, (value, low, high) in found.items()
+        if value is not None
+    }
+
+
+def row(device: str, fits: Sequence[Fit]) -> str:
+    """How often the intervals hold, how wide they are, and how far the runs lie apart."""
+    cells = []
+    for name in ("N*", "peak", "R1"):
+        values = np.array([figures(f)[name] for f in fits])
+        others = [np.median(np.delete(values[:, 0], i)) for i in range(len(fits))]
+        held = sum(low <= other <= high for other, (_, low, high) in zip(others, values, strict=True))
+        apart = 100 * np.log(values[:, 0]).std(ddof=1)
+        width = np.median(values[:, 2] / np.maximum(values[:, 1], 1e-300))
+        middle = np.median(values[:, 0])
+        cells.append(f"{held} of {len(fits)} | {middle:.3g} ± {apart:.0f} % | {width:.2f}")
+    return f"| {device} | {' | '.join(cells)} |\n"
+
+
+def table(folder: Path) -> str:
+    """A row for each device of which ``folder`` holds three runs or more."""
+    head = " | ".join(f"{name} held | runs, ± sd | ends apart, factor" for name in ("N*", "peak", "R1"))
+    rows = []
+    for device in DEVICES:
+        fits = [fit(load(one)) for one in sorted(folder.glob(f"{device}-*"))]
+        if len(fits) > 2:
+            rows.append(row(device, fits))
+    return f"| device | {head} |\n|---|{'---:|' * 9}\n{''.join(rows)}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        measure(Path(sys.argv[1]), Path(sys.argv[2]))
+    sys.stdout.write(table(Path(sys.argv[1])))
