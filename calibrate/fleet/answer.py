@@ -9,16 +9,17 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting.answer import labelled
-from calibrate.fleet.odd import WORDS
-from measure.units import counted, format_duration, format_rate, plain_number
+from calibrate.fleet.odd import LEAST, LIKE
+from measure.units import counted, format_duration, format_percent, format_rate, plain_number
 from qsim.text_table import table
 
 if TYPE_CHECKING:
     from calibrate.fleet.drives import Fleet
+    from calibrate.fleet.odd import Power
 
 MOST_ROWS = 10
-LIKE = ["model", "firmware", "series"]
-"""Drives that share these are compared."""
+WORDS = {"idle_latency_s": "idle latency", "peak_per_s": "peak"}
+"""What drifts."""
 
 
 def short_text(fleet: Fleet) -> str:
@@ -27,13 +28,15 @@ def short_text(fleet: Fleet) -> str:
 
 
 def fleet_answer(fleet: Fleet) -> list[str]:
-    """Three lines, a table of models, the odd drives."""
+    """Four lines, a table of models, the odd drives."""
     drives, odd = fleet.drives, fleet.odd
-    by_chance = len(drives) * fleet.false_alarms
     lines = [
         f"{counted(drives['drive'].nunique(), 'drive')}, {counted(len(drives), 'curve')}",
         labelled("MIDDLE", _middle(drives)),
-        labelled("ODD", f"{counted(len(odd), 'curve')}, where {plain_number(by_chance, 2)} would be by chance"),
+        labelled(
+            "ODD", f"{counted(len(odd), 'curve')}; by chance one in {plain_number(1 / fleet.false_alarms, 2)} fleets"
+        ),
+        labelled("SEEN", _seen(fleet.powers)),
         "",
         models_table(drives),
     ]
@@ -50,6 +53,20 @@ def fleet_answer(fleet: Fleet) -> list[str]:
     return lines
 
 
+def _seen(powers: Sequence[Power]) -> str:
+    """What would have been found: of several groups, in that where the least is."""
+    judged = [p for p in powers if p.one_load_pct is not None and p.all_loads_pct is not None]
+    few = sum(p.drives for p in powers if p.one_load_pct is None)
+    left = f"; {counted(few, 'curve')} in groups below {LEAST} not judged" if few else ""
+    if not judged:
+        return f"nothing: no group of like drives has {LEAST} curves over the same loads"
+    worst = max(judged, key=lambda p: p.one_load_pct or 0.0)
+    return (
+        f"a drive {format_percent(worst.one_load_pct or 0.0)} slower at any one load, or "
+        f"{format_percent(worst.all_loads_pct or 0.0)} at all, would have been found{left}"
+    )
+
+
 def _middle(drives: pd.DataFrame) -> str:
     if (kinds := drives.groupby(LIKE, sort=False).ngroups) > 1:
         return f"of each of {kinds} kinds, below: unlike drives have none in common"
@@ -61,13 +78,14 @@ def models_table(drives: pd.DataFrame) -> str:
     """A row for each model, firmware and curve: how many, and the medians."""
     rows = [
         (
-            *(str(name) or "-" for name in names),
+            *(str(group[name].iloc[0]) or "-" for name in ("model", "firmware")),
+            str(group["series"].iloc[0]) + (f", kind {group['kind'].iloc[0] + 1}" if drives["kind"].any() else ""),
             str(len(group)),
             plain_number(group["knee"].median(), 2),
             format_rate(group["peak_per_s"].median()),
             format_duration(group["idle_latency_s"].median()),
         )
-        for names, group in drives.groupby(LIKE, sort=False)
+        for _, group in drives.groupby(LIKE, sort=False)
     ]
     return _cut(("MODEL", "FIRMWARE", "CURVE", "CURVES", "KNEE", "PEAK", "IDLE LATENCY"), rows, 3)
 

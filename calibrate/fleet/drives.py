@@ -14,8 +14,9 @@ import pandas as pd
 from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fitted import Fit
 from calibrate.fleet.drift import drifts
-from calibrate.fleet.odd import FALSE_ALARMS, with_oddness
+from calibrate.fleet.odd import FALSE_ALARMS, Power, with_oddness
 from calibrate.inference.estimates import how_sure
+from calibrate.points import points_of
 from measure.errors import DataError
 from measure.loading import load
 from measure.sweep import Sweep
@@ -47,9 +48,15 @@ Facts = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, repr=False)
 class Fleet(Result):
-    """``drives``: a row a curve (``COLUMNS`` and ``odd``); ``drifting``: drives that moved; ``broken``: file -> why."""
+    """``drives``: a row a curve (``COLUMNS``, ``kind``, ``odd``); ``drifting``: what moved; ``broken``: file -> why.
+
+    ``curves`` holds the throughput of each row of ``drives`` at each load (NaN: not measured), ``powers`` what would
+    have been found among each group of like drives.
+    """
 
     drives: pd.DataFrame
+    curves: pd.DataFrame
+    powers: Sequence[Power]
     drifting: pd.DataFrame
     broken: Mapping[str, str]
     false_alarms: float
@@ -64,8 +71,10 @@ class Fleet(Result):
         return self.drives[self.drives["odd"] != ""]
 
     def plot(self) -> Any:
-        """Peak over idle latency of every drive, odd ones marked: a plotly Figure."""
-        return resolve_name("calibrate.report.fleet:peaks")(self).to_plotly()  # what knows does not import what shows
+        """Throughput over the load against that of like drives, odd ones marked: a plotly Figure."""
+        return resolve_name("calibrate.report.fleet:against_like")(
+            self
+        ).to_plotly()  # what knows does not import what shows
 
     __repr__ = shown_by("calibrate.fleet.answer:short_text")
 
@@ -90,13 +99,15 @@ def fleet(
     paths = [path for folder in folders for path in _entries(Path(folder))]
     batches = [(paths[i : i + BATCH], inventory or {}) for i in range(0, len(paths), BATCH)]
     done = spread(_fitted, batches, workers=workers, cluster=cluster, progress=progress)
-    rows = [row for found, _ in done for row in found]
-    broken = {name: why for _, failed in done for name, why in failed}
+    rows = [row for found, _, _ in done for row in found]
+    broken = {name: why for _, _, failed in done for name, why in failed}
     if not rows:
         first = next(iter(broken.items()), None)
         raise DataError(f"{first[0]}: {first[1]}" if first else "the folders are empty; name folders of sweeps")
     table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"drive": str})
-    return Fleet(with_oddness(table, false_alarms), drifts(table), broken, false_alarms)
+    curves = pd.DataFrame([curve for _, found, _ in done for curve in found]).sort_index(axis=1)
+    judged, powers = with_oddness(table, curves, false_alarms)
+    return Fleet(judged, curves, powers, drifts(table), broken, false_alarms)
 
 
 def _check_dates(inventory: Facts) -> None:
@@ -116,17 +127,23 @@ def _entries(folder: Path) -> Iterator[Path]:
     yield from sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
-def _fitted(batch: tuple[Sequence[Path], Facts]) -> tuple[list[tuple[Any, ...]], list[tuple[str, str]]]:
-    """The rows of some measurements, and what could not be read or fitted, with the reason."""
+def _fitted(
+    batch: tuple[Sequence[Path], Facts],
+) -> tuple[list[tuple[Any, ...]], list[Mapping[float, float]], list[tuple[str, str]]]:
+    """The rows of some measurements, their throughputs by load, and why others could not be read or fitted."""
     rows, broken = [], []
+    curves: list[Mapping[float, float]] = []
     for path in batch[0]:
         try:
             sweep = load(path)
             facts = _facts(path, sweep, batch[1])
-            rows += [(facts["drive"], name, *_row(fit(sweep, series=name), facts), str(path)) for name in sweep.series]
+            for name in sweep.series:
+                points = points_of(sweep, name)
+                rows.append((facts["drive"], name, *_row(fit(sweep, series=name), facts), str(path)))
+                curves.append(dict(zip(points.load.tolist(), points.throughput_per_s.tolist(), strict=True)))
         except (DataError, OSError) as error:
             broken.append((str(path), str(error)))
-    return rows, broken
+    return rows, curves, broken
 
 
 def _facts(path: Path, sweep: Sweep, inventory: Facts) -> Mapping[str, str]:

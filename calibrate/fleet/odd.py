@@ -1,89 +1,157 @@
-"""Which drives are odd among their like: far from the median, in robust standard deviations.
+"""Which drives are odd among their like, by their throughput at every load that they share.
 
-A drive is odd where the logarithm of its idle latency, peak or knee is further from the median of its group than
-``limit`` times 1.4826 times the median absolute deviation (Hampel, JASA 1974), and, where its own interval is wider
-than that, than ``limit`` times the standard deviation of its own: a sweep that ends before the peak tells the peak
-roughly, and is not odd for it. The limit is set so that of drives whose logarithms are normal the share
-``false_alarms`` is called odd by chance, in all three quantities together. For small groups, whose median absolute
-deviation is itself uncertain, the limit comes from 200,000 simulated drives with a fixed seed; from ``MANY`` on it is
-the normal quantile.
+At each load, and for the mean over all of them, the generalized extreme Studentized deviate test finds the drives that
+lie apart from the others (Rosner, Technometrics 1983): it removes the furthest drive up to ``MOST_ODD`` of them times,
+and compares each with what a normal law allows, so that three odd drives of ten do not hide each other. Logarithms are
+compared: a drive that is 20 % slower is as odd at 10 k/s as at 500. The level is shared by all tests (Bonferroni), so
+that in at most a share ``false_alarms`` of fleets without an odd drive one is called odd. Each of Rosner's steps has
+its part of it, too: without that the test finds too many in groups below 25.
+
+Where no model is known, a folder may hold two: drives that fall apart into two crowds, together less wide than the
+gap between them, each larger than odd drives may be, are judged apart.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.stats import norm, t
 
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import Array, Mask
 
-QUANTITIES = {
-    "idle_latency_s": ("idle_latency_low_s", "idle_latency_high_s"),
-    "peak_per_s": ("peak_low_per_s", "peak_high_per_s"),
-    "knee": ("knee_low", "knee_high"),
-}
-"""What drives are compared by, and the columns of its 90 % interval."""
-INTERVAL = 1.645
-"""Half a 90 % interval, in standard deviations."""
-FALSE_ALARMS = 0.001
+FALSE_ALARMS = 0.05
 LEAST = 8
 """In a smaller group no drive is called odd."""
-MANY = 400
-NORMAL = 1.4826
-"""The standard deviation of a normal law over its median absolute deviation."""
-SIMULATED = 200_000
+MOST_ODD = 0.3
+"""The share of a group that may be odd."""
+POWER = 0.9
+LIKE = ["series", "model", "firmware", "kind"]
+"""Drives that share these are compared; ``kind`` numbers the crowds of one model."""
 
 
-def deviations(values: Array, low: Array, high: Array) -> Array:
-    """How far each of the logarithms of ``values`` (n,) lies from their median, in robust standard deviations.
+@dataclass(frozen=True)
+class Power:
+    """The least loss (percent) found in nine of ten cases in a group, at one load and at all; None: not judged."""
 
-    ``low`` and ``high`` (n,) are the ends of each one's own interval, NaN where it has none: where that is wider than
-    the group, on the side of the median, it counts instead.
+    series: str
+    model: str
+    firmware: str
+    kind: int
+    drives: int
+    one_load_pct: float | None = None
+    all_loads_pct: float | None = None
+
+
+def apart(values: Array, level: float) -> Mask:
+    """True (n,) for the values that lie apart from the others: Rosner's test at ``level``, up to ``MOST_ODD`` of them.
+
+    >>> apart(np.array([1.0, 1.1, 0.9, 1.0, 1.2, 0.8, 1.1, 5.0]), 0.05).nonzero()[0].tolist()
+    [7]
     """
-    logs = np.log(values)
-    away = logs - np.nanmedian(logs)
-    own = np.where(away > 0, logs - np.log(low), np.log(high) - logs) / INTERVAL
-    scale = np.fmax(NORMAL * np.nanmedian(np.abs(away)), own)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(away == 0, 0.0, away / scale))
+    left, removed, found = np.arange(len(values)), [], 0
+    steps = int(MOST_ODD * len(values))
+    for step in range(1, steps + 1):
+        here = values[left]
+        away, spread = np.abs(here - here.mean()), here.std(ddof=1)
+        furthest = int(away.argmax())
+        if spread == 0:
+            break
+        removed.append(left[furthest])
+        if away[furthest] / spread > _critical(len(left), level / steps):
+            found = step
+        left = np.delete(left, furthest)
+    return np.isin(np.arange(len(values)), removed[:found])
 
 
-@lru_cache(maxsize=256)
-def limit(drives: int, false_alarms: float = FALSE_ALARMS) -> float:
-    """The deviation beyond which one of so many drives is odd in one quantity.
+def _critical(drives: int, level: float) -> float:
+    """The deviate that the furthest of so many normal values exceeds with probability ``level``."""
+    freedom = drives - 2
+    quantile = t.isf(level / (2 * drives), freedom)
+    return float((drives - 1) * quantile / np.sqrt((freedom + quantile**2) * drives))
 
-    >>> round(limit(10_000), 2), limit(10) > limit(100) > limit(10_000)
-    (3.59, True)
+
+def crowds(curves: Array) -> Array:
+    """The crowd (n,) of each drive, from 0: ``curves`` (n, m) of log throughputs are split where two lie far apart.
+
+    One drive in ten may lie between them; it belongs to the nearer one.
     """
-    share = false_alarms / len(QUANTITIES)
-    if drives >= MANY:
-        return float(norm.isf(share / 2))
-    groups = np.random.default_rng(1).standard_normal((max(1, SIMULATED // drives), drives))
-    away = np.abs(groups - np.median(groups, axis=1, keepdims=True))
-    return float(np.quantile(away / (NORMAL * np.median(away, axis=1, keepdims=True)), 1 - share))
+    kinds = np.zeros(len(curves), dtype=int)
+    centred = curves - np.median(curves, axis=0)
+    along = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]
+    order = np.argsort(along)
+    ends, least, between = along[order], int(MOST_ODD * len(curves)) + 1, len(curves) // 10
+    cuts = [
+        (low, high)
+        for low in range(least, len(curves) - least + 1)
+        for high in range(low, min(low + between, len(curves) - least) + 1)
+        if ends[high] - ends[low - 1] > (ends[low - 1] - ends[0]) + (ends[-1] - ends[high])
+    ]
+    if not cuts:
+        return kinds
+    low, high = max(cuts, key=lambda cut: ends[cut[1]] - ends[cut[0] - 1])
+    upper = along > (ends[low - 1] + ends[high]) / 2
+    first, second = crowds(curves[~upper]), crowds(curves[upper])
+    kinds[~upper], kinds[upper] = first, second + first.max() + 1
+    return kinds
 
 
-def with_oddness(table: pd.DataFrame, false_alarms: float = FALSE_ALARMS) -> pd.DataFrame:
-    """The table with a column ``odd``: which quantity of the drive is how far off among its like; "" for the others.
+def with_oddness(
+    drives: pd.DataFrame, curves: pd.DataFrame, false_alarms: float = FALSE_ALARMS
+) -> tuple[pd.DataFrame, list[Power]]:
+    """The table with the columns ``kind`` and ``odd`` (what is odd of a drive; "" for the others), and the powers.
 
-    Like drives are those of one ``series``, ``model`` and ``firmware``. Groups of fewer than ``LEAST`` are left alone.
+    ``curves`` holds the throughputs: a row for each of ``drives``, a column for each load, NaN where not measured.
     """
-    odd = pd.Series("", index=table.index, dtype=object)
-    for _, group in table.groupby(["series", "model", "firmware"], sort=False):
-        if len(group) < LEAST:
-            continue
-        beyond = limit(len(group), false_alarms)
-        for name, ends in QUANTITIES.items():
-            values, low, high = (group[column].to_numpy(float) for column in (name, *ends))
-            for place in np.flatnonzero(np.abs(deviations(values, low, high)) > beyond):
-                told, index = f"{WORDS[name]} {text_of(values[place] / np.nanmedian(values))}", group.index[int(place)]
-                odd[index] = f"{odd[index]}, {told}" if odd[index] else told
-    return table.assign(odd=odd)
+    kinds = pd.Series(0, index=drives.index)
+    logs = pd.DataFrame(np.log(curves.to_numpy()), curves.index, curves.columns)
+    for _, group in drives.groupby(LIKE[:3], sort=False):
+        known = _shared(logs.loc[group.index])
+        if known.shape[1]:
+            kinds[known.index] = crowds(known.to_numpy())
+    table = drives.assign(kind=kinds, odd="")
+    groups = [(group, _shared(logs.loc[group.index])) for _, group in table.groupby(LIKE, sort=False)]
+    tests = sum(known.shape[1] + 1 for _, known in groups if len(known) >= LEAST)
+    powers = []
+    for group, known in groups:
+        series, model, firmware, kind = (group[name].iloc[0] for name in LIKE)
+        power = Power(series, model, firmware, int(kind), len(known))
+        if len(known) >= LEAST and known.shape[1]:
+            level = false_alarms / tests
+            values = np.column_stack([known.to_numpy(), known.mean(axis=1)])
+            odd = np.column_stack([apart(column, level) for column in values.T])
+            healthy = [column[~away] for column, away in zip(values.T, odd.T, strict=True)]
+            ratios = np.exp(values - np.array([np.median(column) for column in healthy]))
+            rows = np.flatnonzero(odd.any(axis=1))
+            loads = known.columns.to_numpy(float)
+            table.loc[known.index[rows], "odd"] = [_text(loads, ratios[row], odd[row]) for row in rows]
+            *of_load, of_all = (_seen(column, level) for column in healthy)
+            power = replace(power, one_load_pct=max(of_load), all_loads_pct=of_all)
+        powers.append(power)
+    return table, powers
 
 
-WORDS = {"idle_latency_s": "idle latency", "peak_per_s": "peak", "knee": "knee"}
+def _shared(logs: pd.DataFrame) -> pd.DataFrame:
+    """The drives and the loads that go together: loads of most drives, and the drives that have all of these."""
+    common = logs.loc[:, logs.notna().mean() > 1 - MOST_ODD]
+    return common.dropna()
+
+
+def _seen(healthy: Array, level: float) -> float:
+    """The loss in percent of one drive more that is found in ``POWER`` of cases."""
+    drives = len(healthy) + 1
+    reach = t.isf(level / int(MOST_ODD * drives) / (2 * drives), drives - 2) + norm.ppf(POWER)
+    return float(-100 * np.expm1(-reach * healthy.std(ddof=1) * np.sqrt(1 + 1 / len(healthy))))
+
+
+def _text(loads: Array, ratios: Array, odd: Mask) -> str:
+    """``-20 % at 4, 8, 16``; where the mean over all loads alone is odd, ``-4 % at all loads``."""
+    if not odd[:-1].any():
+        return f"{text_of(float(ratios[-1]))} at all loads together"
+    here = ratios[:-1][odd[:-1]]
+    worst = text_of(float(here[np.abs(np.log(here)).argmax()]))
+    return f"{worst} at {'every load' if odd[:-1].all() else ', '.join(f'{n:g}' for n in loads[odd[:-1]])}"
 
 
 def text_of(ratio: float) -> str:

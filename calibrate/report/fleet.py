@@ -1,11 +1,14 @@
-"""The section of a report that shows a fleet: peak over idle latency, knees by model, odd drives."""
+"""The section of a report that shows a fleet: each odd drive's curve against its like, and their table."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from calibrate.fitting.answer import LABEL
 from calibrate.fleet.answer import fleet_answer
+from calibrate.fleet.odd import LIKE
 from calibrate.report.drawing import AXIS, LOG, PALETTE, Drawing, marker
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View
@@ -14,27 +17,31 @@ from measure.sweep import Provenance
 if TYPE_CHECKING:
     from calibrate.fleet.drives import Fleet
 
-NAMES = {"odd": "against the median of its like", "peak_per_s": "peak", "idle_latency_s": "idle latency"}
+NAMES = {"odd": "against the median of its like"}
+MOST_LINES = 20
+CENTRAL = (0.05, 0.95)
 
 
 def section_of(fleet: Fleet) -> Section:
     """All of it under one heading."""
-    first, middle, odd = fleet_answer(fleet)[:3]
-    lead = f"{first}. Middle: {middle[LABEL:]}. Odd: {odd[LABEL:]}."
+    first, middle, odd, seen = (
+        line.removeprefix(line[:LABEL] if n else "") for n, line in enumerate(fleet_answer(fleet)[:4])
+    )
+    lead = f"{first}. Middle: {middle}. Odd: {odd}. Seen: {seen}."
     views = [
         View(
-            "fleet-peaks",
-            "fleet-peaks",
-            "Peak over idle latency",
-            "A point a drive; crosses are odd.",
+            "fleet-curves",
+            "fleet-curves",
+            "Throughput against like drives",
+            "A line an odd drive; the grey area holds 90 % of the others.",
             fleet.drives,
-            peaks(fleet),
+            against_like(fleet),
         ),
         View(
             "fleet-odd",
             "fleet-odd",
             "Odd drives",
-            "Further from the median of their like than chance allows.",
+            "Further from their like than chance allows.",
             fleet.odd,
             text=shown(fleet.odd[["drive", "series", "model", "odd"]], NAMES),
         ),
@@ -42,23 +49,34 @@ def section_of(fleet: Fleet) -> Section:
     return Section("Fleet", views, (), Provenance(tool="qsim fleet"), lead, name="fleet")
 
 
-def peaks(fleet: Fleet) -> Drawing:
-    """Peak over idle latency, a colour for each model."""
+def against_like(fleet: Fleet) -> Drawing:
+    """Throughput at each load in percent of the median of like drives: a line an odd drive, an area for the others."""
     drawing = Drawing(
-        xaxis={**AXIS, **LOG, "title": {"text": "idle latency (µs)"}},
-        yaxis={**AXIS, **LOG, "title": {"text": "peak (1/s)"}},
+        xaxis={**AXIS, **LOG, "title": {"text": "outstanding requests N"}},
+        yaxis={**AXIS, "title": {"text": "of the median of its like (%)"}},
     )
-    drives = fleet.drives
-    for number, (name, group) in enumerate(drives.groupby(["model", "series"], sort=False)):
-        for odd, symbol in ((False, "circle"), (True, "x")):
-            part = group[(group["odd"] != "") == odd]
-            if len(part):
-                drawing.add_scatter(
-                    x=1e6 * part["idle_latency_s"].to_numpy(),
-                    y=part["peak_per_s"].to_numpy(),
-                    mode="markers",
-                    name=" ".join(str(part) for part in name if part) + (", odd" if odd else ""),
-                    text=[str(drive) for drive in part["drive"]],
-                    marker=marker(PALETTE[number % len(PALETTE)], symbol, 9 if odd else 6),
-                )
+    medians = fleet.curves.groupby([fleet.drives[name] for name in LIKE]).transform("median")
+    shares = 100 * fleet.curves / medians
+    loads = shares.columns.to_numpy(float)
+    low, high = (shares[fleet.drives["odd"] == ""].quantile(q).to_numpy() for q in CENTRAL)
+    drawing.add_scatter(
+        x=np.concatenate([loads, loads[::-1]]),
+        y=np.concatenate([high, low[::-1]]),
+        mode="lines",
+        fill="toself",
+        line={"width": 0},
+        fillcolor="rgba(128,128,128,0.3)",
+        name="90 % of the others",
+    )
+    furthest = np.abs(shares.loc[fleet.odd.index] - 100).max(axis=1).nlargest(MOST_LINES).index
+    for number, row in enumerate(furthest):
+        color = PALETTE[number % len(PALETTE)]
+        drawing.add_scatter(
+            x=loads,
+            y=shares.loc[row].to_numpy(),
+            mode="lines+markers",
+            name=f"{fleet.drives.loc[row, 'drive']}: {fleet.drives.loc[row, 'odd']}",
+            line={"color": color},
+            marker=marker(color, "x", 9),
+        )
     return drawing

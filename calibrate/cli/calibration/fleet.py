@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 HELP = """Fit thousands of drives: one table, the odd ones, and those that drift.
 
 Each file, and each folder, in DIR is a measurement of one drive, of any kind that qsim reads. A drive is odd where its
-idle latency, peak or knee is further from the median of its like (same curve, model, firmware) than chance allows.
+throughput at some load is further from that of its like (same curve, model, firmware) than chance allows.
 
 \b
 Examples:
@@ -43,7 +44,7 @@ def fleet(
     out: Path | None = option("FILE", parsing.path, "All drives as a new file: .csv or .parquet."),
     report: Path | None = option("FILE", parsing.path, "Also write a page to look at."),
     false_alarms: float = option(
-        "SHARE", parsing.share, "Share of healthy drives that may be odd.", default=0.001, shown="0.1%"
+        "SHARE", parsing.share, "Share of healthy fleets with a drive called odd.", default=0.05, shown="5%"
     ),
     workers: int = option("N", None, "Processes; -1: one a core.", default=1, shown=True),
     cluster: str | None = option("ADDRESS", None, "A Dask scheduler that shares the work."),
@@ -73,6 +74,7 @@ def fleet(
         print_json(
             {
                 "drives": found.drives.to_dict("records"),
+                "powers": [asdict(power) for power in found.powers],
                 "drifting": found.drifting.to_dict("records"),
                 "broken": dict(found.broken),
                 "false_alarms": found.false_alarms,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -36,9 +37,10 @@ def test_the_answer_names_the_odd_drive_and_the_broken_file(qsim, rack):
     assert run.code == 0
     assert lines[0] == "30 drives, 30 curves"
     assert lines[1].startswith("MIDDLE  knee 10, peak ")
-    assert lines[2] == "ODD     1 curve, where 0.03 would be by chance"
+    assert lines[2] == "ODD     1 curve; by chance one in 20 fleets"
+    assert re.match(r"SEEN    a drive [\d.]+ % slower at any one load, or [\d.]+ % at all, would have been", lines[3])
     assert "d07.csv" in run.out
-    assert "peak -5" in run.out
+    assert "-50 % at " in run.out or "-49 % at " in run.out
     assert "1 measurement left out, the first" in run.out
 
 
@@ -49,7 +51,7 @@ def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_mod
     rows = list(csv.DictReader(io.StringIO((tmp_path / "f.csv").read_text())))
     assert [row["drive"] for row in rows if row["odd"]] == ["d07.csv"]
     assert len(pd.read_parquet(tmp_path / "f.parquet")) == len(rows) == 30
-    assert "Peak over idle latency" in (tmp_path / "f.html").read_text()
+    assert "Throughput against like drives" in (tmp_path / "f.html").read_text()
     again = qsim("fleet", str(rack), "--out", "f.csv")
     assert (again.code, again.error) == (2, "--out f.csv exists and is not replaced; choose another name")
 

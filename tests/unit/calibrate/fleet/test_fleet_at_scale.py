@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
-DRIVES, FALSE_ALARMS = 10_000, 0.001
+DRIVES, FALSE_ALARMS = 10_000, 0.05
 FIT = """
 import json, pathlib, resource, sys
 from calibrate.fleet.drives import fleet
@@ -53,6 +53,5 @@ def test_ten_thousand_drives_are_one_table(tmp_path: Path) -> None:
     assert found["drives"] == DRIVES + 2
     assert {Path(name).name for name in found["broken"]} == {"torn.csv", "empty.csv"}
     assert {"slow.csv", "quick.csv"} <= found["odd"].keys()
-    by_chance = DRIVES * FALSE_ALARMS
-    assert len(found["odd"]) - 2 < by_chance + 4.5 * by_chance**0.5
+    assert len(found["odd"]) <= 3
     assert found["most_kib"] < 400 * 1024
