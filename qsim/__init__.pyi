@@ -40,7 +40,6 @@ from .distributions import Mixture as Mixture
 from .distributions import Pareto as Pareto
 from .distributions import PhaseType as PhaseType
 from .distributions import Shifted as Shifted
-from .distributions import Sum as Sum
 from .distributions import TruncatedNormal as TruncatedNormal
 from .distributions import Uniform as Uniform
 from .distributions import Weibull as Weibull

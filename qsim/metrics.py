@@ -44,6 +44,14 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
 )
 """Value name -> (textbook symbol, meaning), in the order in which they are printed."""
 
+LOSSES: Mapping[str, str] = MappingProxyType(
+    {
+        "p_wait": "probability that an arrival that is let in waits",
+        "p_block": "probability that an arrival is lost, of all",
+    }
+)
+"""Their meaning where arrivals are lost: the two are not shares of the same arrivals."""
+
 _NAMES = {symbol: name for name, (symbol, _) in SYMBOLS.items()} | {"R": "W"}
 """The names of values by what is printed."""
 
@@ -313,7 +321,17 @@ class Metrics(Result):
     def quantile(self, q: float | Sequence[float] | FloatArray, of: str = "W") -> float | FloatArray:
         """The time that a share ``q`` of the customers stays below; ``of`` is "W" (response) or "Wq" (waiting)."""
         times, name = self._times(), self._time_name(of)
-        return _each(lambda one: times.quantile(_check.fraction("q", one), name), q)
+
+        def one(share: float) -> float:
+            value = times.quantile(_check.fraction("q", share), name)
+            if value == 0 and name == "Wq" and self.p_wait > (1 - share) * (1 + 1e-9):
+                raise ValueError(
+                    f"the quantile {share:g} of Wq came out as 0 where P(wait) is {self.p_wait:.6g}: "
+                    "simulate() estimates it"
+                )
+            return value
+
+        return _each(one, q)
 
     def quantile_interval(self, q: float, of: str = "W") -> Interval:
         """The confidence interval of :meth:`quantile`."""
@@ -430,7 +448,8 @@ class Metrics(Result):
             ends = self.intervals.get(name)
             between = f"{show(name, ends[0])} .. {show(name, ends[1])}" if ends else ""
             kind = self.kind_of(name)
-            rows.append((symbol, show(name, value), between, meaning if kind == self.kind else f"{meaning} [{kind}]"))
+            words = LOSSES.get(name, meaning) if self.p_block > 0 else meaning
+            rows.append((symbol, show(name, value), between, words if kind == self.kind else f"{words} [{kind}]"))
         return rows
 
     def __str__(self) -> str:

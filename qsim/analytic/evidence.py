@@ -1,18 +1,30 @@
-"""What an approximation says of itself: how far it was off where the truth is known."""
+"""What an approximation says of itself: how far it was off where the truth is known, and where that was."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from qsim.analytic.measured_errors import ERRORS
 
+SCV, MOST_LOAD, MOST_SERVERS = (0.1, 4.0), 0.9, 8
+"""The queues over which errors were measured."""
+SCOPE = f"scv {SCV[0]:g} to {SCV[1]:g}, rho up to {MOST_LOAD:g}, up to {MOST_SERVERS} servers"
 
-def with_errors(method: str, name: str) -> str:
-    """The method with the errors of its W that were measured under ``name``.
+
+def with_errors(method: str, name: str, scv: Iterable[float] = (), load: float = 0.0, servers: float = 1) -> str:
+    """The method with the errors of its W that were measured under ``name``, or that none were for such a queue.
 
     >>> from qsim import Gamma, GGc, solve
-    >>> solve(GGc(Gamma(mean=1, scv=0.3), Gamma(mean=1.7, scv=0.8), servers=2)).method
-    'phase-type fit (W off by 1.3 % at the median, 27 % at worst)'
+    >>> method = solve(GGc(Gamma(mean=1, scv=0.3), Gamma(mean=1.7, scv=0.8), servers=2)).method
+    >>> method.partition(", for ")[0]
+    'phase-type fit (W off by 1.3 % at the median, 27 % at worst'
+    >>> solve(GGc(Gamma(mean=1, scv=0.3), Gamma(mean=1.7, scv=30), servers=2)).method
+    'phase-type fit (error unknown: measured only for scv 0.1 to 4, rho up to 0.9, up to 8 servers)'
     """
     if name not in ERRORS:
         return method
+    inside = all(SCV[0] - 1e-9 <= v <= SCV[1] + 1e-9 for v in scv)
+    if not inside or load > MOST_LOAD + 1e-9 or servers > MOST_SERVERS:
+        return f"{method} (error unknown: measured only for {SCOPE})"
     median, worst = ERRORS[name]
-    return f"{method} (W off by {median:g} % at the median, {worst} % at worst)"
+    return f"{method} (W off by {median:g} % at the median, {worst} % at worst, for {SCOPE})"

@@ -1,7 +1,7 @@
 """Distributions of times: between arrivals, of service, of thinking.
 
 Each is a frozen description: it knows its mean, its squared coefficient of variation (scv, the one number
-beside the load that sets how long queues get), its distribution function, and how to draw from it.  Times are
+that sets, with the load, how long queues get), its distribution function, and how to draw from it.  Times are
 in any unit, as long as one model uses the same unit throughout.
 
 >>> round(HyperExponential.from_moments(mean=2.0, scv=4.0).scv, 9)
@@ -9,14 +9,11 @@ in any unit, as long as one model uses the same unit throughout.
 """
 
 from qsim.distributions.base import Distribution
-from qsim.distributions.bounded import TruncatedNormal, Uniform
+from qsim.distributions.continuous import BurrXII, Gamma, LogNormal, Pareto, TruncatedNormal, Uniform, Weibull
 from qsim.distributions.empirical import Empirical
 from qsim.distributions.exponential import Deterministic, Erlang, Exponential, HyperExponential
 from qsim.distributions.mixtures import Mixture, Shifted
-from qsim.distributions.pareto import Pareto
 from qsim.distributions.phase_type import PhaseType
-from qsim.distributions.skewed import BurrXII, Gamma, LogNormal, Weibull
-from qsim.distributions.sums import Sum
 
 __all__ = [
     "BurrXII",
@@ -32,7 +29,6 @@ __all__ = [
     "Pareto",
     "PhaseType",
     "Shifted",
-    "Sum",
     "TruncatedNormal",
     "Uniform",
     "Weibull",

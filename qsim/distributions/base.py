@@ -1,14 +1,15 @@
 """What every distribution of times can do.
 
-A family supplies ``mean``, ``scv``, ``fill``, ``cdf`` and ``scaled``; the rest follows here.  Families that
-know more (raw moments, Laplace transform, phases) say so by overriding.
+A family supplies ``mean``, ``scv``, ``fill``, ``cdf`` and ``limited_mean``; the rest follows here.  Families that
+know more (raw moments, transforms, phases) override it.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +21,11 @@ from qsim.errors import InvalidParameterError
 Phases: TypeAlias = tuple[FloatArray, FloatArray]
 """A phase-type law (α, T): the phase it starts in, and the rates between phases until it is over."""
 
+LOG_STEP = 0.02
+"""Of the integrals over the logarithm of time: analytic integrands are exact to rounding at this step."""
 
-STRATA = 500
-ATOM = 1e-2
-"""A stratum with more of the probability than this, and most of it at one place, is an atom: a time that many take."""
-
-
-class SizeStrata(NamedTuple):
-    """Thin strata of times, shortest first: the share of each, its mean, and how wide it is (0: an atom)."""
-
-    share: FloatArray
-    mean: FloatArray
-    width: FloatArray
+NEARLY_CONSTANT = 0.05
+"""An scv below this is as hard for an inverted transform as a jump."""
 
 
 class Distribution:
@@ -42,6 +36,9 @@ class Distribution:
     >>> isinstance(time, Distribution), time.mean, time.scv
     (True, 2.0, 1.0)
     """
+
+    times: ClassVar[tuple[str, ...]] = ("mean",)
+    """The parameters that are times: a change of unit multiplies them."""
 
     if TYPE_CHECKING:
         # Only for the type checker: a family may have these as fields, which a property here would shadow.
@@ -71,6 +68,10 @@ class Distribution:
         """P(T <= x), elementwise."""
         raise NotImplementedError(f"{type(self).__name__} must define cdf(x)")
 
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        """P(T > x), elementwise; families with long tails keep its digits there."""
+        return np.asarray(1 - self.cdf(x))
+
     def pdf(self, x: npt.ArrayLike) -> FloatArray:
         """The density at x, elementwise; ValueError where times are atoms, as constant ones."""
         raise ValueError(f"{type(self).__name__} has no density: use cdf(x)")
@@ -87,16 +88,6 @@ class Distribution:
         """
         raise ValueError(f"a mean and an scv determine no {cls.__name__}: take Gamma, LogNormal or PhaseType")
 
-    def __add__(self, other: Distribution | float) -> Distribution:
-        """The sum of independent times; a number is a constant time."""
-        from qsim.distributions.sums import Sum
-
-        return Sum((self, other))
-
-    def __radd__(self, other: float) -> Distribution:
-        """A number plus this time; 0 + T is T, so that sum() works."""
-        return self if isinstance(other, int | float) and other == 0 else self + other
-
     def moment(self, k: int) -> float:
         """The raw moment E[Tᵏ], k >= 0; here by integrating k·tᵏ⁻¹·P(T > t) over log t (trapezoid rule)."""
         k = _check.count("k", k, minimum=0)
@@ -104,7 +95,7 @@ class Distribution:
             return (1.0, self.mean, self.variance + self.mean**2)[k]
         log_t = np.linspace(-30.0, 60.0, 9001) + math.log(self.mean)
         t = np.exp(log_t)
-        return float(k * np.trapezoid(t**k * (1 - self.cdf(t)), log_t))
+        return float(k * np.trapezoid(t**k * self.survival(t), log_t))
 
     def transform(self, s: float) -> float:
         """The Laplace transform E[e^(-sT)] at a real s >= 0; here by integrating e^(-x)·P(T <= x/s) over log x."""
@@ -116,47 +107,53 @@ class Distribution:
         return float(np.trapezoid(x * np.exp(-x) * self.cdf(x / s), log_x))
 
     def laplace(self, s: ComplexArray) -> ComplexArray:
-        """E[e^(-sT)] at complex s with Re s >= 0, shape (k,); here exact from phases, or from thin strata of times."""
+        """E[e^(-sT)] at complex s with Re s > 0, shape (k,)."""
+        return np.asarray(1 - s * self.mean * self.residual(s))
+
+    def residual(self, s: ComplexArray) -> ComplexArray:
+        """The transform (1 - E[e^(-sT)])/(s·E[T]) of what is left of a time in its middle, Re s > 0; shape (k,).
+
+        Here exact from phases, or by integrating P(T > t)·e^(-st) over log t, for laws without corners.
+        """
         known = self.phases()
-        if known is not None:
-            alpha, T = known
-            ends, still = -T.sum(axis=1)[:, np.newaxis], np.eye(alpha.size)
-            return np.asarray(np.linalg.solve(np.multiply.outer(s, still) - T, ends)[:, :, 0] @ alpha)
-        return laplace_of_strata(self.strata, s)
+        if known is None:
+            t, weight = self._log_grid
+            return np.asarray(np.exp(-np.multiply.outer(s, t)) @ weight)
+        alpha, T = known
+        start = np.linalg.solve(-T.T, alpha) / self.mean
+        ends, still = -T.sum(axis=1)[:, np.newaxis], np.eye(alpha.size)
+        return np.asarray(np.linalg.solve(np.multiply.outer(s, still) - T, ends)[:, :, 0] @ start)
 
     @cached_property
-    def strata(self) -> SizeStrata:
-        """The law cut into strata, evenly in the logarithm of time but for the shortest."""
-        low, high = max(self.quantile(1e-5), 1e-9 * self.mean), self.quantile(1 - 1e-12)
-        edges = np.append(0.0, np.geomspace(low * (1 - 1e-9), max(low, high) * (1 + 1e-9), STRATA))
-        below, limited = self.cdf(edges), self.limited_mean(edges)
-        share = np.diff(below)
-        work = np.maximum(np.diff(limited - edges * (1 - below)), 0.0)
-        some = share > 1e-15
-        share, work, left, right = share[some], work[some], edges[:-1][some], edges[1:][some]
-        share, mean = share / share.sum(), np.clip(work / share, left, right)
-        mean *= self.mean / (share @ mean)
-        width = np.minimum(right - left, 2 * mean)  # no time is negative
-        middle = self.cdf(mean + width / 8) - self.cdf(mean - width / 8)
-        return SizeStrata(share, mean, np.where((share > ATOM) & (middle > share / 2), 0.0, width))
+    def _log_grid(self) -> tuple[FloatArray, FloatArray]:
+        """Times, evenly in log t, and LOG_STEP·t·P(T > t)/E[T], as far as it counts."""
+        t = self.mean * np.exp(np.arange(-40.0, 80.0, LOG_STEP))
+        weight = LOG_STEP * t * self.survival(t) / self.mean
+        some = weight > 1e-18
+        return t[some], weight[some]
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
-        """E[min(T, x)], the integral of P(T > t) up to x, elementwise; here by the trapezoid rule between the x."""
-        wanted = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
-        edges = np.unique(np.append(wanted.ravel(), 0.0))
-        share = np.arange(16) / 16
-        fine = np.append((edges[:-1, np.newaxis] + np.diff(edges)[:, np.newaxis] * share).ravel(), edges[-1])
-        height = 1 - self.cdf(fine)
-        area = np.concatenate(([0.0], np.cumsum(np.diff(fine) * (height[1:] + height[:-1]) / 2)))
-        return np.asarray(np.minimum(area[::16][np.searchsorted(edges, wanted)], self.mean))
+        """E[min(T, x)], the integral of P(T > t) up to x, elementwise; exact."""
+        raise NotImplementedError(f"{type(self).__name__} must define limited_mean(x)")
+
+    @property
+    def smooth(self) -> bool:
+        """Whether its distribution function has no jumps, no corners above zero, and no steep rise that is like one."""
+        return self.scv >= NEARLY_CONSTANT
+
+    def atoms(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The times that have a probability of their own, and these probabilities."""
+        return (), ()
 
     def phases(self) -> Phases | None:
         """(α, T) of a phase-type law: α of shape (m,) adds up to 1, T of shape (m, m); None for any other law."""
         return None
 
-    def scaled(self, factor: float) -> Distribution:
+    def scaled(self, factor: float) -> Self:
         """The same shape with every time multiplied by ``factor`` (> 0)."""
-        raise NotImplementedError(f"{type(self).__name__} must define scaled(factor)")
+        factor = _check.positive("factor", factor)
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return type(self)(**{name: _times(factor, v) if name in self.times else v for name, v in values.items()})
 
     def sample(self, rng: np.random.Generator, n: int) -> FloatArray:
         """``n`` independent draws."""
@@ -181,24 +178,76 @@ class Distribution:
         return high
 
 
-def laplace_of_strata(strata: SizeStrata, s: ComplexArray) -> ComplexArray:
-    """The transform at s, shape (k,): times lie evenly across each stratum."""
-    half = np.multiply.outer(s, strata.width / 2)
-    large = np.abs(half) > 300  # where e^-st is nothing
-    spread = np.sinh(np.where(large, 0.0, half)) / np.where(large | (half == 0), 1.0, half)
-    spread = np.where(half == 0, 1.0, spread)
-    return np.asarray((np.exp(-np.multiply.outer(s, strata.mean)) * spread) @ strata.share)
+class LengthBiased(Distribution):
+    """A family whose law weighted with the length of the times is known: it supplies ``biased``."""
+
+    def biased(self, x: npt.ArrayLike) -> FloatArray:
+        """E[T; T <= x]/E[T], the share of all time that is in times up to x."""
+        raise NotImplementedError(f"{type(self).__name__} must define biased(x)")
+
+    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
+        return np.asarray(self.mean * self.biased(t) + t * self.survival(t))
 
 
-def gamma_density(x: npt.ArrayLike, shape: float, scale: float) -> FloatArray:
-    """The density of a gamma time; in logarithms, as shapes may be thousands."""
-    from scipy.special import gammaln, xlogy
+class GammaTimes(LengthBiased):
+    """Gamma and Erlang times: the shape is 1/scv, and weighting with the length adds one to it."""
 
-    t = np.asarray(x, dtype=np.float64)
-    y = np.maximum(t, 0.0) / scale
-    with np.errstate(divide="ignore"):
-        logs = xlogy(shape - 1, y) - y - gammaln(shape) - math.log(scale)
-    return np.asarray(np.where(t < 0, 0.0, np.exp(logs)))
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_gamma(1 / self.scv, out=out)
+        out *= self.mean * self.scv
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import gammainc
+
+        return np.asarray(gammainc(1 / self.scv, np.maximum(x, 0.0) / (self.mean * self.scv)))
+
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import gammaincc
+
+        return np.asarray(gammaincc(1 / self.scv, np.maximum(x, 0.0) / (self.mean * self.scv)))
+
+    def biased(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import gammainc
+
+        return np.asarray(gammainc(1 / self.scv + 1, np.maximum(x, 0.0) / (self.mean * self.scv)))
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        """In logarithms, as shapes may be thousands."""
+        from scipy.special import gammaln, xlogy
+
+        t, shape, scale = np.asarray(x, dtype=np.float64), 1 / self.scv, self.mean * self.scv
+        y = np.maximum(t, 0.0) / scale
+        with np.errstate(divide="ignore"):
+            logs = xlogy(shape - 1, y) - y - gammaln(shape) - math.log(scale)
+        return np.asarray(np.where(t < 0, 0.0, np.exp(logs)))
+
+    def moment(self, k: int) -> float:
+        return math.prod(self.mean * (1 + j * self.scv) for j in range(_check.count("k", k, minimum=0)))
+
+    def transform(self, s: float) -> float:
+        return math.exp(-math.log1p(s * self.mean * self.scv) / self.scv)
+
+    def residual(self, s: ComplexArray) -> ComplexArray:
+        return np.asarray(-np.expm1(-np.log1p(s * self.mean * self.scv) / self.scv) / (s * self.mean))
+
+
+def ramp(x: ComplexArray) -> ComplexArray:
+    """(1 - e^-x)/x: the transform of a time anywhere between 0 and 1, at x."""
+    zero = x == 0
+    return np.asarray(np.where(zero, 1.0, -np.expm1(-x) / np.where(zero, 1.0, x)))
+
+
+def triangle(x: ComplexArray) -> ComplexArray:
+    """2(x - 1 + e^-x)/x²: the transform of what is left of a time anywhere between 0 and 1, at x."""
+    small = np.abs(x) < 1e-2
+    series = 1 - x / 3 * (1 - x / 4 * (1 - x / 5 * (1 - x / 6 * (1 - x / 7))))
+    y = np.where(small, 1.0, x)
+    return np.asarray(np.where(small, series, 2 * (y + np.expm1(-y)) / y**2))
+
+
+def _times(factor: float, value: Any) -> Any:
+    return tuple(factor * v for v in value) if isinstance(value, tuple) else factor * value
 
 
 def only_scv(family: str, scv: float, *known: float) -> None:

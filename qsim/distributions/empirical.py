@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import ComplexArray, FloatArray, IntArray
-from qsim.distributions.base import Distribution, SizeStrata, laplace_of_strata
+from qsim.distributions.base import Distribution, ramp, triangle
 from qsim.errors import InvalidParameterError
 
 
@@ -32,6 +32,7 @@ class Empirical(Distribution):
     1.5
     """
 
+    times = ("values", "widths")
     values: tuple[float, ...]
     weights: tuple[float, ...] = ()
     widths: tuple[float, ...] = ()
@@ -152,9 +153,19 @@ class Empirical(Distribution):
         inside = np.where(s * self._width > 1e-12, -np.expm1(-spread) / spread, 1.0)
         return float(self._probability @ (np.exp(-s * self._lower) * inside))
 
-    def laplace(self, s: ComplexArray) -> ComplexArray:
-        exact = SizeStrata(self._probability, self._lower + self._width / 2, self._width)
-        return laplace_of_strata(exact, s)
+    def residual(self, s: ComplexArray) -> ComplexArray:
+        """Up to its lower edge a time is still on; within its bin it ends evenly."""
+        lower, width = np.multiply.outer(s, self._lower), np.multiply.outer(s, self._width)
+        inside = np.exp(-lower) * triangle(width) @ (self._probability * self._width / 2)
+        return np.asarray((ramp(lower) @ (self._probability * self._lower) + inside) / self.mean)
+
+    @property
+    def smooth(self) -> bool:
+        return False
+
+    def atoms(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        at = self._width == 0
+        return tuple(self._lower[at].tolist()), tuple(self._probability[at].tolist())
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
@@ -169,7 +180,3 @@ class Empirical(Distribution):
             out = np.clip(low + wide - t, 0.0, wide)
             result -= np.where(t >= low, p * out**2 / (2 * wide), 0.0)
         return np.asarray(result)
-
-    def scaled(self, factor: float) -> Empirical:
-        factor = _check.positive("factor", factor)
-        return Empirical(tuple(factor * v for v in self.values), self.weights, tuple(factor * w for w in self.widths))

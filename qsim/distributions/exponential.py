@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import ComplexArray, FloatArray
-from qsim.distributions.base import Distribution, Phases, gamma_density, only_scv
+from qsim.distributions.base import Distribution, GammaTimes, Phases, only_scv, ramp
 from qsim.errors import InvalidParameterError
 
 
@@ -71,6 +71,12 @@ class Exponential(Distribution):
     def cdf(self, x: npt.ArrayLike) -> FloatArray:
         return np.asarray(-np.expm1(-np.maximum(x, 0.0) / self.mean))
 
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.exp(-np.maximum(x, 0.0) / self.mean))
+
+    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(self.mean * self.cdf(x))
+
     def quantile(self, q: float) -> float:
         return -self.mean * math.log1p(-_check.fraction("q", q))
 
@@ -83,9 +89,6 @@ class Exponential(Distribution):
     def phases(self) -> Phases:
         return np.ones(1), np.array([[-1 / self.mean]])
 
-    def scaled(self, factor: float) -> Exponential:
-        return Exponential(self.mean * _check.positive("factor", factor))
-
 
 @dataclass(frozen=True)
 class Deterministic(Distribution):
@@ -95,6 +98,7 @@ class Deterministic(Distribution):
     (2.0, 0.0)
     """
 
+    times = ("value",)
     value: float
 
     def __post_init__(self) -> None:
@@ -133,18 +137,18 @@ class Deterministic(Distribution):
     def transform(self, s: float) -> float:
         return math.exp(-s * self.value)
 
-    def laplace(self, s: ComplexArray) -> ComplexArray:
-        return np.asarray(np.exp(-s * self.value))
+    def residual(self, s: ComplexArray) -> ComplexArray:
+        return ramp(s * self.value)
+
+    def atoms(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        return (self.value,), (1.0,)
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         return np.asarray(np.clip(np.asarray(x, dtype=np.float64), 0.0, self.value))
 
-    def scaled(self, factor: float) -> Deterministic:
-        return Deterministic(self.value * _check.positive("factor", factor))
-
 
 @dataclass(frozen=True)
-class Erlang(Distribution):
+class Erlang(GammaTimes):
     """Sum of ``k`` equal exponential stages, with the given mean in all; scv = 1/k.
 
     >>> Erlang(k=4, mean=2).scv
@@ -164,9 +168,6 @@ class Erlang(Distribution):
         only_scv("an Erlang time (1/k)", scv, 1 / k)
         return cls(k, mean)
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        return gamma_density(x, self.k, self.mean / self.k)
-
     @property
     def scv(self) -> float:
         return 1 / self.k
@@ -175,31 +176,9 @@ class Erlang(Distribution):
     def letter(self) -> str:
         return f"E{self.k}"
 
-    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
-        rng.standard_gamma(self.k, out=out)
-        out *= self.mean / self.k
-
-    def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        from scipy.special import gammainc
-
-        return np.asarray(gammainc(self.k, self.k / self.mean * np.maximum(x, 0.0)))
-
-    def moment(self, k: int) -> float:
-        stages = range(self.k, self.k + _check.count("k", k, minimum=0))
-        return math.prod(stages) * (self.mean / self.k) ** k
-
-    def transform(self, s: float) -> float:
-        return math.exp(-self.k * math.log1p(s * self.mean / self.k))
-
-    def laplace(self, s: ComplexArray) -> ComplexArray:
-        return np.asarray((1 + s * self.mean / self.k) ** -self.k)
-
     def phases(self) -> Phases:
         rate = self.k / self.mean
         return np.eye(1, self.k)[0], rate * (np.eye(self.k, k=1) - np.eye(self.k))
-
-    def scaled(self, factor: float) -> Erlang:
-        return Erlang(self.k, self.mean * _check.positive("factor", factor))
 
 
 @dataclass(frozen=True)
@@ -211,6 +190,7 @@ class HyperExponential(Distribution):
     (2.0, 5.5)
     """
 
+    times = ("means",)
     probabilities: tuple[float, ...]
     means: tuple[float, ...]
 
@@ -280,6 +260,14 @@ class HyperExponential(Distribution):
         t = np.maximum(x, 0.0)[..., np.newaxis]
         return np.asarray(-np.expm1(-t / np.asarray(self.means)) @ np.asarray(self.probabilities))
 
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.maximum(x, 0.0)[..., np.newaxis]
+        return np.asarray(np.exp(-t / np.asarray(self.means)) @ np.asarray(self.probabilities))
+
+    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
+        t, means = np.maximum(x, 0.0)[..., np.newaxis], np.asarray(self.means)
+        return np.asarray(-np.expm1(-t / means) @ (means * self.probabilities))
+
     def pdf(self, x: npt.ArrayLike) -> FloatArray:
         parts = [p * Exponential(m).pdf(x) for p, m in zip(self.probabilities, self.means, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
@@ -293,7 +281,3 @@ class HyperExponential(Distribution):
 
     def phases(self) -> Phases:
         return np.asarray(self.probabilities), np.diag(-1 / np.asarray(self.means))
-
-    def scaled(self, factor: float) -> HyperExponential:
-        factor = _check.positive("factor", factor)
-        return HyperExponential(self.probabilities, tuple(factor * m for m in self.means))

@@ -234,6 +234,11 @@ class PhaseType(Distribution):
             stays = phase < m
             walking, phase = walking[stays], phase[stays]
 
+    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
+        """What is left of such a time is phase-type too, with the same rates."""
+        start = np.maximum(np.linalg.solve(-self._matrix.T, self._alpha) / self.mean, 0.0)
+        return np.asarray(self.mean * PhaseType(tuple((start / start.sum()).tolist()), self.generator).cdf(x))
+
     def scaled(self, factor: float) -> PhaseType:
         factor = _check.positive("factor", factor)
         return PhaseType(self.initial, tuple(tuple(rate / factor for rate in row) for row in self.generator))

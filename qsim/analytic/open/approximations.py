@@ -235,18 +235,15 @@ def solve(model: Open) -> Metrics:
         name, p_wait = FIT, fit.p_wait
         known = {FIT: Approximation(fit.Wq, "approximation", "mean, scv and third moment; solved exactly"), **known}
     Wq = min(known[name].Wq, known["Kingman"].Wq)
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         throughput=lam,
-        utilization=model.rho,
-        L=lam * Wq + model.offered_load,
-        Lq=lam * Wq,
-        W=Wq + S,
+        service=S,
+        servers=c,
         Wq=Wq,
         p_wait=p_wait,
-        p_block=0.0,
         kind="approximation",
-        method=with_errors(name, name),
+        method=with_errors(name, name, (model.arrivals.scv, model.service.scv), model.rho, c),
         kinds={"throughput": "exact", "utilization": "exact", "p_block": "exact"},
         approximations=known,
     )

@@ -43,7 +43,7 @@ from qsim.analytic.open.mmck import state_probabilities
 from qsim.analytic.shape import markovian, poisson
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times import delay_cycles, tagged
-from qsim.analytic.times.by_size import SizeTimes
+from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, is_smooth
 from qsim.analytic.views import open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics, States, TimeDistribution
@@ -132,7 +132,13 @@ def solve(model: Open) -> Metrics:
     # Of those whose service may be interrupted it is not known how many are held up.
     p_wait = first_come.p_wait if model.discipline != "LCFS-PR" else math.nan
     times = _times(model, first_come)
-    return dataclasses.replace(first_come, model=model, method=method, p_wait=p_wait, times=times)
+    warnings = (*first_come.warnings, *_rough(model, times))
+    return dataclasses.replace(first_come, model=model, method=method, p_wait=p_wait, times=times, warnings=warnings)
+
+
+def _rough(model: Open, times: TimeDistribution | None) -> tuple[str, ...]:
+    """The warning that goes with percentiles that are an approximation."""
+    return (APPROXIMATE,) if isinstance(times, InvertedTimes) and not is_smooth([model.service]) else ()
 
 
 def _times(model: Open, first_come: Metrics) -> TimeDistribution | None:
@@ -142,7 +148,7 @@ def _times(model: Open, first_come: Metrics) -> TimeDistribution | None:
         return None
     if model.discipline == "SIRO" and markovian(model):
         found = _found(model, first_come)
-        return tagged.in_random_order(found, lam, model.service_rate, c)
+        return None if found is None else tagged.in_random_order(found, lam, model.service_rate, c)
     if model.discipline == "LCFS" and poisson(model) and model.capacity is None:
         if c == 1:
             return delay_cycles.last_come(lam, service)
@@ -151,10 +157,12 @@ def _times(model: Open, first_come: Metrics) -> TimeDistribution | None:
     return None
 
 
-def _found(model: Open, metrics: Metrics) -> FloatArray:
-    """The number present that those find who are let in, as far as it counts."""
-    most = None if model.capacity is None else model.capacity - 1
-    p = np.array([metrics.p(n) for n in range(model.servers + tagged.others(model.rho, most))])
+def _found(model: Open, metrics: Metrics) -> FloatArray | None:
+    """The number present that those find who are let in, as far as it counts; None where that is too far."""
+    most = tagged.others(model.rho, None if model.capacity is None else model.capacity - 1)
+    if most is None:
+        return None
+    p = np.array([metrics.p(n) for n in range(model.servers + most)])
     p = p if model.capacity is None else p[: model.capacity]
     return np.asarray(p / p.sum())
 
@@ -163,21 +171,14 @@ def _by_size(model: Open) -> Metrics:
     lam, service = model.arrival_rate, model.service
     rule = cast(size_based.Rule, model.discipline)
     W = size_based.mean_response(lam, service, rule) if lam > 0 else service.mean
-    Wq = max(0.0, W - service.mean)
-    known = rule in ("SJF", "PSJF")
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         throughput=lam,
-        utilization=model.rho,
-        L=lam * W,
-        Lq=lam * Wq,
-        W=W,
-        Wq=Wq,
+        service=service.mean,
+        servers=1,
+        W=max(W, service.mean),
         p_wait=model.rho if rule == "SJF" else math.nan,
-        p_block=0.0,
-        kind="exact",
         method=METHODS[rule],
-        times=SizeTimes(lam, service, preemptive=rule == "PSJF") if known and lam > 0 and math.isfinite(W) else None,
     )
 
 
@@ -200,21 +201,19 @@ def _sharing(model: Open) -> Metrics:
     held_up = math.nan
     if c == 1 and model.capacity is None:
         held_up = 1 - alone if model.discipline == "LCFS-PR" else 1 - (1 - a) * alone
-    metrics = Metrics(
-        model=model,
+    metrics = Metrics.from_times(
+        model,
         throughput=X,
-        utilization=X * S / c,
-        L=L,
-        Lq=max(0.0, L - X * S),
-        W=W,
-        Wq=max(0.0, W - S),
+        service=S,
+        servers=c,
+        W=max(W, S),
         p_wait=held_up,
         p_block=lost,
-        kind="exact",
         method=METHODS["PS"] if model.discipline == "PS" else SYMMETRIC_LCFS,
         states=states,
     )
-    return dataclasses.replace(metrics, times=_times_of_symmetric(model, metrics))
+    times = _times_of_symmetric(model, metrics)
+    return dataclasses.replace(metrics, times=times, warnings=_rough(model, times))
 
 
 def _times_of_symmetric(model: Open, metrics: Metrics) -> TimeDistribution | None:
@@ -225,7 +224,8 @@ def _times_of_symmetric(model: Open, metrics: Metrics) -> TimeDistribution | Non
         return delay_cycles.interrupting(model.arrival_rate, model.service)
     if not isinstance(model.service, Exponential):
         return None
-    return tagged.sharing(_found(model, metrics), model.arrival_rate, model.service_rate, model.servers)
+    found = _found(model, metrics)
+    return None if found is None else tagged.sharing(found, model.arrival_rate, model.service_rate, model.servers)
 
 
 FORMULA = Formula(open_queue, applies, solve)

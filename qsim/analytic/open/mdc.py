@@ -113,15 +113,15 @@ class CommonServiceStates:
         return decay(self.offered_load, self.servers)
 
     @cached_property
+    def size(self) -> int:
+        """Numbers present until what is left is negligible."""
+        wanted = self.servers + 8 * math.sqrt(self.servers) + 37 / math.log(self.tau)
+        return int(2 ** max(6, math.ceil(math.log2(wanted))))
+
+    @cached_property
     def table(self) -> FloatArray:
         """p(0), p(1), ... until what is left is negligible."""
-        a, c = self.offered_load, self.servers
-        wanted = c + 8 * math.sqrt(c) + 37 / math.log(self.tau)
-        size = 2 ** max(6, math.ceil(math.log2(wanted)))
-        if size > LONGEST_TABLE:
-            raise ValueError(
-                f"rho = {a / c:.9g} is too near 1 for the state probabilities of M/D/{c}: its means are known still"
-            )
+        a, c, size = self.offered_load, self.servers, self.size
         z = np.exp(-2j * np.pi * np.arange(1, size) / size)
         roots = roots_inside(a, c)
         # In logarithms, and multiplied by e^(a(z-1)) above and below, nothing overflows for thousands of servers.
@@ -196,29 +196,22 @@ def solve(model: Open) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     require_stable(model)
     a, c, D = model.offered_load, model.servers, model.service.mean
-    states: CommonServiceStates | None = None
-    times: CommonServiceTimes | None = None
-    Lq = Wq = p_wait = 0.0
-    if a > 0:
-        Lq = mean_waiting_number(a, c)
-        Wq = Lq / model.arrival_rate
-        states = CommonServiceStates(a, c)
-        times = CommonServiceTimes(states, D)
-        p_wait = times.waiting_survival(0.0) if c > 1 else a
-    return Metrics(
-        model=model,
+    if a == 0:
+        return Metrics.from_times(model, throughput=0.0, service=D, servers=c, Wq=0.0, p_wait=0.0, method=METHOD)
+    states = CommonServiceStates(a, c)
+    few = states.size <= LONGEST_TABLE
+    times = CommonServiceTimes(states, D) if few else None
+    return Metrics.from_times(
+        model,
         throughput=model.arrival_rate,
-        utilization=a / c,
-        L=Lq + a,
-        Lq=Lq,
-        W=Wq + D,
-        Wq=Wq,
-        p_wait=p_wait,
-        p_block=0.0,
-        kind="exact",
+        service=D,
+        servers=c,
+        Wq=mean_waiting_number(a, c) / model.arrival_rate,
+        p_wait=a if c == 1 else times.waiting_survival(0.0) if times else math.nan,
         method=METHOD,
-        states=states,
+        states=states if few else None,
         times=times,
+        warnings=() if few else (f"rho = {a / c:.9g} is too near 1 for probabilities and percentiles",),
     )
 
 

@@ -81,32 +81,34 @@ class PollaczekStates:
         return float(self._table[n])
 
 
-def waiting_times(arrival_rate: float, service: Distribution) -> CompoundTimes | UniformisedTimes:
-    """The distributions of W and Wq, first come first served, for 0 < ρ < 1."""
-    phases = service.phases()
-    if phases is None or phases[0].size > MOST_PHASES:
-        return CompoundTimes(service, arrival_rate * service.mean, mean_wait(arrival_rate, service))
+def waiting_times(
+    arrival_rate: float, service: Distribution, own: Distribution | None = None
+) -> CompoundTimes | UniformisedTimes:
+    """The distributions of W and Wq, first come first served, for 0 < ρ < 1; ``own`` is the service that follows."""
+    own, rho = own or service, arrival_rate * service.mean
+    phases, own_phases = service.phases(), own.phases()
+    if phases is None or own_phases is None or max(phases[0].size, own_phases[0].size) > MOST_PHASES:
+        return CompoundTimes(service, rho, mean_wait(arrival_rate, service), own)
     alpha, T = phases
     ends = -T.sum(axis=1)
-    pace = float(np.abs(np.diag(T)).max())
+    pace = float(max(np.abs(np.diag(T)).max(), np.abs(np.diag(own_phases[1])).max()))
     # The wait is phase-type: the first piece from the middle of a service, and after each another with probability ρ.
-    rho = arrival_rate * service.mean
     residual = np.linalg.solve(-T.T, alpha) / service.mean
     stay = np.eye(alpha.size) + (T + rho * np.outer(ends, residual)) / pace
     none = np.zeros_like(stay)
     start = np.asarray(rho * residual[np.newaxis], dtype=np.float64)
-    return UniformisedTimes(start, stay, none, lambda rows: rows, np.ones(1), phases, pace)
+    return UniformisedTimes(start, stay, none, lambda rows: rows, np.ones(1), own_phases, pace)
 
 
-class LazyTimes:
-    """Times worked out when they are first asked for."""
+class FirstComeTimes:
+    """Times of M/G/1, worked out when they are first asked for; ``own`` is the law of the customer's service."""
 
-    def __init__(self, arrival_rate: float, service: Distribution) -> None:
-        self._arrival_rate, self._service = arrival_rate, service
+    def __init__(self, arrival_rate: float, service: Distribution, own: Distribution) -> None:
+        self._arrival_rate, self._service, self._own = arrival_rate, service, own
 
     @cached_property
     def _times(self) -> CompoundTimes | UniformisedTimes:
-        return waiting_times(self._arrival_rate, self._service)
+        return waiting_times(self._arrival_rate, self._service, self._own)
 
     def quantile(self, q: float, of: str) -> float:
         return self._times.quantile(q, of)
@@ -119,7 +121,7 @@ class LazyTimes:
 
     def variance(self, of: str) -> float:
         waiting = wait_variance(self._arrival_rate, self._service)
-        return waiting + self._service.variance if of == "W" else waiting
+        return waiting + self._own.variance if of == "W" else waiting
 
 
 def applies(model: Open) -> bool:
@@ -133,20 +135,16 @@ def solve(model: Open) -> Metrics:
     lam, service, rho = model.arrival_rate, model.service, model.rho
     Wq = mean_wait(lam, service)
     endless = math.isinf(Wq) or lam == 0
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         throughput=lam,
-        utilization=rho,
-        L=lam * Wq + rho,
-        Lq=lam * Wq,
-        W=Wq + service.mean,
+        service=service.mean,
+        servers=1,
         Wq=Wq,
         p_wait=rho,
-        p_block=0.0,
-        kind="exact",
         method=METHOD,
         states=PollaczekStates(lam, service),
-        times=None if endless else LazyTimes(lam, service),
+        times=None if endless else FirstComeTimes(lam, service, service),
     )
 
 

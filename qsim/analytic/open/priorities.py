@@ -33,16 +33,16 @@ from dataclasses import replace
 
 from qsim.analytic.evidence import with_errors
 from qsim.analytic.formula import Formula
+from qsim.analytic.open.mg1 import FirstComeTimes
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.stability import ROUNDING
 from qsim.analytic.times.delay_cycles import Flow, class_times
-from qsim.analytic.times.inversion import InvertedTimes, MixedTimes
+from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, MixedPart, MixedTimes, is_smooth
 from qsim.analytic.views import open_classes
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
 from qsim.errors import NoFormulaError, UnstableQueueError
-from qsim.metrics import Kind, Metrics
+from qsim.metrics import Kind, Metrics, TimeDistribution
 from qsim.models import CustomerClass, Model, Open, OpenClasses
-from qsim.models.open import Priority
 
 COBHAM = "non-preemptive priorities (Cobham 1954)"
 RESUME = "preemptive-resume priorities (White & Christie 1958)"
@@ -165,52 +165,65 @@ def solve(model: OpenClasses) -> Metrics:
             waits = _scaled_waits(classes, c, preemptive)
         except NoFormulaError:
             raise NoFormulaError(model.kendall) from None
-        kind, method = "approximation", with_errors(BONDI, model.priority)
-    whole_times: MixedTimes | None = None
+        kind, method = (
+            "approximation",
+            with_errors(BONDI, model.priority, (k.service.scv for k in classes), model.rho, c),
+        )
     parts = tuple(
         _part(model, name, k, wait, kind, method, common)
         for name, k, wait in zip(model.names, classes, waits, strict=True)
     )
-    if c == 1:
-        times = [_times(classes, k, model.priority) for k in classes]
-        parts = tuple(replace(part, times=found) for part, found in zip(parts, times, strict=True))
+    whole_times: TimeDistribution | None = None
+    warnings: tuple[str, ...] = ()
+    if c == 1 and model.priority == "none":
+        rate, service = model.arrival_rate, mixed_service(classes)
+        parts = tuple(
+            replace(part, times=FirstComeTimes(rate, service, k.service))
+            for part, k in zip(parts, classes, strict=True)
+        )
+        whole_times = FirstComeTimes(rate, service, service)
+    elif c == 1:
+        warnings = () if is_smooth(k.service for k in classes) else (APPROXIMATE,)
+        parts = tuple(
+            replace(part, times=_times(classes, k, preemptive), warnings=warnings)
+            for part, k in zip(parts, classes, strict=True)
+        )
         whole_times = MixedTimes(
-            tuple((k.arrival_rate / model.arrival_rate, t) for k, t in zip(classes, times, strict=True))
+            tuple(
+                MixedPart(k.arrival_rate / model.arrival_rate, part.times, {"W": part.W, "Wq": part.Wq})
+                for k, part in zip(classes, parts, strict=True)
+                if part.times is not None
+            )
         )
     if kind == "approximation" and preemptive:
         parts = _with_first_level(parts, classes, c)
     X = model.arrival_rate
-    L, Lq = math.fsum(p.L for p in parts), math.fsum(p.Lq for p in parts)
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         throughput=X,
-        utilization=model.rho,
-        L=L,
-        Lq=Lq,
-        W=L / X,
-        Wq=Lq / X,
+        service=model.offered_load / X,
+        servers=c,
+        Wq=math.fsum(p.Lq for p in parts) / X,
         p_wait=math.nan if common is None else common,
-        p_block=0.0,
         kind=kind,
         method=method,
         classes=parts,
         times=whole_times,
+        warnings=warnings,
     )
 
 
-def _times(classes: Sequence[CustomerClass], k: CustomerClass, priority: Priority) -> InvertedTimes:
+def _times(classes: Sequence[CustomerClass], k: CustomerClass, preemptive: bool) -> InvertedTimes:
     """W and Wq of class ``k`` on one server."""
 
     def flow(members: Sequence[CustomerClass]) -> Flow:
         rate = math.fsum(m.arrival_rate for m in members)
         return Flow(rate, mixed_service(members)) if members else Flow()
 
-    ranks = [0 if priority == "none" else m.priority for m in classes]
-    rank = 0 if priority == "none" else k.priority
-    above, own, below = (
-        flow([m for m, r in zip(classes, ranks, strict=True) if (r > rank) - (r < rank) == side]) for side in (-1, 0, 1)
-    )
-    return class_times(above, own, below, k.service, preemptive=priority == "preemptive-resume")
+    above = flow([m for m in classes if m.priority < k.priority])
+    own = flow([m for m in classes if m.priority == k.priority])
+    below = flow([m for m in classes if m.priority > k.priority])
+    return class_times(above, own, below, k.service, preemptive=preemptive)
 
 
 def _with_first_level(parts: Sequence[Metrics], classes: Sequence[CustomerClass], servers: int) -> tuple[Metrics, ...]:
@@ -224,17 +237,14 @@ def _with_first_level(parts: Sequence[Metrics], classes: Sequence[CustomerClass]
 def _part(
     model: OpenClasses, name: str, k: CustomerClass, wait: float, kind: Kind, method: str, p_wait: float | None
 ) -> Metrics:
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         name=name,
         throughput=k.arrival_rate,
-        utilization=k.offered_load / model.servers,
-        L=k.arrival_rate * (wait + k.service.mean),
-        Lq=k.arrival_rate * wait,
-        W=wait + k.service.mean,
+        service=k.service.mean,
+        servers=model.servers,
         Wq=wait,
         p_wait=math.nan if p_wait is None else p_wait,
-        p_block=0.0,
         kind=kind,
         method=method,
     )

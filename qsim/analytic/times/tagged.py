@@ -80,11 +80,13 @@ class TaggedTimes(ExactTimes):
             self._present.append(there + self._in_service)
 
 
-def others(load: float, limit: int | None) -> int:
-    """How many others to follow: ``limit``, or where that is None as many as a load per server below 1 brings."""
-    if limit is not None:
-        return min(limit, MOST_OTHERS)
-    return min(MOST_OTHERS, 50 + math.ceil(45 / -math.log(load)) if load > 0 else 1)
+def others(load: float, limit: int | None) -> int | None:
+    """How many others to follow: ``limit``, or where that is None as many as a load per server below 1 brings.
+
+    None for more than a table holds.
+    """
+    most = limit if limit is not None else 50 + math.ceil(45 / -math.log(load)) if load > 0 else 1
+    return most if most <= MOST_OTHERS else None
 
 
 def sharing(found: FloatArray, arrival_rate: float, service_rate: float, servers: int) -> TaggedTimes:

@@ -13,20 +13,10 @@ Source: Jensen (1953), Skand. Aktuarietidskr. 36; Grassmann (1977), Comput. Oper
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qsim._types import FloatArray
-
-if TYPE_CHECKING:
-    pass
-
-MOST_STEPS = 2_000_000
-"""Some twenty seconds; a chain that has not settled by then is followed no further."""
-
-SETTLED, STEPS_A_LOOK = 4e-15, 64
-"""A chain that a step changes by less, which is rounding, has settled; it is looked at each so many steps."""
 
 
 def poisson_window(expected: float) -> tuple[int, FloatArray]:

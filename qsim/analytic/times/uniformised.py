@@ -6,13 +6,15 @@ number of steps by time t is Poisson, whatever the chain does, so
     P(T > t) = sum over n of Poisson(n; θt)·P(T lasts more than n steps),
 
 a sum of positive terms.  The lasting is found step by step; a customer that has waited goes on through the
-phases of a service.
+phases of a service.  After enough steps each takes the same share 1 - η of those left, and from there on the law is
+exponential: near saturation, where steps go into the millions, these need not be taken.
 
 Source: Jensen (1953), Skand. Aktuarietidskr. 36; Grassmann (1977), Comput. Oper. Res. 4.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -23,6 +25,11 @@ from qsim.analytic.times.uniformisation import poisson_window
 from qsim.metrics import ExactTimes
 
 NEGLIGIBLE = 1e-17
+BLOCK = 64
+SETTLED, CALM_BLOCKS = 1e-11, 4
+"""A rate of decay that changes by less, relatively, over so many blocks of steps no longer changes."""
+MOST_STEPS = 2_000_000
+"""Some twenty seconds."""
 
 
 class UniformisedTimes(ExactTimes):
@@ -55,23 +62,51 @@ class UniformisedTimes(ExactTimes):
         self._in_service = (1 - waits) * self._initial
         self._waiting = [waits]
         self._present = [1.0]
+        self._decay = 0.0
+        self._calm = 0
 
     def quantile(self, q: float, of: str) -> float:
         return _invert.quantile(lambda t: self.survival(t, of), q, 1 / self._pace)
 
     def survival(self, t: float, of: str) -> float:
         """P(W > t), or P(Wq > t)."""
-        first, weights = poisson_window(self._pace * t)
+        expected = self._pace * t
+        first, weights = poisson_window(expected)
         self._extend(first + weights.size - 1)
-        lasting = np.asarray((self._waiting if of == "Wq" else self._present)[first : first + weights.size])
-        # Beyond the end of the list next to nobody is left.
-        return min(1.0, float(lasting @ weights[: lasting.size]))
+        lasting = self._waiting if of == "Wq" else self._present
+        known = min(len(lasting), first + weights.size)
+        if self._decay and first >= len(lasting):  # all of it in the exponential part
+            exponent = expected * -math.expm1(-self._decay) - (len(lasting) - 1) * self._decay
+            return min(1.0, lasting[-1] * math.exp(-exponent))
+        values = np.asarray(lasting[first:known])
+        if self._decay:
+            beyond = np.arange(1, first + weights.size - known + 1)
+            values = np.append(values, lasting[-1] * np.exp(-self._decay * beyond))
+        # Beyond the end of a list without a decay next to none is left.
+        return min(1.0, float(values @ weights[: values.size] / weights.sum()))
 
     def _extend(self, steps: int) -> None:
-        while len(self._present) <= steps and self._present[-1] > NEGLIGIBLE:
+        while len(self._present) <= steps and self._present[-1] > NEGLIGIBLE and not self._decay:
             self._queue = self._queue @ self._stay + self._shift(self._queue) @ self._leave
             waiting = float((self._weigh @ self._queue).sum())
             begin = max(0.0, self._waiting[-1] - waiting)
             self._in_service = self._in_service @ self._serve + begin * self._initial
             self._waiting.append(waiting)
             self._present.append(waiting + float(self._in_service.sum()))
+            if len(self._present) % BLOCK == 0 and len(self._present) > 2 * BLOCK and waiting > 0:
+                self._settle()
+            if len(self._present) > MOST_STEPS:
+                raise ValueError("the time is too many steps away: simulate() estimates its percentiles")
+
+    def _settle(self) -> None:
+        """Note the decay a step once that of the last blocks, of both lists, is one and the same."""
+        rates = [
+            math.log(lasting[-1 - BLOCK - back] / lasting[-1 - back]) / BLOCK
+            for lasting in (self._waiting, self._present)
+            for back in (0, BLOCK)
+        ]
+        spread = max(rates) - min(rates)
+        calm = min(rates) > 0 and spread <= SETTLED * max(rates) + 1e-15 / BLOCK
+        self._calm = self._calm + 1 if calm else 0
+        if self._calm >= CALM_BLOCKS:
+            self._decay = rates[0]

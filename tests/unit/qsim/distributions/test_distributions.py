@@ -142,19 +142,3 @@ def test_nonsense_is_refused_by_name(build: object, parameter: str) -> None:
     assert callable(build)
     with pytest.raises(ValueError, match=parameter):
         build()
-
-
-@pytest.mark.parametrize("law", [Exponential(1.0), Gamma(1.0, 0.8), Weibull(0.7, 1.0)], ids=repr)
-def test_a_law_without_jumps_has_no_atoms_and_no_negative_times(law: Distribution) -> None:
-    strata = law.strata
-    assert strata.share.max() > 1e-2  # as many as an atom may take
-    assert (strata.width > 0).all()
-    assert (strata.mean - strata.width / 2 >= -1e-15).all()
-    assert strata.share @ strata.mean == pytest.approx(law.mean)
-
-
-def test_a_time_that_many_take_is_an_atom_among_others() -> None:
-    strata = Mixture((Deterministic(0.5), Exponential(1.0)), (0.4, 0.6)).strata
-    (atom,) = np.flatnonzero(strata.width == 0)
-    assert strata.mean[atom] == pytest.approx(0.5, rel=1e-2)
-    assert strata.share[atom] == pytest.approx(0.4, abs=0.02)

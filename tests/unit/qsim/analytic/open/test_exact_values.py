@@ -468,13 +468,6 @@ def test_times_of_m_g_1_enclose_the_exact_ones_of_m_m_1() -> None:
         assert high - low < 2e-4 * high
 
 
-def test_where_a_falling_table_passes_a_target() -> None:
-    times, survival = np.array([0.0, 1.0, 3.0]), np.array([0.8, 0.4, 0.2])
-    found = [CompoundTimes._first_below(times, survival, target) for target in (0.9, 0.8, 0.6, 0.4, 0.3, 0.2)]
-    assert found == pytest.approx([0, 0, 0.5, 1, 2, 3])
-    assert CompoundTimes._first_below(times, np.array([0.8, 0.8, 0.2]), 0.5) == pytest.approx(2)
-
-
 # --- priorities and sizes -------------------------------------------------------------------------------------------
 
 

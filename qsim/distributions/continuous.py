@@ -1,0 +1,539 @@
+"""One-mode families with a density: gamma, lognormal, Weibull, Burr XII, Pareto, uniform, normal above zero.
+
+Device service times have several modes; these are for theory, and for seeing how far one mode carries.  The formulas
+are those of scipy.special, as importing scipy.stats takes longer than most answers.  A family supplies its law, and
+by ``biased`` the law weighted with the length of the times, from which E[min(T, x)] follows.
+
+Source: Johnson, Kotz & Balakrishnan (1994), Continuous Univariate Distributions I; Burr (1942), Ann. Math. Statist. 13.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from qsim import _check
+from qsim._types import ComplexArray, FloatArray
+from qsim.distributions.base import GammaTimes, LengthBiased, triangle
+from qsim.distributions.mixtures import Shifted
+from qsim.errors import InvalidParameterError
+
+SMALLEST_SHAPE = 0.02
+
+
+@dataclass(frozen=True)
+class _TwoMoments(LengthBiased):
+    mean: float
+    scv: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        object.__setattr__(self, "scv", _positive_scv(self.scv))
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> Self:
+        return cls(mean, scv)
+
+
+class Gamma(GammaTimes, _TwoMoments):
+    """Gamma with the given mean and scv; the shape is 1/scv.
+
+    >>> Gamma(mean=2, scv=0.5).variance
+    2.0
+    """
+
+
+class LogNormal(_TwoMoments):
+    """Lognormal with the given mean and scv (of the time itself, not of its logarithm).
+
+    >>> LogNormal(mean=2, scv=3).variance
+    12.0
+    """
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the logarithm."""
+        return math.sqrt(math.log1p(self.scv))
+
+    @property
+    def mu(self) -> float:
+        """Mean of the logarithm."""
+        return math.log(self.mean) - self.sigma**2 / 2
+
+    def _z(self, x: npt.ArrayLike) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.asarray((np.log(np.maximum(x, 0.0)) - self.mu) / self.sigma)
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_normal(out=out)
+        out *= self.sigma
+        out += self.mu
+        np.exp(out, out=out)
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(self._z(x)))
+
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(-self._z(x)))
+
+    def biased(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import ndtr
+
+        return np.asarray(ndtr(self._z(x) - self.sigma))
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
+        scale = np.where(t > 0, t, 1.0) * self.sigma * math.sqrt(2 * math.pi)
+        return np.asarray(np.exp(-(self._z(t) ** 2) / 2) / scale)
+
+    def quantile(self, q: float) -> float:
+        from scipy.special import ndtri
+
+        return math.exp(self.mu + self.sigma * float(ndtri(_check.fraction("q", q))))
+
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        return float(self.mean**k * (1 + self.scv) ** (k * (k - 1) / 2))
+
+
+@dataclass(frozen=True)
+class Weibull(LengthBiased):
+    """Weibull with the given shape and mean; shape below 1 has a heavy tail, 1 is the exponential.
+
+    The shape is at least 0.02: below that the mean comes from times too rare and too long for floats.
+
+    >>> Weibull(shape=1, mean=2).scv, round(Weibull(shape=0.5, mean=2).scv, 6)
+    (1.0, 5.0)
+    """
+
+    shape: float
+    mean: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _check.positive("shape", self.shape))
+        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        if self.shape < SMALLEST_SHAPE:
+            raise InvalidParameterError(
+                "shape",
+                f"must be at least {SMALLEST_SHAPE}, not {self.shape!r}",
+                "no time has so long a tail",
+                self.shape,
+            )
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> Weibull:
+        scv = _positive_scv(scv)
+
+        def gap(log_shape: float) -> float:
+            inverse = math.exp(-log_shape)
+            return math.lgamma(1 + 2 * inverse) - 2 * math.lgamma(1 + inverse) - math.log1p(scv)
+
+        low, high = math.log(SMALLEST_SHAPE), math.log(1e4)
+        if gap(low) < 0 or gap(high) > 0:
+            raise InvalidParameterError("scv", f"of a Weibull time must not be as far from 1 as {scv!r}", value=scv)
+        return cls(math.exp(_root(gap, low, high)), mean)
+
+    @property
+    def scale(self) -> float:
+        """The time by which a share 1 - 1/e is over."""
+        return self.mean / math.gamma(1 + 1 / self.shape)
+
+    @property
+    def scv(self) -> float:
+        return math.gamma(1 + 2 / self.shape) / math.gamma(1 + 1 / self.shape) ** 2 - 1
+
+    def _hazard(self, x: npt.ArrayLike) -> FloatArray:
+        with np.errstate(over="ignore"):  # an infinite hazard is a sure end
+            return np.asarray((np.maximum(x, 0.0) / self.scale) ** self.shape)
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_exponential(out=out)
+        np.power(out, 1 / self.shape, out=out)
+        out *= self.scale
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(-np.expm1(-self._hazard(x)))
+
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.exp(-self._hazard(x)))
+
+    def biased(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import gammainc
+
+        return np.asarray(gammainc(1 + 1 / self.shape, self._hazard(x)))
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.asarray(x, dtype=np.float64)
+        y = np.maximum(t, 0.0) / self.scale
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            height = self.shape / self.scale * y ** (self.shape - 1) * np.exp(-(y**self.shape))
+        return np.asarray(np.where(t < 0, 0.0, np.nan_to_num(height, nan=0.0, posinf=math.inf)))
+
+    def quantile(self, q: float) -> float:
+        return float(self.scale * (-math.log1p(-_check.fraction("q", q))) ** (1 / self.shape))
+
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        return math.exp(k * math.log(self.scale) + math.lgamma(1 + k / self.shape))
+
+
+@dataclass(frozen=True)
+class BurrXII(LengthBiased):
+    """Burr's twelfth law with shapes ``c`` and ``k`` and the given mean: P(T > t) = (1 + (t/scale)^c)^-k.
+
+    Its tail falls as t^-ck, slower than any exponential: ck must exceed 1, or there is no mean, and with ck of 2 or
+    less the scv is infinite.  c = 1 is Lomax, k = 1 the log-logistic.
+
+    >>> burr = BurrXII(c=2, k=2, mean=1)
+    >>> burr.mean, round(burr.scv, 2)
+    (1.0, 0.62)
+    """
+
+    c: float
+    k: float
+    mean: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", _check.positive("c", self.c))
+        object.__setattr__(self, "k", _check.positive("k", self.k))
+        object.__setattr__(self, "mean", _check.positive("mean", self.mean))
+        if self.c * self.k <= 1:
+            raise InvalidParameterError(
+                "c",
+                f"times k must exceed 1, not {self.c * self.k!r}: with a tail so heavy there is no mean",
+                value=self.c * self.k,
+            )
+        if self._raw(1) < 1e-150:
+            raise InvalidParameterError(
+                "c", f"must not be as small as {self.c!r} with k = {self.k!r}", "times would pass all floats"
+            )
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> BurrXII:
+        """With k = 1, the log-logistic, whose scv may be anything above 0."""
+        scv = _positive_scv(scv)
+
+        def gap(c: float) -> float:  # E[T²]/E[T]² = tan(π/c)/(π/c), for a finite scv c > 2
+            return math.log(math.tan(math.pi / c) * c / math.pi) - math.log1p(scv)
+
+        return cls(_root(gap, 2 + 1e-12, 1e6), 1.0, mean)
+
+    @property
+    def scale(self) -> float:
+        """The time t at which P(T > t) = 2^-k."""
+        return self.mean / self._raw(1)
+
+    @property
+    def scv(self) -> float:
+        return self._raw(2) / self._raw(1) ** 2 - 1
+
+    @property
+    def smooth(self) -> bool:
+        return self.c <= 10
+
+    def _raw(self, r: int) -> float:
+        """E[(T/scale)^r] = k·B(k - r/c, 1 + r/c); infinite from r = ck on."""
+        if r >= self.c * self.k:
+            return math.inf
+        a, b = self.k - r / self.c, 1 + r / self.c
+        return self.k * math.exp(math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b))
+
+    def _log_power(self, x: npt.ArrayLike) -> FloatArray:
+        """Log of (x/scale)^c, as c may be hundreds."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.c * np.log(np.maximum(x, 0.0) / self.scale))
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_exponential(out=out)  # -log of a uniform survival
+        out /= self.k
+        out += np.log(-np.expm1(-out))  # log(e^h - 1), for h that no exponential of can be represented too
+        out /= self.c
+        np.exp(out, out=out)
+        out *= self.scale
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(-np.expm1(-self.k * np.logaddexp(0.0, self._log_power(x))))
+
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.exp(-self.k * np.logaddexp(0.0, self._log_power(x))))
+
+    def biased(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import betaincc, expit
+
+        return np.asarray(betaincc(self.k - 1 / self.c, 1 + 1 / self.c, expit(-self._log_power(x))))
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.asarray(x, dtype=np.float64)
+        y = np.where(t > 0, t, 1.0) / self.scale
+        power = self.c * np.log(y)
+        logs = math.log(self.c * self.k / self.scale) + power - np.log(y) - (self.k + 1) * np.logaddexp(0.0, power)
+        return np.asarray(np.where(t > 0, np.exp(logs), 0.0))
+
+    def quantile(self, q: float) -> float:
+        hazard = -math.log1p(-_check.fraction("q", q)) / self.k
+        return float(self.scale * math.exp((hazard + math.log(-math.expm1(-hazard))) / self.c))
+
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        return self.scale**k * self._raw(k)
+
+
+@dataclass(frozen=True)
+class Pareto(LengthBiased):
+    """P(T > t) = (smallest/t)^shape for t above the smallest; shape > 1, and above 2 for a finite scv.
+
+    >>> Pareto(shape=3, smallest=2).mean, round(Pareto(shape=3, smallest=2).scv, 6)
+    (3.0, 0.333333)
+    """
+
+    times = ("smallest",)
+    shape: float
+    smallest: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _check.positive("shape", self.shape))
+        object.__setattr__(self, "smallest", _check.positive("smallest", self.smallest))
+        if self.shape <= 1:
+            raise InvalidParameterError(
+                "shape", f"must exceed 1, not {self.shape!r}", "with a tail so heavy there is no mean", self.shape
+            )
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> Pareto:
+        shape = 1 + math.sqrt(1 + 1 / _positive_scv(scv))
+        return cls(shape, _check.positive("mean", mean) * (shape - 1) / shape)
+
+    @property
+    def mean(self) -> float:
+        return self.shape * self.smallest / (self.shape - 1)
+
+    @property
+    def scv(self) -> float:
+        return 1 / (self.shape * (self.shape - 2)) if self.shape > 2 else math.inf
+
+    def _log_ratio(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.log(self.smallest / np.maximum(np.asarray(x, dtype=np.float64), self.smallest)))
+
+    @property
+    def smooth(self) -> bool:
+        return False
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.standard_exponential(out=out)
+        out /= self.shape
+        np.exp(out, out=out)
+        out *= self.smallest
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(-np.expm1(self.shape * self._log_ratio(x)))
+
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.exp(self.shape * self._log_ratio(x)))
+
+    def biased(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(-np.expm1((self.shape - 1) * self._log_ratio(x)))
+
+    def residual(self, s: ComplexArray) -> ComplexArray:
+        beyond = BurrXII(1.0, self.shape, self.smallest / (self.shape - 1))  # Lomax
+        return Shifted(beyond, self.smallest).residual(s)
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.asarray(x, dtype=np.float64)
+        return np.asarray(
+            np.where(t < self.smallest, 0.0, self.shape / np.maximum(t, self.smallest) * self.survival(t))
+        )
+
+    def quantile(self, q: float) -> float:
+        return self.smallest * math.exp(-math.log1p(-_check.fraction("q", q)) / self.shape)
+
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        return self.shape * self.smallest**k / (self.shape - k) if k < self.shape else math.inf
+
+
+@dataclass(frozen=True)
+class Uniform(LengthBiased):
+    """Anything between ``low`` and ``high``, alike.
+
+    >>> Uniform(1, 3).mean, round(Uniform(0, 2).scv, 6)
+    (2.0, 0.333333)
+    """
+
+    times = ("low", "high")
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", _check.non_negative("low", self.low))
+        object.__setattr__(self, "high", _check.positive("high", self.high))
+        if self.low >= self.high:
+            raise InvalidParameterError(
+                "high",
+                f"must be above low ({self.low:g}), not {self.high:g}",
+                "for one time alone use Deterministic",
+                self.high,
+            )
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> Uniform:
+        mean, scv = _check.positive("mean", mean), _positive_scv(scv)
+        if scv > 1 / 3 + 1e-12:
+            raise InvalidParameterError(
+                "scv", f"of a uniform time must be at most 1/3, not {scv!r}", "else it would reach below zero", scv
+            )
+        half = mean * math.sqrt(3 * scv)
+        return cls(max(0.0, mean - half), mean + half)
+
+    @property
+    def mean(self) -> float:
+        return (self.low + self.high) / 2
+
+    @property
+    def scv(self) -> float:
+        return (self.high - self.low) ** 2 / 12 / self.mean**2
+
+    @property
+    def smooth(self) -> bool:
+        return False
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.random(out=out)
+        out *= self.high - self.low
+        out += self.low
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.clip((np.asarray(x, dtype=np.float64) - self.low) / (self.high - self.low), 0.0, 1.0))
+
+    def biased(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.clip(np.asarray(x, dtype=np.float64), self.low, self.high)
+        return np.asarray((t - self.low) * (t + self.low) / ((self.high - self.low) * (self.high + self.low)))
+
+    def residual(self, s: ComplexArray) -> ComplexArray:
+        if self.low > 0:
+            return Shifted(Uniform(0.0, self.high - self.low), self.low).residual(s)
+        return triangle(s * self.high)
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.asarray(x, dtype=np.float64)
+        return np.asarray(np.where((t >= self.low) & (t <= self.high), 1 / (self.high - self.low), 0.0))
+
+    def quantile(self, q: float) -> float:
+        return self.low + (self.high - self.low) * _check.fraction("q", q)
+
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        return sum(self.low ** (k - j) * self.high**j for j in range(k + 1)) / (k + 1)
+
+    def transform(self, s: float) -> float:
+        width = s * (self.high - self.low)
+        return math.exp(-s * self.low) * (-math.expm1(-width) / width if width > 0 else 1.0)
+
+
+@dataclass(frozen=True)
+class TruncatedNormal(LengthBiased):
+    """Normal of ``location`` and ``deviation``, without the times below zero; its own mean is above the location.
+
+    ``from_moments`` takes the mean and scv that the times have.
+
+    >>> TruncatedNormal(location=10, deviation=1).mean
+    10.0
+    >>> round(TruncatedNormal.from_moments(mean=2, scv=0.25).mean, 9)
+    2.0
+    """
+
+    times = ("location", "deviation")
+    location: float
+    deviation: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "location", _check.number("location", self.location))
+        object.__setattr__(self, "deviation", _check.positive("deviation", self.deviation))
+        if not -6 <= self.location / self.deviation < math.inf:
+            raise InvalidParameterError(
+                "location",
+                f"must be at least -6 deviations, not {self.location:g}",
+                "what is left of it is as good as exponential",
+                self.location,
+            )
+
+    @classmethod
+    def from_moments(cls, mean: float, scv: float) -> TruncatedNormal:
+        mean, scv = _check.positive("mean", mean), _positive_scv(scv)
+        most = cls(-6.0, 1.0).scv
+        if scv > most:
+            raise InvalidParameterError(
+                "scv", f"of a normal time above zero must be at most {most:.3g}, not {scv!r}", "1 is exponential", scv
+            )
+        ratio = _root(lambda h: cls(h, 1.0).scv - scv, -6.0, 2 / math.sqrt(scv) + 2)
+        unit = cls(ratio, 1.0)
+        return cls(ratio * mean / unit.mean, mean / unit.mean)
+
+    @property
+    def _cut(self) -> tuple[float, float]:
+        """-location/deviation, and the density of the normal there over the share above it."""
+        from scipy.special import log_ndtr
+
+        z = -self.location / self.deviation
+        return z, math.exp(-z * z / 2 - float(log_ndtr(-z))) / math.sqrt(2 * math.pi)
+
+    @property
+    def mean(self) -> float:
+        return self.location + self.deviation * self._cut[1]
+
+    @property
+    def variance(self) -> float:
+        z, hazard = self._cut
+        return self.deviation**2 * (1 + z * hazard - hazard**2)
+
+    @property
+    def scv(self) -> float:
+        return self.variance / self.mean**2
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        from scipy.special import ndtr, ndtri
+
+        rng.random(out=out)
+        np.subtract(1.0, out, out=out)  # never zero
+        out[:] = self.location - self.deviation * ndtri(out * ndtr(self.location / self.deviation))
+        np.maximum(out, 0.0, out=out)
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(1 - self.survival(x))
+
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import ndtr
+
+        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
+        return np.asarray(ndtr((self.location - t) / self.deviation) / ndtr(self.location / self.deviation))
+
+    def biased(self, x: npt.ArrayLike) -> FloatArray:
+        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
+        below = self.deviation**2 * (self.pdf(0.0) - self.pdf(t)) + self.location * self.cdf(t)
+        return np.asarray(np.clip(below / self.mean, 0.0, 1.0))
+
+    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import ndtr
+
+        t = np.asarray(x, dtype=np.float64)
+        z = (t - self.location) / self.deviation
+        height = np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * self.deviation * ndtr(self.location / self.deviation))
+        return np.asarray(np.where(t < 0, 0.0, height))
+
+
+def _positive_scv(scv: float) -> float:
+    return _check.positive("scv", scv, "for scv 0 use Deterministic")
+
+
+def _root(gap: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq
+
+    return float(brentq(gap, low, high, xtol=1e-13))
