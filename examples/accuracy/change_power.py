@@ -2,7 +2,7 @@
 
 python change_power.py                    synthetic sweeps: noise, repeats, one load or all slower
 python change_power.py --disk DIR         a drive against itself, 20 pairs of short sweeps with fio (10 minutes)
-python change_power.py --device           a device of known truth against one 5, 10 and 30 % slower (10 minutes)
+python change_power.py --device           a device of known truth against one whose service takes 5, 10, 30 % longer
 
 Cells are shares of verdicts in percent.
 """
@@ -83,8 +83,8 @@ def disk_sweeps(folder: Path, count: int) -> Iterator[Sweep]:
 
 
 def device_sweep(slower: float) -> Sweep:
-    """A sweep of four servers of 2 ms, slower by that share."""
-    device = DeviceSweep(truth_of(SERVICE_S / (1 - slower), 4), (1, 2, 4, 8, 16), runtime_s=0.8, ramp_s=0.2, repeats=3)
+    """A sweep of four servers of 2 ms, whose service takes longer by that share."""
+    device = DeviceSweep(truth_of(SERVICE_S * (1 + slower), 4), (1, 2, 4, 8, 16), runtime_s=0.8, ramp_s=0.2, repeats=3)
     with tempfile.TemporaryDirectory() as store:
         return device.run(Path(store, "sweep"))
 
@@ -93,7 +93,7 @@ def device_table(pairs: int) -> Iterator[str]:
     """A row for each loss; every sweep is compared with one of the healthy device that was measured before it."""
     for slower in (0.0, 0.05, 0.1, 0.3):
         found = [change(device_sweep(0.0), device_sweep(slower)) for _ in range(pairs)]
-        yield row(f"known device, {100 * slower:g} % slower", found)
+        yield row(f"known device, service {100 * slower:g} % longer", found)
 
 
 def main() -> None:
