@@ -9,7 +9,9 @@ cookie: that of the class may watch and guess, that of the teacher may start and
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+import threading
+import time
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlencode, urlsplit
 
@@ -19,7 +21,10 @@ from calibrate.lab.class_code import asking, new_code, read_code
 
 COOKIE = "qsim-lab-{port}"
 SESSION_DIGITS = 32
+MOST_ADDRESSES = 10_000
 MAX_REQUEST_BYTES = 256 * 1024
+BURST, PER_SECOND = 200, 40.0
+"""Computed answers for one address at once, and in the long run; the teacher's are not limited."""
 _LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _SITES = (None, "same-origin", "none")
 
@@ -32,6 +37,24 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+class AddressLimit:
+    """A bucket of computed answers for each address (token bucket)."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, address: str, now_s: float) -> bool:
+        """Whether an address may have one more answer at ``now_s``."""
+        with self._lock:
+            left, since_s = self._left.get(address, (float(BURST), now_s))
+            left = min(float(BURST), left + PER_SECOND * (now_s - since_s))
+            if len(self._left) > MOST_ADDRESSES:  # those that have waited long enough are as good as new
+                self._left = {a: v for a, v in self._left.items() if now_s - v[1] < BURST / PER_SECOND}
+            self._left[address] = (max(0.0, left - 1), now_s)
+            return left >= 1
 
 
 @dataclass(frozen=True)
@@ -47,6 +70,7 @@ class Guard:
     any_address: bool = False
     teacher: str | None = None
     viewer: str | None = None
+    limit: AddressLimit = field(default_factory=AddressLimit, compare=False)
 
     @classmethod
     def of(cls, host: str) -> Guard:
@@ -89,6 +113,9 @@ class Guard:
         g.teaches = _same(shown, self.teacher)
         if not (g.teaches or _same(read_code(shown), self.viewer)):
             return _asked(given)
+        computed = request.method == "POST" and not g.teaches
+        if computed and not self.limit.take(request.remote_addr or "", time.monotonic()):
+            return Response("too many requests from this address; wait a moment\n", 429, mimetype="text/plain")
         if not given:
             return None
         rest = urlencode([(k, v) for k, v in request.args.items(multi=True) if k != "token"])

@@ -17,13 +17,15 @@ from werkzeug.exceptions import HTTPException
 
 from calibrate.lab.class_code import ADDRESS, Address
 from calibrate.lab.guard import MAX_REQUEST_BYTES, Guard, is_loopback
+from calibrate.lab.plain_log import log_plainly
 from measure.errors import MeasureError
 
 LIMITS = {
     "threads": 48,  # a fit that some wait for must not keep the others from their points
-    "connection_limit": 1000,  # a browser keeps up to six open, and there may be fifty
+    "connection_limit": 1000,  # a browser keeps up to six open; connections.MOST_OPEN is reached first
     "asyncore_use_poll": True,
-    "channel_timeout": 60,
+    "channel_timeout": 30,
+    "cleanup_interval": 5,
     "max_request_body_size": MAX_REQUEST_BYTES,
 }
 LAST_ANSWERS_S = 1.0
@@ -38,7 +40,7 @@ POLICY = (
     "default-src 'self'; script-src 'self' {hashes}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-"""What a browser may load for the page: what this server gives, and the few scripts that Dash writes inline."""
+"""What a browser may load for the page: files of this server, and the few scripts that Dash writes inline."""
 
 PLACES = ("/_dash-component-suites/", "/assets/")
 KINDS = ("text/javascript", "application/javascript", "text/css")
@@ -53,6 +55,9 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
     """
     from waitress import create_server
 
+    from calibrate.lab.connections import TimedChannel
+
+    log_plainly()
     guard = Guard.of(host)
     guard.attach(app.server)
     app.server.after_request(_with_safe_headers(app))
@@ -62,6 +67,8 @@ def serving(app: Dash, host: str, port: int) -> Iterator[Address]:
         server = create_server(app.server, host=host, port=port, ident="qsim lab", **LIMITS)
     except (OSError, ValueError) as error:
         raise MeasureError(_why_not(error, host, port)) from error
+    for listening in list(server._map.values()):  # one of each address that a name stands for
+        listening.channel_class = TimedChannel
     base = f"http://{_shown(host)}:{server.effective_port}/"
     address = Address(_with_token(base, guard.teacher), _with_token(base, guard.viewer), guard.viewer or "")
     app.server.config[ADDRESS] = address
@@ -129,10 +136,10 @@ def _with_safe_headers(app: Dash) -> Callable[[Response], Response]:
 
 
 def _in_one_line(error: Exception) -> Response | HTTPException:
-    """What a request ends with that nobody foresaw: a word for the browser and a line for the teacher, no traceback."""
+    """How an unforeseen error ends: a line for the browser and one for the teacher, no traceback."""
     if isinstance(error, HTTPException):
         return error
-    logging.getLogger(__name__).error("a request failed: %s: %s", type(error).__name__, " ".join(str(error).split()))
+    logging.getLogger(__name__).error("a request failed: %s: %s", type(error).__name__, error)
     return Response("the lab could not answer that\n", 500, mimetype="text/plain")
 
 

@@ -59,14 +59,14 @@ def test_calibrated_and_held_out_points_differ_in_colour_and_marker_and_a_legend
         assert held[1] != used[1]
 
 
-def test_the_reveal_ends_in_a_sentence_and_the_audit_folds(revealed, open_page):
+def test_the_reveal_begins_with_a_sentence_and_the_audit_folds(revealed, open_page):
     page = open_page(revealed, "run", **PROJECTOR)
     said = page.wait_text("run-outcome", "Closest of 4 guesses: ")
     assert said.startswith("N90 is ")
     assert "The model said" in said
     assert "none of you has seen" in page.text("run-rule")
     parts = page.value("[...document.getElementById('run-results').children].map((e) => e.id || e.className)")
-    assert parts[-2:] == ["board", "run-outcome"]
+    assert parts == ["run-outcome", "board"]
     board = page.text("run-leaderboard")
     assert board.count(" × the measured one") == 5
     assert board.count("▲") == 4

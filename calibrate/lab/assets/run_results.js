@@ -25,9 +25,8 @@ window.qsimLab = window.qsimLab || {};
     const part = lab.part, result = state.revealed;
     if (!result) { return []; }
     return [
-      part("H3", "Who came closest"),
-      part("Div", leaderboard(result), { className: "board" }),
       part("P", result.outcome, { id: "run-outcome", className: "outcome" }),
+      part("Div", leaderboard(result), { className: "board" }),
     ];
   };
 

@@ -1,0 +1,133 @@
+"""Connections that are held open give way to others, and log lines stay plain."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import pytest
+
+pytest.importorskip("dash")
+
+from calibrate.lab import connections
+from calibrate.lab.app import build
+from calibrate.lab.connections import MOST_HALF_OPEN, make_room
+from calibrate.lab.guard import BURST, PER_SECOND, AddressLimit
+from calibrate.lab.plain_log import PlainFormatter
+from calibrate.lab.run.session import RunTable
+from calibrate.lab.server import serving
+
+
+@dataclass
+class Channel:
+    """What ``make_room`` asks of a connection."""
+
+    addr: tuple[str, int]
+    last_activity: float
+    waiting_since: float | None = 0.0
+    is_idle: bool = True
+    will_close: bool = field(default=False)
+
+
+def test_an_address_has_so_many_half_open_connections_and_the_oldest_goes():
+    mine = [Channel(("192.0.2.7", n), float(n)) for n in range(MOST_HALF_OPEN + 1)]
+    others = [Channel(("192.0.2.8", n), 0.0) for n in range(MOST_HALF_OPEN)]
+    make_room([*mine, *others], "192.0.2.7")
+    assert [c.will_close for c in mine] == [True, *[False] * MOST_HALF_OPEN]
+    assert not any(c.will_close for c in others)
+
+
+def test_when_the_lab_is_full_the_address_with_most_connections_loses_its_oldest(monkeypatch):
+    monkeypatch.setattr(connections, "MOST_OPEN", 4)
+    busy = Channel(("192.0.2.7", 1), 0.0, None, is_idle=False)
+    many = [Channel(("192.0.2.7", n), float(n), None) for n in (3, 2)]
+    alone = [Channel(("192.0.2.8", 1), 0.0, None), Channel(("192.0.2.9", 1), 9.0)]
+    make_room([busy, *many, *alone], "192.0.2.9")
+    assert [c.will_close for c in (busy, *many, *alone)] == [False, False, True, False, False]
+
+
+@pytest.fixture
+def address(folder):
+    with serving(build(RunTable(folder)), "127.0.0.1", 0) as found:
+        yield urlsplit(found.teacher)
+
+
+def closed_after(connection: socket.socket, patience_s: float) -> float:
+    """Seconds until the other side closes it."""
+    start_s = time.monotonic()
+    connection.settimeout(patience_s)
+    assert connection.recv(1) == b""
+    return time.monotonic() - start_s
+
+
+@pytest.mark.parametrize("part", [b"", b"GET / HT", b"POST /x HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc"])
+def test_a_request_that_is_not_complete_in_time_is_dropped(address, monkeypatch, part):
+    monkeypatch.setattr(connections, "REQUEST_S", 0.3)
+    with socket.create_connection((address.hostname, address.port)) as slow:
+        slow.sendall(part)
+        assert closed_after(slow, 20) < 20
+
+
+def test_a_complete_request_keeps_its_connection(address, monkeypatch):
+    monkeypatch.setattr(connections, "REQUEST_S", 0.3)
+    with closing(HTTPConnection(address.hostname, address.port, timeout=20)) as kept:
+        kept.connect()
+        first = kept.sock
+        for _ in range(2):
+            kept.request("GET", "/lab/events")
+            assert kept.getresponse().read()
+            time.sleep(1.5)
+        assert kept.sock is first
+
+
+def test_an_address_has_a_limit_of_computed_answers_that_fills_again():
+    limit = AddressLimit()
+    assert sum(limit.take("192.0.2.7", 0.0) for _ in range(2 * BURST)) == BURST
+    assert limit.take("192.0.2.8", 0.0)
+    assert sum(limit.take("192.0.2.7", 1.0) for _ in range(BURST)) == PER_SECOND
+
+
+def test_control_characters_of_a_request_never_reach_a_log():
+    record = logging.LogRecord(
+        "waitress", logging.ERROR, "", 0, "while serving %s", ("/\x1b[31m\r\nx\x9b\u202e",), None
+    )
+    line = PlainFormatter().format(record)
+    assert line == "error: while serving /\\x1b[31m\\r\\n\\u202e"
+    assert line.isprintable()
+
+
+def test_what_fails_in_a_request_is_one_plain_line(folder, capsys):
+    app = build(RunTable(folder))
+
+    def fails() -> str:
+        raise RuntimeError("no \x1b[31m\ncolour")
+
+    app.server.add_url_rule("/fails\x1b", "fails", fails)
+    with serving(app, "127.0.0.1", 0) as found:
+        place = urlsplit(found.teacher)
+        with socket.create_connection((place.hostname, place.port), timeout=20) as client:
+            client.sendall(b"GET /fails%1b HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.1 500")
+    printed = capsys.readouterr().err
+    assert "\x1b" not in printed
+    assert "Traceback" not in printed
+    assert printed.count("\n") <= 2
+    assert "colour" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.live
+def test_a_class_is_answered_within_a_second_while_connections_are_held():
+    """A class of 40 for 8 s, and 700 slow connections; ``tests/class_load.py`` does it with 200 and 2,000."""
+    from class_load import main
+
+    found = main(40, 8.0, 350)
+    assert found["class"]["failures"] == found["teacher"]["failures"] == 0
+    assert found["teacher"]["all"]["max"] < 1.0
+    assert found["class"]["all"]["p99"] < 1.0
+    assert found["printed"] == []
