@@ -48,13 +48,14 @@ def knee_text(found: System) -> str:
     return f"{_clients(knee)}: {there}; 90 % of the peak {reached}"
 
 
-def within_text(found: System, response_s: float) -> str:
-    """How many clients an objective of the mean response time allows."""
-    most, wanted = found.within(response_s), format_duration(response_s)
+def within_text(found: System, response_s: float, share: float | None = None) -> str:
+    """How many clients an objective of the response time allows, of its mean or of a percentile."""
+    most, what = found.within(response_s, share), "mean" if share is None else f"p{100 * share:g}"
     if not most.estimate:
-        return f"none: one client alone has a response of {format_duration(float(found.response([1])[0, 0]))}"
+        least = found.response() if share is None else found.percentile(share)
+        return f"none: with {found.clients[0]:g} the {what} response is {format_duration(float(least[0, 0]))}"
     more = "or more " if most.estimate >= found.clients[-1] else ""
-    return f"{_clients(most)} {more}have a mean response within {wanted}"
+    return f"{_clients(most)} {more}have a {what} response within {format_duration(response_s)}"
 
 
 def system_table(found: System) -> str:

@@ -14,7 +14,7 @@ from qsim import Metrics, Network, Station, simulate
 if TYPE_CHECKING:
     from calibrate.application.product_form import Places
 
-SHARES = (0.5, 0.9, 0.99)
+SHARES = (0.5, 0.95, 0.99, 0.999)
 CYCLES = 20_000
 """Responses simulated of each draw at each number of clients."""
 

@@ -106,18 +106,26 @@ class System(Result):
 
     def utilization(self, station: str) -> Array:
         """The share of what the station can serve: estimate, low and high (3, k) at the clients asked for."""
-        return self._band(self._at(self.throughputs) / self.peaks[:, [self.stations.index(station)]])
+        busy = self._at(self.throughputs) / self.peaks[:, [self.stations.index(station)]]
+        return self._band(np.minimum(busy, 1.0))  # a run may complete a little more than it serves
 
     def percentile(self, share: float) -> Array:
         """The simulated response time below which this share lies: estimate, low and high (3, k)."""
-        return self._band(self.percentiles[share])
+        return self._band(self._simulated(share))
 
-    def within(self, response_s: float) -> Estimate:
-        """The most clients whose mean response time is no longer, among those that were asked for."""
-        shown = self.known_at <= self.clients[-1]
+    def _simulated(self, share: float) -> Array:
+        if share not in self.percentiles:
+            known = ", ".join(f"{q:g}" for q in self.percentiles) or "none: simulate it"
+            raise InvalidParameterError("percentile", f"must be one that was simulated, not {share:g}", known, share)
+        return self.percentiles[share]
+
+    def within(self, response_s: float, share: float | None = None) -> Estimate:
+        """The most of the clients asked for whose mean response time, or simulated percentile, is no longer."""
+        loads = self.known_at[self.known_at <= self.clients[-1]] if share is None else self.clients
+        times = self.responses if share is None else self._simulated(share)
         most = [
-            0.0 if t[0] > response_s else np.interp(response_s, np.maximum.accumulate(t[shown]), self.known_at[shown])
-            for t in self.responses
+            0.0 if t[0] > response_s else np.interp(response_s, np.maximum.accumulate(t[: len(loads)]), loads)
+            for t in times
         ]
         return self._estimate(np.floor(np.array(most) + 1e-9), "")
 
@@ -223,7 +231,8 @@ def system(
         twice = {name: _with_two(rows, name) for name in queues}
         responses = known_at / throughputs - thinking
         return System(wanted, (*queues,), known_at, throughputs, responses, throughputs[:, 0], peaks, twice, level)
-    known_at = np.unique([1.0, *wanted])
+    knee = round(float(peaks[0].min() * sum(1 / r[0, 0] for r in rows.values())))
+    known_at = np.unique([1.0, *wanted, *([float(knee)] if 1 <= knee < wanted[-1] else [])])
     run = simulated(stations, known_at, {n: r[: MOST_SIMULATED + 1] for n, r in rows.items()}, seed)
     alone = run.throughputs[:, 0]
     percentiles = {q: times[:, np.isin(known_at, wanted)] for q, times in run.percentiles.items()}

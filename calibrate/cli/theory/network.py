@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts, exclusive, requires
 from calibrate.cli.options import AsJson
-from calibrate.cli.outputs import write_new
+from calibrate.cli.outputs import Outputs, write_new
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, say_solved
 from calibrate.cli.theory.queue_models import Explain, Population, ThinkTime
@@ -30,11 +31,15 @@ A FILE is TOML or JSON with tables stations.NAME (service=, or delay=; servers=,
 priority=), with customers (16 that circulate, or "200/s" from outside) and, if visits do not say it, with routing.NAME:
 probabilities of going on. Several classes: customers.CLASS, routing.CLASS.NAME.
 
+A station may be a calibrated device: device="fit.json" (or what a tool wrote), or idle_latency= and peak= of a data
+sheet, with visits=. --clients N tells what an application of such stations does, with 90 % bands.
+
 Without a FILE a station is [NAME:]TIME[,visits=V][,servers=C], with exponential service, visited V times. With
 --arrival-rate (Jackson) customers come from outside; with --population they circulate (mean value analysis).
 
 \b
 Examples:
+qsim network app.toml --clients 1..500 --slo 300ms --report app.html
 qsim network drive.toml
 qsim network drive.toml --simulate --customers 1e6 --seed 1 --svg drive.svg
 qsim network --station 2ms --station 1ms --arrival-rate 300/s --explain
@@ -83,6 +88,10 @@ OF_A_FILE = "a FILE describes the whole network"
 @requires("--simulate", "FILE")
 @requires("--svg", "FILE")
 @requires("--details", "FILE")
+@requires("--clients", "FILE")
+@requires("--slo", "--clients")
+@requires("--report", "--clients")
+@exclusive("--clients", "--svg", because="a drawing shows no curve")
 def network(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE", show_default=False, help="A network in TOML or JSON.")
@@ -97,11 +106,19 @@ def network(
     simulate: bool = flag("--simulate", "Simulate the FILE's network instead."),
     customers: Customers = 1e6,
     seed: SimulationSeed = None,
+    clients: parsing.Numbers | None = option("N", parsing.loads, "Clients of the FILE's application, as 1..500."),
+    slo: o.Objective = None,
+    report: o.Report = None,
     svg: Path | None = option("FILE", parsing.path, "Write a drawing of the FILE's network."),
     details: bool = flag("--details", "Also print each class at each station of the FILE's network."),
     as_json: AsJson = False,
 ) -> None:
     """Build the network, solve or simulate it, print it as a whole and station by station."""
+    if file is not None and clients is not None:
+        from calibrate.cli.theory.application import say_application
+
+        say_application(file, clients, slo, Outputs(report), simulate=simulate, seed=seed, as_json=as_json)
+        return
     if file is not None:
         run = (customers, seed) if simulate else None
         _of_file(file, run, svg, details=details, as_json=as_json)
@@ -126,6 +143,8 @@ def _of_file(
 
     written = read_network(file)
     model, with_units = written.network, written.has_units
+    if model.customers is None:
+        raise wrong_usage(f"{file} says nothing of customers; give --clients 1..500, or write customers in it")
     if svg is not None:
         write_new(svg, model.svg(), "--svg")
     if run is not None:

@@ -6,19 +6,22 @@ import json
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.theory.laws import law_of
 from measure.errors import DataError
+from measure.text_files import read_head
 from measure.units import parse_duration, parse_rate
 
 if TYPE_CHECKING:
+    from calibrate import Fit
     from qsim import Network
 
 FIELDS = {"stations", "customers", "routing"}
 OF_STATION = {"service", "delay", "servers", "visits", "discipline", "queues", "speeds", "priority", "capacity"}
+OF_DEVICE = {"device", "series", "idle_latency", "peak", "visits", "extrapolate"}
 OF_CUSTOMERS = {"population", "arrivals", "at"}
 
 
@@ -41,7 +44,7 @@ def read_network(path: Path) -> WrittenNetwork:
     try:
         network = Network(
             {name: reading.station(name, given) for name, given in stations.items()},
-            reading.customers(document.get("customers")),
+            reading.customers(document["customers"]) if "customers" in document else None,
             document.get("routing"),
         )
     except DataError:
@@ -80,6 +83,9 @@ class _Reading:
         from qsim import Delay, Station
 
         table = dict(self.table(given, f"station {name}"))
+        if {"device", "idle_latency", "peak"} & table.keys():
+            self.only(table, OF_DEVICE, f"the calibrated station {name}")
+            return self._device(name, table)
         self.only(table, OF_STATION, f"station {name}")
         if "delay" in table:
             if len(table) > 1:
@@ -96,6 +102,47 @@ class _Reading:
             return Station(**table)
         except ValueError as error:
             raise DataError(f"{self._path}: station {name}: {error}") from error
+
+    def _device(self, name: str, table: Mapping[str, Any]) -> Any:
+        """A calibrated station: a fit, what a tool wrote, or a data sheet's two figures."""
+        self.has_units = True
+        if not isinstance(table.get("extrapolate", False), bool):
+            raise DataError(f"{self._path}: extrapolate of {name} must be true or false, not {table['extrapolate']!r}")
+        visits = self._number(table.get("visits", 1.0), f"visits of {name}", parse_rate)
+        try:
+            fit = self._sheet(name, table) if "device" not in table else self._fit(name, table)
+            station = fit.station(visits, extrapolate=table.get("extrapolate", False))
+        except (DataError, ValueError) as error:
+            raise DataError(f"{self._path}: station {name}: {error}") from error
+        return replace(station, name=name)
+
+    def _fit(self, name: str, table: Mapping[str, Any]) -> Fit:
+        from calibrate.cli.fit_files import read_fits
+
+        device, series = table["device"], table.get("series")
+        if not isinstance(device, str) or {"idle_latency", "peak"} & table.keys():
+            raise DataError('device must name a fit or a sweep, as "fit.json"; a data sheet has idle_latency and peak')
+        place = self._path.parent / device
+        if not place.exists():
+            raise DataError(f"{device} is missing; make it with: qsim fit DATA --out {device}")
+        if place.is_file() and '"qsim-fit' in read_head(place):
+            fits = {fit.series: fit for fit in read_fits(place)}
+            found = fits.get(series) if series is not None else next(iter(fits.values())) if len(fits) == 1 else None
+            if found is None:
+                raise DataError(f"{device} holds the fits of {', '.join(fits)}; name one with series")
+            return found
+        from calibrate.fitting.curve_fit import fit
+        from measure.loading import load
+
+        return fit(load(place), series=series)
+
+    def _sheet(self, name: str, table: Mapping[str, Any]) -> Fit:
+        from calibrate.fitting.curve_fit import from_datasheet
+
+        if missing := [key for key in ("idle_latency", "peak") if key not in table]:
+            raise DataError(f'a data sheet needs {missing[0]} too, as idle_latency = "80us", peak = "600k/s"')
+        idle = self._number(table["idle_latency"], f"idle_latency of {name}", parse_duration)
+        return from_datasheet(idle, self._number(table["peak"], f"peak of {name}", parse_rate))
 
     def customers(self, given: object) -> Any:
         """Those of one class, or of each by its name."""
