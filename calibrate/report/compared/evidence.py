@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from calibrate.knees.definitions import NamedKnee, named_knees
 from calibrate.models.host_and_device import HostAndDevice, host_and_device
 from calibrate.prediction.comparison import Comparison
@@ -24,12 +22,11 @@ if TYPE_CHECKING:
 class Evidence:
     """A comparison, and what is known besides; whatever is None or empty is left out of the page.
 
-    ``runs`` are the rows of its sweep, repeats apart; ``service`` the law of the times at the smallest load;
+    ``service`` is the law of the times at the smallest load;
     ``host`` the time in the host and in the device; ``left_out`` gives the reason for each part that is missing.
     """
 
     comparison: Comparison
-    runs: pd.DataFrame | None = None
     knees: tuple[NamedKnee, ...] = ()
     tails: Tails | None = None
     service: ServiceFit | None = None
@@ -70,8 +67,7 @@ def evidence_of(
         except DataError as error:
             left_out["host and device apart"] = str(error)
     progress(1.0)
-    runs = None if sweep is None else sweep.select(comparison.series).points
-    return Evidence(comparison, runs, named, tails, law, host, left_out)
+    return Evidence(comparison, named, tails, law, host, left_out)
 
 
 def _law(comparison: Comparison, sweep: Sweep) -> ServiceFit:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.compared import curves, ordering, residuals
+from calibrate.report.compared import curves, residuals
 from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladder_text
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.host import host_view
@@ -20,10 +20,6 @@ _SQUARES = (
 )
 _RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
 _FLOOR = " No model can be expected to come below the grey noise floor."
-_RANKS = (
-    "Held-out misses in order against the quantiles of a normal law. Points that leave the shade at the ends are "
-    "misses too large for a normal law, and the band cannot be trusted there."
-)
 
 
 def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[str, str] | None = None) -> Section:
@@ -59,19 +55,10 @@ def views_of(evidence: Evidence) -> ComparedCurve:
     if evidence.knees:
         main.append(knee_view(comparison, evidence.knees))
     checks = [] if comparison.is_open else [_little(comparison)]
-    checks += _against_predicted(comparison)
-    left_out = [f"{what}: {why}" for what, why in evidence.left_out.items()]
-    if residuals.can_be_ranked(comparison):
-        checks.append(_ranks(comparison))
-    else:
-        left_out.append(f"quantiles of the residuals: fewer than {residuals.FEWEST} points were held out")
-    in_time = _in_time(evidence)
-    checks += in_time
-    if not in_time:
-        left_out.append(f"autocorrelation of the residuals: fewer than {ordering.FEWEST} runs tell when they began")
+    left_out = tuple(f"{what}: {why}" for what, why in evidence.left_out.items())
     if comparison.models:
         checks.append(_ladder(comparison))
-    return ComparedCurve(comparison, tuple(main), tuple(checks), tuple(left_out))
+    return ComparedCurve(comparison, tuple(main), tuple(checks), left_out)
 
 
 def _overview(shown: list[ComparedCurve]) -> View:
@@ -164,57 +151,6 @@ def _little(comparison: Comparison) -> View:
         curves.little_table(comparison),
         curves.little_check(comparison),
     )
-
-
-def _against_predicted(comparison: Comparison) -> list[View]:
-    return [
-        View(
-            "residuals",
-            f"residuals-{one.name.replace(' ', '-')}",
-            f"Residuals against the predicted {one.name}",
-            "A slope or a bend here is a model of the wrong shape; a funnel is noise that grows with the size.",
-            residuals.residual_table(comparison),
-            residuals.against_predicted(comparison, one),
-        )
-        for one in residuals.missed(comparison)
-    ]
-
-
-def _ranks(comparison: Comparison) -> View:
-    return View(
-        "residual-quantiles",
-        "residual-quantiles",
-        "Quantiles of the residuals",
-        _RANKS,
-        residuals.rank_table(comparison),
-        residuals.quantiles_against_normal(comparison),
-    )
-
-
-def _in_time(evidence: Evidence) -> list[View]:
-    """Residuals and their autocorrelation in the order of time, where the runs tell it."""
-    found = None if evidence.runs is None else ordering.ordered(evidence.comparison, evidence.runs)
-    if found is None:
-        return []
-    noise = evidence.comparison.summary().repeat_noise_pct
-    return [
-        View(
-            "residuals-time",
-            "residuals-time",
-            "Residuals in the order of time",
-            "Every run by itself, repeats apart.",
-            ordering.ordered_table(found),
-            ordering.in_time(found, noise),
-        ),
-        View(
-            "autocorrelation",
-            "autocorrelation",
-            "Autocorrelation of the residuals",
-            found.sentence(),
-            ordering.autocorrelation_table(found),
-            ordering.autocorrelation(found),
-        ),
-    ]
 
 
 def _ladder(comparison: Comparison) -> View:

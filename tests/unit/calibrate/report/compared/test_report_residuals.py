@@ -1,4 +1,4 @@
-"""What a report tells of the misses: quantiles, order in time, the noise floor, and what could not be told."""
+"""What a report shows of the misses and the knees: the noise floor, the marks, and which views there are."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
 
 from calibrate import Comparison, compare
 from calibrate.knees.definitions import named_knees
-from calibrate.report.compared import evidence_of, ordering, residuals, views_of
+from calibrate.report.compared import evidence_of, residuals, views_of
 from calibrate.report.compared.figure_elements import at_among, mark_knee, zero_place
 from calibrate.report.compared.knees import knee_figure
 from calibrate.report.drawing import Drawing
@@ -39,63 +38,6 @@ def noise(count: int, seed: int = 1) -> np.ndarray:  # type: ignore[type-arg]
 def quiet() -> tuple[Comparison, Sweep]:
     sweep = sweep_of(noise(56, seed=3), 8)
     return compare(sweep, [1, 32]), sweep
-
-
-def test_ranks_of_normal_values_lie_inside_their_ends_as_often_as_said() -> None:
-    expected, low, high = residuals.normal_ranks(9)
-    assert (low < expected).all()
-    assert (expected < high).all()
-    assert expected == pytest.approx(-expected[::-1])
-    rng, inside = np.random.default_rng(7), []
-    for _ in range(400):
-        ranked, _, _ = residuals.standardised(rng.normal(3, 2, 9))
-        inside.append((low <= ranked) & (ranked <= high))
-    assert np.mean(inside) == pytest.approx(0.9, abs=0.02)
-
-
-def test_standardised_values_keep_what_was_taken_off() -> None:
-    ranked, mean, deviation = residuals.standardised(np.array([3.0, 1.0, 2.0]))
-    assert (mean, deviation) == (2.0, 1.0)
-    assert list(ranked) == [-1, 0, 1]
-
-
-def test_drift_is_found_in_the_order_of_time() -> None:
-    slow = np.exp(0.1 * np.sin(np.arange(28) * 2 * np.pi / 28))
-    sweep = sweep_of(slow * noise(28), 4)
-    found = ordering.ordered(compare(sweep, [1, 32]), sweep.points)
-    assert found is not None
-    assert found.autocorrelation[0] > found.bound
-    assert found.p_value < 0.01
-    assert not found.in_order
-    assert found.about_means
-    assert "drift of the device" in found.sentence()
-
-
-def test_a_model_of_the_wrong_shape_is_no_drift() -> None:
-    shape = np.tile([1.0, 1.1, 1.2, 1.1, 1.0, 0.9, 1.0], 4)  # the same in every round
-    sweep = sweep_of(shape * noise(28), 4)
-    found = ordering.ordered(compare(sweep, [1, 64], model="p-norm"), sweep.points)
-    assert found is not None
-    assert np.abs(found.residual_pct).max() > 8
-    assert "nothing speaks against independent misses" in found.sentence()
-
-
-def test_independent_noise_is_no_drift(quiet: tuple[Comparison, Sweep]) -> None:
-    comparison, sweep = quiet
-    found = ordering.ordered(comparison, sweep.points)
-    assert found is not None
-    assert found.p_value > 0.05
-    assert "nothing speaks against independent misses" in found.sentence()
-    assert len(found.minutes) == 56
-    assert found.bound == pytest.approx(norm.ppf(0.975) / np.sqrt(56), rel=1e-3)
-
-
-def test_loads_in_their_order_cannot_tell_drift_from_a_wrong_shape() -> None:
-    sweep = sweep_of(np.exp(0.1 * np.sin(np.arange(28) / 4)) * noise(28), 4, order="loads")
-    found = ordering.ordered(compare(sweep, [1, 32]), sweep.points)
-    assert found is not None
-    assert found.in_order
-    assert "wrong shape" in found.sentence()
 
 
 def test_the_noise_floor_is_that_of_the_repeats(quiet: tuple[Comparison, Sweep]) -> None:
@@ -143,34 +85,12 @@ def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Swee
     shown = views_of(evidence_of(comparison, sweep, with_service=True))
     names = [v.name for v in shown.all]
     assert len(set(names)) == len(names)
-    assert {
-        "curve",
-        "throughput",
-        "response",
-        "residuals-load",
-        "knees",
-        "little",
-        "residuals-throughput",
-        "residuals-response-time",
-        "residual-quantiles",
-        "residuals-time",
-        "autocorrelation",
-        "models",
-    } <= set(names)
+    assert {"curve", "throughput", "response", "residuals-load", "knees", "little", "models"} <= set(names)
     for view in shown.all:
         assert view.figure is not None
         assert len(view.table) > 0
         assert len(view.figure.to_plotly().data) > 0  # which checks every word of it
     assert [line for line in shown.left_out if line.startswith("the law of the service times: ")]
-
-
-def test_what_the_points_cannot_tell_is_named() -> None:
-    sweep = sweep_of(noise(7), 1, timed=False)
-    shown = views_of(evidence_of(compare(sweep, [1, 2, 4, 8, 32]), sweep))
-    assert "residual-quantiles" not in [v.name for v in shown.all]
-    said = " ".join(shown.left_out)
-    assert "fewer than 4 points were held out" in said
-    assert "fewer than 8 runs tell when they began" in said
 
 
 def test_curves_in_the_data_are_those_drawn(quiet: tuple[Comparison, Sweep]) -> None:
