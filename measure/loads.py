@@ -148,7 +148,7 @@ class Load:
             knee_unit=unit,
             unit=unit,
             option="",
-            more=f"1 and 32 {unit}; with three, 1, 8 and 64",
+            more=f"1, about 64, and the most {unit} you will ever have",
         )
 
     def named(self, unit: str) -> str:

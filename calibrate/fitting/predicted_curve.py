@@ -10,7 +10,9 @@ import numpy as np
 
 from calibrate.fitting.calibration import Calibration
 from calibrate.inference.parameters import Array
+from calibrate.knees.knee import knee_of
 from calibrate.load_text import load_text, throughput_figure, with_interval
+from calibrate.models.collapse import SHARES, collapsing
 from calibrate.models.past_the_peak import DECLINE_FROM, Declining
 from measure.errors import DataError
 from measure.loads import LOADS, LoadKind
@@ -125,7 +127,7 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
     if fit.load_type.is_throughput:  # what arrives leaves, but for a peak below it
         x, x_low, x_high = _given(fit, loads, shares)
     else:
-        x, x_low, x_high = fit.measurements(loads).quantiles(shares)
+        x, x_low, x_high = _throughputs(fit, loads, shares)
     if fit.load_type.is_closed:
         r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
     else:
@@ -147,8 +149,6 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
 
 BEYOND = 1.001
 """So far above the highest bandwidth a load is taken as that."""
-TIMES_COVERED = 2.0
-"""Clients beyond so many times the most that were measured may meet a server whose throughput falls."""
 
 
 def _check_reach(fit: Calibration, loads: Array) -> None:
@@ -165,6 +165,19 @@ def _check_reach(fit: Calibration, loads: Array) -> None:
         )
 
 
+def _throughputs(fit: Calibration, loads: Array, shares: tuple[float, ...]) -> Array:
+    """Quantiles (k, m) of the throughput; of services beyond the deepest load and the knee with their hazard."""
+    known = fit.measurements(loads)
+    found = known.quantiles(shares)
+    if not (fit.load_type.is_counted and fit.used) or isinstance(fit.curve_model, Declining):
+        return found
+    origin = max(*fit.used, knee_of(fit).load or 0.0)
+    if (beyond := loads > origin).any():
+        deeper = loads[beyond]
+        found[:, beyond] = collapsing(fit.measurements(deeper).quantiles(SHARES), deeper, origin, shares)
+    return found
+
+
 def _given(fit: Calibration, loads: Array, shares: Sequence[float]) -> Array:
     """Quantiles (3, m) of the throughput where the load is the throughput itself."""
     each = [fit.table.quantiles(lambda v, n=n: fit.curve_model.curve(v, np.array([n]))[0], shares) for n in loads]  # type: ignore[misc]
@@ -174,12 +187,17 @@ def _given(fit: Calibration, loads: Array, shares: Sequence[float]) -> Array:
 def _not_covered(fit: Calibration, loads: Array) -> tuple[str, ...]:
     """A word on depths where throughput may decline, and nothing was measured."""
     load = fit.load_type
-    covered = TIMES_COVERED * max(fit.used) if load.is_counted and fit.used else max((*fit.used, DECLINE_FROM - 1))
+    counted_load = load.is_counted and bool(fit.used)
+    covered = max(fit.used) if counted_load else max((*fit.used, DECLINE_FROM - 1))
     if not load.is_closed or isinstance(fit.curve_model, Declining) or loads.max() <= covered:
         return ()
-    where, what = (load.at(covered), "servers") if load.is_counted else (f"N = {covered:g}", "drives")
+    if counted_load:
+        return (
+            f"nothing is known beyond {load.at(covered)}, the most that were measured: many servers lose throughput "
+            f"there, and the bands allow for it; measure {load.more}",
+        )
     return (
-        f"not covered beyond {where}: many {what} lose throughput there, which no shallower point foretells; "
+        f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
         f"measure {load.at(loads.max())}, and the decline is fitted",
     )
 

@@ -32,9 +32,9 @@ def test_more_clients_than_were_measured_say_what_to_measure(qsim):
     def notes(*clients: str) -> str:
         return qsim("predict", str(RUNS / "wrk"), "--clients", *clients).out
 
-    assert "not covered beyond 128 connections: many servers lose throughput there" in notes("1..500")
-    assert "measure 500 connections, and the decline is fitted" in notes("1..500")
-    assert "not covered" not in notes("1,64,128")
+    assert "nothing is known beyond 64 connections, the most that were measured" in notes("1..500")
+    assert "measure 1, about 64, and the most connections you will ever have" in notes("1..500")
+    assert "nothing is known" not in notes("1,32,64")
 
 
 def test_the_workers_are_in_the_json(qsim):
