@@ -30,7 +30,8 @@ class Calibration:
     ``measured`` is how many points the curve has in all (0: unknown). ``told`` are the parameters where they are not
     read off the table: those of a fit on file, a data sheet, a what-if. ``known_peak_per_s`` is a peak throughput from
     elsewhere (of a memory in cache lines a second). ``law`` are the latencies of the requests that were alone, as plain
-    data (:func:`qsim.distributions.as_dict.law_to_dict`), where their histogram is known.
+    data (:func:`qsim.distributions.as_dict.law_to_dict`), where their histogram is known. ``between_runs`` is the
+    relative standard deviation of a figure between runs (:mod:`calibrate.between_runs`).
     """
 
     model: str
@@ -53,6 +54,7 @@ class Calibration:
     points: Points | None = field(default=None, repr=False, compare=False)
     known_peak_per_s: float | None = None
     law: Mapping[str, Any] | None = None
+    between_runs: float = 0.0
 
     @classmethod
     def of(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrate.between_runs import between_runs
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity, reaching
 from calibrate.inference.weights import Weights
@@ -95,7 +96,7 @@ def fit_curve(
         )
     _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
-    return replace(made, measured=len(points), law=_lone_law(sweep, chosen))
+    return replace(made, measured=len(points), law=_lone_law(sweep, chosen), between_runs=between_runs(sweep, points))
 
 
 LAW_BINS = 64

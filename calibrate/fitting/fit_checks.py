@@ -52,6 +52,8 @@ def check_fields(values: Mapping[str, Any], needed: Sequence[str]) -> None:
     is_count = isinstance(measured, int) and not isinstance(measured, bool) and measured >= 0
     _demand(is_count, "measured", "a whole number, none negative", measured)
     _demand(peak is None or (_is_number(peak) and peak > 0), "known_peak_per_s", "a number above zero or null", peak)
+    between = values.get("between_runs", 0.0)
+    _demand(_is_number(between) and between >= 0, "between_runs", "a number, not negative", between)
     details = given.get("details", {})
     _demand(isinstance(details, Mapping), "details", "an object", details)
     held = details.get("calibrated_on", {})

@@ -12,7 +12,7 @@ import numpy as np
 from calibrate.fitting.calibration import Calibration
 from calibrate.fitting.fit_checks import TABLE, USED, check_fields, check_numbers
 from calibrate.fitting.predicted_curve import Prediction, predict
-from calibrate.inference.estimates import Estimate, estimates
+from calibrate.inference.estimates import ROUGH, Estimate, estimates, widened
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
 from calibrate.knees.curve_places import CurvePaths, paths
@@ -46,7 +46,7 @@ class Fit(Calibration, Result):
     >>> fit(sweep)
     4 KiB read: p-norm with onset from all 5 points
     KNEE    depth 18 (11 to 30), rough: 212 k/s at 87 µs
-    PEAK    258 k/s (229 to 297), sure; 90 % of the peak at depth 22 (15 to 54); idle latency 72 µs (42 to 113)
+    PEAK    258 k/s (227 to 300), sure; 90 % of the peak at depth 22 (15 to 54); idle latency 72 µs (42 to 113)
     """
 
     @cached_property
@@ -67,13 +67,23 @@ class Fit(Calibration, Result):
             for p in self.curve_model.parameters(*(np.array(c) for c in columns))
             if p.prior_log_sd is not None
         }
-        found = estimates(self.curve_model, self.table, priors, self.level)
+        found = {
+            name: self._between_runs(e)
+            for name, e in estimates(self.curve_model, self.table, priors, self.level).items()
+        }
         if "N*" in found:  # one knee, whoever asks
             k = self.knee
             found["N*"] = replace(
                 found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified, note=""
             )
         return found
+
+    def _between_runs(self, e: Estimate) -> Estimate:
+        """An estimate of a time or a rate with what moves between runs; the shape of a curve stays."""
+        if e.estimate is None or e.low is None or e.high is None or not e.unit:
+            return e
+        low, high = widened(e.low, e.estimate, e.high, self.between_runs, self.level)
+        return replace(e, low=low, high=high, identified=e.identified and high / low < ROUGH)
 
     @cached_property
     def paths(self) -> CurvePaths:
@@ -102,7 +112,7 @@ class Fit(Calibration, Result):
 
         >>> from calibrate import from_datasheet
         >>> from_datasheet(idle_latency=80e-6, peak_iops=600e3).station().most
-        191
+        193
         """
         from calibrate.fitting.station import station_of
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtri
 
 from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array
@@ -89,6 +90,19 @@ def middle(table: Weights, quantity_of: Quantity, level: float) -> tuple[float, 
     """The median of a positive quantity and the ends of its interval at ``level``: estimate, low, high."""
     estimate, low, high = table.quantiles(quantity_of, (0.5, 0.5 * (1 - level), 0.5 * (1 + level)))
     return float(estimate), float(low), float(high)
+
+
+def widened(low: float, estimate: float, high: float, share: float, level: float) -> tuple[float, float]:
+    """The ends of an interval at ``level`` where the figure moves by another ``share`` (a relative standard deviation).
+
+    >>> [round(end, 3) for end in widened(1.0, 1.0, 1.0, 0.1, 0.9)]
+    [0.848, 1.179]
+    """
+    if not share or not 0 < low <= estimate <= high < np.inf:
+        return low, high
+    more = share * float(ndtri(0.5 * (1 + level)))
+    below, above = (np.hypot(np.log(ratio), more) for ratio in (estimate / low, high / estimate))
+    return float(estimate * np.exp(-below)), float(estimate * np.exp(above))
 
 
 def estimates(model: CurveModel, table: Weights, prior_log_sd: dict[str, float], level: float) -> dict[str, Estimate]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.inference.estimates import ROUGH, middle, reaching
+from calibrate.inference.estimates import ROUGH, middle, reaching, widened
 from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array
 from calibrate.load_text import load_text
@@ -103,6 +103,7 @@ def _closed(fit: Calibration) -> Knee:
             load, definition = sheet["idle_latency_s"] * sheet["peak_per_s"], "N* = R1 Xpeak, both from the data sheet"
     else:
         (low, high), load, definition = _around(fit, crossing), crossing, MEASURED
+    low, high = widened(low, load, high, fit.between_runs, fit.level)
     low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))
     peak = fit.table.quantiles(_peak_of(fit), (0.5,))[0]
     at = min(fit.measurements(np.array([load])).quantiles((0.5,))[0, 0], peak)
@@ -131,18 +132,14 @@ def _lacking(fit: Calibration) -> str:
 
 
 def _around(fit: Calibration, crossing: float) -> tuple[float, float]:
-    """The interval around a measured N*: both measurements repeat so well only, and the peak may lie yet higher."""
+    """The interval around a measured N*: both measurements repeat so well only."""
     reached = np.array(fit.used_throughput_per_s)
     deep = int(np.flatnonzero(reached >= (1 - TIE) * reached.max())[-1])
     noise = fit.used_noise[0] ** 2 + fit.used_noise[deep] ** 2
     own = 2 * fit.curve_model.process.own * fit.table.misfit**2
-    higher = (
-        _peak_of(fit)(fit.table.values) / fit.curve_model.curve(fit.table.values, np.array([fit.used[deep]]))[0][:, 0]
-    )
-    above = np.log(np.maximum(higher, 1.0))
-    mean, deviation = np.column_stack([0 * above, above]), np.sqrt(noise + own)[:, None] * np.ones(2)
-    found = quantiles(mean, deviation, fit.table.weight, (0.5 * (1 - fit.level), 0.5 * (1 + fit.level)))
-    return crossing * float(np.exp(found[0, 0])), crossing * max(float(np.exp(found[1, 1])), 1.0)
+    deviation = np.sqrt(noise + own)[:, None]
+    low, high = quantiles(0 * deviation, deviation, fit.table.weight, (0.5 * (1 - fit.level), 0.5 * (1 + fit.level)))
+    return crossing * float(np.exp(low[0])), crossing * max(float(np.exp(high[0])), 1.0)
 
 
 def _peak_of(fit: Calibration) -> Any:
@@ -166,6 +163,9 @@ def _of_model(fit: Calibration) -> Knee:
     if share > 1 - fit.level:
         load, low, high = middle(fit.table.at(reached), lambda v: _finite(fit.curve_model.knee(v).load), fit.level)
         high = high if np.isfinite(high) else None  # points that contradict each other leave it open
+    x_low, x_high = widened(x_low, throughput, x_high, fit.between_runs, fit.level)
+    if load is not None and low is not None and high is not None and not fit.load_type.is_delay:
+        low, high = widened(low, load, high, fit.between_runs, fit.level)
     if load is None or share < 0.5:
         load, note = None, "the loaders of this sweep do not reach the knee"
     elif fit.used and not fit.load_type.is_delay and load > max(fit.used):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrate.inference.estimates import ROUGH, widened
 from calibrate.knees.curve_places import CurvePaths, along, ends_of, first_reaching, load_at, middle_of
 from calibrate.knees.knee import Knee
 from calibrate.load_text import knee_text, load_text
@@ -71,5 +72,7 @@ def knee_at(fit: Calibration, drawn: CurvePaths, definition: str, places: Array)
     throughput, response = (float(np.median(along(v, places))) for v in (drawn.throughput, drawn.response))
     if fit.used and not fit.load_type.is_delay and load > max(fit.used):
         note = note or f"beyond the heaviest load calibrated on ({load_text(fit.load_kind, max(fit.used))})"
-    known = low is not None and high is not None and high / low < 2
+    if low is not None and high is not None:
+        low, high = widened(low, load, high, fit.between_runs, fit.level)
+    known = low is not None and high is not None and high / low < ROUGH
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)

@@ -20,7 +20,7 @@ from measure.errors import DataError
 from measure.sweep import Sweep
 
 RANGES = (("inside", 0.0, 1.0), ("to 4 times", 1.0, 4.0), ("beyond", 4.0, np.inf))
-PAIRS_FROM, PAIRS_TO = 4.0, 64.0
+PAIRS_FROM, PAIRS_TO = 16.0, 64.0
 """The deeper load of a pair."""
 
 

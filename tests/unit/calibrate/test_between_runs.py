@@ -1,0 +1,96 @@
+"""What moves between runs: wider intervals where the machine is virtual, late, or its repeats differ."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import fit, points_of
+from calibrate.between_runs import LOCAL, MOST, VIRTUAL, between_runs
+from calibrate.inference.estimates import widened
+from measure.sweep import Provenance, Sweep
+
+N = np.array([1.0, 2, 4, 8, 16, 32, 64])
+VIRTUAL_HOST = {"host_facts": {"virtual": True}}
+
+
+def sweep(details: dict[str, Any] | None = None, repeats: tuple[float, ...] = (1.0,), **columns: Any) -> Sweep:
+    rate = 10e3 * N / (1 + (N / 6) ** 4) ** 0.25
+    runs = [
+        pd.DataFrame(
+            {"series": "drive", "load": N, "throughput_per_s": rate * f, "latency_s": N / rate / f, "repeat": i}
+        )
+        for i, f in enumerate(repeats)
+    ]
+    return Sweep(pd.concat(runs).assign(**columns), provenance=Provenance(details=details or {}))
+
+
+def share(one: Sweep) -> float:
+    return between_runs(one, points_of(one))
+
+
+@pytest.mark.parametrize(
+    ("details", "expected"),
+    [
+        ({}, LOCAL),
+        (VIRTUAL_HOST, VIRTUAL),
+        ({"host_facts": {"virtual": False}}, LOCAL),
+        ({**VIRTUAL_HOST, "truth": {"servers": 4}}, LOCAL),
+    ],
+)
+def test_the_share_of_a_machine(details: dict[str, Any], expected: float) -> None:
+    assert share(sweep(details)) == pytest.approx(expected)
+
+
+def test_a_machine_that_wakes_late_adds_its_lateness_over_the_shortest_latency() -> None:
+    shortest = points_of(sweep()).response_time_s.min()
+    assert share(sweep(wakeup_late_s=0.1 * shortest)) == pytest.approx(np.hypot(LOCAL, 0.1))
+    assert share(sweep(wakeup_late_s=50 * shortest)) == MOST
+
+
+def test_repeats_correct_the_share() -> None:
+    alike, apart = (share(sweep(VIRTUAL_HOST, repeats)) for repeats in ((1.0,) * 5, (0.6, 1.0, 1.4)))
+    assert alike == pytest.approx(VIRTUAL * np.sqrt(4 / (4 + 28)))
+    assert apart > 0.3
+
+
+def test_every_interval_of_the_answer_is_wider_and_sure_means_less_than_a_factor_of_two() -> None:
+    local, virtual = fit(sweep()), fit(sweep(VIRTUAL_HOST))
+    for narrow, wide in ((local.knee, virtual.knee), (local.ninety, virtual.ninety)):
+        assert narrow.load == wide.load
+        assert wide.low < narrow.low < narrow.high < wide.high
+    for name in ("R1", "Xmax"):
+        narrow_e, wide_e = local.parameters[name], virtual.parameters[name]
+        assert narrow_e.estimate == wide_e.estimate
+        assert wide_e.high / wide_e.low > narrow_e.high / narrow_e.low > np.exp(2 * 1.64 * LOCAL)
+    late = fit(sweep(VIRTUAL_HOST, wakeup_late_s=0.4 * N[0] / 10e3))
+    assert local.knee.identified
+    assert not late.knee.identified
+    assert not late.parameters["Xmax"].identified
+
+
+def test_a_fit_on_file_keeps_the_share() -> None:
+    made = fit(sweep(VIRTUAL_HOST))
+    again = type(made).from_dict(made.to_dict())
+    assert (again.knee.low, again.knee.high) == pytest.approx((made.knee.low, made.knee.high))
+
+
+def test_the_interval_around_a_measured_knee_is_that_of_its_own_measurements() -> None:
+    k = fit(sweep()).knee
+    assert "both measured" in k.definition
+    assert np.log(k.high / k.load) == pytest.approx(np.log(k.load / k.low), rel=0.05)
+
+
+def test_widths_add_in_squares() -> None:
+    low, high = widened(0.8, 1.0, 1.25, 0.1, 0.9)
+    assert np.log([high, 1 / low]) == pytest.approx(np.hypot(np.log(1.25), 0.16449), rel=1e-3)
+    assert widened(0.8, 1.0, 1.25, 0.0, 0.9) == (0.8, 1.25)
+
+
+def test_no_share_for_a_device_that_was_not_measured() -> None:
+    one = sweep()
+    assert replace(fit(one), between_runs=0.0).knee.high < fit(one).knee.high
