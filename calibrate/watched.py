@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from calibrate.fitting.answer import at_load, knee_figure, never_approached
 from measure.errors import DataError
-from measure.formats.watched.interval import DeviceInterval
-from measure.formats.watched.steady import watched_sweep
+from measure.formats.watched.interval import DeviceInterval, pooled
+from measure.formats.watched.steady import LEAST_S, like, series_of, stretches, watched_sweep
 from measure.units import format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 REMEMBERED = 3600
 """So many intervals of each device are remembered to learn from."""
 LEARN_EVERY = 5
+VARYING_S = 10.0
+"""After so long without a steady stretch the watch says what is missing."""
 SERIAL = 1.5
 """Below this knee a device serves one request at a time, and %util means what it says."""
 
@@ -26,6 +28,8 @@ SERIAL = 1.5
 @dataclass
 class WatchedCurves:
     """The curve of each device: ``known`` for all of them, or learnt from the intervals that are added.
+
+    What is learnt holds for one kind of requests (mean size, share of reads).
 
     >>> from calibrate import from_datasheet
     >>> curves = WatchedCurves(from_datasheet(idle_latency=80e-6, peak_iops=600e3))
@@ -35,7 +39,7 @@ class WatchedCurves:
 
     known: Fit | None = None
     _seen: dict[str, deque[DeviceInterval]] = field(default_factory=dict)
-    _learnt: dict[str, Fit | None] = field(default_factory=dict)
+    _learnt: dict[str, list[tuple[DeviceInterval, Fit]]] = field(default_factory=dict)
 
     def add(self, interval: DeviceInterval) -> None:
         """One more interval to learn from."""
@@ -44,56 +48,81 @@ class WatchedCurves:
         if self.known is None and len(seen) % LEARN_EVERY == 0:
             self._learnt[interval.device] = learnt(seen)
 
-    def curve(self, device: str) -> Fit | None:
-        """The curve of a device; None where nothing is known of it yet."""
-        return self.known or self._learnt.get(device)
+    def curve(self, interval: DeviceInterval) -> Fit | None:
+        """The curve for an interval of a device; None where nothing is known of its kind of requests yet."""
+        if self.known is not None:
+            return self.known
+        return next((fit for kind, fit in self._learnt.get(interval.device, ()) if like(interval, kind)), None)
 
     def sentence(self, interval: DeviceInterval) -> str:
         """What the device does, and where that is on its curve."""
         if not interval.requests:
             return "idle"
         now = (
-            f"{format_rate(interval.throughput_per_s)} at {_response(interval)} with "
+            f"{format_rate(interval.throughput_per_s)} at {response_text(interval)} with "
             f"{plain_number(interval.outstanding, 2)} outstanding"
         )
-        return f"{now}: {place(interval, self.curve(interval.device))}"
+        return f"{now}: {place(interval, self.curve(interval), self.most(interval))}"
+
+    def most(self, like_this: DeviceInterval) -> float:
+        """The highest throughput that was seen of requests of this kind."""
+        seen = (i.throughput_per_s for i in self._seen.get(like_this.device, ()) if i.requests and like(i, like_this))
+        return max(seen, default=like_this.throughput_per_s)
 
     def facts(self, interval: DeviceInterval) -> Mapping[str, float | None]:
         """The place on the curve as numbers: ``peak_share`` and ``knee``; None where they are not known."""
-        fit = self.curve(interval.device)
-        told = fit is not None and not never_approached(fit)
-        peak = _peak(fit) if fit is not None and told else None
+        fit = self.curve(interval)
+        approached = fit is not None and not never_approached(fit)
+        peak = _peak(fit) if fit is not None and approached else None
         return {
             "peak_share": interval.throughput_per_s / peak if peak else None,
-            "knee": fit.knee.load if fit is not None and told else None,
+            "knee": fit.knee.load if fit is not None and approached else None,
         }
 
+    def missing(self, device: str) -> str:
+        """What a curve needs, where a load has varied for ``VARYING_S``; empty where there is one, or too early."""
+        seen = [i for i in self._seen.get(device, ()) if i.requests]
+        if self.known is not None or self._learnt.get(device) or sum(i.seconds for i in seen) < VARYING_S:
+            return ""
+        rates = [i.throughput_per_s for i in seen]
+        return (
+            f"{device}: no curve yet: it takes {LEAST_S:g} s of one load, and the load varies from "
+            f"{format_rate(min(rates), 2)} to {format_rate(max(rates), 2)}; hold it still, or give --fit"
+        )
 
-def learnt(intervals: deque[DeviceInterval]) -> Fit | None:
-    """The curve that the steady stretches of one device tell; None where there is none yet."""
+
+def learnt(intervals: Iterable[DeviceInterval]) -> list[tuple[DeviceInterval, Fit]]:
+    """The curve of each kind of requests that the steady stretches of one device show, with a sample of the kind."""
     from calibrate.fitting.curve_fit import fit
 
-    try:
-        return fit(watched_sweep(intervals, "qsim watch"))
-    except DataError:  # nothing was steady for long enough yet: the sentence says so
-        return None
+    own = list(intervals)
+    parts = list(stretches(own))
+    if not parts:
+        return []
+    sweep, found = watched_sweep(own, "qsim watch"), []
+    for series, of_kind in series_of(own[0].device, parts):
+        try:
+            found.append((pooled([i for part in of_kind for i in part]), fit(sweep, series=series)))
+        except DataError:  # no model for these stretches yet: their kind has no curve, and the watch says so
+            continue
+    return found
 
 
-def _response(interval: DeviceInterval) -> str:
+def response_text(interval: DeviceInterval) -> str:
     """The kernel counts whole milliseconds, so that a few quick requests can have a sum of none."""
     if interval.response_time_s:
         return format_duration(interval.response_time_s)
     return f"less than {format_duration(1e-3 / interval.requests)}"
 
 
-def place(interval: DeviceInterval, fit: Fit | None) -> str:
-    """Where an interval is on the curve, in words."""
+def place(interval: DeviceInterval, fit: Fit | None, most: float = 0.0) -> str:
+    """Where an interval is on the curve, in words; ``most`` is the highest throughput seen of its kind."""
     busy = f"%util says {100 * min(interval.busy_share, 1):.0f}"
     if fit is None:
-        return f"no curve yet, which takes 5 steady seconds; {busy}"
+        return f"no curve yet, which takes {LEAST_S:g} steady seconds; {busy}"
     if never_approached(fit):
-        most = format_rate(max(fit.used_throughput_per_s))
-        return f"the peak was not approached yet, it is at least {most}; {busy}"
+        least = format_rate(max(*fit.used_throughput_per_s, most, interval.throughput_per_s))
+        return f"the peak was not approached yet, it is at least {least}; {busy}"
     peak, knee = _peak(fit), fit.knee.load
     share = f"{100 * interval.throughput_per_s / peak:.0f} % of the peak" if peak else "peak unknown"
     if knee is None:

@@ -35,7 +35,7 @@ NAMES: Mapping[Format, str] = {
     "mlc": "MLC text",
     "curves": "bandwidth-latency text",
     "record": "record of qsim watch",
-    "sysstat": "log of iostat or sar",
+    "sysstat": "log of iostat",
     "server": "run of a load generator",
     "table": "table",
     "log": "fio log",

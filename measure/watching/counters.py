@@ -93,7 +93,13 @@ def device_name(given: str, known: dict[str, Counters]) -> str:
 
 
 def between(
-    device: str, before: Counters, after: Counters, seconds: float, time: str, in_flight: list[int]
+    device: str,
+    before: Counters,
+    after: Counters,
+    seconds: float,
+    time: str,
+    in_flight: list[int],
+    late_looks_share: float = 0.0,
 ) -> DeviceInterval | None:
     """What happened between two looks; None where the counters are back at zero (the device was replaced)."""
     steps = {name: _step(getattr(before, name), getattr(after, name)) for name in Counters.__dataclass_fields__}
@@ -114,6 +120,7 @@ def between(
         busy_s=counts["busy_ms"] / 1e3,
         in_flight=mean,
         in_flight_variance=sum((n - mean) ** 2 for n in in_flight) / len(in_flight),
+        late_looks_share=late_looks_share,
     )
 
 

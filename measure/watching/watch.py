@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from measure.formats.watched.interval import DeviceInterval
+from measure.formats.watched.interval import LOOKS_PER_S, DeviceInterval
 from measure.watching.counters import Counters, between, counters_now, device_name, pressure_now
 
-SAMPLES_PER_S = 50.0
+LATE_S = 1e-3
+"""A look that comes later than this is left out where enough others were on time."""
+FEWEST_LOOKS = 5
 ASLEEP_S = 0.5
 """The clock that counts suspension runs ahead of the other by more than this only where the machine was suspended."""
 
@@ -53,8 +55,10 @@ def watch(
             if sleeps - slept > ASLEEP_S:
                 found.append(Lost(name, "suspended"))
                 continue
-            looks = samples[name] or [after[name].in_flight]
-            did = between(name, before[name], after[name], ended - began, _now(), looks)
+            looks = samples[name] or [(after[name].in_flight, 0.0)]
+            on_time = [n for n, late in looks if late <= LATE_S]
+            used = on_time if len(on_time) >= FEWEST_LOOKS else [n for n, _ in looks]
+            did = between(name, before[name], after[name], ended - began, _now(), used, 1 - len(on_time) / len(looks))
             if did is not None and waits is not None and waited is not None:
                 did = replace(did, io_pressure_share=min(1.0, (waits - waited) / (ended - began)))
             found.append(did or Lost(name, "reset"))
@@ -73,13 +77,14 @@ def _sample(
     look: Callable[[], dict[str, Counters]],
     clock: Callable[[], float],
     sleep: Callable[[float], None],
-) -> dict[str, list[int]]:
-    """The number in flight in each device, again and again until then."""
-    seen: dict[str, list[int]] = {name: [] for name in names}
-    while (left := until - clock()) > 0:
-        sleep(min(left, 1 / SAMPLES_PER_S))
-        counters = look()
+) -> dict[str, list[tuple[int, float]]]:
+    """The number in flight in each device, again and again until then, and how late each look was."""
+    seen: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
+    while (left := until - (asleep := clock())) > 0:
+        rest = min(left, 1 / LOOKS_PER_S)
+        sleep(rest)
+        late, counters = clock() - asleep - rest, look()
         for name in names:
             if name in counters:
-                seen[name].append(counters[name].in_flight)
+                seen[name].append((counters[name].in_flight, late))
     return seen

@@ -15,11 +15,11 @@ import typer
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration.prediction_source import datasheet_fit
-from calibrate.cli.console import plain, say, warn
+from calibrate.cli.console import plain, remark, say, warn
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts
-from measure.units import format_duration, format_rate, plain_number
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
     from calibrate.fitting.fitted import Fit
@@ -48,6 +48,11 @@ WHY = {
 }
 
 LEAST_S, MOST_S = 0.1, 3600.0
+HEADER = (
+    f"{'device':10s}{'rate':>10s}{'bandwidth':>11s}{'response':>10s}{'X R':>6s}{'seen':>6s}{'reads':>7s}{'%util':>7s}"
+    f"{'of peak':>9s}"
+)
+HEADER_EVERY = 20
 ENDING_S = 0.05
 """An interval that ends so shortly before --for is the last one."""
 
@@ -78,7 +83,7 @@ def watch(
     from measure.watching.watch import Lost
     from measure.watching.watch import watch as watched
 
-    curves, seen = WatchedCurves(known), WatchedTotals()
+    curves, seen, lines, warned = WatchedCurves(known), WatchedTotals(), 0, set[str]()
     with ExitStack() as stack:
         file = stack.enter_context(_new_record(record)) if record else None
         try:
@@ -89,7 +94,16 @@ def watch(
                 curves.add(found)
                 seen.add(found)
                 _keep(found, file)
-                _show(found, curves, as_json=as_json, several=len(devices) > 1)
+                if as_json:
+                    say(json.dumps(plain({**found.to_dict(), **curves.facts(found)}), allow_nan=False))
+                    continue
+                if lines % HEADER_EVERY == 0:
+                    say(HEADER)
+                lines += 1
+                say(_line(found, curves))
+                if found.device not in warned and (missing := curves.missing(found.device)):
+                    warned.add(found.device)
+                    remark(missing)
         except KeyboardInterrupt:
             if for_ is not None or not seen.by_device:
                 raise
@@ -156,11 +170,23 @@ def _keep(interval: DeviceInterval, file: TextIO | None) -> None:
         file.write(record_line(interval))
 
 
-def _show(interval: DeviceInterval, curves: WatchedCurves, *, as_json: bool, several: bool) -> None:
-    if as_json:
-        say(json.dumps(plain({**interval.to_dict(), **curves.facts(interval)}), allow_nan=False))
-    else:
-        say(f"{f'{interval.device}: ' if several else ''}now {curves.sentence(interval)}")
+def _line(interval: DeviceInterval, curves: WatchedCurves) -> str:
+    """An interval as a line below ``HEADER``, of 76 characters; ``*`` where the looks disagree with Little's law."""
+    from calibrate.watched import response_text
+
+    name = f"{interval.device[:9]:10s}"
+    if not interval.requests:
+        return f"{name}{'idle':>10s}"
+    share = curves.facts(interval)["peak_share"]
+    seen = plain_number(interval.in_flight, 2) + ("" if interval.agrees else "*")
+    return (
+        f"{name}{format_rate(interval.throughput_per_s):>10s}"
+        f"{format_bandwidth((interval.read_bytes + interval.written_bytes) / interval.seconds):>11s}"
+        f"{response_text(interval).replace('less than ', '<'):>10s}"
+        f"{plain_number(interval.outstanding, 2):>6s}{seen:>6s}"
+        f"{f'{100 * interval.read_share:.0f} %':>7s}{f'{100 * min(interval.busy_share, 1):.0f}':>7s}"
+        f"{'' if share is None else f'{100 * share:.0f} %':>9s}"
+    )
 
 
 def _summary(seen: WatchedTotals, curves: WatchedCurves, record: Path | None) -> str:
@@ -172,16 +198,30 @@ def _summary(seen: WatchedTotals, curves: WatchedCurves, record: Path | None) ->
 
 
 def _summed(whole: DeviceInterval, highest: DeviceInterval, curves: WatchedCurves) -> list[str]:
-    lines = [f"{whole.device}, {format_duration(whole.seconds)}: {curves.sentence(whole)}"]
-    if whole.requests:
-        reads = f"{format_rate(whole.reads / whole.seconds)} reads at {_each(whole.read_s, whole.reads)}"
-        writes = f"{format_rate(whole.writes / whole.seconds)} writes at {_each(whole.write_s, whole.writes)}"
-        outstanding, looks = plain_number(whole.outstanding, 2), plain_number(whole.in_flight, 2)
-        lines += [
-            f"MOST    {format_rate(highest.throughput_per_s)} at {format_duration(highest.response_time_s)}",
-            f"LITTLE  X R = {outstanding} outstanding; 50 looks a second saw {looks} in the device",
-            f"APART   {reads}; {writes}",
-        ]
+    now, _, where = curves.sentence(whole).partition(": ")
+    lines = [f"{whole.device}, {format_duration(whole.seconds)}: {now}"]
+    if not whole.requests:
+        return lines
+    reads = f"{format_rate(whole.reads / whole.seconds)} reads at {_each(whole.read_s, whole.reads)}"
+    writes = f"{format_rate(whole.writes / whole.seconds)} writes at {_each(whole.write_s, whole.writes)}"
+    size = f"; {format_bytes(512 * round(whole.block_bytes / 512))} each" if whole.block_bytes > 0 else ""
+    return [
+        *lines,
+        *(f"{'' if k else 'CURVE':8s}{part}" for k, part in enumerate(where.split("; "))),
+        f"MOST    {format_rate(highest.throughput_per_s)} at {format_duration(highest.response_time_s)}",
+        *_littles_law(whole),
+        f"APART   {reads}; {writes}{size}",
+    ]
+
+
+def _littles_law(whole: DeviceInterval) -> list[str]:
+    """Both sides of Little's law, and why they disagree where they do."""
+    outstanding, looks = plain_number(whole.outstanding, 2), plain_number(whole.in_flight, 2)
+    error = plain_number(whole.seen_error, 2)
+    lines = [f"LITTLE  X R = {outstanding} outstanding; looks saw {looks} ± {error} in the device"]
+    if not whole.agrees:
+        late = f"{100 * whole.late_looks_share:.0f} % were late, left out"
+        lines += [f"        they disagree: a look needs a free processor ({late});", "        X R counts every request"]
     return lines
 
 

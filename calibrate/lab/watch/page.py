@@ -84,7 +84,7 @@ def shown(watched: WatchedDevices, device: object, theme: Theme) -> tuple[str, *
         return "Choose a device.", *figures([], theme)
     found = watched.of(str(device))
     seen = list(found.seen)
-    return sentence(seen, found.curves.curve(str(device))), *figures(seen, theme)
+    return sentence(seen, found.curves.curve(seen[-1]) if seen else None), *figures(seen, theme)
 
 
 def sentence(seen: Sequence[DeviceInterval], curve: Fit | None = None) -> str:

@@ -1,1 +1,1 @@
-"""What a device did second by second, as counters tell it: our own record, and the logs of iostat and sar."""
+"""What a device did second by second, as counters tell it: our own record, and the logs of iostat."""

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+LOOKS_PER_S = 50.0
+AGREE = 0.1
+
 COLUMNS = (
     "time",
     "device",
@@ -16,6 +19,7 @@ COLUMNS = (
     "outstanding",
     "in_flight",
     "in_flight_variance",
+    "late_looks_share",
     "reads_per_s",
     "read_response_time_s",
     "read_bytes_per_s",
@@ -36,7 +40,9 @@ class DeviceInterval:
     ``others`` and ``other_s`` those of a log that does not tell reads from writes,
     ``busy_s`` how long at least one was there (what %util divides by the interval). ``in_flight`` is the mean number
     of requests seen in the device, sampled, and ``in_flight_variance`` its variance; NaN where nobody looked.
-    ``io_pressure_share`` is the share of the interval in which a task of this machine waited for a disk (PSI, some).
+    ``late_looks_share`` is that of looks that came late and are left out of both: a late look comes when the processor
+    is free again, and sees too few requests. ``io_pressure_share`` is the share of the interval in which a task of this
+    machine waited for a disk (PSI, some).
 
     >>> DeviceInterval("sda", "", 2, reads=1000, read_s=8).response_time_s
     0.008
@@ -56,6 +62,7 @@ class DeviceInterval:
     busy_s: float = math.nan
     in_flight: float = math.nan
     in_flight_variance: float = math.nan
+    late_looks_share: float = math.nan
     io_pressure_share: float = math.nan
 
     @property
@@ -79,6 +86,24 @@ class DeviceInterval:
         return (self.read_s + self.write_s + self.other_s) / self.seconds
 
     @property
+    def block_bytes(self) -> float:
+        """Mean size of a request; NaN where it is unknown."""
+        moved = self.read_bytes + self.written_bytes
+        return _ratio(moved, self.requests) if moved else math.nan
+
+    @property
+    def seen_error(self) -> float:
+        """The half width of a 99 % interval of ``in_flight``: looks this far apart are nearly independent."""
+        looks = LOOKS_PER_S * self.seconds * (1 - self.late_looks_share)
+        return 2.6 * math.sqrt(self.in_flight_variance / looks) if looks >= 1 else math.nan
+
+    @property
+    def agrees(self) -> bool:
+        """Whether Little's law and the looks agree within the interval and 10 %; True where nobody looked."""
+        apart = abs(self.outstanding - self.in_flight)
+        return not apart > self.seen_error + AGREE * self.outstanding
+
+    @property
     def read_share(self) -> float:
         """The share of reads; NaN where it is unknown."""
         return math.nan if self.others else _ratio(self.reads, self.requests)
@@ -99,6 +124,7 @@ class DeviceInterval:
             self.outstanding,
             self.in_flight,
             self.in_flight_variance,
+            self.late_looks_share,
             self.reads / self.seconds,
             _ratio(self.read_s, self.reads),
             self.read_bytes / self.seconds,
@@ -144,6 +170,7 @@ class DeviceInterval:
             seconds * number("busy_share"),
             number("in_flight"),
             number("in_flight_variance"),
+            number("late_looks_share"),
             number("io_pressure_share"),
         )
 
@@ -153,7 +180,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "others", "other_s", "busy_s")
-MEANS = ("in_flight", "in_flight_variance", "io_pressure_share")
+MEANS = ("in_flight", "in_flight_variance", "late_looks_share", "io_pressure_share")
 
 
 def pooled(parts: Sequence[DeviceInterval]) -> DeviceInterval:

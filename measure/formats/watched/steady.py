@@ -1,8 +1,10 @@
 """From what a device did second by second to a sweep: the load as it came, where it was steady for long enough.
 
 An interval belongs to a stretch where its throughput is that of the stretch, up to what independent requests scatter
-by (three times the root of their number) and ``TOLERANCE``, and its mean number outstanding is within ``FACTOR``.
-Stretches of at least ``LEAST_S`` count; those whose loads are within ``ALIKE`` are one point, cut into repeats.
+by (three times the root of their number) and ``TOLERANCE``, its mean number outstanding is within ``FACTOR``, and its
+requests are alike: in their mean size within ``SIZES`` and in the share of reads within ``SHARES``. Stretches of at
+least ``LEAST_S`` count. Those of like requests are one curve, and those of it whose loads are within ``ALIKE`` are one
+point, cut into repeats.
 
 The load is the mean number outstanding, X R: whatever sends the requests, Little's law gives throughput over the number
 outstanding, and the knee is R1 Xpeak. Requests that arrive by themselves only bend the curve more softly than a fixed
@@ -19,19 +21,21 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.watched.interval import COLUMNS, DeviceInterval, pooled
 from measure.loads import OUTSTANDING
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Provenance, Sweep, describe_series
 
 LEAST_S = 5.0
 TOLERANCE = 0.25
 FACTOR = 1.5
 ALIKE = 0.15
 MOST_REPEATS = 10
+SIZES, SHARES = 1.25, 0.1
 
 
 def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = "") -> Sweep:
@@ -49,7 +53,12 @@ def watched_sweep(intervals: Iterable[DeviceInterval], tool: str, name: str = ""
             f"{name or tool}: no {LEAST_S:g} s of a steady load in {seconds:.0f} s of "
             f"{', '.join(by_device) or 'no device'}; watch longer, or while the load holds still"
         )
-    rows = [row for device, parts in steady.items() for row in _rows(device, parts)]
+    rows = [
+        row
+        for device, parts in steady.items()
+        for series, of_kind in series_of(device, parts)
+        for row in _rows(series, of_kind)
+    ]
     return Sweep(
         pd.DataFrame(rows),
         "queue_depth",
@@ -79,13 +88,47 @@ def stretches(intervals: Iterable[DeviceInterval]) -> Iterator[list[DeviceInterv
 def _belongs(interval: DeviceInterval, stretch: DeviceInterval) -> bool:
     expected = stretch.throughput_per_s * interval.seconds
     scatter = 3 * math.sqrt(expected) + TOLERANCE * expected
-    if abs(interval.requests - expected) > scatter:
+    if abs(interval.requests - expected) > scatter or not like(interval, stretch):
         return False
     few = 3 * math.sqrt(stretch.outstanding / max(expected, 1.0))
     return stretch.outstanding / FACTOR - few <= interval.outstanding <= stretch.outstanding * FACTOR + few
 
 
-def _rows(device: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, float | str]]:
+def like(one: DeviceInterval, other: DeviceInterval) -> bool:
+    """Whether two intervals have requests of the same kind, as far as that is known."""
+    sizes = sorted((one.block_bytes, other.block_bytes))
+    shares = abs(one.read_share - other.read_share)
+    few = 3 * math.sqrt(0.25 / max(1.0, min(one.requests, other.requests)))
+    return not (sizes[1] > SIZES * sizes[0] or shares > SHARES + few)  # NaN, unknown, is like everything
+
+
+def kinds(parts: Iterable[list[DeviceInterval]]) -> list[list[list[DeviceInterval]]]:
+    """The stretches of each kind of requests, in the order in which the kinds first appear."""
+    found: list[list[list[DeviceInterval]]] = []
+    for part in parts:
+        kind = next((k for k in found if like(pooled(part), pooled(k[0]))), None)
+        if kind is None:
+            found.append([part])
+        else:
+            kind.append(part)
+    return found
+
+
+def series_of(device: str, parts: Sequence[list[DeviceInterval]]) -> list[tuple[str, list[list[DeviceInterval]]]]:
+    """(name, stretches) of each curve: the device, and its kind of requests where there are several."""
+    of_kinds = kinds(parts)
+    if len(of_kinds) == 1:
+        return [(device, of_kinds[0])]
+    wholes = [pooled([interval for part in kind for interval in part]) for kind in of_kinds]
+    shares = [round(whole.read_share, 1) for whole in wholes]
+    names = [
+        f"{device} {describe_series(512 * np.round(w.block_bytes / 512), s, None)}"
+        for w, s in zip(wholes, shares, strict=True)
+    ]
+    return list(zip(names, of_kinds, strict=True))
+
+
+def _rows(series: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, float | str]]:
     """Each point as its repeats: stretches of nearly the same load, in pieces of at least ``LEAST_S``."""
     rows: list[dict[str, float | str]] = []
     for group in _alike(sorted(parts, key=lambda part: pooled(part).outstanding)):
@@ -93,7 +136,7 @@ def _rows(device: str, parts: Sequence[list[DeviceInterval]]) -> list[dict[str, 
         for repeat, piece in enumerate(_pieces(group)):
             rows.append(
                 {
-                    "series": device,
+                    "series": series,
                     "load": load,
                     "throughput_per_s": piece.throughput_per_s,
                     "latency_s": piece.response_time_s,

@@ -1,4 +1,4 @@
-"""The logs of iostat -x (text and JSON) and sar -d, of sysstat 10 to 12, in every unit they print.
+"""The logs of iostat -x (text and JSON), of sysstat 10 to 12, in every unit they print.
 
 Columns are known by their names: before sysstat 12 the number outstanding is ``avgqu-sz``, since then ``aqu-sz``; data
 are in sectors, kB or MB. The number outstanding has more digits than a response time below a millisecond (0.11 ms), so
@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from measure.errors import DataError
 from measure.findings import Finding
@@ -25,7 +25,6 @@ from measure.formats.watched.steady import watched_sweep
 from measure.sweep import Sweep
 
 _BYTES = {"sec/s": 512.0, "_sec/s": 512.0, "kB/s": 1024.0, "MB/s": 2.0**20}
-_CLOCK = re.compile(r"^(\d{1,2}:\d\d:\d\d)(?: ([AP]M))?\s+(.*)$")
 _DATES = ("%m/%d/%y", "%m/%d/%Y", "%d/%m/%Y", "%d/%m/%y", "%d.%m.%Y", "%d.%m.%y", "%Y-%m-%d")
 _TIMES = ("%H:%M:%S", "%I:%M:%S %p")
 
@@ -41,20 +40,15 @@ class Report:
 
 
 def looks_like_sysstat(text: str) -> bool:
-    """Whether the text is a log of iostat -x or sar -d."""
-    return '"sysstat"' in text[:200] or bool(re.search(r"^(Device\b|.*\bDEV\b).*%util", text[:65536], re.MULTILINE))
+    """Whether the text is a log of iostat -x."""
+    return '"sysstat"' in text[:200] or bool(re.search(r"^Device\b.*%util", text[:65536], re.MULTILINE))
 
 
 def sysstat_sweep(text: str, name: str) -> Sweep:
     """The steady stretches in a log. DataError as ``watched_sweep``, and naming a line that is none."""
-    if '"sysstat"' in text[:200]:
-        tool, reports = "iostat", _json_reports(text, name)
-    elif re.search(r"^Device\b", text[:65536], re.MULTILINE):
-        tool, reports = "iostat", list(_iostat_reports(text, name))
-    else:
-        tool, reports = "sar", list(_sar_reports(text, name))
+    reports = _json_reports(text, name) if '"sysstat"' in text[:200] else list(_iostat_reports(text, name))
     busy = {r.device for r in reports if _rate(r.columns)}
-    sweep = watched_sweep([_interval(r) for r in reports if r.device in busy], tool, name)
+    sweep = watched_sweep([_interval(r) for r in reports if r.device in busy], "iostat", name)
     if all(r.seconds is not None for r in reports):
         return sweep
     unsaid = Finding(
@@ -169,28 +163,6 @@ def _apart(before: str, after: str) -> float | None:
         return None
     seconds = (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds()
     return seconds if seconds > 0 else None
-
-
-def _sar_reports(text: str, name: str) -> Iterator[Report]:
-    header: list[str] = []
-    began = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        found = _CLOCK.match(line)
-        if not found:
-            continue  # the head of the file, empty lines, the averages
-        cells, clock = found[3].split(), f"{found[1]} {found[2] or ''}".strip()
-        if cells[0] == "DEV" or cells[-1] == "DEV":
-            header, began = cells, clock
-        elif header and len(cells) == len(header):
-            at = header.index("DEV")
-            numbers = _numbers(header[:at] + header[at + 1 :], cells[:at] + cells[at + 1 :], f"{name}, line {number}")
-            yield Report(cells[at], numbers, clock, _seconds_between(began, clock))
-
-
-def _seconds_between(began: str, ended: str) -> float:
-    """From one time of day to the next, over midnight where need be."""
-    first, last = (datetime.strptime(t, "%I:%M:%S %p" if t.endswith("M") else "%H:%M:%S") for t in (began, ended))
-    return ((last - first) % timedelta(days=1)).total_seconds() or 1.0
 
 
 def _numbers(header: list[str], cells: list[str], where: str) -> dict[str, float]:

@@ -32,11 +32,14 @@ def test_each_interval_is_a_line_and_the_end_sums_up(qsim, device):
     run = qsim("watch", "sda", "--every", "0.1s", "--for", "0.3s")
     lines = run.out.splitlines()
     assert run.code == 0
-    assert sum(line.startswith("now ") for line in lines) == 3
-    seconds = re.match(r"sda, (\d+) ms: ", lines[4])
+    assert lines[0].split()[:2] == ["device", "rate"]
+    assert [line.split()[0] for line in lines[1:4]] == ["sda"] * 3
+    assert all(len(line) <= 80 for line in lines)
+    seconds = re.match(r"sda, (\d+) ms: ", lines[5])
     assert seconds
     assert int(seconds[1]) >= 300
-    assert [line.split()[0] for line in lines[5:]] == ["MOST", "LITTLE", "APART"]
+    labels = [line.split()[0] for line in lines[6:] if not line.startswith(" ")]
+    assert labels == ["CURVE", "MOST", "LITTLE", "APART"]
 
 
 def test_json_is_an_object_a_line_with_reads_and_writes_apart(qsim, device):
@@ -61,7 +64,8 @@ def test_a_record_is_new_complete_and_never_replaced(qsim, device, tmp_path):
 
 def test_a_data_sheet_places_the_load_on_its_curve(qsim, device):
     run = qsim("watch", "sda", "--every", "0.1s", "--for", "0.1s", "--idle-latency", "1ms", "--peak-iops", "1M")
-    assert " % of the peak, knee at " in run.out.splitlines()[0]
+    assert re.search(r" \d+ %$", run.out.splitlines()[1])
+    assert " % of the peak, knee at " in run.out
 
 
 def test_a_fit_places_it_too_and_not_both(qsim, device, sweep_csv):

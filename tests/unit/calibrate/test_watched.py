@@ -52,3 +52,35 @@ def test_the_curve_is_learnt_and_no_peak_is_told_before_it_was_approached():
 
 def test_an_idle_second_is_idle():
     assert WatchedCurves(SHEET).sentence(DeviceInterval("sda", "", 1)) == "idle"
+
+
+def test_the_bound_on_the_peak_is_at_least_the_rate_just_seen():
+    curves = WatchedCurves()
+    for _ in range(5):
+        curves.add(second(1))
+    fast = DeviceInterval("sda", "", 1, reads=57400, read_s=40.0, busy_s=0.9)
+    curves.add(fast)
+    assert "at least 57.4 k/s" in curves.sentence(fast)
+    assert "at least 57.4 k/s" in curves.sentence(second(1))
+
+
+def test_a_curve_holds_for_its_kind_of_requests_only():
+    curves = WatchedCurves()
+    for _ in range(5):
+        curves.add(DeviceInterval("sda", "", 1, reads=1000, read_s=1.0, read_bytes=4096e3, busy_s=0.9))
+    small, large = (
+        DeviceInterval("sda", "", 1, reads=900, read_s=1.0, read_bytes=900 * n, busy_s=1) for n in (4096, 65536)
+    )
+    assert curves.curve(small) is not None
+    assert curves.curve(large) is None
+
+
+def test_a_load_that_varies_is_told_what_is_missing_after_ten_seconds():
+    curves = WatchedCurves()
+    for k in range(9):
+        curves.add(DeviceInterval("sda", "", 1, reads=1000 * 2 ** (k % 3), read_s=1.0, busy_s=0.9))
+    assert curves.missing("sda") == ""
+    curves.add(DeviceInterval("sda", "", 1, reads=2000, read_s=1.0, busy_s=0.9))
+    assert "takes 5 s of one load" in curves.missing("sda")
+    assert "from 1.0 k/s to 4.0 k/s" in curves.missing("sda")
+    assert WatchedCurves(SHEET).missing("sda") == ""

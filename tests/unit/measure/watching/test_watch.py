@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import pytest
@@ -77,3 +77,33 @@ def test_an_unknown_device_is_refused_before_anything_is_waited_for():
     with pytest.raises(MeasureError, match="sdq: the kernel counts no block device of this name"):
         machine.watch("sdq", count=1)
     assert machine.now == 0
+
+
+def test_late_looks_are_left_out_and_counted():
+    """A device holds 4 requests; a look that comes 5 ms late sees none, as the processor was taken meanwhile."""
+    machine, looks = Machine({"sda": [(0, 9)]}), iter(range(1000))
+    late = False
+
+    def sleep(seconds: float) -> None:
+        nonlocal late
+        late = next(looks) % 4 == 0
+        machine.sleep(seconds + 5e-3 * late)
+
+    def look() -> dict[str, Counters]:
+        return {name: replace(c, in_flight=0 if late else 4) for name, c in machine.look().items()}
+
+    found = watch(["sda"], look=look, clock=lambda: machine.now, asleep=machine.asleep, sleep=sleep)
+    (interval,) = next(found)
+    assert isinstance(interval, DeviceInterval)
+    assert interval.in_flight == 4
+    assert interval.late_looks_share == pytest.approx(0.25, abs=0.03)
+
+
+def test_both_sides_of_littles_law_disagree_beyond_the_looks_interval_only():
+    seen = DeviceInterval(
+        "sda", "", 1.0, reads=1000, read_s=3.5, in_flight=3.3, in_flight_variance=2.0, late_looks_share=0
+    )
+    assert seen.seen_error == pytest.approx(2.6 * (2.0 / 50) ** 0.5)
+    assert seen.agrees
+    assert not replace(seen, in_flight=1.1).agrees
+    assert DeviceInterval("sda", "", 1.0, reads=1000, read_s=3.5).agrees  # nobody looked

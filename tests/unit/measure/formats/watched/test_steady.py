@@ -91,3 +91,25 @@ def test_intervals_are_pooled_by_their_counts():
     assert (whole.seconds, whole.reads) == (4, 13000)
     assert whole.response_time_s == pytest.approx((1 + 24) / 13000)
     assert replace(whole, others=1).read_share != whole.read_share
+
+
+def requests(rate: float, response_s: float, block: int, reads: float) -> DeviceInterval:
+    read, written = rate * reads, rate * (1 - reads)
+    return DeviceInterval(
+        "sda", "", 1.0, read, read * response_s, read * block, written, written * response_s, written * block
+    )
+
+
+@pytest.mark.parametrize(("block", "reads"), [(65536, 1.0), (4096, 0.5)])
+def test_requests_of_another_size_or_mix_end_a_stretch_and_are_a_curve_of_their_own(block, reads):
+    loads = [requests(1000, 1e-3, 4096, 1.0)] * 6 + [requests(1000, 1e-3, block, reads)] * 5
+    assert [len(part) for part in stretches(loads)] == [6, 5]
+    sweep = watched_sweep(loads, "test")
+    assert len(sweep.series) == 2
+    assert sweep.series[0] == "sda 4 KiB read"
+    assert set(sweep.points["repeat"]) == {0}  # never pooled as repeats of one point
+
+
+def test_a_share_of_reads_that_scatters_is_one_curve():
+    loads = [requests(100, 1e-3, 4096, share) for share in (0.70, 0.76, 0.66, 0.71, 0.68, 0.73)]
+    assert watched_sweep(loads, "test").series == ("sda",)

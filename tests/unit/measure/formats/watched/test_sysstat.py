@@ -1,8 +1,7 @@
-"""Logs of iostat and sar: those that sysstat 12.6.1 wrote here at once of one device, and older forms of the same."""
+"""Logs of iostat: those that sysstat 12.6.1 wrote here at once of one device, and older forms of the same."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from measure.errors import DataError
 from measure.formats.watched.sysstat import looks_like_sysstat, sysstat_sweep
 
 LOGS = Path(__file__).parents[4] / "data" / "sysstat"
-NAMES = ("iostat-12.6.1.txt", "iostat-12.6.1-time-mb.txt", "iostat-12.6.1.json", "sar-12.6.1.txt")
+NAMES = ("iostat-12.6.1.txt", "iostat-12.6.1-time-mb.txt", "iostat-12.6.1.json")
 OLD_HEADER = "Device: rrqm/s wrqm/s r/s w/s rkB/s wkB/s avgrq-sz avgqu-sz await r_await w_await svctm %util"
 OLD_ROW = "sda 0,00 1,00 900,00 100,00 7200,00 800,00 16,00 2,00 2,00 1,80 3,80 0,50 50,00"
 
@@ -24,8 +23,7 @@ def test_each_log_of_the_same_seconds_gives_the_same_two_points(name):
     assert len(sweep.points) == len(first.points) == 2
     for column, within in (("throughput_per_s", 0.01), ("latency_s", 0.02), ("bandwidth_bytes_per_s", 0.01)):
         assert list(sweep.points[column]) == pytest.approx(list(first.points[column]), rel=within)
-    shares = sweep.points["read_fraction"]
-    assert shares.isna().all() if name.startswith("sar") else shares.between(0.68, 0.72).all()
+    assert sweep.points["read_fraction"].between(0.68, 0.72).all()
 
 
 def test_little_s_law_gives_the_response_time_more_digits_than_await_has():
@@ -56,27 +54,6 @@ def test_the_number_outstanding_tells_what_await_rounds_and_discards_are_no_read
 def test_sectors_and_megabytes_are_bytes(columns, unit):
     text = "\n\n".join([f"{OLD_HEADER.replace('rkB/s wkB/s', columns)}\n{OLD_ROW}"] * 7)
     assert sysstat_sweep(f"Linux 2.6.32 (host)\n\n{text}", "old").points["bandwidth_bytes_per_s"][0] == 8000 * unit
-
-
-@pytest.mark.parametrize(
-    ("columns", "row", "bytes_per_s"),
-    [("rd_sec/s  wr_sec/s", "1000.00 3000.00", 4000 * 512), ("rkB/s wkB/s", "500.00 1500.00", 2000 * 1024)],
-)
-def test_sar_in_both_unit_styles_with_twelve_hours(columns, row, bytes_per_s):
-    clock = [f"11:59:{10 * k:02d} PM" for k in range(6)] + ["12:00:00 AM"]
-    lines = ["Linux 3.10.0 (host)  11/22/2026  _x86_64_  (4 CPU)"]
-    for before, now in pairwise(clock):
-        lines += [
-            "",
-            f"{before}  DEV  tps  {columns}  avgrq-sz  avgqu-sz  await  svctm  %util",
-            f"{now}  dev8-0  400.00  {row}  8.00  0.80  2.00  0.10  4.00",
-        ]
-    lines += ["", "Average:  dev8-0  999.00 " + row + " 8.00 0.80 2.00 0.10 4.00"]
-    sweep = sysstat_sweep("\n".join(lines), "sar.txt")
-    point = sweep.points.iloc[0]
-    assert (point["throughput_per_s"], point["latency_s"]) == (400, pytest.approx(2e-3))
-    assert point["bandwidth_bytes_per_s"] == bytes_per_s
-    assert "60 of 60 s were steady" in sweep.findings[0].message
 
 
 def test_an_idle_device_is_no_curve_and_a_log_without_times_says_so():
@@ -167,10 +144,3 @@ def test_lines_of_another_length_are_no_rows():
     text = stamped("100 0 400 0 2.00 0 0.20 5", list(range(0, 60, 10)))
     assert only_point(text.replace("\n\n", "\nsdb 1 2 3\n\n"))["throughput_per_s"] == 100
     assert sysstat_sweep(text.replace("\n\n", "\nsdb 1 2 3\n\n"), "log").series == ("sda",)
-
-
-def test_sar_goes_over_midnight_and_takes_a_second_where_the_clock_stood():
-    head = "DEV tps rkB/s wkB/s areq-sz aqu-sz await %util"
-    rows = [("23:59:50", "00:00:00"), ("00:00:00", "00:00:10"), ("00:00:10", "00:00:10")]
-    lines = [f"{a} {head}\n{b} sda 400.00 10 20 8.00 0.80 2.00 4.00\n" for a, b in rows]
-    assert "21 of 21 s were steady" in sysstat_sweep("\n".join(lines), "sar").findings[0].message
