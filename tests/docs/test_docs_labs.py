@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -34,8 +35,41 @@ def test_a_lab_opens_as_a_notebook(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", labs.names())
-def test_a_lab_and_its_key_hold_without_hardware(name: str) -> None:
-    namespace, printed = labs.run(name, hardware=False)
+def test_students_do_something_and_the_handout_has_no_answer(name: str) -> None:
+    notebook = jupytext.read(labs.LABS / name)
+    sources = {c.metadata["nbgrader"]["grade_id"]: c for c in notebook.cells if "nbgrader" in c.metadata}
+    order = [c.metadata.get("nbgrader", {}).get("grade_id", "") for c in notebook.cells]
+    measured = next(i for i, c in enumerate(notebook.cells) if "keep_table(" in c.source)
+    assert order.index("name") < order.index("guess") < order.index("sealed") < measured
+    graded = [i for i, c in sources.items() if c.metadata["nbgrader"]["grade"]]
+    own = [i for i in graded if i.startswith("check-")]
+    assert 2 <= len(own) <= 3
+    for identity in own:
+        answer = sources[identity.replace("check", "answer")]
+        assert "= None" in answer.source
+        assert answer.metadata["nbgrader"]["solution"]
+    text = (labs.LABS / name).read_text("utf-8")
+    assert len([i for i in graded if i.startswith("prose-")]) == len(re.findall(r"^\*\*Question \d", text, re.M))
+    key = (labs.LABS / "key" / name).read_text("utf-8")
+    answers = list(re.findall(r"^answer_\w+ = (.*)$", key, re.M))
+    assert len(answers) == len(own)
+    assert not [a for a in answers if a in text]
+
+
+@pytest.mark.parametrize("name", labs.names())
+def test_no_answer_stands_between_a_lead_in_and_its_code(name: str) -> None:
+    shown = list(jupytext.read(labs.LABS / name).cells)
+    for cell, following in itertools.pairwise(shown):
+        if cell.cell_type == "markdown" and cell.source.rstrip().endswith(":") and "nbgrader" not in cell.metadata:
+            assert following.cell_type == "code", cell.source
+
+
+@pytest.mark.parametrize("name", labs.names())
+def test_a_lab_and_its_key_hold_without_hardware(name: str, tmp_path: Path) -> None:
+    namespace, printed = labs.run(name, tmp_path / "labs", hardware=False)
+    number = int(name[:2])
+    assert (tmp_path / "labs" / f"lab-{number}-guess.json").exists()
+    assert (tmp_path / "labs" / f"lab-{number}-table.csv").read_text().count("\n") > 2
     assert namespace["HARDWARE"] is False
     assert printed.count("\n") > 10
     figure = namespace["figure"]
@@ -58,5 +92,5 @@ def test_a_lab_and_its_key_hold_on_hardware(
     require_tool("fio")
     require_tool("nbdkit")
     monkeypatch.setenv("LAB_DISK", str(tmp_path))
-    namespace, _ = labs.run(name, hardware=True)
+    namespace, _ = labs.run(name, tmp_path / "labs", hardware=True)
     assert namespace["HARDWARE"] is True

@@ -1,0 +1,85 @@
+"""nbgrader hands a lab out without its solutions, and grades a full and an empty submission."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import jupytext
+import labs
+import nbformat
+import pytest
+
+pytestmark = pytest.mark.slow
+LAB = "03-mm1-live.md"
+CONFIG = """c = get_config()
+c.CourseDirectory.course_id = "queues"
+c.ExecutePreprocessor.timeout = 300
+"""
+
+
+def nbgrader(course: Path, *words: str) -> None:
+    """A command of nbgrader in the course's folder."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it starts alembic
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *words],
+        cwd=course,
+        env={**os.environ, "PATH": programs},
+        capture_output=True,
+        text=True,
+        timeout=560,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def answered(release: Path) -> nbformat.NotebookNode:
+    """The handed out notebook with the answers of the key in the places of the stubs."""
+    key = (labs.LABS / "key" / LAB).read_text("utf-8")
+    given = {"name": 'NAME = "Bo Li"', "guess": "my_guess = 3.2"}
+    for identity, expression in re.findall(r"^answer_(\w+) = (.*)$", key, re.M):
+        lines = f'from calibrate.lab.exercises import numbers\nn = numbers(NAME, "{identity}")'
+        given[f"answer-{identity}"] = f"{lines}\nanswer_{identity} = {expression}"
+    notebook = nbformat.read(release, as_version=4)
+    for cell in notebook.cells:
+        identity = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if identity in given:
+            cell.source = given[identity]
+        elif str(identity).startswith("prose-"):
+            cell.source = "Because everybody waits for the others."
+    return notebook
+
+
+def test_a_lab_is_handed_out_collected_and_graded(require_module: Callable[..., None], tmp_path: Path) -> None:
+    require_module("nbgrader", "pip install nbgrader")
+    from nbgrader.api import Gradebook
+
+    source = tmp_path / "source" / "lab"
+    source.mkdir(parents=True)
+    (tmp_path / "nbgrader_config.py").write_text(CONFIG)
+    shutil.copytree(labs.LABS / "data", source / "data")
+    jupytext.write(jupytext.read(labs.LABS / LAB), source / "lab.ipynb")
+    nbgrader(tmp_path, "generate_assignment", "lab", "--create")
+    release = tmp_path / "release" / "lab" / "lab.ipynb"
+    handout = release.read_text("utf-8")
+    assert "SOLUTION" not in handout
+    assert handout.count("YOUR CODE HERE") == 4  # name, guess, two answers
+    key = (labs.LABS / "key" / LAB).read_text("utf-8")
+    assert not [line for line in re.findall(r"^answer_\w+ = (.*)$", key, re.M) if line in handout]
+
+    for who, notebook in (("full", answered(release)), ("empty", nbformat.read(release, as_version=4))):
+        folder = tmp_path / "submitted" / who / "lab"
+        shutil.copytree(release.parent, folder)
+        nbformat.write(notebook, folder / "lab.ipynb")
+    nbgrader(tmp_path, "autograde", "lab", "--create")
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as book:
+        points = {who: book.find_submission("lab", who) for who in ("full", "empty")}
+        assert [points[who].code_score for who in ("full", "empty")] == [2.0, 0.0]
+        assert points["full"].max_code_score == 2.0
+        assert points["full"].needs_manual_grade  # answers in words
+    assert (tmp_path / "autograded" / "full" / "lab" / "lab-3-guess.json").exists()
