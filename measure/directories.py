@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 
-from measure.errors import DataError, MeasureError, StoreError
+from measure.errors import DataError, StoreError
 from measure.findings import Finding, unreadable
 from measure.formats.by_format import (
     NAMES,
@@ -28,6 +28,7 @@ from measure.formats.by_format import (
 )
 from measure.store.directory import MANIFEST, SweepStore
 from measure.sweep import Sweep, join
+from measure.text_files import reading
 from measure.units import counted
 
 _MAX_FILES = 20_000
@@ -129,24 +130,14 @@ def load_store(directory: Path) -> Sweep:
     """A sweep directory of ours, read by the module that wrote it. Raises DataError."""
     try:
         store = SweepStore.read(directory)
-        tool = store.manifest.get("tool")
-        if tool in _READERS:
-            module, reader = _READERS[tool]
-            sweep: Sweep = getattr(import_module(module), reader)(store)
-            return sweep
-    except DataError:
-        raise
+        with reading(str(directory)):
+            tool = store.manifest.get("tool")
+            if tool in _READERS:
+                module, reader = _READERS[tool]
+                sweep: Sweep = getattr(import_module(module), reader)(store)
+                return sweep
     except (StoreError, OSError) as error:
         raise DataError(str(error)) from error
-    except MeasureError as error:
-        raise DataError(f"{directory}: {error}") from error
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        # Our own records are read as they were written; one that was edited by hand may fail anywhere.
-        said = " ".join(f"{type(error).__name__}: {error}".split())[:120]
-        raise DataError(
-            f"{directory} holds a record that qsim does not write ({said}); it was edited or damaged: restore it, or "
-            "measure into another directory"
-        ) from error
     raise DataError(f"{directory} holds a sweep by {tool!r}, which this version cannot read; update qsim")
 
 

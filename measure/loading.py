@@ -17,6 +17,7 @@ from measure.directories import load_directory
 from measure.errors import DataError
 from measure.formats.by_format import NAMES, Format, InputFile, counted_characters, read_file, sweep_of
 from measure.sweep import Sweep, join
+from measure.text_files import STDIN
 
 
 def load(
@@ -27,9 +28,9 @@ def load(
     """Read measurements from a file, several files, or a directory.
 
     ``path_or_paths``: a sweep directory of ours, fio's output or logs, MLC text, bandwidth-latency curves, a CSV table,
-    a directory of these, or a list of files. ``columns`` maps roles to the columns of a table ({"load": "io_depth",
-    "latency": "lat"}) and ``units`` roles to units ({"latency": "us"}); they concern tables and bandwidth-latency text
-    without units, see :mod:`measure.formats.tables.columns`.
+    a directory of these, or a list of files; ``-`` is the standard input. ``columns`` maps roles to the columns of a
+    table ({"load": "io_depth", "latency": "lat"}) and ``units`` roles to units ({"latency": "us"}); they concern tables
+    and bandwidth-latency text without units, see :mod:`measure.formats.tables.columns`.
 
     What of a directory cannot be read, or is no measurement, becomes a Finding, and the rest is loaded; a file that was
     named itself and cannot be read is an error. Raises DataError with one sentence that names the file, what is wrong
@@ -89,5 +90,9 @@ def _short_names(paths: Sequence[Path]) -> list[str]:
 def _load_one(path: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sweep:
     if path.is_dir():
         return load_directory(path, columns, units)
-    kind, file = read_file(path, str(path))
-    return sweep_of(kind, [replace(file, name=path.name)], columns, units)
+    kind, file = read_file(path, _name(path))
+    return sweep_of(kind, [replace(file, name=_name(path) if path == STDIN else path.name)], columns, units)
+
+
+def _name(path: Path) -> str:
+    return "stdin" if path == STDIN else str(path)

@@ -264,6 +264,7 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
                 f"{where}: {what} {values[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r}) is not "
                 f"{'zero or more' if column == 'load' else 'a positive number'}; remove or measure the point again"
             )
+    _check_percentiles(table, where)
     size = np.abs(table[[*_NUMBERS]].to_numpy(float))
     beyond = (size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST))
     if beyond.any():
@@ -275,6 +276,28 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
             f" is beyond any device; correct the unit or the value{other}"
         )
     return table.reset_index(drop=True)
+
+
+_PERCENTILES = ("latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_p999_s")
+
+
+def _check_percentiles(table: pd.DataFrame, where: str) -> None:
+    """DataError where a deviation or a percentile is negative, or a higher percentile is below a lower one."""
+    columns = ("latency_sd_s", *_PERCENTILES)
+    values = table[list(columns)].to_numpy(float)
+    known = np.fmax.accumulate(values[:, 1:], axis=1)  # the highest of the lower ones, also where some are missing
+    for row in np.flatnonzero((values < 0).any(axis=1)):
+        place = int(np.flatnonzero(values[row] < 0)[0])
+        _refuse_row(table, int(row), f"{columns[place]} {values[row, place]:g} is negative", where)
+    for row in np.flatnonzero((values[:, 1:] < known * (1 - 1e-3)).any(axis=1)):
+        _refuse_row(table, int(row), "a higher percentile is below a lower one", where)
+
+
+def _refuse_row(table: pd.DataFrame, row: int, what: str, where: str) -> None:
+    raise DataError(
+        f"{where}: {what} at load {table['load'].iloc[row]:g} (series {table['series'].iloc[row]!r}); correct it, or "
+        "leave the column out"
+    )
 
 
 def _is_typed(points: pd.DataFrame) -> bool:

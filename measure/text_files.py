@@ -7,11 +7,13 @@ import io
 import json
 import os
 import stat
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from measure.errors import DataError
+from measure.errors import DataError, MeasureError
 from measure.machine import system
 from measure.units import format_bytes
 
@@ -24,7 +26,31 @@ HEAD_BYTES = 2**16
 LONGEST_LINE = 2**18
 _WITHOUT_WAITING = system.flags("O_NONBLOCK")
 
+STDIN = Path("-")
+"""Stands for the standard input."""
+
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Whatever a reader raises over a file becomes a DataError that names the file.
+
+    The one rule for every file that others wrote: each reader checks what it expects, and what it did not expect is no
+    traceback, and does not keep other files from being read.
+    """
+    try:
+        yield
+    except DataError:
+        raise
+    except MeasureError as error:
+        raise DataError(f"{name}: {error}") from error
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+        raise DataError(
+            f"{name} cannot be read, as it holds what its tool does not write ({said}); it was damaged or edited: "
+            "restore it, or measure again"
+        ) from error
 
 
 def read_head(path: Path) -> str:
@@ -102,8 +128,14 @@ def check_readable(path: Path) -> int:
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
     """The text of a regular file of at most ``max_bytes``: UTF-8, UTF-16 with its mark (as PowerShell writes), Latin-1.
 
-    Raises DataError naming the file where it is missing, unreadable, no regular file, too large, empty or binary.
+    ``STDIN`` reads the standard input. Raises DataError naming the file where it is missing, unreadable, no regular
+    file, too large, empty or binary.
     """
+    if path == STDIN:
+        content = sys.stdin.buffer.read(max_bytes + 1)
+        if len(content) > max_bytes:
+            raise DataError(f"the standard input has more than the {format_bytes(max_bytes)} that are read")
+        return decode(content, "the standard input")
     try:
         # A pipe would block on opening, so it is opened without waiting and refused by its kind.
         descriptor = os.open(path, _WITHOUT_WAITING)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from measure.errors import DataError, MeasureError
 from measure.machine.durable import write_durably
-from measure.text_files import read_document
+from measure.text_files import read_document, reading
 
 if TYPE_CHECKING:
     from calibrate import Fit
@@ -52,10 +52,11 @@ def read_fits(path: Path) -> list[Fit]:
     parts = document.get("fits") if document["schema"] == SEVERAL else [document]
     if not isinstance(parts, list) or not parts or not all(isinstance(p, dict) for p in parts):
         raise DataError(f"{path} holds no fit; {remedy}")
-    try:
-        return [Fit.from_dict(part) for part in parts]
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from error
+    with reading(str(path)):
+        try:
+            return [Fit.from_dict(part) for part in parts]
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from error
 
 
 def holds(path: Path, kind: str = "fit") -> bool:

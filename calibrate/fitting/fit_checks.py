@@ -95,5 +95,9 @@ def check_numbers(fit: Calibration) -> None:
         curve = fit.curve_model.curve(fit.table.values, np.array([min(fit.used, default=1.0)]))
     if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
         raise ValueError("invalid rows: every throughput and response time must be above zero")
+    for name, told in (fit.told or {}).items():
+        bounds = [end for end in (told.low, told.estimate, told.high) if end is not None]
+        if not all(map(isfinite, bounds)) or bounds != sorted(bounds):
+            raise ValueError(f"{name} {told.estimate} does not lie in its interval ({told.low} to {told.high})")
     if lost := [name for name in fit.curve_model.report(fit.table.values[:1]) if name not in (fit.told or {})]:
         raise ValueError(f"parameters lacks {', '.join(lost)}")

@@ -24,7 +24,7 @@ from measure.formats.tables.table import csv_sweep
 from measure.formats.watched.steady import looks_like_record, record_sweep
 from measure.formats.watched.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.sweep import Sweep, join
-from measure.text_files import read_head, read_text
+from measure.text_files import STDIN, read_head, read_text, reading
 
 Format = Literal["fio", "mlc", "curves", "record", "sysstat", "server", "table", "log"]
 
@@ -77,7 +77,8 @@ def sniff(text: str, name: str) -> Format:
         return kind
     if start.startswith(("{", "[")):
         raise NoMeasurementError(
-            f'{name} is JSON, but not fio\'s (no "fio version"); run fio with --output-format=json+'
+            f'{name} is JSON, but not fio\'s (no "fio version"), nor that of oha, k6, vLLM or iostat; run fio with '
+            "--output-format=json+"
         )
     if "verify failed" in text[:65536] or "\nverify: " in text[:65536]:
         raise DataError(
@@ -90,7 +91,8 @@ def sniff(text: str, name: str) -> Format:
         return "table"
     begins = " ".join(start[:40].split())
     raise NoMeasurementError(
-        f"{name} is neither fio's output, MLC's text, a bandwidth-latency curve nor a CSV table; begins {begins!r}",
+        f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, sar, wrk, "
+        f"ab, hey, oha, k6, pgbench, sysbench, redis-benchmark, memtier_benchmark, Locust, vLLM); begins {begins!r}",
         text,
     )
 
@@ -113,6 +115,11 @@ def looks_like_log(head: str) -> bool:
 
 def read_file(path: Path, name: str) -> tuple[Format, InputFile]:
     """What the file is, with its text. A log is recognised by its first lines and its name, and is not read yet."""
+    with reading(name):
+        return _read_file(path, name)
+
+
+def _read_file(path: Path, name: str) -> tuple[Format, InputFile]:
     if looks_like_log(read_head(path)):
         if log_name(path.name) is None:
             raise DataError(
@@ -143,6 +150,17 @@ def sweep_of(
     logs: Sequence[Path] = (),
 ) -> Sweep:
     """The sweep in files of one format; ``logs`` are those beside fio's results."""
+    with reading(", ".join(f.name for f in files[:3])):
+        return _sweep_of(kind, files, columns, units, logs)
+
+
+def _sweep_of(
+    kind: Format,
+    files: Sequence[InputFile],
+    columns: Mapping[str, str] | None,
+    units: Mapping[str, str] | None,
+    logs: Sequence[Path],
+) -> Sweep:
     texts = {f.name: f.text for f in files}
     if kind == "fio":
         sweep = _fio_sweep(texts, logs)
@@ -160,7 +178,7 @@ def sweep_of(
         tables = [(f.name, csv_sweep(f.text, columns, units, name=f.name)) for f in files]
         sweep = join(tables, ", ".join(texts))
     name = sweep.name or files[0].name
-    return replace(sweep, raw=tuple(f.path for f in files), name=name)
+    return replace(sweep, raw=tuple(f.path for f in files if f.path != STDIN), name=name)
 
 
 def _fio_sweep(texts: Mapping[str, str], logs: Sequence[Path]) -> Sweep:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.theory.laws import law_of
+from measure import text_files
 from measure.errors import DataError
 from measure.text_files import read_head
 from measure.units import parse_duration, parse_rate
@@ -38,19 +39,20 @@ def read_network(path: Path) -> WrittenNetwork:
     from qsim import Network
 
     reading = _Reading(path)
-    document = reading.document()
-    reading.only(document, FIELDS, "the file")
-    stations = reading.table(document.get("stations"), "stations")
-    try:
-        network = Network(
-            {name: reading.station(name, given) for name, given in stations.items()},
-            reading.customers(document["customers"]) if "customers" in document else None,
-            document.get("routing"),
-        )
-    except DataError:
-        raise
-    except ValueError as error:
-        raise DataError(f"{path}: {error}") from error
+    with text_files.reading(str(path)):
+        document = reading.document()
+        reading.only(document, FIELDS, "the file")
+        stations = reading.table(document.get("stations"), "stations")
+        try:
+            network = Network(
+                {name: reading.station(name, given) for name, given in stations.items()},
+                reading.customers(document["customers"]) if "customers" in document else None,
+                document.get("routing"),
+            )
+        except DataError:
+            raise
+        except ValueError as error:
+            raise DataError(f"{path}: {error}") from error
     return WrittenNetwork(network, reading.has_units)
 
 
@@ -62,10 +64,10 @@ class _Reading:
         self.has_units = False
 
     def document(self) -> Mapping[str, Any]:
-        text = self._path.read_text(encoding="utf-8")
+        text = text_files.read_text(self._path)
         try:
             made = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{self._path} is neither TOML nor JSON: {error}") from error
         return self.table(made, "the file")
 

@@ -12,13 +12,17 @@ from measure.formats.servers.run import ServerRun, circulating
 from measure.formats.servers.text_reports import CLOSED_LOOP, CUT_OFF
 
 
-def document(text: str) -> Mapping[str, Any]:
-    """The JSON object in the text; empty where it is none."""
+def documents(text: str) -> list[Mapping[str, Any]]:
+    """The JSON objects in the text, one behind another or in one list; none where it holds anything else."""
+    found: list[Any] = []
     try:
-        found = json.loads(text)
+        while text := text.lstrip(" \t\r\n,"):
+            value, end = json.JSONDecoder().raw_decode(text)
+            found += value if isinstance(value, list) else [value]
+            text = text[end:]
     except (json.JSONDecodeError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return []
+    return found if all(isinstance(value, dict) for value in found) else []
 
 
 def is_oha(found: Mapping[str, Any]) -> bool:
@@ -58,9 +62,9 @@ def oha(found: Mapping[str, Any], name: str) -> list[ServerRun]:
 
 def k6(found: Mapping[str, Any], name: str) -> list[ServerRun]:
     """k6's summary: virtual users that wait between iterations are no closed loop of requests, X R tells how many."""
-    metrics = {key: value.get("values", value) for key, value in found["metrics"].items()}
+    metrics = {key: value.get("values", value) for key, value in found["metrics"].items() if isinstance(value, Mapping)}
     times = metrics.get("http_req_duration", {})
-    rate, mean = _number(metrics["http_reqs"], "rate", name), _number(times, "avg", name) / 1e3
+    rate, mean = _number(metrics.get("http_reqs", {}), "rate", name), _number(times, "avg", name) / 1e3
     users = float(metrics.get("vus_max", metrics.get("vus", {})).get("max", 0)) or None
     load, notes = (None, ()) if users is None else circulating(users, rate * mean)
     percents = {50.0: times["med"] / 1e3} if "med" in times else {}
@@ -108,6 +112,7 @@ def vllm(found: Mapping[str, Any], name: str) -> list[ServerRun]:
             clients=None if opened else float(at_once),  # type: ignore[arg-type]
             rate_per_s=float(asked) if opened else None,  # type: ignore[arg-type]
             percentiles=percents,
+            sd_s=float(found.get("std_e2el_ms") or math.nan) / 1e3,
             requests=found.get("completed"),
             tokens_per_s=float(found["output_throughput"]),
             first_token_s=float(found.get("mean_ttft_ms", math.nan)) / 1e3,

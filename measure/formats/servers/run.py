@@ -25,7 +25,8 @@ class ServerRun:
 
     ``clients`` is how many circulate, ``rate_per_s`` what arrived by itself (open loop); both None: not printed.
     ``response_s`` None: not printed, and then ``clients`` / throughput stands for it. ``percentiles`` are seconds by
-    percent; ``failed`` are answers that are errors or time-outs among ``requests``.
+    percent, ``sd_s`` is the standard deviation of the response time; ``failed`` are answers that are errors or
+    time-outs among ``requests``.
     """
 
     tool: str
@@ -35,6 +36,7 @@ class ServerRun:
     unit: str = "clients"
     rate_per_s: float | None = None
     percentiles: Mapping[float, float] = field(default_factory=dict)
+    sd_s: float = math.nan
     requests: float | None = None
     failed: float = 0.0
     seconds: float | None = None
@@ -90,6 +92,7 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
                 "latency_s": run.response_s or load / run.throughput_per_s,
                 "source": file,
                 "pattern": None,
+                "latency_sd_s": run.sd_s,
                 **{_COLUMNS[p]: t for p, t in run.percentiles.items() if p in _COLUMNS},
             }
         )

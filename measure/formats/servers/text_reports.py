@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from measure.errors import DataError
@@ -12,6 +13,9 @@ CLOSED_LOOP = (
     "percentiles are those of a closed loop: while the server stalls nothing is asked (coordinated omission), so that "
     "the tail under arrivals at a rate is longer"
 )
+
+AB_STEP_S = 1e-4
+"""ab prints the deviation of its times to tenths of milliseconds."""
 
 CUT_OFF = "aborted due to deadline"
 """What oha calls requests that were under way when its time was over: no fault of the server."""
@@ -41,10 +45,13 @@ def wrk(text: str, name: str) -> list[ServerRun]:
     threads = number(r"^\s*(\d+) threads? and ", text, "number of threads", name)
     asked = number(r" threads? and (\d+) connections?", text, "number of connections", name)
     clients = threads * (asked // threads)
-    latency = re.search(r"^\s*Latency\s+([\d.]+\w+)", text, re.MULTILINE)
+    latency = re.search(r"^\s*Latency\s+([\d.]+\w+)(?:\s+([\d.]+[a-z]+))?", text, re.MULTILINE)
     spectrum = "HdrHistogram" in text
     rate = number(r"^Requests/sec:\s+([\d.]+)", text, "Requests/sec", name)
-    mean = float(m[1]) / 1e3 if (m := re.search(r"#\[Mean\s+=\s+([\d.]+)", text)) else None
+    exact = re.search(r"#\[Mean\s+=\s+([\d.]+), StdDeviation\s+=\s+([\d.]+)", text)
+    mean, sd = (float(figure) / 1e3 for figure in exact.groups()) if exact else (None, math.nan)
+    if latency and latency[2] and not exact:
+        sd = parse_duration(latency[2])
     percents = {
         float(p): parse_duration(t) for p, t in re.findall(r"^\s*([\d.]+)%\s+([\d.]+[a-z]+)", text, re.MULTILINE)
     }
@@ -62,6 +69,7 @@ def wrk(text: str, name: str) -> list[ServerRun]:
             unit="connections",
             rate_per_s=rate if spectrum else None,
             percentiles=percents,
+            sd_s=sd,
             requests=maybe(r"^\s*(\d+) requests in ", text) or None,
             failed=failed,
             notes=tuple(notes),
@@ -74,6 +82,7 @@ def ab(text: str, name: str) -> list[ServerRun]:
     clients = number(r"^Concurrency Level:\s+(\d+)", text, "Concurrency Level", name)
     rate = number(r"^Requests per second:\s+([\d.]+)", text, "Requests per second", name)
     measured = maybe(r"^Total:\s+\d+\s+(\d+)", text) / 1e3
+    spread = maybe(r"^Total:\s+\d+\s+\d+\s+([\d.]+)", text) / 1e3
     percents = {float(p): float(t) / 1e3 for p, t in re.findall(r"^\s*(\d+)%\s+(\d+)", text, re.MULTILINE)}
     coarse = measured < 0.01
     other_length = maybe(r"\(Connect: \d+, Receive: \d+, Length: (\d+)", text)  # than the first answer: no error
@@ -85,6 +94,7 @@ def ab(text: str, name: str) -> list[ServerRun]:
             clients / rate if coarse else measured,
             clients=clients,
             percentiles=percents,
+            sd_s=spread if spread >= 5 * AB_STEP_S else math.nan,
             requests=maybe(r"^Complete requests:\s+(\d+)", text) or None,
             failed=maybe(r"^Failed requests:\s+(\d+)", text)
             - other_length
@@ -135,6 +145,7 @@ def pgbench(text: str, name: str) -> list[ServerRun]:
             mean,
             clients=None if scheduled else clients,
             rate_per_s=rate if scheduled else None,
+            sd_s=maybe(r"^latency stddev = ([\d.]+) ms", text) / 1e3 or math.nan,
             requests=maybe(r"^number of transactions actually processed: (\d+)", text) or None,
             failed=maybe(r"^number of failed transactions: (\d+)", text),
         )

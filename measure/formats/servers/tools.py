@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import pairwise
 
 from measure.errors import DataError
 from measure.formats.servers import json_reports, text_reports
@@ -13,17 +15,21 @@ from measure.sweep import Sweep
 
 Reader = Callable[[str, str], list[ServerRun]]
 
-TEXTS: Mapping[str, tuple[str, Reader]] = {
-    "wrk": (r"^Running .* test @ ", text_reports.wrk),
-    "ab": (r"^This is ApacheBench|^Concurrency Level:", text_reports.ab),
-    "hey": (r"^Summary:\n\s+Total:\s+[\d.]+ secs", text_reports.hey),
-    "oha": (r"^Summary:\n\s+Success rate:", text_reports.hey),
-    "pgbench": (r"^number of transactions actually processed:|^pgbench \(", text_reports.pgbench),
-    "sysbench": (r"^sysbench \d", text_reports.sysbench),
-    "redis-benchmark": (r"^\s*\d+ parallel clients", text_reports.redis_benchmark),
-    "memtier_benchmark": (r"^\s*\d+\s+Connections per thread|^Totals .*\n", text_reports.memtier),
+TEXTS: Mapping[str, tuple[str, str, Reader]] = {
+    "wrk": (r"^Running .* test @ ", r"^Running .* test @ ", text_reports.wrk),
+    "ab": (r"^This is ApacheBench|^Concurrency Level:", r"^Concurrency Level:", text_reports.ab),
+    "hey": (r"^Summary:\n\s+Total:\s+[\d.]+ secs", r"^Summary:", text_reports.hey),
+    "oha": (r"^Summary:\n\s+Success rate:", r"^Summary:", text_reports.hey),
+    "pgbench": (
+        r"^number of transactions actually processed:|^pgbench \(",
+        r"^transaction type:",
+        text_reports.pgbench,
+    ),
+    "sysbench": (r"^sysbench \d", r"^sysbench \d", text_reports.sysbench),
+    "redis-benchmark": (r"^\s*\d+ parallel clients", "", text_reports.redis_benchmark),
+    "memtier_benchmark": (r"^\s*\d+\s+Connections per thread|^Totals .*\n", r"^\s*\d+\s+Threads", text_reports.memtier),
 }
-"""A line that only this tool prints, and what reads its text."""
+"""A line that only this tool prints, one at which each run begins ("": the reader parts them), and what reads a run."""
 
 JSON = {
     json_reports.is_oha: json_reports.oha,
@@ -35,14 +41,24 @@ JSON = {
 
 def reader_of(text: str) -> Reader | None:
     """What reads the text; None where no load generator wrote it."""
-    if text.lstrip().startswith("{"):
-        found = json_reports.document(text)
-        read = next((read for known, read in JSON.items() if known(found)), None)
-        return None if read is None else lambda _, name: read(found, name)
+    if text.lstrip().startswith(("{", "[")):
+        found = json_reports.documents(text)
+        read = next((read for known, read in JSON.items() if found and all(map(known, found))), None)
+        return None if read is None else lambda _, name: [run for one in found for run in read(one, name)]
     if looks_like_locust(text):
         return locust
     head = text[:65536].replace("\r", "\n")
-    return next((read for mark, read in TEXTS.values() if re.search(mark, head, re.MULTILINE)), None)
+    found_text = next((each for each in TEXTS.values() if re.search(each[0], head, re.MULTILINE)), None)
+    return None if found_text is None else partial(_each_run, *found_text[1:])
+
+
+def _each_run(begins: str, read: Reader, text: str, name: str) -> list[ServerRun]:
+    """The runs in one text, one behind another as ``cat`` joins them; a broken one is named by its number."""
+    at = [m.start() for m in re.finditer(begins, text, re.MULTILINE)] if begins else []
+    if len(at) < 2:
+        return read(text, name)
+    parts = [text[start:end] for start, end in pairwise([*at, len(text)])]
+    return [run for number, part in enumerate(parts, 1) for run in read(part, f"{name}, run {number}")]
 
 
 def looks_like_server_run(text: str) -> bool:

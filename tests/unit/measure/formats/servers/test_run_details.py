@@ -115,8 +115,8 @@ def test_what_is_whose() -> None:
     assert not json_reports.is_oha({"summary": []})
     assert not json_reports.is_k6({"metrics": {"other": 1}})
     assert not json_reports.is_k6({"metrics": None})
-    assert json_reports.document("[1]") == {}
-    assert json_reports.document("{") == {}
+    assert json_reports.documents("[1]") == []
+    assert json_reports.documents("{") == []
     assert reader_of("nothing of the kind") is None
 
 

@@ -346,3 +346,45 @@ def test_tools_and_kinds_of_load_are_not_mixed(tmp_path):
         load([tmp_path / "ab-c4.txt", tmp_path / "wrk-c1.txt"])
     with pytest.raises(DataError, match="runs at a rate and runs of so many clients"):
         load([RUNS / "pgbench-rate.txt", RUNS / "pgbench" / "pgbench-c1.txt"])
+
+
+@pytest.mark.parametrize("tool", ["wrk", "ab", "hey", "oha", "k6"])
+def test_several_runs_in_one_file_are_several_points(tool: str, tmp_path: Path):
+    files = sorted(path for path in (RUNS / tool).iterdir() if path.is_file())
+    joined = tmp_path / "all.txt"
+    joined.write_text("\n".join(path.read_text() for path in files))
+    assert sorted(load(joined).points["throughput_per_s"]) == sorted(load(RUNS / tool).points["throughput_per_s"])
+
+
+@pytest.mark.parametrize(("tool", "spread"), [("wrk", True), ("ab", False), ("pgbench", False), ("hey", False)])
+def test_the_spread_of_latency_is_a_column(tool: str, spread: bool):
+    points = load(RUNS / tool).points
+    if spread:
+        assert (points["latency_sd_s"] > 0).any()
+        assert (points["latency_sd_s"].dropna() < 20 * points["latency_s"]).all()
+    else:
+        assert (
+            points["latency_p99_s"].notna().any() or points["latency_sd_s"].notna().any() or tool in ("pgbench", "ab")
+        )
+
+
+def test_a_broken_file_is_one_sentence_and_the_others_are_read(tmp_path: Path):
+    for path in (RUNS / "k6").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    document = json.loads(next((RUNS / "k6").iterdir()).read_text())
+    document["metrics"]["http_req_duration"] = None
+    (tmp_path / "broken.json").write_text(json.dumps(document))
+    with pytest.raises(DataError, match=r"broken\.json"):
+        load(tmp_path / "broken.json")
+    sweep = load(tmp_path)
+    assert list(sweep.points["load"]) == KNOWN["k6"]
+    assert any("broken.json" in finding.message for finding in sweep.findings)
+
+
+def test_a_negative_percentile_is_refused():
+    text = json.loads(next(path for path in (RUNS / "oha").iterdir()).read_text())
+    text["latencyPercentiles"]["p99"] = -1.0
+    from measure.formats.servers.tools import server_runs_sweep
+
+    with pytest.raises(DataError, match="negative"):
+        server_runs_sweep({"f": json.dumps(text)})

@@ -1,0 +1,48 @@
+"""Files that others wrote: one rule for whatever a reader raises; pipes, devices and large files are refused."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from measure import load
+from measure.errors import DataError, StoreError
+from measure.text_files import reading
+
+TABLE = "depth,iops,latency_us\n1,12000,83\n8,80000,100\n"
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), TypeError("x"), RecursionError(), StoreError("x"), OSError(5, "x")])
+def test_whatever_a_reader_raises_names_the_file(error: Exception) -> None:
+    with pytest.raises(DataError, match=r"some\.json"), reading("some.json"):
+        raise error
+
+
+def test_an_interruption_is_none_of_it() -> None:
+    with pytest.raises(KeyboardInterrupt), reading("some.json"):
+        raise KeyboardInterrupt
+
+
+def test_a_pipe_and_an_endless_device_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(DataError, match="not a regular file"):
+            load(path)
+
+
+def test_the_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TABLE.encode())))
+    sweep = load("-")
+    assert (list(sweep.points["load"]), sweep.name, sweep.raw) == ([1, 8], "stdin", ())
+
+
+def test_percentiles_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    for cells, why in (("90,80", "higher percentile"), ("-1,80", "negative")):
+        path = tmp_path / "t.csv"
+        path.write_text(f"depth,iops,latency_us,p50_us,p99_us\n1,12000,83,{cells}\n")
+        with pytest.raises(DataError, match=why):
+            load(path)
