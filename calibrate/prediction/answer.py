@@ -238,6 +238,11 @@ def next_text(wanted: Sequence[tuple[str, NextLoad | None]]) -> str:
 
 def curves_table(done: Sequence[Comparison]) -> str:
     """A row for each curve of one kind of load: the knee, the peak, what is missed, and how many points are in band."""
+    return table(*curve_rows(done))
+
+
+def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of ``curves_table``, without columns that are empty."""
     rows = []
     for c in done:
         s = c.summary()
@@ -256,7 +261,7 @@ def curves_table(done: Sequence[Comparison]) -> str:
         )
     missed_heading = "MISSED R" if done[0].is_open else "MISSED X / R"
     header = ("", knee_heading(done[0].fit.load_type), "PEAK", "AT THE KNEE", missed_heading, "IN BAND")
-    return table(*without_empty(header, rows))
+    return without_empty(header, rows)
 
 
 def points_table(comparison: Comparison, most: int | None = None) -> str:

@@ -9,7 +9,7 @@ from calibrate.application.system import System
 from calibrate.report.axes import latency_axis
 from calibrate.report.drawing import BLUE, empty_figure, solid
 from calibrate.report.lines import Line, figure_of, table_of
-from calibrate.report.view import Column, Section, Shown, View, parameter_table
+from calibrate.report.view import Column, FormattedTable, Section, View, parameter_table
 from measure.units import format_duration, format_rate
 
 BANDS = "Shades are {level:g} % bands: what the calibrated stations leave open."
@@ -41,7 +41,7 @@ def system_section(found: System) -> Section:
     )
     busy = _busy(found)
     frame = found.to_frame()
-    text = Shown.of(
+    text = FormattedTable.of(
         range(len(found.clients)),
         Column("clients", lambda i: f"{found.clients[i]:g}"),
         Column("throughput", lambda i: format_rate(rate[0][i])),

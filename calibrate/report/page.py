@@ -16,7 +16,7 @@ from typing import Any
 
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import compared_section, evidence_of
-from calibrate.report.compared.comparison_text import told
+from calibrate.report.compared.comparison_text import curve_output
 from calibrate.report.drawing import DARK
 from calibrate.report.files import csv_text
 from calibrate.report.view import FrontPage, Section, View
@@ -118,7 +118,7 @@ def _section(section: Section, number: int) -> dict[str, Any]:
         "compared": section.is_compared,
         "curves": [
             {
-                **told(curve.comparison),
+                **curve_output(curve.comparison),
                 "anchor": f"s{number}-{i}",
                 "main": [_view(v, f"s{number}-{i}") for v in curve.main],
                 "checks": [_view(v, f"s{number}-{i}") for v in curve.checks],

@@ -16,7 +16,7 @@ from calibrate.load_text import knee_text, load_text, loads_text, throughput_tex
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, RED, Drawing, depth_ticks, empty_figure, solid, spans_decade
-from calibrate.report.view import Column, Section, Shown, View, parameter_table
+from calibrate.report.view import Column, FormattedTable, Section, View, parameter_table
 from measure.loads import LOADS
 from measure.units import format_duration
 
@@ -91,7 +91,7 @@ def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
     curves = [(name, predict(fit, loads)) for fit, name in fits]
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves], ignore_index=True)
     show, rows = throughput_text(first.load_kind), [(name, c, i) for name, c in curves for i in range(len(loads))]
-    text = Shown.of(
+    text = FormattedTable.of(
         rows,
         Column(first.load_name, lambda row: load_text(first.load_kind, row[1].load[row[2]])),
         Column("device", lambda row: row[0] if len(fits) > 1 else "", words=True),

@@ -10,7 +10,7 @@ import pandas as pd
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, dashed, empty_figure, marker, solid
-from calibrate.report.view import Column, Section, Shown, View, parameter_table
+from calibrate.report.view import Column, FormattedTable, Section, View, parameter_table
 from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
 from calibrate.service.goodness import GoodnessOfFit
 from calibrate.service.times import Times
@@ -218,7 +218,7 @@ def _qq(fit: ServiceFit, axis: Axis) -> Drawing:
     return figure
 
 
-def _family_text(fit: ServiceFit) -> Shown:
+def _family_text(fit: ServiceFit) -> FormattedTable:
     best, least = fit.best.bic, min(f.aic for f in fit.families)
 
     def quantile(share: float) -> Column[FamilyFit | None]:
@@ -227,7 +227,7 @@ def _family_text(fit: ServiceFit) -> Shown:
     def of_law(header: str, cell: Callable[[FamilyFit], str]) -> Column[FamilyFit | None]:
         return Column(header, lambda f: cell(f) if f else "")
 
-    return Shown.of(
+    return FormattedTable.of(
         (*fit.families, None),
         Column("family", lambda f: f.name if f else "observed", words=True),
         of_law("parameters", lambda f: f"{f.candidate.free}"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calibrate.report.axes import latency_axis
 from calibrate.report.drawing import PALETTE, Drawing, depth_ticks, empty_figure, marker, solid
-from calibrate.report.view import Column, Shown, View
+from calibrate.report.view import Column, FormattedTable, View
 from calibrate.tails.results import QUANTILES, TailPoint, Tails
 from measure.units import format_duration
 
@@ -28,9 +28,9 @@ def tail_view(tails: Tails) -> View:
     )
 
 
-def tail_text(tails: Tails) -> Shown:
+def tail_text(tails: Tails) -> FormattedTable:
     """Each percentile observed, predicted, and how far the prediction is off."""
-    return Shown.of(
+    return FormattedTable.of(
         tails.points,
         Column("depth", lambda p: f"{p.load:g}"),
         *(c for name in NAMES for c in _columns(name)),

@@ -31,7 +31,7 @@ class Column(Generic[Row]):
 
 
 @dataclass(frozen=True)
-class Shown:
+class FormattedTable:
     """A table as text: header, rows, and which columns are words (flush left) and not numbers."""
 
     header: tuple[str, ...]
@@ -39,7 +39,7 @@ class Shown:
     words: tuple[bool, ...]
 
     @classmethod
-    def of(cls, rows: Iterable[Row], *columns: Column[Row]) -> Shown:
+    def of(cls, rows: Iterable[Row], *columns: Column[Row]) -> FormattedTable:
         """The ``columns`` of ``rows``; one that is empty in every row is left out."""
         cells = [tuple(column.cell(row) for column in columns) for row in rows]
         kept = [i for i in range(len(columns)) if any(line[i] for line in cells)] if cells else range(len(columns))
@@ -54,9 +54,9 @@ class Shown:
         return table(self.header, self.rows[:most], left=self.words)
 
 
-def parameter_table(found: Mapping[str, Estimate]) -> Shown:
+def parameter_table(found: Mapping[str, Estimate]) -> FormattedTable:
     """Parameters with their intervals, how sure each is (sure, rough, assumed), and what there is to note of it."""
-    return Shown.of(
+    return FormattedTable.of(
         found.items(),
         Column("parameter", lambda row: row[0], words=True),
         Column("estimate", lambda row: quantity(row[1].estimate, row[1].unit)),
@@ -81,7 +81,7 @@ class View:
     caption: str
     table: pd.DataFrame
     figure: Drawing | None = None
-    text: Shown | None = None
+    text: FormattedTable | None = None
 
 
 @dataclass(frozen=True)

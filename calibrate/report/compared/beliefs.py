@@ -9,7 +9,7 @@ import pandas as pd
 
 from calibrate.prediction.fit_ladder import Rung
 from calibrate.report.drawing import GREY, INK, RED, Drawing, empty_figure, marker, outlined
-from calibrate.report.view import Column, Shown
+from calibrate.report.view import Column, FormattedTable
 from measure.units import format_percent
 
 LEAST_PCT = 0.01
@@ -64,9 +64,9 @@ def ladder_table(models: Sequence[Rung]) -> pd.DataFrame:
     )
 
 
-def ladder_text(models: Sequence[Rung]) -> Shown:
+def ladder_text(models: Sequence[Rung]) -> FormattedTable:
     """The same for people."""
-    return Shown.of(
+    return FormattedTable.of(
         models,
         Column("", lambda m: str(m.rank)),
         Column("model", lambda m: m.name, words=True),

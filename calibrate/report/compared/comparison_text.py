@@ -9,7 +9,7 @@ from calibrate.fitting.answer import knee_word
 from calibrate.fitting.curve_fit import quantity
 from calibrate.load_text import load_text, throughput_text
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.view import Column, Shown, parameter_table
+from calibrate.report.view import Column, FormattedTable, parameter_table
 from measure.findings import SEVERITIES
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_percent, format_rate
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from calibrate.prediction.truth import Against
 
 
-def told(comparison: Comparison) -> dict[str, Any]:
+def curve_output(comparison: Comparison) -> dict[str, Any]:
     """Everything that the template of a comparison says, as text and tables."""
     fit = comparison.fit
     return {
@@ -38,7 +38,7 @@ def told(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _truth(comparison: Comparison) -> Shown | None:
+def _truth(comparison: Comparison) -> FormattedTable | None:
     check = comparison.truth
     if check is None:
         return None
@@ -46,7 +46,7 @@ def _truth(comparison: Comparison) -> Shown | None:
     def cell(value: Callable[[Against], float | None]) -> Callable[[Against], str]:
         return lambda row: quantity(value(row), row.unit)
 
-    return Shown.of(
+    return FormattedTable.of(
         (*check.parameters, check.knee),
         Column("", lambda row: row.name, words=True),
         Column("truth", cell(lambda row: row.truth)),
@@ -107,11 +107,11 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     return numbers
 
 
-def _points(comparison: Comparison) -> Shown:
+def _points(comparison: Comparison) -> FormattedTable:
     points, predicted = comparison.points, comparison.predicted
     show = throughput_text(points.load_kind)
     x_error, r_error = comparison.residual_throughput_pct, comparison.residual_response_pct
-    return Shown.of(
+    return FormattedTable.of(
         range(len(points)),
         Column(comparison.fit.load_name, lambda i: load_text(points.load_kind, points.load[i])),
         Column("throughput", lambda i: show(points.throughput_per_s[i])),

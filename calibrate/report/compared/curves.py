@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from calibrate.report.compared.figure_elements import (
     mark_knee,
 )
 from calibrate.report.drawing import (
+    AXIS,
     BLUE,
     DASHES,
     INK,
@@ -47,6 +49,8 @@ from calibrate.report.drawing import (
 _REACH = 1.5
 """How many times the highest load an open knee may lie and be drawn: the points of one further off would be pressed
 into a corner by what is a guess."""
+_COLUMNS, _GAP, _ROW_GAP, _LETTERS = 3, 0.1, 0.14, 16
+"""Small panels in a row, what lies between them as shares of the figure, and the letters in a line of a title."""
 _BEYOND = 2.0
 """How far beyond the band a bound is drawn, as a factor: further on it says nothing, and would flatten the rest."""
 
@@ -226,6 +230,46 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
             figure, i, names[i] if names else comparison.series, comparison, line, seen, hover_text(x_axis, y_axis)
         )
     return figure
+
+
+def small_multiples(comparisons: Sequence[Comparison]) -> Drawing:
+    """A small panel for each curve: throughput against the load, each to its own scale."""
+    rows = -(-len(comparisons) // _COLUMNS)
+    figure = Drawing(height=210 * rows + 100, margin={"t": 60}, showlegend=False)
+    for i, comparison in enumerate(comparisons):
+        _add_panel(figure, comparison, str(i + 1) if i else "", _domains(i, rows))
+    return figure
+
+
+def _domains(i: int, rows: int) -> tuple[list[float], list[float]]:
+    """Where the ``i``-th panel lies, across and up, as shares of the figure."""
+    width, height = (1 - _GAP * (_COLUMNS - 1)) / _COLUMNS, (1 - _ROW_GAP * (rows - 1)) / rows
+    left, top = (i % _COLUMNS) * (width + _GAP), 1 - (i // _COLUMNS) * (height + _ROW_GAP)
+    return [left, left + width], [max(0.0, top - height), top]
+
+
+def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tuple[list[float], list[float]]) -> None:
+    axis, _ = axes_of([comparison])
+    curve, points = comparison.smooth, comparison.points
+    x, seen = at_axis(comparison, curve.load), axis.of(points.throughput_per_s)
+    place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+    log = {} if comparison.is_open else {"type": "log", "nticks": 4}
+    ends = ends_beyond(seen, log=False)
+    figure.update_layout(
+        **{
+            f"xaxis{number}": {**AXIS, **log, "domain": domains[0], "anchor": f"y{number}"},
+            f"yaxis{number}": {**AXIS, "range": ends, "domain": domains[1], "anchor": f"x{number}"},
+        }
+    )
+    low, high = axis.of(curve.throughput_low_per_s), axis.of(curve.throughput_high_per_s)
+    figure.add_band(x, low, high, BLUE, xaxis=place["xaxis"], yaxis=place["yaxis"])
+    predicted = axis.of(curve.throughput_per_s)
+    figure.add_scatter(x=x, y=predicted, mode="lines", line=solid(BLUE), name="predicted", **place)
+    add_observed(figure, comparison, at_axis(comparison, points.load), seen, size=6, **place)
+    unit = axis.title.partition("(")[2].rstrip(")")
+    at = {"xref": f"x{number} domain", "yref": f"y{number} domain", "x": 0, "y": 1}
+    note = "<br>".join(map(escape, wrap(f"{comparison.series}, {unit}", _LETTERS)))
+    figure.add_note(note, **at, xanchor="left", yanchor="bottom", align="left", font={"size": 12})
 
 
 def add_curve(

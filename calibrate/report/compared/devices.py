@@ -18,7 +18,7 @@ from calibrate.prediction.answer import FACTOR
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import ParameterDifference, Untold, differences, untold
 from calibrate.report.compared.evidence import Evidence
-from calibrate.report.view import Column, Shown
+from calibrate.report.view import Column, FormattedTable
 from measure.loads import LOADS
 from measure.units import format_percent
 
@@ -145,7 +145,7 @@ def _together(name: str, rows: Sequence[tuple[str, Evidence]]) -> Matched:
     )
 
 
-def parameter_text(matched: Matched) -> Shown:
+def parameter_text(matched: Matched) -> FormattedTable:
     """Every parameter, and the knee by each definition, of every device, intervals included.
 
     A row for each parameter and a column for each device; of many devices, which no page is wide enough for, a row for
@@ -162,11 +162,13 @@ def parameter_text(matched: Matched) -> Shown:
         each = [
             (name, device, cell) for name, *cells in rows for device, cell in zip(matched.devices, cells, strict=True)
         ]
-        return Shown((matched.name or "parameter", "device", "value"), tuple(each), (True, True, False))
-    return Shown((matched.name or "parameter", *matched.devices), tuple(rows), (True, *[False] * len(matched.devices)))
+        return FormattedTable((matched.name or "parameter", "device", "value"), tuple(each), (True, True, False))
+    return FormattedTable(
+        (matched.name or "parameter", *matched.devices), tuple(rows), (True, *[False] * len(matched.devices))
+    )
 
 
-def difference_text(matched: Matched) -> Shown:
+def difference_text(matched: Matched) -> FormattedTable:
     """A row for each quantity and device: both values, the ratio with its interval, whether it lies beyond.
 
     The devices of one quantity stand together; below them what has no ratio, with the reason, the quantities of one
@@ -182,7 +184,7 @@ def difference_text(matched: Matched) -> Shown:
     def told(cell: Callable[[ParameterDifference], str]) -> Callable[[ParameterDifference | Untold], str]:
         return lambda row: cell(row) if isinstance(row, ParameterDifference) else ""
 
-    return Shown.of(
+    return FormattedTable.of(
         rows,
         Column("", lambda row: row.quantity, words=True),
         Column(matched.devices[0], told(lambda d: quantity(d.first_value, d.unit))),

@@ -97,7 +97,15 @@ def add_true(figure: Drawing, x: Array, y: Array) -> None:
     )
 
 
-def add_observed(figure: Drawing, comparison: Comparison, x: Array, y: Array, hover: str | None = None) -> None:
+def add_observed(
+    figure: Drawing,
+    comparison: Comparison,
+    x: Array,
+    y: Array,
+    hover: str | None = None,
+    size: float = 11,
+    **place: str,
+) -> None:
     """The measured points (m,): held out as filled circles, calibrated on as open squares."""
     for mask, words, opened in by_use(comparison.held_out):
         figure.add_scatter(
@@ -106,8 +114,9 @@ def add_observed(figure: Drawing, comparison: Comparison, x: Array, y: Array, ho
             mode="markers",
             name=f"observed, {words}",
             customdata=comparison.points.load[mask],
-            marker=outlined(INK, "square-open") if opened else outlined(RED),
+            marker=outlined(INK, "square-open", size) if opened else outlined(RED, size=size),
             hovertemplate=hover,
+            **place,
         )
 
 

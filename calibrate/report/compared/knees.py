@@ -15,7 +15,7 @@ from calibrate.knees.definitions import NamedKnee, knee_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared.figure_elements import at_among, axes_of, ends_beyond, figure_over
 from calibrate.report.drawing import BLUE, INK, PALETTE, SYMBOLS, Drawing, interval, marker, solid
-from calibrate.report.view import Column, Shown, View
+from calibrate.report.view import Column, FormattedTable, View
 
 _DRAWN = 48
 _COLOURS = tuple(c for c in PALETTE if c != BLUE)
@@ -103,7 +103,7 @@ def knee_table(found: Sequence[NamedKnee]) -> pd.DataFrame:
     return pd.DataFrame([one.to_dict() for one in found])
 
 
-def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
+def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> FormattedTable:
     """The same for people; columns that nothing is known of are left out."""
     header = (
         "knee",
@@ -115,7 +115,7 @@ def knee_text(comparison: Comparison, found: Sequence[NamedKnee]) -> Shown:
     )
     words = (True, *(False,) * 4, True)
     columns = [Column[tuple[str, ...]](name, itemgetter(i), words[i]) for i, name in enumerate(header)]
-    return Shown.of(knee_rows(found, comparison.fit.load_kind), *columns)
+    return FormattedTable.of(knee_rows(found, comparison.fit.load_kind), *columns)
 
 
 def _along(comparison: Comparison, reach: Array) -> Prediction:

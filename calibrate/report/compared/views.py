@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from calibrate.prediction.answer import curve_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves, residuals
 from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladder_text
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.host import host_view
 from calibrate.report.compared.knees import knee_view
-from calibrate.report.view import ComparedCurve, Section, View
+from calibrate.report.view import ComparedCurve, FormattedTable, Section, View
 from measure.sweep import Provenance
 
+FEW = 4
+"""Curves that can be told apart in one plot."""
+_HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 _SQUARES = (
     "Squares were used to calibrate. Circles were held out: the line knew nothing of them. The star is the knee. The "
     "shade, or the crossbars of a load, are where a single new measurement is expected."
@@ -28,7 +32,7 @@ def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[
     first = done[0] if done else None
     return Section(
         title,
-        (_overview(shown),) if len(done) > 1 else (),
+        _overview(shown) if len(done) > 1 else (),
         name="all series",
         curves=shown,
         refused=refused or {},
@@ -61,18 +65,30 @@ def views_of(evidence: Evidence) -> ComparedCurve:
     return ComparedCurve(comparison, tuple(main), tuple(checks), left_out)
 
 
-def _overview(shown: list[ComparedCurve]) -> View:
+def _overview(shown: list[ComparedCurve]) -> tuple[View, ...]:
+    """The table of all curves, all of them in one plot, and beyond a handful a small plot of each."""
     import pandas as pd
 
+    done = [one.comparison for one in shown]
+    header, rows = curve_rows(done)
     table = pd.concat([one.main[0].table.assign(series=one.comparison.series) for one in shown], ignore_index=True)
-    return View(
-        "overview",
-        "overview",
-        "All series",
-        "Lines are predicted, circles were held out, open squares were calibrated on.",
-        table,
-        curves.overview([one.comparison for one in shown]),
+    summary = pd.DataFrame(rows, columns=["series", *header[1:]])
+    text = FormattedTable(tuple(header), tuple(map(tuple, rows)), (True, *(False for _ in header[1:])))
+    views = (
+        View(
+            "summary",
+            "summary",
+            "Every curve",
+            "Knee, peak and misses of each; ranges are intervals.",
+            summary,
+            None,
+            text,
+        ),
+        View("overview", "overview", "All curves in one plot", _HOW, table, curves.overview(done)),
     )
+    if len(done) <= FEW:
+        return views
+    return (*views, View("overview", "small-multiples", "Each curve alone", _HOW, table, curves.small_multiples(done)))
 
 
 def _curves(comparison: Comparison) -> list[View]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from calibrate.report.measured.points import MeasuredData, measured, published
 from calibrate.report.measured.tables import shown
 from calibrate.report.measured.views import section_of, together, views_of
-from calibrate.report.view import Section, Shown, View
+from calibrate.report.view import FormattedTable, Section, View
 
 __all__ = [
+    "FormattedTable",
     "MeasuredData",
     "Section",
-    "Shown",
     "View",
     "measured",
     "published",

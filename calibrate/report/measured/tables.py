@@ -12,7 +12,7 @@ import pandas as pd
 
 from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.measured.points import PERCENTILES, MeasuredData, end_of
-from calibrate.report.view import Shown
+from calibrate.report.view import FormattedTable
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
 
 NAMES: Mapping[str, str] = {
@@ -44,7 +44,7 @@ _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
 )
 
 
-def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
+def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> FormattedTable:
     """``table`` as text. Columns that are empty are left out, ``x_low`` and ``x_high`` go into the cell of ``x``.
 
     ``names`` are headings beside those of NAMES; a column without either keeps its own name in words.
@@ -54,7 +54,7 @@ def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
     headings = {**NAMES, **(names or {})}
     rows = [tuple(_cell(row, c) for c in columns) for row in table.to_dict("records")]
     words = tuple(not pd.api.types.is_numeric_dtype(table[c]) for c in columns)
-    return Shown(tuple(headings.get(c, c.replace("_", " ")) for c in columns), tuple(rows), words)
+    return FormattedTable(tuple(headings.get(c, c.replace("_", " ")) for c in columns), tuple(rows), words)
 
 
 def quantity_text(column: str, value: float) -> str:
@@ -113,7 +113,7 @@ def load_text(measured: MeasuredData, load: float) -> str:
     return measured.load_type.legend(load)
 
 
-def text_of(measured: MeasuredData, table: pd.DataFrame, names: Mapping[str, str] | None = None) -> Shown:
+def text_of(measured: MeasuredData, table: pd.DataFrame, names: Mapping[str, str] | None = None) -> FormattedTable:
     """``table`` as people read it, its load under its own name and in its own unit."""
     column, heading = measured.load_type.column, measured.load_type.symbol
     return shown(table.rename(columns={"load": column}), {**(names or {}), column: heading})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from calibrate.inference.estimates import Estimate
-from calibrate.report.view import Column, Section, Shown, parameter_table
+from calibrate.report.view import Column, FormattedTable, Section, parameter_table
 
 
 def test_a_column_that_is_empty_in_every_row_is_left_out() -> None:
     rows = [("a", "", "1"), ("b", "", "")]
-    shown = Shown.of(
+    shown = FormattedTable.of(
         rows, Column("name", lambda r: r[0], words=True), Column("none", lambda r: r[1]), Column("some", lambda r: r[2])
     )
     assert shown.header == ("name", "some")
@@ -17,12 +17,12 @@ def test_a_column_that_is_empty_in_every_row_is_left_out() -> None:
 
 
 def test_a_table_without_rows_keeps_its_header() -> None:
-    assert Shown.of([], Column[str]("name", str)).header == ("name",)
+    assert FormattedTable.of([], Column[str]("name", str)).header == ("name",)
 
 
 def test_text_is_aligned_by_the_kind_of_column_and_ends_where_it_is_told_to() -> None:
     rows = [("a", "10"), ("bcd", "9")]
-    shown = Shown.of(rows, Column("name", lambda r: r[0], words=True), Column("value", lambda r: r[1]))
+    shown = FormattedTable.of(rows, Column("name", lambda r: r[0], words=True), Column("value", lambda r: r[1]))
     assert shown.text() == "name  value\na        10\nbcd       9"
     assert shown.text(1) == "name  value\na        10"
 

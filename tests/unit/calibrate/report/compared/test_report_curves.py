@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
 from calibrate import compare_all
-from calibrate.report.compared.curves import curve_table, latency_against_throughput
+from calibrate.report.compared import compared_section, evidence_of
+from calibrate.report.compared.curves import curve_table, latency_against_throughput, small_multiples
 from measure import load_dataset
 from measure.datasets import about, dataset_names
 
@@ -39,3 +41,25 @@ def test_the_table_has_the_knee_where_it_is_drawn() -> None:
     star = next(t for t in latency_against_throughput(comparison).data if t.get("name", "").startswith("knee"))
     row = curve_table(comparison).set_index("what").loc["knee"]
     assert star["y"][0] / row["response_time_s"] == pytest.approx(1e6)
+
+
+def test_axes_end_a_third_beyond_the_points_however_wide_the_band() -> None:
+    (comparison,) = compare_all(load_dataset("003-ssd-read"))[0][:1]
+    assert comparison.predicted.throughput_high_per_s.max() > 2 * comparison.points.throughput_per_s.max()
+    drawing = latency_against_throughput(comparison)
+    (_, end) = drawing.layout["xaxis"]["range"]
+    assert end <= 1.34 * 1e-3 * comparison.points.throughput_per_s.max()
+    bars = next(t for t in drawing.data if "error_y" in t)
+    assert len(bars["x"]) == comparison.held_out.sum()
+
+
+def test_many_curves_have_a_table_and_a_panel_each() -> None:
+    done, refused = compare_all(load_dataset("001-memory"))
+    views = {v.name: v for v in compared_section("m", [evidence_of(c, found_knees=()) for c in done], refused).views}
+    text = views["summary"].text
+    assert text is not None
+    assert [row[0] for row in text.rows] == [c.series for c in done]
+    layout = small_multiples(done).layout
+    panels = [tuple(layout[f"{a}axis{i + 1 if i else ''}"]["domain"] for a in "xy") for i in range(len(done))]
+    for (x, y), (other_x, other_y) in combinations(panels, 2):
+        assert x[1] < other_x[0] or other_x[1] < x[0] or y[1] < other_y[0] or other_y[1] < y[0]
