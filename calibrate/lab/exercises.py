@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrate.lab.run.guesses import Guess
+from measure.spreadsheet import plain_cells
 from qsim import MD1, MG1, MM1, Gamma, MMcN, solve
 from qsim.errors import InvalidParameterError
 
@@ -173,7 +174,7 @@ def seal_guess(name: str, guess: float, path: Path | str) -> str:
 
 def keep_table(table: pd.DataFrame, path: Path | str) -> str:
     """Write a measured table to the CSV file ``path``, which is handed in; a sentence that says so."""
-    table.to_csv(path)
+    plain_cells(table).to_csv(path)
     return f"{len(table)} rows are in {path}: hand it in"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from calibrate.report.view import Group, View
 from measure.errors import MeasureError
+from measure.spreadsheet import plain_cell
 
 LONGEST_NAME = 60
 
@@ -21,7 +22,7 @@ def csv_text(view: View) -> str:
     """
     written, table = io.StringIO(), view.table
     rows = csv.writer(written, lineterminator="\n")
-    rows.writerow(table.columns)
+    rows.writerow(plain_cell(str(name)) for name in table.columns)
     rows.writerows(zip(*([_cell(v) for v in table.iloc[:, i].tolist()] for i in range(table.shape[1])), strict=True))
     return written.getvalue()
 
@@ -29,7 +30,7 @@ def csv_text(view: View) -> str:
 def _cell(value: object) -> object:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.8g}"
-    return "" if value is None else value
+    return "" if value is None else plain_cell(value) if isinstance(value, str) else value
 
 
 def write_tables(groups: Sequence[Group], directory: Path) -> list[Path]:

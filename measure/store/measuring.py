@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.findings import Finding
 from measure.machine.process import Finished
+from measure.spreadsheet import plain_cells
 from measure.store.directory import MANIFEST, SweepStore
 from measure.store.stored_point import StoredPoint
 from measure.sweep import Provenance, Sweep
@@ -148,7 +149,7 @@ def measure(
         target.close()
         result = plan.read(store)
         if (sweep := plan.sweep_of(result)) is not None:
-            store.write_table(sweep.points.to_csv(index=False))
+            store.write_table(plain_cells(sweep.points).to_csv(index=False))
         clock.report(len(known), len(known), 0.0, "done")
     return result
 

@@ -1,10 +1,9 @@
-"""What is fuzzed: each parser, the golden outputs to start from, and what makes more inputs to start from."""
+"""What is fuzzed: each reader, the outputs to start from, and the modules whose reading it covers."""
 
 from __future__ import annotations
 
 import atexit
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).resolve().parents[1] / "golden" / "data"
+TESTS = Path(__file__).resolve().parents[1]
+DATA = TESTS / "golden" / "data"
 MAX_BYTES = 16_384
 
 
@@ -175,26 +175,66 @@ def columns(content: bytes) -> object:
     return parse_columns(content.decode("utf-8", "replace"))
 
 
+def watched(content: bytes) -> object:
+    return _as_file("watch.csv", content)
+
+
+def server(content: bytes) -> object:
+    return _as_file("run.txt", content)
+
+
+def network_file(content: bytes) -> object:
+    from calibrate.cli.theory.network_file import read_network
+
+    return read_network(_written("app.toml", content))
+
+
+def law_file(content: bytes) -> object:
+    from measure.formats.law_file import read_law
+
+    law = read_law(_written("law.json", content))
+    assert law.mean > 0
+    return law
+
+
+def inventory(content: bytes) -> object:
+    from calibrate.cli.calibration.fleet import _inventory
+
+    return _inventory(_written("inventory.csv", content))
+
+
+def sealed(content: bytes) -> object:
+    """A sealed prediction, sealed again after the damage."""
+    from calibrate.sealing.sealed_prediction import read_seal, sha256_of
+
+    try:
+        document = json.loads(content)
+        content = json.dumps({**document, "sha256": sha256_of(document)}).encode()
+    except (TypeError, ValueError, RecursionError):
+        pass
+    return read_seal(_written("seal.json", content))
+
+
+def _written(name: str, content: bytes) -> Path:
+    path = Path(_folder()) / name
+    path.write_bytes(content)
+    return path
+
+
 def _as_file(name: str, content: bytes) -> object:
     from measure import load as load_file
 
-    path = Path(_folder()) / name
-    path.write_bytes(content)
-    return load_file(path)
+    return load_file(_written(name, content))
 
 
 @cache
 def _folder() -> str:
-    """One folder for all inputs (making one each takes longer than the parsing), gone when the process ends.
-
-    The fuzzer ends its process without a word to Python: there it is the parent that removes it.
-    """
-    folder = tempfile.mkdtemp(prefix="fuzz-", dir=os.environ.get(PLACE, IN_MEMORY))
+    """One folder for all inputs (making one each takes longer than the parsing), gone when the process ends."""
+    folder = tempfile.mkdtemp(prefix="fuzz-", dir=IN_MEMORY)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
-PLACE = "QSIM_FUZZ_FOLDER"
 IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
 
 BETWEEN_FILES = b"\n===\n"
@@ -214,15 +254,16 @@ STORE_FILES = ("sweep.json", "points/a.json", "points/b.json", "raw/a.json", "ra
 
 @dataclass(frozen=True)
 class Target:
-    """A parser, the golden outputs to start from, and what makes more inputs to start from."""
+    """A reader, the outputs to start from, the modules that it covers, and what makes more inputs to start from."""
 
     parser: Callable[[bytes], object]
     golden: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
     more: Callable[[], Iterator[bytes]] = lambda: iter(())
 
     def seeds(self) -> list[bytes]:
         """The inputs to start from."""
-        paths = [p for pattern in self.golden for p in sorted(DATA.glob(pattern)) if p.is_file()]
+        paths = [p for pattern in self.golden for p in sorted(TESTS.glob(pattern)) if p.is_file()]
         return [p.read_bytes()[:MAX_BYTES] for p in paths] + list(self.more())
 
 
@@ -314,24 +355,99 @@ def _words() -> Iterator[bytes]:
     yield from (b"pcie4 x4", b"ddr4-3200x2", b"10gbit/s", b"3:1,read,nt-write", b"a,b:8766", b"70/30", b"70% reads")
 
 
+def _seals() -> Iterator[bytes]:
+    from calibrate import fit as fit_sweep
+    from calibrate.sealing.sealed_prediction import seal
+    from measure.datasets import load_dataset
+
+    path = Path(_folder()) / "seal-to-start-from.json"
+    path.unlink(missing_ok=True)
+    sweep = load_dataset("003-ssd-read")
+    seal([fit_sweep(sweep, series=sweep.series[0])], [[1.0, 8.0, 64.0]], path)
+    yield path.read_bytes()
+
+
+_NETWORK = b"""[stations]
+cpu = {service = "5ms", servers = 2}
+disk = {service = "8ms", visits = 3}
+[customers]
+population = 10
+"""
+_LAW = b'{"schema": "qsim-law/1", "unit": "s", "law": {"family": "exponential", "mean": 0.001}, "about": {}}'
+_INVENTORY = b"file,drive,model,firmware,measured_at\na.json,A,KXG60,1.0,2026-01-02\nb.json,B,KXG60,1.0,2026-01-03\n"
+_RECORD = (
+    b"time_s,reads_per_s,writes_per_s,read_latency_s,write_latency_s,outstanding\n"
+    b"1.0,100,0,0.01,,1\n2.0,110,0,0.01,,1.1\n3.0,100,0,0.01,,1\n"
+)
+
+
+def _laws() -> Iterator[bytes]:
+    from measure.formats.law_file import write_law
+    from qsim import Exponential, LogNormal
+
+    for law in (Exponential(1e3), LogNormal(1e-3, 2.0)):
+        path = Path(_folder()) / "law-to-start-from.json"
+        write_law(law, path, {})
+        yield path.read_bytes()
+
+
+FIO = "measure.formats.fio"
 TARGETS: dict[str, Target] = {
-    "fio_json": Target(fio_json, ("fio/*",)),
-    "fio_terse": Target(fio_terse, ("fio-text/terse*",)),
-    "fio_normal": Target(fio_normal, ("fio-text/report*",)),
-    "mlc": Target(mlc, ("mlc/*",)),
-    "csv": Target(csv, ("curves/*",)),
-    "curves": Target(curves, ("curves/*",)),
-    "log": Target(log, ("fio-logs/*lat*", "fio-logs/*/*lat*")),
-    "histogram_log": Target(histogram_log, ("fio-logs/*hist*",)),
-    "requests": Target(requests, ("fio-logs/*lat*", "fio-logs/*/*lat*")),
-    "histograms": Target(histograms, ("fio/*",)),
-    "histogram_file": Target(histogram_file, ("fio/*",), lambda: iter((b"latency_s,count\n1e-4,5\n2e-4,3\n",))),
-    "settled": Target(settled, ("fio/*",), lambda: iter((_SETTLED,))),
-    "interval_logs": Target(interval_logs, ("fio-logs/*",), lambda: iter((b"100, 50, 0, 0\n200, 51, 1, 0\n",))),
-    "probe_record": Target(probe_record, (), _probe_records),
-    "store": Target(store, (), _stores),
-    "fit": Target(fit, (), _fits),
-    "load": Target(load, ("*/*",)),
-    "columns": Target(columns, (), lambda: iter((b"load=io_depth,latency=lat:us,throughput=iops",))),
-    "words": Target(words, (), _words),
+    "fio_json": Target(fio_json, ("golden/data/fio/*",), (f"{FIO}.documents",)),
+    "fio_terse": Target(fio_terse, ("golden/data/fio-text/terse*",)),
+    "fio_normal": Target(fio_normal, ("golden/data/fio-text/report*",)),
+    "mlc": Target(mlc, ("golden/data/mlc/*",)),
+    "csv": Target(csv, ("golden/data/curves/*", "data/tables/*"), ("measure.formats.tables.cells",)),
+    "curves": Target(curves, ("golden/data/curves/*",), ("measure.formats.mess_curves",)),
+    "log": Target(log, ("golden/data/fio-logs/*lat*", "golden/data/fio-logs/*/*lat*"), (f"{FIO}.logs",)),
+    "histogram_log": Target(histogram_log, ("golden/data/fio-logs/*hist*",)),
+    "requests": Target(requests, ("golden/data/fio-logs/*lat*", "golden/data/fio-logs/*/*lat*")),
+    "histograms": Target(histograms, ("golden/data/fio/*",)),
+    "histogram_file": Target(
+        histogram_file, ("golden/data/fio/*",), more=lambda: iter((b"latency_s,count\n1e-4,5\n2e-4,3\n",))
+    ),
+    "settled": Target(settled, ("golden/data/fio/*",), more=lambda: iter((_SETTLED,))),
+    "interval_logs": Target(
+        interval_logs, ("golden/data/fio-logs/*",), more=lambda: iter((b"100, 50, 0, 0\n200, 51, 1, 0\n",))
+    ),
+    "probe_record": Target(probe_record, (), ("measure.memory.record",), _probe_records),
+    "store": Target(store, (), ("measure.store.stored_point", "measure.known_device.in_python"), _stores),
+    "fit": Target(fit, (), ("calibrate.cli.fit_files",), _fits),
+    "law_file": Target(law_file, (), ("measure.formats.law_file",), _laws),
+    "sealed": Target(sealed, (), ("calibrate.sealing.sealed_prediction",), _seals),
+    "network_file": Target(
+        network_file, ("data/*.toml",), ("calibrate.cli.theory.network_file",), lambda: iter((_NETWORK,))
+    ),
+    "inventory": Target(inventory, (), ("calibrate.cli.calibration.fleet",), lambda: iter((_INVENTORY,))),
+    "server": Target(
+        server,
+        ("data/servers/*", "data/servers/*/*"),
+        ("measure.formats.servers.locust", "measure.formats.servers.json_reports"),
+    ),
+    "watched": Target(
+        watched,
+        ("data/sysstat/*",),
+        ("measure.formats.watched.sysstat", "measure.formats.watched.steady"),
+        lambda: iter((_RECORD,)),
+    ),
+    "load": Target(load, ("golden/data/*/*",), ("measure.formats.by_format",)),
+    "columns": Target(
+        columns,
+        (),
+        ("measure.formats.tables.columns",),
+        lambda: iter((b"load=io_depth,latency=lat:us,throughput=iops",)),
+    ),
+    "words": Target(words, (), (), _words),
 }
+OWN: dict[str, str] = {
+    "calibrate.lab.exercises": "written and read by a notebook of the lab alone",
+    "calibrate.lab.run.event_log": "written and read by the running lab alone",
+    "calibrate.lab.run.orders": "written and read by the running lab alone",
+    "calibrate.lab.run.session": "written and read by the running lab alone",
+    "calibrate.lab.run.worker": "written and read by the running lab alone",
+    "measure.datasets": "files of the package",
+    "measure.machine.own_file": "the mark of a test file: anything but ours is no mark",
+    "measure.store.directory": "a value through JSON and back",
+    "measure.text_files": "what the readers read by",
+}
+"""Modules that read without a target, and why."""

@@ -91,24 +91,26 @@ def fleet(
 
 def _inventory(path: Path) -> Facts:
     from measure.errors import DataError
-    from measure.text_files import read_text
+    from measure.text_files import read_text, reading
 
-    rows = list(csv.DictReader(read_text(path).splitlines()))
+    with reading(str(path)):
+        rows = list(csv.DictReader(read_text(path).splitlines()))
     if not rows or "file" not in rows[0]:
         raise DataError(f"{path} has no column 'file'; give file,drive,model,firmware,measured_at")
-    return {row["file"]: {k: v for k, v in row.items() if k and v} for row in rows}
+    return {row["file"]: {k: v for k, v in row.items() if k and v} for row in rows if row["file"]}
 
 
 def _write(found: Fleet, path: Path) -> None:
+    from measure.spreadsheet import plain_cells
     from qsim.errors import MissingExtraError
     from qsim.installed import install_hint
 
     content = BytesIO()
     try:
         if path.suffix == ".csv":
-            found.drives.to_csv(content, index=False)
+            plain_cells(found.drives).to_csv(content, index=False)
         else:
-            found.drives.to_parquet(content, index=False)
+            plain_cells(found.drives).to_parquet(content, index=False)
     except ImportError as error:
         raise MissingExtraError(
             f"a Parquet file needs pyarrow, which is not installed: {install_hint('fleet')}"

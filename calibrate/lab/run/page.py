@@ -17,12 +17,11 @@ from calibrate.lab.run.orders import PACES, choices, series_of
 from calibrate.lab.run.session import RefusedError, RunTable
 from calibrate.lab.widgets import KEPT, graph, in_browser, labelled
 from measure.errors import MeasureError
+from measure.spreadsheet import plain_cell
 
 EVENTS_AT, GUESSES_AT, REPORT_AT = "/lab/events", "/lab/guesses.csv", "/lab/report"
 LONGEST = 10
 COLUMNS = ("rank", "name", "load", "error", "nonce")
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would take for a formula."""
 
 
 def guesses_csv(leaderboard: Sequence[Mapping[str, Any]]) -> str:
@@ -31,8 +30,7 @@ def guesses_csv(leaderboard: Sequence[Mapping[str, Any]]) -> str:
     table = csv.writer(text, lineterminator="\n")
     table.writerow(COLUMNS)
     for row in leaderboard:
-        name = str(row["name"])
-        table.writerow([f"'{name}" if c == "name" and name.startswith(FORMULA) else row[c] for c in COLUMNS])
+        table.writerow([plain_cell(row[c]) if isinstance(row[c], str) else row[c] for c in COLUMNS])
     return text.getvalue()
 
 

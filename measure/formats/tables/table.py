@@ -36,6 +36,7 @@ from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, load_nou
 from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
 from measure.formats.tables.unit_choice import complete, count_jobs, part_jobs, settle
 from measure.loads import LOADS, LoadKind
+from measure.spreadsheet import plain_cells
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
@@ -263,7 +264,7 @@ def to_csv(sweep: Sweep) -> str:
     """
     filled = [c for c in (*REQUIRED, *OPTIONAL) if c in REQUIRED or sweep.points[c].notna().any()]
     head = f"# load_kind: {sweep.load_kind}\n# load_unit: {sweep.load_unit}\n"
-    return head + str(sweep.points[filled].to_csv(index=False, lineterminator="\n"))
+    return head + str(plain_cells(sweep.points[filled]).to_csv(index=False, lineterminator="\n"))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,0 +1,41 @@
+"""No text of somebody else's reaches a spreadsheet as a formula, or a terminal as a command."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from measure import load_dataset
+from measure.formats.tables.table import to_csv
+from measure.spreadsheet import plain_cell, plain_cells
+
+
+@pytest.mark.parametrize("before", ["", " ", "\t", "\r", "\n", "\u00a0", "\u3000", "\ufeff", "\x1b"])
+@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "＝", "＋", "－", "＠"])
+def test_a_formula_is_quoted_wherever_it_begins(before: str, begins: str) -> None:
+    cell = plain_cell(f'{before}{begins}HYPERLINK("x")')
+    assert cell.startswith("'")
+    assert cell.isprintable() or "\u00a0" in cell or "\u3000" in cell or "\ufeff" in cell
+    assert not set(cell) & set("\t\r\n\x1b")
+
+
+def test_numbers_and_names_stay() -> None:
+    for cell in ("-5", "+1e3", "4 KiB random read", "", "µs"):
+        assert plain_cell(cell) == cell
+
+
+def test_a_tables_names_and_texts_are_plain_and_its_numbers_stay() -> None:
+    table = plain_cells(pd.DataFrame({"=x": ["@y", None], "n": [-1.0, 2.0]}))
+    assert list(table.columns) == ["'=x", "n"]
+    assert table["'=x"].iloc[0] == "'@y"
+    assert list(table["n"]) == [-1.0, 2.0]
+
+
+def test_a_curve_of_a_hostile_name_is_written_plain() -> None:
+    sweep = load_dataset("003-ssd-read")
+    hostile = replace(sweep, points=sweep.points.assign(series="=cmd|' /C calc'!A0"))
+    rows = pd.read_csv(io.StringIO(to_csv(hostile)), comment="#")
+    assert rows["series"].str.startswith("'=").all()
