@@ -73,9 +73,10 @@ class Tabled(Result):
 
 
 def table_of(rows: Sequence[Row], most: int | None = None) -> str:
-    """Rows with units, columns aligned, places that are all alike left out; the first ``most`` of them."""
+    """Rows with units, columns aligned, jobs left out where all have one; the first ``most`` of them."""
     shown = rows[:most]
-    names = [n for n in HEADINGS if rows and n in rows[0] and not (n in WORDS and len({r[n] for r in rows}) == 1)]
+    one_job = all(row.get("jobs") == 1 for row in rows)
+    names = [n for n in HEADINGS if rows and n in rows[0] and not (n == "jobs" and one_job)]
     cells = [[HEADINGS[n][1](r[n]) for n in names] for r in shown]
     text = table([HEADINGS[n][0] for n in names], cells, left=[n in LEFT for n in names])
     more = f"\n... and {len(rows) - len(shown)} more" if len(rows) > len(shown) else ""

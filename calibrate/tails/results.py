@@ -22,6 +22,9 @@ QUANTILES: Mapping[str, float] = {"p50_s": 0.5, "p95_s": 0.95, "p99_s": 0.99, "p
 RELIABLE_PCT = 25.0
 """Tails whose p99 is missed by no more than this at the held-out depths may be relied on."""
 
+FITS = 0.5
+"""Where no depth is held out, tails may be relied on whose structure is trusted more than this."""
+
 FACTOR_PCT = 100.0
 """A larger error than this is written as a factor."""
 
@@ -107,20 +110,22 @@ class Tails(Result):
         return f"{self.reliance()}.{noise} Model: {self.structure.label}."
 
     def reliance(self) -> str:
-        """What p99 is missed by at the held-out depths, and whether to rely on it."""
-        error = self.median_error_pct()
+        """What p99 is missed by at the held-out depths, and whether to rely on it: within ``RELIABLE_PCT``."""
+        error, advice = self.median_error_pct(), "rely on it" if self.reliable else "do not rely on it"
         if error is None:
-            return f"p99 is not checked{'' if self.reliable else ', and the model does not fit: do not rely on it'}"
+            fits = "fits" if self.reliable else "does not fit"
+            return f"p99 is not checked at any held-out depth; the model {fits} the calibrated ones: {advice}"
         held = sum(bool(p.held_out and p.observed) for p in self.points)
         at = "the held-out depth" if held == 1 else f"{held} held-out depths (median)"
-        advice = "rely on it" if self.reliable else "do not rely on it"
         missed = format_percent(round(error, 1)) if error <= FACTOR_PCT else f"a factor of {1 + error / 100:.2g}"
-        return f"p99 is missed by {missed} at {at}: {advice}"
+        limit = f"{'within' if self.reliable else 'beyond'} {RELIABLE_PCT:g} %"
+        return f"p99 is missed by {missed} at {at}, {limit}: {advice}"
 
     @property
     def reliable(self) -> bool:
-        """Whether the model fits the calibrated depths, and misses p99 by little at the held-out ones."""
-        return self.trust > 0.5 and (self.median_error_pct() or 0.0) <= RELIABLE_PCT
+        """Whether p99 is missed by little at the held-out depths; without any, whether the model fits the others."""
+        error = self.median_error_pct()
+        return self.trust > FITS if error is None else error <= RELIABLE_PCT
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each depth: each percentile observed (or NaN), predicted and with its interval, seconds."""
