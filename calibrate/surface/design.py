@@ -87,7 +87,7 @@ def asked(surface: Surface, places: Places, used: Mask, *, drifting: bool = Fals
 
     Depths where throughput may decline are not asked for: they say little of the others.
     """
-    fresh = ~used & _shallow(places)
+    fresh = ~used & shallow(places)
     worth = _worth(surface, places, places.at(used), drifting=drifting)[0]
     return int(np.argmax(np.where(fresh, worth, -np.inf))) if fresh.any() else None
 
@@ -98,16 +98,16 @@ def _worth(surface: Surface, places: Places, measured: Places, *, drifting: bool
     The variance is that of the places that are not deep; what is taken is multiplied by the distance to what was
     ``measured`` where the model is trusted less.
     """
-    covariance, judged = surface.predictive(places).covariance, _shallow(places)
+    covariance, judged = surface.predictive(places).covariance, shallow(places)
     taken = np.asarray((covariance[:, judged] ** 2).sum(axis=1) / covariance.diagonal())
     mixes = ((places.read_fraction > 0) & (places.read_fraction < 1)).any()
-    worth = taken * _apart(places, measured).min(axis=1) if drifting or mixes else taken
+    worth = taken * distances(places, measured).min(axis=1) if drifting or mixes else taken
     return worth, taken, covariance.diagonal()[judged]
 
 
 def neighbour(places: Places, of: int, used: Mask) -> int | None:
     """The index of the place nearest to another that is not used; None where there is none."""
-    apart = np.where(~used & _shallow(places), _apart(places, places.at(np.array([of])))[:, 0], np.inf)
+    apart = np.where(~used & shallow(places), distances(places, places.at(np.array([of])))[:, 0], np.inf)
     return int(np.argmin(apart)) if np.isfinite(apart).any() else None
 
 
@@ -147,13 +147,13 @@ def contradicted(points: SurfacePoints, which: int, others: Mask, beyond: float)
     return 0.0 if low <= found <= high else abs(float(np.log(found / middle)))
 
 
-def _apart(some: Places, others: Places) -> Array:
+def distances(some: Places, others: Places) -> Array:
     """Distances (m, k) in the lengths of the misfit."""
     here, there = NEAR.place(some.as_rows()), NEAR.place(others.as_rows())
     return np.asarray(np.sqrt(((here[:, None, :] - there[None, :, :]) ** 2).sum(axis=2)))
 
 
-def _shallow(places: Places) -> Mask:
+def shallow(places: Places) -> Mask:
     """Where throughput does not decline; everywhere where all depths are as deep."""
     shallow = places.outstanding < DECLINE_FROM
     return np.asarray(shallow if shallow.any() else ~shallow)

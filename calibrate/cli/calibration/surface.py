@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.data import DataSource, print_findings
 from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError, wrong_usage
+from calibrate.cli.measuring.run import Consent, consent
 from calibrate.cli.option_groups import flag, option
+from calibrate.cli.option_rules import conflicts, requires
 from calibrate.cli.options import AsJson, Columns, Data, Dataset, Report
 from calibrate.cli.outputs import Outputs, Written
 from measure.units import counted, format_bytes
@@ -87,22 +90,25 @@ def read_shares(typed: TypedPlaces, option: str, measured: Sequence[float]) -> l
 HELP = """Predict a drive over block size, share of reads, depth and jobs, or a memory over shares of reads.
 
 Calibrates on a few points, the ends of what varies and those that narrow the bands most, and compares the others with
-what was measured.
+what was measured. With --budget, DATA is a target that is measured, at the places that say most.
 
 \b
 Examples:
 qsim surface --dataset 001-ssd
 qsim surface sweep/ --use "block=4KiB,64KiB read=0,100 depth=1,32" --at "block=16KiB read=70 depth=1..64"
+qsim surface . --budget 60s --at "block=4KiB,64KiB read=0,50,100 depth=1..64"
 qsim surface --dataset 004-ssd-block-size --use "block=4KiB,512KiB" --ask 0
 qsim surface --dataset 001-memory --series "64 B" --use "read=50,100" --at "read=60,90"
 """
 
 MORE = "--details: every point, parameters, knees;   --report FILE: plots"
-SHOWN = 40
 UNSTEADY = ("drift-within-run", "outlier")
 """Findings on runs that a surface should not lean on."""
 
 
+@conflicts("--budget", "--dataset", "--columns", "--pattern", "--series", "--use", "--ask", "--max-error")
+@requires("--out", "--budget")
+@requires("--allow", "--budget")
 def surface(
     *,
     data: Data = None,
@@ -115,6 +121,9 @@ def surface(
     ),
     ask: int | None = option("N", parsing.whole, "Further points or mixes to calibrate on.", shown="2, of a memory 0"),
     at: TypedPlaces | None = option("PLACES", places, "Also predict these places, written like those of --use."),
+    budget: float | None = option("TIME", parsing.seconds, "Measure the target DATA for this long, as 60s."),
+    out: Path | None = option("DIR", parsing.path, "Keep the measured points here, an ordinary sweep."),
+    allow: Consent = option("WHAT", consent, "Consent to a device: see qsim measure fio.", default=Consent()),
     details: bool = flag("--details", "Also print every point, parameter and knee."),
     report: Report = None,
     max_error: float | None = option("PCT", parsing.allowed_error, "Exit with 3 where the median error exceeds this."),
@@ -125,6 +134,11 @@ def surface(
     from measure.auditing.all_checks import audit
     from measure.findings import SEVERITIES
 
+    if budget is not None:
+        from calibrate.cli.calibration.surface_measured import measured_surface
+
+        measured_surface(data or (), budget, at, out, allow, report, details=details, as_json=as_json)
+        return
     source = DataSource(data or (), dataset, columns)
     outputs = Outputs(report)
     outputs.check()
@@ -215,7 +229,7 @@ def _print(compared: SurfaceComparison | MixComparison, predictions: list[dict[s
     if predictions:
         text.append(f"{_predicted_at(predictions)}\n{table_of(predictions)}")
     else:
-        text.append(compared.table(None if details else SHOWN))
+        text.append(compared.table())
     if details:
         text += [f"{heading}\n{table}" for heading, table in compared.details()]
     text.append("\n".join([*compared.last_lines(), f"MORE    {MORE}"]))

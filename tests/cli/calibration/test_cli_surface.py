@@ -48,7 +48,7 @@ def test_places_that_were_not_measured_are_predicted_and_the_page_is_written(qsi
     )
     assert run.code == 0
     predicted = run.out[run.out.index("Predicted at 16 KiB, 70 % read") :].splitlines()
-    assert [row.split()[0] for row in predicted[2:5]] == ["1", "2", "4"]
+    assert [row.split()[:5] for row in predicted[2:5]] == [["16", "KiB", "70", "%", n] for n in "124"]
     assert "Throughput at 100 % reads" in (tmp_path / "s.html").read_text("utf-8")
 
 
@@ -151,3 +151,23 @@ def test_what_cannot_be_done_is_one_line(qsim, arguments, code, said):
     run = qsim("surface", *arguments)
     assert run.code == code
     assert said in run.error
+
+
+def test_no_row_is_hidden(qsim):
+    run = qsim("surface", "--dataset", "001-ssd")
+    assert "... and" not in run.out
+    assert run.out.count(" KiB ") >= 24
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--dataset", "001-ssd", "--budget", "60s"], "--budget and --dataset exclude each other"),
+        (["somewhere", "--out", "kept"], "--out needs --budget"),
+        (["a", "b", "--budget", "60s"], "--budget measures one target"),
+    ],
+)
+def test_a_budget_measures_one_target(qsim, arguments, said):
+    run = qsim("surface", *arguments)
+    assert run.code == 2
+    assert said in run.err
