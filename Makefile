@@ -20,7 +20,7 @@ help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: $(VENV)/.installed ## Install qsim here and let it measure, predict and check this machine (a minute or three)
+demo: $(VENV)/.installed ## Install qsim here and let it measure, predict and check this machine (a minute or two)
 	$(QSIM) demo
 
 .PHONY: test

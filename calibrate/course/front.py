@@ -11,14 +11,15 @@ from calibrate.load_text import Figure, load_figure, throughput_figure, with_int
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import FrontPage, KeyFigure, Section
+from measure.findings import Finding
 from measure.sweep import Provenance
 from measure.units import counted, format_bandwidth, format_duration
 
 FIGURES = 5
 
 
-def front_of(sections: Sequence[Section]) -> FrontPage:
-    """The front of a course's sections."""
+def front_of(sections: Sequence[Section], apart: Sequence[Finding] = ()) -> FrontPage:
+    """The front of a course's sections; ``apart`` are workloads that two of its suites measured otherwise."""
     compared = [(s, curve) for s in sections for curve in s.curves]
     done = [curve.comparison for _, curve in compared]
     drive = next(((s, c) for s, c in compared if c.comparison.points.load_type.is_closed), None)
@@ -34,7 +35,7 @@ def front_of(sections: Sequence[Section]) -> FrontPage:
         section, curve = first
         view = next((v for v in section.views if v.figure is not None), curve.main[0])
         view = replace(view, title=f"Response time against throughput: {section.title.partition(':')[0]}")
-    return FrontPage(_device(sections), tuple(figures[:FIGURES]), _verdict(sections, done), view)
+    return FrontPage(_device(sections), tuple(figures[:FIGURES]), _verdict(sections, done, apart), view)
 
 
 def _drive_figures(fit: Fit | None) -> list[KeyFigure]:
@@ -104,7 +105,7 @@ def _device(sections: Sequence[Section]) -> str:
     return "; ".join([*drives, *machine, *([f"measured {began[:16].replace('T', ' ')}"] if began else [])])
 
 
-def _verdict(sections: Sequence[Section], done: Sequence[Comparison]) -> tuple[str, ...]:
+def _verdict(sections: Sequence[Section], done: Sequence[Comparison], apart: Sequence[Finding]) -> tuple[str, ...]:
     """How well the course predicts itself, and what the audit found."""
     held = [c for c in done if c.points.load_type.is_closed and c.held_out.any()]
     held = held or [c for c in done if not c.is_open and c.held_out.any()]
@@ -118,4 +119,6 @@ def _verdict(sections: Sequence[Section], done: Sequence[Comparison]) -> tuple[s
         for s in ("error", "warning")
         if any(f.severity == s for f in findings)
     ]
+    if apart:
+        lines.append(f"Suites disagree at {counted(len(apart), 'workload')}; the worst: {apart[0].message}")
     return (*lines, f"The audit finds {' and '.join(counts) or 'no errors and no warnings'}.")

@@ -105,10 +105,10 @@ def knee(
     from calibrate.fitting.curve_fit import fit
 
     with naming_consent():
-        plan = _plan(target, block_bytes, int(read_percent[0]), jobs, runtime_s, drive)
+        plan = plan_knee(target, seconds, drive, block_bytes=block_bytes, read_percent=int(read_percent[0]), jobs=jobs)
     started = time.monotonic()
     with _directory(out) as directory:
-        sweep = _measured(plan, directory, seconds, kept=out is not None)
+        sweep = measure_knee(plan, directory, f", into {out}" if out else "")
         found = fit(sweep)
         knees = knees_of(found, slo, sweep)
         written = outputs.write(_sections(sweep, target) if outputs.wanted else [], f"The knee of {target}")
@@ -132,22 +132,28 @@ def knee(
     written.say()
 
 
-def _plan(
-    target: str, block_bytes: int, read_percent: int, jobs: int, runtime_s: float, drive: DriveOptions
+def plan_knee(
+    target: str,
+    seconds: float,
+    drive: DriveOptions = DriveOptions(),
+    *,
+    block_bytes: int = 4096,
+    read_percent: int = 100,
+    jobs: int = 1,
 ) -> FioPlan:
+    """The depths in ``seconds``, with fio or, where that is not installed, the drive probe. Raises as ``plan_fio``."""
     from measure.fio.command import PROBE
     from measure.fio.sweep import plan_fio
 
-    engine = "auto" if "://" in target or shutil.which("fio") else PROBE
     return plan_fio(
         target,
         DEPTHS,
         block_bytes=block_bytes,
         read_percent=read_percent,
         jobs=jobs,
-        runtime_s=runtime_s,
+        runtime_s=seconds / len(DEPTHS) - RAMP_S,
         ramp_s=RAMP_S,
-        engine=engine,
+        engine="auto" if "://" in target or shutil.which("fio") else PROBE,
         size_bytes=drive.size_bytes or (SIZE_BYTES if drive.allow == Consent() else None),
         consent=drive.consent,
         write_device=drive.allow.write,
@@ -166,17 +172,16 @@ def _directory(out: Path | None) -> Iterator[Path]:
         yield Path(folder) / "sweep"
 
 
-def _measured(plan: FioPlan, directory: Path, seconds: float, *, kept: bool) -> Sweep:
+def measure_knee(plan: FioPlan, directory: Path, after: str = "", before: str = "") -> Sweep:
+    """The depths of the plan, deeper ones while that pays, with the curve as it grows; raises as ``run_fio``."""
     from measure.fio.sweep import run_fio
 
     curve: dict[int, float] = {}
     size = "" if plan.file is None else f", {format_bytes(plan.file.size_bytes)} of it"
-    where = f", into {directory}" if kept else ""
+    time_text = format_duration(plan.fill_seconds() + plan.together_seconds(), 2)
     probe = "" if plan.tool == "fio" else "; fio is not installed: with qsim's own probe"
-    opening = (
-        f"{len(DEPTHS)} depths of {plan.label}{size}, about {format_duration(plan.fill_seconds() + seconds)}{where}"
-    )
-    with Bar("measuring", opening=opening + probe, above=lambda: _drawn(curve)) as bar:
+    opening = f"{before}{len(DEPTHS)} depths of {plan.label}{size}, about {time_text}{after}{probe}"
+    with Bar("measuring", opening=opening, above=lambda: _drawn(curve)) as bar:
         return run_fio(
             plan,
             directory,
@@ -199,14 +204,16 @@ def _drawn(curve: Mapping[int, float]) -> Table:
     return drawn
 
 
+def still_grows(sweep: Sweep) -> bool:
+    """Whether the last doubling of the depth added 5 % of throughput."""
+    rates = sweep.points.sort_values("load")["throughput_per_s"].to_numpy()
+    return len(rates) > 1 and bool(rates[-1] > GAIN * rates[-2])
+
+
 def _deeper(plan: FioPlan, sweep: Sweep) -> Sequence[FioPoint]:
-    """The next depth while the last doubling adds 5 % of throughput."""
-    points = sweep.points.sort_values("depth")
-    if len(points) < 2:
-        return ()
-    last, before = points.iloc[-1], points.iloc[-2]
-    depth = 2 * max(plan.points[-1].job.depth, int(last["depth"]))
-    if last["throughput_per_s"] <= GAIN * before["throughput_per_s"] or depth > DEEPEST:
+    """The next depth while the throughput grows."""
+    depth = 2 * max(plan.points[-1].job.depth, int(sweep.points["depth"].max()))
+    if not still_grows(sweep) or depth > DEEPEST:
         return ()
     return [plan.point(replace(plan.points[-1].job, depth=depth), 0)]
 

@@ -17,6 +17,7 @@ from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.outputs import Outputs, page_in
 from calibrate.cli.progress import Bar, part_of
+from measure.suites.agreement import disagreements
 from measure.suites.questions import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
@@ -86,6 +87,7 @@ def _tell(plan: SuitePlan, results: SuiteResults, where: Path, outputs: Outputs,
         "suite": plan.name,
         "directory": str(where),
         "sections": [s.to_dict() for s in sections],
+        "disagreements": [f.to_dict() for f in disagreements(results.sweeps)],
         "failed": dict(results.failed),
         "left_out": list(plan.left_out),
         **written.to_dict(),
@@ -123,6 +125,9 @@ def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
     most, widest = (points.iloc[int(points[c].argmax())] for c in ("throughput_per_s", "bandwidth_bytes_per_s"))
     rate, bandwidth = format_rate(most["throughput_per_s"], 2), format_bandwidth(widest["bandwidth_bytes_per_s"], 2)
     lines.append(labelled("MOST", f"{rate}: {_place(most)};   {bandwidth}: {_place(widest)}"))
+    if apart := disagreements(results.sweeps):
+        more = f" ({len(apart) - 1} more like it)" if len(apart) > 1 else ""
+        lines.append(labelled("SUITES", f"{apart[0].message}{more}"))
     return lines
 
 

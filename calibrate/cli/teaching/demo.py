@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
+from calibrate.cli.calibration.knee import RAMP_S
 from calibrate.cli.console import print_json, remark, say
 from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError
 from calibrate.cli.option_groups import flag, option
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
 
 HELP = """Measure this machine, predict its curves from a few points, and write report.html.
 
-Its memory with the built-in probe; its disk with fio where fio is here, in a test file of its own in a temporary
-folder, removed at the end. Takes a minute and a half to two, three at most. The measurements are stored in ./qsim-demo.
+The knee of its disk, with fio or qsim's own probe where fio is missing, in a test file in a temporary folder that
+is removed at the end; then its memory. Where no disk has a knee up to depth 256, a device of known truth is measured
+too. Takes a minute or two. The measurements are stored in ./qsim-demo.
 
 \b
 Examples:
@@ -40,27 +42,25 @@ qsim demo --quick --out try --report try.html
 
 STEPS = 4
 DIRECTORY, REPORT = Path("qsim-demo"), Path("report.html")
+NO_KNEE_FROM = 256
+"""A disk whose throughput still grows at this depth has no knee that a demo could show."""
+SERVERS, SERVICE_S, DEVICE_DEPTHS = 4, 2e-3, (1, 2, 4, 8, 16, 32)
+"""Of the device of known truth."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How much is measured: the points and the seconds of each part."""
+    """Seconds for all depths of the disk, the points of the memory, and seconds for each depth of the device."""
 
+    disk_s: float
     delays: Sequence[float]
     repeats: int
     seconds_per_repeat: float
-    depths: Sequence[int]
-    rounds: int
-    runtime_s: float
-    ramp_s: float
-    size_bytes: int
+    device_s: float
 
 
-# The depths are measured in rounds: a device or a machine that changes meanwhile shows as repeats that disagree.
-FULL = Pace(
-    (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500), 3, 0.2, (1, 2, 4, 8, 16, 32, 64), 3, 1.2, 0.2, 512 * 2**20
-)
-QUICK = Pace((0, 50, 200, 500, 2500), 1, 0.1, (1, 2, 8, 16, 32, 64), 1, 0.5, 0.2, 64 * 2**20)
+FULL = Pace(21.0, (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500), 3, 0.2, 1.5)
+QUICK = Pace(6.0, (0, 50, 200, 500, 2500), 1, 0.1, 0.5)
 
 
 def demo(
@@ -81,11 +81,17 @@ def demo(
     sweeps: dict[str, Sweep] = {}
     skipped: dict[str, str] = {}
     with _resumable(directory):
-        for number, (name, measured) in enumerate((("memory", _memory), ("disk", _disk)), 1):
-            result = measured(pace, directory / name, f"[{number}/{STEPS}]")
+        for step, name, measured in (
+            ("[1/4]", "disk", _disk),
+            ("[1/4]", "device", _device),
+            ("[2/4]", "memory", _memory),
+        ):
+            if name == "device" and "disk" in sweeps and not _without_knee(sweeps["disk"]):
+                continue
+            result = measured(pace, directory / name, step)
             if isinstance(result, str):
                 skipped[name] = result
-                remark(f"[{number}/{STEPS}] {name}: left out: {result}")
+                remark(f"{step} {name}: left out: {result}")
             else:
                 sweeps[name] = result
     if not sweeps:
@@ -122,36 +128,42 @@ def _memory(pace: Pace, out: Path, step: str) -> Sweep | str:
 
 def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
     """The sweep of the disk in the first suitable temporary folder, or why there is none."""
-    from measure.again import flagged_again
-    from measure.errors import ToolFailedError, ToolMissingError, UnsafeTargetError
-    from measure.fio.sweep import plan_fio, run_fio
+    from calibrate.cli.calibration.knee import measure_knee, plan_knee
+    from measure.errors import ToolFailedError, UnsafeTargetError
 
     reasons: list[str] = []
     for place in _places():
         try:
             with _private_folder(place, out) as folder:
-                plan = plan_fio(
-                    folder,
-                    pace.depths,
-                    runtime_s=pace.runtime_s,
-                    ramp_s=pace.ramp_s,
-                    size_bytes=pace.size_bytes,
-                    repeats=pace.rounds,
-                    label=f"a test file in {place}",
-                )
-                again = flagged_again(plan) if pace.rounds > 1 else None
-                rounds = f" in {pace.rounds} rounds" if pace.rounds > 1 else ""
-                opening = (
-                    f"{step} disk: {len(pace.depths)} depths{rounds} with fio in {place}, about "
-                    f"{_about(plan.seconds())}{', and flagged points again, twice at most' if again else ''}"
-                )
-                with Bar("disk", opening=opening) as bar:
-                    return run_fio(plan, out, bar.points, again)
-        except (ToolMissingError, ToolFailedError) as error:
+                return measure_knee(plan_knee(str(folder), pace.disk_s), out, before=f"{step} disk: ")
+        except ToolFailedError as error:
             return str(error)
         except (UnsafeTargetError, OSError) as error:
             reasons.append(str(error))
     return "no folder on a real disk was found; " + "; ".join(dict.fromkeys(reasons))
+
+
+def _without_knee(disk: Sweep) -> bool:
+    """Whether the disk's throughput still grows at ``NO_KNEE_FROM``; it is said where it does."""
+    from calibrate.cli.calibration.knee import still_grows
+
+    deepest = disk.points["load"].max()
+    if deepest < NO_KNEE_FROM or not still_grows(disk):
+        return False
+    remark(f"the disk has no knee up to depth {deepest:g}: here is the device of known truth, whose knee is known")
+    return True
+
+
+def _device(pace: Pace, out: Path, step: str) -> Sweep | str:
+    """A device of known truth, by nbdkit and fio or by threads."""
+    from measure.known_device.in_python import run_anywhere
+    from measure.known_device.server import truth_of
+    from measure.known_device.sweep import DeviceSweep
+
+    planned = DeviceSweep(truth_of(SERVICE_S, SERVERS), DEVICE_DEPTHS, runtime_s=pace.device_s, ramp_s=RAMP_S)
+    opening = f"{step} device: {len(DEVICE_DEPTHS)} depths of {planned.truth.label}"
+    with Bar("device", opening=opening) as bar:
+        return run_anywhere(planned, out, bar.points)
 
 
 @contextmanager
@@ -187,7 +199,11 @@ def _write(
     from calibrate.report.compared import compared_section, evidence_of
     from calibrate.report.page import write_sections
 
-    titles = {"memory": "The memory of this machine", "disk": "The disk of this machine"}
+    titles = {
+        "disk": "The disk of this machine",
+        "device": "A device of known truth",
+        "memory": "The memory of this machine",
+    }
     sections = [
         compared_section(titles[name], [evidence_of(c, sweeps[name]) for c in done], refused)
         for name, (done, refused) in compared.items()

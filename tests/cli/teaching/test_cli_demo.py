@@ -8,9 +8,13 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from calibrate.cli.teaching import demo
 from calibrate.cli.teaching.demo import _free_directory
+from measure.sweep import Sweep
 
 pytestmark = pytest.mark.live
 
@@ -21,17 +25,33 @@ def _two_cpus():
         pytest.skip("a loaded memory takes two CPUs")
 
 
-def test_demo_without_fio_goes_on_and_writes_the_report(qsim, monkeypatch):
-    monkeypatch.setenv("PATH", "")
+def test_demo_without_fio_takes_the_probe_and_shows_a_knee(qsim, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
     run = qsim("demo", "--quick")
     assert run.code == 0, run.err
-    assert "disk: not measured" in run.out
-    assert "install fio" in run.out
-    assert "\nKNEE    " in run.out
-    assert "this machine" in Path("report.html").read_text()
+    assert "with qsim's own probe" in run.err or "device of known truth" in run.err
+    assert run.out.startswith(("disk: ", "device: "))
     assert Path("qsim-demo/memory/sweep.json").is_file()
+    page = Path("report.html").read_text()
+    assert "this machine" in page
     steps = [line for line in run.err.splitlines() if line.startswith("[")]
-    assert [s[:5] for s in steps] == ["[1/4]", "[2/4]", "[3/4]", "[4/4]"]
+    assert [s[:5] for s in steps if "device" not in s] == ["[1/4]", "[2/4]", "[3/4]", "[4/4]"]
+
+
+@pytest.mark.parametrize(("growth", "device"), [(2.0, True), (1.01, False)])
+def test_a_disk_without_a_knee_is_said_and_the_known_device_is_shown(qsim, monkeypatch, growth, device):
+    depths = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
+    throughput = 1000.0 * depths ** np.log2(growth)
+    disk = Sweep(
+        pd.DataFrame({"series": "a", "load": depths, "throughput_per_s": throughput, "latency_s": depths / throughput})
+    )
+    monkeypatch.setattr(demo, "_disk", lambda *_: disk)
+    run = qsim("demo", "--quick", "--json")
+    assert run.code == 0, run.err
+    assert ("no knee up to depth 1024" in run.err) == device
+    assert ("device" in run.json) == device
+    if device:
+        assert len(run.json["device"]["points"]) == 6
 
 
 def test_an_interrupted_demo_goes_on_and_loses_nothing(program, require_tool, tmp_path):

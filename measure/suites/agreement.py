@@ -1,0 +1,85 @@
+"""What suites measured twice: whether a workload of one agrees with the same workload of another, within their noise.
+
+The noise of a single run is the relative standard deviation between repeats, pooled over the points of the sweeps that
+are compared. A difference of logarithms is one where it exceeds Student's t at 5 %, shared among all comparisons
+(Bonferroni). Where nothing was repeated, ``UNREPEATED`` is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from measure.findings import Finding
+from measure.sweep import Sweep
+from measure.units import format_rate
+
+LEVEL = 0.05
+UNREPEATED = 0.10
+MANY = 1e6
+PLACE = ["block_bytes", "reads", "pattern", "load"]
+
+
+def disagreements(sweeps: Mapping[str, Sweep]) -> list[Finding]:
+    """A finding for each workload on which two of the closed ``sweeps`` disagree, the largest difference first."""
+    tables = [_means(name, sweep) for name, sweep in sweeps.items() if sweep.load_type.is_closed]
+    rows = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    if rows.empty:
+        return []
+    repeated = rows[rows["repeats"] > 1]
+    freedom = float((repeated["repeats"] - 1).sum())
+    noise = (
+        math.sqrt(float(((repeated["repeats"] - 1) * repeated["spread"] ** 2).sum()) / freedom)
+        if freedom
+        else UNREPEATED
+    )
+    pairs = [pair for _, same in rows.groupby(PLACE) for pair in combinations(same.to_dict("records"), 2)]
+    if not pairs:
+        return []
+    from scipy.special import stdtrit
+
+    limit = float(stdtrit(freedom or MANY, 1 - LEVEL / 2 / len(pairs)))
+    found = []
+    for one, other in pairs:
+        apart = math.log(other["throughput_per_s"] / one["throughput_per_s"])
+        seen = limit * noise * math.sqrt(1 / one["repeats"] + 1 / other["repeats"])
+        if abs(apart) > seen:
+            found.append((abs(apart), _finding(one, other, apart, seen)))
+    return [finding for _, finding in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _means(name: str, sweep: Sweep) -> pd.DataFrame:
+    means = sweep.mean_points()
+    return pd.DataFrame(
+        {
+            "suite": name,
+            "series": means["series"],
+            "block_bytes": means["block_bytes"],
+            "reads": means["read_fraction"].round(1),
+            "pattern": means["pattern"],
+            "load": means["load"],
+            "throughput_per_s": means["throughput_per_s"],
+            "repeats": means["repeats"],
+            "spread": means["throughput_spread"].fillna(0.0),
+        }
+    )
+
+
+def _finding(one: Mapping[Any, Any], other: Mapping[Any, Any], apart: float, seen: float) -> Finding:
+    factor = math.exp(abs(apart))
+    size = f"{factor:.2g} times" if factor > 1.5 else f"{100 * (factor - 1):.0f} %"
+    rates = " and ".join(f"{format_rate(s['throughput_per_s'])} in {s['suite']}" for s in (one, other))
+    return Finding(
+        "suites-disagree",
+        "warning",
+        f"{one['series']} at depth {one['load']:g}: {rates}, {size} apart where their noise explains "
+        f"{100 * (math.exp(seen) - 1):.0f} %.",
+        "the drive or the machine changed between the suites.",
+        "take the interval of neither suite alone; measure both again on a quiet machine.",
+        str(one["series"]),
+        one["load"],
+    )

@@ -1,0 +1,55 @@
+"""Workloads that two suites measured: which differences are findings, and how often chance is one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from measure import Sweep
+from measure.suites.agreement import disagreements
+
+DEPTHS = (1, 2, 4, 8, 16)
+
+
+def sweep(rng: np.random.Generator, noise: float, repeats: int = 3, factor: float = 1.0, **more: object) -> Sweep:
+    rows = [
+        {"load": n, "repeat": k, "throughput_per_s": factor * 1e4 * n**0.8 * np.exp(noise * rng.normal())}
+        for n in DEPTHS
+        for k in range(repeats)
+    ]
+    table = pd.DataFrame(rows).assign(series="4 KiB random read", block_bytes=4096, read_fraction=1.0, pattern="random")
+    return Sweep(table.assign(latency_s=table["load"] / table["throughput_per_s"], **more))
+
+
+@pytest.mark.parametrize("repeats", [2, 3])
+def test_chance_is_a_finding_in_one_of_twenty_pairs_of_suites_at_most(repeats):
+    rng = np.random.default_rng(1)
+    alarms = sum(
+        bool(disagreements({"depth": sweep(rng, 0.08, repeats), "tails": sweep(rng, 0.08, repeats)}))
+        for _ in range(200)
+    )
+    assert alarms <= 20  # 10 are expected; 20 has a chance below 1 %
+
+
+def test_a_suite_off_by_a_third_is_found_and_the_largest_difference_comes_first():
+    rng = np.random.default_rng(2)
+    found = disagreements({"depth": sweep(rng, 0.02), "tails": sweep(rng, 0.02, factor=1.35)})
+    assert len(found) == len(DEPTHS)
+    assert {f.check for f in found} == {"suites-disagree"}
+    assert "in depth" in found[0].message
+    assert "in tails" in found[0].message
+    assert "apart where their noise explains" in found[0].message
+
+
+@pytest.mark.parametrize(("factor", "found"), [(1.15, 0), (2.0, len(DEPTHS))])
+def test_without_repeats_only_a_large_difference_is_one(factor, found):
+    rng = np.random.default_rng(3)
+    suites = {"a": sweep(rng, 0.0, 1), "b": sweep(rng, 0.0, 1, factor=factor)}
+    assert len(disagreements(suites)) == found
+
+
+def test_other_blocks_are_other_workloads():
+    rng = np.random.default_rng(4)
+    assert disagreements({"a": sweep(rng, 0.01), "b": sweep(rng, 0.01, factor=3.0, block_bytes=65536)}) == []
+    assert disagreements({}) == []
