@@ -28,6 +28,7 @@ from measure.units import parse_duration, parse_mix
 
 _MOST_COLUMNS = 1000
 _MOST_TITLE_LINES = 5
+_LOOKED_AT = 50
 #: A byte order mark, also as text where a program took it for letters or escaped it.
 _MARKS = re.compile(r"\A(?:\ufeff|\u00ef\u00bb\u00bf|%EF%BB%BF)+", re.IGNORECASE)
 _MARKDOWN_RULE = re.compile(r"[|:\s-]*-[|:\s-]*")
@@ -40,17 +41,38 @@ class TextTable:
     header: tuple[str, ...]
     rows: tuple[tuple[int, Mapping[str, str]], ...]
     notes: Mapping[str, str]
+    separator: str = ","
 
 
 def looks_like_table(text: str) -> bool:
     """Whether the first lines are those of a table: a header of two or more names over a row of as many cells."""
     lines = [line for line in text[:65536].splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = _with_tabs(lines)
     lines = lines[_title_lines(lines) :]
     if len(lines) < 1 or (separator := _separator(lines[0])) is None:
         return False
     names = [n.strip() for n in lines[0].split(separator)]
     has_name = any(re.search(r"[^\W\d_]", n) for n in names)
     return has_name and (len(lines) == 1 or lines[1].count(separator) >= 1)
+
+
+_FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
+
+
+def _with_tabs(lines: Sequence[str]) -> list[str]:
+    """Columns that blanks alone separate as columns separated by tabs; the lines as they are where they are not such.
+
+    The header has as many words as every row, and most words of each row are numbers.
+    """
+    if len(lines) < 2 or any(_separator(line) for line in lines[:2]):
+        return list(lines)
+    rows = [line.split() for line in lines]
+    if len(rows[0]) < 2 or len({len(row) for row in rows[: _LOOKED_AT + 1]}) > 1:
+        return list(lines)
+    numbers = [sum(_FIGURE.fullmatch(word) is not None for word in row) for row in rows[: _LOOKED_AT + 1]]
+    if numbers[0] or any(2 * count <= len(rows[0]) for count in numbers[1:]):
+        return list(lines)
+    return ["\t".join(row) + "\n" for row in rows]
 
 
 def _separator(line: str) -> str | None:
@@ -83,6 +105,7 @@ def read_table(text: str, name: str) -> TextTable:
     if not body:
         raise DataError(f"{name} is empty; measure again or name another file")
     check_rows(len(body) - 1, name)
+    body = _with_tabs(body)
     above = _title_lines(body)
     body, numbers = body[above:], numbers[above:]
     separator = _separator(body[0])
@@ -118,7 +141,7 @@ def read_table(text: str, name: str) -> TextTable:
         raise DataError(f"{name}: line {rows[-1][0]}, the last, is cut off; take it out, or end it with a new line")
     if not rows:
         raise DataError(f"{name} has a header but no row; measure again or name another file")
-    return TextTable(header, tuple(rows), notes)
+    return TextTable(header, tuple(rows), notes, separator)
 
 
 def _is_torn(lengths: Sequence[int], columns: int) -> bool:
@@ -171,12 +194,14 @@ _MOST_CURVES = 50
 _SHOWN = 6
 Mark = Literal["point", "comma", "thousands"]
 _EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
-_COMMA = re.compile(r"[+-]?(\d+),(\d+)(?:[eE][+-]?\d+)?%?")
+_COMMA = re.compile(r"[+-]?(\d+),(\d+)(?:[eE][+-]?\d+)?[%kKMG]?")
 _GROUPS = re.compile(r"[+-]?\d{1,3}(?:,\d{3}){2,}%?|[+-]?\d{1,3}(?:,\d{3})+\.\d+%?")
 _POINTS_THEN_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+%?")
 _POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
 _BLANK_GROUPS = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'\u2019](?=\d{3}(?!\d))")
-_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?%?")
+_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?[%kKMG]?")
+_WITH_PREFIX = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)) ?([kKMG])")
+_PREFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 
 
 def block_bytes(cell: str) -> float | None:
@@ -295,10 +320,17 @@ def _tells_mix(cell: str) -> bool:
     return cell.strip().lower() in _MIX_WORDS or parse_mix(cell).read_fraction in (0.0, 1.0)
 
 
-def number(cell: str, scale: float, line: int, column: str, name: str) -> float | None:
-    """The cell in SI units; None where it is empty. Raises DataError where it is no finite number."""
+def number(
+    cell: str, scale: float, line: int, column: str, name: str, *, may_have_prefix: bool = False
+) -> float | None:
+    """The cell in SI units; None where it is empty. Raises DataError where it is no finite number.
+
+    A count or a rate ``may_have_prefix``: "14.0k" is 14,000.
+    """
     if cell.lower() in _EMPTY:
         return None
+    if may_have_prefix and scale == 1 and (found := _WITH_PREFIX.fullmatch(cell)):
+        return float(found[1]) * _PREFIXES[found[2]]
     plain = cell.removesuffix("%").strip() if scale == 0.01 else cell
     try:
         value = float(plain)
@@ -322,6 +354,8 @@ def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTabl
     table = _converted(table, chosen, lambda cell: _BLANK_GROUPS.sub("", cell))
     cells = [(line, row[c]) for line, row in table.rows for c in chosen]
     mark = _mark(cells, name)
+    if mark == "point" and table.separator == ";":
+        _check_points(cells, [cell for _, row in table.rows for cell in row.values()], name)
     if mark == "point":
         return table
     if mark == "thousands":
@@ -371,6 +405,22 @@ def _mark(cells: Iterable[tuple[int, str]], name: str) -> Mark:
             "decimals with a point and thousands without a comma"
         )
     return "point"
+
+
+def _check_points(cells: Sequence[tuple[int, str]], all_cells: Sequence[str], name: str) -> None:
+    """DataError where the points may be those of thousands, as where semicolons separate the cells: "14.000".
+
+    A cell such as "81.2" or "0.125" tells that they are those of decimals.
+    """
+    commas = any(_COMMA.fullmatch(cell) for cell in all_cells)
+    decimals = any(_POINT.fullmatch(cell) and not _POINT_GROUPS.fullmatch(cell) for _, cell in cells)
+    doubtful = next(((line, cell) for line, cell in cells if _POINT_GROUPS.fullmatch(cell)), None)
+    if doubtful is not None and (commas or not decimals):
+        line, cell = doubtful
+        raise DataError(
+            f"{name}: {cell[:40]!r} in line {line} may be {cell} or {cell.replace('.', '')}; write thousands without a "
+            "point, and decimals with another number of digits"
+        )
 
 
 def _converted(table: TextTable, columns: frozenset[str], convert: Callable[[str], str]) -> TextTable:

@@ -214,7 +214,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("latency", rf"{_LATENCY_MEAN}{_TIME_UNIT}{_THEN_MEAN}"),
     ("read_latency", rf"(?i:read_){_LATENCY_MEAN}{_TIME_UNIT}"),
     ("write_latency", rf"(?i:write_){_LATENCY_MEAN}{_TIME_UNIT}"),
-    ("throughput", r"(?i:iops)_(?P<unit>k)|(?i:(?P<prefix>k|m)iops)"),
+    ("throughput", r"(?i:iops)_(?P<unit>k)|(?i:(?P<prefix>k|m)(?:iops|tps|qps|rps))"),
+    ("throughput", r"(?i:request_throughput)"),
     ("throughput", rf"(?:{_MEAN}|(?i:total_|request_))(?i:throughput_)?{_PER_SECOND}(?:_#/sec)?{_THEN_MEAN}"),
     ("throughput", rf"{_MEAN}(?i:throughput)_(?P<unit>[kM]?/s)"),
     ("read_throughput", r"(?i:read_iops)(?:_(?P<unit>k))?"),
@@ -356,7 +357,10 @@ def accepted_names() -> list[tuple[str, str]]:
         ("load: all requests outstanding", f"{_listed(_CLIENTS)}; {counted}"),
         ("jobs, or the load where there is no other", f"{_listed(_JOBS)}; {counted}"),
         ("load: others", _listed(("delay", "injected delay", "arrival rate"))),
-        ("throughput", f"{_listed(_RATES)}; {_listed(_THINGS)} per second, /s or /sec; kIOPS, MIOPS"),
+        (
+            "throughput",
+            f"{_listed(_RATES)}; {_listed(_THINGS)} per second, /s or /sec; kIOPS, MIOPS, kTPS; request_throughput",
+        ),
         ("latency, with its unit", f"{_listed(_LATENCIES)}; with {_listed(_MEANS)} beside it, or these alone"),
         ("units of a latency", _listed(_TIME)),
         (

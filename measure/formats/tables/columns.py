@@ -269,6 +269,7 @@ def _check_role(role: str) -> None:
 
 
 _MOST_NAMES = 20
+_MOMENT = r"(?i:timestamp|date|epoch|elapsed)"
 _NO_BLOCK = "a block size (or an IOPS column)"
 _LIKELY = {
     "load": r"depth|qd|user|client|conc|conn|load|thread|^n$",
@@ -288,7 +289,7 @@ def ready_line(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> str:
     for role, words in _LIKELY.items():
         roles = LOAD_ROLES if role == "load" else (role,)
         known = next((chosen[r] for r in roles if r in chosen), None)
-        column = known.column if known else _likeliest(rest, words)
+        column = known.column if known else _likeliest([c for c in rest if not re.search(_MOMENT, c)], words)
         rest = [c for c in rest if c != column]
         if not column and role == "load":
             parts.append("load=1")

@@ -34,7 +34,7 @@ from measure.formats.tables.cells import (
 )
 from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, load_noun
 from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
-from measure.formats.tables.unit_choice import complete, count_jobs, part_jobs, settle
+from measure.formats.tables.unit_choice import complete, count_jobs, part_jobs, settle, with_load_over_time
 from measure.loads import LOADS, LoadKind
 from measure.spreadsheet import plain_cells
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
@@ -171,7 +171,8 @@ def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> 
         return role.constant
     if role.unit == IN_CELLS:
         return block_bytes(cells[role.column]) if role.role == "block" else cell_seconds(cells[role.column])
-    return number(cells[role.column], role.scale, line, role.column, name)
+    counted_or_rate = role.role in (*LOAD_ROLES, "jobs") or role.role.endswith("throughput")
+    return number(cells[role.column], role.scale, line, role.column, name, may_have_prefix=counted_or_rate)
 
 
 def _size(size: float | None) -> str:
@@ -204,6 +205,9 @@ def csv_sweep(
     table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
+    over_time: list[Finding] = []
+    if not columns:
+        table, over_time = with_load_over_time(table, name)
     cells_of: Mapping[str, Sequence[str]] = {
         column: [cells[column] for _, cells in table.rows] for column in table.header
     }
@@ -219,6 +223,7 @@ def csv_sweep(
             f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
         )
     findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()]
+    findings += over_time
     kind = _KINDS[roles.load.role]
     multiplied = False
     if "jobs" in roles:

@@ -13,6 +13,7 @@ All of it needs a load that is a number of outstanding requests.
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,16 @@ import numpy as np
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.column_names import OPEN_UNIT, ColumnRole, load_noun, unit_scale
+from measure.formats.tables.cells import TextTable, number, with_points
+from measure.formats.tables.column_names import (
+    LOAD_ROLES,
+    OPEN_UNIT,
+    ColumnRole,
+    load_noun,
+    plain_name,
+    recognise,
+    unit_scale,
+)
 from measure.formats.tables.columns import Roles, columns_option, ready_line
 from measure.sweep import COMPUTED, describe_series
 from measure.units import counted
@@ -70,6 +80,41 @@ def settle(
         raise DataError(_unsettled(roles, header, readings, name))
     best = readings[0]
     return replace(best.roles, rivals=()), list(_told(roles, best, name))
+
+
+TIME_COLUMN = re.compile(r"(?i:(?:.*_)?(?:timestamp|time|date|datetime|epoch|elapsed|second|seconds|s))")
+_STEADY = 1.25
+"""A series whose X R varies by no more than this factor is one load, looked at again and again."""
+
+
+def with_load_over_time(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
+    """A series over time has no column for the load: N = X R is added as one. Other tables stay as they are."""
+    named = [(column, recognise(column)) for column in table.header]
+    roles = {role.role: role for _, role in named if role is not None}
+    timed = [c for c, role in named if role is None and TIME_COLUMN.fullmatch(plain_name(c))]
+    if not timed or {*LOAD_ROLES, "clients", "jobs"} & roles.keys() or not {"latency", "throughput"} <= roles.keys():
+        return table, []
+    read = with_points(table, [roles["latency"].column, roles["throughput"].column], name)
+    found: list[float | None] = []
+    for line, cells in read.rows:
+        rate, latency = (
+            number(cells[r.column], r.scale, line, r.column, name, may_have_prefix=r.role == "throughput")
+            for r in (roles["throughput"], roles["latency"])
+        )
+        found.append(rate * latency if rate and latency else None)
+    known = [n for n in found if n is not None]
+    if not known or min(known) <= 0:
+        return table, []
+    steady = max(known) <= _STEADY * min(known)
+    loads = [f"{float(np.median(known)) if steady else n:.{3 if steady else 2}g}" if n else "" for n in found]
+    rows = tuple((line, {**cells, LOAD_OVER_TIME: load}) for (line, cells), load in zip(table.rows, loads, strict=True))
+    message = f"{name} is a series over {timed[0]}: its load is N = X R, {'about ' if steady else ''}"
+    message += f"{loads[0]}." if steady else f"{min(known):.2g} to {max(known):.2g} requests outstanding."
+    finding = Finding("by-littles-law", "info", message, "", "say which column is the load: --columns load=COLUMN")
+    return replace(table, header=(*table.header, LOAD_OVER_TIME), rows=rows), [finding]
+
+
+LOAD_OVER_TIME = "outstanding"
 
 
 def complete(records: list[dict[str, Any]], name: str) -> list[Finding]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from measure.errors import DataError
+from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.columns import parse_columns
 from measure.formats.tables.table import csv_sweep
 
@@ -157,3 +158,54 @@ def test_columns_that_are_not_used_are_listed_up_to_ten(count: int, told: str) -
     sweep = csv_sweep(f"depth,iops,lat_us{names}\n1,100,10000{',1' * count}\n", name="t.csv")
     (message,) = [f.message for f in sweep.findings if f.check == "columns"]
     assert message.endswith(told)
+
+
+@pytest.mark.parametrize(
+    "text", ["QD;IOPS;Latenz ms\n1;14.000;0,071\n8;53.000;0,151\n", "QD;IOPS\n1;14.000\n8;53.000\n"]
+)
+def test_a_point_between_three_digits_is_as_doubtful_as_a_comma(text: str) -> None:
+    with pytest.raises(DataError, match=r"'14\.000' in line 2 may be 14\.000 or 14000"):
+        csv_sweep(text, name="t")
+
+
+@pytest.mark.parametrize("latency", ["1.07;0.151", "71,4;151,2"])
+def test_another_cell_tells_what_a_point_is(latency: str) -> None:
+    low, high = latency.split(";")
+    rows = csv_sweep(f"QD;IOPS;latency_us\n1;14.000;{low}\n8;53.000;{high}\n").points["throughput_per_s"]
+    assert list(rows) == ([14e3, 53e3] if "," in latency else [14.0, 53.0])
+
+
+def test_suffixes_of_cells_blanks_between_columns_and_names_of_rates() -> None:
+    blanks = csv_sweep("depth  iops   latency_us\n1      14.0k  71\n8      0.053M 151\n").points
+    assert list(blanks["throughput_per_s"]) == [14e3, 53e3]
+    rates = csv_sweep("clients,kTPS,latency_ms\n1,1.2,0.83\n8,8,1\n").points
+    assert list(rates["throughput_per_s"]) == [1200, 8000]
+    served = csv_sweep("max_concurrency,request_throughput,mean_e2el_ms,std_e2el_ms\n1,1.2,830,5\n").points.iloc[0]
+    assert (served["throughput_per_s"], served["latency_sd_s"]) == (1.2, 5e-3)
+
+
+@pytest.mark.parametrize("cell", ["14.0x", "k", "1.2.3k", "--", "14 k k"])
+def test_other_suffixes_are_no_numbers(cell: str) -> None:
+    with pytest.raises(DataError):
+        csv_sweep(f"depth,iops,latency_us\n1,{cell},71\n")
+
+
+def test_prose_is_no_table_of_blanks() -> None:
+    assert not looks_like_table("we measured the drive\nit was quite fast\n")
+    assert not looks_like_table("see chapter 3\nand chapter 4\n")
+    assert looks_like_table("depth iops latency_us\n1 14.0k 71\n")
+
+
+def test_a_series_over_time_has_the_load_of_littles_law() -> None:
+    steady = csv_sweep("timestamp,iops,latency_ms\n1,12000,.83\n2,12300,.82\n3,12100,.83\n")
+    assert list(steady.points["load"]) == [10.0] * 3
+    assert list(steady.points["repeat"]) == [0, 1, 2]
+    rising = csv_sweep("timestamp,iops,latency_ms\n1,12000,.083\n2,80000,.1\n")
+    assert list(rising.points["load"]) == [1.0, 8.0]
+    assert any("series over timestamp" in finding.message for finding in rising.findings)
+
+
+def test_a_timestamp_is_never_offered_as_the_load() -> None:
+    with pytest.raises(DataError) as refusal:
+        csv_sweep("timestamp,x,latency_ms\n1,12000,.083\n", name="t")
+    assert "load=timestamp" not in str(refusal.value)
