@@ -6,7 +6,10 @@ So it changes nothing but the time whether one process does it all, two share it
 
 from __future__ import annotations
 
+import os
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
@@ -19,6 +22,9 @@ from qsim.installed import install_hint
 Work = TypeVar("Work")
 Result = TypeVar("Result")
 Progress = Callable[[float], object]
+
+LOOK_EVERY_S = 0.5
+"""How often a worker looks whether the process that asked is still there."""
 
 PATIENCE_S = 10
 """How long a Dask scheduler may take to answer."""
@@ -47,7 +53,21 @@ def spread(
     import joblib
 
     parallel = joblib.Parallel(n_jobs=workers, return_as="generator")
-    return _counted(parallel(joblib.delayed(function)(w) for w in work), len(work), progress)
+    return _counted(parallel(joblib.delayed(_in_worker)(function, w, os.getpid()) for w in work), len(work), progress)
+
+
+def _in_worker(function: Callable[[Work], Result], item: Work, parent: int) -> Result:
+    """``function(item)`` in a process that ends with the process that asked, however that one ends."""
+    name = f"ends with {parent}"
+    if os.getppid() == parent and all(thread.name != name for thread in threading.enumerate()):
+        threading.Thread(target=_end_with, args=(parent,), name=name, daemon=True).start()
+    return function(item)
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOK_EVERY_S)
+    os._exit(1)
 
 
 def check_workers(workers: int, cluster: str | None) -> None:
