@@ -6,6 +6,10 @@ import math
 from collections.abc import Callable
 from functools import cache
 
+STEP = 16.0
+SHORTEST = 1e-290
+"""Of the typical time: a quantile below counts as zero."""
+
 
 def quantile(survival: Callable[[float], float], q: float, scale: float, rtol: float = 1e-12) -> float:
     """The smallest t >= 0 with P(T > t) <= 1 - q, for a decreasing ``survival``; ``scale`` is a typical time."""
@@ -14,11 +18,19 @@ def quantile(survival: Callable[[float], float], q: float, scale: float, rtol: f
     target, survival = 1 - q, cache(survival)
     if survival(0.0) <= target:
         return 0.0
-    low, high = 0.0, scale
-    while survival(high) > target:
-        low, high = high, 2 * high
+    low = high = scale
+    if survival(scale) > target:
+        while survival(high) > target:
+            low, high = high, 2 * high
+    else:
+        while survival(low) <= target:
+            low, high = low / STEP, low
+            if low < SHORTEST * scale:
+                return 0.0
 
-    def logarithm(t: float) -> float:  # nearly a line in t
+    def gap(t: float) -> float:  # nearly a line in t
         return math.log(max(survival(t) / target, 1e-3))
 
-    return float(brentq(logarithm, low, high, xtol=1e-15 * high, rtol=rtol, maxiter=500))
+    if gap(high) >= 0:
+        return high
+    return float(brentq(gap, low, high, xtol=1e-15 * low, rtol=rtol, maxiter=500))

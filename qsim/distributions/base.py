@@ -229,7 +229,9 @@ class GammaTimes(LengthBiased):
         return math.exp(-math.log1p(s * self.mean * self.scv) / self.scv)
 
     def residual(self, s: ComplexArray) -> ComplexArray:
-        return np.asarray(-np.expm1(-np.log1p(s * self.mean * self.scv) / self.scv) / (s * self.mean))
+        from scipy.special import expm1, log1p  # those of numpy lose digits at small complex places
+
+        return np.asarray(-expm1(-log1p(s * self.mean * self.scv) / self.scv) / (s * self.mean))
 
 
 def ramp(x: ComplexArray) -> ComplexArray:

@@ -86,6 +86,9 @@ class Exponential(Distribution):
     def transform(self, s: float) -> float:
         return 1 / (1 + s * self.mean)
 
+    def residual(self, s: ComplexArray) -> ComplexArray:
+        return np.asarray(1 / (1 + s * self.mean))
+
     def phases(self) -> Phases:
         return np.ones(1), np.array([[-1 / self.mean]])
 
@@ -278,6 +281,10 @@ class HyperExponential(Distribution):
 
     def transform(self, s: float) -> float:
         return math.fsum(p / (1 + s * m) for p, m in zip(self.probabilities, self.means, strict=True))
+
+    def residual(self, s: ComplexArray) -> ComplexArray:
+        means = np.asarray(self.means)
+        return np.asarray(1 / (1 + np.multiply.outer(s, means)) @ (means * self.probabilities / self.mean))
 
     def phases(self) -> Phases:
         return np.asarray(self.probabilities), np.diag(-1 / np.asarray(self.means))

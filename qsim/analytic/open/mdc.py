@@ -42,7 +42,6 @@ from qsim.analytic.views import open_queue
 from qsim.distributions import Deterministic
 from qsim.metrics import ExactTimes, Metrics
 from qsim.models import Open
-from qsim.tails import variance_from_tail
 
 METHOD = "M/D/c (Crommelin 1932; Franx 2001)"
 
@@ -155,7 +154,13 @@ class CommonServiceTimes(ExactTimes):
         return self.waiting_survival(late) if late >= 0 else 1.0
 
     def variance(self, of: str) -> float:
-        return variance_from_tail(self.waiting_survival, self.service_time)
+        """From the number waiting: E[Lq(Lq - 1)] = λ²·E[Wq²], as those left behind in the queue came during a wait."""
+        table, c, tau = self.states.table, self.states.servers, self.states.tau
+        n = np.arange(1, math.ceil(60 / math.log(tau)) + 1)
+        p = np.concatenate((table[c:], table[-1] * tau ** -n.astype(np.float64)))
+        waiting = np.arange(p.size, dtype=np.float64)
+        mean, second = float(p @ waiting), float(p @ (waiting * (waiting - 1)))
+        return (second - mean**2) * (self.service_time / self.states.offered_load) ** 2
 
     def waiting_survival(self, t: float) -> float:
         """P(Wq > t), from what is missing to Q = 1: positive terms."""

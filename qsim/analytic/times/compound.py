@@ -7,7 +7,7 @@ service in the middle of it,
 
 On a lattice of times this is the power series (1 - ρ)/(1 - ρ·g(z)), inverted by Newton's method with Fourier
 transforms.  Rounding every piece, and the service that follows, down to the lattice and then up encloses the answer:
-both are computed, their mean is given as the value and the two as its interval.
+both are computed and given as the interval; for the value each cell is shared between its ends so that its mean stays.
 
 Source: Takács (1962), Introduction to the Theory of Queues, chapter 1 (the sum, after Pollaczek and Khinchine);
 enclosing by rounding: Dickson & Waters (1991), ASTIN Bulletin 21; the inversion: Brent & Kung (1978), J. ACM 25.
@@ -16,6 +16,7 @@ enclosing by rounding: Dickson & Waters (1991), ASTIN Bulletin 21; the inversion
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from qsim.distributions import Distribution
 from qsim.metrics import Interval
 
 POINTS = 2**15
+CROWDED, MORE_POINTS = 0.99, 2**17
+"""At higher loads a wait adds up so many pieces that the lattice must be finer."""
 MOST_MEANS = 1e9
 ROUNDING = 1e-12
 
@@ -41,6 +44,14 @@ def reciprocal(series: FloatArray) -> FloatArray:
     return result
 
 
+class Bounded(NamedTuple):
+    """P(T > time) on a lattice of times: never above, nearly, and never below."""
+
+    low: FloatArray
+    value: FloatArray
+    high: FloatArray
+
+
 class CompoundTimes:
     """The distributions of W and Wq, enclosed from both sides.
 
@@ -51,75 +62,91 @@ class CompoundTimes:
         self._service, self._rho, self._own = service, rho, own or service
         self._mean = mean_waiting + self._own.mean
         self._at_zero = {"Wq": 1 - rho, "W": (1 - rho) * float(self._own.cdf(0.0))}
-        self._tables: dict[float, dict[str, tuple[FloatArray, FloatArray]]] = {}
+        self._points = POINTS if rho < CROWDED else MORE_POINTS
+        self._tables: dict[float, dict[str, Bounded]] = {}
 
     def quantile(self, q: float, of: str) -> float:
-        """Where the middle of both bounds passes 1 - q, straight between the points of the lattice."""
+        """Where the value passes 1 - q, straight between the points of the lattice."""
         if q <= self._at_zero[of] + ROUNDING:
             return 0.0
-        step, early, late = self._holding(q, of)
-        middle = (early + late) / 2
-        after = int(np.argmax(middle <= 1 - q))
-        above, below = middle[max(after - 1, 0)], middle[after]
-        return step * (after - (1 - q - below) / (above - below) if above > below else after)
+        step, found = self._holding(q, of)
+        after = int(np.argmax(found.value <= 1 - q))
+        above, below = found.value[max(after - 1, 0)], found.value[after]
+        passes = step * (after - (1 - q - below) / (above - below) if above > below else after)
+        low, high = self.quantile_interval(q, of)
+        return min(max(passes, low), high)
 
     def quantile_interval(self, q: float, of: str) -> Interval:
         if q <= self._at_zero[of] + ROUNDING:
             return (0.0, 0.0)
-        step, early, late = self._holding(q, of)
-        return step * int(np.argmax(early <= 1 - q)), step * int(np.argmax(late <= 1 - q))
+        step, found = self._holding(q, of)
+        return step * int(np.argmax(found.low <= 1 - q)), step * int(np.argmax(found.high <= 1 - q))
 
     def survival(self, t: float, of: str) -> float:
         if t == 0:
             return 1 - self._at_zero[of]
-        place, early, late = self._around(t, of)
-        return float(np.interp(place, np.arange(POINTS), (early + late) / 2))
+        place, found = self._around(t, of)
+        low, high = self.survival_interval(t, of)
+        before, after = found.value[math.floor(place)], found.value[math.ceil(place)]
+        return min(max(float(before + (after - before) * (place % 1)), low), high)
 
     def survival_interval(self, t: float, of: str) -> Interval:
         """Bounds on P(Wq > t) or P(W > t)."""
-        place, early, late = self._around(t, of)
-        return float(early[math.ceil(place)]), float(late[math.floor(place)])
+        place, found = self._around(t, of)
+        return float(found.low[math.ceil(place)]), float(found.high[math.floor(place)])
 
-    def _around(self, t: float, of: str) -> tuple[float, FloatArray, FloatArray]:
-        """Where t lies on a lattice, and the bounds there."""
-        reach = self._mean * 2.0 ** math.ceil(math.log2(max(2 * t / self._mean, 1e-9)))
-        early, late = self._lattice(reach)[of]
-        return t / reach * POINTS, early, late
+    def _around(self, t: float, of: str) -> tuple[float, Bounded]:
+        """Where t lies on a lattice, and what is known there."""
+        reach = self._mean * 4.0 ** math.ceil(math.log(max(2 * t / self._mean, 1e-9), 4))
+        return t / reach * self._points, self._lattice(reach)[of]
 
-    def _holding(self, q: float, of: str) -> tuple[float, FloatArray, FloatArray]:
-        """The step and the bounds of a lattice that is not much longer than the quantile."""
+    def _holding(self, q: float, of: str) -> tuple[float, Bounded]:
+        """The step of a lattice that is not much longer than the quantile, and what is known on it."""
         reach = 4 * self._mean
-        while self._lattice(reach)[of][1][-1] > 1 - q:
+        while self._lattice(reach)[of].high[-1] > 1 - q:
             reach *= 4
             if reach > MOST_MEANS * self._mean:
                 raise ValueError(f"the quantile {q:g} is beyond {MOST_MEANS:g} times the mean: simulate() estimates it")
         while True:
-            early, late = self._lattice(reach)[of]
-            first = int(np.argmax(late <= 1 - q))
-            if first > POINTS // 8 or first == 0:
-                return reach / POINTS, early, late
-            reach /= max(1.5, POINTS / (2 * (first + 1)))
+            found = self._lattice(reach)[of]
+            first = int(np.argmax(found.high <= 1 - q))
+            if first > self._points // 8 or first == 0:
+                return reach / self._points, found
+            reach /= max(1.5, self._points / (2 * (first + 1)))
 
-    def _lattice(self, reach: float) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """P(T > time) at times 0, h, 2h, ... up to ``reach``, rounded down and rounded up."""
+    def _lattice(self, reach: float) -> dict[str, Bounded]:
+        """What is known at times 0, h, 2h, ... up to ``reach``."""
         from scipy.signal import fftconvolve
 
         if reach in self._tables:
             return self._tables[reach]
-        times = reach / POINTS * np.arange(POINTS + 1)
+        times: FloatArray = reach / self._points * np.arange(self._points + 1, dtype=np.float64)
         # Of a residual service ending in each cell; of a service at 0, then in each cell.
         piece = np.diff(self._service.limited_mean(times)) / self._service.mean
         own = np.diff(self._own.cdf(times), prepend=0.0)
+        down, up = (piece, np.append(own[0] + own[1], own[2:])), (np.append(0.0, piece[:-1]), own[:-1])
+        share = self._share_up(times)
+        kept = (1 - share) * piece + np.append(0.0, (share * piece)[:-1]), (down[1] + up[1]) / 2
         waiting, responding = [], []
-        for down in (True, False):
-            series = -self._rho * (piece if down else np.concatenate(([0.0], piece[:-1])))
+        for pieces, services in (down, kept, up):
+            series = -self._rho * pieces
             series[0] += 1
             mass = np.maximum((1 - self._rho) * reciprocal(series), 0.0)
-            services = np.concatenate(([own[0] + own[1]], own[2:])) if down else own[:-1]
             waiting.append(_beyond(mass))
-            responding.append(_beyond(fftconvolve(mass, services)[:POINTS]))
-        self._tables[reach] = {"Wq": (waiting[0], waiting[1]), "W": (responding[0], responding[1])}
+            responding.append(_beyond(fftconvolve(mass, services)[: self._points]))
+        self._tables[reach] = {"Wq": Bounded(*waiting), "W": Bounded(*responding)}
         return self._tables[reach]
+
+    def _share_up(self, times: FloatArray) -> FloatArray:
+        """How far into each cell the pieces that end in it lie on average, as a share of the cell."""
+        limited, middle = self._service.limited_mean(times), self._service.limited_mean((times[1:] + times[:-1]) / 2)
+        h = times[1]
+        area = h / 6 * (limited[:-1] + 4 * middle + limited[1:])
+        first = h * np.exp(np.linspace(-40.0, 0.0, 4001))
+        area[0] = np.trapezoid(first * self._service.limited_mean(first), np.log(first))
+        work = np.diff(limited)
+        inside = h * limited[1:] - area  # the integral of (u - start)·P(S > u)
+        return np.asarray(np.clip(inside / np.where(work > 0, h * work, 1.0), 0.0, 1.0) * (work > 0))
 
 
 def _beyond(mass: FloatArray) -> FloatArray:
