@@ -1,4 +1,4 @@
-"""The Dash application: one page with four parts, everything served from here."""
+"""The Dash application: one page with five parts, everything served from here."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from calibrate.lab.explore import page as explore
 from calibrate.lab.guard import teaches
 from calibrate.lab.run import page as run
 from calibrate.lab.run.session import RunTable
+from calibrate.lab.system import page as system
 from calibrate.lab.watch import page as watch
 from calibrate.lab.watch.watched_devices import WatchedDevices
 from calibrate.lab.widgets import in_browser, labelled
@@ -32,7 +33,7 @@ class LabPart(NamedTuple):
     """A part of the lab: its words in the menu, and what it shows."""
 
     label: str
-    layout: Callable[[], Component]
+    layout: Callable[[str], Component]
 
 
 def build(table: RunTable) -> Dash:
@@ -53,26 +54,30 @@ def build(table: RunTable) -> Dash:
     shelf, watched = Shelf(table.folder), WatchedDevices()
     parts: Mapping[str, LabPart] = {
         "/explore": LabPart("Explore", explore.layout),
-        "/run": LabPart("Run", lambda: run.layout(table)),
-        "/compare": LabPart("Compare", lambda: compare.layout(shelf)),
-        "/watch": LabPart("Watch", lambda: watch.layout(watched)),
+        "/run": LabPart("Run", lambda _: run.layout(table)),
+        "/compare": LabPart("Compare", lambda _: compare.layout(shelf)),
+        "/system": LabPart("System", lambda _: system.layout(shelf)),
+        "/watch": LabPart("Watch", lambda _: watch.layout(watched)),
     }
     explore.register(app)
     run.register(app, table)
     compare.register(app, shelf)
+    system.register(app, shelf)
     watch.register(app, watched)
     run.register_files(app.server, table)
+    explore.register_export(app.server)
     app.layout = lambda: _frame(parts, joining=[panel(app.server.config.get(ADDRESS))] if teaches() else [])
 
-    def shown(path: object) -> tuple[Component, *tuple[str, ...]]:
+    def shown(path: object, query: object) -> tuple[Component, *tuple[str, ...]]:
         chosen = path if path in parts else "/explore"
         marks = tuple("page" if address == chosen else "false" for address in parts)
-        return parts[str(chosen)].layout(), *marks
+        return parts[str(chosen)].layout(str(query or "")), *marks
 
     app.callback(
         Output("part", "children"),
         *(Output(f"menu{address}".replace("/", "-"), "aria-current") for address in parts),
         Input("address", "pathname"),
+        State("address", "search"),
     )(shown)
     in_browser(
         app,

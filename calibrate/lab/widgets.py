@@ -55,8 +55,11 @@ def drawn(figure: dict[str, Any], what: str, *, tall: bool = False, named: int =
     return _framed(dcc.Graph(config=_CONFIG, figure=figure, responsive=True), what, tall=tall, named=named)
 
 
-def slider(identity: str, number: SliderNumber) -> Component:
-    """A slider and a box for the number, under one label; what was set stays while the browser is open."""
+def slider(identity: str, number: SliderNumber, value: float | None = None) -> Component:
+    """A slider and a box for the number, under one label.
+
+    Without ``value`` it keeps what was set while the browser is open.
+    """
     row = html.Div(
         [
             html.Label(number.label, htmlFor=identity),
@@ -65,10 +68,10 @@ def slider(identity: str, number: SliderNumber) -> Component:
                 min=number.low,
                 max=number.high,
                 step=number.step,
-                value=number.start,
+                value=number.start if value is None else value,
                 marks=None,
                 updatemode="drag",
-                **KEPT,
+                **(KEPT if value is None else {}),
             ),
         ],
         id=f"{identity}-row",

@@ -6,6 +6,7 @@ from typing import Any
 
 from calibrate.lab.explore.curves import QUANTITIES, Curves, Mark
 from calibrate.lab.explore.path import SampleStretch
+from calibrate.lab.explore.rivals import Rival
 from calibrate.lab.themes import Theme, line, marks
 
 TOP_OF_OPEN = 0.93
@@ -60,10 +61,13 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
     return {"data": traces, "layout": layout}
 
 
-def path_figure(path: SampleStretch, mean: float | None, theme: Theme) -> dict[str, Any]:
-    """N(t) of a sample path, with its own average and the theory's L (None where there is none)."""
+def path_figure(path: SampleStretch, mean: float | None, theme: Theme, rival: Rival | None = None) -> dict[str, Any]:
+    """N(t) of a sample path, with its own average, the theory's L (None where there is none), and another system."""
     times, counts = path.present()
     traces = [line(times, counts, "N(t) of this run", theme.blue, line={"shape": "hv", "width": 2})]
+    if rival is not None:
+        style = {"shape": "hv", "width": 2, "dash": "dot"}
+        traces.append(line(*rival.path.present(), rival.name, theme.orange, line=style))
     own = path.mean_present()
     traces.append(line([0, path.end], [own, own], f"its average: {own:.3g}", theme.green, line={"dash": "dot"}))
     if mean is not None:

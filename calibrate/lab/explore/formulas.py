@@ -27,7 +27,8 @@ class Formula:
 
 def formulas_of(settings: Settings, metrics: Metrics) -> list[Formula]:
     """The formulas of the model, in the order in which one works them out by hand."""
-    return [*_FIRST[settings.kind](settings, metrics), _little(settings, metrics)]
+    first, response = _FIRST[settings.kind](settings, metrics), _RESPONSE[settings.kind](settings, metrics)
+    return [*first, response, _little(settings, metrics)]
 
 
 def rendered(formulas: list[Formula]) -> list[Component]:
@@ -129,6 +130,38 @@ _FIRST: Mapping[Kind, Callable[[Settings, Metrics], list[Formula]]] = {
     "mmc": _mmc,
     "mg1": _mg1,
     "closed": _closed,
+}
+
+
+def _response_mm1(s: Settings, m: Metrics) -> Formula:
+    numbers = (_over(_n(s.service_time), f"1 − {_n(m.utilization)}"),)
+    return Formula("response", ("W = ", _over("S", "1 − ρ")), numbers, _n(m.W), "M/M/1")
+
+
+def _response_mmc(s: Settings, m: Metrics) -> Formula:
+    symbols = ("W = S + C(c, cρ) ", _over("S", "c (1 − ρ)"))
+    below = f"{s.servers} (1 − {_n(m.utilization)})"
+    numbers = (f"{_n(s.service_time)} + {_n(m.p_wait)} · ", _over(_n(s.service_time), below))
+    return Formula("response", symbols, numbers, _n(m.W), "service, and waiting for those who wait")
+
+
+def _response_mg1(s: Settings, m: Metrics) -> Formula:
+    symbols = ("W = S + ", _over("ρ S", "1 − ρ"), " · ", _over("1 + c²", "2"))
+    rho, service = _n(m.utilization), _n(s.service_time)
+    numbers = (f"{service} + ", _over(f"{rho} · {service}", f"1 − {rho}"), " · ", _over(f"1 + {_n(s.scv)}", "2"))
+    return Formula("response", symbols, numbers, _n(m.W), "Pollaczek 1930, Khinchine 1932")
+
+
+def _response_closed(s: Settings, m: Metrics) -> Formula:
+    numbers = (_over(str(s.population), _n(m.throughput)), f" − {_n(s.think_time)}")
+    return Formula("response", ("W = ", _over("N", "X"), " − Z"), numbers, _n(m.W), "the response time law")
+
+
+_RESPONSE: Mapping[Kind, Callable[[Settings, Metrics], Formula]] = {
+    "mm1": _response_mm1,
+    "mmc": _response_mmc,
+    "mg1": _response_mg1,
+    "closed": _response_closed,
 }
 
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import threading
 from functools import lru_cache
 from typing import Any
+from urllib.parse import parse_qsl
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
+from flask import Flask, Response, request
 
 from calibrate.lab.explore.curves import QUANTITIES, Curves, curves_of, said_of, with_simulation
+from calibrate.lab.explore.export import exported
 from calibrate.lab.explore.figures import path_figure, quantity_figure
 from calibrate.lab.explore.formulas import formulas_of, rendered
 from calibrate.lab.explore.path import SampleStretch, path_of
-from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, settings_of
-from calibrate.lab.themes import theme_of
+from calibrate.lab.explore.rivals import comparison, rival_of
+from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, link_to, linked, settings_of
+from calibrate.lab.explore.states import bars_figure, described, diagram
+from calibrate.lab.themes import Theme, theme_of
 from calibrate.lab.widgets import KEPT, graph, in_browser, labelled, slider
 
 MOST_SEEDS = 2**31
+EXPORT_AT = "/lab/explore.html"
 WARMING_MS = 1500
 """Longer than an answer takes: a browser drops the answer to what it has asked again meanwhile."""
 KEY = {
@@ -36,8 +42,11 @@ UNSTABLE = (
 )
 
 
-def layout() -> Component:
-    """The page."""
+def layout(query: str = "") -> Component:
+    """The page, in the state that the query of a link asks for."""
+    asked = dict(parse_qsl(query.removeprefix("?")))
+    values = linked(asked)
+    kept = {} if asked else KEPT
     return html.Div(
         [
             html.Section(
@@ -49,14 +58,21 @@ def layout() -> Component:
                             dcc.RadioItems(
                                 id="explore-kind",
                                 options=[{"label": v, "value": k} for k, v in KINDS.items()],
-                                value="mm1",
+                                value=values["model"],
                                 className="choices",
-                                **KEPT,
+                                **kept,
                             ),
                         ]
                     ),
-                    *(slider(f"explore-{name}", p) for name, p in PARAMETERS.items()),
+                    *(slider(f"explore-{n}", p, values[n] if asked else None) for n, p in PARAMETERS.items()),
                     html.P(id="explore-problem", className="problem", role="alert"),
+                    html.Div(
+                        [
+                            html.A("Link to this state", id="explore-link", className="button plain"),
+                            html.A("Page without scripts", id="explore-export", className="button plain"),
+                        ],
+                        className="buttons",
+                    ),
                 ],
                 className="controls",
             ),
@@ -81,6 +97,10 @@ def layout() -> Component:
                         [graph("explore-path", "number present over time"), html.Div(id="explore-now", hidden=True)],
                         className="followed",
                     ),
+                    html.P(id="explore-rival"),
+                    html.H3("States"),
+                    html.Div(id="explore-states", className="states"),
+                    html.Div(graph("explore-bars", "probability of each number present"), className="followed"),
                     dcc.Store(id="explore-followed"),
                     dcc.Store(id="explore-played"),
                     dcc.Store(id="explore-ready", data=_warm.is_set()),
@@ -102,6 +122,11 @@ def register(app: Dash) -> None:
         Output("explore-followed", "data"),
         Output("explore-path", "figure"),
         *(Output(f"explore-{name}", "figure") for name in QUANTITIES),
+        Output("explore-states", "children"),
+        Output("explore-bars", "figure"),
+        Output("explore-rival", "children"),
+        Output("explore-link", "href"),
+        Output("explore-export", "href"),
         *(Output(f"explore-{name}-row", "hidden") for name in PARAMETERS),
         Output("explore-arrival_rate", "max"),
         Input("explore-kind", "value"),
@@ -134,13 +159,15 @@ def update(kind: object, theme_name: object, clicks: object, *values: object) ->
     try:
         settings = settings_of(kind, dict(zip(PARAMETERS, values, strict=True)))
     except ValueError as error:
-        return (str(error), *([no_update] * (4 + len(QUANTITIES))), *hidden)
+        return (str(error), *([no_update] * (9 + len(QUANTITIES))), *hidden)
     seed = clicks if isinstance(clicks, int) and 0 <= clicks < MOST_SEEDS else 0
     curves, path = _worked_out(settings, seed, simulated=_warm.is_set())
     metrics = curves.metrics
     problem = UNSTABLE.format(rho=settings.utilization) if metrics is None else ""
     formulas = [] if metrics is None else rendered(formulas_of(settings, metrics))
-    drawn_path = path_figure(path, None if metrics is None else metrics.L, theme)
+    rival, link = rival_of(settings, path), link_to(settings)
+    drawn_path = path_figure(path, None if metrics is None else metrics.L, theme, rival)
+    compared = "" if rival is None else comparison(settings, path, rival, None if metrics is None else metrics.W)
     return (
         problem,
         formulas,
@@ -148,8 +175,30 @@ def update(kind: object, theme_name: object, clicks: object, *values: object) ->
         path.to_dict(),
         drawn_path,
         *(quantity_figure(curves, name, theme) for name in QUANTITIES),
+        _states(settings, theme),
+        bars_figure(settings, metrics, theme),
+        compared,
+        f"/explore?{link}",
+        f"{EXPORT_AT}?{link}",
         *hidden,
     )
+
+
+def _states(settings: Settings, theme: Theme) -> Component:
+    """The diagram, or why there is none."""
+    drawn, words = diagram(settings, theme), described(settings)
+    return html.Img(src=drawn, alt=words) if drawn else html.P(words)
+
+
+def register_export(server: Flask) -> None:
+    """Add the address of the page without scripts."""
+
+    def export() -> Response:
+        values = linked(request.args)
+        settings = settings_of(values.pop("model"), values)
+        return Response(exported(settings, f"/explore?{link_to(settings)}"), mimetype="text/html")
+
+    server.add_url_rule(EXPORT_AT, "lab-explore", export)
 
 
 def _key(curves: Curves) -> list[Component]:

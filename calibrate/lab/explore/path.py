@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,10 @@ class SampleStretch:
             counts.append(here)
         return times, counts
 
+    def mean_response(self) -> float:
+        """The mean time from arrival to finish."""
+        return float(np.mean(np.subtract(self.finish, self.arrival)))
+
     def mean_present(self) -> float:
         """The time average of N(t) over the picture."""
         times, counts = self.present()
@@ -73,9 +78,14 @@ def path_of(settings: Settings, seed: int) -> SampleStretch:
 def _open(settings: Settings, seed: int) -> SampleStretch:
     model, rng = settings.at_rate(settings.arrival_rate), np.random.default_rng(seed)
     arrivals = np.cumsum(model.arrivals.sample(rng, REQUESTS))  # type: ignore[union-attr]
+    return served(settings, arrivals.tolist(), model.service.sample(rng, REQUESTS).tolist())
+
+
+def served(settings: Settings, arrivals: Sequence[float], services: Sequence[float]) -> SampleStretch:
+    """The path of given arrivals and service times, first come first served."""
     path, free = _nobody(settings), _idle(settings)
-    for arrival, service in zip(arrivals, model.service.sample(rng, REQUESTS), strict=True):
-        _serve(path, free, float(arrival), float(service))
+    for arrival, service in zip(arrivals, services, strict=True):
+        _serve(path, free, arrival, service)
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import urlencode
 
 from calibrate.lab.widgets import SliderNumber
 
@@ -93,6 +94,28 @@ class Settings:
         if self.scv == 0:
             return Deterministic(self.service_time)
         return Exponential(self.service_time) if self.scv == 1 else Gamma(self.service_time, self.scv)
+
+
+def linked(query: Mapping[str, str]) -> dict[str, Any]:
+    """The model and the parameters that a link asks for, the usual ones where it does not or asks for nonsense.
+
+    >>> linked({"model": "mmc", "servers": "3", "arrival_rate": "x"})["servers"]
+    3.0
+    """
+    kind = query.get("model")
+    values: dict[str, Any] = {"model": kind if kind in KINDS else "mm1"}
+    for name, parameter in PARAMETERS.items():
+        try:
+            values[name] = parameter.checked(float(query[name]))
+        except (KeyError, ValueError):
+            values[name] = parameter.start
+    return values
+
+
+def link_to(settings: Settings) -> str:
+    """The query that opens the settings: ``model=mmc&arrival_rate=0.7&...``."""
+    shown = {p.name: f"{getattr(settings, p.name):g}" for p in PARAMETERS.values() if settings.kind in p.kinds}
+    return urlencode({"model": settings.kind, **shown})
 
 
 def settings_of(kind: object, values: Mapping[str, Any]) -> Settings:

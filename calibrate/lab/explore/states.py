@@ -1,0 +1,91 @@
+"""The states of a queue: the rates between them, drawn, and how likely each number present is."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+from calibrate.lab.explore.settings import Settings
+from calibrate.lab.themes import Theme
+from qsim import Metrics
+
+DRAWN = 6
+"""States in the diagram; the rest are dots."""
+MOST_BARS, TAIL = 40, 0.005
+STEP, RADIUS, MIDDLE = 130, 26, 88
+
+
+def rates_of(settings: Settings, count: int = DRAWN) -> tuple[list[float], list[float]] | None:
+    """Birth rates of the states 0, 1, ... and death rates of 1, 2, ...; None where the state is more than a number.
+
+    A think time of 0 leaves one state alone: all are always there.
+    """
+    if settings.kind == "mg1" or (not settings.is_open and settings.think_time == 0):
+        return None
+    last = count if settings.is_open else min(count, settings.population)
+    present = range(last)
+    births = [
+        settings.arrival_rate if settings.is_open else (settings.population - n) / settings.think_time for n in present
+    ]
+    return births, [min(n + 1, settings.servers) / settings.service_time for n in present]
+
+
+def described(settings: Settings) -> str:
+    """The diagram in words, for who hears the page."""
+    rates = rates_of(settings)
+    if rates is None:
+        if settings.kind == "mg1":
+            return "Not a birth and death process: the time since the service began belongs to the state."
+        return "All requests are always at the servers: nobody thinks."
+    births, deaths = (", ".join(f"{r:.3g}" for r in values) for values in rates)
+    return f"Number present 0, 1, 2, ...: up at rates {births}; down at rates {deaths}"
+
+
+def diagram(settings: Settings, theme: Theme) -> str:
+    """The diagram as an SVG in a data address; empty where there is none."""
+    rates = rates_of(settings)
+    if rates is None:
+        return ""
+    births, deaths = rates
+    more = settings.is_open or settings.population > len(births)
+    width = STEP * len(births) + 2 * RADIUS + (90 if more else 30)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} 176" font-family="sans-serif" font-size="20" '
+        f'text-anchor="middle" fill="{theme.text}" stroke-width="2.5"><defs><marker id="a" viewBox="0 0 8 8" refX="7" '
+        f'refY="4" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8z" fill="{theme.line}" '
+        'stroke="none"/></marker></defs>'
+    ]
+    for n in range(len(births) + 1):
+        x = 15 + RADIUS + STEP * n
+        parts.append(f'<circle cx="{x}" cy="{MIDDLE}" r="{RADIUS}" fill="none" stroke="{theme.blue}"/>')
+        parts.append(f'<text x="{x}" y="{MIDDLE + 7}">{n}</text>')
+    for n, (up, down) in enumerate(zip(births, deaths, strict=True)):
+        left, middle, right = (15 + RADIUS + STEP * (n + share) for share in (0.13, 0.5, 0.87))
+        for sign, start, end, rate in ((-1, left, right, up), (1, right, left, down)):
+            y = MIDDLE + sign * RADIUS * 0.8
+            parts.append(
+                f'<path d="M{start} {y}Q{middle} {y + sign * 34} {end} {y}" fill="none" stroke="{theme.line}" '
+                'marker-end="url(#a)"/>'
+            )
+            parts.append(f'<text x="{middle}" y="{y + sign * 36 + 6}">{rate:.3g}</text>')
+    if more:
+        parts.append(f'<text x="{width - 40}" y="{MIDDLE + 6}">…</text>')
+    return "data:image/svg+xml;base64," + b64encode(("".join(parts) + "</svg>").encode()).decode()
+
+
+def probabilities(settings: Settings, metrics: Metrics) -> list[float]:
+    """p(0), p(1), ... until little is left, or as long as a picture takes them."""
+    most = MOST_BARS if settings.is_open else min(MOST_BARS, settings.population)
+    found: list[float] = []
+    while len(found) <= most and 1 - sum(found) > TAIL:
+        found.append(float(metrics.p(len(found))))
+    return found
+
+
+def bars_figure(settings: Settings, metrics: Metrics | None, theme: Theme) -> dict[str, Any]:
+    """p(n) as bars."""
+    shown = [] if metrics is None else probabilities(settings, metrics)
+    bars = {"type": "bar", "x": list(range(len(shown))), "y": shown, "marker": {"color": theme.blue}, "name": "p(n)"}
+    x, y = {"fixedrange": True, "zeroline": False}, {"fixedrange": True}
+    layout = theme.layout("number present n", "probability p(n)", showlegend=False, xaxis=x, yaxis=y, margin={"t": 12})
+    return {"data": [bars], "layout": layout}

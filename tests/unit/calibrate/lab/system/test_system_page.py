@@ -1,0 +1,61 @@
+"""The page System: its numbers are those of ``calibrate.system``, whatever a browser sends."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("dash")
+
+from calibrate import fit, system
+from calibrate.lab.compare.shelf import Shelf
+from calibrate.lab.system.page import NUMBERS, USUAL, layout, update
+from measure import load_dataset
+from qsim import Delay, Exponential, Network, Station
+
+START = [n.start for n in NUMBERS.values()]
+
+
+def test_the_answer_is_that_of_the_library(folder):
+    problem, answer, picture, throughput, response = update(Shelf(folder), USUAL, "light", *START)
+    assert problem == ""
+    sweep = load_dataset("003-ssd-read")
+    drive = fit(sweep.select(sweep.series[0]), sorted({float(n) for n in sweep.select(sweep.series[0]).points["load"]}))
+    cpu = Station(Exponential(1e-3), servers=4)
+    stations = {"users": Delay(0.1), "cpu": cpu, "drive": drive.station(visits=20)}
+    wanted = system(Network(stations), clients=[1, 50, 100, 200], draws=60)
+    assert answer.startswith(f"{wanted.bottleneck} is full first. Waiting begins at {wanted.knee.estimate:.3g} users")
+    assert f"{wanted.throughput([100])[0, 0]:.3g} transactions a second" in answer
+    assert f"{wanted.bottleneck} is full first" in picture.alt
+    for figure in (throughput, response):
+        assert [t["name"] for t in figure["data"]][:2] == ["90 % band", "predicted"]
+
+
+def test_a_slower_processor_becomes_the_bottleneck_and_a_run_agrees(folder):
+    values = [40, 0.1, 10.0, 1, 5]
+    shown = update(Shelf(folder), USUAL, "dark", *values, simulated=True)
+    assert shown[1].startswith("cpu is full first. Waiting begins at 1")
+    run = next(t for t in shown[3]["data"] if t["name"].startswith("simulated"))
+    predicted = next(t for t in shown[3]["data"] if t["name"] == "predicted")
+    here = predicted["y"][predicted["x"].index(40)]
+    assert run["y"][0] == pytest.approx(here, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("drive", "place", "value", "why"),
+    [
+        (USUAL, 0, 0, "users is 0"),
+        (USUAL, 3, 2.5, "whole number"),
+        (USUAL, 1, None, "think time"),
+        ("../etc", 0, 5, "not in the lab"),
+        ("dataset-001-memory", 0, 5, "no curve over outstanding requests"),
+    ],
+)
+def test_nonsense_is_said_and_changes_nothing_else(folder, drive, place, value, why):
+    values = [*START[:place], value, *START[place + 1 :]]
+    problem, *rest = update(Shelf(folder), drive, "light", *values)
+    assert why in problem
+    assert len(rest) == 4
+
+
+def test_the_latest_run_is_the_drive(folder):
+    assert USUAL in str(layout(Shelf(folder)).to_plotly_json())
