@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calibrate.course.demands import cache_view, mix_view, size_view
+from calibrate.course.demands import mix_view, size_view
 from calibrate.prediction.comparison import Comparison, compare_all
 from calibrate.report.compared import Evidence, compared_section, evidence_of
 from calibrate.report.measured import MeasuredData
@@ -30,7 +30,7 @@ def predicted_parts(
     shown: MeasuredData, sweep: Sweep, use: Sequence[float] | None = None, *, views: Sequence[View] = ()
 ) -> list[Section]:
     """The sections beside what was measured: ``views`` are shown elsewhere, curves calibrated on the loads ``use``."""
-    told = [*views, *(v for v in (size_view(sweep), mix_view(shown), cache_view(sweep)) if v is not None)]
+    told = [*views, *(v for v in (size_view(sweep), mix_view(shown)) if v is not None)]
     parts: list[Section] = []
     if told:
         parts.append(

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from measure.findings import Finding
-from measure.memory.steps import plateaus, steps
 from measure.sweep import Sweep, each_series, recorded_caches
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
 
@@ -70,7 +69,7 @@ def cache_sized(sweep: Sweep) -> Finding | None:
 
 
 def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on a sweep over buffer sizes: what it is not, and where the caches were seen to end."""
+    """Findings on a sweep over buffer sizes: what it is not."""
     caches = recorded_caches(sweep.provenance.details)
     yield Finding(
         "buffer-sizes",
@@ -80,23 +79,6 @@ def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
         "a buffer that fits a cache is not a memory curve.",
         "measure under load for a latency-bandwidth curve: qsim measure memory --out DIR.",
     )
-    for step in steps(plateaus(sweep), caches):
-        between = f"between {format_bytes(step.after_bytes)} and {format_bytes(step.upto_bytes)}"
-        ends = " and ".join(f"the {name} cache of {format_bytes(size)}" for name, size in step.caches.items())
-        yield Finding(
-            "cache-step",
-            "info",
-            f"{between} the latency rises by a factor of {step.factor:.3g}.",
-            f"{ends} ends there."
-            if ends
-            else "a share of a cache ends there, or of the pages that the TLB holds: no reported cache has that size."
-            if caches
-            else "a cache ends there.",
-            "measure the sizes between: qsim measure memory --buffers "
-            f"{step.after_bytes:.0f},{(step.after_bytes * step.upto_bytes) ** 0.5 // 4096 * 4096:.0f},"
-            f"{step.upto_bytes:.0f} --out DIR; lscpu --caches tells the caches.",
-            load=float(step.upto_bytes),
-        )
 
 
 def _which_fit(sweep: Sweep, caches: Mapping[str, float]) -> str:

@@ -221,7 +221,7 @@ def plan_memory(
             raise InvalidParameterError(
                 "loaders",
                 f"={count}: a loaded latency needs at least one loader",
-                "for the latency of an idle memory alone use idle_latency() in Python",
+                "give 1 or more; every sweep measures the idle latency too",
                 count,
             )
     if asked == []:
@@ -230,7 +230,7 @@ def plan_memory(
     if not placement.loaders:
         raise ValueError(
             "this process may use one core only, so nothing can load the memory beside the chaser; give it a second "
-            "core, or measure the latency of the idle memory alone with idle_latency() in Python"
+            "core, or measure buffer sizes without load: qsim measure memory --buffers 1GiB"
         )
     size, notes = choose_buffer(buffer_bytes, len(placement.loaders) + 2, memory_facts())
     return MemoryPlan(

@@ -43,24 +43,10 @@ from measure.machine.host import allowed_cpus, host_facts, timer_resolution_s
 from measure.machine.process import now
 from measure.memory.buffers import BufferPlan, plan_buffers, warm_up_s
 from measure.memory.kernels import streaming_instruction
-from measure.memory.placement import MemoryPages, allocate, place, place_without_chaser
-from measure.memory.plan import (
-    COMPILE_S,
-    DEMO_DELAYS,
-    MLC_DELAYS,
-    PREPARE_S_PER_BYTE,
-    REFILL_S_PER_BYTE,
-    WARM_UP_S,
-    MemoryPlan,
-    Point,
-    check_numbers,
-    choose_buffer,
-    memory_facts,
-    plan_memory,
-)
-from measure.memory.record import ProbeRecord, Repeated, Trial, off_cpu_share
-from measure.memory.steps import Plateau, plateaus, steps
-from measure.memory.sweep import bandwidths, latencies, read_memory_store, summarize
+from measure.memory.placement import MemoryPages, allocate
+from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, WARM_UP_S, MemoryPlan, Point, plan_memory
+from measure.memory.record import ProbeRecord, Trial, off_cpu_share
+from measure.memory.sweep import read_memory_store, summarize
 from measure.memory.threads import (
     Chaser,
     Loader,
@@ -71,7 +57,7 @@ from measure.memory.threads import (
     on_cpus,
     spin_ns_per_iteration,
 )
-from measure.memory.traffic import Traffic, parse_traffics
+from measure.memory.traffic import Traffic
 from measure.repeats import RETRY_SHARE
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure
@@ -239,96 +225,15 @@ def calm_trials(measure: Callable[[], Trial], repeats: int) -> tuple[tuple[Trial
     return tuple(trials[i] for i in kept), tuple(trials[i] for i in others)
 
 
-def idle_latency(
-    buffer_bytes: int | None = None, repeats: int = 3, seconds_per_repeat: float = 0.2, seed: int = 1
-) -> Repeated:
-    """Seconds per dependent access while nobody else loads the memory; works on one core.
-
-    Parameters and errors as ``plan_memory``.
-    """
-    check_numbers(repeats, seconds_per_repeat, seed)
-    cpu = place(0).chaser
-    size, _ = choose_buffer(buffer_bytes, 1, memory_facts())
-    compile_kernels()
-    chaser = on_cpu(cpu, lambda: Chaser(cpu, size, seed))
-    return latencies([trial(chaser, (), 0, seconds_per_repeat) for _ in range(repeats)])
-
-
-def peak_bandwidths(
-    traffics: str | Sequence[str],
-    threads: Sequence[int] | None = None,
-    buffer_bytes: int | None = None,
-    repeats: int = 3,
-    seconds_per_repeat: float = 0.2,
-) -> dict[tuple[str, int], Repeated]:
-    """Bytes a second that ``threads`` cores (None: all of one memory node) move over the memory bus, without delay.
-
-    {(traffic, threads): ...} for several traffics by several numbers of threads. Works on one core. What counts as
-    moved stands in :mod:`measure.memory.traffic`. Parameters and errors as ``plan_memory``.
-    """
-    check_numbers(repeats, seconds_per_repeat, seed=0)
-    kinds = parse_traffics(traffics)
-    cpus = loading_cpus(threads)
-    size, _ = choose_buffer(buffer_bytes, len(cpus), memory_facts())
-    compile_kernels()
-    loaders = make_loaders(cpus, size, kinds[0])
-    found: dict[tuple[str, int], Repeated] = {}
-    for kind in kinds:
-        set_traffic(loaders, kind)
-        for count in sorted(set(threads or (len(cpus),))):
-            trials = [trial(None, loaders[:count], 0, seconds_per_repeat) for _ in range(repeats)]
-            found[kind.name, count] = bandwidths(trials, kind.bus_lines)
-    return found
-
-
-def seconds_for_figures(
-    idle: bool,
-    traffics: Sequence[str],
-    threads: Sequence[int] | None = None,
-    buffer_bytes: int | None = None,
-    repeats: int = 3,
-    seconds_per_repeat: float = 0.2,
-) -> float:
-    """Seconds that ``idle_latency`` (where ``idle``) and ``peak_bandwidths`` (of ``traffics``, maybe none) take.
-
-    Errors as theirs, so that a plan is refused before anything runs.
-    """
-    check_numbers(repeats, seconds_per_repeat, seed=0)
-    facts = memory_facts()
-    each = repeats * (WARM_UP_S + seconds_per_repeat + 0.01)
-    seconds = COMPILE_S
-    if idle:
-        seconds += choose_buffer(buffer_bytes, 1, facts)[0] * 2 * PREPARE_S_PER_BYTE + each
-    if traffics:
-        cpus, kinds = loading_cpus(threads), parse_traffics(traffics)
-        filled = len(cpus) * choose_buffer(buffer_bytes, len(cpus), facts)[0]
-        seconds += filled * (PREPARE_S_PER_BYTE + (len(kinds) - 1) * REFILL_S_PER_BYTE)
-        seconds += len(kinds) * len(set(threads or (0,))) * each
-    return seconds
-
-
-def loading_cpus(threads: Sequence[int] | None) -> tuple[int | None, ...]:
-    """The CPUs of the most loaders asked for, the chaser's own first. ValueError where there are fewer cores."""
-    placement = place_without_chaser(threads)
-    return (placement.chaser, *placement.loaders)
-
-
 __all__ = [
     "DEMO_DELAYS",
     "MLC_DELAYS",
     "BufferPlan",
     "MemoryPlan",
-    "Plateau",
-    "Repeated",
-    "idle_latency",
-    "peak_bandwidths",
     "plan_buffers",
     "plan_memory",
-    "plateaus",
     "read_memory_store",
     "run_memory",
-    "seconds_for_figures",
-    "steps",
     "summarize",
 ]
 

@@ -197,7 +197,7 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
     """The record from its JSON text. DataError naming ``source`` where it is not one of ours, whole and possible."""
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{source} is not a JSON document ({error}); measure the point again") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise DataError(f"{source} is not of schema {SCHEMA}; another version or another program wrote it")

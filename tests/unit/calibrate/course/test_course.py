@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from calibrate.course import CoursePlan, plan_course, planning, published_names, published_sections, run_course
-from calibrate.course.demands import baseline_view, cache_view, mix_view, size_view
+from calibrate.course.demands import baseline_view, mix_view, size_view
 from calibrate.course.method import method_section
 from calibrate.course.planning import CourseResults
 from calibrate.course.predictions import curve_part, surface_part
@@ -182,22 +182,6 @@ def test_sizes_lie_on_a_line_between_two_of_them() -> None:
     assert (held["predicted_low_per_s"] < held["predicted_per_s"]).all()
     assert size_view(load_dataset("001-memory")) is None
     assert mix_view(published("003-ssd-read")) is None
-
-
-def test_reported_caches_are_held_against_the_rises() -> None:
-    sizes = [2**k for k in range(14, 27)]
-    latency = [1e-9 if s <= 2**15 else 4e-9 if s <= 2**20 else 80e-9 for s in sizes]
-    points = pd.DataFrame(
-        {"series": "read, 1 thread", "load": sizes, "latency_s": latency, "throughput_per_s": [1 / t for t in latency]}
-    )
-    caches = {"level-1": 2**15, "level-2": 2**20, "level-3": 2**28}
-    sweep = Sweep(points, "buffer_size", "bytes", Provenance(details={"caches": caches}))
-    view = cache_view(sweep)
-    assert view is not None
-    assert view.table["rise"].tolist() == ["found", "found", "beyond the sweep"]
-    assert view.table["factor_ratio"].tolist()[:2] == pytest.approx([4, 20])
-    assert "2 of 3 reported caches" in view.caption
-    assert cache_view(load_dataset("001-memory")) is None
 
 
 def rows(pattern: str, read: float, rates: dict[float, float]) -> list[dict[str, object]]:

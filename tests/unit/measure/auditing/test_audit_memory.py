@@ -157,23 +157,7 @@ def test_a_curve_above_its_own_listed_peak_by_a_tenth(reached: float, told: bool
 def test_buffer_sizes_tell_which_of_them_fit_a_cache() -> None:
     sizes = [2.0**15, 2.0**16, 2.0**26]
     swept = memory([1e-9, 1e-9, 9e-8], kind="buffer_size", load=sizes, details={"caches": {"L1": 2**15, "L2": 2**16}})
-    first, *steps = check_buffer_sizes(swept)
+    (first,) = check_buffer_sizes(swept)
     assert "of 32 KiB to 64 MiB, of which those up to 64 KiB fit the L2 cache of 64 KiB." in first.message
-    unknown, *_ = check_buffer_sizes(memory([9e-8] * 2, kind="buffer_size", load=sizes[1:]))
+    (unknown,) = check_buffer_sizes(memory([9e-8] * 2, kind="buffer_size", load=sizes[1:]))
     assert "in buffers of 64 KiB to 64 MiB." in unknown.message
-    (step,) = steps
-    assert (step.check, step.load) == ("cache-step", 2.0**26)
-    assert "between 64 KiB and 64 MiB the latency rises by a factor of 90" in step.message
-    # The size between 2^16 and 2^26 is 2^21, a whole number of pages.
-    assert f"--buffers {2**16},{2**21},{2**26} --out" in step.remedy
-
-
-def test_a_step_that_no_cache_explains_is_said_to_be_one_of_a_share_or_of_the_pages() -> None:
-    def step(**details: object) -> str:
-        sizes = [2.0**20, 2.0**26]
-        _, found = check_buffer_sizes(memory([1e-9, 9e-8], kind="buffer_size", load=sizes, details=details))
-        return found.hypothesis
-
-    assert step(caches={"L1": 2**15}).startswith("a share of a cache ends there, or of the pages")
-    assert step() == "a cache ends there."
-    assert step(caches={"L2": 2**22}) == "the L2 cache of 4 MiB ends there."

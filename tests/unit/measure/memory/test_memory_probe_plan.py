@@ -113,7 +113,7 @@ def test_settings_leave_the_delays_out() -> None:
         ({"delays": [float("nan")]}, "delays: nan is not"),
         ({"delays": [float("inf")]}, "delays: inf is not"),
         ({"delays": [10**9]}, "delays: 1e\\+09 is not"),
-        ({"loaders": 0}, "loaders=0: .*idle_latency"),
+        ({"loaders": 0}, "loaders=0: .*idle latency"),
         ({"loaders": -2}, "loaders=-2"),
         ({"loaders": [2, 0]}, "loaders=0"),
         ({"loaders": []}, "loaders is empty"),
@@ -139,7 +139,7 @@ def test_what_cannot_be_measured_is_refused(wrong: dict[str, Any], message: str)
 
 def test_one_core_is_refused_with_what_still_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe_plan, "place", lambda loaders: Placement(0, ()))
-    with pytest.raises(ValueError, match=r"one core only.*idle_latency"):
+    with pytest.raises(ValueError, match=r"one core only.*--buffers"):
         plan_memory()
 
 

@@ -16,8 +16,8 @@ from measure.errors import DataError, StoreError, ToolFailedError
 from measure.memory import probe as memory_probe
 from measure.memory.placement import Placement
 from measure.memory.plan import Point
-from measure.memory.probe import MemoryPlan, Repeated, read_memory_store, run_memory, summarize
-from measure.memory.record import ProbeRecord, Trial
+from measure.memory.probe import MemoryPlan, read_memory_store, run_memory, summarize
+from measure.memory.record import ProbeRecord, Repeated, Trial
 from measure.memory.sweep import findings, summary_facts
 from measure.memory.threads import ChaserCount, LoaderCount
 from measure.memory.traffic import parse_traffics, strided
