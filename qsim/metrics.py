@@ -19,7 +19,6 @@ import numpy as np
 from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.errors import InvalidParameterError
-from qsim.models import Model
 from qsim.result import Result
 from qsim.tails import variance_from_tail, variance_of_number
 from qsim.text_table import table, without_empty
@@ -91,6 +90,15 @@ class Approximation:
     validity: str
 
 
+class Described(Protocol):
+    """What was solved or simulated: it has a name, and (a network) may have named stations."""
+
+    @property
+    def kendall(self) -> str:
+        """Kendall's name, or a description."""
+        ...
+
+
 class States(Protocol):
     """A distribution of the number present."""
 
@@ -155,7 +163,7 @@ class Metrics(Result):
     A customer stays W = 0.25 on average, 0.2 of it waiting; L = 4 present; servers 80 % busy
     """
 
-    model: Model
+    model: Described
     throughput: float
     utilization: float
     L: float
@@ -183,7 +191,7 @@ class Metrics(Result):
     @classmethod
     def from_times(
         cls,
-        model: Model,
+        model: Described,
         *,
         throughput: float,
         service: float,

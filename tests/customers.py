@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qsim import Model
+from qsim import Network
 from qsim._types import FloatArray
 from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan, plan
@@ -29,14 +29,14 @@ class Log(RunTotals):
         super().add_stays(place, *rows, **others)
 
 
-def both_engines(model: Model, n: int) -> tuple[FloatArray, FloatArray]:
+def both_engines(model: Network, n: int) -> tuple[FloatArray, FloatArray]:
     """Gaps, waits, services, kinds and losses of n customers by the compiled engine, and by the reference engine."""
     one, other = (np.hstack(log.finished) for log in both_logs(model, n))
     assert one.shape == (5, n)
     return one, other
 
 
-def both_logs(model: Model, n: int) -> tuple[Log, Log]:
+def both_logs(model: Network, n: int) -> tuple[Log, Log]:
     """What the compiled engine and the reference engine hand over of n customers."""
     from qsim.engines.compiled import engine as compiled
     from qsim.engines.reference import engine as reference

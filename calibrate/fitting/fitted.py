@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from calibrate.fitting.in_simpy import DeviceInSimPy
     from calibrate.fitting.station import DeviceStation
-    from qsim import Closed
+    from qsim import Network
 
 SCHEMA = "qsim-fit/3"
 
@@ -118,7 +118,7 @@ class Fit(Calibration, Result):
 
         return station_of(self, visits, extrapolate)
 
-    def queue(self, n: int, *, extrapolate: bool = False) -> Closed:
+    def queue(self, n: int, *, extrapolate: bool = False) -> Network:
         """``n`` requests that circle on the device: a closed queue, whose throughput is that of ``predict``.
 
         >>> from calibrate import from_datasheet

@@ -25,7 +25,7 @@ from calibrate.knees.knee import knee_of
 from calibrate.models.open import OpenModel
 from measure.errors import DataError
 from measure.units import format_duration, format_rate
-from qsim import Closed, Deterministic, Distribution, Exponential, Gamma, Station
+from qsim import Closed, Deterministic, Distribution, Exponential, Gamma, Network, Station
 from qsim.distributions.as_dict import law_from_dict
 from qsim.errors import InvalidParameterError
 
@@ -74,7 +74,7 @@ def station_of(
     return DeviceStation(service, visits=visits, speeds=speeds, discipline="PS", name=name, most=most, fit=fit, law=law)
 
 
-def queue_of(fit: Calibration, n: int, extrapolate: bool = False) -> Closed:
+def queue_of(fit: Calibration, n: int, extrapolate: bool = False) -> Network:
     """``fit.queue``: a closed loop of n requests on the station."""
     if isinstance(n, bool) or n != int(n) or n < 1:
         raise InvalidParameterError("n", f"must be a whole number of requests, 1 or more, not {n!r}", value=n)

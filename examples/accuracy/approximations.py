@@ -16,27 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from qsim import (
-    Arrivals,
-    ClassStation,
-    ClosedClasses,
-    CustomerClass,
-    Distribution,
-    Exponential,
-    Gamma,
-    LogNormal,
-    Metrics,
-    Model,
-    Network,
-    Open,
-    OpenClasses,
-    Station,
-    simulate,
-    solve,
-)
+from qsim import Arrivals, Distribution, Exponential, Gamma, LogNormal, Metrics, Network, Open, Station, simulate, solve
 from qsim.analytic.closed import mean_value
 from qsim.analytic.networks import decomposition
 from qsim.analytic.open import approximations
+from qsim.analytic.views import class_network, class_queue, open_queue
 
 MODELS, CUSTOMERS, SEED = 60, 1_000_000, 1
 SCV, LOADS, SERVERS = (0.1, 0.25, 0.5, 2.0, 4.0), (0.5, 0.7, 0.9), (1, 2, 4, 8)
@@ -45,7 +29,7 @@ WRITTEN = Path(__file__).resolve().parents[2] / "qsim" / "analytic" / "measured_
 Errors = dict[str, list[float]]
 
 
-def general(rng: np.random.Generator) -> Open:
+def general(rng: np.random.Generator) -> Network:
     """A G/G/c queue."""
     servers = int(rng.choice(SERVERS))
     return Open(_law(rng, 1 / (servers * rng.choice(LOADS))), _law(rng, 1.0), servers)
@@ -56,35 +40,37 @@ def _law(rng: np.random.Generator, mean: float) -> Distribution:
     return law(mean, float(rng.choice(SCV)))
 
 
-def ranked(rng: np.random.Generator) -> OpenClasses:
+def ranked(rng: np.random.Generator) -> Network:
     """Two classes of exponential services on several servers, one before the other."""
     servers, load, share = int(rng.choice(SERVERS[1:])), rng.choice(LOADS), rng.uniform(0.2, 0.8)
     means = (1.0, float(rng.choice(RATIOS)))
-    classes = [
-        CustomerClass(Exponential(mean / (part * load * servers)), Exponential(mean), priority=rank)
-        for rank, (mean, part) in enumerate(zip(means, (share, 1 - share), strict=True))
-    ]
-    order = ("non-preemptive", "preemptive-resume")[rng.integers(2)]
-    return OpenClasses(classes, servers, priority=order)  # type: ignore[arg-type]
-
-
-def circling(rng: np.random.Generator) -> ClosedClasses:
-    """Two classes, such as reads and writes, that circle through one FCFS station."""
-    services = [Exponential(1.0), Exponential(float(rng.choice(RATIOS)))]
-    station = ClassStation(services, servers=int(rng.choice(SERVERS)))
-    think = float(rng.choice([0, 4]))
-    return ClosedClasses([int(n) for n in rng.integers(1, 17, 2)], [station], think_times=[think, think])
-
-
-def varying(rng: np.random.Generator) -> ClosedClasses:
-    """One or two classes of general services that circle through one FCFS station."""
-    services = [_law(rng, mean) for mean in (1.0, float(rng.choice(RATIOS)))][: int(rng.integers(1, 3))]
-    station = ClassStation(services, servers=int(rng.choice(SERVERS)))
-    return ClosedClasses(
-        [int(n) for n in rng.integers(1, 17, len(services))],
-        [station],
-        think_times=[float(rng.choice([0, 4]))] * len(services),
+    order = ("priority", "preemptive priority")[rng.integers(2)]
+    first, second = means
+    station = Station(
+        {"a": Exponential(first), "b": Exponential(second)},
+        servers,
+        discipline=order,  # type: ignore[arg-type]
+        priority={"a": 0, "b": 1},
     )
+    rates = {"a": share * load * servers / first, "b": (1 - share) * load * servers / second}
+    return Network({"station": station}, {name: Arrivals(rate) for name, rate in rates.items()})
+
+
+def circling(rng: np.random.Generator) -> Network:
+    """Two classes, such as reads and writes, that circle through one FCFS station."""
+    return _circle(rng, [Exponential(1.0), Exponential(float(rng.choice(RATIOS)))])
+
+
+def varying(rng: np.random.Generator) -> Network:
+    """One or two classes of general services that circle through one FCFS station."""
+    return _circle(rng, [_law(rng, mean) for mean in (1.0, float(rng.choice(RATIOS)))][: int(rng.integers(1, 3))])
+
+
+def _circle(rng: np.random.Generator, services: list[Distribution]) -> Network:
+    names = ["a", "b"][: len(services)]
+    station = Station(dict(zip(names, services, strict=True)), servers=int(rng.choice(SERVERS)))
+    thinking = Delay(float(rng.choice([0, 4])))
+    return Network({"host": thinking, "station": station}, {name: int(rng.integers(1, 17)) for name in names})
 
 
 def passing(rng: np.random.Generator) -> Network:
@@ -110,28 +96,32 @@ def of_network(model: Network) -> Iterator[tuple[str, float]]:
     yield decomposition.NAME, solve(model).W / _simulated(model).W - 1
 
 
-def of_general(model: Open) -> Iterator[tuple[str, float]]:
+def of_general(model: Network) -> Iterator[tuple[str, float]]:
     """The error of W by each approximation that is valid."""
-    truth = _simulated(model).Wq + model.service.mean
-    for name, entry in approximations.solve(model).approximations.items():
+    queue = open_queue(model)
+    if queue is None:
+        raise ValueError(f"{model.kendall} is no single queue")
+    truth = _simulated(model).Wq + queue.service.mean
+    for name, entry in approximations.solve(queue).approximations.items():
         if entry.kind == "approximation":
-            yield name, (entry.Wq + model.service.mean) / truth - 1
+            yield name, (entry.Wq + queue.service.mean) / truth - 1
 
 
-def of_classes(model: OpenClasses | ClosedClasses) -> Iterator[tuple[str, float]]:
+def of_classes(model: Network) -> Iterator[tuple[str, float]]:
     """The error of W of each class that is approximated."""
-    name = model.priority if isinstance(model, OpenClasses) else mean_value.errors_of(model)
+    queue, circle = class_queue(model), class_network(model)
+    name = queue.priority if queue is not None else mean_value.errors_of(circle) if circle is not None else ""
     run = _simulated(model)
     for part, truth in zip(solve(model).classes, run.classes or [run], strict=True):
         if part.kind == "approximation":
             yield name, part.W / truth.W - 1
 
 
-def _simulated(model: Model) -> Metrics:
+def _simulated(model: Network) -> Metrics:
     return simulate(model, customers=CUSTOMERS, seed=SEED, allow_short=True)
 
 
-FAMILIES: tuple[tuple[Callable[..., Model], Callable[..., Iterator[tuple[str, float]]]], ...] = (
+FAMILIES: tuple[tuple[Callable[..., Network], Callable[..., Iterator[tuple[str, float]]]], ...] = (
     (general, of_general),
     (ranked, of_classes),
     (circling, of_classes),

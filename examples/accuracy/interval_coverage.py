@@ -15,22 +15,18 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from class_networks import Flow, Row, circling, jackson, queue_of
 
 from qsim import (
-    ClassStation,
     Closed,
-    ClosedClasses,
-    CustomerClass,
     Delay,
     Exponential,
     LogNormal,
     Metrics,
     MMc,
-    Model,
+    Network,
     NoFormulaError,
     Open,
-    OpenClasses,
-    OpenNetwork,
     Pareto,
     Station,
     replicate,
@@ -47,7 +43,7 @@ LONG_RUN = 40_000_000
 """Customers whose mean is the truth where no formula gives it."""
 
 ONE = Exponential(1.0)
-QUEUES: Mapping[str, Model] = MappingProxyType(
+QUEUES: Mapping[str, Network] = MappingProxyType(
     {
         "M/M/1, ρ 0.5": MMc(0.5, 1.0, 1),
         "M/M/1, ρ 0.8": MMc(0.8, 1.0, 1),
@@ -55,7 +51,7 @@ QUEUES: Mapping[str, Model] = MappingProxyType(
         "M/M/3, ρ 0.95": MMc(0.95 * 3, 1.0, 3),
     }
 )
-MODELS: Mapping[str, Model] = MappingProxyType(
+MODELS: Mapping[str, Network] = MappingProxyType(
     {
         **QUEUES,
         "lognormal, scv 5": Open(Exponential(2.0), LogNormal(1.0, 5.0)),
@@ -64,46 +60,43 @@ MODELS: Mapping[str, Model] = MappingProxyType(
         "Pareto, shape 3.5": Open(Exponential(2.0), Pareto(3.5, 2.5 / 3.5)),
         "SRPT, scv 4": Open(Exponential(1.25), LogNormal(1.0, 4.0), discipline="SRPT"),
         "PS, scv 20": Open(Exponential(1.25), LogNormal(1.0, 20.0), discipline="PS"),
-        "priorities": OpenClasses(
-            [CustomerClass(Exponential(2.0), Exponential(0.5)), CustomerClass(Exponential(2.0), ONE, 1)],
-            priority="preemptive-resume",
+        "priorities": queue_of(
+            [Flow(Exponential(2.0), Exponential(0.5)), Flow(Exponential(2.0), ONE, 1)], priority="preemptive-resume"
         ),
-        "open network": OpenNetwork(
+        "open network": jackson(
             [1.0, 0.5], [Station(Exponential(0.4)), Station(Exponential(0.6), 2)], [[0.2, 0.5], [0.3, 0.0]]
         ),
         "closed network": Closed(32, [Delay(10.0), Station(ONE, 4), Station(Exponential(0.5))]),
-        "two closed classes": ClosedClasses(
-            [4, 6], [ClassStation([ONE] * 2), ClassStation([Exponential(0.5)] * 2, servers=2)], [3.0, 9.0]
-        ),
+        "two closed classes": circling([4, 6], [Row([ONE] * 2), Row([Exponential(0.5)] * 2, servers=2)], [3.0, 9.0]),
     }
 )
 
-Method = Callable[[Model, int], Metrics]
+Method = Callable[[Network, int], Metrics]
 
 
-def batch_means(model: Model, seed: int) -> Metrics:
+def batch_means(model: Network, seed: int) -> Metrics:
     """What simulate does if told nothing: one million customers, a warm-up found by MSER-5, batch means."""
     return simulate(model, seed=seed, allow_short=True)
 
 
-def short_run(model: Model, seed: int) -> Metrics:
+def short_run(model: Network, seed: int) -> Metrics:
     """A run as short as the advice of a refusal: twice fifty relaxation times."""
     from qsim.engines.run import shortest_run
 
     return simulate(model, customers=max(2000, 2 * shortest_run(model)), seed=seed, allow_short=True)
 
 
-def regenerative(model: Model, seed: int) -> Metrics:
+def regenerative(model: Network, seed: int) -> Metrics:
     """One million customers, intervals from regenerative cycles."""
     return simulate(model, seed=seed, intervals="regenerative", allow_short=True)
 
 
-def replications(model: Model, seed: int) -> Metrics:
+def replications(model: Network, seed: int) -> Metrics:
     """What replicate does if told nothing: twenty runs of 100,000 customers."""
     return replicate(model, seed=seed, allow_short=True)
 
 
-def to_precision(model: Model, seed: int) -> Metrics:
+def to_precision(model: Network, seed: int) -> Metrics:
     """As many customers as make the interval of W at most 5 % wide to each side, from 20,000 on."""
     return simulate(model, customers=20_000, precision=0.05, seed=seed, allow_short=True)
 
@@ -137,7 +130,7 @@ class Coverage:
         return ", ".join(f"{100 * self.held[value] / self.runs:.1f}" for value in VALUES)
 
 
-def truth_of(model: Model, customers: int = LONG_RUN) -> Metrics:
+def truth_of(model: Network, customers: int = LONG_RUN) -> Metrics:
     """The exact solution, or a run so long that its error is far below that of the runs held against it."""
     try:
         exact = solve(model)
@@ -149,7 +142,7 @@ def truth_of(model: Model, customers: int = LONG_RUN) -> Metrics:
 
 
 def coverage(
-    model: Model, method: Method = batch_means, runs: int = RUNS, truth: Metrics | None = None, workers: int = -1
+    model: Network, method: Method = batch_means, runs: int = RUNS, truth: Metrics | None = None, workers: int = -1
 ) -> Coverage:
     """Run ``method`` with the seeds 0, 1, ..., runs - 1 and hold every interval against the truth."""
     true = truth or truth_of(model)

@@ -14,8 +14,9 @@ from qsim.errors import InvalidParameterError, NoFormulaError
 
 if TYPE_CHECKING:
     from qsim.analytic.formula import Formula
+    from qsim.analytic.views import OpenQueue
     from qsim.metrics import Metrics
-    from qsim.models import Model
+    from qsim.models import Network
 
 _NAMES = (
     "open.mm1",
@@ -54,28 +55,43 @@ def formulas() -> tuple[Formula[Any], ...]:
     return tuple(importlib.import_module(f"{__name__}.{name}").FORMULA for name in _NAMES)
 
 
-def find_formula(model: Model) -> Formula[Any] | None:
-    """The first family whose theory covers this model."""
-    return next((formula for formula in formulas() if formula.covers(model)), None)
+def find_formula(network: Network) -> Formula[Any] | None:
+    """The first family whose theory covers this network."""
+    return next((formula for formula in formulas() if formula.covers(network)), None)
 
 
-def solve(model: Model) -> Metrics:
-    """Solve a model by formula.
+def solve(network: Network) -> Metrics:
+    """Solve a queue or network by formula.
 
-    Raises UnstableQueueError when an open queue is offered more work than its servers can do, and
-    NoFormulaError (naming ``simulate``) when no formula is known for the model.
+    Raises UnstableQueueError when more work comes from outside than servers can do, and NoFormulaError (naming
+    ``simulate``) when no formula is known.
 
     >>> from qsim import MMc
     >>> round(solve(MMc(arrival_rate=2.7, service_rate=1.0, servers=3)).W, 3)
     3.724
     """
-    from qsim.models import Model
+    from qsim.models import Network
 
-    if not isinstance(model, Model):
+    if not isinstance(network, Network):
         raise InvalidParameterError(
-            "model", f"must be Open, Closed or another model (MM1(...), MMcN(...), ...), not {model!r}", value=model
+            "model", f"must be a Network, or a short form such as MM1(...) or Closed(...), not {network!r}"
         )
     for formula in formulas():
-        if (answer := formula.answer(model)) is not None:
+        if (answer := formula.answer(network)) is not None:
             return answer
-    raise NoFormulaError(model.kendall)
+    raise NoFormulaError(network.kendall)
+
+
+def queue_formula(queue: OpenQueue) -> Formula[OpenQueue] | None:
+    """The first family whose theory covers one open station."""
+    from qsim.analytic.views import open_queue
+
+    return next((f for f in formulas() if f.view is open_queue and f.applies(queue)), None)
+
+
+def solve_queue(queue: OpenQueue) -> Metrics:
+    """Solve one open station; raises what :func:`solve` raises."""
+    formula = queue_formula(queue)
+    if formula is None:
+        raise NoFormulaError(queue.kendall)
+    return formula.solve(queue)

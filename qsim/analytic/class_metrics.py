@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.views import ClassNetwork, VisitedStation
 from qsim.metrics import Kind, Metrics, States
-from qsim.models import ClassStation, ClosedClasses, MixedNetwork, OpenNetworkClasses
 
 
 @dataclass(frozen=True)
@@ -24,25 +24,19 @@ class ClassTimes:
     """The distribution of the number at each station, all classes together."""
 
 
-def visits_of(stations: Sequence[ClassStation]) -> FloatArray:
+def visits_of(stations: Sequence[VisitedStation]) -> FloatArray:
     """Mean visits, shape (stations, classes)."""
     return np.array([s.visits for s in stations])
 
 
-def closed_metrics(model: ClosedClasses, times: ClassTimes, kind: Kind, method: str) -> Metrics:
+def closed_metrics(model: ClassNetwork, times: ClassTimes, kind: Kind, method: str) -> Metrics:
     """The Metrics of a closed network, throughputs being what Little's law makes of the times."""
     W = (visits_of(model.stations) * times.response).sum(axis=0)
     N, Z = np.array(model.populations), np.array(model.think_times)
     return class_metrics(model, N / (Z + W), times, kind, method)
 
 
-def class_metrics(
-    model: ClosedClasses | OpenNetworkClasses | MixedNetwork,
-    throughputs: FloatArray,
-    times: ClassTimes,
-    kind: Kind,
-    method: str,
-) -> Metrics:
+def class_metrics(model: ClassNetwork, throughputs: FloatArray, times: ClassTimes, kind: Kind, method: str) -> Metrics:
     """Totals at the top, per cycle or passage; ``classes`` likewise; ``stations`` per visit, each with its classes."""
     visits, means = visits_of(model.stations), np.array([s.means for s in model.stations])
     servers = np.array([[s.servers] for s in model.stations])
@@ -73,7 +67,7 @@ def class_metrics(
 
     stations = tuple(
         part(
-            station.name or f"station {i + 1}",
+            station.name,
             rates[i].sum(),
             min(busy[i].sum(), 1.0),
             present[i].sum(),
@@ -83,7 +77,7 @@ def class_metrics(
             classes=tuple(
                 part(model.names[r], rates[i, r], busy[i, r], present[i, r], waiting[i, r], times.p_wait[i, r])
                 for r in range(visits.shape[1])
-                if visits[i, r] > 0
+                if visits[i, r] > 0 and len(model.names) > 1
             ),
         )
         for i, station in enumerate(model.stations)
@@ -109,6 +103,6 @@ def class_metrics(
         waiting.sum(),
         stations[0].p_wait if once.all() else math.nan,
         stations=stations,
-        classes=classes,
+        classes=classes if len(classes) > 1 else (),
         states=times.states[0] if alone else None,
     )

@@ -1,35 +1,45 @@
-"""What a family of formulas offers: the models it covers, and how it solves them.
+"""What a family of formulas offers: the networks it covers, and how it solves them.
 
-A family looks at a model through a *view*, such as the one station of an open queue.  ``view`` gives None for a model
-of another shape, so that ``applies`` and ``solve`` take the type of the view and need not ask again.
+A family looks at a network through a *view* (:mod:`qsim.analytic.views`), such as one open station.  ``view`` gives
+None for a network of another shape, so that ``applies`` and ``solve`` take the type of the view and need not ask again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from qsim.metrics import Metrics
-from qsim.models import Model
+from qsim.models import Network
 
 View = TypeVar("View")
 
 
 @dataclass(frozen=True)
 class Formula(Generic[View]):
-    """One family: the ``view`` it takes of a model, whether its theory ``applies`` to it, and how to ``solve`` it."""
+    """One family: the ``view`` it takes of a network, whether its theory ``applies`` to it, and how to ``solve`` it."""
 
-    view: Callable[[Model], View | None]
+    view: Callable[[Network], View | None]
     applies: Callable[[View], bool]
     solve: Callable[[View], Metrics]
 
-    def covers(self, model: Model) -> bool:
-        """Whether the theory covers this model."""
-        seen = self.view(model)
+    def covers(self, network: Network) -> bool:
+        """Whether the theory covers this network."""
+        seen = self.view(network)
         return seen is not None and self.applies(seen)
 
-    def answer(self, model: Model) -> Metrics | None:
-        """The answer, or None for a model that the theory does not cover."""
-        seen = self.view(model)
-        return self.solve(seen) if seen is not None and self.applies(seen) else None
+    def answer(self, network: Network) -> Metrics | None:
+        """The answer, or None for a network that the theory does not cover."""
+        seen = self.view(network)
+        return of_network(network, self.solve(seen)) if seen is not None and self.applies(seen) else None
+
+
+def of_network(network: Network, answer: Metrics) -> Metrics:
+    """The answer to a view, and its parts, as those of the whole network; of one station the whole says it all."""
+    return replace(
+        answer,
+        model=network,
+        stations=tuple(of_network(network, part) for part in answer.stations) if network.lists_stations else (),
+        classes=tuple(of_network(network, part) for part in answer.classes),
+    )

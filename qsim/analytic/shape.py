@@ -8,22 +8,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.views import OpenQueue
 from qsim.arrivals import Source
 from qsim.distributions import Deterministic, Distribution, Exponential
-from qsim.models import Open
 
 
-def plain(model: Open) -> bool:
-    """An open queue that is Kendall's A/S/c/K and nothing more (see Open.plain)."""
+def plain(model: OpenQueue) -> bool:
+    """An open queue that is Kendall's A/S/c/K and nothing more (see OpenQueue.plain)."""
     return model.plain
 
 
-def poisson(model: Open) -> bool:
+def poisson(model: OpenQueue) -> bool:
     """Whether customers arrive as a Poisson process."""
     return isinstance(model.arrivals, Exponential)
 
 
-def markovian(model: Open) -> bool:
+def markovian(model: OpenQueue) -> bool:
     """Whether arrivals are Poisson and service times exponential."""
     return poisson(model) and isinstance(model.service, Exponential)
 

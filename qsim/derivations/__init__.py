@@ -40,11 +40,11 @@ from qsim.derivations import closed_stations as circles
 from qsim.derivations import reductions as combined
 from qsim.derivations.derivation import Derivation, DerivationStep, DerivationTable, Line, Page, Remark
 from qsim.errors import NoFormulaError
-from qsim.models import Model
+from qsim.models import Network
 
 __all__ = ["Derivation", "DerivationStep", "DerivationTable", "Line", "Remark", "derive"]
 
-_PAGES: Mapping[Formula[Any], Callable[[Page, Model], bool]] = {
+_PAGES: Mapping[Formula[Any], Callable[[Page, Any], bool]] = {
     mm1.FORMULA: poisson.one_server,
     mmc.FORMULA: poisson.several_servers,
     mmck.FORMULA: poisson.limited_places,
@@ -67,7 +67,7 @@ _PAGES: Mapping[Formula[Any], Callable[[Page, Model], bool]] = {
 }
 
 
-def derive(model: Model) -> Derivation:
+def derive(model: Network) -> Derivation:
     """The derivation of :func:`qsim.solve` for this model.
 
     Raises what solve raises: UnstableQueueError, NoFormulaError, ValueError.
@@ -79,7 +79,7 @@ def derive(model: Model) -> Derivation:
     if family is None:
         raise NoFormulaError(model.kendall)
     page, write = Page(), _PAGES.get(family)
-    if write is None or not write(page, model):
+    if write is None or not write(page, family.view(model)):
         page = Page()
         numerical.write(page, model, answer)
     return page.derivation(model, answer.method)

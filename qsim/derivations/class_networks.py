@@ -15,17 +15,16 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.closed.classes import has_product_form
 from qsim.analytic.open.mmc import erlang_c
+from qsim.analytic.views import ClassNetwork, VisitedStation
 from qsim.derivations.derivation import Page
 from qsim.derivations.open_networks import MOST_STATIONS
 from qsim.derivations.poisson import LITTLE
-from qsim.models import ClassStation, ClosedClasses, MixedNetwork, Model, OpenNetworkClasses
 
 _MOST_CLASSES, _MOST_POPULATIONS = 6, 4000
 
 
-def open_classes(page: Page, model: Model) -> bool:
+def open_classes(page: Page, model: ClassNetwork) -> bool:
     """Classes that come from outside: each station by its load, the classes at it by their services."""
-    assert isinstance(model, OpenNetworkClasses)  # noqa: S101
     stations, classes = model.stations, range(1, len(model.names) + 1)
     if len(stations) > MOST_STATIONS or len(classes) > _MOST_CLASSES or not all(map(has_product_form, stations)):
         return False
@@ -55,9 +54,8 @@ def open_classes(page: Page, model: Model) -> bool:
     return True
 
 
-def closed_classes(page: Page, model: Model) -> bool:
+def closed_classes(page: Page, model: ClassNetwork) -> bool:
     """Classes that circle: exact mean value analysis over all populations up to the full one."""
-    assert isinstance(model, ClosedClasses)  # noqa: S101
     if not _fits(model.stations, model.populations):
         return False
     demands = np.array([s.demands for s in model.stations])
@@ -79,14 +77,13 @@ def closed_classes(page: Page, model: Model) -> bool:
     return True
 
 
-def _in_turn_once(station: ClassStation) -> bool:
+def _in_turn_once(station: VisitedStation) -> bool:
     """Whether everyone comes there once, and waits only for those who came before."""
     return station.discipline == "FCFS" and all(visits == 1 for visits in station.visits)
 
 
-def mixed(page: Page, model: Model) -> bool:
+def mixed(page: Page, model: ClassNetwork) -> bool:
     """Open classes make the servers slower for the closed ones, and meet those on their way."""
-    assert isinstance(model, MixedNetwork)  # noqa: S101
     opens = len(model.arrival_rates)
     if not _fits(model.stations, model.populations):
         return False
@@ -132,7 +129,7 @@ def mixed(page: Page, model: Model) -> bool:
     return True
 
 
-def _fits(stations: Sequence[ClassStation], populations: Sequence[int]) -> bool:
+def _fits(stations: Sequence[VisitedStation], populations: Sequence[int]) -> bool:
     """Whether mean values alone give the exact answer, on a page."""
     return (
         len(stations) <= MOST_STATIONS
@@ -142,11 +139,11 @@ def _fits(stations: Sequence[ClassStation], populations: Sequence[int]) -> bool:
     )
 
 
-def _named(station: ClassStation, i: int) -> str:
+def _named(station: VisitedStation, i: int) -> str:
     return station.name or f"station {i}"
 
 
-def _loads(page: Page, station: ClassStation, i: int, classes: Sequence[int]) -> None:
+def _loads(page: Page, station: VisitedStation, i: int, classes: Sequence[int]) -> None:
     """The service of each class at a station, and the work that all bring there."""
     servers = "1 server" if station.servers == 1 else f"{station.servers} servers"
     page.remark(f"{_named(station, i)}: {servers}, {station.discipline}")
@@ -158,7 +155,7 @@ def _loads(page: Page, station: ClassStation, i: int, classes: Sequence[int]) ->
     page.let(f"a_{i}", " + ".join(terms), "work that comes per time unit, each class with its visits")
 
 
-def _passages(page: Page, stations: Sequence[ClassStation], classes: Sequence[int], names: Sequence[str]) -> None:
+def _passages(page: Page, stations: Sequence[VisitedStation], classes: Sequence[int], names: Sequence[str]) -> None:
     """W(r), over all stations, from the times of the visits."""
     for r in classes:
         visits = [(i, s.visits[r - 1]) for i, s in enumerate(stations, 1) if s.visits[r - 1]]
@@ -166,14 +163,14 @@ def _passages(page: Page, stations: Sequence[ClassStation], classes: Sequence[in
         page.let(f"W_{r}", " + ".join(terms) or "0", f"{names[r - 1]} from coming in to leaving")
 
 
-def _busy(stations: Sequence[ClassStation], i: int, classes: Sequence[int]) -> str:
+def _busy(stations: Sequence[VisitedStation], i: int, classes: Sequence[int]) -> str:
     """The utilization of a station from the throughputs."""
     station = stations[i - 1]
     terms = [f"X_{r} * D_{i}_{r}" for r in classes if station.visits[r - 1]]
     return " + ".join(terms) if station.servers == 1 else f"({' + '.join(terms)}) / {station.servers}"
 
 
-def _whole(page: Page, stations: Sequence[ClassStation], classes: Sequence[int], rates: dict[int, str]) -> None:
+def _whole(page: Page, stations: Sequence[VisitedStation], classes: Sequence[int], rates: dict[int, str]) -> None:
     """The totals, from each class's rate and its W(r); those in service are one per unit of work."""
     page.let("L", " + ".join(f"{rates[r]} * W_{r}" for r in classes), f"{LITTLE}, each class")
     work = [float(sum(s.demands[r - 1] for s in stations)) for r in classes]
@@ -188,7 +185,7 @@ def _whole(page: Page, stations: Sequence[ClassStation], classes: Sequence[int],
 
 def _mean_values(
     page: Page,
-    stations: Sequence[ClassStation],
+    stations: Sequence[VisitedStation],
     demands: FloatArray,
     populations: Sequence[int],
     think_times: Sequence[float],

@@ -9,17 +9,16 @@ import math
 from collections.abc import Sequence
 
 from qsim.analytic.open.mmc import erlang_c
+from qsim.analytic.views import ClassFlow, ClassQueue
 from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE, PASTA
 from qsim.distributions import Exponential
-from qsim.models import CustomerClass, Model, OpenClasses
 
 _MOST_CLASSES = 12
 
 
-def by_priority(page: Page, model: Model) -> bool:
+def by_priority(page: Page, model: ClassQueue) -> bool:
     """Classes at one server, or at several with the same exponential service."""
-    assert isinstance(model, OpenClasses)  # noqa: S101
     classes, c = tuple(model.classes), model.servers
     if len(classes) > _MOST_CLASSES or not all(math.isfinite(k.service.variance) for k in classes):
         return False
@@ -61,7 +60,7 @@ def by_priority(page: Page, model: Model) -> bool:
     return True
 
 
-def _given(page: Page, model: OpenClasses) -> None:
+def _given(page: Page, model: ClassQueue) -> None:
     """λ, S, E[S²] and the load of each class, and the whole."""
     classes, c = model.classes, model.servers
     page.given("c", c, "servers")
@@ -78,15 +77,15 @@ def _given(page: Page, model: OpenClasses) -> None:
     page.let("rho", "a / c", "share of time that each server is busy; below 1, so there is a steady state")
 
 
-def _levels(model: OpenClasses) -> list[tuple[int, list[int]]]:
+def _levels(model: ClassQueue) -> list[tuple[int, list[int]]]:
     """(priority, classes counted from 1), the most urgent first."""
-    classes: Sequence[CustomerClass] = model.classes
+    classes: Sequence[ClassFlow] = model.classes
     return [
         (p, [r for r, k in enumerate(classes, 1) if k.priority == p]) for p in sorted({k.priority for k in classes})
     ]
 
 
-def _by_level(page: Page, model: OpenClasses, levels: Sequence[tuple[int, list[int]]]) -> None:
+def _by_level(page: Page, model: ClassQueue, levels: Sequence[tuple[int, list[int]]]) -> None:
     preemptive = model.priority == "preemptive-resume"
     page.remark(
         "sigma(p) is the load of all that go before or with level p. Who comes waits for what is there, W0, and for "

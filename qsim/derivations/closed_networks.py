@@ -15,18 +15,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim._types import FloatArray
+from qsim.analytic.views import ClosedChain
 from qsim.derivations.closed_stations import ARRIVALS_SEE
 from qsim.derivations.derivation import Page
 from qsim.derivations.open_networks import MOST_STATIONS
 from qsim.derivations.poisson import LITTLE
-from qsim.models import Closed, Model, Station
+from qsim.models import Station
 
 _LARGEST, _MOST = 1e280, 2000
 
 
-def network(page: Page, model: Model) -> bool:
+def network(page: Page, model: ClosedChain) -> bool:
     """A closed network of product form, of one class."""
-    assert isinstance(model, Closed)  # noqa: S101
     stations = model.queueing
     if len(stations) > MOST_STATIONS or model.population > _MOST:
         return False
@@ -42,7 +42,7 @@ def _alone(stations: Sequence[Station]) -> bool:
     return len(stations) == 1 and stations[0].visits == 1 and stations[0].discipline == "FCFS"
 
 
-def bounds(page: Page, model: Closed) -> None:
+def bounds(page: Page, model: ClosedChain) -> None:
     """The demands, what no network of these can do, and its knee."""
     stations = model.queueing
     page.given("N", model.population, "customers that circle")
@@ -71,7 +71,7 @@ def _fastest(station: Station) -> float:
     return float(station.servers if station.speeds is None else max(station.speeds))
 
 
-def _mean_values(page: Page, model: Closed) -> None:
+def _mean_values(page: Page, model: ClosedChain) -> None:
     """The recursion as a table, its last row written out."""
     stations, N, Z = model.queueing, model.population, model.think_time
     demands = np.array([s.demand for s in stations])
@@ -115,7 +115,7 @@ def _whole(page: Page, busy: Sequence[str], count: int) -> None:
     page.let("p_block", "0", "places are not limited")
 
 
-def _constants(page: Page, model: Closed) -> bool:
+def _constants(page: Page, model: ClosedChain) -> bool:
     """Buzen's convolution, in units of the bottleneck's demand so that no number grows too large."""
     stations, N = model.queueing, model.population
     at = range(1, len(stations) + 1)

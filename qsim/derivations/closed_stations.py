@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from qsim.analytic.views import ClosedChain
 from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE
-from qsim.models import Closed, Model
 
 _LARGEST = 1e300
 ARRIVALS_SEE = "an arrival sees the station with one customer less (arrival theorem)"
 
 
-def bounds(page: Page, model: Closed) -> None:
+def bounds(page: Page, model: ClosedChain) -> None:
     """What no closed system of these demands can do, and its knee."""
     stations = model.queueing
     page.given("N", model.population, "customers that circle")
@@ -40,9 +40,8 @@ def bounds(page: Page, model: Closed) -> None:
     page.let("knee", "(Z + D) * Xmax", "where these two bounds cross (Denning & Buzen 1978)")
 
 
-def repairman(page: Page, model: Model) -> bool:
+def repairman(page: Page, model: ClosedChain) -> bool:
     """M/M/c//N: mean value analysis for one server, the state probabilities for several."""
-    assert isinstance(model, Closed)  # noqa: S101
     bounds(page, model)
     (station,) = model.queueing
     N, Z, c = model.population, model.think_time, station.servers
@@ -55,9 +54,8 @@ def repairman(page: Page, model: Model) -> bool:
     return _birth_and_death(page, model)
 
 
-def scattered(page: Page, model: Model) -> bool:
+def scattered(page: Page, model: ClosedChain) -> bool:
     """Servers with queues of their own, picked at random."""
-    assert isinstance(model, Closed)  # noqa: S101
     bounds(page, model)
     N = model.population
     _mean_values(page, N, "S * (1 + Q_{j} / c)")
@@ -95,7 +93,7 @@ def _nobody_thinks(page: Page, N: int, c: int) -> bool:
     return True
 
 
-def _birth_and_death(page: Page, model: Closed) -> bool:
+def _birth_and_death(page: Page, model: ClosedChain) -> bool:
     (station,) = model.queueing
     N, Z, S, c = model.population, model.think_time, station.time.mean, station.servers
     n = np.arange(N + 1)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from qsim.derivations.expressions import number, numbers_of, symbol, symbols_of, value_of
 from qsim.metrics import SYMBOLS
-from qsim.models import Model
+from qsim.models import Network
 from qsim.text_table import table
 
 _SHOWN_FIRST, _SHOWN_LAST = 3, 2
@@ -69,7 +69,7 @@ Line: TypeAlias = DerivationStep | Remark | DerivationTable
 class Derivation:
     """How the answer for ``model`` comes about; ``method`` names the theory and its source."""
 
-    model: Model
+    model: Network
     method: str
     lines: tuple[Line, ...]
 
@@ -156,7 +156,7 @@ class Page:
         """Take the lines away that end in this name."""
         self.lines = [line for line in self.lines if not (isinstance(line, DerivationStep) and line.name == name)]
 
-    def derivation(self, model: Model, method: str) -> Derivation:
+    def derivation(self, model: Network, method: str) -> Derivation:
         """What was written."""
         return Derivation(model, method, tuple(self.lines))
 

@@ -12,10 +12,10 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.open import gimc, mdc
 from qsim.analytic.open.approximations import PREFERRED, kimura, phase_type, whitt
+from qsim.analytic.views import OpenQueue
 from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE, PASTA, erlang_c
 from qsim.distributions import Distribution
-from qsim.models import Model, Open
 
 _MOST_TERMS = 100_000
 _SMALLEST_TERM = 1e-15
@@ -29,9 +29,8 @@ def from_the_wait(page: Page) -> None:
     page.let("p_block", "0", "places are not limited")
 
 
-def pollaczek(page: Page, model: Model) -> bool:
+def pollaczek(page: Page, model: OpenQueue) -> bool:
     """M/G/1."""
-    assert isinstance(model, Open)  # noqa: S101
     if model.arrival_rate == 0 or not math.isfinite(model.service.scv):
         return False
     page.given("lam", model.arrival_rate, "arrivals per time unit")
@@ -47,9 +46,8 @@ def pollaczek(page: Page, model: Model) -> bool:
     return True
 
 
-def constant(page: Page, model: Model) -> bool:
+def constant(page: Page, model: OpenQueue) -> bool:
     """M/D/c, by the sum whose terms are all positive."""
-    assert isinstance(model, Open)  # noqa: S101
     c, a = model.servers, model.offered_load
     terms = spitzer_terms(a, c)
     if c == 1:
@@ -93,9 +91,8 @@ def spitzer_terms(offered_load: float, servers: int) -> FloatArray | None:
     return None
 
 
-def any_arrivals(page: Page, model: Model) -> bool:
+def any_arrivals(page: Page, model: OpenQueue) -> bool:
     """GI/M/c without a limit on places."""
-    assert isinstance(model, Open)  # noqa: S101
     assert isinstance(model.arrivals, Distribution)  # noqa: S101
     if model.capacity is not None:
         return False
@@ -126,7 +123,7 @@ def any_arrivals(page: Page, model: Model) -> bool:
     return True
 
 
-def moments(page: Page, model: Open) -> None:
+def moments(page: Page, model: OpenQueue) -> None:
     """``a``, ``rho``, the two scv, and the wait of M/M/c, from which all approximations start."""
     page.given("lam", model.arrival_rate, "arrivals per time unit")
     page.given("S", model.service.mean, "mean service time")
@@ -144,9 +141,8 @@ def moments(page: Page, model: Open) -> None:
     page.let("WMMc", "C * S / (c - a)", "what the wait would be if all were exponential")
 
 
-def by_authors(page: Page, model: Model) -> bool:
+def by_authors(page: Page, model: OpenQueue) -> bool:
     """G/G/c by the approximation that is preferred, the bound beside it."""
-    assert isinstance(model, Open)  # noqa: S101
     if model.arrival_rate == 0 or phase_type(model) is not None:
         return False
     moments(page, model)
@@ -168,7 +164,7 @@ def allen_cunneen(page: Page) -> None:
     page.let("AC", "(ca2 + cs2) / 2 * WMMc", "Allen-Cunneen: half the sum of the variabilities")
 
 
-def _kraemer(page: Page, _: Open) -> str:
+def _kraemer(page: Page, _: OpenQueue) -> str:
     below = "exp(-2 * (1 - rho) * (1 - ca2)**2 / (3 * rho * (ca2 + cs2)))"
     above = "exp(-(1 - rho) * (ca2 - 1) / (ca2 + 4 * cs2))"
     if page.values["AC"] == 0:  # nothing varies, nobody waits
@@ -178,7 +174,7 @@ def _kraemer(page: Page, _: Open) -> str:
     return "KLB"
 
 
-def _cosmetatos(page: Page, _: Open) -> str:
+def _cosmetatos(page: Page, _: OpenQueue) -> str:
     page.let(
         "even",
         "WMMc / 2 * (1 + (1 - rho) * (c - 1) * (sqrt(4 + 5 * c) - 2) / (16 * c * rho))",
@@ -188,7 +184,7 @@ def _cosmetatos(page: Page, _: Open) -> str:
     return "Cosmetatos"
 
 
-def _kimura(page: Page, model: Open) -> str:
+def _kimura(page: Page, model: OpenQueue) -> str:
     value = kimura(model.arrival_rate, model.service.mean, page.values["ca2"], page.values["cs2"], model.servers)
     page.found(
         "Kimura",
@@ -199,7 +195,7 @@ def _kimura(page: Page, model: Open) -> str:
     return "Kimura"
 
 
-def _whitt(page: Page, model: Open) -> str:
+def _whitt(page: Page, model: OpenQueue) -> str:
     value = whitt(model.arrival_rate, model.service.mean, page.values["ca2"], page.values["cs2"], model.servers)
     page.found(
         "phi",

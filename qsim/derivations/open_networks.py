@@ -11,23 +11,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim.analytic.open.mmc import erlang_c
+from qsim.analytic.views import OpenChain
 from qsim.derivations.derivation import Page
 from qsim.derivations.poisson import LITTLE, PASTA
-from qsim.models import Model, OpenNetwork, Station, Tandem
+from qsim.models import Station
 
 MOST_STATIONS = 12
 """More have no room on a page."""
 _NEGLIGIBLE = 1e-17
 
 
-def jackson(page: Page, model: Model) -> bool:
+def jackson(page: Page, model: OpenChain) -> bool:
     """Stations fed from outside and by each other."""
-    assert isinstance(model, OpenNetwork | Tandem)  # noqa: S101
     if len(model.stations) > MOST_STATIONS or not model.arrival_rate > 0:
         return False
-    if isinstance(model, Tandem):
-        page.remark("stations in a row: every customer visits each of them once")
-        model = OpenNetwork(model.arrival_rate, model.stations)
     _traffic(page, model)
     page.remark(
         "product form: in the long run the numbers at the stations are independent, each as if that station stood "
@@ -57,7 +54,7 @@ def jackson(page: Page, model: Model) -> bool:
     page.let("p_block", "0", "places are not limited")
     i = queueing[0]
     once = len(queueing) == 1 and math.isclose(model.throughputs[i - 1], model.arrival_rate)
-    if once and _in_turn(model.queueing[0]):
+    if once and _in_turn(model.stations[i - 1]):
         page.let("p_wait", f"C_{i}" if f"C_{i}" in page.values else f"rho_{i}", PASTA)
     return True
 
@@ -74,7 +71,7 @@ def _in_turn(station: Station) -> bool:
     return station.discipline == "FCFS"
 
 
-def _traffic(page: Page, model: OpenNetwork) -> None:
+def _traffic(page: Page, model: OpenChain) -> None:
     """``X`` and λ(i) of each station, from the visits or from the routing matrix."""
     outside = np.atleast_1d(np.asarray(model.arrival_rates, dtype=float))
     count = len(model.stations)
@@ -112,7 +109,7 @@ def _called(station: Station, i: int) -> str:
     return f"visits to {name}"
 
 
-def _called_short(model: OpenNetwork, i: int) -> str:
+def _called_short(model: OpenChain, i: int) -> str:
     station = model.stations[i - 1]
     return f"{i}, {station.name}" if station.name else f"station {i}"
 

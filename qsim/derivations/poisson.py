@@ -9,16 +9,16 @@ import math
 
 import numpy as np
 
+from qsim.analytic.views import OpenQueue
 from qsim.derivations.derivation import Page
 from qsim.derivations.expressions import number
-from qsim.models import Model, Open
 
 LITTLE = "Little's law"
 PASTA = "Poisson arrivals see time averages"
 _LARGEST = 1e300
 
 
-def rates(page: Page, model: Open) -> None:
+def rates(page: Page, model: OpenQueue) -> None:
     """λ, μ and c as given; c only where there are several servers."""
     page.given("lam", model.arrival_rate, "arrivals per time unit")
     page.given("mu", model.service_rate, "what a busy server finishes per time unit")
@@ -26,9 +26,8 @@ def rates(page: Page, model: Open) -> None:
         page.given("c", model.servers, "servers")
 
 
-def one_server(page: Page, model: Model) -> bool:
+def one_server(page: Page, model: OpenQueue) -> bool:
     """M/M/1."""
-    assert isinstance(model, Open)  # noqa: S101
     if model.arrival_rate == 0:
         return False
     rates(page, model)
@@ -61,9 +60,8 @@ def erlang_c(page: Page, servers: int) -> None:
     page.let("C", f"{last} / (1 - rho * (1 - {last}))", "Erlang's C: all servers are busy, and one may wait")
 
 
-def several_servers(page: Page, model: Model) -> bool:
+def several_servers(page: Page, model: OpenQueue) -> bool:
     """M/M/c."""
-    assert isinstance(model, Open)  # noqa: S101
     if model.arrival_rate == 0:
         return False
     rates(page, model)
@@ -80,9 +78,8 @@ def several_servers(page: Page, model: Model) -> bool:
     return True
 
 
-def limited_places(page: Page, model: Model) -> bool:
+def limited_places(page: Page, model: OpenQueue) -> bool:
     """M/M/c/K."""
-    assert isinstance(model, Open)  # noqa: S101
     assert model.capacity is not None  # noqa: S101
     if model.arrival_rate == 0:
         return False
@@ -125,9 +122,8 @@ def limited_places(page: Page, model: Model) -> bool:
     return True
 
 
-def no_queue(page: Page, model: Model) -> bool:
+def no_queue(page: Page, model: OpenQueue) -> bool:
     """M/G/c/c."""
-    assert isinstance(model, Open)  # noqa: S101
     if model.arrival_rate == 0:
         return False
     rates(page, model)
@@ -142,9 +138,8 @@ def no_queue(page: Page, model: Model) -> bool:
     return True
 
 
-def endless_servers(page: Page, model: Model) -> bool:
+def endless_servers(page: Page, model: OpenQueue) -> bool:
     """G/G/∞."""
-    assert isinstance(model, Open)  # noqa: S101
     page.given("lam", model.arrival_rate, "arrivals per time unit")
     page.given("S", model.service.mean, "mean service time")
     page.let("X", "lam", "nobody is lost")

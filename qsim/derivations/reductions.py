@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 
-from qsim.analytic import find_formula
+from qsim.analytic import queue_formula
 from qsim.analytic.open import split as theory
 from qsim.analytic.open.size_based import RULES
+from qsim.analytic.views import OpenQueue
 from qsim.derivations import poisson
 from qsim.derivations.derivation import Page
 from qsim.distributions import Exponential
-from qsim.models import Model, Open
 
 
-def split(page: Page, model: Model) -> bool:
+def split(page: Page, model: OpenQueue) -> bool:
     """Servers with a queue of their own: one of them, and so many times that."""
     from qsim.derivations import _PAGES
 
-    assert isinstance(model, Open)  # noqa: S101
     own = theory.arrivals_at_one(model)
     if own is None:
         return False
     one = dataclasses.replace(model, arrivals=own, servers=1, queues="shared")
-    family = find_formula(one)
+    family = queue_formula(one)
     write = None if family is None else _PAGES.get(family)
     page.remark(f"each of the {model.servers} servers has a queue of its own, and is {one.kendall}:")
     if write is None or not write(page, one):
@@ -35,9 +34,8 @@ def split(page: Page, model: Model) -> bool:
     return True
 
 
-def other_order(page: Page, model: Model) -> bool:
+def other_order(page: Page, model: OpenQueue) -> bool:
     """Orders whose means are those of first come, first served, or of M/M/c."""
-    assert isinstance(model, Open)  # noqa: S101
     if model.discipline in RULES:
         return False
     preempting = model.discipline == "LCFS-PR"
@@ -46,7 +44,7 @@ def other_order(page: Page, model: Model) -> bool:
     from qsim.derivations import _PAGES
 
     first_come = dataclasses.replace(model, discipline="FCFS")
-    family = find_formula(first_come)
+    family = queue_formula(first_come)
     write = None if family is None else _PAGES.get(family)
     page.remark(
         f"{model.discipline} does not look at how long a service takes: the means are those of {first_come.kendall}, "
@@ -59,11 +57,11 @@ def other_order(page: Page, model: Model) -> bool:
     return True
 
 
-def _insensitive(page: Page, model: Open) -> bool:
+def _insensitive(page: Page, model: OpenQueue) -> bool:
     """PS, or LCFS-PR with any service: the number present is that of M/M/c."""
     if model.capacity is not None:
         return False
-    same = Open(model.arrivals, Exponential(model.service.mean), model.servers)
+    same = OpenQueue(model.arrivals, Exponential(model.service.mean), model.servers)
     page.remark(
         f"{model.discipline} is insensitive to the law of service (Kelly 1979, section 3.3): the number present is "
         f"that of {same.kendall}, and Wq is what the others hold a customer up"

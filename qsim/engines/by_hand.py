@@ -19,7 +19,7 @@ from qsim._types import FloatArray
 from qsim.engines.plan import plan
 from qsim.engines.trace import SamplePath, require_followed
 from qsim.engines.variates.variate_streams import ARRIVALS, SERVICE, Role, streams_of
-from qsim.models import Open
+from qsim.models import Network
 
 What: TypeAlias = Literal["arrival", "start", "finish"]
 
@@ -56,7 +56,7 @@ class Totals:
     p_wait: float
 
 
-def draw(model: Open, customers: int, seed: int) -> tuple[FloatArray, FloatArray]:
+def draw(model: Network, customers: int, seed: int) -> tuple[FloatArray, FloatArray]:
     """The first times between arrivals and of service that :func:`qsim.simulate` meets with this seed.
 
     Raises what :func:`qsim.trace` raises for a model that it does not follow.

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import math
 
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution
-from qsim.models import Model, Open
+from qsim.models import Network
 
 WORST_ERROR = 0.1
 INSENSITIVE = ("PS", "LCFS-PR")
 
 
-def exposed(model: Model) -> bool:
+def exposed(model: OpenQueue) -> bool:
     """Whether one long service holds everyone up: an open queue that falls behind when a server is taken away."""
     return (
-        isinstance(model, Open)
-        and model.capacity is None
+        model.capacity is None
         and model.speeds is None
         and model.discipline not in INSENSITIVE
         and model.servers < math.inf
@@ -48,12 +48,13 @@ def services_needed(law: Distribution, servers: int = 1) -> float:
     return (fourth / second**2 - 1) / (WORST_ERROR * servers) ** 2
 
 
-def customers_needed(model: Model) -> float:
+def customers_needed(network: Network) -> float:
     """Customers after which the second moment of the service times is known to a tenth; 0 where it does not matter."""
-    return services_needed(model.service, model.servers) if isinstance(model, Open) and exposed(model) else 0.0
+    queue = open_queue(network)
+    return services_needed(queue.service, queue.servers) if queue is not None and exposed(queue) else 0.0
 
 
-def complaint(model: Model, customers: int) -> str | None:
+def complaint(model: Network, customers: int) -> str | None:
     """What keeps the intervals of a run from holding; None where nothing does."""
     needed = customers_needed(model)
     if needed <= customers:

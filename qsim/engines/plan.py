@@ -6,17 +6,14 @@ Both engines draw the same variates in the same order:
 - a customer that comes to a station draws its service time, then its queue there, then where it goes next.
 
 So two engines, or two systems to be compared, meet the same customers. A delay is a station of infinitely many servers.
-The cycle of a closed class begins and ends at its home, a delay; mean visits do not say who goes where, and for product
-form it does not matter: stations are passed in their order, each entered with probability min(v, 1) and, where v > 1,
-visited again with probability 1 - 1/v.
+The cycle of a closed class begins and ends at its home, a delay, or a place of no time where it has none.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import singledispatch
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -26,21 +23,7 @@ from qsim._types import FloatArray
 from qsim.arrivals import Source
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError, NoEngineError
-from qsim.models import (
-    Closed,
-    ClosedClasses,
-    Delay,
-    MixedNetwork,
-    Model,
-    Network,
-    Open,
-    OpenClasses,
-    OpenNetwork,
-    OpenNetworkClasses,
-    Station,
-    Tandem,
-)
-from qsim.models.as_network import as_network
+from qsim.models import Network
 from qsim.models.routes import OUTSIDE
 from qsim.models.routes import Way as ModelWay
 from qsim.models.station import NO_TIME
@@ -52,7 +35,6 @@ LEAST_WAIT = 1e-300
 """The wait of a customer that shared a server for a time that rounding swallows: it did wait."""
 
 NOWHERE = -1
-ROUNDING = 1e-12
 
 Way: TypeAlias = tuple[float, int, int]
 """Upper end of the share of customers that take it, the next place (or NOWHERE), the class there."""
@@ -121,9 +103,9 @@ class Plan:
     @property
     def part_of(self) -> tuple[int, ...]:
         """For each place its number among the parts of the results, NOWHERE for one that is no part."""
-        listed = [place.listed for place in self.places]
-        if not self.named and sum(listed) == 1:
+        if not self.named:
             return (NOWHERE,) * len(self.places)
+        listed = [place.listed for place in self.places]
         return tuple(sum(listed[:i]) if is_part else NOWHERE for i, is_part in enumerate(listed))
 
     @property
@@ -181,103 +163,14 @@ class Plan:
         return rates.reshape(len(self.places), size)
 
 
-def plan(model: Model) -> Plan:
-    """The plan of a model; raises NoEngineError for one the engines do not run."""
-    return _plan(model)
-
-
-@singledispatch
-def _plan(model: object) -> Plan:
-    kendall = getattr(model, "kendall", None)
-    if kendall is None:
+def plan(model: Network) -> Plan:
+    """The plan of a network; raises NoEngineError for one the engines do not run."""
+    if not isinstance(model, Network):
         raise InvalidParameterError(
-            "model", f"must be Open, Closed, ... (MM1(...), MMcN(...), ...), not {model!r}", value=model
+            "model", f"must be a Network, or a short form such as MM1(...) or Closed(...), not {model!r}", value=model
         )
-    raise NoEngineError(f"{kendall} is not simulated: describe it as Open, Closed, Tandem or Network")
-
-
-OUT: tuple[Way, ...] = ((1.0, NOWHERE, 0),)
-
-
-@_plan.register
-def _(model: Open) -> Plan:
-    place = _place(
-        (model.service,), model.servers, model.queues, model.discipline, model.speeds, capacity=model.capacity
-    )
-    return Plan((place,), (Entry(0, 0, 0),), ((OUT,),), (model.arrivals,))
-
-
-@_plan.register
-def _(model: OpenClasses) -> Plan:
-    order = {"none": "FCFS", "non-preemptive": "priority", "preemptive-resume": "preemptive priority"}
-    names = model.names
-    place = _place(tuple(c.service for c in model.classes), model.servers, "shared", order[model.priority], None)
-    return Plan(
-        (replace(place, urgency=tuple(c.priority for c in model.classes)),),
-        tuple(Entry(k, 0, k) for k in range(len(names))),
-        ((OUT,) * len(names),),
-        tuple(c.arrivals for c in model.classes),
-        names,
-        names,
-    )
-
-
-@_plan.register
-def _(model: Tandem) -> Plan:
-    places = tuple(_station(s) for s in model.stations)
-    ways = (*((((1.0, i, 0),),) for i in range(1, len(places))), (OUT,))
-    return Plan(places, (Entry(0, 0, 0),), ways, (model.arrivals,))
-
-
-@_plan.register
-def _(model: Closed) -> Plan:
-    """The circle begins at the first delay; without one, at a place that takes no time."""
-    stops = [s for s in model.stations if not (s.is_delay and s.time.mean == 0)]
-    first = next((i for i, s in enumerate(stops) if s.is_delay), None)
-    circle = [Delay(0.0), *stops] if first is None else [*stops[first:], *stops[:first]]
-    places = tuple(_delay(s.time) if s.is_delay else _station(s) for s in circle)
-    limited = any(p.capacity is not None and p.capacity < model.population for p in places)
-    if limited and all(float(s.time.cdf(0.0)) > 0 for s in circle if s.is_delay):
-        raise NoEngineError(
-            f"{model.kendall} is not simulated: who finds no place would be back at once; give a Delay whose time "
-            "is never zero"
-        )
-    visits = [s.visit_count for s in circle[1:]]
-    ways = tuple((_ways(row),) for row in _passing(visits))
-    return Plan(places, (Entry(0, 0, 0, 0, model.population),), ways)
-
-
-@_plan.register
-def _(model: ClosedClasses) -> Plan:
-    """Every class passes the stations in order, and thinks at a home of its own after the last."""
-    kinds, first = len(model.populations), len(model.populations)
-    homes = [_delay(Delay(z).time, kinds) for z in model.think_times]
-    places = [
-        replace(
-            _place(tuple(law or NO_TIME for law in s.services), s.servers, s.queues, s.discipline, None), name=s.name
-        )
-        for s in model.stations
-    ]
-    by_class = []
-    for kind in range(kinds):
-        rows = _passing([s.visits[kind] for s in model.stations])
-        moved = [[((to - 1 + first) if to > 0 else kind, p) for to, p in row] for row in rows]
-        nowhere: list[list[tuple[int, float]]] = [[] for _ in range(kinds)]
-        nowhere[kind] = moved[0]
-        by_class.append([_ways(row, kind) for row in (*nowhere, *moved[1:])])
-    return Plan(
-        (*homes, *(replace(place, urgency=(0,) * kinds) for place in places)),
-        tuple(Entry(k, k, k, k, n) for k, n in enumerate(model.populations)),
-        tuple(zip(*by_class, strict=True)),
-        classes=tuple(model.names),
-        streams=tuple(model.names),
-    )
-
-
-@_plan.register
-def _(model: Network) -> Plan:
     names, classes = list(model.stations), model.classes
-    places = [_station_of(model, name) for name in names]
+    places = [_station(model, name) for name in names]
     ways = {c: model.ways(c) for c in classes}
     sources, entries, begun = [], [], False
     for stream, c in enumerate(model.names):
@@ -294,8 +187,16 @@ def _(model: Network) -> Plan:
             begun |= home == OUTSIDE
             place = len(names) if home == OUTSIDE else names.index(home)
             entries.append(Entry(stream, place, kind, place, model.closed_classes[c].number))
+    limited = any(p.capacity is not None and p.capacity < model.population for p in places)
+    if limited and any(e.place == len(places) or _may_be_zero(places[e.place]) for e in entries if e.number):
+        raise NoEngineError(
+            f"{model.kendall} is not simulated: who finds no place would be back at once; give a Delay whose time "
+            "is never zero"
+        )
     if begun:
-        places.append(_delay(NO_TIME, len(classes)))
+        kinds = len(classes)
+        begin = PlannedStation((NO_TIME,) * kinds, math.inf, urgency=(0,) * kinds, is_delay=True, listed=False)
+        places.append(begin)
         names.append(OUTSIDE)
     return Plan(
         tuple(places),
@@ -317,34 +218,6 @@ def _way(way: ModelWay, names: Sequence[str], model: Network) -> Way:
     return way.p, NOWHERE if leaves else names.index(way.to), model.classes.index(way.name)
 
 
-@_plan.register(OpenNetwork | OpenNetworkClasses | MixedNetwork)
-def _(model: OpenNetwork | OpenNetworkClasses | MixedNetwork) -> Plan:
-    return _plan(as_network(model))
-
-
-def _passing(visits: Sequence[float]) -> list[list[tuple[int, float]]]:
-    """Ways through stations 1, 2, ... of these mean visits, from home (0) and from each: (next, probability)."""
-
-    def entered(first: int) -> list[tuple[int, float]]:
-        found, missed = [], 1.0
-        for station, v in enumerate(visits[first - 1 :], start=first):
-            if min(v, 1.0) * missed > 0:
-                found.append((station, min(v, 1.0) * missed))
-            missed *= 1 - min(v, 1.0)
-        return [*found, (0, missed)] if missed > ROUNDING else found
-
-    rows = [entered(1)]
-    for station, v in enumerate(visits, start=1):
-        again = 1 - 1 / v if v > 1 else 0.0
-        onwards = [(to, (1 - again) * p) for to, p in entered(station + 1)]
-        rows.append([(station, again), *onwards] if again > 0 else onwards)
-    return rows
-
-
-def _ways(row: Sequence[tuple[int, float]], kind: int = 0) -> tuple[Way, ...]:
-    return _numbered([(p, to, kind) for to, p in row])
-
-
 def _numbered(ways: Sequence[tuple[float, int, int]]) -> tuple[Way, ...]:
     """Ways of (probability, place, class) with the upper ends of their shares; what is missing to 1 leaves."""
     upto = accumulate(p for p, _, _ in ways)
@@ -354,54 +227,24 @@ def _numbered(ways: Sequence[tuple[float, int, int]]) -> tuple[Way, ...]:
     return (*found[:-1], (1.0, *found[-1][1:]))
 
 
-def _delay(law: Distribution, kinds: int = 1) -> PlannedStation:
-    return PlannedStation((law,) * kinds, math.inf, urgency=(0,) * kinds, is_delay=True, listed=False)
+def _may_be_zero(place: PlannedStation) -> bool:
+    return any(float(law.cdf(0.0)) > 0 for law in place.service)
 
 
-def _station_of(model: Network, name: str) -> PlannedStation:
-    station, classes = model.stations[name], model.classes
-    made = _place(
-        tuple(station.service_of(c) or NO_TIME for c in classes),
-        station.servers,
-        station.queues,
-        station.discipline,
-        station.speeds,
+def _station(model: Network, name: str) -> PlannedStation:
+    station = model.stations[name]
+    return PlannedStation(
+        tuple(station.service_of(c) or NO_TIME for c in model.classes),
+        servers=1 if station.own_queues else station.servers,
+        queues=station.servers if station.own_queues else 1,
+        routing=station.queues if station.own_queues else "shared",
+        discipline=station.discipline,
         capacity=station.capacity,
-    )
-    return replace(
-        made,
-        urgency=tuple(station.priority.get(c, 0) for c in classes),
+        speeds=tuple(station.speeds or ()),
+        urgency=tuple(station.priority.get(c, 0) for c in model.classes),
         is_delay=station.is_delay,
         listed=name in model.listed,
         name=name,
-    )
-
-
-def _station(station: Station) -> PlannedStation:
-    made = _place(
-        (station.time,), station.servers, station.queues, station.discipline, station.speeds, capacity=station.capacity
-    )
-    return replace(made, name=station.name)
-
-
-def _place(
-    service: tuple[Distribution, ...],
-    servers: float,
-    queues: str,
-    discipline: str,
-    speeds: Sequence[float] | None,
-    *,
-    capacity: int | None = None,
-) -> PlannedStation:
-    own = queues != "shared" and servers > 1
-    return PlannedStation(
-        service,
-        servers=1 if own else servers,
-        queues=int(servers) if own else 1,
-        routing=queues if own else "shared",
-        discipline=discipline,
-        capacity=capacity,
-        speeds=tuple(speeds or ()),
     )
 
 

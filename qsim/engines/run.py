@@ -16,7 +16,7 @@ from qsim.engines.precision import PrecisionTarget, run_to_precision
 from qsim.engines.runnable import ENDLESS, RELAXATIONS, require_runnable, shortest_run
 from qsim.errors import InvalidParameterError, NoEngineError, PrecisionError, SteadyStateError
 from qsim.metrics import Metrics
-from qsim.models import Model, Open
+from qsim.models import Network
 
 Engine: TypeAlias = Literal["compiled", "reference"]
 Intervals: TypeAlias = Literal["batch means", "regenerative"]
@@ -32,7 +32,7 @@ FORGET = 3
 
 
 def simulate(
-    model: Model,
+    model: Network,
     *,
     customers: float = 1_000_000,
     seed: int | None = None,
@@ -89,12 +89,12 @@ def simulate(
     if progress is not None:
         progress(1.0)
     if metrics.warnings and not allow_short:
-        raise _refusal(metrics, precision)
+        raise _refusal(model, metrics, precision)
     return metrics
 
 
 def check_arguments(
-    model: Model,
+    model: Network,
     customers: float,
     seed: int | None,
     engine: str,
@@ -121,7 +121,7 @@ def check_arguments(
 
 
 def _simulate_once(
-    model: Model,
+    model: Network,
     n: int,
     entropy: int,
     engine: Engine,
@@ -184,9 +184,9 @@ def _simulate_once(
     return parts.with_parts(metrics, plan, totals)
 
 
-def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
+def _refusal(model: Network, metrics: Metrics, precision: float | None) -> SteadyStateError:
     """What to raise for a run that fell short, with its estimate and what would be enough."""
-    kendall, n = metrics.model.kendall, metrics.customers or 0
+    kendall, n = model.kendall, metrics.customers or 0
     if precision is not None:
         return PrecisionError(
             f"{n:,} customers of {kendall}, the most allowed, fall short: {'; '.join(metrics.warnings)}.",
@@ -194,7 +194,7 @@ def _refusal(metrics: Metrics, precision: float | None) -> SteadyStateError:
             metrics,
         )
     complaints = "; ".join(w.removeprefix(TOO_SHORT) for w in metrics.warnings)
-    enough = max(4 * n, 2 * shortest_run(metrics.model), heavy_tails.customers_needed(metrics.model))
+    enough = max(4 * n, 2 * shortest_run(model), heavy_tails.customers_needed(model))
     remedy = f"Give at least {_round_up(int(enough)):,} customers, or" if enough < ENDLESS else "Give"
     return SteadyStateError(
         f"the run of {kendall} is too short for a steady state: {complaints}.", f"{remedy} {{allow_short}}.", metrics
@@ -207,9 +207,10 @@ def _round_up(n: int) -> int:
     return -(-n // unit) * unit
 
 
-def _require_cycles(model: Model, plan: Plan, states: bool) -> None:
+def _require_cycles(model: Network, plan: Plan, states: bool) -> None:
     """Raises for a model that does not start afresh whenever it empties, or is not recorded in order of arrival."""
-    if not (isinstance(model, Open) and isinstance(model.arrivals, Distribution) and plan.first_come) or states:
+    renewal = all(isinstance(source, Distribution) for source in plan.sources)
+    if not (renewal and plan.first_come) or states:
         raise NoEngineError(
             f"intervals must not be 'regenerative' for {model.kendall}: cycles are followed in open first-come-"
             "first-served queues without a limit on places, and without states; use intervals='batch means'"

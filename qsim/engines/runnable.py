@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from qsim.analytic.stability import ROUNDING, require_stable
+from qsim.analytic.views import open_queue
 from qsim.arrivals import dispersion_of
 from qsim.engines.plan import Plan, PlannedStation, plan
 from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
-from qsim.models import Model, Open, OpenClasses
+from qsim.models import Network
 
 MOST_AT_ONCE = 10_000_000
 """Customers that circulate, or servers, in the tables of a run."""
@@ -20,7 +21,7 @@ RELAXATIONS = 50
 """A run must last this many relaxation times, the time in which a queue forgets how it started."""
 
 
-def require_runnable(model: Model) -> Plan:
+def require_runnable(model: Network) -> Plan:
     """The plan of a model that has a steady state; raises what ``simulate`` raises."""
     made = plan(model)
     servers = math.fsum(place.all_servers for place in made.places if place.servers < math.inf)
@@ -34,28 +35,26 @@ def require_runnable(model: Model) -> Plan:
         raise InvalidParameterError(
             "arrival_rate", "must be positive for a simulation, not 0", "nobody would come; use solve"
         )
-    if isinstance(model, Open):
-        require_stable(model)
-    elif isinstance(model, OpenClasses) and model.rho > 1 - ROUNDING:
-        raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, model.servers)
+    if (queue := open_queue(model)) is not None:
+        require_stable(queue)
     elif made.sources:
         _require_stations_keep_up(model, made)
     return made
 
 
-def _require_stations_keep_up(model: Model, made: Plan) -> None:
+def _require_stations_keep_up(model: Network, made: Plan) -> None:
     """Every station keeps up with what comes to it in the long run."""
-    for number, (place, rates) in enumerate(zip(made.places, made.open_rates(), strict=True), start=1):
+    for place, rates in zip(made.places, made.open_rates(), strict=True):
         load = math.fsum(r * law.mean for r, law in zip(rates.tolist(), place.service, strict=True))
         most = place.speeds[-1] if place.speeds else place.all_servers
         if load > most * (1 - ROUNDING):
             rate = float(rates.sum())
             servers = 1 if place.speeds else int(place.all_servers)
-            name = f"{place.name or f'station {number}'} of {model.kendall}"
+            name = f"{place.name} of {model.kendall}" if len(made.places) > 1 else model.kendall
             raise UnstableQueueError(name, rate, rate / load * most / servers, servers)
 
 
-def shortest_run(model: Model) -> int:
+def shortest_run(model: Network) -> int:
     """Customers for RELAXATIONS relaxation times.
 
     An open queue forgets its start in about (I + cs²)/2 · S/c / (1 - √ρ)², with I the dispersion of its arrivals:
@@ -74,7 +73,7 @@ def shortest_run(model: Model) -> int:
         dispersion = math.fsum(r * dispersion_of(a) for r, a in zip(rates, made.sources, strict=True)) / outside
         for place, by_class in zip(made.places, made.open_rates(), strict=True):
             if by_class.sum() > 0 and (place.servers < math.inf or not several):
-                needed = _relaxation(place, by_class.tolist(), 1.0 if made.named else dispersion)
+                needed = _relaxation(place, by_class.tolist(), dispersion)
                 longest = max(longest, needed * outside / float(by_class.sum()))
     return math.ceil(min(RELAXATIONS * longest, ENDLESS))
 

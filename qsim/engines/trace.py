@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim._types import FloatArray, IntArray
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.engines.plan import plan
 from qsim.errors import InvalidParameterError, NoEngineError
-from qsim.models import Model, Open
+from qsim.models import Network
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ class SamplePath:
 
 
 def trace(
-    model: Open,
+    model: Network,
     interarrivals: npt.ArrayLike,
     services: npt.ArrayLike,
     engine: Literal["compiled", "reference"] = "compiled",
@@ -93,25 +94,26 @@ def trace(
         raise InvalidParameterError(
             "services", f"must be as many as interarrivals ({gaps.size}), not {times.size}", value=times.size
         )
-    require_followed(model)
+    servers = require_followed(model).servers
     arrivals = np.cumsum(gaps)
     if engine == "compiled":
-        return _compiled(arrivals, times, model.servers)
+        return _compiled(arrivals, times, servers)
     if engine == "reference":
-        return _reference(gaps, times, model.servers)
+        return _reference(gaps, times, servers)
     raise InvalidParameterError("engine", f"must be 'compiled' or 'reference', not {engine!r}", value=engine)
 
 
-def require_followed(model: Open) -> None:
-    """NoEngineError for a model that :func:`trace` does not follow."""
-    if not isinstance(model, Model):
-        raise InvalidParameterError("model", f"must be Open, such as MM1(...) or GGc(...), not {model!r}", value=model)
-    shared = isinstance(model, Open) and (model.queues == "shared" or model.servers == 1)
-    if not shared or not plan(model).first_come or model.servers == math.inf:
+def require_followed(model: Network) -> OpenQueue:
+    """The queue that :func:`trace` follows; NoEngineError for another network."""
+    if not isinstance(model, Network):
+        raise InvalidParameterError("model", f"must be such as MM1(...) or GGc(...), not {model!r}", value=model)
+    queue = open_queue(model)
+    if queue is None or queue.own_queues or queue.servers == math.inf or not plan(model).first_come:
         raise NoEngineError(
             f"trace follows open first-come-first-served queues without a limit on places, not {model.kendall}; "
             "use simulate"
         )
+    return queue
 
 
 def _times(name: str, values: npt.ArrayLike) -> FloatArray:

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from qsim.models.station import Station
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from qsim.models.network import Network
+
+
+class StationKind(Protocol):
+    """What a name says of a station."""
+
+    @property
+    def servers(self) -> float: ...
+    @property
+    def capacity(self) -> int | None: ...
+    @property
+    def discipline(self) -> str: ...
+    @property
+    def queues(self) -> str: ...
+    @property
+    def own_queues(self) -> bool: ...
+    @property
+    def speeds(self) -> Sequence[float] | None: ...
 
 
 def name_of(network: Network) -> str:
@@ -30,7 +45,7 @@ def name_of(network: Network) -> str:
     )
 
 
-def station_name(arrivals: str, service: str, station: Station, population: str = "") -> str:
+def station_name(arrivals: str, service: str, station: StationKind, population: str = "") -> str:
     """A/S/c/K//N of a station, given the letters of its arrivals and services."""
     servers = "∞" if station.servers == math.inf else str(station.servers)
     places = "" if station.capacity is None else str(station.capacity)

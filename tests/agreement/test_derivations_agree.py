@@ -7,6 +7,7 @@ import math
 import re
 
 import pytest
+from class_networks import Flow, Row, both, circling, jackson, passing, queue_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,10 +17,7 @@ from qsim import (
     MG1,
     MM1,
     MM1K,
-    ClassStation,
     Closed,
-    ClosedClasses,
-    CustomerClass,
     Delay,
     Deterministic,
     Erlang,
@@ -30,17 +28,13 @@ from qsim import (
     LogNormal,
     MDc,
     MGc,
-    MixedNetwork,
     MMc,
     MMcc,
     MMcK,
     MMcN,
     MMInf,
-    Model,
+    Network,
     Open,
-    OpenClasses,
-    OpenNetwork,
-    OpenNetworkClasses,
     Station,
     Tandem,
     UnstableQueueError,
@@ -54,20 +48,20 @@ from qsim.metrics import SYMBOLS
 
 E = Exponential
 ONE = E(1.0)
-READS, WRITES = CustomerClass(E(5), ONE, 0, "read"), CustomerClass(E(5), LogNormal(2.0, 3.0), 1, "write")
-MORE = CustomerClass(E(1 / 1.2), ONE, 1)
-OTHER_THAN = ClassStation([ONE, E(2.0)])
+READS, WRITES = Flow(E(5), ONE, 0, "read"), Flow(E(5), LogNormal(2.0, 3.0), 1, "write")
+MORE = Flow(E(1 / 1.2), ONE, 1)
+OTHER_THAN = Row([ONE, E(2.0)])
 NETWORKS = (
-    OpenNetwork(4, [Station(E(0.04), visits=5, name="cpu"), Station(E(0.03), visits=2.5)]),
-    OpenNetwork(
+    jackson(4, [Station(E(0.04), visits=5, name="cpu"), Station(E(0.03), visits=2.5)]),
+    jackson(
         [1, 0.5, 0],
         [Station(E(0.3)), Station(E(0.5), 2), Station(LogNormal(0.2, 3), discipline="PS")],
         [[0, 0.5, 0.2], [0.3, 0, 0], [0.5, 0, 0]],
     ),
-    OpenNetwork([1, 0], [Station(E(0.3), speeds=[1, 1.5, 2]), Delay(3)], [[0, 0.5], [1, 0]]),
-    OpenNetwork([1, 0], [Station(E(0.9), 3, queues="random"), Station(E(0.1))], [[0, 1], [0.2, 0]]),
-    OpenNetwork(1, [Station(E(0.9), 3)]),
-    OpenNetwork(0.5, [Station(E(0.1))] * 13),
+    jackson([1, 0], [Station(E(0.3), speeds=[1, 1.5, 2]), Delay(3)], [[0, 0.5], [1, 0]]),
+    jackson([1, 0], [Station(E(0.9), 3, queues="random"), Station(E(0.1))], [[0, 1], [0.2, 0]]),
+    jackson(1, [Station(E(0.9), 3)]),
+    jackson(0.5, [Station(E(0.1))] * 13),
     Tandem(E(1 / 0.5), [Station(E(0.6)), Station(E(1.5), 2, name="disk")]),
     Closed(3, [Delay(15), *(Station(E(d)) for d in (0.605, 2.1, 1.35))]),
     Closed(5, [Station(ONE), Station(E(2))]),
@@ -76,41 +70,28 @@ NETWORKS = (
     Closed(12, [Delay(3), Delay(2), Station(ONE)]),
     Closed(12, [Delay(3), Station(LogNormal(1.0, 3), discipline="PS")]),
     Closed(64, [Delay(1e-6), Station(E(2e-6)), Station(E(80e-6), 32)]),
-    OpenClasses([READS, WRITES], priority="non-preemptive"),
-    OpenClasses([WRITES, READS], priority="preemptive-resume"),
-    OpenClasses([READS, WRITES]),
-    OpenClasses([READS, MORE], 2, "non-preemptive"),
-    OpenClasses([READS, MORE], 2),
-    OpenClasses([READS, MORE], 2, "preemptive-resume"),
-    OpenClasses([READS, WRITES], 2, "non-preemptive"),
-    OpenNetworkClasses(
+    queue_of([READS, WRITES], priority="non-preemptive"),
+    queue_of([WRITES, READS], priority="preemptive-resume"),
+    queue_of([READS, WRITES]),
+    queue_of([READS, MORE], 2, "non-preemptive"),
+    queue_of([READS, MORE], 2),
+    queue_of([READS, MORE], 2, "preemptive-resume"),
+    queue_of([READS, WRITES], 2, "non-preemptive"),
+    passing(
         [0.3, 0.1],
-        [
-            ClassStation([ONE, E(2)], discipline="PS"),
-            ClassStation([ONE, None], servers=2),
-            ClassStation([ONE, ONE], [2, 0.5], 3, "random"),
-        ],
+        [Row([ONE, E(2)], discipline="PS"), Row([ONE, None], servers=2), Row([ONE, ONE], [2, 0.5], 3, "random")],
     ),
-    OpenNetworkClasses([0.3, 0.1], [ClassStation([ONE, ONE])]),
-    OpenNetworkClasses([0.3, 0.1], [OTHER_THAN]),
-    ClosedClasses(
-        [1, 1],
-        [
-            ClassStation([E(0.1), E(0.4)], [10, 5], discipline="PS"),
-            ClassStation([E(1 / 3), ONE], [9, 4], discipline="PS"),
-        ],
-    ),
-    ClosedClasses([8, 4], [ClassStation([ONE, ONE])], [10, 2]),
-    ClosedClasses([3, 2], [OTHER_THAN], [10, 2]),
-    ClosedClasses([3, 2], [ClassStation([ONE, ONE], servers=4, queues="random"), ClassStation([None, ONE])], [10, 2]),
-    MixedNetwork([0.5], [1], [ClassStation([ONE, ONE])]),
-    MixedNetwork(
+    passing([0.3, 0.1], [Row([ONE, ONE])]),
+    passing([0.3, 0.1], [OTHER_THAN]),
+    circling([1, 1], [Row([E(0.1), E(0.4)], [10, 5], discipline="PS"), Row([E(1 / 3), ONE], [9, 4], discipline="PS")]),
+    circling([8, 4], [Row([ONE, ONE])], [10, 2]),
+    circling([3, 2], [OTHER_THAN], [10, 2]),
+    circling([3, 2], [Row([ONE, ONE], servers=4, queues="random"), Row([None, ONE])], [10, 2]),
+    both([0.5], [1], [Row([ONE, ONE])]),
+    both(
         [0.2, 0.1],
         [3, 2],
-        [
-            ClassStation([ONE, ONE, E(2), E(0.2)], discipline="PS"),
-            ClassStation([ONE, None, E(2), E(0.2)], [2, 0, 1, 3], discipline="PS"),
-        ],
+        [Row([ONE, ONE, E(2), E(0.2)], discipline="PS"), Row([ONE, None, E(2), E(0.2)], [2, 0, 1, 3], discipline="PS")],
         [4, 0],
     ),
 )
@@ -174,7 +155,7 @@ def ends(derivation: Derivation) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
-def test_every_number_equals_that_of_solve_and_that_of_its_line(model: Model) -> None:
+def test_every_number_equals_that_of_solve_and_that_of_its_line(model: Network) -> None:
     try:
         answer = solve(model)
     except ValueError:
@@ -240,7 +221,7 @@ def test_weights_too_large_for_a_number_are_no_warning() -> None:
     assert "solved numerically" in str(derive(MMcc(arrival_rate=2000.0, service_rate=1.0, servers=1900)))
 
 
-def table_of(model: Model) -> DerivationTable:
+def table_of(model: Network) -> DerivationTable:
     (table,) = (line for line in derive(model).lines if isinstance(line, DerivationTable))
     return table
 

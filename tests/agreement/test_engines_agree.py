@@ -23,7 +23,7 @@ from qsim import (
     LogNormal,
     MMc,
     MMcN,
-    Model,
+    Network,
     Open,
     Station,
     simulate,
@@ -67,7 +67,7 @@ def assert_covers(r: Any, name: str, exact: float, margin: float = 2.0) -> None:
 
 
 @pytest.mark.parametrize("model", FORMULA, ids=lambda m: m.kendall)
-def test_compiled_engine_against_formula(model: Model) -> None:
+def test_compiled_engine_against_formula(model: Network) -> None:
     exact, r = solve(model), simulate(model, customers=400_000, seed=20, engine="compiled")
     for name in VALUES:
         assert_covers(r, name, getattr(exact, name))
@@ -77,7 +77,7 @@ def test_compiled_engine_against_formula(model: Model) -> None:
 
 @pytest.mark.parametrize("model", FORMULA, ids=lambda m: m.kendall)
 @pytest.mark.parametrize("q", [0.5, 0.95])
-def test_simulated_quantiles_against_formula(model: Model, q: float) -> None:
+def test_simulated_quantiles_against_formula(model: Network, q: float) -> None:
     exact, r = solve(model), simulate(model, customers=400_000, seed=30)
     for of in ("W", "Wq"):
         low, high = r.quantile_interval(q, of)
@@ -88,14 +88,14 @@ def test_simulated_quantiles_against_formula(model: Model, q: float) -> None:
 @pytest.mark.parametrize(
     "model", [MM1(0.6, 1.0), MMc(2.1, 1.0, 3), MMcN(20, 3.0, 1.0, 4), RANDOM], ids=lambda m: m.kendall
 )
-def test_reference_engine_against_formula(model: Model) -> None:
+def test_reference_engine_against_formula(model: Network) -> None:
     exact, r = solve(model), simulate(model, customers=30_000, seed=40, engine="reference")
     for name in VALUES:
         assert_covers(r, name, getattr(exact, name))
 
 
 @pytest.mark.parametrize("model", [*FORMULA[:-1], *FCFS, RANDOM], ids=lambda m: m.kendall)
-def test_both_engines_live_through_the_same_run(model: Model) -> None:
+def test_both_engines_live_through_the_same_run(model: Network) -> None:
     n = 17_000  # more than two blocks of variates
     compiled, reference = (
         simulate(model, customers=n, seed=50, engine=engine, allow_short=True, warmup=0.1)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 
 import pytest
+from class_networks import Row, circling
 
 from qsim import (
-    ClassStation,
     Closed,
-    ClosedClasses,
     Delay,
     Deterministic,
     Exponential,
     HyperExponential,
     Metrics,
     MMcKN,
+    Network,
     Station,
     Tandem,
     simulate,
@@ -36,10 +36,8 @@ NETWORKS = [
     Closed(8, [Delay(2.0), Station(Exponential(1.0), visits=2.0)]),
     MMcKN(8, 2.0, 1.0, 2, 4),
     Closed(8, [Delay(Deterministic(2.0)), Station(Exponential(1.0), 2, capacity=3)]),
-    ClosedClasses([4, 6], [ClassStation([Exponential(1.0), Exponential(3.0)], servers=2, discipline="PS")], [2.0, 5.0]),
-    ClosedClasses(
-        [4, 6], [ClassStation([Exponential(1.0)] * 2), ClassStation([Exponential(0.5)] * 2, servers=2)], [3.0, 9.0]
-    ),
+    circling([4, 6], [Row([Exponential(1.0), Exponential(3.0)], servers=2, discipline="PS")], [2.0, 5.0]),
+    circling([4, 6], [Row([Exponential(1.0)] * 2), Row([Exponential(0.5)] * 2, servers=2)], [3.0, 9.0]),
     Tandem(Exponential(1.0), [Station(Exponential(1.4), 2), Station(Deterministic(0.6), discipline="PS")]),
     Tandem(Exponential(1.0), [Station(Exponential(1.5), 3, queues="random"), Station(Exponential(0.8), speeds=(1, 2))]),
 ]
@@ -54,7 +52,7 @@ def check(run: Metrics, exact: Metrics, name: str) -> None:
 
 
 @pytest.mark.parametrize("model", NETWORKS, ids=lambda m: m.kendall)
-def test_formula_and_engine_agree(model: Closed | ClosedClasses | Tandem) -> None:
+def test_formula_and_engine_agree(model: Closed | Network | Tandem) -> None:
     exact = solve(model)
     assert exact.kind == "exact"
     run = simulate(model, customers=CUSTOMERS, seed=20, confidence=CONFIDENCE)
@@ -69,7 +67,7 @@ def test_formula_and_engine_agree(model: Closed | ClosedClasses | Tandem) -> Non
 
 def test_approximations_are_where_they_say_they_are() -> None:
     """FCFS with unequal services: within the five per cent that its page states for a ratio of two."""
-    model = ClosedClasses([6, 4], [ClassStation([Exponential(1.0), Exponential(2.0)], servers=3)], [2.0, 4.0])
+    model = circling([6, 4], [Row([Exponential(1.0), Exponential(2.0)], servers=3)], [2.0, 4.0])
     near, run = solve(model), simulate(model, customers=CUSTOMERS, seed=21)
     assert near.kind == "approximation"
     for formula, simulated in zip(near.classes, run.classes, strict=True):

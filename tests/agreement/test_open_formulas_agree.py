@@ -5,27 +5,26 @@ from __future__ import annotations
 import math
 
 import pytest
+from class_networks import Flow, queue_of
 
 from qsim import (
-    CustomerClass,
     Deterministic,
     Erlang,
     Exponential,
     HyperExponential,
     LogNormal,
     Metrics,
-    Model,
+    Network,
     Open,
-    OpenClasses,
     simulate,
     solve,
 )
 
 M = Exponential
 UNEVEN = HyperExponential.from_moments(1 / 1.6, 3.0)
-URGENT = CustomerClass(M(5.0), M(1.0))
+URGENT = Flow(M(5.0), M(1.0))
 
-MODELS: list[Model] = [
+MODELS: list[Network] = [
     Open(M(1.25), LogNormal(1.0, 2.0)),
     Open(M(1 / 1.6), Deterministic(1.0), 2),
     Open(UNEVEN, Erlang(2, 1.0), 2),
@@ -45,11 +44,11 @@ MODELS: list[Model] = [
     Open(M(1 / 2.2), M(1.0), 3, speeds=(1.0, 1.5, 2.5, 2.8)),
     Open(M(1 / 2.2), M(1.0), 2, 4, speeds=(1.0, 1.5, 2.5)),
     Open(M(1 / 2.2), Deterministic(1.0), speeds=(1.0, 1.5, 2.5, 2.8), discipline="PS"),
-    OpenClasses([URGENT, CustomerClass(M(1 / 0.6), M(1.0), 1)], priority="non-preemptive"),
-    OpenClasses([URGENT, CustomerClass(M(1 / 0.3), Deterministic(2.0), 1)], priority="preemptive-resume"),
-    OpenClasses([URGENT, CustomerClass(M(0.8), M(1.0), 1)], 2, priority="preemptive-resume"),
-    OpenClasses([URGENT, CustomerClass(M(0.8), M(1.0), 1)], 2, priority="non-preemptive"),
-    OpenClasses([CustomerClass(M(2.0), M(1.0)), CustomerClass(M(2.0), M(2.0))], 2),
+    queue_of([URGENT, Flow(M(1 / 0.6), M(1.0), 1)], priority="non-preemptive"),
+    queue_of([URGENT, Flow(M(1 / 0.3), Deterministic(2.0), 1)], priority="preemptive-resume"),
+    queue_of([URGENT, Flow(M(0.8), M(1.0), 1)], 2, priority="preemptive-resume"),
+    queue_of([URGENT, Flow(M(0.8), M(1.0), 1)], 2, priority="non-preemptive"),
+    queue_of([Flow(M(2.0), M(1.0)), Flow(M(2.0), M(2.0))], 2),
 ]
 
 
@@ -64,7 +63,7 @@ def disagreements(exact: Metrics, run: Metrics) -> list[str]:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: m.kendall)
-def test_the_formula_lies_in_the_interval(model: Model) -> None:
+def test_the_formula_lies_in_the_interval(model: Network) -> None:
     exact = solve(model)
     assert exact.kind == "exact"
     # Some 180 values are compared: intervals that miss one in ten thousand.

@@ -12,12 +12,11 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+from class_networks import Flow, Row, both, circling, jackson, passing, queue_of
+
 from qsim import (
     Arrivals,
-    ClassStation,
     Closed,
-    ClosedClasses,
-    CustomerClass,
     Delay,
     Deterministic,
     Distribution,
@@ -27,12 +26,7 @@ from qsim import (
     HyperExponential,
     LogNormal,
     Metrics,
-    MixedNetwork,
-    Model,
     Network,
-    OpenClasses,
-    OpenNetwork,
-    OpenNetworkClasses,
     Population,
     Station,
 )
@@ -55,15 +49,13 @@ def _law(draw: random.Random, mean: float) -> Distribution:
     return draw.choice(made)()
 
 
-def _classes(draw: random.Random) -> Model:
+def _classes(draw: random.Random) -> Network:
     servers, shares = draw.choice([1, 1, 2, 3]), [draw.uniform(0.2, 1) for _ in range(3)]
     alike = Exponential(draw.uniform(0.3, 2))
     laws = [alike] * 3 if draw.random() < 0.5 else [_law(draw, draw.uniform(0.5, 1.5)) for _ in range(3)]
     pace = draw.uniform(0.2, 0.85) * servers / sum(s * law.mean for s, law in zip(shares, laws, strict=True))
-    classes = [
-        CustomerClass(Exponential(1 / (s * pace)), law, draw.randint(0, 1)) for s, law in zip(shares, laws, strict=True)
-    ]
-    return OpenClasses(classes, servers, priority=draw.choice(["none", "non-preemptive", "preemptive-resume"]))
+    classes = [Flow(Exponential(1 / (s * pace)), law, draw.randint(0, 1)) for s, law in zip(shares, laws, strict=True)]
+    return queue_of(classes, servers, priority=draw.choice(["none", "non-preemptive", "preemptive-resume"]))
 
 
 def _node(draw: random.Random, mean: float) -> Station:
@@ -76,7 +68,7 @@ def _node(draw: random.Random, mean: float) -> Station:
     return Station(laws, servers, discipline=draw.choice(orders), **more)
 
 
-def _network(draw: random.Random) -> Model:
+def _network(draw: random.Random) -> Network:
     names, stations = draw.choice(["a", "ab"]), [f"s{i}" for i in range(draw.randint(1, 3))]
     onward = {here: {there: 1.0} for here, there in pairwise(stations)}
     around = {"host": {stations[0]: 1.0}, **onward, stations[-1]: {"host": 1.0}}
@@ -104,7 +96,7 @@ def _station(draw: random.Random, classes: int) -> dict[str, Any]:
     }
 
 
-def _by_visits(draw: random.Random) -> Model:
+def _by_visits(draw: random.Random) -> Network:
     kind, classes = draw.choice(["open", "open classes", "closed", "closed classes", "mixed"]), draw.randint(1, 3)
     if kind in ("open", "closed"):
         places = [_station(draw, 1) for _ in range(draw.randint(1, 3))]
@@ -113,15 +105,15 @@ def _by_visits(draw: random.Random) -> Model:
             for p in places
         ]
         if kind == "open":
-            return OpenNetwork(draw.uniform(0.2, 0.8), stations)
+            return jackson(draw.uniform(0.2, 0.8), stations)
         return Closed(draw.randint(1, 12), [Delay(draw.uniform(0.2, 3)), *stations])
-    shared = [ClassStation(**_station(draw, classes)) for _ in range(draw.randint(1, 2))]
+    shared = [Row(**_station(draw, classes)) for _ in range(draw.randint(1, 2))]
     if kind == "open classes":
-        return OpenNetworkClasses([draw.uniform(0.1, 0.5) for _ in range(classes)], shared)
+        return passing([draw.uniform(0.1, 0.5) for _ in range(classes)], shared)
     if kind == "closed classes" or classes == 1:
-        return ClosedClasses([draw.randint(1, 4) for _ in range(classes)], shared, [draw.uniform(0, 2)] * classes)
+        return circling([draw.randint(1, 4) for _ in range(classes)], shared, [draw.uniform(0, 2)] * classes)
     thinking = draw.choice([[], [draw.uniform(0.2, 2)]])
-    return MixedNetwork([draw.uniform(0.1, 0.4) for _ in range(classes - 1)], [draw.randint(1, 3)], shared, thinking)
+    return both([draw.uniform(0.1, 0.4) for _ in range(classes - 1)], [draw.randint(1, 3)], shared, thinking)
 
 
 def _agrees(exact: Metrics, run: Metrics) -> None:

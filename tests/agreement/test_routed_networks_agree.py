@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from class_networks import Row, both, jackson, passing
 from customers import both_logs
 
-from qsim import (
-    Arrivals,
-    ClassStation,
-    Closed,
-    Delay,
-    Exponential,
-    LogNormal,
-    Metrics,
-    MixedNetwork,
-    Model,
-    Network,
-    OpenNetwork,
-    OpenNetworkClasses,
-    Population,
-    Station,
-    simulate,
-    solve,
-)
+from qsim import Arrivals, Closed, Delay, Exponential, LogNormal, Metrics, Network, Population, Station, simulate, solve
 
 ONE, SKEWED = Exponential(1.0), LogNormal(1.0, 2.0)
 CUSTOMERS, CONFIDENCE = 300_000, 0.999
@@ -78,17 +62,17 @@ def within(run: Metrics, name: str, exact: float) -> None:
     assert low - rounding <= exact <= high + rounding, f"{name} of {run.name}: {low} .. {high}, exactly {exact}"
 
 
-BY_FORMULA: list[Model] = [
-    OpenNetwork(4, [Station(Exponential(0.04), visits=5), Station(Exponential(0.03), visits=2.5)]),
-    OpenNetwork([1.0, 0.5], [Station(Exponential(0.4)), Station(Exponential(0.6), 2)], [[0.2, 0.5], [0.3, 0]]),
-    OpenNetwork([1.0, 0.0], [Station(Exponential(0.5)), Delay(2.0)], [[0, 1.0], [0, 0]]),
-    OpenNetworkClasses([2, 1], [ClassStation([Exponential(0.1), Exponential(0.2)], [1, 2], discipline="PS")]),
-    MixedNetwork([2], [3], [ClassStation([Exponential(0.1), Exponential(0.1)])], [1]),
+BY_FORMULA: list[Network] = [
+    jackson(4, [Station(Exponential(0.04), visits=5), Station(Exponential(0.03), visits=2.5)]),
+    jackson([1.0, 0.5], [Station(Exponential(0.4)), Station(Exponential(0.6), 2)], [[0.2, 0.5], [0.3, 0]]),
+    jackson([1.0, 0.0], [Station(Exponential(0.5)), Delay(2.0)], [[0, 1.0], [0, 0]]),
+    passing([2, 1], [Row([Exponential(0.1), Exponential(0.2)], [1, 2], discipline="PS")]),
+    both([2], [3], [Row([Exponential(0.1), Exponential(0.1)])], [1]),
 ]
 
 
 @pytest.mark.parametrize("model", BY_FORMULA, ids=lambda m: m.kendall)
-def test_networks_of_product_form(model: Model) -> None:
+def test_networks_of_product_form(model: Network) -> None:
     exact, run = solve(model), simulate(model, customers=CUSTOMERS, seed=21, confidence=CONFIDENCE)
     for name in ("throughput", "W", "L"):
         within(run, name, getattr(exact, name))
@@ -166,7 +150,7 @@ def test_a_network_is_the_model_that_it_describes() -> None:
     """Jackson's network, described by names, has the same solution."""
     routing = [[0.0, 0.5, 0.3], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
     laws = (0.04, 0.03, 0.05)
-    by_matrix = solve(OpenNetwork([4.0, 0.0, 0.0], [Station(Exponential(s)) for s in laws], routing))
+    by_matrix = solve(jackson([4.0, 0.0, 0.0], [Station(Exponential(s)) for s in laws], routing))
     stations = {str(i): Station(Exponential(s)) for i, s in enumerate(laws)}
     ways = {str(i): {str(j): p for j, p in enumerate(row)} for i, row in enumerate(routing)}
     by_name = solve(Network(stations, Arrivals(4.0, "0"), ways))

@@ -7,23 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from class_networks import Flow, Row, circling, queue_of
 
-from qsim import (
-    Arrivals,
-    ClassStation,
-    ClosedClasses,
-    CustomerClass,
-    Delay,
-    Exponential,
-    LogNormal,
-    Metrics,
-    Network,
-    OpenClasses,
-    Population,
-    Station,
-    simulate,
-    solve,
-)
+from qsim import Arrivals, Delay, Exponential, LogNormal, Metrics, Network, Population, Station, simulate, solve
 
 ONE, SKEWED = Exponential(1.0), LogNormal(1.0, 2.0)
 CUSTOMERS, CONFIDENCE = 300_000, 0.9995
@@ -79,11 +65,11 @@ def test_those_who_circulate_are_all_somewhere(switching: Metrics) -> None:
 
 
 def test_classes_of_a_closed_network_without_names() -> None:
-    model = ClosedClasses(
+    model = circling(
         (4, 3),
         [
-            ClassStation((Exponential(0.5), Exponential(1.0)), discipline="PS", name="die"),
-            ClassStation((ONE, None), visits=(1.5, 0.0), servers=2, discipline="PS", name="bus"),
+            Row((Exponential(0.5), Exponential(1.0)), discipline="PS", name="die"),
+            Row((ONE, None), visits=(1.5, 0.0), servers=2, discipline="PS", name="bus"),
         ],
         think_times=(2.0, 1.0),
     )
@@ -102,11 +88,8 @@ def test_priority_formulas(discipline: Any, priority: Any) -> None:
     die = Station({"read": Exponential(0.5), "write": ONE}, discipline=discipline, priority={"read": 0, "write": 1})
     net = Network({"way": Delay(2.0), "die": die}, {"read": Arrivals(0.6), "write": Arrivals(0.3)})
     run = simulate(net, customers=CUSTOMERS, seed=33, confidence=CONFIDENCE)
-    classes = [
-        CustomerClass(Exponential(1 / 0.6), Exponential(0.5), 0, "read"),
-        CustomerClass(Exponential(1 / 0.3), ONE, 1, "write"),
-    ]
-    for known in solve(OpenClasses(classes, priority=priority)).classes:
+    classes = [Flow(Exponential(1 / 0.6), Exponential(0.5), 0, "read"), Flow(Exponential(1 / 0.3), ONE, 1, "write")]
+    for known in solve(queue_of(classes, priority=priority)).classes:
         within(run["die"][known.name], known)
 
 

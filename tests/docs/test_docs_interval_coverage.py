@@ -9,7 +9,7 @@ import pytest
 from interval_coverage import METHODS, MODELS, QUEUES
 from scipy.stats import binom
 
-from qsim import Metrics, Model, simulate
+from qsim import Metrics, Network, simulate
 
 LEAST, MOST = 90.0, 98.0
 REFUSED = ("lognormal, scv 20", "Pareto, shape 2.2")
@@ -46,7 +46,7 @@ def test_the_page_has_every_method_and_all_hold() -> None:
             assert_holds(cell.partition(";")[0])
 
 
-def run(model: Model, seed: int, customers: int) -> Metrics:
+def run(model: Network, seed: int, customers: int) -> Metrics:
     return simulate(model, customers=customers, seed=seed, allow_short=True)
 
 

@@ -6,17 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from class_networks import Row, circling, jackson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qsim import (
-    ClassStation,
     Closed,
-    ClosedClasses,
     Delay,
     Exponential,
     Metrics,
-    OpenNetwork,
+    Network,
     Station,
     asymptotic_bounds,
     balanced_bounds,
@@ -25,7 +24,6 @@ from qsim import (
     proportional_bounds,
     schweitzer,
     solve,
-    traffic,
 )
 
 ROUNDING = 1e-9
@@ -133,9 +131,9 @@ class_services = st.tuples(times, times)
 
 
 @st.composite
-def class_networks(draw: st.DrawFn, disciplines: tuple[str, ...]) -> ClosedClasses:
+def class_networks(draw: st.DrawFn, disciplines: tuple[str, ...]) -> Network:
     places = [
-        ClassStation(
+        Row(
             [Exponential(s) for s in draw(class_services)],
             visits=draw(st.tuples(st.floats(0.1, 10), st.floats(0.1, 10))),
             servers=draw(st.integers(1, 40)),
@@ -144,14 +142,14 @@ def class_networks(draw: st.DrawFn, disciplines: tuple[str, ...]) -> ClosedClass
         )
         for _ in range(draw(st.integers(1, 3)))
     ]
-    return ClosedClasses(
+    return circling(
         draw(st.tuples(st.integers(1, 14), st.integers(1, 14))), places, draw(st.tuples(think_times, think_times))
     )
 
 
 @settings(max_examples=60, deadline=None)
 @given(class_networks(("PS",)))
-def test_closed_classes_are_never_impossible(model: ClosedClasses) -> None:
+def test_closed_classes_are_never_impossible(model: Network) -> None:
     r = solve(model)
     assert r.kind == "exact"
     for k, (part, N, Z) in enumerate(zip(r.classes, model.populations, model.think_times, strict=True)):
@@ -168,7 +166,7 @@ def test_closed_classes_are_never_impossible(model: ClosedClasses) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(class_networks(("FCFS", "PS")))
-def test_approximations_obey_littles_law(model: ClosedClasses) -> None:
+def test_approximations_obey_littles_law(model: Network) -> None:
     for r in (solve(model), schweitzer(model)):
         for part, N, Z in zip(r.classes, model.populations, model.think_times, strict=True):
             assert math.isfinite(part.W)
@@ -182,7 +180,7 @@ def test_approximations_obey_littles_law(model: ClosedClasses) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 12), st.integers(1, 12), think_times, times, st.integers(1, 12))
 def test_classes_that_are_alike_are_one(first: int, second: int, Z: float, S: float, servers: int) -> None:
-    both = solve(ClosedClasses([first, second], [ClassStation([Exponential(S)] * 2, servers=servers)], [Z, Z]))
+    both = solve(circling([first, second], [Row([Exponential(S)] * 2, servers=servers)], [Z, Z]))
     one = solve(Closed(first + second, [Delay(Z), Station(Exponential(S), servers)]))
     assert both.throughput == pytest.approx(one.throughput, rel=ROUNDING)
     assert both.L == pytest.approx(one.L, rel=ROUNDING)
@@ -196,9 +194,10 @@ def test_what_enters_an_open_network_leaves_it(size: int, random: object) -> Non
     P = draw.random((size, size))
     P *= draw.uniform(0.05, 0.95, size)[:, None] / P.sum(axis=1, keepdims=True)
     gamma = draw.exponential(size=size)
-    rates = traffic(gamma.tolist(), P.tolist())
+    unloaded = jackson(gamma.tolist(), [Station(Exponential(1e-9))] * size, P.tolist())
+    rates = unloaded.open_rates().ravel()
     assert rates @ (1 - P.sum(axis=1)) == pytest.approx(gamma.sum(), rel=ROUNDING)
-    network = OpenNetwork(gamma.tolist(), [Station(Exponential(0.5 / x)) for x in rates], P.tolist())
+    network = jackson(gamma.tolist(), [Station(Exponential(0.5 / x)) for x in rates], P.tolist())
     r = solve(network)
     assert r.L == pytest.approx(size, rel=1e-6)  # every station half loaded
     assert r.L == pytest.approx(r.throughput * r.W, rel=ROUNDING)

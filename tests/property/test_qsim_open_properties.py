@@ -8,6 +8,7 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seen import queue
 
 from qsim import (
     Deterministic,
@@ -140,7 +141,7 @@ def test_an_approximation_is_one_of_those_by_name_below_the_bound(
     from qsim.analytic.open import approximations
 
     model = Open(scaled_to(gaps, 1.0), scaled_to(service, rho * c), c)
-    r = approximations.solve(model)
+    r = approximations.solve(queue(model))
     bound = r.approximations["Kingman"].Wq
     assert r.Wq <= bound * (1 + 1e-12)
     assert any(math.isclose(r.Wq, min(entry.Wq, bound)) for entry in r.approximations.values())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seen import queue
 
 from qsim import MM1, Closed, Delay, Exponential, Metrics, MMc, MMcN, Station, asymptotic_bounds, solve
 from qsim.analytic.closed.populations import one_queue_curve, own_queues_curve
@@ -42,7 +43,7 @@ def test_one_server_of_many_is_m_m_1(rho: float, mu: float) -> None:
     from qsim.analytic.open import mm1, mmc
 
     model = MM1(rho * mu, mu)
-    one, many = mm1.solve(model), mmc.solve(model)
+    one, many = mm1.solve(queue(model)), mmc.solve(queue(model))
     assert scaled(many) == pytest.approx(scaled(one), rel=ROUNDING)
     assert many.W == pytest.approx(one.W, rel=ROUNDING)
     for q in (0.01, 0.5, 0.999):

@@ -11,7 +11,7 @@ from calibrate.cli.console import print_json, say
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
-    from qsim import Metrics, Model
+    from qsim import Metrics, Network
     from qsim.derivations import Derivation, DerivationStep, Line
 
 
@@ -44,7 +44,7 @@ def metrics_document(metrics: Metrics, *, with_units: bool, quantiles: Sequence[
 
 
 def say_solved(
-    model: Model, metrics: Metrics, *, with_units: bool, explain: bool, as_json: bool, quantiles: Sequence[float] = ()
+    model: Network, metrics: Metrics, *, with_units: bool, explain: bool, as_json: bool, quantiles: Sequence[float] = ()
 ) -> None:
     """Print the values of a model that was solved, and with ``explain`` how they come about."""
     from qsim.derivations import derive

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,7 +23,7 @@ from calibrate.cli.theory.solve import Customers, SimulationSeed, say_simulated,
 from measure.units import parse_count
 
 if TYPE_CHECKING:
-    from qsim import Closed, OpenNetwork
+    from qsim import Network
 
 HELP = """Solve or simulate a network of stations, described by a FILE or by options.
 
@@ -163,11 +163,16 @@ def _of_file(
 
 def _typed(
     stations: list[NamedStation], arrival_rate: Quantity | None, population: int, think_time: Quantity | None
-) -> Closed | OpenNetwork:
-    from qsim import Closed, Delay, Exponential, OpenNetwork, Station
+) -> Network:
+    from qsim import Arrivals, Delay, Exponential, Network, Station
 
-    made: list[Any] = [Station(Exponential(s.time.value), s.servers, s.visits, name=s.name) for s in stations]
+    made = {
+        s.name or f"station {i}": Station(Exponential(s.time.value), s.servers, s.visits)
+        for i, s in enumerate(stations, 1)
+    }
+    if len(made) < len(stations):
+        raise wrong_usage("two stations have one name; give each its own")
     if arrival_rate is not None:
-        return OpenNetwork(arrival_rate.value, made)
-    thinking = [Delay(think_time.value)] if think_time is not None else []
-    return Closed(population, [*thinking, *made])
+        return Network(made, Arrivals(arrival_rate.value))
+    thinking = {"thinking": Delay(think_time.value)} if think_time is not None else {}
+    return Network({**thinking, **made}, population)

@@ -21,7 +21,7 @@ from calibrate.cli.theory.laws import Law, law_of
 from measure.units import parse_duration, parse_rate
 
 if TYPE_CHECKING:
-    from qsim import Distribution, Model
+    from qsim import Distribution, Network
 
 DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO")
 
@@ -198,7 +198,7 @@ class QueueModel:
     kendall: str
     what: str
     needs: tuple[str, ...]
-    build: Callable[[QueueArguments], Model]
+    build: Callable[[QueueArguments], Network]
     may: tuple[str, ...] = ()
 
     @property
@@ -224,13 +224,11 @@ class QueueModel:
             if len(present) > 1:
                 raise wrong_usage(f"{' and '.join(f'--{o}' for o in present)} say the same thing; give one of them")
 
-    def make(self, given: QueueArguments) -> Model:
+    def make(self, given: QueueArguments) -> Network:
         """The model, with the order of service and the kind of queues where they were given."""
-        from qsim import Open
-
         model = self.build(given)
         changes = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
-        return replace(model, **changes) if changes and isinstance(model, Open) else model
+        return _with_station(model, **changes) if changes and model.open_classes else model
 
     def usage(self, given: QueueArguments) -> str:
         """The options in words, those that are optional only where the command has them."""
@@ -238,53 +236,58 @@ class QueueModel:
         return ", ".join([*(_or(need.split("|")) for need in self.needs), *optional])
 
 
+def _with_station(network: Network, **changes: Any) -> Network:
+    """The network of one station, with that station changed."""
+    return replace(network, stations={name: replace(s, **changes) for name, s in network.stations.items()})
+
+
 def _or(options: Any) -> str:
     return " or ".join(f"--{o}" for o in options)
 
 
-def _markovian(given: QueueArguments) -> Model:
+def _markovian(given: QueueArguments) -> Network:
     from qsim import MMc
 
     return MMc(given.number("arrival-rate"), given.service_rate, given.servers)
 
 
-def _limited(given: QueueArguments) -> Model:
+def _limited(given: QueueArguments) -> Network:
     from qsim import MMcK
 
     return MMcK(given.number("arrival-rate"), given.service_rate, given.servers, given.values["capacity"])
 
 
-def _loss(given: QueueArguments) -> Model:
+def _loss(given: QueueArguments) -> Network:
     from qsim import MMcc
 
     return MMcc(given.number("arrival-rate"), given.service_rate, given.servers)
 
 
-def _endless(given: QueueArguments) -> Model:
+def _endless(given: QueueArguments) -> Network:
     from qsim import MMInf
 
     return MMInf(given.number("arrival-rate"), given.service_rate)
 
 
-def _deterministic(given: QueueArguments) -> Model:
-    from qsim import MD1
+def _deterministic(given: QueueArguments) -> Network:
+    from qsim import MDc
 
-    return replace(MD1(given.number("arrival-rate"), given.service_time), servers=given.servers)
-
-
-def _poisson(given: QueueArguments) -> Model:
-    from qsim import MG1
-
-    return replace(MG1(given.number("arrival-rate"), given.service), servers=given.servers)
+    return MDc(given.number("arrival-rate"), given.service_time, given.servers)
 
 
-def _general(given: QueueArguments) -> Model:
+def _poisson(given: QueueArguments) -> Network:
+    from qsim import MGc
+
+    return MGc(given.number("arrival-rate"), given.service, given.servers)
+
+
+def _general(given: QueueArguments) -> Network:
     from qsim import GGc
 
     return GGc(given.arrivals, given.service, given.servers)
 
 
-def _closed(given: QueueArguments) -> Model:
+def _closed(given: QueueArguments) -> Network:
     from qsim import Closed, Delay, Exponential, MMcN, Station
 
     population = given.values["population"]
@@ -329,7 +332,7 @@ MODELS: Mapping[str, QueueModel] = {
 }
 
 
-def queue_of(given: QueueArguments) -> Model:
+def queue_of(given: QueueArguments) -> Network:
     """The model that the options describe; CommandError or ValueError says what is wrong with them."""
     queue = MODELS[given.model]
     queue.check(given)

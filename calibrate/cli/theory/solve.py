@@ -15,7 +15,7 @@ from calibrate.cli.progress import simulating
 from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, QueueOptions, queue_of
 
 if TYPE_CHECKING:
-    from qsim import Metrics, Model
+    from qsim import Metrics, Network
 
 QUANTILES = (0.5, 0.9, 0.99)
 """The percentiles of the response time that ``qsim simulate`` prints."""
@@ -105,7 +105,7 @@ def simulate(
 
 
 def simulated(
-    model: Model,
+    model: Network,
     customers: float,
     seed: int | None,
     engine: Literal["compiled", "reference"],
@@ -154,6 +154,8 @@ def compared_with_theory(metrics: Metrics, *, with_units: bool) -> str:
     import qsim
     from calibrate.cli.theory.metrics_text import value_text
 
+    if not isinstance(metrics.model, qsim.Network):
+        return ""
     try:
         exact = qsim.solve(metrics.model)
     except qsim.NoFormulaError:

@@ -19,7 +19,7 @@ from calibrate.cli.theory.queue_models import FollowedOptions, ModelName, QueueA
 from measure.units import parse_duration, parse_list
 
 if TYPE_CHECKING:
-    from qsim import Metrics, Open
+    from qsim import Metrics, Network
     from qsim._types import FloatArray
     from qsim.engines.by_hand import Event, Totals
     from qsim.engines.trace import SamplePath
@@ -96,13 +96,13 @@ def trace(
     from qsim import trace as followed
     from qsim.engines.by_hand import draw, totals
     from qsim.engines.by_hand import events as listed
-    from qsim.engines.trace import SamplePath
+    from qsim.engines.trace import SamplePath, require_followed
 
     if gaps is not None and times is not None:
         scale = scale_of([*gaps.values, *times.values], with_units)
         between, needed = scale.steps(gaps.values), scale.steps(times.values)
     else:
-        scale = scale_for(queue.service.mean, with_units)
+        scale = scale_for(require_followed(queue).service.mean, with_units)
         between, needed = (scale.steps(v) for v in draw(queue, count, seed))
         if not between.sum() < _LARGEST_SUM:
             raise wrong_usage("arrival and service times differ too much to tabulate")
@@ -151,7 +151,7 @@ def _of_given_times(typed: QueueArguments, gaps: TypedTimes, times: TypedTimes) 
     return QueueArguments(typed.model, {"arrival-rate": one, "service-rate": one, "servers": typed.values["servers"]})
 
 
-def _steady(queue: Open) -> Metrics | None:
+def _steady(queue: Network) -> Metrics | None:
     import qsim
 
     try:

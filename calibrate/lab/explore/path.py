@@ -76,9 +76,9 @@ def path_of(settings: Settings, seed: int) -> SampleStretch:
 
 
 def _open(settings: Settings, seed: int) -> SampleStretch:
-    model, rng = settings.at_rate(settings.arrival_rate), np.random.default_rng(seed)
-    arrivals = np.cumsum(model.arrivals.sample(rng, REQUESTS))  # type: ignore[union-attr]
-    return served(settings, arrivals.tolist(), model.service.sample(rng, REQUESTS).tolist())
+    rng = np.random.default_rng(seed)
+    arrivals = np.cumsum(rng.exponential(1 / settings.arrival_rate, REQUESTS))
+    return served(settings, arrivals.tolist(), settings.law().sample(rng, REQUESTS).tolist())
 
 
 def served(settings: Settings, arrivals: Sequence[float], services: Sequence[float]) -> SampleStretch:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from calibrate.lab.widgets import SliderNumber
 
 if TYPE_CHECKING:
-    from qsim import Closed, Distribution, Open
+    from qsim import Distribution, Network
 
 Kind = Literal["mm1", "mmc", "mg1", "closed"]
 KINDS: Mapping[Kind, str] = {
@@ -69,28 +69,30 @@ class Settings:
         """Whether requests come from outside."""
         return self.kind != "closed"
 
-    def at_rate(self, arrival_rate: float) -> Open:
+    def at_rate(self, arrival_rate: float) -> Network:
         """The open model at another arrival rate."""
         from qsim import MG1, MMc
 
         if self.kind == "mg1":
-            return MG1(arrival_rate, self._law())
+            return MG1(arrival_rate, self.law())
         return MMc(arrival_rate, 1 / self.service_time, self.servers)
 
-    def at_population(self, population: int) -> Closed:
+    def at_population(self, population: int) -> Network:
         """The closed model with another number of requests."""
         from qsim import MMcN
 
         return MMcN(population, self.think_time, self.service_time, self.servers)
 
-    def model(self) -> Open | Closed:
+    def model(self) -> Network:
         """The model as it is set."""
         return self.at_rate(self.arrival_rate) if self.is_open else self.at_population(self.population)
 
-    def _law(self) -> Distribution:
+    def law(self) -> Distribution:
         """The service law: a gamma law has any variability, 0 is a constant and 1 the exponential."""
         from qsim import Deterministic, Exponential, Gamma
 
+        if self.kind != "mg1":
+            return Exponential(self.service_time)
         if self.scv == 0:
             return Deterministic(self.service_time)
         return Exponential(self.service_time) if self.scv == 1 else Gamma(self.service_time, self.scv)

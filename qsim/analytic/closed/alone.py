@@ -18,14 +18,13 @@ Source: Little (1961), Operations Research 9; the station is saturated, and rene
 from __future__ import annotations
 
 from qsim.analytic.formula import Formula
-from qsim.analytic.views import closed_network
+from qsim.analytic.views import ClosedChain, closed_chain
 from qsim.metrics import Metrics
-from qsim.models import Closed
 
 METHOD = "all customers at one station (Little 1961; renewal rate of each server)"
 
 
-def applies(model: Closed) -> bool:
+def applies(model: ClosedChain) -> bool:
     """One first-come-first-served station of one queue, and no think time."""
     if len(model.queueing) != 1 or model.think_time > 0:
         return False
@@ -33,7 +32,7 @@ def applies(model: Closed) -> bool:
     return station.discipline == "FCFS" and station.capacity is None and not station.own_queues
 
 
-def solve(model: Closed) -> Metrics:
+def solve(model: ClosedChain) -> Metrics:
     """Exact, for any law of service."""
     (station,) = model.queueing
     N, S = model.population, station.time.mean
@@ -58,4 +57,4 @@ def solve(model: Closed) -> Metrics:
     )
 
 
-FORMULA = Formula(closed_network, applies, solve)
+FORMULA = Formula(closed_chain, applies, solve)

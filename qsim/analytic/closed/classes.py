@@ -14,10 +14,10 @@ reads), and what is too large for the lattice, is left to :mod:`qsim.analytic.cl
 Source: Baskett, Chandy, Muntz & Palacios (1975), J. ACM 22; Reiser & Kobayashi (1975), IBM J. Res. Dev. 19; arrival
 theorem: Lavenberg & Reiser (1980), J. Applied Probability 17; Reiser & Lavenberg (1980), J. ACM 27.
 
->>> from qsim import ClassStation, ClosedClasses, Exponential, solve
->>> cpu = ClassStation([Exponential(0.1), Exponential(0.4)], visits=[10, 5], discipline="PS")
->>> disk = ClassStation([Exponential(1 / 3), Exponential(1.0)], visits=[9, 4], discipline="PS")
->>> r = solve(ClosedClasses([1, 1], [cpu, disk]))  # Lazowska et al. (1984), p. 142
+>>> from qsim import Exponential, Network, Station, solve
+>>> cpu = Station({"A": Exponential(0.1), "B": Exponential(0.4)}, visits={"A": 10, "B": 5}, discipline="PS")
+>>> disk = Station({"A": Exponential(1 / 3), "B": Exponential(1.0)}, visits={"A": 9, "B": 4}, discipline="PS")
+>>> r = solve(Network({"cpu": cpu, "disk": disk}, {"A": 1, "B": 1}))  # Lazowska et al. (1984), p. 142
 >>> [round(c.throughput, 6) for c in r.classes]
 [0.157895, 0.105263]
 """
@@ -36,9 +36,8 @@ from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import TabulatedStates
 from qsim.analytic.shape import is_insensitive, is_one_exponential
-from qsim.analytic.views import closed_classes
+from qsim.analytic.views import ClassNetwork, VisitedStation, class_network
 from qsim.metrics import Metrics
-from qsim.models import ClassStation, ClosedClasses
 
 METHOD = "product form of several classes, convolution in logarithms (Reiser & Kobayashi 1975)"
 
@@ -52,19 +51,19 @@ ROW_COST = 5_000
 """What a row of the lattice costs on its own, in products."""
 
 
-def centre_of(station: ClassStation, population: int) -> Centre:
+def centre_of(station: VisitedStation, population: int) -> Centre:
     """The station as its weights see it."""
     kind = normalizing.random_queues if station.queues == "random" else normalizing.servers
     return kind(station.demands, station.servers, population)
 
 
-def has_product_form(station: ClassStation) -> bool:
+def has_product_form(station: VisitedStation) -> bool:
     """Whether the network keeps product form with this station in it, and only its mean service times matter."""
     coming = [s for s, v in zip(station.services, station.visits, strict=True) if s is not None and v > 0]
     return is_insensitive(station.discipline, station.servers, station.queues) or is_one_exponential(coming)
 
 
-def is_small(stations: Sequence[ClassStation], populations: Sequence[int]) -> bool:
+def is_small(stations: Sequence[VisitedStation], populations: Sequence[int]) -> bool:
     """Whether the exact solution takes no more than seconds."""
     shape = tuple(n + 1 for n in populations)
     if math.prod(shape) > LARGEST_LATTICE:
@@ -76,12 +75,14 @@ def is_small(stations: Sequence[ClassStation], populations: Sequence[int]) -> bo
     return rounds * terms <= MOST_TERMS
 
 
-def applies(model: ClosedClasses) -> bool:
+def applies(model: ClassNetwork) -> bool:
     """Every station of a kind that keeps product form, and populations that are not too large."""
+    if model.arrival_rates:
+        return False
     return all(has_product_form(s) for s in model.stations) and is_small(model.stations, model.populations)
 
 
-def solve(model: ClosedClasses) -> Metrics:
+def solve(model: ClassNetwork) -> Metrics:
     """Exact; ``classes`` holds each class per cycle, ``stations`` each station per visit with its ``classes``."""
     centres = [centre_of(s, model.population) for s in model.stations]
     services = [s.means for s in model.stations]
@@ -124,4 +125,4 @@ def product_form(
     return ClassTimes(W, Wq, p_wait, states)
 
 
-FORMULA = Formula(closed_classes, applies, solve)
+FORMULA = Formula(class_network, applies, solve)

@@ -25,14 +25,15 @@ import numpy as np
 
 from qsim._types import ComplexArray
 from qsim.analytic.times.inversion import InvertedTimes
+from qsim.analytic.views import ClosedChain
 from qsim.distributions import Exponential
-from qsim.models import Closed, Station
+from qsim.models import Station
 
 MOST_STEPS = 20_000
 """Of the convolution: customers times stations."""
 
 
-def follows(model: Closed) -> bool:
+def follows(model: ClosedChain) -> bool:
     """Whether nobody overtakes: single exponential FCFS servers, each visited once, all delays in one place."""
     kinds = [stop.is_delay for stop in model.stations]
     changes = sum(a != b for a, b in pairwise([*kinds, kinds[0]]))
@@ -44,7 +45,7 @@ def _single(station: Station) -> bool:
     return plain and station.servers == 1 and station.visits == 1 and isinstance(station.time, Exponential)
 
 
-def cycle_times(model: Closed, mean: float) -> InvertedTimes | None:
+def cycle_times(model: ClosedChain, mean: float) -> InvertedTimes | None:
     """W of a cycle whose mean response is ``mean``; None where their law is not known."""
     if not follows(model):
         return None

@@ -26,10 +26,9 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, birth_death, require_few_states
-from qsim.analytic.views import closed_network
+from qsim.analytic.views import ClosedChain, closed_chain
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
-from qsim.models import Closed
 
 METHOD = "M/M/c/K//N birth-death in logarithms (Kleinrock 1975, section 3.10)"
 
@@ -46,7 +45,7 @@ def state_probabilities(
     return np.asarray(p / p.sum())
 
 
-def applies(model: Closed) -> bool:
+def applies(model: ClosedChain) -> bool:
     """One FCFS station with limited places and exponential service; any think time above zero."""
     if len(model.queueing) != 1 or model.think_time == 0:
         return False
@@ -61,7 +60,7 @@ def applies(model: Closed) -> bool:
     )
 
 
-def solve(model: Closed) -> Metrics:
+def solve(model: ClosedChain) -> Metrics:
     """Exact; raises NoFormulaError for millions of customers and places."""
     (station,) = model.queueing
     assert station.capacity is not None  # noqa: S101
@@ -89,4 +88,4 @@ def solve(model: Closed) -> Metrics:
     )
 
 
-FORMULA = Formula(closed_network, applies, solve)
+FORMULA = Formula(closed_chain, applies, solve)

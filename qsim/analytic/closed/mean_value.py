@@ -37,23 +37,20 @@ chapters 6, 7 and 11.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from qsim._types import BoolArray, FloatArray
-from qsim.analytic import views
 from qsim.analytic.class_metrics import ClassTimes, closed_metrics
-from qsim.analytic.closed import classes as closed_classes
-from qsim.analytic.closed import network as closed_network
-from qsim.analytic.closed.classes import LARGEST_LATTICE
+from qsim.analytic.closed.classes import LARGEST_LATTICE, has_product_form
 from qsim.analytic.evidence import with_errors
-from qsim.analytic.formula import Formula
-from qsim.distributions import Distribution, Exponential
-from qsim.errors import InvalidParameterError, NoFormulaError, QsimError
+from qsim.analytic.formula import Formula, of_network
+from qsim.analytic.views import ClassNetwork, class_network
+from qsim.distributions import Exponential
+from qsim.errors import NoFormulaError, QsimError
 from qsim.metrics import Kind, Metrics
-from qsim.models import ClassStation, Closed, ClosedClasses, Station
+from qsim.models import Network
 
 SCHWEITZER = "Bard-Schweitzer mean value analysis (Bard 1979; Schweitzer 1979)"
 EXACT = "mean value analysis, exact for single servers of product form (Reiser & Lavenberg 1980)"
@@ -110,36 +107,25 @@ class _Network:
         return np.where(others < c, 0.0, np.minimum(in_service / c, 1.0) ** exponent)
 
 
-def _network(model: Closed | ClosedClasses) -> _Network:
-    """Arrays of the model; raises NoFormulaError for a station these approximations do not know."""
-    if isinstance(model, Closed):
-        places: list[Station | ClassStation] = list(model.queueing)
-        laws: list[Sequence[Distribution | None]] = [(s.time,) for s in model.queueing]
-        visits = np.array([[s.visit_count] for s in model.queueing])
-        populations, think_times = [model.population], [model.think_time]
-        for s in model.queueing:
-            if s.speeds is not None or s.capacity is not None:
-                raise NoFormulaError(model.kendall, "no approximation here for speeds or limited places")
-    else:
-        places, laws = list(model.stations), [s.services for s in model.stations]
-        visits = np.array([s.visits for s in model.stations])
-        populations, think_times = list(model.populations), list(model.think_times)
+def _network(model: ClassNetwork) -> _Network:
+    """Arrays of the model."""
+    laws = [s.services for s in model.stations]
     services = np.array([[0.0 if d is None else d.mean for d in row] for row in laws])
     scv = np.array([[1.0 if d is None else d.scv for d in row] for row in laws])
     return _Network(
-        populations=np.array(populations, dtype=float),
-        think_times=np.array(think_times),
-        visits=visits,
+        populations=np.array(model.populations, dtype=float),
+        think_times=np.array(model.think_times),
+        visits=np.array([s.visits for s in model.stations]),
         services=services,
         remaining=services * (1 + scv) / 2,
-        servers=np.array([[float(p.servers)] for p in places]),
-        one_queue=np.array([[p.queues == "shared"] for p in places]),
-        in_turn=np.array([[p.discipline == "FCFS"] for p in places]),
+        servers=np.array([[float(p.servers)] for p in model.stations]),
+        one_queue=np.array([[p.queues == "shared"] for p in model.stations]),
+        in_turn=np.array([[p.discipline == "FCFS"] for p in model.stations]),
     )
 
 
-def schweitzer(model: Closed | ClosedClasses) -> Metrics:
-    """The Bard-Schweitzer approximation, for closed networks of any size.
+def schweitzer(network: Network) -> Metrics:
+    """The Bard-Schweitzer approximation, for closed networks of any size that are described by visits.
 
     FCFS stations may have any service distribution.  Raises NoFormulaError for load-dependent stations and limited
     places, and QsimError should the fixed point not be found.
@@ -149,8 +135,14 @@ def schweitzer(model: Closed | ClosedClasses) -> Metrics:
     >>> round(schweitzer(network).throughput, 2), round(solve(network).throughput, 2)
     (3.62, 3.88)
     """
-    if not isinstance(model, Closed | ClosedClasses):
-        raise InvalidParameterError("model", f"must be Closed or ClosedClasses, not {model!r}", value=model)
+    model = class_network(network)
+    if model is None or model.arrival_rates:
+        raise NoFormulaError(network.kendall, "no approximation here for speeds, limited places or open classes")
+    return of_network(network, fixed_point(model))
+
+
+def fixed_point(model: ClassNetwork) -> Metrics:
+    """The same for a view."""
     net = _network(model)
     N = net.populations
     # What an arrival of class r finds of class s, as a share of what there is; shape (classes r, 1, classes s, 1).
@@ -171,7 +163,7 @@ def schweitzer(model: Closed | ClosedClasses) -> Metrics:
     raise QsimError(f"no fixed point for {model.kendall} after {MOST_ROUNDS:,} rounds; use simulate instead")
 
 
-def lattice(model: Closed | ClosedClasses) -> Metrics:
+def lattice(model: ClassNetwork) -> Metrics:
     """The same from population to population up to the full one; raises NoFormulaError where these are too many."""
     net = _network(model)
     N = net.populations.astype(int)
@@ -201,49 +193,39 @@ def lattice(model: Closed | ClosedClasses) -> Metrics:
     return _metrics(model, net, response[:, :, -1], with_errors(LATTICE, errors_of(model)))
 
 
-def errors_of(model: Closed | ClosedClasses) -> str:
+def errors_of(model: ClassNetwork) -> str:
     """The name under which the errors of :func:`lattice` were measured for such services."""
-    if isinstance(model, Closed):
-        laws: list[Distribution | None] = [s.time for s in model.queueing if s.discipline == "FCFS"]
-    else:
-        laws = [law for s in model.stations if s.discipline == "FCFS" for law in s.services]
+    laws = [law for s in model.stations if s.discipline == "FCFS" for law in s.services]
     exponential = all(law is None or isinstance(law, Exponential) for law in laws)
     return "closed FCFS classes" if exponential else "closed FCFS of general services"
 
 
-def _is_exact(model: Closed | ClosedClasses) -> bool:
+def _is_exact(model: ClassNetwork) -> bool:
     """Whether nothing is approximated on the way from population to population."""
-    if isinstance(model, Closed):
-        return all(
-            closed_network.has_product_form(s) and (s.servers == 1 or s.queues == "random") for s in model.queueing
-        )
-    return all(closed_classes.has_product_form(s) and (s.servers == 1 or s.queues == "random") for s in model.stations)
+    return all(has_product_form(s) and (s.servers == 1 or s.queues == "random") for s in model.stations)
 
 
-def applies(model: ClosedClasses) -> bool:
+def applies(model: ClassNetwork) -> bool:
     """Closed classes that the exact solution does not reach."""
-    return True
+    return not model.arrival_rates
 
 
-def solve(model: ClosedClasses) -> Metrics:
+def solve(model: ClassNetwork) -> Metrics:
     """From population to population, or Bard-Schweitzer where these are many; ``method`` and ``kind`` say which."""
     if math.prod(n + 1 for n in model.populations) <= LARGEST_LATTICE:
         return lattice(model)
-    return schweitzer(model)
+    return fixed_point(model)
 
 
 def _metrics(
-    model: Closed | ClosedClasses, net: _Network, response: FloatArray, method: str, kind: Kind = "approximation"
+    model: ClassNetwork, net: _Network, response: FloatArray, method: str, kind: Kind = "approximation"
 ) -> Metrics:
     if np.any(net.one_queue & (net.servers > 1)):
         method += SERVERS
     response = _within_capacity(net, response)
-    waiting = response - net.services
     unknown = np.full_like(response, math.nan)
-    if isinstance(model, ClosedClasses):
-        times = ClassTimes(response, waiting, unknown, (None,) * len(model.stations))
-        return closed_metrics(model, times, kind, method)
-    return _one_class(model, response[:, 0], waiting[:, 0], method, kind)
+    times = ClassTimes(response, response - net.services, unknown, (None,) * len(model.stations))
+    return closed_metrics(model, times, kind, method)
 
 
 def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
@@ -260,34 +242,4 @@ def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
     return response
 
 
-def _one_class(model: Closed, response: FloatArray, waiting: FloatArray, method: str, kind: Kind) -> Metrics:
-    """The Metrics of a Closed model; ``response`` and ``waiting`` are per visit, shape (stations,)."""
-    visits = np.array([s.visit_count for s in model.queueing])
-    W, Wq = float(visits @ response), float(visits @ waiting)
-    X = model.population / (model.think_time + W)
-
-    def part(x: float, rho: float, w: float, wq: float, name: str, parts: tuple[Metrics, ...] = ()) -> Metrics:
-        return Metrics(
-            model=model,
-            throughput=x,
-            utilization=min(rho, 1.0),
-            L=x * w,
-            Lq=x * wq,
-            W=w,
-            Wq=wq,
-            p_wait=math.nan,
-            p_block=0.0,
-            kind=kind,
-            method=method,
-            name=name,
-            stations=parts,
-        )
-
-    stations = tuple(
-        part(X * s.visit_count, X * s.demand / s.servers, float(w), float(wq), s.name or f"station {i + 1}")
-        for i, (s, w, wq) in enumerate(zip(model.queueing, response, waiting, strict=True))
-    )
-    return part(X, max(s.utilization for s in stations), W, Wq, "", stations if len(stations) > 1 else ())
-
-
-FORMULA = Formula(views.closed_classes, applies, solve)
+FORMULA = Formula(class_network, applies, solve)

@@ -42,11 +42,11 @@ from qsim.analytic.closed.random_routing import OwnQueueTimes
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.analytic.shape import CLOCKWORK, is_clockwork, is_insensitive
-from qsim.analytic.views import closed_network
+from qsim.analytic.views import ClosedChain, closed_chain, is_usual
 from qsim.distributions import Exponential
 from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.metrics import Metrics, TimeDistribution
-from qsim.models import Closed, Station
+from qsim.models import Network, Station
 
 METHOD = "product form, convolution in logarithms (Buzen 1973; Baskett, Chandy, Muntz & Palacios 1975)"
 
@@ -65,10 +65,11 @@ def centre_of(station: Station, population: int) -> Centre:
 def has_product_form(station: Station) -> bool:
     """Whether the network keeps product form with this station in it, and only its mean service time matters."""
     insensitive = is_insensitive(station.discipline, station.servers, station.queues)
-    return station.capacity is None and (insensitive or isinstance(station.time, Exponential))
+    known = station.capacity is None and is_usual(station)
+    return known and (insensitive or isinstance(station.time, Exponential))
 
 
-def applies(model: Closed) -> bool:
+def applies(model: ClosedChain) -> bool:
     """Every station of a kind that keeps product form."""
     return all(has_product_form(s) for s in model.queueing)
 
@@ -94,7 +95,7 @@ class PresentStates:
         return np.asarray(terms / terms.sum())
 
 
-def solve(model: Closed) -> Metrics:
+def solve(model: ClosedChain) -> Metrics:
     """Exact, for every number of servers and range of demands; ``stations`` holds each, per visit.
 
     Raises NoFormulaError where the population is so large that the convolutions take minutes.
@@ -145,7 +146,7 @@ def _visit_time(station: Station, centre: Centre, seen: FloatArray) -> float:
 
 
 def _station(
-    model: Closed, number: int, centre: Centre, X: float, W: float, seen: FloatArray, p: FloatArray
+    model: ClosedChain, number: int, centre: Centre, X: float, W: float, seen: FloatArray, p: FloatArray
 ) -> Metrics:
     """One station, per visit; ``seen`` are the probabilities an arrival finds, ``p`` those in time average."""
     station, N = model.queueing[number], model.population
@@ -176,7 +177,7 @@ def _station(
         p_block=0.0,
         kind="exact",
         method=METHOD,
-        name=station.name or f"station {number + 1}",
+        name=model.names[number],
         states=TabulatedStates(tuple(p.tolist())),
         times=times if station.discipline == "FCFS" else None,
     )
@@ -197,7 +198,7 @@ def _at_least(seen: FloatArray, queues: int) -> tuple[float, ...]:
     return tuple(result)
 
 
-def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> PopulationCurve:
+def closed_curve(network: Network, populations: int | Sequence[int] | IntArray) -> PopulationCurve:
     """X, response and waiting time per cycle, exactly, at several populations of the same network.
 
     ``populations`` is a largest one (all of 1..N come back) or the populations wanted.  Work grows with the largest
@@ -208,12 +209,12 @@ def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> 
     >>> closed_curve(network, 3).throughput.round(6).tolist()
     [0.076923, 0.149425, 0.216598]
     """
-    if not applies(model):
+    model = closed_chain(network if network.customers is not None else network.with_population(1))
+    if model is None or not applies(model):
         raise InvalidParameterError(
-            "model",
-            f"must be a Closed network of product form, not {model!r}",
+            "network",
+            f"must be one of product form and one class that circles by visits, not {network.kendall}",
             "FCFS stations need Exponential service",
-            model,
         )
     if repairman.applies(model) or random_routing.applies(model):
         (station,) = model.queueing
@@ -241,4 +242,4 @@ def closed_curve(model: Closed, populations: int | Sequence[int] | IntArray) -> 
     return PopulationCurve(wanted, throughput, response[wanted - 1], waiting[wanted - 1])
 
 
-FORMULA = Formula(closed_network, applies, solve)
+FORMULA = Formula(closed_chain, applies, solve)

@@ -29,10 +29,9 @@ from qsim.analytic import invert as _invert
 from qsim.analytic.closed.populations import own_queues_curve
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import require_few_states
-from qsim.analytic.views import closed_network
+from qsim.analytic.views import ClosedChain, closed_chain
 from qsim.distributions import Exponential
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Closed
 
 METHOD = "random routing, mean value analysis (Reiser & Lavenberg 1980)"
 
@@ -58,7 +57,7 @@ class OwnQueueTimes(ExactTimes):
         return float(tail @ np.exp(xlogy(finished, x) - x - gammaln(finished + 1)))
 
 
-def applies(model: Closed) -> bool:
+def applies(model: ClosedChain) -> bool:
     """One station of single servers picked at random, exponential service, visited once a cycle."""
     if len(model.queueing) != 1:
         return False
@@ -67,7 +66,7 @@ def applies(model: Closed) -> bool:
     return plain and isinstance(station.time, Exponential) and station.queues == "random" and station.visits == 1
 
 
-def solve(model: Closed) -> Metrics:
+def solve(model: ClosedChain) -> Metrics:
     """Exact; state probabilities are not given.  Raises NoFormulaError for millions of customers."""
     (station,) = model.queueing
     require_few_states(model, model.population)
@@ -95,4 +94,4 @@ def solve(model: Closed) -> Metrics:
     )
 
 
-FORMULA = Formula(closed_network, applies, solve)
+FORMULA = Formula(closed_chain, applies, solve)

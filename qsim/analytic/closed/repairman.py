@@ -29,10 +29,10 @@ from qsim._types import FloatArray
 from qsim.analytic.closed import finite_source
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
-from qsim.analytic.views import closed_network
+from qsim.analytic.views import ClosedChain, closed_chain
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
-from qsim.models import Closed, Station
+from qsim.models import Station
 
 METHOD = "machine repairman, birth-death in logarithms (Kleinrock 1975, section 3.8)"
 
@@ -48,7 +48,7 @@ def state_probabilities(population: int, think_time: float, service_time: float,
     return finite_source.state_probabilities(N, Z, S, c, capacity=N)
 
 
-def applies(model: Closed) -> bool:
+def applies(model: ClosedChain) -> bool:
     """One station with one shared queue and exponential service, visited once a cycle; any think time."""
     return _is_repairman(model.queueing)
 
@@ -56,7 +56,7 @@ def applies(model: Closed) -> bool:
 def _is_repairman(stations: tuple[Station, ...]) -> bool:
     return (
         len(stations) == 1
-        and isinstance(stations[0].service, Exponential)
+        and isinstance(stations[0].time, Exponential)
         and (stations[0].queues == "shared" or stations[0].servers == 1)
         and stations[0].visits == 1
         and stations[0].capacity is None
@@ -65,7 +65,7 @@ def _is_repairman(stations: tuple[Station, ...]) -> bool:
     )
 
 
-def solve(model: Closed) -> Metrics:
+def solve(model: ClosedChain) -> Metrics:
     """Exact, for every number of servers and ratio of think to service time.
 
     Raises NoFormulaError for millions of customers.
@@ -96,4 +96,4 @@ def solve(model: Closed) -> Metrics:
     )
 
 
-FORMULA = Formula(closed_network, applies, solve)
+FORMULA = Formula(closed_chain, applies, solve)

@@ -13,9 +13,9 @@ Source: Jackson (1957), Operations Research 5, "Networks of waiting lines"; Jack
 "Jobshop-like queueing systems"; Burke (1956), Operations Research 4, "The output of a queuing system"; Baskett,
 Chandy, Muntz & Palacios (1975), J. ACM 22.
 
->>> from qsim import Exponential, OpenNetwork, Station, solve
+>>> from qsim import Arrivals, Exponential, Network, Station, solve
 >>> cpu, disk = Station(Exponential(0.04), visits=5), Station(Exponential(0.03), visits=2.5)
->>> r = solve(OpenNetwork(arrival_rates=4, stations=[cpu, disk]))
+>>> r = solve(Network({"cpu": cpu, "disk": disk}, Arrivals(4)))
 >>> [round(s.L, 3) for s in r.stations]
 [4.0, 0.429]
 """
@@ -29,30 +29,25 @@ from qsim.analytic.closed.network import has_product_form
 from qsim.analytic.formula import Formula
 from qsim.analytic.open import infinite_servers, load_dependent, mmc
 from qsim.analytic.stability import ROUNDING
-from qsim.analytic.views import jackson_network
+from qsim.analytic.views import OpenChain, OpenQueue, open_chain
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics
-from qsim.models import MMc, Open, OpenNetwork, Station, Tandem
+from qsim.models import Station
 
 METHOD = "open network of product form (Jackson 1957)"
 
 
-def applies(model: OpenNetwork | Tandem) -> bool:
+def applies(model: OpenChain) -> bool:
     """Poisson arrivals, and every station of a kind that keeps product form."""
-    if isinstance(model, Tandem):
-        return isinstance(model.arrivals, Exponential) and all(has_product_form(s) for s in model.stations)
-    return all(has_product_form(s) for s in model.queueing)
+    return any(not s.is_delay for s in model.stations) and all(has_product_form(s) for s in model.stations)
 
 
-def solve(model: OpenNetwork | Tandem) -> Metrics:
+def solve(model: OpenChain) -> Metrics:
     """Exact; ``stations`` holds each station, per visit.  Raises UnstableQueueError naming an overloaded one."""
-    rates = [model.arrival_rate] * len(model.stations) if isinstance(model, Tandem) else model.throughputs
     stations = tuple(
-        _delay(model, place, rate, f"delay {i}")
-        if place.is_delay
-        else _station(model, place, rate, place.name or f"station {i}")
-        for i, (place, rate) in enumerate(zip(model.stations, rates, strict=True), 1)
+        (_delay if place.is_delay else _station)(model, place, rate, name)
+        for place, rate, name in zip(model.stations, model.throughputs, model.names, strict=True)
     )
     X = model.arrival_rate
     L, Lq = math.fsum(s.L for s in stations), math.fsum(s.Lq for s in stations)
@@ -74,26 +69,26 @@ def solve(model: OpenNetwork | Tandem) -> Metrics:
     )
 
 
-def _delay(model: OpenNetwork | Tandem, delay: Station, rate: float, name: str) -> Metrics:
+def _delay(model: OpenChain, delay: Station, rate: float, name: str) -> Metrics:
     """A delay: as many servers as customers."""
     gap = 1 / rate if rate > 0 else math.inf
-    alone = infinite_servers.solve(Open(Exponential(gap), delay.time, servers=math.inf))  # type: ignore[arg-type]
+    alone = infinite_servers.solve(OpenQueue(Exponential(gap), delay.time, delay.servers))
     return replace(alone, model=model, method=METHOD, name=name, times=None)
 
 
-def _station(model: OpenNetwork | Tandem, station: Station, rate: float, name: str) -> Metrics:
+def _station(model: OpenChain, station: Station, rate: float, name: str) -> Metrics:
     """One station as it would be alone with Poisson arrivals."""
-    S, c = station.time.mean, station.servers
+    S, c = station.time.mean, 1 if station.speeds is not None else station.servers
     full_speed = float(c) if station.speeds is None else station.speeds[-1]
     if rate * S > full_speed * (1 - ROUNDING):
         raise UnstableQueueError(f"{name} of {model.kendall}", rate, full_speed / c / S, c)
     queues = c if station.queues == "random" else 1
+    gap = queues / rate if rate > 0 else math.inf
     if station.speeds is not None:
         # Only the mean service time matters, whatever the order: as if it were exponential.
-        gap = 1 / rate if rate > 0 else math.inf
-        alone = load_dependent.solve(Open(Exponential(gap), Exponential(S), speeds=tuple(station.speeds)))
+        alone = load_dependent.solve(OpenQueue(Exponential(gap), Exponential(S), speeds=tuple(station.speeds)))
     else:
-        alone = mmc.solve(MMc(rate / queues, 1 / S, c // queues))
+        alone = mmc.solve(OpenQueue(Exponential(gap), Exponential(S), c // queues))
     result = replace(
         alone, model=model, throughput=rate, L=alone.L * queues, Lq=alone.Lq * queues, method=METHOD, name=name
     )
@@ -103,4 +98,4 @@ def _station(model: OpenNetwork | Tandem, station: Station, rate: float, name: s
     return result if station.discipline == "FCFS" else replace(result, times=None, p_wait=math.nan)
 
 
-FORMULA: Formula[OpenNetwork | Tandem] = Formula(jackson_network, applies, solve)
+FORMULA = Formula(open_chain, applies, solve)

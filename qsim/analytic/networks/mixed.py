@@ -11,9 +11,8 @@ Exact for single servers with product form (see :mod:`qsim.analytic.closed.class
 Source: Lazowska et al. (1984), Quantitative System Performance, chapter 7; Zahorjan & Wong (1981), Performance
 Evaluation 1, "The solution of separable queueing network models using mean value analysis".
 
->>> from qsim import ClassStation, Exponential, MixedNetwork, solve
->>> disk = ClassStation([Exponential(1.0), Exponential(1.0)])
->>> r = solve(MixedNetwork(arrival_rates=[0.5], populations=[1], stations=[disk]))
+>>> from qsim import Arrivals, Exponential, Network, Station, solve
+>>> r = solve(Network({"disk": Station(Exponential(1.0))}, {"write": Arrivals(0.5), "read": 1}))
 >>> [round(c.W, 6) for c in r.classes]
 [4.0, 2.0]
 """
@@ -29,22 +28,23 @@ from qsim.analytic.closed.classes import has_product_form, is_small, product_for
 from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.formula import Formula
 from qsim.analytic.stability import ROUNDING
-from qsim.analytic.views import mixed_network
+from qsim.analytic.views import ClassNetwork, class_network
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics
-from qsim.models import MixedNetwork
 
 METHOD = "mixed network of product form (Zahorjan & Wong 1981)"
 
 
-def applies(model: MixedNetwork) -> bool:
+def applies(model: ClassNetwork) -> bool:
     """Single servers of a kind that keeps product form, and populations that are not too large."""
+    if not (model.arrival_rates and model.populations):
+        return False
     return all(s.servers == 1 and has_product_form(s) for s in model.stations) and is_small(
         model.stations, model.populations
     )
 
 
-def solve(model: MixedNetwork) -> Metrics:
+def solve(model: ClassNetwork) -> Metrics:
     """Exact; ``classes`` holds each class per passage or cycle; raises UnstableQueueError for the open classes."""
     rates, opens = np.array(model.arrival_rates), len(model.arrival_rates)
     services, visits = np.array([s.means for s in model.stations]), np.array([s.visits for s in model.stations])
@@ -52,7 +52,7 @@ def solve(model: MixedNetwork) -> Metrics:
     used = demands[:, :opens] @ rates
     for i, station in enumerate(model.stations):
         if used[i] > 1 - ROUNDING:
-            name = f"{station.name or f'station {i + 1}'} of {model.kendall}"
+            name = f"{station.name} of {model.kendall}"
             arriving = float(visits[i, :opens] @ rates)
             raise UnstableQueueError(name, arriving, arriving / float(used[i]), 1)
     stretched = services[:, opens:] / (1 - used)[:, None]
@@ -66,4 +66,4 @@ def solve(model: MixedNetwork) -> Metrics:
     return class_metrics(model, np.concatenate([rates, X]), times, "exact", METHOD)
 
 
-FORMULA = Formula(mixed_network, applies, solve)
+FORMULA = Formula(class_network, applies, solve)

@@ -13,9 +13,9 @@ straight from outside, an approximation (decomposition) behind or beside other s
 Source: Baskett, Chandy, Muntz & Palacios (1975), J. ACM 22; Lazowska et al. (1984), Quantitative System Performance,
 chapter 7; decomposition: Kuehn (1979), IEEE Trans. Communications 27; M/G/1: Kleinrock (1975), chapter 5.
 
->>> from qsim import ClassStation, Exponential, OpenNetworkClasses, solve
->>> disk = ClassStation([Exponential(1.0), Exponential(2.0)], discipline="PS")
->>> [round(c.W, 6) for c in solve(OpenNetworkClasses([0.3, 0.1], [disk])).classes]
+>>> from qsim import Arrivals, Exponential, Network, Station, solve
+>>> disk = Station({"read": Exponential(1.0), "write": Exponential(2.0)}, discipline="PS")
+>>> [round(c.W, 6) for c in solve(Network({"disk": disk}, {"read": Arrivals(0.3), "write": Arrivals(0.1)})).classes]
 [2.0, 4.0]
 """
 
@@ -30,26 +30,27 @@ from qsim.analytic.closed.classes import has_product_form
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.mmc import ErlangStates, erlang_c
 from qsim.analytic.stability import ROUNDING
-from qsim.analytic.views import open_network_classes
+from qsim.analytic.views import ClassNetwork, VisitedStation, class_network
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Kind, Metrics, States
-from qsim.models import ClassStation, OpenNetworkClasses
 
 METHOD = "open network of several classes, product form (Baskett, Chandy, Muntz & Palacios 1975)"
 DECOMPOSED = "decomposition into M/G/1 queues (Kuehn 1979)"
 ALONE = "M/G/1 of several classes (Pollaczek-Khinchine; Kleinrock 1975, chapter 5)"
 
 
-def _is_single_fcfs(station: ClassStation) -> bool:
+def _is_single_fcfs(station: VisitedStation) -> bool:
     return station.discipline == "FCFS" and (station.servers == 1 or station.queues == "random")
 
 
-def applies(model: OpenNetworkClasses) -> bool:
+def applies(model: ClassNetwork) -> bool:
     """Stations of product form, and FCFS stations of single servers."""
+    if model.populations:
+        return False
     return all(has_product_form(s) or _is_single_fcfs(s) for s in model.stations)
 
 
-def solve(model: OpenNetworkClasses) -> Metrics:
+def solve(model: ClassNetwork) -> Metrics:
     """``classes`` holds each class per customer, ``stations`` each station per visit; raises UnstableQueueError."""
     rates = np.array(model.arrival_rates)
     shape = (len(model.stations), rates.size)
@@ -85,4 +86,4 @@ def solve(model: OpenNetworkClasses) -> Metrics:
     return class_metrics(model, rates, times, kind, method)
 
 
-FORMULA = Formula(open_network_classes, applies, solve)
+FORMULA = Formula(class_network, applies, solve)

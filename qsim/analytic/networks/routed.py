@@ -21,33 +21,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from qsim._types import FloatArray
+from qsim._types import BoolArray, FloatArray
+from qsim.analytic.closed import alone, mean_value, random_routing, repairman
 from qsim.analytic.closed import classes as closed_classes
-from qsim.analytic.closed import mean_value
+from qsim.analytic.closed import network as closed_network
 from qsim.analytic.formula import Formula
 from qsim.analytic.networks import decomposition, jackson, mixed, open_classes
 from qsim.analytic.shape import CLOCKWORK, is_clockwork, is_insensitive, is_one_exponential
-from qsim.analytic.views import network
+from qsim.analytic.views import (
+    ClassNetwork,
+    ClosedChain,
+    OpenChain,
+    VisitedStation,
+    class_queue,
+    is_poisson,
+    network,
+    open_queue,
+)
 from qsim.distributions import Distribution, Exponential, Mixture
 from qsim.errors import NoFormulaError
 from qsim.metrics import Kind, Metrics
-from qsim.models import (
-    ClassStation,
-    Closed,
-    ClosedClasses,
-    Delay,
-    MixedNetwork,
-    Network,
-    OpenNetwork,
-    OpenNetworkClasses,
-    Queues,
-    Station,
-)
+from qsim.models import Delay, Network, Station
 
 SHARING = ("PS", "LCFS-PR")
 
@@ -66,8 +65,10 @@ class Chain:
 
 
 def applies(model: Network) -> bool:
-    """Networks described by name."""
-    return True
+    """Any network but a single queue, of which the families of queues know all that is known here."""
+    if any(station.capacity is not None for station in model.stations.values()):
+        return False
+    return class_queue(model) is not None or open_queue(model) is None
 
 
 def solve(model: Network) -> Metrics:
@@ -82,18 +83,18 @@ def solve(model: Network) -> Metrics:
     ]
     shape = (len(model.stations), len(model.classes))
     response, waiting, busy = np.zeros(shape), np.zeros(shape), np.full(shape[0], math.nan)
-    for i, (name, node) in enumerate(model.stations.items()):
+    for i, (name, station) in enumerate(model.stations.items()):
         for r, chain in enumerate(chains):
             for k in np.flatnonzero(chain.visits[i] > 0):
-                own = _mean(node, model.classes[k])
-                if node.servers == math.inf:
+                own = station.mean_of(model.classes[k])
+                if station.is_delay:
                     response[i, k] = own
                     continue
-                part, usual = _visit(inner, name, r), _service(node, model.classes, chain.visits[i]).mean
-                if node.speeds is not None:
+                part, usual = _visit(inner, name, r), _service(station, model.classes, chain.visits[i]).mean
+                if station.speeds is not None:
                     response[i, k], waiting[i, k] = part.W, part.Wq
-                    busy[i] = part.throughput * own / node.peak
-                elif node.discipline in SHARING and usual > 0:
+                    busy[i] = part.throughput * own / station.peak
+                elif station.discipline in SHARING and usual > 0:
                     response[i, k], waiting[i, k] = part.W * own / usual, part.Wq * own / usual
                 else:
                     response[i, k], waiting[i, k] = part.Wq + own, part.Wq
@@ -106,8 +107,8 @@ def solve(model: Network) -> Metrics:
 def _laws(model: Network, chain: Chain) -> list[Distribution | None]:
     """The times that a chain passes through."""
     return [
-        node.service_of(c)
-        for node, visits in zip(model.stations.values(), chain.visits, strict=True)
+        station.service_of(c)
+        for station, visits in zip(model.stations.values(), chain.visits, strict=True)
         for c, v in zip(model.classes, visits, strict=True)
         if v > 0
     ]
@@ -116,40 +117,30 @@ def _laws(model: Network, chain: Chain) -> list[Distribution | None]:
 def _in_order_of_arrival(model: Network) -> Metrics:
     """Open stations that serve first come, first served: one alone is M/G/1, of several each is a G/G/c queue."""
     rates = model.open_rates()
-    alone = _as_classes(model, rates)
-    kind: Kind = "approximation" if alone is None else "exact"
-    method = decomposition.METHOD if alone is None else open_classes.ALONE
-    waits = decomposition.waits(model) if alone is None else np.array([open_classes.solve(alone).Wq])
+    lone = _lone_station(model, rates)
+    kind: Kind = "approximation" if lone is None else "exact"
+    method = decomposition.METHOD if lone is None else open_classes.ALONE
+    waits = decomposition.waits(model) if lone is None else np.array([open_classes.solve(lone).Wq])
     waiting = np.repeat(waits[:, None], len(model.classes), axis=1)
-    service = np.array([[_mean(node, c) for c in model.classes] for node in model.stations.values()])
+    service = np.array([[s.mean_of(c) for c in model.classes] for s in model.stations.values()])
     return assemble(model, [rates], waiting + service, waiting, kind, method)
 
 
-def _lone_node(model: Network) -> Station | None:
-    """The one station that Poisson arrivals visit once; None for other networks."""
-    if len(model.stations) != 1 or model.closed_classes:
+def _lone_station(model: Network, rates: FloatArray) -> ClassNetwork | None:
+    """The one station of servers that each have a queue, which Poisson arrivals visit once; None for others."""
+    if len(model.stations) != 1 or model.closed_classes or not is_poisson(model) or model.routes.P.any():
         return None
-    (node,) = model.stations.values()
-    once = all(node.visits_of(c) == 1 for c in model.names) if model.routing is None else not model.routes.P.any()
-    return node if _is_poisson(model) and once else None
-
-
-def _is_poisson(model: Network) -> bool:
-    return all(isinstance(law, Exponential) for c in model.open_classes for law in model.sources_of(c).values())
-
-
-def _as_classes(model: Network, rates: FloatArray) -> OpenNetworkClasses | None:
-    """The one station of servers that each have a queue, which Poisson arrivals visit once; None for other networks."""
-    node = _lone_node(model)
-    if node is None or node.discipline != "FCFS" or node.speeds is not None:
+    ((name, station),) = model.stations.items()
+    if station.discipline != "FCFS" or station.speeds is not None:
         return None
-    if node.servers > 1 and node.queues != "random":
+    if station.servers > 1 and station.queues != "random":
         return None
-    come = [(node.service_of(c), float(rate)) for c, rate in zip(model.classes, rates[0], strict=True) if rate > 0]
-    station = ClassStation(
-        [law for law, _ in come], (), int(node.servers), _queues(node), name=next(iter(model.stations))
-    )
-    return OpenNetworkClasses([rate for _, rate in come], [station])
+    come = [(station.service_of(c), float(rate)) for c, rate in zip(model.classes, rates[0], strict=True) if rate > 0]
+    if any(model.visit_table(c).max() != 1 for c in model.open_classes):
+        return None
+    laws, flows = tuple(law for law, _ in come), tuple(rate for _, rate in come)
+    seen = VisitedStation(laws, (1.0,) * len(come), station.servers, station.queues, "FCFS", name)
+    return ClassNetwork(flows, (), (), (seen,), tuple(map(str, range(len(come)))), model.kendall)
 
 
 def chains_of(model: Network) -> list[Chain]:
@@ -158,9 +149,7 @@ def chains_of(model: Network) -> list[Chain]:
         opens = [Chain(model.arrival_rate(c) * model.visit_table(c)) for c in model.open_classes]
         return opens + [Chain(model.visit_table(c), given.number) for c, given in model.closed_classes.items()]
     routes = model.routes
-    reached = {
-        entry: routes.reached(routes.state(entry[1], entry[0])).reshape(routes.shape) for entry in model.entries()
-    }
+    reached = {(c, at): routes.reached(routes.state(at, c)).reshape(routes.shape) for c, at in model.entries()}
     groups: list[list[tuple[str, str]]] = []
     for entry, states in reached.items():
         meets = [g for g in groups if any((reached[e] & states).any() for e in g)]
@@ -181,142 +170,127 @@ def chains_of(model: Network) -> list[Chain]:
     return opens + closed
 
 
-def _mean(node: Station, name: str) -> float:
-    law = node.service_of(name)
-    return 0.0 if law is None else law.mean
-
-
-def _service(node: Station, classes: Sequence[str], visits: FloatArray) -> Distribution:
+def _service(station: Station, classes: Sequence[str], visits: FloatArray) -> Distribution:
     """What a visit of a chain brings: the law of its class, or the mixture of several; exponential where it may be."""
-    laws = [(node.service_of(c), v) for c, v in zip(classes, visits, strict=True) if v > 0]
+    laws = [(station.service_of(c), v) for c, v in zip(classes, visits, strict=True) if v > 0]
     known = [(law, v) for law, v in laws if law is not None]
     total = math.fsum(v for _, v in known)
     mean = math.fsum(v * law.mean for law, v in known) / total
     if is_one_exponential([law for law, _ in known]):
         return known[0][0]
-    if is_insensitive(node.discipline, node.servers, node.queues):
+    if is_insensitive(station.discipline, station.servers, station.queues):
         return Exponential(mean)
     return Mixture(tuple(law for law, _ in known), tuple(v / total for _, v in known))
 
 
 def _has_product_form(model: Network) -> bool:
-    if not _is_poisson(model):
+    if not is_poisson(model):
         return False
-    for name, node in model.stations.items():
-        come = _anyone(model)[list(model.stations).index(name)]
-        laws = [node.service_of(c) for c, comes in zip(model.classes, come, strict=True) if comes]
-        alike = node.discipline in ("FCFS", *SHARING) and is_one_exponential(laws)
-        if not alike and not is_insensitive(node.discipline, node.servers, node.queues):
+    for i, station in enumerate(model.stations.values()):
+        laws = [station.service_of(c) for c, comes in zip(model.classes, _anyone(model)[i], strict=True) if comes]
+        alike = station.discipline in ("FCFS", *SHARING) and is_one_exponential(laws)
+        if not alike and not is_insensitive(station.discipline, station.servers, station.queues):
             return False
     return True
 
 
-def _anyone(model: Network) -> FloatArray:
-    """Which classes come to which stations, as 0 and 1."""
-    came: FloatArray = np.sum([chain.visits > 0 for chain in chains_of(model)], axis=0).astype(np.float64)
-    return came
+def _anyone(model: Network) -> BoolArray:
+    """Which classes come to which stations, shape (stations, classes)."""
+    come = np.zeros((len(model.stations), len(model.classes)), dtype=bool)
+    for chain in chains_of(model):
+        come |= chain.visits > 0
+    return come
 
 
 def _solve_chains(model: Network, chains: Sequence[Chain]) -> tuple[Metrics, Sequence[Metrics]]:
     """The network of chains, solved; and what concerns each chain."""
-    queueing = {
-        name: i
-        for i, (name, node) in enumerate(model.stations.items())
-        if node.servers != math.inf and _anyone(model)[i].any()
-    }
+    come = _anyone(model)
+    queueing = {name: i for i, (name, s) in enumerate(model.stations.items()) if not s.is_delay and come[i].any()}
     for name in queueing:
         if why := _unusual(model.stations[name]):
             raise NoFormulaError(model.kendall, f"{name} {why}")
     if not queueing:
         raise NoFormulaError(model.kendall, "nobody queues there")
-    thinking = [
+    thinking = tuple(
         math.fsum(
-            chain.visits[i, k] * _mean(node, c)
-            for i, node in enumerate(model.stations.values())
-            if node.servers == math.inf
+            chain.visits[i, k] * station.mean_of(c)
+            for i, station in enumerate(model.stations.values())
+            if station.is_delay
             for k, c in enumerate(model.classes)
         )
         for chain in chains
-    ]
-    if len(chains) == 1 and (_has_product_form(model) or _is_alone(model, queueing, thinking)):
+    )
+    if len(chains) == 1:
         (chain,) = chains
-        stations = [_lone_station(model, name, i, chain) for name, i in queueing.items()]
+        stations = tuple(_chain_station(model, name, i, chain) for name, i in queueing.items())
+        names = tuple(queueing)
         if chain.is_open:
-            whole = jackson.solve(OpenNetwork(1.0, stations))
-        else:
-            closed = Closed(chain.population, [Delay(thinking[0]), *stations])
-            whole = solve_closed(closed)
-        return whole, [whole]
+            flows = tuple(s.visit_count for s in stations)
+            whole = jackson.solve(OpenChain((1.0,), stations, names, flows, model.kendall))
+            return whole, [whole]
+        circle = ClosedChain(chain.population, (Delay(thinking[0]), *stations), names, model.kendall)
+        for family in (repairman, random_routing, closed_network, alone):
+            if family.applies(circle):
+                whole = family.solve(circle)
+                return whole, [whole]
+    return _solve_classes(model, chains, queueing, thinking)
+
+
+def _solve_classes(
+    model: Network, chains: Sequence[Chain], queueing: Mapping[str, int], thinking: tuple[float, ...]
+) -> tuple[Metrics, Sequence[Metrics]]:
+    """Several chains, or one without product form."""
     if any(model.stations[name].speeds for name in queueing):
         raise NoFormulaError(model.kendall, "speeds that depend on the number present, with several classes")
-    several = [_class_station(model, name, i, chains) for name, i in queueing.items()]
-    opens = [chain for chain in chains if chain.is_open]
-    populations = [chain.population for chain in chains if not chain.is_open]
-    names = [f"chain {r + 1}" for r in range(len(chains))]
-    if not populations:
-        whole = open_classes.solve(OpenNetworkClasses([1.0] * len(opens), several, names))
-    elif not opens:
-        both = ClosedClasses(populations, several, thinking, names)
-        whole = closed_classes.solve(both) if closed_classes.applies(both) else mean_value.solve(both)
-    else:
-        mix = MixedNetwork([1.0] * len(opens), populations, several, thinking[len(opens) :], names)
-        if not mixed.applies(mix):
-            raise NoFormulaError(model.kendall, "open and closed classes at stations without product form")
-        whole = mixed.solve(mix)
-    return whole, whole.classes
+    opens = sum(chain.is_open for chain in chains)
+    seen = ClassNetwork(
+        (1.0,) * opens,
+        tuple(chain.population for chain in chains if not chain.is_open),
+        thinking[opens:],
+        tuple(_visited_station(model, name, i, chains) for name, i in queueing.items()),
+        tuple(f"chain {r + 1}" for r in range(len(chains))),
+        model.kendall,
+    )
+    for family in (closed_classes, mean_value, open_classes, mixed):
+        if family.applies(seen):
+            whole = family.solve(seen)
+            return whole, whole.classes or [whole]
+    raise NoFormulaError(model.kendall, "open and closed classes at stations without product form")
 
 
-def _is_alone(model: Network, queueing: Mapping[str, int], thinking: Sequence[float]) -> bool:
-    """Whether all customers are at one station of constant means, always."""
-    if model.open_classes or len(queueing) != 1 or thinking[0] > 0:
-        return False
-    station = model.stations[next(iter(queueing))]
-    return station.discipline == "FCFS" and station.capacity is None and not station.own_queues
-
-
-def solve_closed(model: Closed) -> Metrics:
-    """One closed chain of product form."""
-    from qsim.analytic import solve as solve_any
-
-    return solve_any(model)
-
-
-def _unusual(node: Station) -> str:
+def _unusual(station: Station) -> str:
     """Why no family here solves a station; empty where one does."""
-    if node.discipline not in ("FCFS", *SHARING):
-        return f"serves in the order {node.discipline}"
-    if node.queues not in ("shared", "random") and node.servers > 1:
-        return f"has a queue at each server, and sends customers to them in the way {node.queues!r}"
+    if station.discipline not in ("FCFS", *SHARING):
+        return f"serves in the order {station.discipline}"
+    if station.queues not in ("shared", "random") and station.servers > 1:
+        return f"has a queue at each server, and sends customers to them in the way {station.queues!r}"
     return ""
 
 
-def _queues(node: Station) -> Queues:
-    return "random" if node.queues == "random" else "shared"
+def _chain_station(model: Network, name: str, i: int, chain: Chain) -> Station:
+    """A station as the only chain sees it."""
+    station = model.stations[name]
+    law, visits = _service(station, model.classes, chain.visits[i]), float(chain.visits[i].sum())
+    servers = 1 if station.speeds else station.servers  # speeds are those of the station as a whole
+    return replace(station, service=law, servers=servers, visits=visits, priority={}, name=name)
 
 
-def _lone_station(model: Network, name: str, i: int, chain: Chain) -> Station:
-    node = model.stations[name]
-    law, visits = _service(node, model.classes, chain.visits[i]), float(chain.visits[i].sum())
-    servers = 1 if node.speeds else int(node.servers)  # speeds are those of the station as a whole
-    return Station(law, servers, visits, node.discipline, _queues(node), node.speeds, name=name)
-
-
-def _class_station(model: Network, name: str, i: int, chains: Sequence[Chain]) -> ClassStation:
-    node = model.stations[name]
-    visits = [float(chain.visits[i].sum()) for chain in chains]
-    laws = [
-        _service(node, model.classes, chain.visits[i]) if v > 0 else None
+def _visited_station(model: Network, name: str, i: int, chains: Sequence[Chain]) -> VisitedStation:
+    station = model.stations[name]
+    visits = tuple(float(chain.visits[i].sum()) for chain in chains)
+    laws = tuple(
+        _service(station, model.classes, chain.visits[i]) if v > 0 else None
         for chain, v in zip(chains, visits, strict=True)
-    ]
-    return ClassStation(laws, visits, int(node.servers), _queues(node), node.discipline, name)
+    )
+    return VisitedStation(laws, visits, station.servers, station.queues, station.discipline, name)
 
 
 def _visit(inner: Metrics, name: str, r: int) -> Metrics:
     """What a visit of a chain to a station is like."""
-    if isinstance(inner.model, Closed | OpenNetwork):
-        return inner[name] if inner.stations else inner  # alone, with one visit
-    station = next(s for s in inner.stations if s.name == name)
-    return next(c for c in station.classes if c.name == f"chain {r + 1}")
+    if not inner.stations:
+        return inner  # alone, with one visit
+    station = inner[name]
+    return next((c for c in station.classes if c.name == f"chain {r + 1}"), station)
 
 
 def assemble(
@@ -330,7 +304,7 @@ def assemble(
 ) -> Metrics:
     """The Metrics, given the rate of each chain through each station and class, and how long visits take."""
     rates = np.sum(flows, axis=0)
-    service = np.array([[_mean(node, c) for c in model.classes] for node in model.stations.values()])
+    service = np.array([[s.mean_of(c) for c in model.classes] for s in model.stations.values()])
 
     def part(name: str, X: float, U: float, L: float, Lq: float, **more: Any) -> Metrics:
         return Metrics(
@@ -350,14 +324,14 @@ def assemble(
         )
 
     stations = []
-    for i, (name, node) in enumerate(model.stations.items()):
+    for i, (name, station) in enumerate(model.stations.items()):
         if name not in model.listed:
             continue
         each = [
             part(
                 c,
                 rates[i, k],
-                rates[i, k] * service[i, k] / node.servers,
+                rates[i, k] * service[i, k] / station.servers,
                 rates[i, k] * response[i, k],
                 rates[i, k] * waiting[i, k],
             )
@@ -376,7 +350,7 @@ def assemble(
         max(s.utilization for s in stations),
         math.fsum(c.L for c in classes),
         math.fsum(c.Lq for c in classes),
-        stations=tuple(stations) if model.lists_stations else (),
+        stations=tuple(stations),
         classes=tuple(classes) if len(classes) > 1 else (),
     )
 

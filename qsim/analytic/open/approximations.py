@@ -45,11 +45,10 @@ from qsim.analytic.open import gimc, markovian, mdc
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.shape import plain
 from qsim.analytic.stability import require_stable
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, PhaseType
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import Approximation, Metrics
-from qsim.models import Open
 
 MOST_SERVERS = 100_000
 FIT = "phase-type fit"
@@ -201,7 +200,7 @@ def table(
     return entries
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Independent times of finite variance, first come first served, no limit on places."""
     return (
         plain(model)
@@ -213,7 +212,7 @@ def applies(model: Open) -> bool:
     )
 
 
-def phase_type(model: Open) -> Open | None:
+def phase_type(model: OpenQueue) -> OpenQueue | None:
     """The queue with phase-type laws instead; None where that is a large chain or unlike the laws."""
     laws = model.arrivals, model.service
     if any(not isinstance(law, Distribution) or (law.phases() is None and law.scv < LEAST_SCV) for law in laws):
@@ -222,7 +221,7 @@ def phase_type(model: Open) -> Open | None:
     return fitted if markovian.applies(fitted, MOST_WORK) else None
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """The nearest approximation, and all of them by name; raises UnstableQueueError when ρ >= 1."""
     assert isinstance(model.arrivals, Distribution)  # noqa: S101
     require_stable(model)

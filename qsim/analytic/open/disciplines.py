@@ -44,10 +44,9 @@ from qsim.analytic.shape import markovian, poisson
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times import delay_cycles, tagged
 from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, is_smooth
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics, States, TimeDistribution
-from qsim.models import Open
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {
@@ -80,7 +79,7 @@ def wait_variance(arrival_rate: float, service: Distribution, discipline: str = 
     return square * factor - mean**2
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Any order but FCFS, at one queue, where one of the theories above covers it."""
     if not _at_one_queue(model):
         return False
@@ -96,38 +95,38 @@ def applies(model: Open) -> bool:
             return model.discipline != "FCFS" and _first_come_is_known(model)
 
 
-def _at_one_queue(model: Open) -> bool:
+def _at_one_queue(model: OpenQueue) -> bool:
     one_queue = model.queues == "shared" or model.servers == 1
     return one_queue and model.servers != math.inf and model.speeds is None
 
 
-def _first_come_is_known(model: Open) -> bool:
-    from qsim.analytic import find_formula
+def _first_come_is_known(model: OpenQueue) -> bool:
+    from qsim.analytic import queue_formula
 
-    return find_formula(_first_come(model)) is not None
+    return queue_formula(_first_come(model)) is not None
 
 
-def _symmetric(model: Open) -> bool:
+def _symmetric(model: OpenQueue) -> bool:
     if not poisson(model):
         return False
     return model.discipline == "PS" or (model.discipline == "LCFS-PR" and model.servers == 1 and model.capacity is None)
 
 
-def _first_come(model: Open) -> Open:
+def _first_come(model: OpenQueue) -> OpenQueue:
     """The same queue served in order of arrival."""
     return dataclasses.replace(model, discipline="FCFS")
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact, or as good as what is known of FCFS; raises UnstableQueueError when ρ >= 1 without limited places."""
     require_stable(model)
     if model.discipline in size_based.RULES:
         return _by_size(model)
     if _symmetric(model):
         return _sharing(model)
-    from qsim.analytic import solve as solve_any
+    from qsim.analytic import solve_queue
 
-    first_come = solve_any(_first_come(model))
+    first_come = solve_queue(_first_come(model))
     method = METHODS[model.discipline].format(first_come.method)
     # Of those whose service may be interrupted it is not known how many are held up.
     p_wait = first_come.p_wait if model.discipline != "LCFS-PR" else math.nan
@@ -136,12 +135,12 @@ def solve(model: Open) -> Metrics:
     return dataclasses.replace(first_come, model=model, method=method, p_wait=p_wait, times=times, warnings=warnings)
 
 
-def _rough(model: Open, times: TimeDistribution | None) -> tuple[str, ...]:
+def _rough(model: OpenQueue, times: TimeDistribution | None) -> tuple[str, ...]:
     """The warning that goes with percentiles that are an approximation."""
     return (APPROXIMATE,) if isinstance(times, InvertedTimes) and not is_smooth([model.service]) else ()
 
 
-def _times(model: Open, first_come: Metrics) -> TimeDistribution | None:
+def _times(model: OpenQueue, first_come: Metrics) -> TimeDistribution | None:
     """W and Wq where customers are not served in the order in which they come; None where their law is not known."""
     lam, service, c = model.arrival_rate, model.service, model.servers
     if lam == 0 or model.discipline == "LCFS-PR":
@@ -157,7 +156,7 @@ def _times(model: Open, first_come: Metrics) -> TimeDistribution | None:
     return None
 
 
-def _found(model: Open, metrics: Metrics) -> FloatArray | None:
+def _found(model: OpenQueue, metrics: Metrics) -> FloatArray | None:
     """The number present that those find who are let in, as far as it counts; None where that is too far."""
     most = tagged.others(model.rho, None if model.capacity is None else model.capacity - 1)
     if most is None:
@@ -167,7 +166,7 @@ def _found(model: Open, metrics: Metrics) -> FloatArray | None:
     return np.asarray(p / p.sum())
 
 
-def _by_size(model: Open) -> Metrics:
+def _by_size(model: OpenQueue) -> Metrics:
     lam, service = model.arrival_rate, model.service
     rule = cast(size_based.Rule, model.discipline)
     W = size_based.mean_response(lam, service, rule) if lam > 0 else service.mean
@@ -182,7 +181,7 @@ def _by_size(model: Open) -> Metrics:
     )
 
 
-def _sharing(model: Open) -> Metrics:
+def _sharing(model: OpenQueue) -> Metrics:
     """PS, or LCFS-PR on one server: the state law of M/M/c or M/M/c/K."""
     lam, S, c, a = model.arrival_rate, model.service.mean, model.servers, model.offered_load
     states: States
@@ -216,7 +215,7 @@ def _sharing(model: Open) -> Metrics:
     return dataclasses.replace(metrics, times=times, warnings=_rough(model, times))
 
 
-def _times_of_symmetric(model: Open, metrics: Metrics) -> TimeDistribution | None:
+def _times_of_symmetric(model: OpenQueue, metrics: Metrics) -> TimeDistribution | None:
     """W under PS with exponential services, or under LCFS-PR on one server."""
     if model.arrival_rate == 0:
         return None

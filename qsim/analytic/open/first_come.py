@@ -14,14 +14,13 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
 from qsim.errors import NoFormulaError
-from qsim.metrics import ExactTimes
-from qsim.models import Model
+from qsim.metrics import Described, ExactTimes
 
 MOST_STATES = 2_000_000
 """Probabilities that are held one by one: some hundred megabytes."""
 
 
-def require_few_states(model: Model, states: int) -> None:
+def require_few_states(model: Described, states: int) -> None:
     """Raise NoFormulaError for more states than a table holds."""
     if states > MOST_STATES:
         raise NoFormulaError(model.kendall, f"it has {states:,} states, more than the {MOST_STATES:,} of a table")

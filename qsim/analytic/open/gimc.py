@@ -33,10 +33,9 @@ from qsim.analytic.formula import Formula
 from qsim.analytic.open.mmc import ErlangTimes
 from qsim.analytic.shape import plain
 from qsim.analytic.stability import require_stable
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics
-from qsim.models import Open
 
 METHOD = "GI/M/c (Takács 1962, chapter 2)"
 AROUND = tuple((sign * 0.02 * k, w) for k, w in ((1, 0.75), (2, -0.3), (3, 0.05)) for sign in (1, -1))
@@ -130,7 +129,7 @@ class GeometricTailStates:
         )
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Exponential service, and no limit on places or as many places as servers."""
     return (
         plain(model)
@@ -142,7 +141,7 @@ def applies(model: Open) -> bool:
     )
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
     assert isinstance(model.arrivals, Distribution)  # noqa: S101
     require_stable(model)

@@ -18,10 +18,9 @@ import math
 from dataclasses import dataclass
 
 from qsim.analytic.formula import Formula
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Open
 
 METHOD = "infinite servers (Takács 1962, chapter 3)"
 
@@ -54,12 +53,12 @@ class ServiceTimes(ExactTimes):
         return self.service.variance if of == "W" else 0.0
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """As many servers as customers; any stationary arrivals."""
     return model.servers == math.inf and isinstance(model.arrivals, Distribution)
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact; state probabilities with Poisson arrivals."""
     return Metrics(
         model=model,

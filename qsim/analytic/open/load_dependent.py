@@ -24,11 +24,10 @@ from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import TabulatedStates, birth_death, require_few_states
 from qsim.analytic.shape import poisson
 from qsim.analytic.stability import ROUNDING
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics, States
-from qsim.models import Open
 
 METHOD = "birth-death with speeds by the number present (Kleinrock 1975, section 3.2)"
 
@@ -45,7 +44,7 @@ class GeometricBeyond:
         return self.table[n] if n <= last else self.table[last] * self.ratio ** (n - last)
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Poisson arrivals and speeds, at one queue; exponential services, or processor sharing."""
     return (
         model.speeds is not None
@@ -65,7 +64,7 @@ def _weights(load: float, speeds: tuple[float, ...], most: int) -> FloatArray:
     return birth_death(math.log(load) - np.log(speed))
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when the work that comes passes the last speed and places are not limited."""
     assert model.speeds is not None  # noqa: S101
     a, S, lam = model.offered_load, model.service.mean, model.arrival_rate
@@ -97,7 +96,7 @@ def solve(model: Open) -> Metrics:
     return Metrics(
         model=model,
         throughput=X,
-        utilization=busy / c,
+        utilization=min(X * S / max(model.speeds), 1.0),
         L=L,
         Lq=L - busy,
         W=L / X if X > 0 else S / model.speeds[0],

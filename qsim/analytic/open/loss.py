@@ -17,14 +17,13 @@ from qsim.analytic.open.first_come import TabulatedStates, require_few_states
 from qsim.analytic.open.infinite_servers import ServiceTimes
 from qsim.analytic.open.mmck import state_probabilities
 from qsim.analytic.shape import plain, poisson
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.metrics import Metrics
-from qsim.models import Open
 
 METHOD = "Erlang B (Erlang 1917), insensitive to the service law (Sevastyanov 1957)"
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, as many places as servers; the order of service plays no part."""
     return (
         poisson(model)
@@ -35,7 +34,7 @@ def applies(model: Open) -> bool:
     )
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact, at any load; raises NoFormulaError for millions of servers."""
     assert model.capacity is not None  # noqa: S101
     require_few_states(model, model.capacity)

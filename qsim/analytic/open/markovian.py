@@ -35,10 +35,9 @@ from qsim.analytic.formula import Formula
 from qsim.analytic.shape import phases_of_arrivals
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times.uniformised import UniformisedTimes
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions.base import Phases
 from qsim.metrics import Metrics
-from qsim.models import Open
 
 METHOD = "matrix-geometric solution (Neuts 1981), phases counted (Ramaswami & Lucantoni 1985)"
 
@@ -206,7 +205,7 @@ def _stationary(generator: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(system, np.eye(len(system))[-1]))
 
 
-def applies(model: Open, most_work: float = MOST_WORK) -> bool:
+def applies(model: OpenQueue, most_work: float = MOST_WORK) -> bool:
     """First come first served, phase-type times, and few enough phases."""
     if not model.plain:
         return False
@@ -216,14 +215,14 @@ def applies(model: Open, most_work: float = MOST_WORK) -> bool:
     )
 
 
-def _small(arrival_phases: int, service_phases: int, model: Open, most_work: float) -> bool:
+def _small(arrival_phases: int, service_phases: int, model: OpenQueue, most_work: float) -> bool:
     c = model.servers
     sizes = [arrival_phases * math.comb(n + service_phases - 1, service_phases - 1) for n in (c, max(c // 2, 1))]
     levels = 60 if model.capacity is None else model.capacity - c
     return sizes[0] <= LARGEST_LEVEL and levels * sizes[0] ** 3 + c * sizes[1] ** 3 <= most_work
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
     require_stable(model)
     arrivals, service = phases_of_arrivals(model.arrivals), model.service.phases()
@@ -271,7 +270,7 @@ def solve(model: Open) -> Metrics:
 
 
 def _times(
-    arrivals: tuple[FloatArray, FloatArray], servers: Servers, service: Phases, solution: Solution, model: Open
+    arrivals: tuple[FloatArray, FloatArray], servers: Servers, service: Phases, solution: Solution, model: OpenQueue
 ) -> UniformisedTimes:
     c = len(servers.move) - 1
     pace = c * float(np.abs(np.diag(service[1])).max())

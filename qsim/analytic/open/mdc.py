@@ -38,10 +38,9 @@ from qsim.analytic import invert as _invert
 from qsim.analytic.formula import Formula
 from qsim.analytic.shape import plain, poisson
 from qsim.analytic.stability import require_stable
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Deterministic
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Open
 
 METHOD = "M/D/c (Crommelin 1932; Franx 2001)"
 
@@ -186,7 +185,7 @@ class CommonServiceTimes(ExactTimes):
         return np.asarray(np.append(np.cumsum(table[:0:-1])[::-1], 0.0) + beyond)
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, constant service, no limit on places."""
     return (
         plain(model)
@@ -197,7 +196,7 @@ def applies(model: Open) -> bool:
     )
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     require_stable(model)
     a, c, D = model.offered_load, model.servers, model.service.mean

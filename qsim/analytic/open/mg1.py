@@ -40,11 +40,10 @@ from qsim.analytic.shape import plain, poisson
 from qsim.analytic.stability import require_stable
 from qsim.analytic.times.compound import CompoundTimes
 from qsim.analytic.times.uniformised import UniformisedTimes
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
 from qsim.metrics import Metrics
-from qsim.models import Open
 
 METHOD = "Pollaczek-Khinchine (Kleinrock 1975, section 5.6)"
 
@@ -124,12 +123,12 @@ class FirstComeTimes:
         return waiting + self._own.variance if of == "W" else waiting
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, one server, no limit on places."""
     return plain(model) and poisson(model) and model.servers == 1 and model.capacity is None
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     require_stable(model)
     lam, service, rho = model.arrival_rate, model.service, model.rho

@@ -27,10 +27,9 @@ from qsim.analytic.formula import Formula
 from qsim.analytic.open.arrivals_during import left_behind
 from qsim.analytic.open.first_come import TabulatedStates
 from qsim.analytic.shape import plain, poisson
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution
 from qsim.metrics import Metrics
-from qsim.models import Open
 
 METHOD = "M/G/1/K, imbedded at departures (Keilson 1966)"
 MOST_PLACES = 20_000
@@ -46,14 +45,14 @@ def state_probabilities(arrival_rate: float, service: Distribution, capacity: in
     return np.append(d * served, max(0.0, 1 - served))
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, one server, limited places that fit into a table."""
     if not (plain(model) and poisson(model) and model.servers == 1 and 0 < (model.capacity or 0) <= MOST_PLACES):
         return False
     return model.service.transform(model.arrival_rate) > FEWEST_ALONE
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact, at any load; times are not given."""
     assert model.capacity is not None  # noqa: S101
     lam, S = model.arrival_rate, model.service.mean

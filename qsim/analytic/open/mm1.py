@@ -24,9 +24,8 @@ from dataclasses import dataclass
 from qsim.analytic.formula import Formula
 from qsim.analytic.shape import markovian, plain
 from qsim.analytic.stability import require_stable
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Open
 
 METHOD = "M/M/1 (Kleinrock 1975, section 3.2)"
 
@@ -57,12 +56,12 @@ class ExponentialTimes(ExactTimes):
         return self.mean_response * math.log(self.rho / (1 - q)) if self.rho > 1 - q else 0.0
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, exponential service, one server, no limit on places."""
     return plain(model) and markovian(model) and model.servers == 1 and model.capacity is None
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     lam, mu = model.arrival_rate, model.service_rate
     rho = model.rho

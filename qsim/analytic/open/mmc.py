@@ -34,10 +34,9 @@ from qsim.analytic import invert as _invert
 from qsim.analytic.formula import Formula
 from qsim.analytic.shape import markovian, plain
 from qsim.analytic.stability import require_stable
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import ExactTimes, Metrics
-from qsim.models import Open
 
 METHOD = "Erlang C (Erlang 1917; Kleinrock 1975, section 3.5)"
 
@@ -141,12 +140,12 @@ class ErlangTimes(ExactTimes):
         return math.exp(-x) * (1 + self.p_wait * longer)
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, exponential service, no limit on places."""
     return plain(model) and markovian(model) and model.capacity is None
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     a, rho, c = model.offered_load, model.rho, model.servers
     require_stable(model)

@@ -23,9 +23,8 @@ from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, birth_death, require_few_states
 from qsim.analytic.shape import markovian, plain
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.metrics import Metrics
-from qsim.models import Open
 
 METHOD = "M/M/c/K birth-death in logarithms (Kleinrock 1975, section 3.6)"
 
@@ -38,12 +37,12 @@ def state_probabilities(offered_load: float, servers: int, capacity: int) -> Flo
     return np.asarray(p / p.sum())
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, exponential service, limited places."""
     return plain(model) and markovian(model) and model.capacity is not None
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """Exact, at any load; raises NoFormulaError for millions of places."""
     assert model.capacity is not None  # noqa: S101
     require_few_states(model, model.capacity)

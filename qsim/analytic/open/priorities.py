@@ -38,11 +38,10 @@ from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.stability import ROUNDING
 from qsim.analytic.times.delay_cycles import Flow, class_times
 from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, MixedPart, MixedTimes, is_smooth
-from qsim.analytic.views import open_classes
+from qsim.analytic.views import ClassFlow, ClassQueue, OpenQueue, class_queue
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
 from qsim.errors import NoFormulaError, UnstableQueueError
 from qsim.metrics import Kind, Metrics, TimeDistribution
-from qsim.models import CustomerClass, Model, Open, OpenClasses
 
 COBHAM = "non-preemptive priorities (Cobham 1954)"
 RESUME = "preemptive-resume priorities (White & Christie 1958)"
@@ -53,7 +52,7 @@ SEVERAL = {
 BONDI = "priorities on c servers (Bondi & Buzen 1984)"
 
 
-def mixed_service(classes: Sequence[CustomerClass]) -> Distribution:
+def mixed_service(classes: Sequence[ClassFlow]) -> Distribution:
     """The service of a customer of whatever class comes next."""
     laws = [c.service for c in classes]
     if all(law == laws[0] for law in laws):
@@ -65,16 +64,16 @@ def mixed_service(classes: Sequence[CustomerClass]) -> Distribution:
     return Mixture(tuple(laws), shares)
 
 
-def _first_come(classes: Sequence[CustomerClass], servers: int) -> Open:
-    return Open(Exponential(1 / math.fsum(c.arrival_rate for c in classes)), mixed_service(classes), servers)
+def _first_come(classes: Sequence[ClassFlow], servers: int) -> OpenQueue:
+    return OpenQueue(Exponential(1 / math.fsum(c.arrival_rate for c in classes)), mixed_service(classes), servers)
 
 
-def _levels(classes: Sequence[CustomerClass]) -> list[list[int]]:
+def _levels(classes: Sequence[ClassFlow]) -> list[list[int]]:
     """Indices of the classes by level, the most urgent first."""
     return [[i for i, c in enumerate(classes) if c.priority == p] for p in sorted({c.priority for c in classes})]
 
 
-def waits_on_one(classes: Sequence[CustomerClass], preemptive: bool) -> list[float]:
+def waits_on_one(classes: Sequence[ClassFlow], preemptive: bool) -> list[float]:
     """Wq (response less service) of each class on one server; σ < 1 throughout."""
     backlog = [c.arrival_rate * c.service.moment(2) / 2 for c in classes]
     waits = [0.0] * len(classes)
@@ -91,7 +90,7 @@ def waits_on_one(classes: Sequence[CustomerClass], preemptive: bool) -> list[flo
     return waits
 
 
-def waits_on_several(classes: Sequence[CustomerClass], servers: int, preemptive: bool) -> list[float]:
+def waits_on_several(classes: Sequence[ClassFlow], servers: int, preemptive: bool) -> list[float]:
     """Wq of each class on ``servers`` servers, all services exponential with one mean."""
     S, c = classes[0].service.mean, servers
     waits = [0.0] * len(classes)
@@ -112,13 +111,13 @@ def waits_on_several(classes: Sequence[CustomerClass], servers: int, preemptive:
     return waits
 
 
-def _scaled_waits(classes: Sequence[CustomerClass], servers: int, preemptive: bool) -> list[float]:
+def _scaled_waits(classes: Sequence[ClassFlow], servers: int, preemptive: bool) -> list[float]:
     """Wq of each class on one server ``servers`` times as fast, times what several servers change without priorities.
 
     That factor is taken over the customers that a class notices: all of them, or under preemption its own level and
     those above, which makes the first level exact wherever M/G/c is.
     """
-    fast = [CustomerClass(k.arrivals, k.service.scaled(1 / servers), k.priority) for k in classes]
+    fast = [ClassFlow(k.arrivals, k.service.scaled(1 / servers), k.priority) for k in classes]
     waits = waits_on_one(fast, preemptive)
     for level in _levels(classes):
         noticed = [i for i, k in enumerate(classes) if not preemptive or k.priority <= classes[level[0]].priority]
@@ -129,18 +128,18 @@ def _scaled_waits(classes: Sequence[CustomerClass], servers: int, preemptive: bo
     return waits
 
 
-def _solved(model: Model) -> Metrics:
-    from qsim.analytic import solve as solve_any
+def _solved(model: OpenQueue) -> Metrics:
+    from qsim.analytic import solve_queue
 
-    return solve_any(model)
+    return solve_queue(model)
 
 
-def applies(model: OpenClasses) -> bool:
+def applies(model: ClassQueue) -> bool:
     """Poisson arrivals of every class."""
     return all(isinstance(c.arrivals, Exponential) and math.isfinite(c.arrivals.mean) for c in model.classes)
 
 
-def solve(model: OpenClasses) -> Metrics:
+def solve(model: ClassQueue) -> Metrics:
     """Exact, or by a named approximation; raises UnstableQueueError when ρ >= 1."""
     classes, c = tuple(model.classes), model.servers
     if model.rho > 1 - ROUNDING:
@@ -213,10 +212,10 @@ def solve(model: OpenClasses) -> Metrics:
     )
 
 
-def _times(classes: Sequence[CustomerClass], k: CustomerClass, preemptive: bool) -> InvertedTimes:
+def _times(classes: Sequence[ClassFlow], k: ClassFlow, preemptive: bool) -> InvertedTimes:
     """W and Wq of class ``k`` on one server."""
 
-    def flow(members: Sequence[CustomerClass]) -> Flow:
+    def flow(members: Sequence[ClassFlow]) -> Flow:
         rate = math.fsum(m.arrival_rate for m in members)
         return Flow(rate, mixed_service(members)) if members else Flow()
 
@@ -226,7 +225,7 @@ def _times(classes: Sequence[CustomerClass], k: CustomerClass, preemptive: bool)
     return class_times(above, own, below, k.service, preemptive=preemptive)
 
 
-def _with_first_level(parts: Sequence[Metrics], classes: Sequence[CustomerClass], servers: int) -> tuple[Metrics, ...]:
+def _with_first_level(parts: Sequence[Metrics], classes: Sequence[ClassFlow], servers: int) -> tuple[Metrics, ...]:
     """The parts, those of the first level as well known as M/G/c: under preemption they notice nobody else."""
     first = _levels(classes)[0]
     alone = _solved(_first_come([classes[i] for i in first], servers))
@@ -235,7 +234,7 @@ def _with_first_level(parts: Sequence[Metrics], classes: Sequence[CustomerClass]
 
 
 def _part(
-    model: OpenClasses, name: str, k: CustomerClass, wait: float, kind: Kind, method: str, p_wait: float | None
+    model: ClassQueue, name: str, k: ClassFlow, wait: float, kind: Kind, method: str, p_wait: float | None
 ) -> Metrics:
     return Metrics.from_times(
         model,
@@ -250,4 +249,4 @@ def _part(
     )
 
 
-FORMULA = Formula(open_classes, applies, solve)
+FORMULA = Formula(class_queue, applies, solve)

@@ -23,15 +23,14 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, Erlang, Exponential, PhaseType
 from qsim.metrics import Metrics
-from qsim.models import Open
 
 MOST_PHASES = 64
 
 
-def arrivals_at_one(model: Open) -> Distribution | None:
+def arrivals_at_one(model: OpenQueue) -> Distribution | None:
     """The times between arrivals at one of the servers, or None where they are not a renewal process known here."""
     arrivals, k = model.arrivals, model.servers
     if not isinstance(arrivals, Distribution):
@@ -57,7 +56,7 @@ def _phase_type(alpha: FloatArray, T: FloatArray) -> PhaseType:
     return PhaseType(tuple(alpha.tolist()), tuple(map(tuple, T.tolist())))
 
 
-def _one(model: Open) -> Open | None:
+def _one(model: OpenQueue) -> OpenQueue | None:
     """One of the servers with its queue."""
     if model.servers in (1, math.inf):
         return None
@@ -67,21 +66,21 @@ def _one(model: Open) -> Open | None:
     return None if own is None else dataclasses.replace(model, arrivals=own, servers=1, queues="shared")
 
 
-def applies(model: Open) -> bool:
+def applies(model: OpenQueue) -> bool:
     """Several servers with queues of their own, at random or in turn, where one of them has a formula."""
-    from qsim.analytic import find_formula
+    from qsim.analytic import queue_formula
 
     one = _one(model)
-    return one is not None and find_formula(one) is not None
+    return one is not None and queue_formula(one) is not None
 
 
-def solve(model: Open) -> Metrics:
+def solve(model: OpenQueue) -> Metrics:
     """As good as what is known of one server; raises UnstableQueueError when ρ >= 1."""
-    from qsim.analytic import solve as solve_any
+    from qsim.analytic import solve_queue
 
     one = _one(model)
     assert one is not None  # noqa: S101
-    r, k = solve_any(one), model.servers
+    r, k = solve_queue(one), model.servers
     return dataclasses.replace(
         r,
         model=model,

@@ -13,7 +13,6 @@ from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import Plan, servers_of
 from qsim.errors import InvalidParameterError
 from qsim.metrics import SYMBOLS, Interval, Metrics
-from qsim.models import Model
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,9 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
     if len(plan.places) == 1 and plan.places[0].servers == math.inf:
         endless = {name: ends for name, ends in metrics.intervals.items() if name != "utilization"}
         metrics = replace(metrics, utilization=0.0, intervals=endless, kinds={**metrics.kinds, "utilization": "exact"})
-    servers, names = servers_of(plan), _class_names(metrics.model, plan)
+    servers = servers_of(plan)
     classes = tuple(
-        _part(metrics, recorder, servers, names[kind])
+        _part(metrics, recorder, servers, plan.streams[kind])
         for kind, recorder in totals.of_kind.recorders.items()
         if recorder.customers
     )
@@ -71,9 +70,9 @@ def _station(whole: Metrics, plan: Plan, totals: RunTotals, part: int) -> Metric
     """A station, with the classes that come there; where one comes alone, its values are the station's."""
     index = plan.parts[part]
     place = plan.places[index]
-    servers, name = place.all_servers, place.name or f"station {part + 1}"
+    servers, name = place.all_servers, place.name
     station = _part(whole, totals.of_part[part], servers, name)
-    names = plan.classes if plan.named else _class_names(whole.model, plan)
+    names = plan.classes
     if len(names) == 1:
         return station
     if part not in totals.of_class_at:
@@ -140,9 +139,3 @@ def _part(whole: Metrics, recorder: Recorder, servers: float, name: str) -> Metr
         name=name,
         times=estimate.times,
     )
-
-
-def _class_names(model: Model, plan: Plan) -> tuple[str, ...]:
-    kinds = plan.kinds
-    names = getattr(model, "names", ())
-    return tuple(names) if len(names) == kinds else tuple(f"class {i + 1}" for i in range(kinds))

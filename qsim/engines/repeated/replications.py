@@ -20,14 +20,14 @@ from qsim.engines.repeated.parallel import check_workers, spread
 from qsim.engines.run import Engine, check_arguments, shortest_run, simulate
 from qsim.errors import SteadyStateError
 from qsim.metrics import SHARES, SYMBOLS, Interval, Metrics
-from qsim.models import Model
+from qsim.models import Network
 
 
 @dataclass(frozen=True)
 class Replication:
     """One run, to be made anywhere: the arguments of ``simulate`` that matter for its outcome."""
 
-    model: Model
+    model: Network
     customers: int
     seed: int
     engine: Engine = "compiled"
@@ -60,7 +60,7 @@ def run_seeds(seed: int, count: int) -> list[int]:
 
 
 def replicate(
-    model: Model,
+    model: Network,
     *,
     replications: int = 20,
     customers: float = 100_000,
@@ -94,11 +94,11 @@ def replicate(
     check_workers(workers, cluster)
     runs = spread(Replication.metrics, first.replications(count), workers=workers, cluster=cluster, progress=progress)
     metrics = replace(pooled(runs, first.confidence), seed=first.seed)
-    return metrics if allow_short else require_long(metrics)
+    return metrics if allow_short else require_long(model, metrics)
 
 
 def checked_run(
-    model: Model,
+    model: Network,
     customers: float,
     seed: int | None,
     engine: Engine,
@@ -111,12 +111,12 @@ def checked_run(
     return Replication(model, n, entropy, engine, warmup, level, states)
 
 
-def require_long(metrics: Metrics) -> Metrics:
+def require_long(model: Network, metrics: Metrics) -> Metrics:
     """The metrics, unless a warning says that the runs were too short."""
     if metrics.warnings:
         raise SteadyStateError(
-            f"the runs of {metrics.model.kendall} fall short: {'; '.join(metrics.warnings)}.",
-            f"Give customers of at least {2 * shortest_run(metrics.model):,} for each, better several times that, "
+            f"the runs of {model.kendall} fall short: {'; '.join(metrics.warnings)}.",
+            f"Give customers of at least {2 * shortest_run(model):,} for each, better several times that, "
             "or {allow_short}.",
             metrics,
         )

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from qsim import MM1, Closed, Exponential, Metrics, MMc, Station, simulate, solve
-from qsim.models import Model
+from qsim.models import Network
 
 
 def test_exact_metrics_print_symbols_values_and_source() -> None:
@@ -79,7 +79,7 @@ def test_what_is_not_known_is_said() -> None:
 
 
 @pytest.mark.parametrize("answer", [solve, partial(simulate, customers=20_000, seed=1)])
-def test_results_travel_between_processes(answer: Callable[[Model], Metrics]) -> None:
+def test_results_travel_between_processes(answer: Callable[[Network], Metrics]) -> None:
     r = answer(MM1(0.5, 1))
     copy = pickle.loads(pickle.dumps(r))  # noqa: S301
     assert copy == r

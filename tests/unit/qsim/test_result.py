@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from class_networks import Row, circling
 
-from qsim import MM1, ClassStation, Closed, ClosedClasses, Delay, Exponential, MMc, Station, Tandem, simulate, solve
+from qsim import MM1, Closed, Delay, Exponential, MMc, Station, Tandem, simulate, solve
 
 ONE = Exponential(1.0)
 
@@ -31,7 +32,7 @@ def test_frame_of_a_network_has_a_row_for_each_station() -> None:
 
 
 def test_frame_names_the_classes_of_a_station_after_it() -> None:
-    model = ClosedClasses((2, 1), [ClassStation((ONE, ONE), name="die"), ClassStation((ONE, None), name="bus")])
+    model = circling((2, 1), [Row((ONE, ONE), name="die"), Row((ONE, None), name="bus")])
     run = simulate(model, customers=20_000, seed=1)
     frame = run.to_frame().set_index("name")
     assert frame.index.tolist()[1:] == [

@@ -15,13 +15,13 @@ from calibrate.models.open_setup import SleepingQueue, falls
 from calibrate.points import points_of
 from calibrate.prediction.baselines import interpolation_over_rate
 from measure import Sweep
-from qsim import MG1, LogNormal, MMc, Model, simulate
+from qsim import MG1, LogNormal, MMc, Network, simulate
 
 S, D, T = 80e-6, 400e-6, 1e-3
 RATES = [rho / S for rho in (0.002, 0.01, 0.03, 0.08, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)]
 USED = RATES[::2]
 SERVICE = LogNormal(S, 0.5)
-DEVICES: dict[str, Callable[[float], Model]] = {
+DEVICES: dict[str, Callable[[float], Network]] = {
     "one server": lambda rate: MG1(rate, SERVICE),
     "four servers": lambda rate: MMc(rate, 0.25 / S, 4),
 }

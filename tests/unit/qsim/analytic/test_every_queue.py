@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from class_networks import Flow, Row, both, circling, jackson, passing, queue_of
 from scipy.integrate import quad_vec
 
 from qsim import (
     Arrivals,
-    ClassStation,
     Closed,
-    ClosedClasses,
-    CustomerClass,
     Delay,
     Deterministic,
     Erlang,
@@ -22,20 +20,15 @@ from qsim import (
     HyperExponential,
     LogNormal,
     Metrics,
-    MixedNetwork,
     Mixture,
-    Model,
     Network,
     Open,
-    OpenClasses,
-    OpenNetwork,
-    OpenNetworkClasses,
     Station,
     solve,
 )
 from qsim import Exponential as Exp
 
-Built = Callable[[float], Model]
+Built = Callable[[float], Network]
 """A model, given the unit of time."""
 
 SIZES = Mixture((Deterministic(0.4), Deterministic(1.3)), (0.8, 0.2))
@@ -79,23 +72,20 @@ OTHERS: dict[str, Built] = {
     "SJF": lambda u: Open(Exp(u), SIZES.scaled(u), discipline="SJF"),
     "PSJF": lambda u: Open(Exp(u), SIZES.scaled(u), discipline="PSJF"),
     "SRPT": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), discipline="SRPT"),
-    "priorities": lambda u: OpenClasses(
-        [CustomerClass(Exp(4 * u), Exp(u), 0), CustomerClass(Exp(4 * u), Erlang(2, 1.5 * u), 1)],
-        priority="non-preemptive",
+    "priorities": lambda u: queue_of(
+        [Flow(Exp(4 * u), Exp(u), 0), Flow(Exp(4 * u), Erlang(2, 1.5 * u), 1)], priority="non-preemptive"
     ),
     "machines": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2)]),
     "machines, places": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2, capacity=3)]),
     "random queues": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2, queues="random")]),
     "cycle": lambda u: Closed(5, [Delay(4 * u), Station(Exp(1.5 * u), 2), Station(Exp(0.7 * u), visits=2)]),
-    "row": lambda u: OpenNetwork(0.5 / u, [Station(Exp(1.5 * u), 2), Station(Exp(0.7 * u), visits=2), Delay(4 * u)]),
-    "closed classes": lambda u: ClosedClasses(
-        [2, 3],
-        [ClassStation([Exp(u), Exp(u)]), ClassStation([Exp(0.5 * u), Exp(2 * u)], discipline="PS")],
-        [3 * u, 5 * u],
+    "row": lambda u: jackson(0.5 / u, [Station(Exp(1.5 * u), 2), Station(Exp(0.7 * u), visits=2), Delay(4 * u)]),
+    "closed classes": lambda u: circling(
+        [2, 3], [Row([Exp(u), Exp(u)]), Row([Exp(0.5 * u), Exp(2 * u)], discipline="PS")], [3 * u, 5 * u]
     ),
-    "unlike classes": lambda u: ClosedClasses([2, 3], [ClassStation([Exp(u), Exp(2 * u)])], [3 * u, 5 * u]),
-    "open classes": lambda u: OpenNetworkClasses([0.2 / u, 0.1 / u], [ClassStation([Exp(u), Gamma(2 * u, 3.0)])]),
-    "mixed classes": lambda u: MixedNetwork([0.2 / u], [3], [ClassStation([Exp(u), Exp(u)])], [5 * u]),
+    "unlike classes": lambda u: circling([2, 3], [Row([Exp(u), Exp(2 * u)])], [3 * u, 5 * u]),
+    "open classes": lambda u: passing([0.2 / u, 0.1 / u], [Row([Exp(u), Gamma(2 * u, 3.0)])]),
+    "mixed classes": lambda u: both([0.2 / u], [3], [Row([Exp(u), Exp(u)])], [5 * u]),
     "decomposed": lambda u: Network(
         {"a": Station(Erlang(4, 0.8 * u)), "b": Station(Gamma(1.3 * u, 2.0), 2)}, Arrivals(Gamma(u, 0.5))
     ),

@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 
 import pytest
+from class_networks import Flow, Row, circling, queue_of
+from seen import classes_of, queue
 
 from qsim import (
-    ClassStation,
     Closed,
-    ClosedClasses,
-    CustomerClass,
     Delay,
     Deterministic,
     Erlang,
     Exponential,
     HyperExponential,
     LogNormal,
-    Model,
+    Network,
     NoFormulaError,
     Open,
-    OpenClasses,
     PhaseType,
     RecordedArrivals,
     Station,
@@ -45,7 +43,7 @@ SMOOTH = Deterministic(0.5)
 SKEWED = LogNormal(0.5, 2.0)
 PHASES = Erlang(2, 0.5)
 
-FAMILIES: list[tuple[Model, str | None]] = [
+FAMILIES: list[tuple[Network, str | None]] = [
     (Open(GAPS, SERVICE), "mm1"),
     (Open(GAPS, SERVICE, 2), "mmc"),
     (Open(GAPS, SERVICE, 2, 5), "mmck"),
@@ -105,8 +103,9 @@ FAMILIES: list[tuple[Model, str | None]] = [
     (Open(Deterministic(1.0), SERVICE, 2, queues="random"), None),
     (Open(GENERAL, SKEWED, math.inf), "infinite_servers"),
     (Open(RecordedArrivals((1.0, 2.0)), SERVICE, math.inf), None),
-    (OpenClasses([CustomerClass(GAPS, SKEWED)]), "priorities"),
-    (OpenClasses([CustomerClass(GENERAL, SERVICE)]), None),
+    (queue_of([Flow(GAPS, SKEWED)]), "mg1"),
+    (queue_of([Flow(GAPS, SKEWED)] * 2), "priorities"),
+    (queue_of([Flow(GENERAL, SERVICE)] * 2), "routed"),
     (Closed(3, [Delay(1.0), Station(SERVICE)]), "repairman"),
     (Closed(3, [Station(SERVICE, 2)]), "repairman"),
     (Closed(3, [Station(SERVICE, 1, queues="random")]), "repairman"),
@@ -117,10 +116,10 @@ FAMILIES: list[tuple[Model, str | None]] = [
     (Closed(3, [Station(SERVICE, discipline="PS")]), "network"),
     (Closed(3, [Station(SERVICE, speeds=(1.0, 2.0))]), "network"),
     (Closed(3, [Station(SKEWED)]), "alone"),
-    (Closed(3, [Delay(1.0), Station(SKEWED)]), None),
+    (Closed(3, [Delay(1.0), Station(SKEWED)]), "mean_value"),
     (Closed(3, [Station(SKEWED, discipline="PS")]), "network"),
     (Closed(3, [Station(SKEWED, discipline="LCFS-PR")]), "network"),
-    (Closed(3, [Station(SKEWED, 2, discipline="LCFS-PR")]), None),
+    (Closed(3, [Station(SKEWED, 2, discipline="LCFS-PR")]), "mean_value"),
     (Closed(3, [Station(SERVICE, 2, discipline="LCFS-PR")]), "network"),
     (Closed(3, [Delay(1.0), Station(SERVICE, capacity=2)]), "finite_source"),
     (Closed(3, [Delay(1.0), Station(SKEWED, capacity=2)]), None),
@@ -128,22 +127,19 @@ FAMILIES: list[tuple[Model, str | None]] = [
     (Closed(3, [Delay(1.0), Station(SERVICE, capacity=2, discipline="PS")]), None),
     (Closed(3, [Delay(1.0), Station(SERVICE, 2, queues="random", capacity=2)]), None),
     (Closed(3, [Delay(1.0), Station(SERVICE, 1, queues="random", capacity=2)]), "finite_source"),
-    (ClosedClasses([1, 1], [ClassStation([SERVICE, SERVICE])]), "classes"),
-    (ClosedClasses([1, 1], [ClassStation([SERVICE, Exponential(0.4)])]), "mean_value"),
-    (ClosedClasses([1, 1], [ClassStation([SKEWED, SKEWED])]), "mean_value"),
-    (ClosedClasses([1, 1], [ClassStation([SKEWED, SERVICE], discipline="PS")]), "classes"),
-    (ClosedClasses([1, 1], [ClassStation([SKEWED, SERVICE], discipline="LCFS-PR")]), "classes"),
-    (ClosedClasses([1, 1], [ClassStation([SKEWED, SERVICE], servers=2, discipline="LCFS-PR")]), "mean_value"),
-    (ClosedClasses([1, 1], [ClassStation([SERVICE, SERVICE], servers=2, discipline="LCFS-PR")]), "classes"),
-    (
-        ClosedClasses([1, 1], [ClassStation([SERVICE, SKEWED], [1, 0]), ClassStation([None, SERVICE], [0, 1])]),
-        "classes",
-    ),
+    (circling([1, 1], [Row([SERVICE, SERVICE])]), "classes"),
+    (circling([1, 1], [Row([SERVICE, Exponential(0.4)])]), "mean_value"),
+    (circling([1, 1], [Row([SKEWED, SKEWED])]), "mean_value"),
+    (circling([1, 1], [Row([SKEWED, SERVICE], discipline="PS")]), "classes"),
+    (circling([1, 1], [Row([SKEWED, SERVICE], discipline="LCFS-PR")]), "classes"),
+    (circling([1, 1], [Row([SKEWED, SERVICE], servers=2, discipline="LCFS-PR")]), "mean_value"),
+    (circling([1, 1], [Row([SERVICE, SERVICE], servers=2, discipline="LCFS-PR")]), "classes"),
+    (circling([1, 1], [Row([SERVICE, SKEWED], [1, 0]), Row([None, SERVICE], [0, 1])]), "classes"),
 ]
 
 
 @pytest.mark.parametrize(("model", "family"), FAMILIES)
-def test_the_first_family_whose_theory_covers_a_model_answers(model: Model, family: str | None) -> None:
+def test_the_first_family_whose_theory_covers_a_model_answers(model: Network, family: str | None) -> None:
     found = find_formula(model)
     name = "" if found is None else found.solve.__module__.rpartition(".")[2]
     assert name == (family or "")
@@ -160,19 +156,19 @@ def test_each_family_takes_as_many_servers_as_it_can() -> None:
         (mdc, GAPS, SMOOTH, 2000),
         (gimc, GENERAL, SERVICE, 1_000_000),
     ):
-        assert family.applies(Open(gaps, service, most))
-        assert not family.applies(Open(gaps, service, most + 1))
+        assert family.applies(queue(Open(gaps, service, most)))
+        assert not family.applies(queue(Open(gaps, service, most + 1)))
     three = PhaseType.of(Erlang(32, 1.0))
-    assert split.arrivals_at_one(Open(three, SKEWED, 2, queues="round-robin")) is not None  # 64 phases
-    assert split.arrivals_at_one(Open(three, SKEWED, 3, queues="round-robin")) is None
-    assert split.arrivals_at_one(Open(PhaseType.of(Erlang(65, 1.0)), SKEWED, 2, queues="random")) is not None
+    assert split.arrivals_at_one(queue(Open(three, SKEWED, 2, queues="round-robin"))) is not None  # 64 phases
+    assert split.arrivals_at_one(queue(Open(three, SKEWED, 3, queues="round-robin"))) is None
+    assert split.arrivals_at_one(queue(Open(PhaseType.of(Erlang(65, 1.0)), SKEWED, 2, queues="random"))) is not None
 
 
 def test_tables_and_lattices_have_a_largest_size() -> None:
-    first_come.require_few_states(Open(GAPS, SERVICE), 2_000_000)
+    first_come.require_few_states(queue(Open(GAPS, SERVICE)), 2_000_000)
     with pytest.raises(NoFormulaError, match="2,000,001 states, more than the 2,000,000"):
-        first_come.require_few_states(Open(GAPS, SERVICE), 2_000_001)
-    shared = [ClassStation([SERVICE, SERVICE], discipline="PS")]
+        first_come.require_few_states(queue(Open(GAPS, SERVICE)), 2_000_001)
+    shared = classes_of(circling([1, 1], [Row([SERVICE, SERVICE], discipline="PS")])).stations
     assert classes.is_small(shared, (1999, 999))  # 2000 x 1000 populations
     assert not classes.is_small(shared, (2000, 999))
 
@@ -180,11 +176,11 @@ def test_tables_and_lattices_have_a_largest_size() -> None:
 def test_phases_of_many_servers_are_counted_up_to_the_largest_level() -> None:
     """c servers with two phases have c + 1 states, times the phases of the arrivals: up to 400."""
     gaps = HyperExponential((0.5, 0.5), (1.0, 2.0))
-    assert markovian.applies(Open(gaps, Erlang(2, 100.0), 199, 199))
-    assert not markovian.applies(Open(gaps, Erlang(2, 100.0), 200, 200))
+    assert markovian.applies(queue(Open(gaps, Erlang(2, 100.0), 199, 199)))
+    assert not markovian.applies(queue(Open(gaps, Erlang(2, 100.0), 200, 200)))
     # Without a limit on places 60 levels count: 60·364³ + 181·182³ is below 4e9, 60·366³ + 182·184³ is not.
-    assert markovian.applies(Open(gaps, Erlang(2, 100.0), 181))
-    assert not markovian.applies(Open(gaps, Erlang(2, 100.0), 182))
+    assert markovian.applies(queue(Open(gaps, Erlang(2, 100.0), 181)))
+    assert not markovian.applies(queue(Open(gaps, Erlang(2, 100.0), 182)))
     # 2 x 100 states cubed are 8e6: with 500 levels 4e9, the most that is worked out.
-    assert markovian.applies(Open(gaps, Erlang(2, 50.0), 99, 99 + 480))
-    assert not markovian.applies(Open(gaps, Erlang(2, 50.0), 99, 99 + 500))
+    assert markovian.applies(queue(Open(gaps, Erlang(2, 50.0), 99, 99 + 480)))
+    assert not markovian.applies(queue(Open(gaps, Erlang(2, 50.0), 99, 99 + 500)))

@@ -22,7 +22,7 @@ from qsim import (
     MMc,
     MMcKN,
     MMcN,
-    Model,
+    Network,
     NoEngineError,
     NoFormulaError,
     Open,
@@ -90,13 +90,13 @@ def test_a_refusal_names_the_argument(build: Callable[[], object], said: str) ->
     ],
     ids=lambda model: model.kendall,
 )
-def test_what_memory_or_time_does_not_hold_has_no_formula(model: Model) -> None:
+def test_what_memory_or_time_does_not_hold_has_no_formula(model: Network) -> None:
     with pytest.raises(NoFormulaError, match="simulate"):
         solve(model)
 
 
 @pytest.mark.parametrize("model", [MMcN(MANY, 1, 1), MMc(1, 1, MANY)], ids=lambda model: model.kendall)
-def test_what_memory_does_not_hold_is_not_simulated(model: Model) -> None:
+def test_what_memory_does_not_hold_is_not_simulated(model: Network) -> None:
     with pytest.raises(NoEngineError, match="10,000,000"):
         simulate(model, customers=1000)
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
+from seen import queue
 
 from qsim import (
     GG1,
@@ -25,7 +26,7 @@ from qsim import (
     MMc,
     MMcK,
     MMcN,
-    Model,
+    Network,
     Open,
     Station,
 )
@@ -47,7 +48,7 @@ from qsim import (
         (Closed(8, [Delay(Deterministic(1)), Station(Exponential(1), 2)]), "D/M/2//8"),
     ],
 )
-def test_kendall_names(model: Model, name: str) -> None:
+def test_kendall_names(model: Network, name: str) -> None:
     assert model.kendall == name
 
 
@@ -58,10 +59,10 @@ def test_the_same_description_is_the_same_value() -> None:
 
 
 def test_loads() -> None:
-    model = MMc(arrival_rate=2.7, service_rate=1.0, servers=3)
+    model = queue(MMc(arrival_rate=2.7, service_rate=1.0, servers=3))
     assert model.offered_load == pytest.approx(2.7)
     assert model.rho == pytest.approx(0.9)
-    assert MM1(0, 1).arrival_rate == 0
+    assert queue(MM1(0, 1)).arrival_rate == 0
 
 
 @pytest.mark.parametrize(

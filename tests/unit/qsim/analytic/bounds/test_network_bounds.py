@@ -6,22 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from class_networks import jackson
 
 from qsim import (
-    ClassStation,
     Closed,
-    ClosedClasses,
-    Delay,
     Exponential,
-    MixedNetwork,
     MMcKN,
-    OpenNetwork,
     Station,
     balanced_bounds,
     geometric_bounds,
     largest_population,
     proportional_bounds,
-    traffic,
 )
 
 
@@ -58,35 +53,14 @@ def test_the_largest_population_is_the_one_at_which_the_bound_is_met() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: traffic([1.0, 0.0], [[0.5, 0.6], [0, 0]]), r"routing\[0\] must not add up to more than 1, not 1\.1"),
-        (lambda: traffic([1.0, 0.0], [[0, 1], [1, 0]]), "nobody does"),
-        (lambda: traffic([1.0], [[0, 1], [1, 0]]), "square matrix"),
-        (lambda: traffic([1.0, 1.0], [[0, -1], [1, 0]]), r"routing\[0\]\[1\]"),
-        (lambda: OpenNetwork([0.0], [Station(Exponential(1))], [[0.0]]), "arrival_rates"),
-        (lambda: OpenNetwork([1.0, 2.0], [Station(Exponential(1))]), "arrival_rates must be one number"),
-        (lambda: OpenNetwork([1.0, 2.0], [Station(Exponential(1))], [[0.0]]), "arrival_rates"),
-        (lambda: OpenNetwork([1.0], [Station(Exponential(1), visits=2)], [[0.0]]), "visits must be left at 1"),
-        (lambda: OpenNetwork(1.0, [Delay(1.0)]), "at least one Station"),
-        (lambda: OpenNetwork(1.0, [Station(Exponential(1), capacity=3)]), "capacity"),
-        (lambda: ClosedClasses([0, 1], [ClassStation([Exponential(1)] * 2)]), r"populations\[0\]"),
-        (lambda: ClosedClasses([], [ClassStation([Exponential(1)])]), "populations must not be empty"),
-        (lambda: ClosedClasses([1, 1], [ClassStation([Exponential(1)])]), "services must have one entry"),
-        (lambda: ClosedClasses([1, 1], [ClassStation([Exponential(1), None])]), "visited by every class"),
-        (lambda: ClosedClasses([1], [ClassStation([Exponential(1)])], [1.0, 2.0]), "think_times"),
-        (lambda: ClosedClasses([1], [ClassStation([Exponential(1)])], names=("a", "b")), "names"),
-        (lambda: ClosedClasses([1], []), "stations must not be empty"),
-        (lambda: ClosedClasses([1], [Station(Exponential(1))]), "must be a ClassStation"),
-        (lambda: ClassStation([]), "services must not be empty"),
-        (lambda: ClassStation([Exponential(1)], [1, 2]), "visits"),
-        (lambda: ClassStation([None], [1]), r"services\[0\]"),
-        (lambda: ClassStation([None]), "visits must not all be zero"),
-        (lambda: ClassStation([Exponential(1)], queues="longest"), "queues"),
-        (lambda: ClassStation([Exponential(1)], discipline="LIFO"), "discipline"),
+        (lambda: jackson([1.0], [Station(Exponential(1), visits=2)], [[0.0]]), "visits of station 1 must be left at 1"),
         (lambda: Station(Exponential(1), speeds=()), "speeds must not be empty"),
         (lambda: Station(Exponential(1), speeds=(1, 0)), r"speeds\[1\]"),
         (lambda: Station(Exponential(1), servers=3, capacity=2), "capacity"),
-        (lambda: Closed(3, [Station(Exponential(1), capacity=2), Station(Exponential(1))]), "capacity must be None"),
-        (lambda: MixedNetwork([1.0], [], [ClassStation([Exponential(1)])]), "populations"),
+        (
+            lambda: Closed(3, [Station(Exponential(1), capacity=2), Station(Exponential(1))]),
+            "capacity of station 1 must be None",
+        ),
         (lambda: MMcKN(5, 0.0, 1.0, 1, 2), "think_time"),
     ],
 )

@@ -6,17 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from class_networks import Row, both, circling, passing
+from seen import classes_of
 
 from qsim import (
-    ClassStation,
     Closed,
-    ClosedClasses,
     Delay,
     Deterministic,
     Exponential,
-    MixedNetwork,
+    Network,
     NoFormulaError,
-    OpenNetworkClasses,
     Station,
     UnstableQueueError,
     asymptotic_bounds,
@@ -42,7 +41,7 @@ def test_one_customer_of_each_class_worked_by_hand() -> None:
 
     Alone at the station a class would be there always; together each has X = 1/(S·2), so W = 2 S.
     """
-    r = solve(ClosedClasses([1, 1], [ClassStation([ONE, TWO], discipline="PS", name="s")], names=("a", "b")))
+    r = solve(circling([1, 1], [Row([ONE, TWO], discipline="PS", name="s")], names=("a", "b")))
     assert [c.throughput for c in r.classes] == pytest.approx([0.5, 0.25])
     assert [c.W for c in r.classes] == pytest.approx([2, 4])
     assert [c.Wq for c in r.classes] == pytest.approx([1, 2])
@@ -52,35 +51,34 @@ def test_one_customer_of_each_class_worked_by_hand() -> None:
     assert (r.throughput, r.utilization, r.L, r.W) == pytest.approx((0.75, 1, 2, 2 / 0.75))
     assert math.isnan(r.p_wait)
     assert [r.p(n) for n in range(3)] == pytest.approx([0, 0, 1])
-    (station,) = r.stations
-    assert (station.name, station.throughput, station.L, station.W) == ("s", *map(pytest.approx, (0.75, 2, 2 / 0.75)))
-    assert [c.W for c in station.classes] == pytest.approx([2, 4])
+    assert r.stations == ()
+    assert r["s"] is r
 
 
 def test_a_class_that_does_not_come_is_not_listed() -> None:
     """Class a circles alone through the first station, b through the second: two single customers, never waiting."""
-    stations = [ClassStation([ONE, ONE], [1, 0]), ClassStation([TWO, TWO], [0, 1])]
-    for model in (ClosedClasses([1, 1], stations, [3.0, 2.0]),):
-        for r in (solve(model), schweitzer(model), mean_value.lattice(model)):
+    stations = [Row([ONE, ONE], [1, 0]), Row([TWO, TWO], [0, 1])]
+    for model in (circling([1, 1], stations, [3.0, 2.0]),):
+        for r in (solve(model), schweitzer(model), mean_value.lattice(classes_of(model))):
             assert [c.throughput for c in r.classes] == pytest.approx([1 / 4, 1 / 4])
             assert [[c.name for c in s.classes] for s in r.stations] == [["class 1"], ["class 2"]]
             assert [s.utilization for s in r.stations] == pytest.approx([0.25, 0.5])
             assert [s.name for s in r.stations] == ["station 1", "station 2"]
             assert (r.utilization, r.L, r.Lq) == pytest.approx((0.5, 0.75, 0), abs=1e-9)
             assert math.isnan(r.p_wait)
-    exact = solve(ClosedClasses([1, 1], stations, [3.0, 2.0]))
+    exact = solve(circling([1, 1], stations, [3.0, 2.0]))
     assert [s.p_wait for s in exact.stations] == pytest.approx([0, 0])
     assert exact.stations[0].p(1) == pytest.approx(0.25)
 
 
 def test_probabilities_of_waiting_are_weighted_by_who_comes() -> None:
     """Two of a class that thinks for Z, one of another that thinks as long; all services 1: MMcN of 3 in all."""
-    mixed = solve(ClosedClasses([2, 1], [ClassStation([ONE, ONE])], [4.0, 4.0]))
+    mixed = solve(circling([2, 1], [Row([ONE, ONE])], [4.0, 4.0]))
     whole = solve(Closed(3, [Delay(4.0), Station(ONE)]))
     assert mixed.p_wait == pytest.approx(whole.p_wait)
     assert [c.p_wait for c in mixed.classes] == pytest.approx([whole.p_wait] * 2)
-    assert mixed.stations[0].p_wait == pytest.approx(whole.p_wait)
-    open_classes = solve(OpenNetworkClasses([0.3, 0.1], [ClassStation([ONE, ONE]), ClassStation([None, ONE], [0, 2])]))
+    assert mixed.p_wait == pytest.approx(whole.p_wait)
+    open_classes = solve(passing([0.3, 0.1], [Row([ONE, ONE]), Row([None, ONE], [0, 2])]))
     assert [s.p_wait for s in open_classes.stations] == pytest.approx([0.4, 0.2])
     assert [s.throughput for s in open_classes.stations] == pytest.approx([0.4, 0.2])
     assert math.isnan(open_classes.p_wait)
@@ -89,50 +87,49 @@ def test_probabilities_of_waiting_are_weighted_by_who_comes() -> None:
 
 def test_open_classes_by_pollaczek_and_khinchine() -> None:
     """Constant services of 1 and 2 at rates 0.2 and 0.1: backlog (0.2 + 0.4)/2, so Wq = 0.3/0.6 = 0.5."""
-    station = ClassStation([Deterministic(1.0), Deterministic(2.0)])
-    r = solve(OpenNetworkClasses([0.2, 0.1], [station]))
+    station = Row([Deterministic(1.0), Deterministic(2.0)])
+    r = solve(passing([0.2, 0.1], [station]))
     assert (r.kind, [c.Wq for c in r.classes]) == ("exact", pytest.approx([0.5, 0.5]))
     assert [c.p_wait for c in r.classes] == pytest.approx([0.4, 0.4])
-    twice = solve(OpenNetworkClasses([0.1, 0.05], [ClassStation([Deterministic(1.0), Deterministic(2.0)], [2, 2])]))
+    twice = solve(passing([0.1, 0.05], [Row([Deterministic(1.0), Deterministic(2.0)], [2, 2])]))
     assert (twice.kind, [c.Wq for c in twice.classes]) == ("approximation", pytest.approx([1, 1]))
-    behind = solve(OpenNetworkClasses([0.2, 0.1], [station, ClassStation([ONE, ONE], discipline="PS")]))
+    behind = solve(passing([0.2, 0.1], [station, Row([ONE, ONE], discipline="PS")]))
     assert (behind.kind, behind.stations[0].Wq) == ("approximation", pytest.approx(0.5))
-    spread = solve(
-        OpenNetworkClasses(
-            [0.4, 0.2], [ClassStation([Deterministic(1.0), Deterministic(2.0)], servers=2, queues="random")]
-        )
-    )
+    spread = solve(passing([0.4, 0.2], [Row([Deterministic(1.0), Deterministic(2.0)], servers=2, queues="random")]))
     assert [c.Wq for c in spread.classes] == pytest.approx([0.5, 0.5])
-    with pytest.raises(UnstableQueueError, match="station 1 of"):
-        solve(OpenNetworkClasses([0.6, 0.2], [station]))
+    with pytest.raises(UnstableQueueError, match="M/D/1, 2 classes is"):
+        solve(passing([0.6, 0.2], [station]))
 
 
 def test_a_mixed_network_stretches_the_closed_services() -> None:
     """The open class uses half: the closed one, alone, is served at half speed; the open one finds it always there."""
-    r = solve(MixedNetwork([0.5], [1], [ClassStation([ONE, Exponential(3.0)], discipline="PS")], [4.0]))
+    r = solve(both([0.5], [1], [Row([ONE, Exponential(3.0)], discipline="PS")], [4.0]))
     assert [c.throughput for c in r.classes] == pytest.approx([0.5, 0.1])
     assert [c.W for c in r.classes] == pytest.approx([(1 + 0.6) / 0.5, 6])
-    assert r.stations[0].utilization == pytest.approx(0.8)
+    assert r.utilization == pytest.approx(0.8)
     with pytest.raises(UnstableQueueError, match="station 1"):
-        solve(MixedNetwork([1.0], [1], [ClassStation([ONE, ONE])]))
+        solve(both([1.0], [1], [Row([ONE, ONE])]))
 
 
 @pytest.mark.parametrize(
     ("station", "holds"),
     [
-        (ClassStation([ONE, ONE]), True),
-        (ClassStation([ONE, TWO]), False),
-        (ClassStation([ONE, TWO], [1, 0]), True),
-        (ClassStation([ONE, None], [1, 0]), True),
-        (ClassStation([ONE, Deterministic(1.0)]), False),
-        (ClassStation([ONE, Deterministic(2.0)], discipline="PS", servers=3), True),
-        (ClassStation([ONE, TWO], discipline="LCFS-PR"), True),
-        (ClassStation([ONE, TWO], discipline="LCFS-PR", servers=2), False),
-        (ClassStation([ONE, ONE], discipline="LCFS-PR", servers=2), True),
+        (Row([ONE, ONE]), True),
+        (Row([ONE, TWO]), False),
+        (Row([ONE, TWO], [1, 0]), True),
+        (Row([ONE, None], [1, 0]), True),
+        (Row([ONE, Deterministic(1.0)]), False),
+        (Row([ONE, Deterministic(2.0)], discipline="PS", servers=3), True),
+        (Row([ONE, TWO], discipline="LCFS-PR"), True),
+        (Row([ONE, TWO], discipline="LCFS-PR", servers=2), False),
+        (Row([ONE, ONE], discipline="LCFS-PR", servers=2), True),
     ],
 )
-def test_product_form_of_classes(station: ClassStation, holds: bool) -> None:
-    assert classes.has_product_form(station) is holds
+def test_product_form_of_classes(station: Row, holds: bool) -> None:
+    names = [str(i) for i in range(len(station.services))]
+    coming = {c: 1 for c, v in zip(names, station.visits or [1] * len(names), strict=True) if v}
+    (seen,) = classes_of(Network({"s": station.station(names)}, coming)).stations
+    assert classes.has_product_form(seen) is holds
 
 
 # --- mean values ------------------------------------------------------------------------------------------------------
@@ -159,23 +156,23 @@ def test_the_method_names_several_servers_with_one_queue() -> None:
         (Station(Deterministic(1.0)), "approximation"),
         (Station(Deterministic(1.0), discipline="PS"), "exact"),
     ):
-        assert mean_value.lattice(Closed(4, [Delay(1.0), station])).kind == kind
+        assert mean_value.lattice(classes_of(Closed(4, [Delay(1.0), station]))).kind == kind
 
 
 def test_what_is_left_of_a_constant_service_is_half_of_it() -> None:
     """Two customers, no thinking, constant services: one is always in service, of which half is left."""
-    r = mean_value.lattice(Closed(2, [Delay(1.0), Station(Deterministic(1.0))]))
+    r = mean_value.lattice(classes_of(Closed(2, [Delay(1.0), Station(Deterministic(1.0))])))
     # Alone: X = 1/2, U = 1/2. The second finds it busy with 1/2, half of a service left: W = 1 + 1/4.
     assert r.W == pytest.approx(1.25)
     assert r.throughput == pytest.approx(2 / 2.25)
-    one = mean_value.lattice(Closed(2, [Delay(1.0), Station(ONE)]))
+    one = mean_value.lattice(classes_of(Closed(2, [Delay(1.0), Station(ONE)])))
     assert one.W == pytest.approx(1.5)
-    own = mean_value.lattice(Closed(2, [Delay(1.0), Station(ONE, 2, queues="random")]))
+    own = mean_value.lattice(classes_of(Closed(2, [Delay(1.0), Station(ONE, 2, queues="random")])))
     assert own.W == pytest.approx(1.25)
 
 
 def test_all_servers_are_busy_by_powers_between_two_limits() -> None:
-    net = mean_value._network(Closed(9, [Station(ONE, 4)]))
+    net = mean_value._network(classes_of(Closed(9, [Station(ONE, 4)])))
 
     def busy(in_service: float, others: float) -> float:
         return float(net._all_busy(np.full((1, 1, 1), in_service), np.array([others])).item())
@@ -189,14 +186,11 @@ def test_all_servers_are_busy_by_powers_between_two_limits() -> None:
 
 
 def test_throughputs_stay_within_what_the_servers_can_do() -> None:
-    for model in (
-        Closed(50, [Delay(1.0), Station(Deterministic(1.0), 4)]),
-        Closed(50, [Station(Deterministic(1.0), 4)]),
-    ):
-        r = schweitzer(model)
+    for Z in (1.0, 0.0):
+        r = schweitzer(Closed(50, [Delay(Z), Station(Deterministic(1.0), 4)]))
         assert r.throughput <= 4 * (1 + 1e-12)
         assert r.utilization == pytest.approx(1, abs=0.02)
-        assert r.L + r.throughput * model.think_time == pytest.approx(50)
+        assert r.L + r.throughput * Z == pytest.approx(50)
     with pytest.raises(NoFormulaError, match="speeds"):
         schweitzer(Closed(3, [Station(ONE, speeds=(1.0, 2.0))]))
     with pytest.raises(NoFormulaError, match="limited places"):

@@ -141,8 +141,8 @@ def test_only_means_matter_where_servers_are_shared() -> None:
 @pytest.mark.parametrize(
     "stations",
     [
-        [Station(Deterministic(1.0)), Station(Exponential(1.0))],
-        [Station(Erlang(2, 1.0), servers=2, discipline="LCFS-PR")],
+        [Station(Deterministic(1.0)), Station(Exponential(1.0), discipline="SIRO")],
+        [Station(Erlang(2, 1.0), servers=2, queues="shortest")],
         [Station(Exponential(1.0), capacity=2)],  # and no time to think
     ],
 )

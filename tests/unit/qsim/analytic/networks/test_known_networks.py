@@ -9,19 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from class_networks import Row, both, circling, jackson, passing
 from places import KNOWN_ANSWERS
 
 from qsim import (
-    ClassStation,
     Closed,
-    ClosedClasses,
     Delay,
     Exponential,
     Metrics,
-    MixedNetwork,
     MMcKN,
-    OpenNetwork,
-    OpenNetworkClasses,
     Station,
     balanced_bounds,
     closed_curve,
@@ -137,9 +133,9 @@ def test_schweitzer(case: Mapping[str, Any]) -> None:
         assert found[name] == within(case, expected), name
 
 
-def class_stations(given: Mapping[str, Any], keep: Sequence[int]) -> list[ClassStation]:
+def class_stations(given: Mapping[str, Any], keep: Sequence[int]) -> list[Row]:
     return [
-        ClassStation(
+        Row(
             services=[Exponential(row[i]) if row[i] > 0 else None for row in given["S"]],
             visits=[v[i] if row[i] > 0 else 0 for row, v in zip(given["S"], given["V"], strict=True)],
             servers=given.get("m", [1] * (i + 1))[i],
@@ -155,12 +151,12 @@ def test_closed_classes(case: Mapping[str, Any]) -> None:
     S, V, m, R, M = given["S"], given["V"], given["m"], len(given["N"]), len(given["m"])
     queueing = [i for i in range(M) if not is_delay(m[i])]
     think = [math.fsum(S[r][i] * V[r][i] for i in range(M) if is_delay(m[i])) for r in range(R)]
-    r = solve(ClosedClasses(given["N"], class_stations(given, queueing), think))
+    r = solve(circling(given["N"], class_stations(given, queueing), think))
     assert r.kind == "exact"
     X = [c.throughput for c in r.classes]
     stations = {
         (i, k): next((part for part in s.classes if part.name == f"class {k + 1}"), None)
-        for i, s in zip(queueing, r.stations, strict=True)
+        for i, s in zip(queueing, r.stations or [r], strict=True)
         for k in range(R)
     }
 
@@ -197,7 +193,7 @@ def test_mixed_network(case: Mapping[str, Any]) -> None:
     given = case["params"]
     opens = [x for x in given["lam"] if x > 0]
     closed = [n for n in given["N"] if n > 0]
-    r = solve(MixedNetwork(opens, closed, class_stations(given, range(len(given["S"][0])))))
+    r = solve(both(opens, closed, class_stations(given, range(len(given["S"][0])))))
     assert r.kind == "exact"
     Q = np.array([[part.L for part in station.classes] for station in r.stations]).T
     assert np.array(case["expected"]["Q"]) == within(case, Q)
@@ -210,7 +206,7 @@ def test_open_network(case: Mapping[str, Any]) -> None:
     stations = [
         Station(Exponential(s), visits=v, servers=m) for s, v, m in zip(given["S"], given["V"], given["m"], strict=True)
     ]
-    r = solve(OpenNetwork(given["lam"], stations))
+    r = solve(jackson(given["lam"], stations))
     assert r.kind == "exact"
     found = values(r, given)
     for name, expected in case["expected"].items():
@@ -224,7 +220,7 @@ def test_open_network(case: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("case", family("open network multiclass"))
 def test_open_network_of_classes(case: Mapping[str, Any]) -> None:
     given, expected = case["params"], case["expected"]["class0"]
-    r = solve(OpenNetworkClasses(given["lam"], class_stations(given, [0, 1])))
+    r = solve(passing(given["lam"], class_stations(given, [0, 1])))
     assert r.kind == "exact"
     cpu = r.stations[0].classes[0]
     visits = given["V"][0][0]

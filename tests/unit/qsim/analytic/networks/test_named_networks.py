@@ -6,22 +6,20 @@ import random
 from typing import Any
 
 import pytest
+from class_networks import Row, both, circling, passing
+from seen import classes_of
 
 from qsim import (
     Arrivals,
-    ClassStation,
     Closed,
-    ClosedClasses,
     Delay,
     Deterministic,
     Erlang,
     Exponential,
     Gamma,
-    MixedNetwork,
     MMc,
     Network,
     NoFormulaError,
-    OpenNetworkClasses,
     Population,
     Station,
     solve,
@@ -38,7 +36,7 @@ def _closed(disk: Station, customers: int = 4) -> Network:
 @pytest.mark.parametrize("law", [Deterministic(0.5), Gamma(0.5, 3.0)])
 def test_services_of_one_class_keep_their_variability(law: Any) -> None:
     found = solve(_closed(Station(law)))["disk"]
-    same = lattice(ClosedClasses([4], [ClassStation([law])], [2.0]))
+    same = lattice(classes_of(circling([4], [Row([law])], [2.0])))
     assert found.W == pytest.approx(same.W)
     assert found.W != pytest.approx(solve(_closed(Station(Exponential(0.5))))["disk"].W, rel=0.01)
 
@@ -54,7 +52,7 @@ def test_two_laws_of_a_chain_are_their_mixture() -> None:
     found = solve(net)["disk"]
     second = (0.2**2 + 2.0) / 2
     mixed = Gamma(0.6, second / 0.6**2 - 1)
-    assert found.Wq == pytest.approx(lattice(ClosedClasses([3], [ClassStation([mixed])], [2.0])).Wq)
+    assert found.Wq == pytest.approx(lattice(classes_of(circling([3], [Row([mixed])], [2.0]))).Wq)
     short, long = found.classes
     assert (short.W - short.Wq, long.W - long.Wq) == pytest.approx((0.2, 1.0))
     assert short.throughput == pytest.approx(long.throughput)
@@ -80,15 +78,15 @@ def test_chains_of_exponential_stations_are_the_models_of_classes() -> None:
         "fcfs": Station(Exponential(0.4)),
     }
     stations = [
-        ClassStation([Exponential(0.3), Exponential(0.6)], discipline="PS", name="ps"),
-        ClassStation([Exponential(0.4)] * 2, name="fcfs"),
+        Row([Exponential(0.3), Exponential(0.6)], discipline="PS", name="ps"),
+        Row([Exponential(0.4)] * 2, name="fcfs"),
     ]
     into, out = {"a": Arrivals(0.5), "b": Arrivals(0.4)}, {"ps": {"fcfs": 1.0}}
     around = {"ps": {"fcfs": 1.0}, "fcfs": {"ps": 1.0}}
     pairs = [
-        (Network(disks, into, out), OpenNetworkClasses([0.5, 0.4], stations)),
-        (Network(disks, {"a": 3, "b": 2}, around), ClosedClasses([3, 2], stations)),
-        (Network(disks, {"a": into["a"], "b": 2}, {"a": out, "b": around}), MixedNetwork([0.5], [2], stations)),
+        (Network(disks, into, out), passing([0.5, 0.4], stations)),
+        (Network(disks, {"a": 3, "b": 2}, around), circling([3, 2], stations)),
+        (Network(disks, {"a": into["a"], "b": 2}, {"a": out, "b": around}), both([0.5], [2], stations)),
     ]
     for named, classes in pairs:
         found, known = solve(named), solve(classes)
@@ -151,11 +149,10 @@ def test_classes_served_alike_are_one_stream_however_their_rates_are_rounded(rat
 
 
 def test_means_that_differ_by_rounding_are_alike() -> None:
-    station = ClassStation([Exponential(0.1 + 0.2), Exponential(0.3)], servers=2)
-    assert solve(OpenNetworkClasses([1.0, 2.0], [station])).Wq == pytest.approx(solve(MMc(3.0, 1 / 0.3, 2)).Wq)
-    unlike = ClassStation([Exponential(0.301), Exponential(0.3)], servers=2)
-    with pytest.raises(NoFormulaError):
-        solve(OpenNetworkClasses([1.0, 2.0], [unlike]))
+    station = Row([Exponential(0.1 + 0.2), Exponential(0.3)], servers=2)
+    assert solve(passing([1.0, 2.0], [station])).Wq == pytest.approx(solve(MMc(3.0, 1 / 0.3, 2)).Wq)
+    unlike = Row([Exponential(0.301), Exponential(0.3)], servers=2)
+    assert solve(passing([1.0, 2.0], [unlike])).method.startswith("matrix-geometric")
 
 
 ALONE = {"a": Deterministic(0.3), "b": Gamma(0.5, 2.5)}
@@ -183,8 +180,8 @@ def test_the_last_to_come_leaves_product_form_where_servers_share_a_queue(law: A
     for queues, kind in (("shared", "approximation"), ("random", "exact")):
         node = Station(law, servers=2, discipline="LCFS-PR", queues=queues)
         assert solve(_closed(node)).kind == kind
-        station = ClassStation([law], servers=2, discipline="LCFS-PR", queues=queues)
-        assert solve(ClosedClasses([4], [station], [2.0])).kind == kind
+        station = Row([law], servers=2, discipline="LCFS-PR", queues=queues)
+        assert solve(circling([4], [station], [2.0])).kind == kind
     exponential = solve(_closed(Station(Exponential(0.3), servers=2, discipline="LCFS-PR")))
     known = solve(Closed(4, [Delay(2.0), Station(Exponential(0.3), 2, discipline="LCFS-PR")]))
     assert (exponential.kind, exponential.W) == ("exact", pytest.approx(known.W))

@@ -6,13 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
+from class_networks import Row, circling
 from markov_chains import Moves, stationary
+from seen import classes_of
 
 from qsim import (
     Arrivals,
-    ClassStation,
     Closed,
-    ClosedClasses,
     Delay,
     Deterministic,
     Distribution,
@@ -45,10 +45,10 @@ def test_closed_classes_are_their_markov_chain(
 ) -> None:
     populations, M = (3, 2), len(services)
     stations = [
-        ClassStation([Exponential(s) for s in row], servers=c, discipline=d)
+        Row([Exponential(s) for s in row], servers=c, discipline=d)
         for row, c, d in zip(services, servers, disciplines, strict=True)
     ]
-    r = solve(ClosedClasses(populations, stations, think_times))
+    r = solve(circling(populations, stations, think_times))
 
     # A cycle: think, then each station in turn. Without thinking, the last station leads to the first.
     def moves(state: tuple[tuple[int, int], ...]) -> Moves:
@@ -100,12 +100,12 @@ def in_turn(
 
 def test_first_come_first_served_with_equal_services_is_exact() -> None:
     populations, think_times = (3, 4), (1.0, 6.0)
-    model = ClosedClasses(populations, [ClassStation([Exponential(1.5), Exponential(1.5)])], think_times)
+    model = circling(populations, [Row([Exponential(1.5), Exponential(1.5)])], think_times)
     r = solve(model)
     assert r.kind == "exact"
     chain = in_turn(populations, (1.5, 1.5), think_times)
     assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=1e-9)
-    assert [c.throughput for c in mean_value.lattice(model).classes] == pytest.approx(chain, rel=1e-9)
+    assert [c.throughput for c in mean_value.lattice(classes_of(model)).classes] == pytest.approx(chain, rel=1e-9)
 
 
 @pytest.mark.parametrize(("services", "error"), [((1.0, 2.0), 0.05), ((1.0, 5.0), 0.16), ((1.0, 0.05), 0.03)])
@@ -113,7 +113,7 @@ def test_first_come_first_served_with_unequal_services_is_a_named_approximation(
     services: tuple[float, float], error: float
 ) -> None:
     populations, think_times = (4, 3), (3.0, 8.0)
-    model = ClosedClasses(populations, [ClassStation([Exponential(s) for s in services])], think_times)
+    model = circling(populations, [Row([Exponential(s) for s in services])], think_times)
     r = solve(model)
     chain = in_turn(populations, services, think_times)
     assert r.kind == "approximation"
@@ -134,9 +134,7 @@ def test_first_come_first_served_with_unequal_services_is_a_named_approximation(
 def test_several_servers_in_turn_are_within_five_per_cent(
     populations: tuple[int, int], services: tuple[float, float], think_times: tuple[float, float], servers: int
 ) -> None:
-    r = solve(
-        ClosedClasses(populations, [ClassStation([Exponential(s) for s in services], servers=servers)], think_times)
-    )
+    r = solve(circling(populations, [Row([Exponential(s) for s in services], servers=servers)], think_times))
     assert r.kind == "approximation"
     chain = in_turn(populations, services, think_times, servers)
     assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=0.05)
@@ -148,7 +146,7 @@ def test_the_busy_probability_of_several_servers_is_within_two_per_cent(servers:
     for load in (0.5, 0.8, 1.0, 1.3, 3.0):
         N = max(1, round(load * servers * (1 + think_time)))
         model = Closed(N, [Delay(think_time), Station(Exponential(1.0), servers)])
-        assert mean_value.lattice(model).throughput == pytest.approx(solve(model).throughput, rel=0.02)
+        assert mean_value.lattice(classes_of(model)).throughput == pytest.approx(solve(model).throughput, rel=0.02)
 
 
 @pytest.mark.parametrize("others", [(2.0,), (2.0, 2.0)])
@@ -156,7 +154,8 @@ def test_classes_that_wait_in_one_line_have_product_form_only_if_served_alike(ot
     def kind(*means: float) -> str:
         names = "abc"[: len(means)]
         laws = {name: Exponential(mean) for name, mean in zip(names, means, strict=True)}
-        return solve(Network({"die": Station(laws, servers=2)}, {name: Arrivals(0.1) for name in names})).kind
+        stations = {"bus": Station(Exponential(0.5)), "die": Station(laws, servers=2)}
+        return solve(Network(stations, {name: Arrivals(0.1) for name in names})).kind
 
     assert kind(1.0, *others) == "approximation"
     assert kind(2.0, *others) == "exact"
@@ -178,43 +177,37 @@ def test_a_class_alone_is_the_network_of_one_class() -> None:
     one = solve(
         Closed(9, [Delay(2.0), Station(Exponential(1.0), 3), Station(Exponential(0.2), 4, 2.0, queues="random")])
     )
-    stations = [
-        ClassStation([Exponential(1.0)], servers=3),
-        ClassStation([Exponential(0.2)], [2.0], servers=4, queues="random"),
-    ]
-    other = solve(ClosedClasses([9], stations, [2.0]))
+    stations = [Row([Exponential(1.0)], servers=3), Row([Exponential(0.2)], [2.0], servers=4, queues="random")]
+    other = solve(circling([9], stations, [2.0]))
     assert other.throughput == pytest.approx(one.throughput, rel=1e-12)
     assert [s.L for s in other.stations] == pytest.approx([s.L for s in one.stations], rel=1e-12)
     assert [s.p_wait for s in other.stations] == pytest.approx([s.p_wait for s in one.stations], rel=1e-12)
 
 
 def test_classes_that_differ_in_name_only_share_in_proportion() -> None:
-    both = solve(ClosedClasses([6, 3], [ClassStation([Exponential(1.0)] * 2, servers=2)], [4.0, 4.0]))
+    both = solve(circling([6, 3], [Row([Exponential(1.0)] * 2, servers=2)], [4.0, 4.0]))
     one = solve(MMcN(9, 4.0, 1.0, 2))
     assert [c.throughput for c in both.classes] == pytest.approx([one.throughput * 6 / 9, one.throughput * 3 / 9])
 
 
 def test_a_device_read_and_written_at_depth_64_each() -> None:
-    device = ClassStation([Exponential(80e-6), Exponential(240e-6)], servers=32, discipline="PS")
-    r = solve(ClosedClasses([64, 64], [device], [1e-6, 1e-6], names=("read", "write")))
+    device = Row([Exponential(80e-6), Exponential(240e-6)], servers=32, discipline="PS")
+    r = solve(circling([64, 64], [device], [1e-6, 1e-6], names=("read", "write")))
     assert r.kind == "exact"
     assert r.L == pytest.approx(128, rel=0.01)
-    assert r.stations[0].utilization == pytest.approx(1.0, rel=1e-6)
+    assert r.utilization == pytest.approx(1.0, rel=1e-6)
 
 
 def test_many_classes_of_single_servers_stay_exact() -> None:
     from qsim.analytic.closed import classes as closed_classes
 
     services = [Exponential(1.0), Exponential(3.0), Exponential(0.5), Exponential(2.0)]
-    stations = [
-        ClassStation(services, servers=3, queues="random", discipline="PS"),
-        ClassStation([Exponential(0.1)] * 4),
-    ]
-    few, many = (ClosedClasses([n] * 4, stations, [1.0, 2.0, 3.0, 4.0]) for n in (4, 30))
-    assert closed_classes.applies(few)
-    assert not closed_classes.applies(many)
+    stations = [Row(services, servers=3, queues="random", discipline="PS"), Row([Exponential(0.1)] * 4)]
+    few, many = (circling([n] * 4, stations, [1.0, 2.0, 3.0, 4.0]) for n in (4, 30))
+    assert closed_classes.applies(classes_of(few))
+    assert not closed_classes.applies(classes_of(many))
     assert solve(many).kind == "exact"
-    one, other = solve(few), mean_value.lattice(few)
+    one, other = solve(few), mean_value.lattice(classes_of(few))
     assert one.method != other.method
     for name in ("throughput", "W", "L", "Wq"):
         values = [getattr(c, name) for c in one.classes]
@@ -222,8 +215,8 @@ def test_many_classes_of_single_servers_stay_exact() -> None:
 
 
 def test_populations_beyond_the_lattice_are_approximated_by_name() -> None:
-    stations = [ClassStation([Exponential(1.0), Exponential(1.0)]), ClassStation([Exponential(0.5)] * 2, servers=4)]
-    r = solve(ClosedClasses([4096, 4096], stations, [10.0, 20.0]))
+    stations = [Row([Exponential(1.0), Exponential(1.0)]), Row([Exponential(0.5)] * 2, servers=4)]
+    r = solve(circling([4096, 4096], stations, [10.0, 20.0]))
     assert (r.kind, "Schweitzer" in r.method) == ("approximation", True)
     assert r.throughput == pytest.approx(1.0, rel=1e-3)  # the bottleneck's
 
@@ -243,15 +236,16 @@ def test_schweitzer_takes_any_service_and_refuses_what_it_does_not_know() -> Non
     assert fixed.throughput > random.throughput
     with pytest.raises(NoFormulaError, match="speeds"):
         schweitzer(Closed(8, [Station(Exponential(1.0), speeds=(1, 2))]))
-    with pytest.raises(ValueError, match="model must be Closed"):
-        schweitzer(MMc(1.0, 1.0, 2))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="open classes"):
+        schweitzer(MMc(1.0, 1.0, 2))
 
 
 def test_metrics_of_a_network_print_and_export_their_parts() -> None:
-    disk = ClassStation([Exponential(1.0), Exponential(2.0)], discipline="PS", name="disk")
-    r = solve(ClosedClasses([2, 1], [disk], [1.0, 1.0], names=("read", "write")))
+    disk = Row([Exponential(1.0), Exponential(2.0)], discipline="PS", name="disk")
+    bus = Row([Exponential(0.1), Exponential(0.1)], name="bus")
+    r = solve(circling([2, 1], [disk, bus], [1.0, 1.0], names=("read", "write")))
     text = str(r)
-    assert all(word in text for word in ("disk", "read", "write", "closed network of 2 classes and 1 station//2+1"))
+    assert all(word in text for word in ("disk", "read", "write", "closed network of 2 classes and 3 stations//2+1"))
     page = r._repr_html_()
     assert page.count("<table>") == page.count("</table>") == 3
     assert all(f"<td>{word}</td>" in page for word in ("disk", "read", "write"))
@@ -263,26 +257,23 @@ def test_metrics_of_a_network_print_and_export_their_parts() -> None:
 def test_every_pair_of_disciplines_has_an_answer_or_a_reason() -> None:
     laws = (Exponential(1.0), Deterministic(1.0), Erlang(2, 0.5))
     for discipline, first, second in itertools.product(("FCFS", "PS", "LCFS-PR"), laws, laws):
-        r = solve(ClosedClasses([2, 2], [ClassStation([first, second], discipline=discipline)], [1.0, 1.0]))
+        r = solve(circling([2, 2], [Row([first, second], discipline=discipline)], [1.0, 1.0]))
         expected = "exact" if discipline != "FCFS" or first is second is laws[0] else "approximation"
         assert r.kind == expected, (discipline, first, second)
 
 
 def test_a_fixed_point_that_half_steps_swing_around_is_found() -> None:
-    slow = ClassStation([Exponential(2.1e7), Exponential(2.7e-7)], visits=(1.77, 0.69), servers=30, discipline="PS")
-    other = ClassStation([Exponential(1.4e5), Exponential(1.07e-4)], visits=(0.7, 0.98), servers=11)
-    found = schweitzer(ClosedClasses((12, 12), [slow, other], (5.1, 6.4e-6)))
+    slow = Row([Exponential(2.1e7), Exponential(2.7e-7)], visits=(1.77, 0.69), servers=30, discipline="PS")
+    other = Row([Exponential(1.4e5), Exponential(1.07e-4)], visits=(0.7, 0.98), servers=11)
+    found = schweitzer(circling((12, 12), [slow, other], (5.1, 6.4e-6)))
     for part, think_time in zip(found.classes, (5.1, 6.4e-6), strict=True):
         assert part.throughput * (part.W + think_time) == pytest.approx(12)
 
 
 def test_general_services_quote_the_errors_of_general_services() -> None:
     def quoted(first: Distribution, discipline: str = "FCFS") -> str:
-        stations = [
-            ClassStation([Exponential(1.0), Exponential(3.0)]),
-            ClassStation([first] * 2, discipline=discipline),
-        ]
-        return solve(ClosedClasses([3, 2], stations, [4.0, 4.0])).method
+        stations = [Row([Exponential(1.0), Exponential(3.0)]), Row([first] * 2, discipline=discipline)]
+        return solve(circling([3, 2], stations, [4.0, 4.0])).method
 
     exponential, general = (
         f"(W off by {ERRORS[name][0]:g} %" for name in ("closed FCFS classes", "closed FCFS of general services")

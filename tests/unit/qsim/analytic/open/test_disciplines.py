@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
+from class_networks import Flow, queue_of
 from service_laws import LAWS
 
 from qsim import (
     MG1,
-    CustomerClass,
     Deterministic,
     Empirical,
     Erlang,
@@ -22,7 +22,6 @@ from qsim import (
     MMcK,
     NoFormulaError,
     Open,
-    OpenClasses,
     UnstableQueueError,
     erlang_b,
     erlang_c,
@@ -101,12 +100,9 @@ def test_served_by_size() -> None:
         assert mean_response(0.8, Deterministic(1.0), rule) == pytest.approx(3.0)
         assert response_of(0.8, Exponential(1.0), 1e-3, rule) < response_of(0.8, Exponential(1.0), 5.0, rule)
     two_sizes = Empirical((0.5, 2.0), (2, 1))
-    low, high = (
-        CustomerClass(Exponential(1.875), Deterministic(0.5)),
-        CustomerClass(Exponential(3.75), Deterministic(2.0), 1),
-    )
+    low, high = (Flow(Exponential(1.875), Deterministic(0.5)), Flow(Exponential(3.75), Deterministic(2.0), 1))
     for rule, priority in (("SJF", "non-preemptive"), ("PSJF", "preemptive-resume")):
-        by_class = solve(OpenClasses([low, high], priority=priority))
+        by_class = solve(queue_of([low, high], priority=priority))
         assert mean_response(0.8, two_sizes, rule) == pytest.approx(by_class.W, rel=1e-6)
     service = LogNormal(1.0, 4.0)
     means = [mean_response(0.8, service, rule) for rule in ("SRPT", "PSJF", "SJF")]
@@ -127,16 +123,16 @@ def test_response_by_size_averages_to_the_mean(rule: str) -> None:
 
 def test_priorities_conserve_the_work_that_waits() -> None:
     laws = (Erlang(2, 1.0), LogNormal(0.5, 3.0), Deterministic(2.0))
-    classes = [CustomerClass(Exponential(5.0), law, i) for i, law in enumerate(laws)]
-    reference = solve(OpenClasses(classes))
-    served = solve(OpenClasses(classes, priority="non-preemptive"))
+    classes = [Flow(Exponential(5.0), law, i) for i, law in enumerate(laws)]
+    reference = solve(queue_of(classes))
+    served = solve(queue_of(classes, priority="non-preemptive"))
     # Kleinrock's conservation law: the sum of rho times Wq does not depend on the order (1976, section 3.4).
     weights = [c.offered_load for c in classes]
     assert sum(w * c.Wq for w, c in zip(weights, served.classes, strict=True)) == pytest.approx(
         sum(w * c.Wq for w, c in zip(weights, reference.classes, strict=True))
     )
     assert served.L == pytest.approx(sum(c.L for c in served.classes))
-    interrupted = solve(OpenClasses(classes, priority="preemptive-resume"))
+    interrupted = solve(queue_of(classes, priority="preemptive-resume"))
     assert interrupted.classes[0].W == pytest.approx(solve(MG1(0.2, laws[0])).W)  # notices nobody else
     assert math.isnan(interrupted.p_wait)
 
@@ -144,36 +140,36 @@ def test_priorities_conserve_the_work_that_waits() -> None:
 @pytest.mark.parametrize("priority", ["none", "non-preemptive", "preemptive-resume"])
 def test_classes_alike_are_one_class(priority: str) -> None:
     for c in (1, 3):
-        one = [CustomerClass(Exponential(1 / (0.8 * c)), Exponential(1.0))]
-        two = [CustomerClass(Exponential(2 / (0.8 * c)), Exponential(1.0))] * 2
+        one = [Flow(Exponential(1 / (0.8 * c)), Exponential(1.0))]
+        two = [Flow(Exponential(2 / (0.8 * c)), Exponential(1.0))] * 2
         whole = solve(MMc(0.8 * c, 1.0, c))
         for classes in (one, two):
-            r = solve(OpenClasses(classes, c, priority=priority))  # type: ignore[arg-type]
+            r = solve(queue_of(classes, c, priority=priority))  # type: ignore[arg-type]
             assert r.kind == "exact"
             assert r.W == pytest.approx(whole.W)
         # Who goes first changes nothing for all together where services are memoryless and alike.
         ranked = [dataclasses.replace(k, priority=i) for i, k in enumerate(two)]
-        assert solve(OpenClasses(ranked, c, priority=priority)).W == pytest.approx(whole.W)  # type: ignore[arg-type]
+        assert solve(queue_of(ranked, c, priority=priority)).W == pytest.approx(whole.W)  # type: ignore[arg-type]
 
 
 def test_several_servers_and_several_services_are_an_approximation() -> None:
-    classes = [CustomerClass(Exponential(2.0), Exponential(1.0)), CustomerClass(Exponential(2.0), Exponential(2.0), 1)]
-    r = solve(OpenClasses(classes, 2, priority="non-preemptive"))
+    classes = [Flow(Exponential(2.0), Exponential(1.0)), Flow(Exponential(2.0), Exponential(2.0), 1)]
+    r = solve(queue_of(classes, 2, priority="non-preemptive"))
     assert r.kind == "approximation"
     assert "Bondi" in r.method
-    assert solve(OpenClasses(classes, 2)).kind == "exact"
+    assert solve(queue_of(classes, 2)).kind == "exact"
     for priority in ("none", "non-preemptive", "preemptive-resume"):
         with pytest.raises(UnstableQueueError, match=r"rho = 1\.5"):
-            solve(OpenClasses(classes, 1, priority=priority))
+            solve(queue_of(classes, 1, priority=priority))
     with pytest.raises(NoFormulaError):
-        solve(OpenClasses([dataclasses.replace(classes[0], arrivals=Erlang(2, 2.0))]))
+        solve(queue_of([dataclasses.replace(classes[0], arrivals=Erlang(2, 2.0))]))
 
 
 @pytest.mark.parametrize("servers", [2, 4])
 def test_the_first_level_under_preemption_notices_nobody_else(servers: int) -> None:
-    urgent = CustomerClass(Exponential(1 / (0.5 * servers)), Exponential(1.0), priority=0)
-    other = CustomerClass(Exponential(1 / (0.1 * servers)), Exponential(4.0), priority=1)
-    first, second = solve(OpenClasses([urgent, other], servers=servers, priority="preemptive-resume")).classes
+    urgent = Flow(Exponential(1 / (0.5 * servers)), Exponential(1.0), priority=0)
+    other = Flow(Exponential(1 / (0.1 * servers)), Exponential(4.0), priority=1)
+    first, second = solve(queue_of([urgent, other], servers=servers, priority="preemptive-resume")).classes
     alone = solve(MMc(0.5 * servers, 1.0, servers))
     assert (first.W, first.Wq) == pytest.approx((alone.W, alone.Wq))
     assert (first.kind, second.kind) == ("exact", "approximation")
@@ -181,12 +177,9 @@ def test_the_first_level_under_preemption_notices_nobody_else(servers: int) -> N
 
 
 def test_each_priority_is_named_after_its_authors() -> None:
-    classes = [
-        CustomerClass(Exponential(4.0), Exponential(1.0), 0),
-        CustomerClass(Exponential(4.0), Exponential(1.0), 1),
-    ]
+    classes = [Flow(Exponential(4.0), Exponential(1.0), 0), Flow(Exponential(4.0), Exponential(1.0), 1)]
     for servers, authors in ((1, ("Cobham", "White & Christie")), (2, ("Davis", "levels 1 to p as M/M/c"))):
         for priority, author in zip(("non-preemptive", "preemptive-resume"), authors, strict=True):
-            found = solve(OpenClasses(classes, servers, priority=priority))
+            found = solve(queue_of(classes, servers, priority=priority))
             assert author in found.method
             assert math.isnan(found.classes[0].p_wait) == (priority == "preemptive-resume")

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from class_networks import Flow, queue_of
 from markov_chains import Moves, stationary
 from scipy.stats import poisson
+from seen import queue
 
 from qsim import (
     MD1,
     MG1,
     MM1,
-    CustomerClass,
     Deterministic,
     Distribution,
     Empirical,
@@ -29,7 +30,6 @@ from qsim import (
     MMc,
     MMcK,
     Open,
-    OpenClasses,
     PhaseType,
     UnstableQueueError,
     Weibull,
@@ -325,7 +325,7 @@ def test_the_answer_is_the_fit_and_else_the_nearest_author(c: int, arrivals: Dis
 @pytest.mark.parametrize("arrivals", [Exponential(1.0), Erlang(2, 1.0), HyperExponential((0.5, 0.5), (0.5, 1.5))])
 def test_gi_m_c_by_both_ways(arrivals: Distribution, c: int) -> None:
     model = Open(arrivals, Exponential(0.75 * c), c)
-    one, other = gimc.solve(model), solve(Open(PhaseType.of(arrivals), Erlang(1, 0.75 * c), c))
+    one, other = gimc.solve(queue(model)), solve(Open(PhaseType.of(arrivals), Erlang(1, 0.75 * c), c))
     assert numbers(one) == pytest.approx(numbers(other), rel=1e-8)
     assert [one.p(n) for n in range(c, c + 5)] == pytest.approx([other.p(n) for n in range(c, c + 5)], rel=1e-7)
     for q in (0.5, 0.9, 0.999):
@@ -344,7 +344,7 @@ def test_the_sum_for_p_wait_is_whole_where_a_term_vanishes(c: int, a: float) -> 
 
 
 def test_p_of_gi_m_1_is_known_for_everyone() -> None:
-    states = gimc.solve(Open(Erlang(2, 1.0), Exponential(0.5), 1))
+    states = gimc.solve(queue(Open(Erlang(2, 1.0), Exponential(0.5), 1)))
     assert states.p(0) == pytest.approx(0.5)
     assert math.fsum(states.p(n) for n in range(200)) == pytest.approx(1)
     nobody_waits = gimc.GeometricTailStates(0.4, 1, 0.0, 0.0)
@@ -473,17 +473,14 @@ def test_times_of_m_g_1_enclose_the_exact_ones_of_m_m_1() -> None:
 
 def test_priorities_worked_by_hand() -> None:
     """λ 0.2 and 0.3 of mean 1 and 2, exponential: W0 = 0.2·1 + 0.3·4 = 1.4; σ = 0.2, 0.8."""
-    classes = [
-        CustomerClass(Exponential(5.0), Exponential(1.0), 0),
-        CustomerClass(Exponential(1 / 0.3), Exponential(2.0), 1),
-    ]
+    classes = [Flow(Exponential(5.0), Exponential(1.0), 0), Flow(Exponential(1 / 0.3), Exponential(2.0), 1)]
     waits = {
         "none": [1.4 / 0.2] * 2,
         "non-preemptive": [1.4 / 0.8, 1.4 / (0.8 * 0.2)],
         "preemptive-resume": [0.2 / 0.8, 2 * 0.2 / 0.8 + 1.4 / (0.8 * 0.2)],
     }
     for priority, wanted in waits.items():
-        r = solve(OpenClasses(classes, priority=priority))  # type: ignore[arg-type]
+        r = solve(queue_of(classes, priority=priority))  # type: ignore[arg-type]
         assert [c.Wq for c in r.classes] == pytest.approx(wanted)
         assert [c.W for c in r.classes] == pytest.approx([wanted[0] + 1, wanted[1] + 2])
         assert [c.utilization for c in r.classes] == pytest.approx([0.2, 0.6])
@@ -497,30 +494,30 @@ def test_priorities_worked_by_hand() -> None:
 
 def test_priorities_on_two_servers_worked_by_hand() -> None:
     """Loads 0.5 and 1 of mean 1 on two servers: C(2, 1.5) = 9/14, C(2, 0.5) = 1/10."""
-    classes = [CustomerClass(Exponential(1 / lam), Exponential(1.0), i) for i, lam in enumerate((0.5, 1.0))]
-    behind = OpenClasses(classes, 2, "non-preemptive")
+    classes = [Flow(Exponential(1 / lam), Exponential(1.0), i) for i, lam in enumerate((0.5, 1.0))]
+    behind = queue_of(classes, 2, "non-preemptive")
     r = solve(behind)
     assert [c.Wq for c in r.classes] == pytest.approx([9 / 28 / 0.75, 9 / 28 / (0.75 * 0.25)])
     assert [c.utilization for c in r.classes] == pytest.approx([0.25, 0.5])
     assert [r.p_wait, *(c.p_wait for c in r.classes)] == pytest.approx([9 / 14] * 3)
-    ahead = solve(OpenClasses(classes, 2, "preemptive-resume"))
+    ahead = solve(queue_of(classes, 2, "preemptive-resume"))
     first, both = 0.1 * 0.5 / 1.5, 9 / 14 * 1.5 / 0.5  # Lq of the first alone, and of both
     assert [c.Wq for c in ahead.classes] == pytest.approx([first / 0.5, (both - first) / 1.0])
     assert math.isnan(ahead.p_wait)
-    alike = solve(OpenClasses(classes, 2))
+    alike = solve(queue_of(classes, 2))
     assert [c.Wq for c in alike.classes] == pytest.approx([9 / 14 / 0.5] * 2)
 
 
 def test_bondi_and_buzen_scale_one_fast_server() -> None:
-    classes = [CustomerClass(Exponential(1.0), Exponential(0.5), 0), CustomerClass(Exponential(1.0), Erlang(2, 1.0), 1)]
-    r = solve(OpenClasses(classes, 2, "non-preemptive"))
-    fast = [CustomerClass(k.arrivals, k.service.scaled(0.5), k.priority) for k in classes]
-    one, alike = solve(OpenClasses(fast, 1, "non-preemptive")), solve(OpenClasses(fast, 1)).Wq
-    several = solve(OpenClasses(classes, 2)).Wq
+    classes = [Flow(Exponential(1.0), Exponential(0.5), 0), Flow(Exponential(1.0), Erlang(2, 1.0), 1)]
+    r = solve(queue_of(classes, 2, "non-preemptive"))
+    fast = [Flow(k.arrivals, k.service.scaled(0.5), k.priority) for k in classes]
+    one, alike = solve(queue_of(fast, 1, "non-preemptive")), solve(queue_of(fast, 1)).Wq
+    several = solve(queue_of(classes, 2)).Wq
     assert r.kind == "approximation"
     assert [c.Wq for c in r.classes] == pytest.approx([c.Wq * several / alike for c in one.classes])
     with pytest.raises(UnstableQueueError):
-        solve(OpenClasses([CustomerClass(Exponential(1.0), Exponential(2.0))], 2))
+        solve(queue_of([Flow(Exponential(1.0), Exponential(2.0))], 2))
 
 
 def test_jobs_of_one_size_are_served_in_turn_and_shared_by_srpt() -> None:
@@ -536,10 +533,10 @@ def test_jobs_of_one_size_are_served_in_turn_and_shared_by_srpt() -> None:
 
 def test_two_sizes_are_two_priorities() -> None:
     """Sizes 1 and 3, half each, at rate 0.3: SJF is Cobham's, PSJF White and Christie's."""
-    half = [CustomerClass(Exponential(1 / 0.15), Deterministic(size), i) for i, size in enumerate((1.0, 3.0))]
+    half = [Flow(Exponential(1 / 0.15), Deterministic(size), i) for i, size in enumerate((1.0, 3.0))]
     sizes = Empirical((1.0, 3.0))
     for rule, priority in (("SJF", "non-preemptive"), ("PSJF", "preemptive-resume")):
-        r = solve(OpenClasses(half, priority=priority))  # type: ignore[arg-type]
+        r = solve(queue_of(half, priority=priority))  # type: ignore[arg-type]
         assert mean_response(0.3, sizes, rule) == pytest.approx(r.W, rel=1e-5)  # type: ignore[arg-type]
         for size, part in zip((1.0, 3.0), r.classes, strict=True):
             assert response_of(0.3, sizes, size, rule) == pytest.approx(part.W, rel=1e-4)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from seen import queue
 from service_laws import LAWS
 
 from qsim import (
@@ -76,7 +77,7 @@ def test_the_lattice_encloses_the_phase_type_answer(service: Distribution) -> No
 
 def test_three_ways_to_m_d_1() -> None:
     model = MD1(0.8, 1.0)
-    roots, general = mdc.solve(model), mg1.solve(model)
+    roots, general = mdc.solve(queue(model)), mg1.solve(queue(model))
     assert general.Wq == pytest.approx(roots.Wq, rel=1e-12)
     assert [general.p(n) for n in (0, 1, 5, 30)] == pytest.approx([roots.p(n) for n in (0, 1, 5, 30)], abs=1e-12)
     for q in (0.3, 0.9, 0.999):

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from class_networks import Flow, queue_of
 from places import KNOWN_ANSWERS
 
 from qsim import (
     MD1,
     MG1,
     MG1PS,
-    CustomerClass,
     Deterministic,
     Distribution,
     Erlang,
@@ -28,7 +28,6 @@ from qsim import (
     MMc,
     MMcc,
     Open,
-    OpenClasses,
     allen_cunneen,
     cosmetatos,
     kingman_bound,
@@ -157,23 +156,23 @@ def test_load_for_blocking(case: Mapping[str, Any]) -> None:
 def test_priorities(case: Mapping[str, Any]) -> None:
     given = case["params"]
     streams = enumerate(zip(given["lam"], given["ES"], given["cs2"], strict=True))
-    classes = [CustomerClass(Exponential(1 / lam), with_scv(mean, scv), i) for i, (lam, mean, scv) in streams]
-    r = solve(OpenClasses(classes, priority="non-preemptive"))
+    classes = [Flow(Exponential(1 / lam), with_scv(mean, scv), i) for i, (lam, mean, scv) in streams]
+    r = solve(queue_of(classes, priority="non-preemptive"))
     assert [c.W for c in r.classes] == [within(case, w) for w in case["expected"]["W"]]
 
 
 @pytest.mark.parametrize("case", family("M/G/1 two-class FCFS"))
 def test_two_classes_wait_alike(case: Mapping[str, Any]) -> None:
     given = case["params"]
-    first = CustomerClass(Exponential(1 / given["lam1"]), with_scv(given["ES1"], given["scv1"]))
+    first = Flow(Exponential(1 / given["lam1"]), with_scv(given["ES1"], given["scv1"]))
     # The second class is given by its utilization and its response time, from which its mean service follows, and
     # with the printed wait its second moment.
     mean2 = given["util2"] / given["lam2"]
     rho = given["lam1"] * given["ES1"] + given["util2"]
     wait = case["expected"]["Wq"]
     backlog = wait * 2 * (1 - rho) - given["lam1"] * first.service.moment(2)
-    second = CustomerClass(Exponential(1 / given["lam2"]), with_scv(mean2, backlog / given["lam2"] / mean2**2 - 1))
-    r = solve(OpenClasses([first, second]))
+    second = Flow(Exponential(1 / given["lam2"]), with_scv(mean2, backlog / given["lam2"] / mean2**2 - 1))
+    r = solve(queue_of([first, second]))
     assert [c.W for c in r.classes] == [within(case, given["W1"]), within(case, given["W2"])]
     assert [c.Wq for c in r.classes] == [within(case, wait)] * 2
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 import pytest
+from seen import queue
 
 from qsim import (
     MD1,
@@ -33,7 +34,7 @@ from qsim.analytic.open import gimc, markovian
 @pytest.mark.parametrize(("lam", "c"), [(0.8, 1), (2.7, 3), (36.0, 40), (2.99, 3)])
 def test_the_chain_of_phases_gives_m_m_c(lam: float, c: int) -> None:
     model = MMc(lam, 1.0, c)
-    chain, whole = markovian.solve(model), solve(model)
+    chain, whole = markovian.solve(queue(model)), solve(model)
     for name in ("L", "Lq", "W", "Wq", "p_wait", "utilization"):
         assert getattr(chain, name) == pytest.approx(getattr(whole, name), rel=1e-8), name
     assert [chain.p(n) for n in (0, 1, c, c + 5)] == pytest.approx([whole.p(n) for n in (0, 1, c, c + 5)])
@@ -45,7 +46,7 @@ def test_the_chain_of_phases_gives_m_m_c(lam: float, c: int) -> None:
 @pytest.mark.parametrize(("lam", "c", "K"), [(2.0, 1, 5), (5.0, 4, 4), (3.0, 3, 20), (90.0, 40, 60)])
 def test_the_chain_of_phases_gives_m_m_c_k(lam: float, c: int, K: int) -> None:
     model = MMcK(lam, 1.0, c, K)
-    chain, whole = markovian.solve(model), solve(model)
+    chain, whole = markovian.solve(queue(model)), solve(model)
     for name in ("throughput", "L", "Lq", "W", "Wq", "p_wait", "p_block"):
         assert getattr(chain, name) == pytest.approx(getattr(whole, name), rel=1e-9, abs=1e-12), name
     assert chain.quantile(0.9) == pytest.approx(whole.quantile(0.9), rel=1e-9)
@@ -63,7 +64,7 @@ def test_many_stages_come_near_constant_times() -> None:
     gaps = [abs(solve(MG1(0.8, Erlang(k, 1.0))).Wq - solve(MD1(0.8, 1.0)).Wq) for k in (1, 10, 100)]
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[-1] < 0.03
-    two = [markovian.solve(GGc(Exponential(1 / 1.6), Erlang(k, 1.0), 2)).Wq for k in (2, 4, 8, 16)]
+    two = [markovian.solve(queue(GGc(Exponential(1 / 1.6), Erlang(k, 1.0), 2))).Wq for k in (2, 4, 8, 16)]
     exact = solve(MDc(1.6, 1.0, 2)).Wq
     # The gap to constant times falls as the scv does, 1/k.
     assert [w - exact for w in two] == pytest.approx([(two[0] - exact) / 2**i for i in range(4)], rel=0.1)
@@ -71,13 +72,15 @@ def test_many_stages_come_near_constant_times() -> None:
 
 def test_a_chain_too_large_is_left_to_others() -> None:
     assert solve(Open(Erlang(5, 1.0), HyperExponential.from_moments(190.0, 4.0), 200)).kind == "approximation"
-    assert not markovian.applies(Open(Erlang(5, 1.0), Erlang(50, 190.0), 200))
+    assert not markovian.applies(queue(Open(Erlang(5, 1.0), Erlang(50, 190.0), 200)))
 
 
 def test_near_saturation_the_chain_warns() -> None:
-    assert "saturation" in markovian.solve(Open(Erlang(2, 1.0), Exponential(1 - 1e-8))).warnings[0]
-    assert markovian.solve(Open(Erlang(2, 1.0), Exponential(0.9))).warnings == ()
-    assert markovian.solve(Open(Erlang(2, 1.0), Exponential(1 - 1e-8), 1, 4)).warnings == ()  # places end the queue
+    assert "saturation" in markovian.solve(queue(Open(Erlang(2, 1.0), Exponential(1 - 1e-8)))).warnings[0]
+    assert markovian.solve(queue(Open(Erlang(2, 1.0), Exponential(0.9)))).warnings == ()
+    assert (
+        markovian.solve(queue(Open(Erlang(2, 1.0), Exponential(1 - 1e-8), 1, 4))).warnings == ()
+    )  # places end the queue
 
 
 # GI/M/c
@@ -95,13 +98,13 @@ def test_near_saturation_the_chain_warns() -> None:
 )
 def test_renewal_arrivals_against_the_chain(arrivals: Distribution, c: int, rho: float) -> None:
     model = Open(arrivals, Exponential(rho * c), c)
-    root, chain = gimc.solve(model), markovian.solve(model)
+    root, chain = gimc.solve(queue(model)), markovian.solve(queue(model))
     assert root.Wq == pytest.approx(chain.Wq, rel=1e-7)
     assert root.p_wait == pytest.approx(chain.p_wait, rel=1e-7)
     assert [root.p(n) for n in (c, c + 3)] == pytest.approx([chain.p(n) for n in (c, c + 3)], rel=1e-7)
     assert root.quantile(0.99) == pytest.approx(chain.quantile(0.99), rel=1e-7)
     full = dataclasses.replace(model, capacity=c)
-    assert gimc.solve(full).p_block == pytest.approx(markovian.solve(full).p_block, rel=1e-9)
+    assert gimc.solve(queue(full)).p_block == pytest.approx(markovian.solve(queue(full)).p_block, rel=1e-9)
 
 
 def test_renewal_arrivals_up_to_saturation() -> None:
@@ -114,17 +117,17 @@ def test_renewal_arrivals_up_to_saturation() -> None:
 
 def test_an_overloaded_queue_of_many_places_is_full() -> None:
     """The probabilities span more than floats hold, so they are scaled on the way up."""
-    r = markovian.solve(Open(Exponential(0.1), Erlang(2, 1.0), capacity=600))
+    r = markovian.solve(queue(Open(Exponential(0.1), Erlang(2, 1.0), capacity=600)))
     assert r.throughput == pytest.approx(1.0, rel=1e-12)
     assert r.p(600) == pytest.approx(0.9, abs=0.02)
 
 
 def test_hardly_any_load() -> None:
     for gaps, c in ((Deterministic(1.0), 1), (Exponential(1.0), 14), (Deterministic(1.0), 40)):
-        r = gimc.solve(Open(gaps, Exponential(1e-3 * c), c))
+        r = gimc.solve(queue(Open(gaps, Exponential(1e-3 * c), c)))
         assert 0 <= r.p_wait < 1e-12
         assert r.p(c + 1) == pytest.approx(0.0, abs=1e-12)
-        assert gimc.solve(Open(gaps, Exponential(1e-3 * c), c, c)).p_block < 1e-2
+        assert gimc.solve(queue(Open(gaps, Exponential(1e-3 * c), c, c))).p_block < 1e-2
     assert kimura(1.0, 1e-3, 0.0, 1.0) == pytest.approx(0.0, abs=1e-30)
 
 

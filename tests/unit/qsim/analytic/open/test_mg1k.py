@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from seen import queue
 
 from qsim import (
     MG1,
@@ -31,7 +32,7 @@ VALUES = ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait", "p_block"
 @pytest.mark.parametrize("capacity", [1, 2, 7, 60])
 def test_phases_are_solved_as_a_chain_too(law: Distribution, rate: float, capacity: int) -> None:
     model = Open(Exponential(1 / rate), law, capacity=capacity)
-    found, known = mg1k.solve(model), markovian.solve(model)
+    found, known = mg1k.solve(queue(model)), markovian.solve(queue(model))
     for name in VALUES:
         assert getattr(found, name) == pytest.approx(getattr(known, name), rel=1e-9, abs=1e-12), name
     assert found.p(range(capacity + 1)) == pytest.approx(known.p(range(capacity + 1)), rel=1e-8, abs=1e-14)
@@ -45,7 +46,7 @@ def test_two_places_of_constant_service_in_closed_form() -> None:
 
 def test_one_place_is_erlang_s_loss_and_many_are_no_limit() -> None:
     lognormal = LogNormal(1.0, 0.5)
-    one = mg1k.solve(Open(Exponential(2.0), lognormal, capacity=1))
+    one = mg1k.solve(queue(Open(Exponential(2.0), lognormal, capacity=1)))
     assert one.p_block == pytest.approx(erlang_b(1, 0.5))
     many, endless = solve(Open(Exponential(2.0), lognormal, capacity=300)), solve(MG1(0.5, lognormal))
     assert (many.W, many.p(3)) == pytest.approx((endless.W, endless.p(3)), rel=1e-6)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from class_networks import Flow, queue_of
 
 from qsim import (
     MG1PS,
-    CustomerClass,
     Deterministic,
     Exponential,
     LogNormal,
@@ -19,11 +19,10 @@ from qsim import (
     MGc,
     MMcc,
     MMInf,
-    Model,
+    Network,
     NoEngineError,
     NoFormulaError,
     Open,
-    OpenClasses,
     Station,
     Tandem,
     UnstableQueueError,
@@ -48,12 +47,12 @@ HALF = Exponential(0.5)
         (MG1PS(1, HALF), "M/M/1-PS"),
         (Open(ONE, HALF, speeds=(1, 2), discipline="LCFS"), "M/M/1-LCFS, load-dependent"),
         (Open(RecordedArrivals([1, 2]), HALF), "trace/M/1"),
-        (OpenClasses([CustomerClass(ONE, HALF), CustomerClass(ONE, Deterministic(1))], 3), "M/G/3, 2 classes"),
-        (OpenClasses([CustomerClass(ONE, HALF)], priority="non-preemptive"), "M/M/1, 1 class, non-preemptive priority"),
+        (queue_of([Flow(ONE, HALF), Flow(ONE, Deterministic(1))], 3), "M/G/3, 2 classes"),
+        (queue_of([Flow(ONE, HALF)], priority="non-preemptive"), "M/M/1, 1 class, non-preemptive priority"),
         (Tandem(ONE, [Station(HALF), Station(HALF, 2)]), "M/M/1 → M/2"),
     ],
 )
-def test_names(model: Model, name: str) -> None:
+def test_names(model: Network, name: str) -> None:
     assert model.kendall == name
 
 
@@ -74,10 +73,10 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: RecordedArrivals([1.0, math.nan]), "^times\\[1\\]"),
     (lambda: RecordedArrivals([1.0, math.inf]), "^times\\[1\\]"),
     (lambda: RecordedArrivals([0.0, 0.0]), "^times must not all be zero"),
-    (lambda: OpenClasses([]), "^classes must not be empty"),
-    (lambda: OpenClasses([HALF]), "^classes\\[0\\] must be a CustomerClass"),
-    (lambda: OpenClasses([CustomerClass(ONE, HALF)], priority="high"), "^priority must be one of"),
-    (lambda: CustomerClass(ONE, HALF, priority=-1), "^priority"),
+    (lambda: queue_of([]), "^classes must not be empty"),
+    (lambda: queue_of([HALF]), "^classes\\[0\\] must be a CustomerClass"),
+    (lambda: queue_of([Flow(ONE, HALF)], priority="high"), "^priority must be one of"),
+    (lambda: Flow(ONE, HALF, priority=-1), "^priority"),
     (lambda: Tandem(ONE, []), "^stations must not be empty"),
     (lambda: Tandem(ONE, [HALF]), "^stations\\[0\\] must be a Station"),
     (lambda: Tandem(ONE, [Station(HALF, visits=2)]), "^stations\\[0\\].visits must be 1"),
@@ -95,12 +94,12 @@ def test_nonsense_is_refused_by_name(build: Callable[[], Any], message: str) -> 
     "model",
     [
         Open(ONE, Exponential(2.5), speeds=(1, 2)),
-        OpenClasses([CustomerClass(ONE, HALF), CustomerClass(ONE, HALF)]),
+        queue_of([Flow(ONE, HALF), Flow(ONE, HALF)]),
         Tandem(ONE, [Station(HALF), Station(Exponential(1.2))]),
     ],
     ids=lambda m: m.kendall,
 )
-def test_overload_is_refused_before_any_work(model: Model) -> None:
+def test_overload_is_refused_before_any_work(model: Network) -> None:
     with pytest.raises(UnstableQueueError, match="overloaded"):
         simulate(model)
 

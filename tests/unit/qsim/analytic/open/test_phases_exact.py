@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from markov_chains import Moves, stationary
+from seen import queue
 
 from qsim import Deterministic, Erlang, Exponential, HyperExponential, MMcK, Open, solve, wait_variance
 from qsim.analytic.open import markovian, mg1
@@ -70,7 +71,7 @@ def test_erlang_arrivals_and_hyperexponential_services_are_their_chain(c: int, K
 def test_times_with_limited_places_by_both_ways(c: int, K: int) -> None:
     known, phases = (
         solve(MMcK(0.9 * c, 1.0, c, K)),
-        markovian.solve(Open(Exponential(1 / 0.9 / c), Erlang(1, 1.0), c, K)),
+        markovian.solve(queue(Open(Exponential(1 / 0.9 / c), Erlang(1, 1.0), c, K))),
     )
     for q in (0.1, 0.5, 0.9, 0.999):
         for of in ("W", "Wq"):

@@ -6,21 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from class_networks import Flow, queue_of
 
-from qsim import (
-    MG1,
-    CustomerClass,
-    Deterministic,
-    Erlang,
-    Exponential,
-    HyperExponential,
-    MDc,
-    MMc,
-    MMInf,
-    Open,
-    OpenClasses,
-    solve,
-)
+from qsim import MG1, Deterministic, Erlang, Exponential, HyperExponential, MDc, MMc, MMInf, Open, solve
 from qsim.analytic.open.arrivals_during import more_than
 from qsim.analytic.open.gimc import sigma
 from qsim.distributions import Shifted
@@ -69,11 +57,8 @@ def test_nobody_waits_for_endless_servers():
 @pytest.mark.parametrize("priority", ["non-preemptive", "preemptive-resume"])
 def test_only_under_preemption_is_the_first_class_alone(priority):
     """Two classes of unlike means on two servers: an approximation, but for who notices nobody else."""
-    classes = [
-        CustomerClass(Exponential(2.0), Exponential(1.0), 0),
-        CustomerClass(Exponential(2.0), Exponential(2.0), 1),
-    ]
-    first = solve(OpenClasses(classes, servers=2, priority=priority)).classes[0]
+    classes = [Flow(Exponential(2.0), Exponential(1.0), 0), Flow(Exponential(2.0), Exponential(2.0), 1)]
+    first = solve(queue_of(classes, servers=2, priority=priority)).classes[0]
     alone = solve(MMc(0.5, 1.0, 2))
     if priority == "preemptive-resume":
         assert (first.kind, first.W) == ("exact", pytest.approx(alone.W))

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from class_networks import Flow, queue_of
 
 import qsim.engines.repeated.parallel
 from qsim import (
     MM1,
-    CustomerClass,
     Exponential,
     MissingExtraError,
     MMc,
     MMcN,
-    OpenClasses,
     Station,
     SteadyStateError,
     Tandem,
@@ -58,8 +57,8 @@ def test_replications_are_plain_runs_with_seeds_of_their_own() -> None:
 
 
 def test_classes_and_stations_are_pooled_each() -> None:
-    urgent, patient = (CustomerClass(Exponential(4.0), Exponential(1.0), priority=p) for p in (0, 1))
-    classes = OpenClasses((urgent, patient), priority="preemptive-resume")
+    urgent, patient = (Flow(Exponential(4.0), Exponential(1.0), priority=p) for p in (0, 1))
+    classes = queue_of((urgent, patient), priority="preemptive-resume")
     r = replicate(classes, customers=20_000, seed=1, confidence=0.999)
     assert [part.W for part in r.classes] == sorted(part.W for part in r.classes)
     low, high = r.classes[0].interval("W")

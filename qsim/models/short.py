@@ -1,15 +1,92 @@
-"""The models by their Kendall names: each function returns an Open or a Closed."""
+"""Short ways to write a network: the models by their textbook names.
+
+Kendall's notation A/S/c/K//N reads: times between arrivals, service times, servers, places (the servers included),
+population.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import cast
 
 from qsim import _check
+from qsim.arrivals import Source, require_arrivals
 from qsim.distributions import Deterministic, Distribution, Exponential
-from qsim.models.closed import Closed
-from qsim.models.open import Open
-from qsim.models.station import Delay, Station
+from qsim.errors import InvalidParameterError
+from qsim.models.customers import Arrivals, Population
+from qsim.models.network import Network
+from qsim.models.station import Delay, Discipline, Queues, Station
+
+
+def Open(  # noqa: N802
+    arrivals: Source,
+    service: Distribution,
+    servers: int = 1,
+    capacity: int | None = None,
+    discipline: Discipline = "FCFS",
+    queues: Queues = "shared",
+    speeds: Sequence[float] | None = None,
+) -> Network:
+    """One station: customers come from outside, wait, are served once and leave.
+
+    ``arrivals`` is the law of independent times between arrivals, or an ArrivalProcess; the rest are parameters of
+    :class:`~qsim.models.station.Station`.
+
+    >>> from qsim import Erlang, Exponential, solve
+    >>> solve(Open(arrivals=Exponential(mean=1.25), service=Erlang(k=4, mean=1))).kind
+    'exact'
+    """
+    station = Station(service, servers, capacity=capacity, discipline=discipline, queues=queues, speeds=speeds)
+    return Network({"station": station}, Arrivals(require_arrivals("arrivals", arrivals)))
+
+
+def Closed(population: int, stations: Sequence[Station]) -> Network:  # noqa: N802
+    """``population`` customers circle for ever through ``stations``, a list of Station and Delay, in order.
+
+    With a ``capacity`` at the one Station, a customer that finds every place taken goes back to think.
+
+    >>> from qsim import Delay, Exponential, Station, solve
+    >>> drive = Closed(population=64, stations=[Delay(1e-6), Station(Exponential(80e-6), servers=32)])
+    >>> round(solve(drive).throughput)
+    400000
+    """
+    named = _named(stations)
+    if all(station.is_delay for station in named.values()):
+        raise InvalidParameterError("stations", "must hold at least one Station", "with delays alone nobody queues")
+    return Network(named, Population(population))
+
+
+def Tandem(arrivals: Source, stations: Sequence[Station]) -> Network:  # noqa: N802
+    """Stations one after another, as a request passes host, device and link.
+
+    >>> from qsim import Exponential, Station, solve
+    >>> stages = [Station(Exponential(mean=0.5)), Station(Exponential(mean=0.5))]
+    >>> solve(Tandem(Exponential(mean=1), stages)).W
+    2.0
+    """
+    return Network(_named(stations), Arrivals(require_arrivals("arrivals", arrivals)))
+
+
+def _named(stations: object) -> dict[str, Station]:
+    """Stations by their own names, or by their kind, numbered where there are several of it."""
+    given = _check.sequence("stations", stations)
+    if not given:
+        raise InvalidParameterError("stations", "must not be empty", "give at least one Station(service)")
+    for index, station in enumerate(given):
+        if not isinstance(station, Station):
+            raise InvalidParameterError(
+                f"stations[{index}]", f"must be a Delay or a Station, not {station!r}", value=station
+            )
+    kinds = ["delay" if station.is_delay else "station" for station in given]
+    names = []
+    for i, (station, kind) in enumerate(zip(given, kinds, strict=True)):
+        number = f" {kinds[: i + 1].count(kind)}" if kinds.count(kind) > 1 else ""
+        names.append(station.name or f"{kind}{number}")
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidParameterError("stations", f"must not have the name {name!r} twice", value=name)
+    return dict(zip(names, given, strict=True))
 
 
 def _poisson(arrival_rate: object) -> Exponential:
@@ -23,7 +100,7 @@ def _exponential(service_rate: object) -> Exponential:
     return Exponential(1 / _check.positive("service_rate", service_rate, remedy))
 
 
-def MM1(arrival_rate: float, service_rate: float) -> Open:  # noqa: N802
+def MM1(arrival_rate: float, service_rate: float) -> Network:  # noqa: N802
     """M/M/1: Poisson arrivals, exponential service, one server.
 
     >>> from qsim import solve
@@ -33,7 +110,7 @@ def MM1(arrival_rate: float, service_rate: float) -> Open:  # noqa: N802
     return MMc(arrival_rate, service_rate, 1)
 
 
-def MMc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noqa: N802
+def MMc(arrival_rate: float, service_rate: float, servers: int) -> Network:  # noqa: N802
     """M/M/c: Poisson arrivals, exponential service, ``servers`` servers and one queue.
 
     >>> from qsim import solve
@@ -43,7 +120,7 @@ def MMc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noqa
     return Open(_poisson(arrival_rate), _exponential(service_rate), servers)
 
 
-def MM1K(arrival_rate: float, service_rate: float, capacity: int) -> Open:  # noqa: N802
+def MM1K(arrival_rate: float, service_rate: float, capacity: int) -> Network:  # noqa: N802
     """M/M/1/K: as M/M/1, with ``capacity`` places in all; an arrival that finds them taken is lost.
 
     >>> from qsim import solve
@@ -53,7 +130,7 @@ def MM1K(arrival_rate: float, service_rate: float, capacity: int) -> Open:  # no
     return MMcK(arrival_rate, service_rate, 1, capacity)
 
 
-def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) -> Open:  # noqa: N802
+def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) -> Network:  # noqa: N802
     """M/M/c/K: as M/M/c, with ``capacity`` places in all, the servers included.
 
     >>> from qsim import solve
@@ -63,7 +140,7 @@ def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) 
     return Open(_poisson(arrival_rate), _exponential(service_rate), servers, capacity)
 
 
-def MMcc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noqa: N802
+def MMcc(arrival_rate: float, service_rate: float, servers: int) -> Network:  # noqa: N802
     """M/M/c/c, Erlang's loss system: no place to wait, an arrival that finds every server busy is lost.
 
     >>> from qsim import solve
@@ -74,7 +151,7 @@ def MMcc(arrival_rate: float, service_rate: float, servers: int) -> Open:  # noq
     return MMcK(arrival_rate, service_rate, servers, servers)
 
 
-def MMInf(arrival_rate: float, service_rate: float) -> Open:  # noqa: N802
+def MMInf(arrival_rate: float, service_rate: float) -> Network:  # noqa: N802
     """M/M/∞: a server for everyone, nobody waits.
 
     >>> from qsim import solve
@@ -84,7 +161,7 @@ def MMInf(arrival_rate: float, service_rate: float) -> Open:  # noqa: N802
     return Open(_poisson(arrival_rate), _exponential(service_rate), cast(int, math.inf))
 
 
-def MD1(arrival_rate: float, service_time: float) -> Open:  # noqa: N802
+def MD1(arrival_rate: float, service_time: float) -> Network:  # noqa: N802
     """M/D/1: Poisson arrivals, every service takes ``service_time``.
 
     >>> from qsim import solve
@@ -94,7 +171,7 @@ def MD1(arrival_rate: float, service_time: float) -> Open:  # noqa: N802
     return MG1(arrival_rate, Deterministic(_check.positive("service_time", service_time)))
 
 
-def MG1(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
+def MG1(arrival_rate: float, service: Distribution) -> Network:  # noqa: N802
     """M/G/1: Poisson arrivals, any service distribution, one server.
 
     >>> from qsim import Gamma, solve
@@ -104,7 +181,7 @@ def MG1(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
     return Open(_poisson(arrival_rate), service)
 
 
-def MDc(arrival_rate: float, service_time: float, servers: int) -> Open:  # noqa: N802
+def MDc(arrival_rate: float, service_time: float, servers: int) -> Network:  # noqa: N802
     """M/D/c: as M/D/1, with ``servers`` servers and one queue.
 
     >>> from qsim import solve
@@ -114,7 +191,7 @@ def MDc(arrival_rate: float, service_time: float, servers: int) -> Open:  # noqa
     return MGc(arrival_rate, Deterministic(_check.positive("service_time", service_time)), servers)
 
 
-def MGc(arrival_rate: float, service: Distribution, servers: int) -> Open:  # noqa: N802
+def MGc(arrival_rate: float, service: Distribution, servers: int) -> Network:  # noqa: N802
     """M/G/c: as M/G/1, with ``servers`` servers and one queue.
 
     >>> from qsim import Gamma, solve
@@ -125,7 +202,7 @@ def MGc(arrival_rate: float, service: Distribution, servers: int) -> Open:  # no
     return Open(_poisson(arrival_rate), service, servers)
 
 
-def MG1PS(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
+def MG1PS(arrival_rate: float, service: Distribution) -> Network:  # noqa: N802
     """M/G/1-PS: as M/G/1, all present sharing the server equally.
 
     >>> from qsim import Gamma, solve
@@ -135,7 +212,7 @@ def MG1PS(arrival_rate: float, service: Distribution) -> Open:  # noqa: N802
     return Open(_poisson(arrival_rate), service, discipline="PS")
 
 
-def GG1(arrivals: Distribution, service: Distribution) -> Open:  # noqa: N802
+def GG1(arrivals: Source, service: Distribution) -> Network:  # noqa: N802
     """G/G/1: any independent times between arrivals and of service, one server.
 
     >>> from qsim import Erlang, Gamma, solve
@@ -146,7 +223,7 @@ def GG1(arrivals: Distribution, service: Distribution) -> Open:  # noqa: N802
     return Open(arrivals, service)
 
 
-def GGc(arrivals: Distribution, service: Distribution, servers: int) -> Open:  # noqa: N802
+def GGc(arrivals: Source, service: Distribution, servers: int) -> Network:  # noqa: N802
     """G/G/c: as G/G/1, with ``servers`` servers and one queue.
 
     >>> from qsim import Erlang, Gamma, solve
@@ -156,7 +233,7 @@ def GGc(arrivals: Distribution, service: Distribution, servers: int) -> Open:  #
     return Open(arrivals, service, servers)
 
 
-def MMcN(population: int, think_time: float, service_time: float, servers: int = 1) -> Closed:  # noqa: N802
+def MMcN(population: int, think_time: float, service_time: float, servers: int = 1) -> Network:  # noqa: N802
     """M/M/c//N, the machine repairman: ``population`` customers think, queue, are served, and think again.
 
     This is fio at iodepth N: N requests circle between the host (think time) and the device.
@@ -170,7 +247,7 @@ def MMcN(population: int, think_time: float, service_time: float, servers: int =
     return Closed(population, (Delay(think), Station(service, servers)))
 
 
-def MMcKN(population: int, think_time: float, service_time: float, servers: int, capacity: int) -> Closed:  # noqa: N802
+def MMcKN(population: int, think_time: float, service_time: float, servers: int, capacity: int) -> Network:  # noqa: N802
     """M/M/c/K//N: as M/M/c//N with ``capacity`` places, the servers included; if all are taken it thinks again.
 
     >>> from qsim import solve
