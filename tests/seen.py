@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from qsim import Network
 from qsim.analytic.views import ClassNetwork, ClosedChain, OpenQueue, class_network, closed_chain, open_queue
 
@@ -25,3 +28,8 @@ def classes_of(network: Network) -> ClassNetwork:
     seen = class_network(network)
     assert seen is not None
     return seen
+
+
+def changed(network: Network, **changes: Any) -> Network:
+    """The network of one station, with that station changed."""
+    return replace(network, stations={name: replace(s, **changes) for name, s in network.stations.items()})

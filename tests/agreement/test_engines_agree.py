@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from places import KNOWN_ANSWERS
+from seen import queue
 
 from qsim import (
     GG1,
@@ -24,7 +25,6 @@ from qsim import (
     MMc,
     MMcN,
     Network,
-    Open,
     Station,
     simulate,
     solve,
@@ -107,9 +107,9 @@ def test_both_engines_live_through_the_same_run(model: Network) -> None:
 
 
 @pytest.mark.parametrize("model", FCFS, ids=lambda m: m.kendall)
-def test_customer_by_customer_both_engines_are_the_same(model: Open) -> None:
+def test_customer_by_customer_both_engines_are_the_same(model: Network) -> None:
     rng = np.random.default_rng(60)
-    gaps, services = model.arrivals.sample(rng, 3000), model.service.sample(rng, 3000)
+    gaps, services = queue(model).arrivals.sample(rng, 3000), queue(model).service.sample(rng, 3000)
     compiled, reference = (trace(model, gaps, services, engine=e) for e in ("compiled", "reference"))
     for name in ("arrival", "start", "finish", "server"):
         np.testing.assert_array_equal(getattr(compiled, name), getattr(reference, name), err_msg=name)
@@ -144,7 +144,10 @@ def test_blocks_lose_nothing_against_one_long_trace(servers: int) -> None:
 
     model, n = MMc(0.9 * servers, 1.0, servers), 30_000
     of_arrivals, of_services = np.random.SeedSequence(80).spawn(2)
-    arrivals, services = VariateStream(model.arrivals, of_arrivals), VariateStream(model.service, of_services)
+    arrivals, services = (
+        VariateStream(queue(model).arrivals, of_arrivals),
+        VariateStream(queue(model).service, of_services),
+    )
     gaps, times = (np.array([stream.next() for _ in range(n)]) for stream in (arrivals, services))
     r = simulate(model, customers=n, seed=80, warmup=0, allow_short=True)
     kept = slice(r.warmup, None)

@@ -9,6 +9,7 @@ import pytest
 from class_networks import Row, circling, jackson
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seen import circle, classes_of
 
 from qsim import (
     Closed,
@@ -44,7 +45,8 @@ load_dependent = st.builds(
 )
 
 
-def never_impossible(r: Metrics, model: Closed) -> None:
+def never_impossible(r: Metrics, network: Network) -> None:
+    model = circle(network)
     N, Z = model.population, model.think_time
     parts = r.stations or (r,)
     for part in (r, *parts):
@@ -61,7 +63,8 @@ def never_impossible(r: Metrics, model: Closed) -> None:
         assert part.throughput == pytest.approx(r.throughput * station.visits, rel=ROUNDING)
 
 
-def inside_asymptotic_bounds(r: Metrics, model: Closed) -> None:
+def inside_asymptotic_bounds(r: Metrics, network: Network) -> None:
+    model = circle(network)
     demands, servers = [s.demand for s in model.queueing], [s.servers for s in model.queueing]
     b = asymptotic_bounds(model.population, model.think_time, demands, servers)
     assert b.throughput_low[0] * (1 - ROUNDING) <= r.throughput <= b.throughput_high[0] * (1 + ROUNDING)
@@ -149,14 +152,16 @@ def class_networks(draw: st.DrawFn, disciplines: tuple[str, ...]) -> Network:
 
 @settings(max_examples=60, deadline=None)
 @given(class_networks(("PS",)))
-def test_closed_classes_are_never_impossible(model: Network) -> None:
-    r = solve(model)
+def test_closed_classes_are_never_impossible(network: Network) -> None:
+    r, model = solve(network), classes_of(network)
     assert r.kind == "exact"
     for k, (part, N, Z) in enumerate(zip(r.classes, model.populations, model.think_times, strict=True)):
         assert part.throughput * (part.W + Z) == pytest.approx(N, rel=ROUNDING)
-        assert part.L == pytest.approx(math.fsum(c.L for s in r.stations for c in s.classes if c.name == part.name))
+        assert part.L == pytest.approx(
+            math.fsum(c.L for s in r.stations or (r,) for c in s.classes if c.name == part.name)
+        )
         assert part.W >= math.fsum(s.demands[k] for s in model.stations) * (1 - ROUNDING)
-    for station, described in zip(r.stations, model.stations, strict=True):
+    for station, described in zip(r.stations or (r,), model.stations, strict=True):
         offered = sum(c.throughput * d for c, d in zip(r.classes, described.demands, strict=True))
         assert offered <= described.servers * (1 + ROUNDING)
         assert station.L <= model.population * (1 + ROUNDING)
@@ -166,8 +171,9 @@ def test_closed_classes_are_never_impossible(model: Network) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(class_networks(("FCFS", "PS")))
-def test_approximations_obey_littles_law(model: Network) -> None:
-    for r in (solve(model), schweitzer(model)):
+def test_approximations_obey_littles_law(network: Network) -> None:
+    model = classes_of(network)
+    for r in (solve(network), schweitzer(network)):
         for part, N, Z in zip(r.classes, model.populations, model.think_times, strict=True):
             assert math.isfinite(part.W)
             assert part.throughput * (part.W + Z) == pytest.approx(N, rel=ROUNDING)

@@ -98,18 +98,20 @@ def trace(
     from qsim.engines.by_hand import events as listed
     from qsim.engines.trace import SamplePath, require_followed
 
+    seen = require_followed(queue)
+    servers = seen.servers
     if gaps is not None and times is not None:
         scale = scale_of([*gaps.values, *times.values], with_units)
         between, needed = scale.steps(gaps.values), scale.steps(times.values)
     else:
-        scale = scale_for(require_followed(queue).service.mean, with_units)
+        scale = scale_for(seen.service.mean, with_units)
         between, needed = (scale.steps(v) for v in draw(queue, count, seed))
         if not between.sum() < _LARGEST_SUM:
             raise wrong_usage("arrival and service times differ too much to tabulate")
     steps = followed(queue, between, needed)
     path = SamplePath(scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server)
     happened = listed(path)
-    averages = totals(path, queue.servers, happened)
+    averages = totals(path, servers, happened)
     steady = _steady(queue) if drawn else None
     rows = customer_rows(path, scale.times(between), scale.times(needed))
     if as_json:
@@ -128,7 +130,7 @@ def trace(
         return
     unit = f", in {scale.unit}" if scale.unit else ""
     origin = f"seed {seed}, times rounded to {scale.with_unit(scale.step)}{unit}" if drawn else f"given times{unit}"
-    blocks = [f"{queue.kendall}, {origin}", customers_table(rows, scale, servers=queue.servers)]
+    blocks = [f"{queue.kendall}, {origin}", customers_table(rows, scale, servers=servers)]
     blocks += [events_table(happened, scale)] if events else []
     blocks.append(averages_table(averages, steady, scale, with_units=with_units))
     say("\n\n".join(blocks))

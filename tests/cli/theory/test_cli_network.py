@@ -52,7 +52,7 @@ def test_one_station_is_the_queue_itself(qsim):
         (("--station", "disk", "--population", "3"), "--station"),
         (("--station", "1", "--arrival-rate", "1,2"), "--arrival-rate"),
         (("--station", "1", "--arrival-rate", ".1", "--think-time", "1"), "--think-time needs --population"),
-        (("--station", "1", "--arrival-rate", "2"), "station 1 of open network of 1 station is overloaded"),
+        (("--station", "1", "--arrival-rate", "2"), "M/M/1 is overloaded"),
         (("--station", "1", "--arrival-rate", ".5", "--simulate"), "--simulate needs FILE"),
         (("--station", "1", "--population", "0"), "population"),
     ],

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from class_networks import Flow, queue_of
+from seen import changed
 from service_laws import LAWS
 
 from qsim import (
@@ -76,7 +77,7 @@ def test_inverse_refusals() -> None:
 @pytest.mark.parametrize("discipline", ["LCFS", "SIRO"])
 def test_blind_orders_keep_the_means(discipline: str) -> None:
     for model in (MMc(2.7, 1.0, 3), MG1(0.8, LogNormal(1.0, 4.0)), MDc(1.8, 1.0, 2), MMcK(3.0, 1.0, 2, 5)):
-        first, other = solve(model), solve(dataclasses.replace(model, discipline=discipline))
+        first, other = solve(model), solve(changed(model, discipline=discipline))
         assert (other.W, other.Lq, other.p_wait, other.p(3)) == (first.W, first.Lq, first.p_wait, first.p(3))
     with pytest.raises(ValueError, match="quantiles of M/M/2/5-LCFS are not known"):
         solve(Open(Exponential(1 / 3), Exponential(1.0), 2, 5, "LCFS")).quantile(0.9)

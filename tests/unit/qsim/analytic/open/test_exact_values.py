@@ -191,7 +191,7 @@ def test_speeds_are_their_chain(speeds: Sequence[float], K: int | None) -> None:
     X, L, Lq = lam * (1 - lost), p @ np.arange(p.size), p @ np.maximum(np.arange(p.size) - 1, 0)
     r = solve(Open(Exponential(1 / lam), Exponential(S), 1, K, speeds=tuple(speeds)))
     waits = (1 - p[0] - lost) / (1 - lost)
-    assert numbers(r) == pytest.approx([X, 1 - p[0], L, Lq, L / X, Lq / X, waits, lost], rel=1e-9)
+    assert numbers(r) == pytest.approx([X, X * S / max(speeds), L, Lq, L / X, Lq / X, waits, lost], rel=1e-9)
     assert [r.p(n) for n in range(6)] == pytest.approx([p[n] if n < p.size else 0 for n in range(6)], abs=1e-12)
     shared = solve(Open(Exponential(1 / lam), Gamma(S, 3.0), 1, K, "PS", speeds=tuple(speeds)))
     assert numbers(shared)[:6] == pytest.approx(numbers(r)[:6])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
 import pytest
-from seen import queue
+from seen import changed, queue
 from service_laws import LAWS
 
 from qsim import (
@@ -138,10 +137,10 @@ def test_a_server_for_everyone() -> None:
     assert (r.L, r.W, r.Wq, r.Lq, r.p_wait, r.utilization) == (3.0, 0.5, 0.0, 0.0, 0.0, 0.0)
     assert math.fsum(r.p(n) for n in range(60)) == pytest.approx(1.0)
     assert r.quantile(0.5) == pytest.approx(0.5 * math.log(2))
-    other = solve(dataclasses.replace(MMInf(6.0, 2.0), service=LogNormal(0.5, 9.0)))
+    other = solve(changed(MMInf(6.0, 2.0), service=LogNormal(0.5, 9.0)))
     assert other.p(4) == pytest.approx(r.p(4))
     with pytest.raises(ValueError, match="state probabilities"):
-        solve(dataclasses.replace(MMInf(6.0, 2.0), arrivals=Erlang(2, 0.2))).p(0)
+        solve(Open(Erlang(2, 0.2), Exponential(0.5), math.inf)).p(0)
 
 
 def test_loss_does_not_see_the_service_law() -> None:

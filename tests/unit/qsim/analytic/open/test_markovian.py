@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import pytest
-from seen import queue
+from seen import changed, queue
 
 from qsim import (
     MD1,
@@ -103,7 +102,7 @@ def test_renewal_arrivals_against_the_chain(arrivals: Distribution, c: int, rho:
     assert root.p_wait == pytest.approx(chain.p_wait, rel=1e-7)
     assert [root.p(n) for n in (c, c + 3)] == pytest.approx([chain.p(n) for n in (c, c + 3)], rel=1e-7)
     assert root.quantile(0.99) == pytest.approx(chain.quantile(0.99), rel=1e-7)
-    full = dataclasses.replace(model, capacity=c)
+    full = changed(model, capacity=c)
     assert gimc.solve(queue(full)).p_block == pytest.approx(markovian.solve(queue(full)).p_block, rel=1e-9)
 
 

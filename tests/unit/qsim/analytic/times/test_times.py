@@ -110,7 +110,7 @@ def test_random_order_has_the_variance_of_kingman() -> None:
 
 @pytest.mark.parametrize("priority", ["none", "non-preemptive", "preemptive-resume"])
 def test_the_laws_of_classes_have_their_means(priority: str) -> None:
-    classes = [Flow(Exponential(4.0), law, i) for i, law in enumerate((ONE, Erlang(2, 1.5), Gamma(0.8, 3.0)))]
+    classes = [Coming(Exponential(4.0), law, i) for i, law in enumerate((ONE, Erlang(2, 1.5), Gamma(0.8, 3.0)))]
     whole = solve(queue_of(classes, priority=priority))  # type: ignore[arg-type]
     for part in whole.classes:
         t = np.linspace(0.0, 20.0, 401) ** 2 / 2
@@ -159,7 +159,7 @@ def test_every_open_queue_in_order_tells_its_times() -> None:
 
 def test_the_variance_over_unlike_classes_counts_how_far_their_means_are_apart() -> None:
     """M/M/1 in two ranks: E[W^2] is the mean over classes of theirs."""
-    classes = [Flow(Exponential(2.5), Exponential(0.5), 0), Flow(Exponential(2.5), Exponential(1.5), 1)]
+    classes = [Coming(Exponential(2.5), Exponential(0.5), 0), Coming(Exponential(2.5), Exponential(1.5), 1)]
     r = solve(queue_of(classes, priority="preemptive-resume"))
     second = sum(0.5 * (part.variance("W") + part.W**2) for part in r.classes)
     assert r.variance("W") == pytest.approx(second - r.W**2, rel=1e-6)
@@ -172,7 +172,7 @@ def test_the_variance_of_a_class_is_infinite_where_a_service_it_waits_for_has_no
     assert math.isinf(heavy.moment(3))
     for preemptive in (False, True):
         for first, second, infinite in ((heavy, light, (True, True)), (light, heavy, (not preemptive, True))):
-            classes = [Flow(Exponential(2.0), first, 0), Flow(Exponential(2.0), second, 1)]
+            classes = [Coming(Exponential(2.0), first, 0), Coming(Exponential(2.0), second, 1)]
             priority = "preemptive-resume" if preemptive else "non-preemptive"
             found = solve(queue_of(classes, priority=priority)).classes
             assert tuple(math.isinf(c.variance("Wq")) for c in found) == infinite, (preemptive, infinite)
@@ -181,7 +181,7 @@ def test_the_variance_of_a_class_is_infinite_where_a_service_it_waits_for_has_no
 def test_a_constant_service_that_may_be_interrupted_ends_no_sooner_and_often_just_then() -> None:
     """Who finds nobody and is not interrupted stays for D: with probability (1 - ρ)·e^(-λ₁D); others stay longer."""
     D = 1.6
-    classes = [Flow(Exponential(4.0), Exponential(1.3), 0), Flow(Exponential(4.0), Deterministic(D), 1)]
+    classes = [Coming(Exponential(4.0), Exponential(1.3), 0), Coming(Exponential(4.0), Deterministic(D), 1)]
     second = solve(queue_of(classes, priority="preemptive-resume")).classes[1]
     undisturbed = (1 - 1.3 / 4 - D / 4) * math.exp(-D / 4)
     assert second.survival(D * (1 - 1e-9)) == 1.0
