@@ -82,9 +82,9 @@ class NoFormulaError(QsimError, ValueError):
 
     Attributes: ``reason``, what there is no formula for, and why.
 
-    >>> from qsim import Closed, LogNormal, Station, solve
+    >>> from qsim import Exponential, Open, solve
     >>> try:
-    ...     solve(Closed(4, [Station(LogNormal(1, 4)), Station(LogNormal(2, 4))]))
+    ...     solve(Open(Exponential(1.0), Exponential(1.0), servers=2, queues="shortest"))
     ... except NoFormulaError as error:
     ...     print(type(error).__name__)
     NoFormulaError

@@ -16,7 +16,20 @@ from pathlib import Path
 
 import numpy as np
 
-from qsim import Arrivals, Distribution, Exponential, Gamma, LogNormal, Metrics, Network, Open, Station, simulate, solve
+from qsim import (
+    Arrivals,
+    Delay,
+    Distribution,
+    Exponential,
+    Gamma,
+    LogNormal,
+    Metrics,
+    Network,
+    Open,
+    Station,
+    simulate,
+    solve,
+)
 from qsim.analytic.closed import mean_value
 from qsim.analytic.networks import decomposition
 from qsim.analytic.open import approximations

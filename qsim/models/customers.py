@@ -54,6 +54,10 @@ class Population:
 
     A cycle ends when one comes back to ``at``, the station where they begin: without it the first Delay that they
     visit, or else the first station.
+
+    >>> from qsim import Exponential, Network, Station, solve
+    >>> solve(Network({"cpu": Station(Exponential(0.25))}, {"read": Population(3), "write": 1})).throughput
+    4.0
     """
 
     number: int
@@ -72,7 +76,7 @@ def customers_of(given: object, parameter: str = "customers") -> Arrivals | Popu
     if isinstance(given, (Arrivals, Population)):
         return given
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        return Population(_check.count(parameter, given))
+        return Population(_check.count(parameter.replace("customers", "population", 1), given))
     raise InvalidParameterError(
         parameter,
         f"must be a whole number of customers that circulate, or Arrivals(rate), not {given!r}",

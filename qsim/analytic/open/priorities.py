@@ -18,10 +18,10 @@ Source: Cobham (1954), Oper. Res. 2; White & Christie (1958), Oper. Res. 6; Klei
 sections 3.4 and 3.6; c servers: Davis (1966), Oper. Res. 14; Bondi & Buzen (1984), ACM SIGMETRICS, "The response
 times of priority classes under preemptive resume in M/G/m queues".
 
->>> from qsim import CustomerClass, Exponential, OpenClasses, solve
->>> urgent = CustomerClass(Exponential(1 / 0.2), Exponential(1.0), priority=0)
->>> other = CustomerClass(Exponential(1 / 0.6), Exponential(1.0), priority=1)
->>> [round(c.W, 9) for c in solve(OpenClasses([urgent, other], priority="non-preemptive")).classes]
+>>> from qsim import Arrivals, Exponential, Network, Station, solve
+>>> disk = Station(Exponential(1.0), discipline="priority", priority={"urgent": 0, "other": 1})
+>>> found = solve(Network({"disk": disk}, {"urgent": Arrivals(0.2), "other": Arrivals(0.6)}))
+>>> [round(c.W, 9) for c in found.classes]
 [2.0, 6.0]
 """
 

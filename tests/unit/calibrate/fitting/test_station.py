@@ -43,7 +43,7 @@ def test_between_its_knots_the_station_follows_the_curve(drive: Fit) -> None:
     station = drive.station()
     assert station.speeds is not None
     n = np.arange(33, 4096, 37)
-    served = np.array(station.speeds)[n - 1] / station.service.mean
+    served = np.array(station.speeds)[n - 1] / station.time.mean
     assert served == pytest.approx(drive.predict(n).throughput_per_s, rel=1e-3)
 
 
@@ -53,9 +53,9 @@ def test_both_engines_hold_the_predicted_throughput_with_any_law(
     drive: Fit, engine: str, law: Empirical | None
 ) -> None:
     queue = drive.queue(24)
-    station = queue.queueing[0]
+    (station,) = queue.stations.values()
     if law is not None:
-        scaled = law.scaled(station.service.mean / law.mean)
+        scaled = law.scaled(station.time.mean / law.mean)
         queue = Closed(24, [Station(scaled, speeds=station.speeds, discipline="PS")])
     inside = 0
     for seed in range(5):
@@ -71,7 +71,7 @@ def test_the_law_is_that_of_depth_one_where_it_is_known() -> None:
     assert "3 visits" in repr(station)
     assert isinstance(station.service, Empirical)
     assert station.service.scv == pytest.approx(0.13, abs=0.03)
-    assert station.service.mean == pytest.approx(1 / made.predict([1]).throughput_per_s[0], rel=1e-9)
+    assert station.time.mean == pytest.approx(1 / made.predict([1]).throughput_per_s[0], rel=1e-9)
     assert fit(with_histogram(), [4, 16]).law is None  # depth 1 was not calibrated on
 
 
@@ -117,7 +117,7 @@ def test_of_a_memory_the_accesses_in_flight_are_the_load() -> None:
     curve = made.predict([min(made.used), max(made.used)])
     for x, r in zip(curve.throughput_per_s, curve.response_time_s, strict=True):
         n = round(x * r)
-        assert station.speeds[n - 1] / station.service.mean == pytest.approx(x, rel=0.25)
+        assert station.speeds[n - 1] / station.time.mean == pytest.approx(x, rel=0.25)
     with pytest.raises(DataError, match="no loop of requests"):
         made.queue(8)
 

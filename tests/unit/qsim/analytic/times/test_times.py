@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from class_networks import Flow as Coming
 from class_networks import queue_of
 
 from qsim import (
