@@ -10,7 +10,7 @@ from qsim._types import FloatArray
 from qsim.engines.output.analysis import MOST_BATCHES, analyse, reaches
 from qsim.engines.output.recorder import Recorder
 from qsim.engines.output.run_totals import RunTotals
-from qsim.engines.plan import Plan, servers_of
+from qsim.engines.plan import Plan, PlannedStation, servers_of
 from qsim.errors import InvalidParameterError
 from qsim.metrics import SYMBOLS, Interval, Metrics
 
@@ -63,7 +63,25 @@ def with_parts(metrics: Metrics, plan: Plan, totals: RunTotals) -> Metrics:
         busiest = max(stations, key=lambda station: station.utilization)
         intervals = {**metrics.intervals, "utilization": busiest.interval("utilization")}
         metrics = replace(metrics, utilization=busiest.utilization, intervals=intervals)
+    elif len(listed := [place for place in plan.places if place.listed]) == 1:
+        metrics = _of_speeds(replace(metrics, classes=classes), listed[0], plan.classes)
     return replace(metrics, classes=classes, stations=stations) if classes or stations else metrics
+
+
+def _of_speeds(station: Metrics, place: PlannedStation, names: tuple[str, ...]) -> Metrics:
+    """The utilization of a station with speeds: the work that it does, as a share of its highest speed."""
+    if not place.speeds:
+        return station
+    means = dict(zip(names, (law.mean for law in place.service), strict=True))
+    mean = max(means.values())
+    if known := [c for c in station.classes if c.throughput > 0]:
+        total = math.fsum(c.throughput for c in known)
+        mean = math.fsum(c.throughput * means[c.name] for c in known) / total
+    share = mean / max(place.speeds)
+    low, high = station.intervals["throughput"]
+    ends = (min(low * share, 1.0), min(high * share, 1.0))
+    utilization = min(station.throughput * share, 1.0)
+    return replace(station, utilization=utilization, intervals={**station.intervals, "utilization": ends})
 
 
 def _station(whole: Metrics, plan: Plan, totals: RunTotals, part: int) -> Metrics:
@@ -74,16 +92,15 @@ def _station(whole: Metrics, plan: Plan, totals: RunTotals, part: int) -> Metric
     station = _part(whole, totals.of_part[part], servers, name)
     names = plan.classes
     if len(names) == 1:
-        return station
+        return _of_speeds(station, place, names)
     if part not in totals.of_class_at:
-        return replace(station, classes=tuple(replace(station, name=names[kind]) for kind in plan.kinds_at[index]))
-    return replace(
-        station,
-        classes=tuple(
+        classes = tuple(replace(station, name=names[kind]) for kind in plan.kinds_at[index])
+    else:
+        classes = tuple(
             _known_part(whole, recorder, servers, names[kind])
             for kind, recorder in totals.of_class_at[part].recorders.items()
-        ),
-    )
+        )
+    return _of_speeds(replace(station, classes=classes), place, names)
 
 
 def _known_part(whole: Metrics, recorder: Recorder, servers: float, name: str) -> Metrics:
