@@ -1,17 +1,17 @@
-"""The first page of a course: the device, five figures, a verdict and the curve that the knee is read off."""
+"""The first page of a course: the machine, five figures, a verdict, and the curve with its band and both knees."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from calibrate.fitting.answer import LABEL, knee_word
+from calibrate.fitting.answer import LABEL
 from calibrate.fitting.fitted import Fit
 from calibrate.load_text import Figure, load_figure, throughput_figure, with_interval
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.view import FrontPage, KeyFigure, Section
-from measure.findings import Finding
+from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
+from measure.findings import SEVERITIES, Finding
 from measure.sweep import Provenance
 from measure.units import counted, format_bandwidth, format_duration
 
@@ -19,51 +19,46 @@ FIGURES = 5
 
 
 def front_of(sections: Sequence[Section], apart: Sequence[Finding] = ()) -> FrontPage:
-    """The front of a course's sections; ``apart`` are workloads that two of its suites measured otherwise."""
-    compared = [(s, curve) for s in sections for curve in s.curves]
-    done = [curve.comparison for _, curve in compared]
-    drive = next(((s, c) for s, c in compared if c.comparison.points.load_type.is_closed), None)
-    memory = next(((s, c) for s, c in compared if c.comparison.points.load_type.is_memory), None)
-    first = drive or memory
+    """The front of a course's sections; ``apart`` are workloads that two of its suites measured differently."""
+    curves = [curve for s in sections for curve in s.curves]
+    drive = next((c for c in curves if c.comparison.points.load_type.is_closed), None)
+    memory = next((c for c in curves if c.comparison.points.load_type.is_memory), None)
     figures = [
-        *_drive_figures(drive[1].comparison.fit if drive else None),
-        *_memory_figures(memory[1].comparison if memory else None),
+        *(_drive_figures(drive.comparison.fit) if drive else ()),
+        *(_memory_figures(memory.comparison.fit) if memory else ()),
     ]
     figures += _largest(sections) if len(figures) < FIGURES else []
-    view = None
-    if first is not None:
-        section, curve = first
-        view = next((v for v in section.views if v.figure is not None), curve.main[0])
-        view = replace(view, title=f"Response time against throughput: {section.title.partition(':')[0]}")
-    return FrontPage(_device(sections), tuple(figures[:FIGURES]), _verdict(sections, done, apart), view)
-
-
-def _drive_figures(fit: Fit | None) -> list[KeyFigure]:
-    if fit is None:
-        return []
-    show, found = load_figure(fit.load_kind), []
-    knee = fit.knee if fit.knee.sharp else fit.ninety
-    if knee.load is not None:
-        what = f"{fit.load_type.noun} at the knee" if fit.knee.sharp else f"{fit.load_type.noun} with 90 % of the peak"
-        what = f"{what} ({knee_word(fit)}), {fit.series}"
-        found.append(_figure(with_interval(show, knee.load, knee.low, knee.high), what))
-    return [*found, *_estimates(fit, {"Xmax": "peak throughput", "R1": "latency of one request alone"})]
-
-
-def _memory_figures(comparison: Comparison | None) -> list[KeyFigure]:
-    if comparison is None:
-        return []
-    return _estimates(
-        comparison.fit,
-        {
-            "B": "peak bandwidth of the memory",
-            "Xmax": "peak bandwidth of the memory",
-            "L0": "idle latency of the memory",
-        },
+    return FrontPage(
+        _device(sections),
+        tuple(figures[:FIGURES]),
+        (*_predicted([c.comparison for c in curves]), *_found(sections, apart)),
+        _view(drive or memory),
     )
 
 
+def _view(curve: ComparedCurve | None) -> View | None:
+    """The curve over the load with its band and both knees; without a load, latency against throughput."""
+    if curve is None:
+        return None
+    chosen = next((v for v in curve.main if v.name == "throughput"), curve.main[0])
+    return replace(chosen, title=f"{chosen.title}: {curve.comparison.series}")
+
+
+def _drive_figures(fit: Fit) -> list[KeyFigure]:
+    show, noun, found = load_figure(fit.load_kind), fit.load_type.noun, []
+    for knee, what in ((fit.knee, f"{noun} where queueing starts"), (fit.ninety, f"{noun} with 90 % of the peak")):
+        if knee.load is not None:
+            found.append(_figure(with_interval(show, knee.load, knee.low, knee.high), f"{what}, {fit.series}"))
+    return [*found, *_estimates(fit, {"Xmax": "peak throughput", "R1": "latency of one request alone"})]
+
+
+def _memory_figures(fit: Fit) -> list[KeyFigure]:
+    peak, idle = "peak bandwidth of the memory", "idle latency of the memory"
+    return _estimates(fit, {"B": peak, "Xmax": peak, "L0": idle})
+
+
 def _estimates(fit: Fit, wanted: dict[str, str]) -> list[KeyFigure]:
+    """The first known parameter of each meaning, with the workload it is of."""
     found: dict[str, KeyFigure] = {}
     for name, what in wanted.items():
         e = fit.curve_parameters.get(name)
@@ -71,7 +66,7 @@ def _estimates(fit: Fit, wanted: dict[str, str]) -> list[KeyFigure]:
             continue
         units: dict[str, Figure] = {"s": format_duration, "B/s": format_bandwidth}
         show = units.get(e.unit) or throughput_figure(fit.load_kind)
-        found[what] = _figure(with_interval(show, e.estimate, e.low, e.high), what)
+        found[what] = _figure(with_interval(show, e.estimate, e.low, e.high), f"{what}, {fit.series}")
     return list(found.values())
 
 
@@ -105,20 +100,24 @@ def _device(sections: Sequence[Section]) -> str:
     return "; ".join([*drives, *machine, *([f"measured {began[:16].replace('T', ' ')}"] if began else [])])
 
 
-def _verdict(sections: Sequence[Section], done: Sequence[Comparison], apart: Sequence[Finding]) -> tuple[str, ...]:
-    """How well the course predicts itself, and what the audit found."""
+def _predicted(done: Sequence[Comparison]) -> tuple[str, ...]:
+    """How well the course predicts itself."""
     held = [c for c in done if c.points.load_type.is_closed and c.held_out.any()]
     held = held or [c for c in done if not c.is_open and c.held_out.any()]
-    lines = ["No curve over a load is predicted, so none checks a model."]
-    if held:
-        missed, sure = answer(held)[2][LABEL:], last_lines(held)[0][LABEL:]
-        lines = [f"{sure}.", f"The prediction misses {missed}."]
-    findings = [f for s in sections if not s.is_compared for f in s.findings]
-    counts = [
-        counted(sum(f.severity == s for f in findings), s)
-        for s in ("error", "warning")
-        if any(f.severity == s for f in findings)
-    ]
-    if apart:
-        lines.append(f"Suites disagree at {counted(len(apart), 'workload')}; the worst: {apart[0].message}")
-    return (*lines, f"The audit finds {' and '.join(counts) or 'no errors and no warnings'}.")
+    if not held:
+        return ("No curve over a load is predicted, so none checks a model.",)
+    missed, sure = answer(held)[2][LABEL:], last_lines(held)[0][LABEL:]
+    return f"{sure}.", f"The prediction misses {missed}."
+
+
+def _found(sections: Sequence[Section], apart: Sequence[Finding]) -> tuple[str, ...]:
+    """What disagreed, the worst of the other findings in words, and how many there are."""
+    findings = [f for s in sections if not s.is_compared for f in s.findings if f.severity != "info"]
+    lines = [f"Suites disagree at {counted(len(apart), 'workload')}; the worst: {apart[0].message}."] if apart else []
+    if not findings:
+        return (*lines, "The audit finds no errors and no warnings.")
+    counts = [counted(sum(f.severity == s for f in findings), s) for s in ("error", "warning")]
+    worst = max(findings, key=lambda f: SEVERITIES.index(f.severity))
+    about = f"{worst.series}: " if worst.series else ""
+    found = " and ".join(count for count in counts if not count.startswith("0 "))
+    return (*lines, f"The audit finds {found}.", f"The worst: {about}{worst.message}.")

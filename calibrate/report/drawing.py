@@ -198,7 +198,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 1:
-        return {"dtype": "f8", "bdata": base64.b64encode(value.astype("<f8").tobytes()).decode()}
+        return {"dtype": "f4", "bdata": base64.b64encode(value.astype("<f4").tobytes()).decode()}
     if isinstance(value, (np.ndarray, np.generic)):
         return _plain(value.tolist())
     if isinstance(value, (list, tuple)):

@@ -16,7 +16,7 @@ LONGEST_NAME = 60
 
 
 def csv_text(view: View) -> str:
-    """A view's data: a header, columns in SI units, a row each; floats to eight digits.
+    """A view's data: a header, columns in SI units, a row each; floats to six digits.
 
     pandas writes the same in three times as long.
     """
@@ -29,7 +29,7 @@ def csv_text(view: View) -> str:
 
 def _cell(value: object) -> object:
     if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.8g}"
+        return "" if math.isnan(value) else f"{value:.6g}"
     return "" if value is None else plain_cell(value) if isinstance(value, str) else value
 
 

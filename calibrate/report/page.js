@@ -3,7 +3,7 @@
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const onPaper = document.documentElement.classList.contains("paper");
   const narrow = 520, paper = onPaper ? 680 : 720, sheet = onPaper ? 320 : 800;
-  let printing = onPaper;
+  let printing = onPaper, views = {};
 
   const darkened = colour => darkColours[colour.toLowerCase()] || colour;
 
@@ -15,7 +15,7 @@
   }
 
   function figureOf(plot, light) {
-    let text = plot.nextElementSibling.textContent;
+    let text = views[plot.dataset.view].figure;
     if (dark.matches && !light) {
       text = text.replace(/"(#[0-9a-f]{6})"/gi, (whole, colour) => '"' + darkened(colour) + '"');
       text = text.replace(/rgba\((\d+), (\d+), (\d+), ([\d.]+)\)/g, darkShade);
@@ -93,13 +93,25 @@
     return Plotly.react(plot, figure.data, layout, config);
   }
 
-  // The library comes packed in the page; a browser that cannot unpack it still has every number in the tables.
+  // The library, the figures and the tables come packed; a browser that cannot unpack still has the tables to read.
+  async function unpacked(id) {
+    const packed = Uint8Array.from(atob(document.getElementById(id).textContent), letter => letter.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  }
+
   async function unpack() {
-    const packed = Uint8Array.from(atob(document.getElementById("plotly").textContent), letter => letter.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    views = JSON.parse(await unpacked("views"));
     const library = document.createElement("script");
-    library.textContent = await new Response(stream).text();
+    library.textContent = await unpacked("plotly");
     document.head.append(library);
+  }
+
+  function save(name, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], {type: "text/csv;charset=utf-8"}));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
   const plots = Array.from(document.querySelectorAll(".plot"));
@@ -114,7 +126,7 @@
       plots.forEach(draw);
     }
   }
-  if (plots.length) unpack().then(drawAll).catch(error => plots.forEach(plot => {
+  unpack().then(drawAll).catch(error => plots.forEach(plot => {
     plot.textContent = "The plot cannot be drawn by this browser (" + error.message + "); every number is in the tables.";
   }));
   dark.addEventListener("change", redraw);
@@ -126,8 +138,9 @@
   window.addEventListener("afterprint", () => { printing = onPaper; redraw(); });
 
   document.addEventListener("click", event => {
-    const button = event.target.closest("button[data-image]");
+    const button = event.target.closest("button[data-image], button[data-table]");
     if (!button) return;
+    if (button.dataset.table) { save(button.dataset.name + ".csv", views[button.dataset.table].csv); return; }
     const plot = button.closest("figure").querySelector(".plot");
     const figure = fitted(figureOf(plot, true), 1000);
     Plotly.downloadImage(figure, {

@@ -1,13 +1,14 @@
 """One self-contained HTML page: verdict, figures, tables, provenance. It opens offline and on a phone.
 
-Each figure is stored as JSON and drawn when it comes into view, in the colours of the screen (light, dark) or of paper;
-its data and its image can be had from links below it, which need nothing from outside either.
+Figures and tables are in the page compressed. A figure is drawn when it comes into view, in the colours of the screen
+(light, dark) or of paper; buttons below it save its data and its image, and need nothing from outside either.
 """
 
 from __future__ import annotations
 
 import base64
 import datetime as dt
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -88,16 +89,16 @@ def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: 
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    shown = None if front is None else {**front.to_dict(), "view": front.view and _view(front.view, "front")}
     return environment.get_template(template).render(
         title=title or "qsim report",
         mark=MARK,
         plotlyjs=base64.b64encode((files("calibrate.report") / PLOTLY).read_bytes()).decode(),
+        packed=_packed(sections, shown),
         dark_colours=_script_json({k.lower(): v for k, v in DARK.items()}),
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         sections=sections,
-        front=None
-        if front is None
-        else {**front.to_dict(), "view": None if front.view is None else _view(front.view, "front")},
+        front=shown,
     )
 
 
@@ -134,7 +135,7 @@ def _section(section: Section, number: int) -> dict[str, Any]:
 
 
 def _view(view: View, anchor: str) -> dict[str, Any]:
-    """A view for the template. The figure is JSON that ends no script, the data a link that fetches nothing."""
+    """A view for the template: its figure as JSON and its table as CSV go into the page packed."""
     return {
         "kind": view.kind,
         "name": view.name,
@@ -142,10 +143,19 @@ def _view(view: View, anchor: str) -> dict[str, Any]:
         "title": view.title,
         "caption": view.caption,
         "text": view.text,
-        "figure": None if view.figure is None else _no_tag(view.figure.to_json()),
+        "figure": None if view.figure is None else view.figure.to_json(),
         "height": 0 if view.figure is None else view.figure.height,
-        "csv": f"data:text/csv;charset=utf-8;base64,{base64.b64encode(csv_text(view).encode()).decode()}",
+        "csv": csv_text(view),
     }
+
+
+def _packed(sections: Sequence[Mapping[str, Any]], front: Mapping[str, Any] | None) -> str:
+    """Every figure and table of the page by its anchor, compressed, as text that no script can end."""
+    curves = [curve for section in sections for curve in section["curves"]]
+    views = [v for s in sections for v in s["views"]] + [v for c in curves for v in (*c["main"], *c["checks"])]
+    views += [front["view"]] if front and front["view"] else []
+    held = {v["anchor"]: {"figure": v["figure"], "csv": v["csv"]} for v in views}
+    return base64.b64encode(gzip.compress(json.dumps(held).encode(), mtime=0)).decode()
 
 
 def _script_json(value: Mapping[str, str]) -> str:

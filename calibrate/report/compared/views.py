@@ -88,7 +88,8 @@ def _overview(shown: list[ComparedCurve]) -> tuple[View, ...]:
     )
     if len(done) <= FEW:
         return views
-    return (*views, View("overview", "small-multiples", "Each curve alone", _HOW, table, curves.small_multiples(done)))
+    seen = table[table["what"].str.startswith("observed")]
+    return (*views, View("overview", "small-multiples", "Each curve alone", _HOW, seen, curves.small_multiples(done)))
 
 
 def _curves(comparison: Comparison) -> list[View]:

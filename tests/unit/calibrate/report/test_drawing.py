@@ -37,7 +37,7 @@ def test_numbers_are_read_back_from_json_and_what_is_none_is_null() -> None:
         x=np.array([1.0, np.nan, np.inf]), y=[1.0, np.nan, np.float64(2)], text=None, customdata=np.arange(2)
     )
     (trace,) = json.loads(drawing.to_json())["data"]
-    assert np.frombuffer(base64.b64decode(trace["x"]["bdata"]), "<f8") == pytest.approx(
+    assert np.frombuffer(base64.b64decode(trace["x"]["bdata"]), "<f4") == pytest.approx(
         [1, np.nan, np.inf], nan_ok=True
     )
     assert trace["y"] == [1.0, None, 2.0]

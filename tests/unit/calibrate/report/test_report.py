@@ -33,8 +33,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def without_plotly(page: str) -> str:
-    """The page less the packed library."""
-    return re.sub(r'<script id="plotly".*?</script>', "", page, count=1, flags=re.DOTALL)
+    """The page less what is packed."""
+    return re.sub(r'<script id="(plotly|views)".*?</script>', "", page, flags=re.DOTALL)
 
 
 def test_it_has_every_panel_and_its_verdict(page: str) -> None:
@@ -52,7 +52,7 @@ def test_it_holds_the_library_packed_and_stays_small(page: str) -> None:
 
 def test_it_fetches_nothing(page: str) -> None:
     own = without_plotly(page)
-    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#|data:text/csv)""", own)
+    assert not re.findall(r"""(?:src|href)\s*=\s*["'](?!#)""", own)
     assert "http" not in own
     assert "@import" not in own
 
