@@ -205,9 +205,9 @@ def _drawn(curve: Mapping[int, float]) -> Table:
 
 
 def still_grows(sweep: Sweep) -> bool:
-    """Whether the last doubling of the depth added 5 % of throughput."""
+    """Whether the last doubling of the depth took the throughput 5 % above all before it."""
     rates = sweep.points.sort_values("load")["throughput_per_s"].to_numpy()
-    return len(rates) > 1 and bool(rates[-1] > GAIN * rates[-2])
+    return len(rates) > 1 and bool(rates[-1] > GAIN * rates[:-1].max())
 
 
 def _deeper(plan: FioPlan, sweep: Sweep) -> Sequence[FioPoint]:

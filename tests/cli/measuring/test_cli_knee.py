@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from calibrate.cli.calibration.knee import DEPTHS
+from calibrate.cli.calibration.knee import DEPTHS, still_grows
+from measure.sweep import Sweep
 
 
 @pytest.fixture
@@ -56,3 +59,11 @@ def test_a_file_of_others_is_refused(qsim, fio, disk):
     assert run.code == 1
     assert "--allow read" in run.error
     assert mine.read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("rates", "grows"), [([10, 20, 39], True), ([10, 20, 20.5], False), ([10, 20, 12, 14], False), ([10], False)]
+)
+def test_deeper_points_follow_while_the_last_is_above_all_before(rates, grows):
+    points = pd.DataFrame({"series": "a", "load": 2.0 ** np.arange(len(rates)), "throughput_per_s": rates})
+    assert still_grows(Sweep(points.assign(latency_s=points["load"] / points["throughput_per_s"]))) == grows
