@@ -84,8 +84,8 @@ def test_what_is_left_counts_the_points_that_are_not_planned_yet(folder):
 
 def test_the_guesses_are_a_table_that_no_spreadsheet_works_out():
     row = {"rank": 1, "load": 12.0, "error": "1.2 × the truth", "nonce": "00"}
-    names = ["=1+1", "+1", "-1", "@SUM(A1)", 'An"n', "Zoë, too"]
+    names = ["=1+1", "+A1", "-A1", "@SUM(A1)", 'An"n', "Zoë, too"]
     rows = list(csv.DictReader(io.StringIO(guesses_csv([{**row, "name": n, "extra": 7} for n in names]))))
-    assert [r["name"] for r in rows] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", 'An"n', "Zoë, too"]
+    assert [r["name"] for r in rows] == ["'=1+1", "'+A1", "'-A1", "'@SUM(A1)", 'An"n', "Zoë, too"]
     assert {r["load"] for r in rows} == {"12.0"}
     assert "extra" not in rows[0]
