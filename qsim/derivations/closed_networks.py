@@ -142,8 +142,9 @@ def _constants(page: Page, model: ClosedChain) -> bool:
         p = w * rest[::-1] / G[N]
         page.total(f"L_{i}", (k * p).tolist(), f"sum of k w({i},k) G({N}-k without {i}) / G({N})", "mean number there")
         if s.speeds is not None:
-            page.found(f"rho_{i}", float(p[1:].sum()), f"1 - p({i},0)", "somebody is there")
-            busy.append(f"rho_{i}")
+            page.let(f"rho_{i}", f"X * D_{i} / {max(s.speeds)!r}", "the work, as a share of the highest speed")
+            page.found(f"B_{i}", float(p[1:].sum()), f"1 - p({i},0)", "somebody is there")
+            busy.append(f"B_{i}")
         else:
             page.let(f"rho_{i}", f"X * D_{i}" if s.servers == 1 else f"X * D_{i} / {s.servers}", "each server busy")
             busy.append(f"X * D_{i}")

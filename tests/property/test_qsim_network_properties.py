@@ -122,7 +122,7 @@ def test_more_customers_mean_more_throughput_and_longer_responses(N: int, Z: flo
 @given(st.integers(1, 200), think_times, st.lists(stations, min_size=1, max_size=3), times)
 def test_the_unit_of_time_changes_only_units(N: int, Z: float, places: list[Station], unit: float) -> None:
     def in_units(s: Station) -> Station:
-        return Station(Exponential(s.service.mean * unit), s.servers, s.visits, s.queues)
+        return Station(Exponential(s.time.mean * unit), s.servers, s.visits, queues=s.queues)
 
     one, other = solve(Closed(N, [Delay(Z), *places])), solve(Closed(N, [Delay(Z * unit), *map(in_units, places)]))
     assert other.throughput * unit == pytest.approx(one.throughput, rel=ROUNDING)

@@ -50,8 +50,11 @@ from qsim.models import Network, Station
 
 METHOD = "product form, convolution in logarithms (Buzen 1973; Baskett, Chandy, Muntz & Palacios 1975)"
 
-MOST_TERMS = 3_000_000_000
-"""Products to add up for all convolutions: a minute or two."""
+MOST_TERMS = 600_000_000
+"""Products to add up for all convolutions: about ten seconds."""
+
+RECURSION = 10
+"""A step of the recursion along the populations costs as much as so many products."""
 
 
 def centre_of(station: Station, population: int) -> Centre:
@@ -98,13 +101,15 @@ class PresentStates:
 def solve(model: ClosedChain) -> Metrics:
     """Exact, for every number of servers and range of demands; ``stations`` holds each, per visit.
 
-    Raises NoFormulaError where the population is so large that the convolutions take minutes.
+    Raises NoFormulaError where the population is so large that the convolutions take more than ten seconds.
     """
     N, Z = model.population, model.think_time
     require_few_states(model, N)
     centres = [centre_of(s, N) for s in model.queueing]
-    if math.log2(len(centres) + 1) * sum(normalizing.convolution_terms(c, (N + 1,)) for c in centres) > MOST_TERMS:
-        raise NoFormulaError(model.kendall, "the exact solution takes minutes for so many; schweitzer() is near it")
+    terms = sum(normalizing.convolution_terms(c, (N + 1,)) + RECURSION * N for c in centres)
+    if len(centres) > 1 and math.log2(len(centres) + 1) * terms > MOST_TERMS:
+        why = "the exact solution takes more than ten seconds for so many"
+        raise NoFormulaError(model.kendall, why, "asymptotic_bounds(), between which it lies,")
     unit = normalizing.time_unit([N], [Z], centres)
     scaled = [c.in_units_of(unit) for c in centres]
     start = normalizing.empty_network([Z / unit], (N,))

@@ -360,3 +360,9 @@ def test_bounds_hold_and_the_tighter_ones_lie_within(demands: list[float], Z: fl
         alike = np.array(populations) / (np.array(populations) + len(demands) - 1) / demands[0]
         for bounds in (balanced_bounds, proportional_bounds, geometric_bounds):
             assert bounds(populations, Z, demands).throughput_low == pytest.approx(alike)
+
+
+def test_a_large_population_at_many_stations_is_refused_at_once() -> None:
+    many = Closed(100_000, [Delay(10.0), *(Station(Exponential(0.5 + 0.001 * i)) for i in range(200))])
+    with pytest.raises(NoFormulaError, match="more than ten seconds for so many"):
+        solve(many)
