@@ -22,7 +22,7 @@ from qsim.errors import InvalidParameterError
 class Exponential(Distribution):
     """Exponential with the given mean, or ``rate`` = 1/mean; as times between arrivals it makes a Poisson process.
 
-    A mean of infinity stands for the Poisson process of rate zero, at which nobody ever comes.
+    A mean of infinity stands for the Poisson process of rate zero, without any arrival.
 
     >>> Exponential(mean=2).scv, Exponential(rate=4).mean
     (1.0, 0.25)

@@ -36,7 +36,7 @@ BADLY_CONDITIONED = 1e4
 class PhaseType(Distribution):
     """It starts in phase i with probability ``initial[i]`` and moves at the rates ``generator``, a matrix T.
 
-    T has non-negative entries beside the diagonal, and rows adding up to zero or less: what is missing to zero
+    T has non-negative entries off the diagonal, and rows adding up to zero or less: what is missing to zero
     is the rate at which the time is over.  Every phase must lead to the end, or the time would be infinite.
 
     >>> PhaseType(initial=(1, 0), generator=((-2, 2), (0, -2))).scv

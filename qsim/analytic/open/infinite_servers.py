@@ -1,4 +1,4 @@
-"""G/G/∞: a server for everyone, nobody waits.
+"""G/G/∞: a server for each customer, none waits.
 
 The response time is the service time, and L = λ·E[S] by Little's law, whatever the laws.  With Poisson arrivals the
 number present is Poisson with that mean, whatever the service law: each customer is still there at a given moment

@@ -1,6 +1,6 @@
 """M/D/c: Poisson arrivals, every service takes the same time D, c servers (M/D/1 included).
 
-Who is in service now has left D later, and who waits now or came meanwhile is then present, so the number
+A customer in service now has left D later, and one that waits now or came meanwhile is then present, so the number
 present, looked at D apart, goes N' = max(N - c, 0) + Poisson(λD).  With a = λD and z(1), ..., z(c-1) the roots
 inside the unit circle of z^c = e^(a(z-1)),
 

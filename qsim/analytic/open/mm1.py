@@ -1,6 +1,6 @@
 """M/M/1: one server, Poisson arrivals, exponential service.
 
-The number present goes up at rate λ and, when someone is there, down at rate μ.  In the long run the flow
+The number present goes up at rate λ and, unless it is zero, down at rate μ.  In the long run the flow
 between neighbouring states balances, λ·p(n) = μ·p(n+1), so p(n) = (1 - ρ)·ρⁿ with ρ = λ/μ.  From that
 
     L = ρ/(1 - ρ),   Lq = ρ²/(1 - ρ),   W = L/λ = 1/(μ - λ),   Wq = ρ/(μ - λ),

@@ -1,6 +1,6 @@
 """M/G/1 served by size: SJF, PSJF and SRPT.
 
-Whoever is short goes first.  With ρ(x) = λ·E[S; S <= x] the load of jobs up to x (ρ(x⁻): below x), a job of size x
+The shortest job goes first.  With ρ(x) = λ·E[S; S <= x] the load of jobs up to x (ρ(x⁻): below x), a job of size x
 is held up only by the work that goes before it, as if the rest were not there:
 
     SJF    W(x) = x + λ·E[S²] / (2·(1 - ρ(x⁻))·(1 - ρ(x)))

@@ -3,7 +3,7 @@
 Let G(s) be the transform of a busy period, the root of G = B(s + λ - λG) with B that of a service.  Work of transform
 B that is done while customers of rate λ come and go first lasts a delay cycle, of transform B(σ), σ = s + λ - λG(s).
 
-- **LCFS**: a service that goes on is ended first, and all who come meanwhile: Wq = 1 - ρ + λ(1 - G)/σ.
+- **LCFS**: a service that goes on is ended first, and those of all that come meanwhile: Wq = 1 - ρ + λ(1 - G)/σ.
 - **LCFS-PR**: the response is a busy period, W = G; what others hold up of it Wq = B(σ - s).
 - **Priority classes**: with a the classes above p, l those below, σ of a,
   non-preemptive Wq = [(1 - ρ)σ + λ(l)(1 - B(l)(σ))] / (s - λ(p) + λ(p)B(p)(σ)), and a service;
@@ -143,7 +143,7 @@ def last_come(arrival_rate: float, service: Distribution) -> InvertedTimes:
 
 
 def last_come_several(arrival_rate: float, service: Distribution, servers: int, p_wait: float) -> InvertedTimes:
-    """M/M/c: who waits, waits a busy period of the c servers as one."""
+    """M/M/c: a customer that waits, waits a busy period of the c servers as one."""
     flow = Flow(arrival_rate, service.scaled(1 / servers))
 
     def waiting(s: ComplexArray) -> ComplexArray:
