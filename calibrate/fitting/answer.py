@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 LABEL = 8
 """Width of the words in capitals before the lines of an answer."""
 
+QUEUEING, NINETY = "QUEUEING STARTS", "90 % OF PEAK AT"
+"""What the two knees of a closed load are called: N* = R1 Xpeak, and N90."""
+
 
 def labelled(label: str, text: str) -> str:
     """A line of an answer: ``KNEE    depth 2.2 (2.0 to 2.9), sure``."""
@@ -76,21 +79,37 @@ def knee_line(fit: Fit) -> str:
         least = f"; at {k.low:.2g} outstanding or more" if k.low is not None else ""
         return f"unknown: the peak was never approached{least}"
     found = f"{at_load(fit.load_type, knee_figure(fit))}, {knee_word(fit)}: {there(fit.load_kind, k)}"
-    if k.sharp:
-        return found
-    place = ninety_text(fit)
-    if not place:
-        return "not sharp, and 90 % of the peak is not reached"
-    return f"not sharp; {place}: {there(fit.load_kind, fit.ninety)}"
+    return found if k.sharp else f"{found}; the bend is soft, no sharp knee"
 
 
-def ninety_text(fit: Fit) -> str:
-    """``90 % of the peak at depth 4.6 (1.7 and more)``; empty where it is not reached or the load is no depth."""
-    if not fit.load_type.is_closed or fit.ninety.load is None:
-        return ""
+def ninety_line(fit: Fit) -> str:
+    """Where 90 % of the peak is had: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
     at = fit.ninety
-    place = with_interval(load_figure(fit.load_kind), at.load or 0.0, at.low, at.high)
-    return f"90 % of the peak at {at_load(fit.load_type, place)}"
+    if at.load is None:
+        return "a load that is not reached"
+    return f"{at_load(fit.load_type, ninety_figure(fit))}, {ninety_word(fit)}: {there(fit.load_kind, at)}"
+
+
+def ninety_figure(fit: Fit, to: str = " to ") -> str:
+    """The load that gives 90 % of the peak, with its interval; empty where it is not reached."""
+    at = fit.ninety
+    return "" if at.load is None else with_interval(load_figure(fit.load_kind), at.load, at.low, at.high, to=to)
+
+
+def ninety_word(fit: Fit) -> str:
+    """How sure the load that gives 90 % of the peak is."""
+    return (
+        knee_word(fit)
+        if knee_word(fit) == "assumed"
+        else how_sure(fit.ninety.identified, fit.ninety.low, fit.ninety.high)
+    )
+
+
+def knee_lines(fit: Fit) -> list[str]:
+    """Of a closed load where queueing starts and where 90 % of the peak is had; of others their knee."""
+    if not fit.load_type.is_closed or fit.knee.load is None or never_approached(fit):
+        return [labelled("KNEE", knee_line(fit))]
+    return [f"{QUEUEING} {knee_line(fit)}", f"{NINETY} {ninety_line(fit)}"]
 
 
 def peak_figure(fit: Fit, to: str = " to ") -> str:
@@ -103,16 +122,14 @@ def peak_figure(fit: Fit, to: str = " to ") -> str:
 
 
 def peak_line(fit: Fit) -> str:
-    """The peak with how sure it is, and where 90 % of it is had."""
+    """The peak with how sure it is."""
     found = fit.curve_parameters.get("B" if "B" in fit.curve_parameters else "Xmax")
-    parts = []
-    if found is not None and found.estimate is not None:
-        alone = not fit.used or (len(fit.used) == 1 and not found.identified)
-        word = "assumed" if alone else how_sure(found.identified, found.low, found.high)
-        parts.append(least_peak(fit) if never_approached(fit) else f"{peak_figure(fit)}, {word}")
-    if fit.knee.sharp and not never_approached(fit) and (ninety := ninety_text(fit)):
-        parts.append(ninety)
-    return "; ".join(parts)
+    if found is None or found.estimate is None:
+        return ""
+    if never_approached(fit):
+        return least_peak(fit)
+    alone = not fit.used or (len(fit.used) == 1 and not found.identified)
+    return f"{peak_figure(fit)}, {'assumed' if alone else how_sure(found.identified, found.low, found.high)}"
 
 
 def never_approached(fit: Fit) -> bool:
@@ -140,7 +157,13 @@ def fit_answer(fit: Fit) -> list[str]:
     """The answer of one fit, below a heading: the knee, then the peak and the idle latency."""
     alone = idle_figure(fit)
     peak = "; ".join(part for part in (peak_line(fit), f"idle latency {alone}" if alone else "") if part)
-    return [labelled("KNEE", knee_line(fit)), *([labelled("PEAK", peak)] if peak else [])]
+    return [*knee_lines(fit), *([labelled("PEAK", peak)] if peak else [])]
+
+
+def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> str:
+    """``knees_line`` with its label: where queueing starts of closed loads, else the knee."""
+    closed = fits[0][1].load_type.is_closed
+    return f"{QUEUEING} {knees_line(fits)}" if closed else labelled("KNEE", knees_line(fits))
 
 
 def knees_line(fits: Sequence[tuple[str, Fit]]) -> str:
@@ -173,23 +196,35 @@ def fits_table(fits: Sequence[Fit]) -> str:
     first = fits[0].load_type
     alike = len({f.basis for f in fits}) == 1
     rows = [
-        (f.series, knee_cell(f), peak_figure(f, "-"), knee_place(f), idle_figure(f, "-"), "" if alike else f.basis)
+        (f.series, knee_cell(f), peak_figure(f, "-"), second_cell(f), idle_figure(f, "-"), "" if alike else f.basis)
         for f in fits
     ]
-    header = ("", knee_heading(first), "PEAK", "AT THE KNEE", "IDLE LATENCY", "FITTED TO")
+    header = ("", knee_heading(first), "PEAK", second_heading(first), "IDLE LATENCY", "FITTED TO")
     return table(*without_empty(header, rows), left=1)
 
 
 def knee_heading(load: Load) -> str:
     """The heading of a column of knees."""
-    return f"KNEE, {load.plural if load.is_counted else load.noun}" if load.is_closed else "KNEE"
+    return f"QUEUEING STARTS, {load.plural if load.is_counted else load.noun}" if load.is_closed else "KNEE"
+
+
+def second_heading(load: Load) -> str:
+    """The heading of the column after the peak: 90 % of it over depths, else what the knee is like."""
+    return "90 % OF PEAK AT" if load.is_closed else "AT THE KNEE"
+
+
+def second_cell(fit: Fit) -> str:
+    """The cell below ``second_heading``."""
+    if not fit.load_type.is_closed:
+        return knee_place(fit)
+    return f"{ninety_figure(fit, '-')} {ninety_word(fit)}" if fit.ninety.load is not None else "not reached"
 
 
 def knee_cell(fit: Fit) -> str:
     """The knee in a table: ``23 (13-158) rough``."""
     if fit.knee.load is None:
         return "not reached"
-    return f"{knee_figure(fit, '-')} {knee_word(fit) if fit.knee.sharp else 'not sharp'}"
+    return f"{knee_figure(fit, '-')} {knee_word(fit)}"
 
 
 def knee_place(fit: Fit) -> str:

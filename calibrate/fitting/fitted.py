@@ -45,7 +45,7 @@ class Fit(Calibration, Result):
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> fit(sweep)
     4 KiB read: p-norm with onset from all 5 points
-    KNEE    depth 18 (11 to 30), rough: 212 k/s at 87 µs
+    QUEUEING STARTS depth 18 (11 to 30), rough: 212 k/s at 87 µs
     PEAK    258 k/s (227 to 300), sure; 90 % of the peak at depth 22 (15 to 54); idle latency 72 µs (42 to 113)
     """
 

@@ -73,6 +73,11 @@ class Knee:
         """JSON-ready, SI units."""
         return asdict(self)
 
+    def place(self) -> dict[str, float | None]:
+        """The load with its interval and the throughput there, JSON-ready."""
+        throughput = None if self.load is None else self.throughput_per_s
+        return {"load": self.load, "low": self.low, "high": self.high, "throughput_per_s": throughput}
+
 
 def knee_of(fit: Calibration) -> Knee:
     """The knee of ``fit``: N* of queue depths, else that of its model."""

@@ -87,7 +87,8 @@ class NextLoad:
             show = load_figure(self.load_kind)
             ranges = (self.knee_now, self.knee_then)
             before, after = (f"{show(low, 2, high)} to {show(high, 2)}" for low, high in ranges)
-            knee = f", and the knee in {after}, not {before}" if before != after else ""
+            what = "the start of queueing" if self.load_type.is_closed else "the knee"
+            knee = f", and {what} in {after}, not {before}" if before != after else ""
         return f"a fit to all points then has bands of about {then}, not {now}{knee}"
 
     def __str__(self) -> str:

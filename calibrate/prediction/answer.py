@@ -15,11 +15,12 @@ from calibrate.fitting.answer import (
     fit_text,
     knee_cell,
     knee_heading,
-    knee_line,
-    knee_place,
-    knees_line,
+    knee_lines,
+    knees_labelled,
     labelled,
     peak_figure,
+    second_cell,
+    second_heading,
 )
 from calibrate.inference.estimates import quantity
 from calibrate.load_text import Figure, listed, load_text, throughput_figure, with_interval
@@ -60,7 +61,7 @@ def missed_text(percent: float) -> str:
 
 def answer(done: Sequence[Comparison]) -> list[str]:
     """The first lines: what was predicted from what, the knee, and by how much the held-out points are missed."""
-    return [_heading(done), labelled("KNEE", _knees(done)), labelled("MISSED", _missed(done))]
+    return [_heading(done), *_knees(done), labelled("MISSED", _missed(done))]
 
 
 def answer_table(done: Sequence[Comparison]) -> str:
@@ -103,11 +104,11 @@ def _basis(comparison: Comparison) -> str:
     return f"predicted from {listed(fit.load_type, fit.used)}{where}{'' if where else ' alone'}"
 
 
-def _knees(done: Sequence[Comparison]) -> str:
+def _knees(done: Sequence[Comparison]) -> list[str]:
     if len(done) > 1:
-        return knees_line([(c.series, c.fit) for c in done])
-    peak = peak_figure(done[0].fit)
-    return f"{knee_line(done[0].fit)}{f'; peak {peak}' if peak else ''}"
+        return [knees_labelled([(c.series, c.fit) for c in done])]
+    lines, peak = knee_lines(done[0].fit), peak_figure(done[0].fit)
+    return [*lines[:-1], f"{lines[-1]}; peak {peak}" if peak else lines[-1]]
 
 
 def _missed(done: Sequence[Comparison]) -> str:
@@ -254,13 +255,14 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
                 c.series,
                 knee_cell(c.fit),
                 peak_figure(c.fit, "-"),
-                knee_place(c.fit),
+                second_cell(c.fit),
                 " / ".join(missed) or "none held out",
                 f"{int(inside.sum())} of {len(inside)}" if len(inside) else "",
             )
         )
     missed_heading = "MISSED R" if done[0].is_open else "MISSED X / R"
-    header = ("", knee_heading(done[0].fit.load_type), "PEAK", "AT THE KNEE", missed_heading, "IN BAND")
+    load = done[0].fit.load_type
+    header = ("", knee_heading(load), "PEAK", second_heading(load), missed_heading, "IN BAND")
     return without_empty(header, rows)
 
 

@@ -211,6 +211,7 @@ class Comparison(Result):
             "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.used)},
             "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
             "knee": self.knee.to_dict(),
+            "knee90": self.fit.ninety.place(),
             "points": points,
             "summary": asdict(self.summary()),
             "audit": [f.to_dict() for f in self.audit],

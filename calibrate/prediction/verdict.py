@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from calibrate.fitting.answer import at_load, knee_figure, knee_word, ninety_text, there
+from calibrate.fitting.answer import at_load, knee_figure, knee_word, ninety_line, there
 from calibrate.fitting.fitted import Fit
 from calibrate.load_text import listed, loads_text, throughput_figure
 from calibrate.next.load import NextLoad
@@ -47,14 +47,14 @@ def _knee_sentence(fit: Fit) -> str:
     if knee.load is None:
         bandwidth = f", about {throughput_figure(fit.load_kind)(knee.throughput_per_s, 2)}," if load.is_delay else ""
         return f"The knee{bandwidth} is not reached: {knee.note}."
-    ninety = ninety_text(fit)
-    if not knee.sharp:
-        place = f": {ninety}, {there(fit.load_kind, fit.ninety)}" if ninety else ""
-        return f"There is no sharp knee{place}."
-    where = {"sure": "is at", "rough": "is roughly at", "assumed": "is assumed at"}[knee_word(fit)]
-    more = f"; {ninety}" if ninety else ""
-    last = f" More {load.things} buy mostly latency." if load.is_closed else ""
-    return f"The knee {where} {at_load(load, knee_figure(fit))}: {there(fit.load_kind, knee)}{more}.{last}"
+    place = f"{at_load(load, knee_figure(fit))}: {there(fit.load_kind, knee)}"
+    if not load.is_closed:
+        where = {"sure": "is at", "rough": "is roughly at", "assumed": "is assumed at"}[knee_word(fit)]
+        return f"The knee {where} {place}."
+    where = {"sure": "starts at", "rough": "starts roughly at", "assumed": "is assumed to start at"}[knee_word(fit)]
+    ninety = f"; 90 % of the peak at {ninety_line(fit)}" if fit.ninety.load is not None else ""
+    last = f"More {load.things} buy mostly latency." if knee.sharp else "The bend is soft: there is no sharp knee."
+    return f"Queueing {where} {place}{ninety}. {last}"
 
 
 def _next_sentence(wanted: NextLoad | None) -> str:

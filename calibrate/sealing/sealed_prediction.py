@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.answer import knees_line, labelled
+from calibrate.fitting.answer import knees_labelled
 from calibrate.fitting.curve_fit import Fit
 from calibrate.fitting.origin import hashes_of
 from calibrate.fitting.predicted_curve import predict
@@ -77,7 +77,7 @@ class SealedPrediction(Result):
         return resolve_name("calibrate.report.plots:sealed_figure")(self)  # what knows does not import what shows
 
     def __repr__(self) -> str:
-        knees = labelled("KNEE", knees_line([(fit.series, fit) for fit in self.fits]))
+        knees = knees_labelled([(fit.series, fit) for fit in self.fits])
         return f"{counted(len(self.fits), 'curve')}, {self}\n{knees}"
 
     def __str__(self) -> str:

@@ -39,7 +39,8 @@ def answer_text(title: str, devices: Mapping[str, Sequence[Comparison]], tails: 
         last = last_lines(alike)
         if kind == kinds[-1]:
             last += tails_line(tails)
-            last += [labelled("AUDIT", audit_text([f for c in curves for f in c.audit])), labelled("MORE", MORE)]
+            found = [f for done in devices.values() for c in done for f in c.audit]
+            last += [labelled("AUDIT", audit_text(found)), labelled("MORE", MORE)]
         blocks.append("\n".join([named, *others, "", answer_table(alike), "", *last]))
     return "\n\n".join(blocks)
 

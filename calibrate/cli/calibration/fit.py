@@ -89,12 +89,12 @@ def fit(
 
 def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
     """The answer of one fit in three lines, or a row for each of several."""
-    from calibrate.fitting.answer import fit_answer, fits_table, knees_line, labelled
+    from calibrate.fitting.answer import fit_answer, fits_table, knees_labelled, labelled
 
     first = fits[0]
     if len(fits) > 1:
         to = f", each fitted to {first.basis}" if len({f.basis for f in fits}) == 1 else ""
-        knees = labelled("KNEE", knees_line([(f.series, f) for f in fits]))
+        knees = knees_labelled([(f.series, f) for f in fits])
         return [f"{title}: {counted(len(fits), 'curve')}{to}", knees, "", fits_table(fits), ""]
     head = ", ".join(part for part in (title, first.series) if part)
     notes = (labelled("NOTE", note) for note in first.notes)
@@ -140,6 +140,7 @@ def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = Non
         "load": fit.load_name,
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": fit.knee.to_dict(),
+        "knee90": fit.ninety.place(),
         "knees": [k.to_dict() for k in knees],
         "scalability": {k: asdict(v) for k, v in _scalability(fit, sweep).items()},
         "level": fit.level,

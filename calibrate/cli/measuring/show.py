@@ -129,13 +129,13 @@ class Knees:
 
     def lines(self) -> list[str]:
         """The answers, then the knee and the peak of one curve, or a line on the knees of several."""
-        from calibrate.fitting.answer import fit_answer, knees_line, labelled
+        from calibrate.fitting.answer import fit_answer, knees_labelled
 
         if not self.fits:
             return self.asked
         if len(self.fits) == 1:
             return [*self.asked, *fit_answer(self.fits[0])]
-        return [*self.asked, labelled("KNEE", knees_line([(f.series, f) for f in self.fits]))]
+        return [*self.asked, knees_labelled([(f.series, f) for f in self.fits])]
 
     def last_lines(self) -> list[str]:
         """What to measure next, where that narrows the answer."""

@@ -107,12 +107,12 @@ def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
     """The knee where depths were measured, the quickest lone request, the highest throughput and bandwidth."""
     import pandas as pd
 
-    from calibrate.fitting.answer import knee_line, knees_line, labelled
+    from calibrate.fitting.answer import knee_lines, knees_labelled, labelled
 
     lines = []
     fits = [(fit.series, fit) for one in knees for fit in one.fits]
     if fits:
-        lines.append(labelled("KNEE", knees_line(fits) if len(fits) > 1 else knee_line(fits[0][1])))
+        lines += [knees_labelled(fits)] if len(fits) > 1 else knee_lines(fits[0][1])
     closed = [sweep.mean_points() for sweep in results.sweeps.values() if sweep.load_type.is_closed]
     if not closed:
         return lines

@@ -13,7 +13,7 @@ from measure import load_dataset
 
 FOUR = ("--dataset", "003-ssd-read")
 ONE = ("--dataset", "004-ssd-depth")
-KNEE = "KNEE    depth 2.2 ("
+KNEE = "QUEUEING STARTS depth 2.2 ("
 
 HIDDEN = ("not identifiable", "anything from", "mostly its prior")
 """A statistician's words, which a terminal shows with --details alone."""
@@ -58,7 +58,7 @@ def test_the_knee_is_in_the_first_three_lines(qsim, command):
 
 @pytest.mark.parametrize("command", ["fit", "compare", "show"])
 def test_the_knees_of_several_curves_are_in_the_first_three_lines(qsim, command):
-    assert any(line.startswith("KNEE    depth ") for line in lines(qsim(command, *FOUR).out)[:3])
+    assert any(line.startswith("QUEUEING STARTS depth ") for line in lines(qsim(command, *FOUR).out)[:3])
 
 
 @pytest.mark.parametrize("source", [FOUR, ONE])
@@ -136,7 +136,7 @@ def test_a_repr_is_what_the_terminal_says_first(qsim):
     for command, result in (("fit", fit(sweep)), ("compare", compare(sweep))):
         printed = lines(qsim(command, *ONE).out)
         assert lines(repr(result))[1:3] == printed[1:3]
-        assert len(lines(repr(result))) <= 6
+        assert len(lines(repr(result))) <= 7
 
 
 def test_a_simulation_says_whether_its_interval_holds_the_theory(qsim):
@@ -170,6 +170,6 @@ def test_curves_of_one_point_have_an_assumed_knee_and_nothing_to_leave_out(qsim)
     points = ("--dataset", "004-ssd-mix")
     heading, knee, missed = qsim("compare", *points).out.splitlines()[:3]
     assert heading == "004-ssd-mix: 5 curves, each fitted to its only point"
-    assert re.fullmatch(r"KNEE    depth [0-9.]+, assumed: these points do not tell", knee)
+    assert re.fullmatch(r"QUEUEING STARTS depth [0-9.]+, assumed: these points do not tell", knee)
     assert missed == "MISSED  unknown: one point checks nothing; measure a second"
     assert qsim("fit", *points).out.splitlines()[:2] == ["004-ssd-mix: 5 curves, each fitted to depth 1", knee]

@@ -119,7 +119,7 @@ def test_the_knee_is_straight_from_idle_latency_and_peak_where_both_were_measure
     assert knee["sharp"]
 
 
-def test_a_soft_bend_is_no_sharp_knee_and_the_operating_point_comes_first(qsim, tmp_path):
+def test_both_knees_are_always_named_and_a_soft_bend_is_said(qsim, tmp_path):
     # X = [(N / N*)^-p + 1]^(-1/p) Xmax with p = 0.6, of which N* gives 31 % of the peak
     rates = {n: 1e5 * ((n / 8) ** -0.6 + 1) ** (-1 / 0.6) for n in (1, 2, 4, 8, 16, 32, 64, 128)}
     rows = [f"{n},{x:.4f},{1e6 * n / x:.4f}" for n, x in rates.items()]
@@ -128,10 +128,16 @@ def test_a_soft_bend_is_no_sharp_knee_and_the_operating_point_comes_first(qsim, 
     run = qsim("fit", str(path), "--details")
     knee = qsim("fit", str(path), "--json").json["knee"]
     assert not knee["sharp"]
-    assert run.out.splitlines()[1].startswith("KNEE    not sharp")
+    first, second = run.out.splitlines()[1:3]
+    assert first.startswith("QUEUEING STARTS depth ")
+    assert first.endswith("the bend is soft, no sharp knee")
+    assert second.startswith("90 % OF PEAK AT depth ")
+    ninety = qsim("fit", str(path), "--json").json["knee90"]
+    assert {"load", "low", "high", "throughput_per_s"} == set(ninety)
+    assert ninety["load"] > knee["load"]
     assert run.out.index("no sharp knee: 90 % of the peak") < run.out.rindex("  N*     ")
     verdict = qsim("compare", str(path), "--use", "1,2,4,8,16,32,64,128", "--details").out
-    assert "There is no sharp knee" in verdict
+    assert "The bend is soft: there is no sharp knee." in verdict
     assert "The knee is" not in verdict
 
 
