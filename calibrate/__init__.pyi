@@ -23,8 +23,6 @@ from .points import points_of as points_of
 from .prediction.comparison import Comparison as Comparison
 from .prediction.comparison import compare as compare
 from .prediction.comparison import compare_all as compare_all
-from .prediction.open_queue import WaitingNumbers as WaitingNumbers
-from .prediction.open_queue import waiting as waiting
 from .prediction.ratios import ParameterDifference as ParameterDifference
 from .prediction.ratios import Ratio as Ratio
 from .prediction.ratios import differences as differences

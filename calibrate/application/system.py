@@ -310,11 +310,12 @@ def _overtaxed(stations: product_form.Places, clients: int) -> str | None:
 
 
 def _peaks(station: Station, rows: Array) -> Array:
-    """The most that the station serves in each row (rows,): a device is followed up to what it covers."""
-    known = np.full(len(rows), product_form.peak(station))
-    if len(rows) > 1:
-        known[1:] = rows[1:].max(axis=1)
-    return known
+    """The most that the station serves in each row (rows,): that of a draw is taken where the estimate is highest.
+
+    The highest of each draw's own curve would be high by chance.
+    """
+    best = int(rows[0].argmax())
+    return np.asarray(product_form.peak(station) * rows[:, best] / rows[0, best])
 
 
 def _with_two(rows: Mapping[str, Array], name: str) -> Array:

@@ -118,8 +118,11 @@ class Fit(Calibration, Result):
 
         return station_of(self, visits, extrapolate)
 
-    def queue(self, n: int, *, extrapolate: bool = False) -> Network:
+    def queue(self, n: int, *, extrapolate: bool = False, structure: bool = False) -> Network:
         """``n`` requests that circle on the device: a closed queue, whose throughput is that of ``predict``.
+
+        With ``structure`` it is made of the servers and the delay behind the curve. Raises DataError where the points
+        do not determine these, with the measurement that would.
 
         >>> from calibrate import from_datasheet
         >>> from qsim import solve
@@ -127,6 +130,10 @@ class Fit(Calibration, Result):
         >>> bool(abs(solve(drive.queue(32)).throughput / drive.predict([32]).throughput_per_s[0] - 1) < 1e-9)
         True
         """
+        if structure:
+            from calibrate.fitting.structure import structure_queue
+
+            return structure_queue(self, n)
         from calibrate.fitting.station import queue_of
 
         return queue_of(self, n, extrapolate)

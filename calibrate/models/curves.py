@@ -11,7 +11,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -329,63 +328,8 @@ class Tabulated(ClosedModel):
         raise NotImplementedError("a tabulated model has one set of loads")
 
 
-class DelayMMc(Tabulated):
-    """Delay Z and one shared queue before c exponential servers: the machine repairman M/M/c//N.
-
-    R1 = Z + S and Xmax = c / S for a given c, so that c is what bends the curve; c lies between 1 and R1 Xmax.
-    """
-
-    def __init__(self, servers: int) -> None:
-        self.servers = servers
-        self.name = f"delay + M/M/{servers}"
-        self.assumption = f"one queue shared by {servers} exponential servers, and a delay without queueing"
-
-    def throughput(self, values: Array, loads: Array) -> Array:
-        crossing, peak = values[:, 0], values[:, 1]
-        delays = np.clip(np.log(np.maximum(crossing / self.servers, 1.0)), 0.0, LONGEST_DELAY)  # c <= N*
-        known, slope = _log_shares(self.servers, tuple(loads.tolist()))
-        before = np.clip(np.searchsorted(KNOTS, delays) - 1, 0, len(KNOTS) - 2)
-        step = (KNOTS[before + 1] - KNOTS[before])[:, None]
-        t = (delays - KNOTS[before])[:, None] / step
-        log_share = (1 - t) ** 2 * ((1 + 2 * t) * known[before] + t * step * slope[before]) + t**2 * (
-            (3 - 2 * t) * known[before + 1] - (1 - t) * step * slope[before + 1]
-        )  # Hermite's cubic
-        return np.asarray(peak[:, None] * np.exp(log_share))
-
-    def lone(self, values: Array) -> Array:
-        return np.asarray(np.maximum(values[:, 0], self.servers) / values[:, 1])
-
-
-LONGEST_DELAY = 9.0
-"""The logarithm of (Z + S) / S up to which M/M/c//N is tabulated."""
-
-KNOTS = LONGEST_DELAY * np.linspace(0.0, 1.0, 121) ** 2
-"""Where it is tabulated: closer where the delay is short, and bends sharp."""
-
-
 DOUBLINGS = tuple(2**i for i in range(9))
 """Numbers of servers that are tried of every device."""
-
-TABULATED = (DOUBLINGS[:5], DOUBLINGS[5:])
-"""These are tabulated together: few devices need the second."""
-
-
-def _log_shares(servers: int, loads: tuple[float, ...]) -> tuple[Array, Array]:
-    """ln X / Xmax of M/M/c//N, exactly, and its slope (k, m), at ``KNOTS`` (k,) of ln (Z + S) / S and m loads."""
-    together = next((each for each in TABULATED if servers in each), (servers,))
-    return _tabulated(together, loads)[together.index(servers)]
-
-
-@lru_cache(maxsize=256)
-def _tabulated(counts: tuple[int, ...], loads: tuple[float, ...]) -> list[tuple[Array, Array]]:
-    """The same, of each of these numbers of servers. A load between two whole numbers is interpolated: for drawing."""
-    from qsim.analytic.closed.populations import one_queue_throughputs
-
-    at, each = np.array(loads), np.repeat(counts, len(KNOTS))
-    whole = np.unique(np.concatenate([np.floor(at), np.ceil(at)]).clip(min=1)).astype(np.int64)
-    exact = one_queue_throughputs(whole, np.tile(np.expm1(KNOTS), len(counts)), 1.0, each) / each[:, None]
-    logs = np.log([np.interp(at, whole, row) for row in exact]).reshape(len(counts), len(KNOTS), len(at))
-    return [(known, np.gradient(known, KNOTS, axis=0)) for known in logs]
 
 
 def server_counts(crossing: float) -> list[int]:

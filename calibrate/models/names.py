@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from calibrate.models.curves import AsymptoticBounds, CurveModel, DelayMMc, OnsetPNorm, PNorm
+from calibrate.models.curves import AsymptoticBounds, CurveModel, OnsetPNorm, PNorm
 from calibrate.models.delay_law import DelayLaw, Unloaded
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.models.open import MGc, MGcEach, OpenModel, ggc, open_named
 from calibrate.models.open_setup import SleepingQueue, falls
 from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
+from calibrate.models.stations import TIMES, ServersAndDelay, copies_named
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
 
@@ -65,7 +66,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
 
 
 def model_named(name: str) -> CurveModel:
-    """The device model of that name (``p-norm``, ``delay + M/M/4``...). Raises ValueError listing what there is."""
+    """The device model of that name (``p-norm``, ``M/M/4``...). Raises ValueError listing what there is."""
     models: dict[str, Callable[[], CurveModel]] = {
         m.name: m
         for m in (
@@ -74,6 +75,7 @@ def model_named(name: str) -> CurveModel:
             PNorm,
             AsymptoticBounds,
             ScalabilityLaw,
+            ServersAndDelay,
             DelayLaw,
             Unloaded,
             MemoryCurve,
@@ -86,16 +88,15 @@ def model_named(name: str) -> CurveModel:
         return sleeping
     if (found := open_named(name)) is not None:
         return found
-    servers = name.removeprefix("delay + M/M/")
-    if servers != name and servers.isdigit() and int(servers) > 0:
-        return DelayMMc(int(servers))
+    if TIMES in name and (copies := copies_named(name, model_named(name.rpartition(TIMES)[0]))) is not None:
+        return copies
     raise InvalidParameterError(
         "model",
         f"{name!r} is unknown",
         (
-            f"there are: {', '.join(models)}, delay + M/M/c, "
+            f"there are: {', '.join(models)}, "
             "and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a queue each; M/G/c with setup), "
-            "G/G/c, where the c of delay + M/M/c and of M/M/c is a number"
+            "G/G/c, where the c of M/M/c is a number"
         ),
         value=name,
     )

@@ -30,9 +30,7 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
     if crossing > MOST_CROSSING:
         why = f"the asymptotes cross at {crossing:.3g} requests: more servers than are tried, {MOST_CROSSING:g}"
         return {name: Estimate(None, None, None, False, unit, why) for name, unit in UNITS.items()}
-    if len(points) > MOST_POINTS:
-        steps = np.geomspace(points.load[0], points.load[-1], MOST_POINTS)
-        points = points.at(np.isin(np.arange(len(points)), np.searchsorted(points.load, steps * (1 - 1e-9))))
+    points = few_points(points)
     found = structure_posterior(points)
     if (missed := found.median_error) > UNLIKELY:
         why = f"no number of servers explains these points: the best misses them by about {100 * missed:.2g} %"
@@ -59,6 +57,14 @@ def servers_and_think(points: Points, level: float) -> dict[str, Estimate]:
     middle = {"c": float(best), "S": service, "Z": delay}
     notes = {"c": why, **dict.fromkeys("SZ", "" if known else "depends on c, which these points do not determine")}
     return {n: Estimate(middle[n] if known else None, *ends[n], known, unit, notes[n]) for n, unit in UNITS.items()}
+
+
+def few_points(points: Points) -> Points:
+    """The points, or some of them where they are many."""
+    if len(points) <= MOST_POINTS:
+        return points
+    steps = np.geomspace(points.load[0], points.load[-1], MOST_POINTS)
+    return points.at(np.isin(np.arange(len(points)), np.searchsorted(points.load, steps * (1 - 1e-9))))
 
 
 def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:

@@ -73,6 +73,7 @@ class StructurePosterior:
     ratio: Array
     error: Array
     crossing: Array
+    scv: Array
 
     @cached_property
     def mass(self) -> Array:
@@ -108,17 +109,21 @@ class StructurePosterior:
         return s, z
 
 
-def structure_posterior(points: Points) -> StructurePosterior:
-    """The posterior of the structure, from two points or more of a closed sweep."""
+def structure_posterior(points: Points, servers: int | None = None) -> StructurePosterior:
+    """The posterior of the structure, from two points or more of a closed sweep; ``servers`` where c is known."""
     lowest = max(1.0, float(points.throughput_per_s.max() * (points.load / points.throughput_per_s).min()))
-    cells = np.concatenate([rows for queues in KINDS for rows in _of_kind(points, queues, lowest)], axis=1)
+    cells = np.concatenate([rows for queues in KINDS for rows in _of_kind(points, queues, lowest, servers)], axis=1)
     cells[:2] -= cells[:2].max(axis=1, keepdims=True)
     return StructurePosterior(*cells[:, (cells[:2] > -_NEGLIGIBLE).any(axis=0)])
 
 
-def _of_kind(points: Points, queues: Queues, lowest: float) -> Iterator[Array]:
-    """The cells (9, n) with one kind of queues, of each law of service."""
+def _of_kind(points: Points, queues: Queues, lowest: float, known: int | None) -> Iterator[Array]:
+    """The cells (10, n) with one kind of queues, of each law of service."""
     servers, log_prior = _numbers(queues, lowest)
+    if known is not None:
+        servers, log_prior = np.array([known]), np.zeros(1)
+        if known == 1 and queues == "random":
+            return
     crossing, widths = _crossings(servers, lowest)
     loss = _losses(queues, servers, crossing, points.load)
     prior = (log_prior[:, None] + np.log(widths)).ravel()
@@ -165,7 +170,7 @@ def _losses(queues: Queues, servers: IntArray, crossing: Array, loads: Array) ->
 def _cells(
     points: Points, queues: Queues, servers: IntArray, crossing: Array, log_busy: Array, scv: Array, prior: Array
 ) -> Array:
-    """Everything (9, n) that a ``StructurePosterior`` holds, of r servers, crossings and laws (r,), where it counts."""
+    """Everything (10, n) that a ``StructurePosterior`` holds, of r servers, crossings and laws, where it counts."""
     ratio = crossing / servers - 1
     z = np.linspace(-2.5, 2.5, _ERRORS)[:, None]
     errors = (ERROR_OF_UNKNOWN_LAW if points.alone is None else ERROR_MEDIAN) * np.exp(ERROR_LOG_SD * z)
@@ -181,7 +186,18 @@ def _cells(
     likelihood = likelihood + _of_delay(points, ratio * service)
     mass = likelihood + prior
     counts = (mass > mass.max() - _NEGLIGIBLE) | (likelihood > likelihood.max() - _NEGLIGIBLE)
-    rows = (mass, likelihood, servers, float(queues == "random"), service, 1 / np.sqrt(total), ratio, errors, crossing)
+    rows = (
+        mass,
+        likelihood,
+        servers,
+        float(queues == "random"),
+        service,
+        1 / np.sqrt(total),
+        ratio,
+        errors,
+        crossing,
+        scv,
+    )
     return np.stack([np.broadcast_to(row, mass.shape)[counts] for row in rows])
 
 

@@ -24,7 +24,6 @@ from calibrate.fitting.answer import (
 )
 from calibrate.inference.estimates import quantity
 from calibrate.load_text import Figure, listed, load_text, throughput_figure, with_interval
-from calibrate.prediction.open_queue import waiting, waiting_table
 from measure.units import counted, format_duration, format_percent, significant
 from qsim.text_table import table, without_empty
 
@@ -305,13 +304,9 @@ def short_text(comparison: Comparison) -> str:
 
 
 def long_text(comparison: Comparison) -> str:
-    """The ``str`` of a comparison: the fit, every point, the requests that wait, the truth if known, the verdict."""
+    """The ``str`` of a comparison: the fit, every point, the truth if known, the verdict."""
     c = comparison
-    parts = [
-        fit_text(c.fit, f"{c.series}: {c.split} ({c.fit.model})"),
-        points_table(c),
-        waiting_table(waiting(c.fit, c.points)),
-    ]
+    parts = [fit_text(c.fit, f"{c.series}: {c.split} ({c.fit.model})"), points_table(c)]
     parts += [] if c.truth is None else _truth_tables(c.truth, c.points)
     return "\n\n".join(part for part in (*parts, c.verdict()) if part)
 

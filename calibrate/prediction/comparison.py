@@ -21,7 +21,6 @@ from calibrate.next.load import NextLoad, advice
 from calibrate.points import Points, points_of
 from calibrate.prediction.baselines import BaselineError, baseline_errors, error_of
 from calibrate.prediction.fit_ladder import Rung, ladder
-from calibrate.prediction.open_queue import waiting
 from calibrate.prediction.summary import Summary, residuals_pct, summary_of
 from calibrate.prediction.verdict import verdict
 from measure.auditing.all_checks import audit
@@ -219,7 +218,6 @@ class Comparison(Result):
             "baselines": [e.to_dict() for e in self.baselines],
             "verdict": self.verdict(),
             "next": None if self.next is None else self.next.to_dict(),
-            "queue": [q.to_dict() for q in waiting(self.fit, self.points)],
             "notes": list(self.fit.notes),
             "provenance": self.provenance.to_dict(),
             **self._truth_dict(),

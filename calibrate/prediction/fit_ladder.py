@@ -17,12 +17,14 @@ from calibrate.fitting.curve_fit import fit_points, needed
 from calibrate.fitting.fitted import Fit
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
-from calibrate.models.curves import AsymptoticBounds, CurveModel, DelayMMc, OnsetPNorm, PNorm, server_counts
+from calibrate.models.curves import AsymptoticBounds, CurveModel, OnsetPNorm, PNorm, server_counts
 from calibrate.models.delay_law import DelayLaw, Unloaded
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, ggc, mmc
 from calibrate.models.open_setup import SleepingQueue, falls
 from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
+from calibrate.models.servers_and_delay import MOST_CROSSING
+from calibrate.models.stations import ServersAndDelay
 from calibrate.points import Points
 
 
@@ -101,10 +103,6 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
     return [Rung(**{**asdict(rung), "rank": i, "why": _why(rung, by_error[0])}) for i, rung in enumerate(by_error, 1)]
 
 
-MOST_POPULATION = 4096
-"""Beyond so many requests the models that are computed exactly, one population after another, are left out."""
-
-
 def _models(points: Points, deepest: float) -> list[CurveModel]:
     if points.load_type.is_delay:
         return [DelayLaw(), Unloaded()]
@@ -118,9 +116,9 @@ def _models(points: Points, deepest: float) -> list[CurveModel]:
     crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])
     decline = [Declining()] if shows_decline(points.load, points.throughput_per_s) else []
     formulas: list[CurveModel] = [OnsetPNorm(), *decline, PNorm(), AsymptoticBounds(), ScalabilityLaw()]
-    if max(deepest, crossing) > MOST_POPULATION:
+    if max(deepest, crossing) > MOST_CROSSING:
         return formulas
-    return [*formulas, *(DelayMMc(c) for c in server_counts(crossing))]
+    return [*formulas, ServersAndDelay()] if len(points) > 1 else formulas
 
 
 def _rung(made: Fit, points: Points, calibrated: Mask, expected: tuple[Array, Array]) -> Rung:

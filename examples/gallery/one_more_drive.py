@@ -13,7 +13,7 @@ from calibrate import WhatIf, from_datasheet, predict, what_if
 DRIVE = from_datasheet(idle_latency=80e-6, peak_iops=400e3)
 DRIVES = {
     "as it is": (DRIVE, "#0072B2"),
-    "one more drive": (what_if(DRIVE, WhatIf(drives=(1, 2))).fit, "#009E73"),
+    "one more drive": (what_if(DRIVE, WhatIf(copies=(1, 2))).fit, "#009E73"),
     "half the service time": (what_if(DRIVE, WhatIf(service=0.5)).fit, "#D55E00"),
 }
 

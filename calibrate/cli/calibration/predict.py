@@ -27,8 +27,8 @@ from calibrate.cli.outputs import Outputs
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction
     from calibrate.knees.definitions import NamedKnee
+    from calibrate.prediction.capacity import Capacity
     from calibrate.prediction.what_if import Scenario, WhatIf
-    from calibrate.prediction.workers import WorkersNeeded
     from calibrate.report.view import Section
     from calibrate.sealing.sealed_prediction import SealedPrediction
     from calibrate.tails.results import Tails
@@ -44,7 +44,7 @@ qsim predict sweep/ --use 1,32 --seal before.json
 qsim predict sweep/ --use 1 --peak-iops 600k
 qsim predict --idle-latency 80us --peak-iops 600k --at 1..256
 qsim predict --idle-latency 80us --peak-iops 600k --what-if drives=1:2
-qsim predict wrk-runs/ --clients 1..500 --slo 300ms --target 5k/s --what-if replicas=1:2
+qsim predict wrk-runs/ --clients 1..500 --slo 300ms --target 5k/s --what-if workers=4:8
 """
 
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
@@ -58,7 +58,7 @@ class PredictedCurve:
     fit: Fit
     curve: Prediction
     knees: Sequence[NamedKnee]
-    workers: WorkersNeeded | None = None
+    capacity: Capacity | None = None
     scenario: Scenario | None = None
     changed: Prediction | None = None
 
@@ -89,9 +89,9 @@ def predict(
     what_if: Any = option(
         "CHANGES",
         what_ifs.what_if,
-        "Also the curve changed: drives=1:2, replicas=1:2, service=0.5, block=4KiB:16KiB, write-cache=off,medium=3ms.",
+        "Also the curve changed: workers=4:8, replicas=2, drives=1:2, service=0.5, latency=+50us.",
     ),
-    target: float | None = option("RATE", parsing.per_second, "Also how many workers serve this rate, as 5k/s."),
+    target: float | None = option("RATE", parsing.per_second, "Also how many of it serve this rate, as 5k/s."),
     report: o.Report = None,
     details: o.Details = False,
     as_json: o.AsJson = False,
@@ -151,19 +151,19 @@ def _predicted(
 ) -> Iterator[PredictedCurve]:
     """The curve of each fit that is meant; the others may be of another block size, for ``change``."""
     from calibrate.fitting.predicted_curve import predict as predicted
+    from calibrate.prediction.capacity import capacity_for
     from calibrate.prediction.what_if import what_if
-    from calibrate.prediction.workers import workers_for
 
     for fit in found.fits:
         if series is not None and fit.series != series:
             continue
         curve = predicted(fit, at or _default_loads(fit))
-        scenario = None if change is None else what_if(fit, change, found.fits)
+        scenario = None if change is None else what_if(fit, change)
         yield PredictedCurve(
             fit,
             curve,
             knees(fit),
-            None if target is None else workers_for(fit, target),
+            None if target is None else capacity_for(fit, target),
             scenario,
             None if scenario is None else predicted(scenario.fit, curve.load),
         )
@@ -177,8 +177,8 @@ def _no_knees(_: Fit) -> Sequence[NamedKnee]:
 def _text(c: PredictedCurve, tails: Tails | None, *, several: bool, details: bool) -> Iterator[str]:
     """The answer, the curve (or the changed one), the tails; with ``details`` knees and parameters."""
     first = asked_lines(c.knees, c.fit)
-    if c.workers is not None:
-        first.append(str(c.workers))
+    if c.capacity is not None:
+        first.append(str(c.capacity))
     heading = [c.fit.series] if several else first_lines("", [c.fit])
     if c.scenario is None or c.changed is None:
         yield "\n".join([*first, *heading])
@@ -195,8 +195,8 @@ def _text(c: PredictedCurve, tails: Tails | None, *, several: bool, details: boo
 def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective | None) -> dict[str, Any]:
     """A fit with its curve in JSON, the number of workers, and the curve of the changed device."""
     document = {**fit_document(c.fit, c.knees, found.sweep), "points": c.curve.to_dicts()}
-    if c.workers is not None:
-        document["workers"] = c.workers.to_dict()
+    if c.capacity is not None:
+        document["capacity"] = c.capacity.to_dict()
     if c.scenario is not None and c.changed is not None:
         changed = fit_document(c.scenario.fit, knees_of(c.scenario.fit, slo))
         document["what_if"] = {**c.scenario.to_dict(), **changed, "points": c.changed.to_dicts()}

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 DOUBLE = 2.0
 """A gain beyond this is written as a factor, and a smaller one in percent."""
 
-KEYS = ("drives", "replicas", "service", "host", "block", "bandwidth", "write-cache", "medium")
+KEYS = ("workers", "replicas", "drives", "service", "latency")
 
 
 @parsing.parser
 def what_if(text: str) -> WhatIf:
-    """``drives=1:2``, ``service=0.5,host=5us``, ``block=16KiB,bandwidth=3GB/s``, ``write-cache=off,medium=3ms``."""
+    """``workers=4:8``, ``replicas=2``, ``service=0.5``, ``latency=+50us``, several with commas between them."""
     from calibrate.prediction.what_if import WhatIf
 
     given: dict[str, Any] = {}
@@ -28,7 +28,7 @@ def what_if(text: str) -> WhatIf:
     for part in text.split(","):
         key, equals, value = (word.strip() for word in part.partition("="))
         if not equals or not value:
-            raise ValueError(f"invalid change {part.strip()!r}: expected e.g. drives=1:2,service=0.5")
+            raise ValueError(f"invalid change {part.strip()!r}: expected e.g. workers=4:8,service=0.5")
         if key not in KEYS:
             raise ValueError(parsing.not_one_of(key, KEYS))
         if key in seen:
@@ -39,22 +39,18 @@ def what_if(text: str) -> WhatIf:
 
 
 def _value(key: str, value: str) -> dict[str, Any]:
-    before, colon, after = value.partition(":")
-    if key in ("drives", "replicas"):
-        now, then = (before, after) if colon else ("1", value)
-        return {"drives": (units.parse_count(now), units.parse_count(then)), "called": key.removesuffix("s")}
-    if key == "block":
-        size = {"block_bytes": units.parse_bytes(after or before)}
-        return {**size, "from_block_bytes": units.parse_bytes(before)} if colon else size
     if key == "service":
         return {"service": units.parse_count(value)}
-    if key == "bandwidth":
-        return {"bandwidth_bytes_per_s": float(units.parse_bytes(value.removesuffix("/s")))}
-    if key == "write-cache":
-        if value != "off":
-            raise ValueError(f"write-cache is {value!r}; only write-cache=off changes anything")
-        return {"write_cache_off": True}
-    return {"host_s" if key == "host" else "medium_s": units.parse_duration(value)}
+    if key == "latency":
+        sign = -1 if value.startswith("-") else 1
+        return {"latency_s": sign * units.parse_duration(value.lstrip("+-"))}
+    now, colon, then = value.partition(":")
+    if key == "workers":
+        if not colon:
+            raise ValueError("write how many workers there are now, too, as workers=4:8")
+        return {"workers": (units.parse_count(now), units.parse_count(then))}
+    pair = (units.parse_count(now), units.parse_count(then)) if colon else (1.0, units.parse_count(value))
+    return {"copies": pair, "called": key.removesuffix("s")}
 
 
 def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:

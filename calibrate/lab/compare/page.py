@@ -160,7 +160,7 @@ def what_if(curve: ShelfCurve | None, shelf: Shelf, drives: object, service: obj
         return [_note("Choose a measurement over outstanding requests: what-if changes drives and service times.")]
     count, factor = DRIVES.checked(drives), SERVICE.checked(service)
     fitted = shelf.fitted(curve)
-    scenario = changed(fitted, WhatIf(drives=(1.0, count), service=None if factor == 1 else factor))
+    scenario = changed(fitted, WhatIf(copies=(1.0, count), service=None if factor == 1 else factor))
     loads = grid(1.0, 2.0 * float(curve.load.max()))
     figures = what_if_figures(curve, predict(fitted, loads), predict(scenario.fit, loads), theme)
     knees = [f.knee.load for f in (fitted, scenario.fit)]

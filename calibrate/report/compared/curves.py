@@ -13,7 +13,6 @@ import pandas as pd
 from calibrate.inference.parameters import Array
 from calibrate.models.open import OpenModel
 from calibrate.prediction.comparison import Comparison
-from calibrate.prediction.open_queue import waiting
 from calibrate.report.axes import Axis
 from calibrate.report.compared.figure_elements import (
     add_band,
@@ -369,31 +368,34 @@ def queue_against_utilization(comparison: Comparison) -> Drawing:
 
     S and c are the model's, whose own Lq is the line; so an observed Lq below zero is a W below S.
     """
-    fit, model = comparison.fit, comparison.fit.curve_model
-    if not isinstance(model, OpenModel):
-        raise TypeError(f"{fit.model} is not a model of arrival rates")
-    queue = waiting(fit, comparison.points)
-    seen = np.array([q.utilization for q in queue])
+    table, model = queue_table(comparison), comparison.fit.curve_model
+    assert isinstance(model, OpenModel)  # noqa: S101  (queue_table refuses others)
+    seen = table["utilization"].to_numpy()
     figure = empty_figure("utilization ρ = λ S / c", "requests waiting, Lq")
     rho = np.linspace(0.0, min(0.98, 1.02 * float(seen.max())), 120)[1:]
-    loads = rho * queue[0].arrival_rate_per_s / queue[0].utilization
+    loads = rho * table["arrival_rate_per_s"].iloc[0] / seen[0]
+    most_probable = comparison.fit.table.most_probable[None, :]
     figure.add_scatter(
-        x=rho, y=model.queue(fit.table.most_probable[None, :], loads)[0], mode="lines", name=fit.model, line=solid(BLUE)
+        x=rho, y=model.queue(most_probable, loads)[0], mode="lines", name=comparison.fit.model, line=solid(BLUE)
     )
     figure.add_scatter(x=rho, y=rho**2 / (1 - rho), mode="lines", name="M/M/1: ρ²/(1 - ρ)", line=dashed())
-    add_observed(figure, comparison, seen, np.array([q.measured for q in queue]))
+    add_observed(figure, comparison, seen, table["waiting"].to_numpy())
     return figure
 
 
 def queue_table(comparison: Comparison) -> pd.DataFrame:
     """Utilization and the mean number waiting at every measured arrival rate."""
-    queue = waiting(comparison.fit, comparison.points)
+    fit, model, points = comparison.fit, comparison.fit.curve_model, comparison.points
+    if not isinstance(model, OpenModel):
+        raise TypeError(f"{fit.model} is not a model of arrival rates")
+    values, rates = fit.table.most_probable[None, :], points.load
+    rho = model.utilization(values, rates)[0]
     return pd.DataFrame(
         {
-            "arrival_rate_per_s": [q.arrival_rate_per_s for q in queue],
-            "utilization": [q.utilization for q in queue],
-            "waiting": [q.measured for q in queue],
-            "waiting_by_model": [q.model for q in queue],
-            "waiting_mm1": [np.nan if q.mm1 is None else q.mm1 for q in queue],
+            "arrival_rate_per_s": rates,
+            "utilization": rho,
+            "waiting": rates * (points.response_time_s - model.service(values)[0]),
+            "waiting_by_model": model.queue(values, rates)[0],
+            "waiting_mm1": np.where(rho < 1, rho**2 / np.maximum(1 - rho, 1e-9), np.nan),
         }
     )

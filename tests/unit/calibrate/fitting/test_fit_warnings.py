@@ -72,8 +72,10 @@ def test_noise_of_points_that_were_not_used_is_no_doubt_of_the_fit() -> None:
 
 def test_a_model_that_cannot_look_like_the_device_is_told() -> None:
     quiet = sweep(0.002)
-    (told,) = [f for f in doubts_about(fit(quiet, DEPTHS, model="delay + M/M/64"), quiet) if f.check == CHECK]
-    assert "delay + M/M/64 misses the throughput" in told.message
+    (told,) = [
+        f for f in doubts_about(fit(quiet, DEPTHS, model="Universal Scalability Law"), quiet) if f.check == CHECK
+    ]
+    assert "Universal Scalability Law misses the throughput" in told.message
     assert "qsim compare DATA" in told.remedy
     assert not [f for f in doubts_about(fit(quiet, DEPTHS), quiet) if f.check == CHECK]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.curves import MOST_SHARPNESS, SHARP, AsymptoticBounds, DelayMMc, OnsetPNorm, PNorm, server_counts
-from qsim import Closed, Exponential, MMcN, Station, solve
+from calibrate.models.curves import MOST_SHARPNESS, SHARP, AsymptoticBounds, OnsetPNorm, PNorm, server_counts
+from qsim import Closed, Exponential, Station, solve
 
 LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])
 
@@ -53,19 +53,6 @@ def test_the_onset_models_knee_is_the_lone_latency_times_the_peak() -> None:
         expected = OnsetPNorm().throughput(values[i : i + 1], np.array([load]))[0, 0]
         assert knee.throughput[i] == pytest.approx(expected)
     assert knee.throughput * knee.response == pytest.approx(knee.load)
-
-
-@pytest.mark.parametrize("servers", [1, 4, 32])
-def test_delay_and_servers_is_the_machine_repairman(servers: int) -> None:
-    crossing, peak = 40.0, 400_000.0
-    service = servers / peak
-    think = crossing / peak - service
-    throughput, _ = DelayMMc(servers).curve(np.array([[crossing, peak]]), LOADS)
-    exact = [
-        solve(MMcN(population=int(n), think_time=think, service_time=service, servers=servers)).throughput
-        for n in LOADS
-    ]
-    assert throughput[0] == pytest.approx(exact, rel=5e-4)  # a spline through a table of exact values
 
 
 @pytest.mark.parametrize("model", [PNorm(), AsymptoticBounds()], ids=lambda m: m.name)

@@ -73,7 +73,7 @@ def test_the_ladder_is_ranked_by_held_out_error(published) -> None:  # type: ign
     errors = [m.held_out_mape_throughput_pct for m in models]
     assert errors == sorted(errors)
     assert [m.rank for m in models] == list(range(1, len(models) + 1))
-    assert {"p-norm", "asymptotic bounds", "Universal Scalability Law", "delay + M/M/1"} <= {m.name for m in models}
+    assert {"p-norm", "asymptotic bounds", "Universal Scalability Law", "servers and delay"} <= {m.name for m in models}
 
 
 def test_using_every_point_leaves_nothing_to_check() -> None:

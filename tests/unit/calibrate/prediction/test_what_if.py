@@ -1,144 +1,120 @@
-"""What-ifs: the changed curve is that of a device which was built so, and what cannot be known is refused."""
+"""What-ifs: the changed curve is that of stations which were built so, and what cannot be known is refused."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fitting.curve_fit import fit, from_datasheet
-from calibrate.fitting.fitted import Fit
-from calibrate.fitting.origin import with_origin
-from calibrate.fitting.predicted_curve import predict
-from calibrate.prediction.what_if import WhatIf, what_if
+from calibrate import Fit, WhatIf, fit, from_datasheet, what_if
+from measure import Sweep, load_dataset
 from measure.errors import DataError
-from measure.sweep import Sweep
-from qsim.errors import InvalidParameterError
+from qsim import Closed, Delay, Exponential, Station, solve
 
-DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
-
-
-def device(response_s, peak, series="reads", block=4096.0, reads=1.0):
-    x = ((DEPTHS / response_s) ** -3 + peak**-3) ** (-1 / 3)
-    table = {"series": series, "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x, "read_fraction": reads}
-    return Sweep(points=pd.DataFrame({**table, "block_bytes": block}), name="device")
+LOADS = (1, 2, 4, 8, 16, 32)
+SERVICE_S, DELAY_S = 10e-3, 2e-3
 
 
-def fitted(*args, **kwargs):
-    sweep = device(*args, **kwargs)
-    return with_origin(fit(sweep, [1, 8, 16, 64]), sweep)
+def exact(n: int, workers: int, service_s: float = SERVICE_S, delay_s: float = DELAY_S) -> float:
+    return solve(Closed(n, [Delay(delay_s), Station(Exponential(service_s), servers=workers)])).throughput
+
+
+def served(workers: int, noise: float = 0.003) -> Fit:
+    """A fit of so many exponential workers after a delay, whose lone requests were seen one by one."""
+    rng = np.random.default_rng(workers)
+    rates = np.array([exact(n, workers) for n in LOADS]) * np.exp(rng.normal(0, noise, len(LOADS)))
+    points = pd.DataFrame(
+        {"series": "pages", "load": LOADS, "throughput_per_s": rates, "latency_s": np.array(LOADS) / rates}
+    )
+    return fit(Sweep(points.assign(latency_sd_s=SERVICE_S), load_kind="queue_depth", load_unit="requests"))
 
 
 @pytest.fixture(scope="module")
-def drive():
-    return fitted(100e-6, 1e5)
+def four() -> Fit:
+    return served(4)
 
 
-def holds(scenario, response_s, peak, loads=(4, 16, 64)):
-    """The scenario's curve is that of the device, and its band holds it."""
-    curve = predict(scenario.fit, loads)
-    true = ((np.array(loads) / response_s) ** -3 + peak**-3) ** (-1 / 3)
-    np.testing.assert_allclose(curve.throughput_per_s, true, rtol=0.05)
-    assert (curve.throughput_low_per_s < true).all()
-    assert (true < curve.throughput_high_per_s).all()
-    np.testing.assert_allclose(curve.throughput_per_s * curve.response_time_s, loads, rtol=1e-9)
+def predicted(made: Fit, change: WhatIf, n: int) -> tuple[float, float, float]:
+    return what_if(made, change).fit.predict([n]).throughput_band(0)
 
 
-def test_one_more_drive_doubles_the_peak_and_gives_a_lone_request_nothing(drive):
-    scenario = what_if(drive, WhatIf(drives=(1, 2)))
-    assert scenario.fit.knee.load == pytest.approx(2 * drive.knee.load, rel=0.02)  # one is the model's, one measured
-    assert scenario.fit.parameters["Xmax"].estimate == pytest.approx(2 * drive.parameters["Xmax"].estimate, rel=0.01)
-    assert scenario.fit.parameters["R1"].estimate == pytest.approx(drive.parameters["R1"].estimate, rel=0.01)
-    then, now = predict(scenario.fit, [1, 1024]), predict(drive, [1, 512])
-    assert then.throughput_per_s[0] == pytest.approx(now.throughput_per_s[0], rel=5e-3)
-    assert then.throughput_per_s[1] == pytest.approx(2 * now.throughput_per_s[1], rel=0.01)
-    third = what_if(drive, WhatIf(drives=(2, 3)))
-    assert third.fit.parameters["Xmax"].estimate == pytest.approx(1.5 * drive.parameters["Xmax"].estimate, rel=0.01)
-    assert "spreads evenly" in scenario.assumptions[0]
-    assert scenario.assumptions[0] in scenario.fit.notes
+@pytest.mark.parametrize("n", [1, 4, 8, 16, 32])
+def test_twice_the_workers_are_predicted(four: Fit, n: int) -> None:
+    middle, low, high = predicted(four, WhatIf(workers=(4, 8)), n)
+    assert middle == pytest.approx(exact(n, 8), rel=0.03)
+    assert low < exact(n, 8) < high
 
 
-def test_no_note_keeps_the_numbers_of_the_device_as_it_was():
-    open_peak = fit(device(100e-6, 1e5), [1, 8])
-    note = open_peak.parameters["Xmax"].note
-    assert note.startswith("anything from ")
-    changed = what_if(open_peak, WhatIf(drives=(1, 2))).fit.parameters
-    assert note not in {e.note for e in changed.values()}
-    assert not changed["Xmax"].identified
+@pytest.mark.parametrize("n", [1, 4, 32])
+def test_faster_service_leaves_the_delay_as_it_is(four: Fit, n: int) -> None:
+    assert predicted(four, WhatIf(workers=(4, 4), service=0.5), n)[0] == pytest.approx(
+        exact(n, 4, service_s=SERVICE_S / 2), rel=0.06
+    )
 
 
-def test_half_the_service_time_with_and_without_the_hosts_part(drive):
-    holds(what_if(drive, WhatIf(service=0.5)), 50e-6, 2e5)
-    holds(what_if(drive, WhatIf(service=0.5, host_s=20e-6)), 60e-6, 2e5)
+@pytest.mark.parametrize("n", [1, 4, 32])
+def test_a_longer_way_is_a_longer_delay(four: Fit, n: int) -> None:
+    assert predicted(four, WhatIf(latency_s=5e-3), n)[0] == pytest.approx(exact(n, 4, delay_s=7e-3), rel=0.04)
 
 
-def test_changes_go_together(drive):
-    scenario = what_if(drive, WhatIf(drives=(1, 2), service=0.5))
-    assert scenario.fit.parameters["Xmax"].estimate == pytest.approx(4 * drive.parameters["Xmax"].estimate, rel=0.01)
-    assert scenario.fit.parameters["R1"].estimate == pytest.approx(drive.parameters["R1"].estimate / 2, rel=0.01)
-    assert len(scenario.changes) == 2
+def test_a_lone_request_gains_nothing_from_a_second_device(four: Fit) -> None:
+    for made in (four, from_datasheet(80e-6, 600e3), fit(load_dataset("004-ssd-depth"))):
+        now, then = (f.predict([1, 1024]).throughput_per_s for f in (made, what_if(made, WhatIf(copies=(1, 2))).fit))
+        assert then[0] == pytest.approx(now[0], rel=1e-6)
+        assert then[1] == pytest.approx(2 * made.predict([512]).throughput_per_s[0], rel=1e-6)
 
 
-def test_two_sizes_tell_what_a_third_costs(drive):
-    big = fitted(220e-6, 1 / (1 / 1e5 + 30e-6), series="big", block=65536.0)
-    share = (16384 - 4096) / (65536 - 4096)
-    true = 100e-6 + share * 120e-6, 1 / (1 / 1e5 + share * 30e-6)
-    holds(what_if(drive, WhatIf(block_bytes=16384), [drive, big]), *true)
+def test_half_as_many_is_the_way_back(four: Fit) -> None:
+    there = what_if(four, WhatIf(copies=(1, 2))).fit
+    back = what_if(there, WhatIf(copies=(2, 1))).fit
+    assert back.predict([4, 16]).throughput_per_s == pytest.approx(four.predict([4, 16]).throughput_per_s, rel=0.01)
 
 
-def test_a_link_bounds_the_peak(drive):
-    scenario = what_if(drive, WhatIf(block_bytes=65536, bandwidth_bytes_per_s=1e9))
-    holds(scenario, 100e-6 + (65536 - 4096) / 1e9, 1e9 / 65536)
-    wide = what_if(drive, WhatIf(block_bytes=65536, bandwidth_bytes_per_s=1e12))
-    holds(wide, 100e-6, 1e5)
+def test_changes_add_up(four: Fit) -> None:
+    change = WhatIf(copies=(1, 2), workers=(4, 8), service=0.5, called="replica")
+    scenario = what_if(four, change)
+    assert scenario.changes == ("8 workers for 4", "service times x 0.5", "2 replicas for 1")
+    assert scenario.fit.predict([1024]).throughput_per_s[0] == pytest.approx(2 * 8 / (SERVICE_S / 2), rel=0.05)
+    assert scenario.fit.series == "pages, 8 workers for 4, service times x 0.5, 2 replicas for 1"
+    assert "What if: 8 workers for 4" in repr(scenario)
 
 
-def test_without_the_write_cache_the_medium_answers():
-    writes = fitted(100e-6, 1e4, reads=0.0)
-    holds(what_if(writes, WhatIf(write_cache_off=True, medium_s=2e-3)), 2e-3, 1e4)
+def test_a_scenario_survives_a_file(four: Fit) -> None:
+    made = what_if(four, WhatIf(copies=(1, 2), workers=(4, 8))).fit
+    again = Fit.from_dict(json.loads(json.dumps(made.to_dict())))
+    assert again.predict([3, 40]).throughput_per_s == pytest.approx(made.predict([3, 40]).throughput_per_s)
 
 
-def test_drives_that_would_have_less_than_a_request_each_are_refused(drive):
-    fewer = predict(what_if(drive, WhatIf(drives=(9, 1))).fit, [1, 2, 64])  # N* = 10 of nine drives
-    assert (np.diff(fewer.throughput_per_s) > -0.02 * fewer.throughput_per_s[0]).all()
-    np.testing.assert_allclose(fewer.throughput_per_s * fewer.response_time_s, [1, 2, 64], rtol=1e-9)
-    with pytest.raises(DataError, match="cannot be 100 drives"):
-        what_if(drive, WhatIf(drives=(100, 1)))
+def test_a_file_of_the_fit_tells_its_stations_too(four: Fit) -> None:
+    again = Fit.from_dict(json.loads(json.dumps(four.to_dict())))
+    assert predicted(again, WhatIf(workers=(4, 8)), 8)[0] == pytest.approx(exact(8, 8), rel=0.1)
 
 
-def test_what_is_refused_has_the_word_that_was_typed(drive: Fit) -> None:
-    with pytest.raises(InvalidParameterError, match="replicas must be positive whole numbers, not 0 and 2"):
-        what_if(drive, WhatIf(drives=(0, 2), called="replica"))
+def test_what_is_open_is_said(four: Fit) -> None:
+    sheet = what_if(from_datasheet(80e-6, 600e3), WhatIf(service=0.5))
+    low, high = sheet.fit.predict([1]).throughput_band(0)[1:]
+    assert high / low > 1.5  # how much of the latency is service is not known
+    assert not sheet.fit.used
 
 
 @pytest.mark.parametrize(
-    ("change", "missing"),
+    ("change", "part"),
     [
-        (WhatIf(block_bytes=16384), "bandwidth"),
-        (WhatIf(write_cache_off=True, medium_s=1e-3), "reads"),
-        (WhatIf(service=0.5, host_s=1e-3), "host"),
-        (WhatIf(block_bytes=4096), "another size"),
+        (WhatIf(workers=(40, 80)), "40 workers do not explain"),
+        (WhatIf(latency_s=-5e-3), "more than the whole delay"),
+        (WhatIf(copies=(100, 1)), "cannot be 100 drives"),
     ],
 )
-def test_what_is_missing_is_said(drive, change, missing):
-    with pytest.raises(DataError, match=missing):
-        what_if(drive, change)
+def test_what_the_points_rule_out_is_refused(four: Fit, change: WhatIf, part: str) -> None:
+    with pytest.raises(DataError, match=part):
+        what_if(four, change)
 
 
-def test_a_sheet_knows_no_block():
-    with pytest.raises(DataError, match="block=4KiB:16KiB"):
-        what_if(from_datasheet(80e-6, 6e5), WhatIf(block_bytes=16384))
-
-
-def test_a_medium_faster_than_its_cache_is_a_wrong_unit():
-    with pytest.raises(DataError, match="unit"):
-        what_if(fitted(100e-6, 1e4, reads=0.0), WhatIf(write_cache_off=True, medium_s=1e-6))
-
-
-def test_models_without_asymptotes_are_refused():
-    made = fit(device(100e-6, 1e5), [1, 8, 64], model="delay + M/M/4")
-    with pytest.raises(DataError, match="no what-if"):
-        what_if(made, WhatIf(service=0.5))
+def test_a_memory_has_no_stations() -> None:
+    with pytest.raises(DataError, match="no what-if can change"):
+        what_if(fit(load_dataset("001-memory"), series="64 B read"), WhatIf(service=0.5))
 
 
 @pytest.mark.parametrize(
@@ -147,13 +123,12 @@ def test_models_without_asymptotes_are_refused():
         {},
         {"service": 0.0},
         {"service": float("nan")},
-        {"drives": (0.0, 1.0)},
-        {"drives": (1.5, 2)},
-        {"write_cache_off": True},
-        {"service": 1.0, "host_s": -1.0},
-        {"block_bytes": float("inf")},
+        {"latency_s": float("inf")},
+        {"workers": (0, 4)},
+        {"workers": (4, 4.5)},
+        {"copies": (1, 0)},
     ],
 )
-def test_changes_that_are_none_are_refused(values):
-    with pytest.raises(ValueError, match=r"positive|zero or more|nothing is changed|medium"):
-        WhatIf(**values)
+def test_nonsense_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"must be|nothing is changed"):
+        WhatIf(**values)  # type: ignore[arg-type]

@@ -1,0 +1,57 @@
+"""The servers behind a curve as a queue: right on devices that are known, refused where the points leave them open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrate import Fit, fit
+from measure import Sweep, load_dataset
+from measure.errors import DataError
+from qsim import Closed, Exponential, Network, Station, solve
+
+DEPTHS = (1, 2, 4, 8, 16, 32)
+SERVICE_S = 3e-3
+
+
+def known(servers: int, *, constant: bool) -> Fit:
+    """A fit of so many servers of 3 ms, with the noise of a short run."""
+    rates = [
+        min(n, servers) / SERVICE_S
+        if constant
+        else solve(Closed(n, [Station(Exponential(SERVICE_S), servers=servers)])).throughput
+        for n in DEPTHS
+    ]
+    rates = np.array(rates) * np.exp(np.random.default_rng(servers).normal(0, 0.005, len(DEPTHS)))
+    points = pd.DataFrame({"series": "known", "load": DEPTHS, "throughput_per_s": rates, "latency_s": DEPTHS / rates})
+    return fit(Sweep(points.assign(latency_sd_s=1e-5 if constant else SERVICE_S)))
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("servers", [1, 3, 4, 8])
+def test_the_number_of_servers_is_right_or_its_interval_holds_it(servers: int, constant: bool) -> None:
+    found = known(servers, constant=constant).parameters["c"]
+    assert found.low <= servers <= found.high
+    if found.identified:
+        assert found.estimate == servers
+
+
+@pytest.mark.parametrize("servers", [3, 8])
+def test_exponential_servers_are_told_and_make_the_queue(servers: int) -> None:
+    made = known(servers, constant=False)
+    queue = made.queue(6, structure=True)
+    assert isinstance(queue, Network)
+    assert queue.stations["device"].servers == servers
+    assert queue.stations["device"].time.mean == pytest.approx(SERVICE_S, rel=0.02)
+    assert solve(queue).throughput == pytest.approx(made.predict([6]).throughput_per_s[0], rel=0.04)
+
+
+def test_constant_servers_are_open_and_the_line_says_what_would_tell_them() -> None:
+    with pytest.raises(DataError, match=r"any number of servers from 1 to 4 .* measure the delay by itself"):
+        known(4, constant=True).queue(6, structure=True)
+
+
+def test_a_memory_has_no_servers() -> None:
+    with pytest.raises(DataError, match="depths, clients or threads"):
+        fit(load_dataset("001-memory"), series="64 B read").queue(4, structure=True)
