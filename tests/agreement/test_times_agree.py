@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from class_networks import Flow as ClassFlow
+from class_networks import queue_of
 from mpmath import mp, mpf
 
 from qsim import (
     BurrXII,
-    CustomerClass,
     Deterministic,
     Distribution,
     Empirical,
@@ -31,7 +32,6 @@ from qsim import (
     Metrics,
     Mixture,
     Open,
-    OpenClasses,
     Pareto,
     Shifted,
     Uniform,
@@ -273,10 +273,9 @@ def test_priority_classes_agree_with_stehfest(seed: int) -> None:
     rates = rng.dirichlet([2.0, 2.0, 2.0]) * rho
     preemptive = bool(rng.integers(2))
     classes = [
-        CustomerClass(Exponential(1 / rate), law, rank)
-        for rank, (rate, law) in enumerate(zip(rates, laws, strict=True))
+        ClassFlow(Exponential(1 / rate), law, rank) for rank, (rate, law) in enumerate(zip(rates, laws, strict=True))
     ]
-    r = solve(OpenClasses(classes, priority="preemptive-resume" if preemptive else "non-preemptive"))
+    r = solve(queue_of(classes, priority="preemptive-resume" if preemptive else "non-preemptive"))
     B, X = [transform_of(law) for law in laws], [mpf(float(rate)) for rate in rates]
     loads = [x * mean_of(law) for x, law in zip(X, laws, strict=True)]
     for i, part in enumerate(r.classes):
