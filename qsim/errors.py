@@ -8,10 +8,7 @@ that is well formed but has no answer of the kind that was asked for.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from qsim.metrics import Metrics
+from typing import Any, Self
 
 
 class QsimError(Exception):
@@ -106,11 +103,12 @@ class NoEngineError(QsimError, ValueError):
 class SteadyStateError(QsimError, ValueError):
     """The run is too short to speak of a steady state.
 
-    Attributes: ``metrics``, the estimate the run gave, with the reasons in ``metrics.warnings``; ``problem``;
+    Attributes: ``metrics``, the estimate the run gave (:class:`qsim.Metrics`), with the reasons in its ``warnings``;
+    ``problem``;
     ``remedy``, in which ``{most_customers}``, ``{precision}`` and ``{allow_short}`` stand for these parameters.
     """
 
-    def __init__(self, problem: str, remedy: str, metrics: Metrics) -> None:
+    def __init__(self, problem: str, remedy: str, metrics: Any) -> None:
         self.problem, self.remedy, self.metrics = problem, remedy, metrics
         super().__init__(problem, remedy, metrics)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from qsim.analytic import find_formula
+from qsim.analytic import find_formula, queue_formula
 from qsim.analytic.closed import classes as closed_classes
 from qsim.analytic.closed import network as closed_network
 from qsim.analytic.closed import random_routing, repairman
@@ -35,6 +35,7 @@ from qsim.analytic.open import (
     priorities,
     split,
 )
+from qsim.analytic.views import OpenQueue
 from qsim.derivations import class_networks, classes, closed_networks, general, numerical, open_networks, poisson
 from qsim.derivations import closed_stations as circles
 from qsim.derivations import reductions as combined
@@ -78,8 +79,15 @@ def derive(model: Network) -> Derivation:
     family = find_formula(model)
     if family is None:
         raise NoFormulaError(model.kendall)
-    page, write = Page(), _PAGES.get(family)
+    page, write = Page(_queue), _PAGES.get(family)
     if write is None or not write(page, family.view(model)):
         page = Page()
         numerical.write(page, model, answer)
     return page.derivation(model, answer.method)
+
+
+def _queue(page: Page, queue: OpenQueue) -> bool:
+    """The page of a station that another one reduces to."""
+    family = queue_formula(queue)
+    write = None if family is None else _PAGES.get(family)
+    return write is not None and write(page, queue)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from qsim.analytic.views import OpenQueue
 from qsim.derivations.expressions import number, numbers_of, symbol, symbols_of, value_of
 from qsim.metrics import SYMBOLS
 from qsim.models import Network
@@ -94,9 +95,14 @@ def _told(line: Line) -> str:
 class Page:
     """Where a derivation is written. Names are those of :mod:`qsim.derivations.expressions`."""
 
-    def __init__(self) -> None:
+    def __init__(self, queue: Callable[[Page, OpenQueue], bool] = lambda page, queue: False) -> None:
+        self._queue = queue
         self.lines: list[Line] = []
         self.values: dict[str, float] = {}
+
+    def queue(self, queue: OpenQueue) -> bool:
+        """Write the derivation of one open station; False where it has none."""
+        return self._queue(self, queue)
 
     def given(self, name: str, value: float, because: str) -> None:
         """What the model says."""

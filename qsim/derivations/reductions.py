@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-from qsim.analytic import queue_formula
 from qsim.analytic.open import split as theory
 from qsim.analytic.open.size_based import RULES
 from qsim.analytic.views import OpenQueue
@@ -15,16 +14,12 @@ from qsim.distributions import Exponential
 
 def split(page: Page, model: OpenQueue) -> bool:
     """Servers with a queue of their own: one of them, and so many times that."""
-    from qsim.derivations import _PAGES
-
     own = theory.arrivals_at_one(model)
     if own is None:
         return False
     one = dataclasses.replace(model, arrivals=own, servers=1, queues="shared")
-    family = queue_formula(one)
-    write = None if family is None else _PAGES.get(family)
     page.remark(f"each of the {model.servers} servers has a queue of its own, and is {one.kendall}:")
-    if write is None or not write(page, one):
+    if not page.queue(one):
         return False
     page.without("throughput", "L", "Lq")
     page.remark(f"and all {model.servers} together:")
@@ -41,16 +36,12 @@ def other_order(page: Page, model: OpenQueue) -> bool:
     preempting = model.discipline == "LCFS-PR"
     if model.discipline == "PS" or (preempting and model.servers == 1 and isinstance(model.arrivals, Exponential)):
         return _insensitive(page, model)
-    from qsim.derivations import _PAGES
-
     first_come = dataclasses.replace(model, discipline="FCFS")
-    family = queue_formula(first_come)
-    write = None if family is None else _PAGES.get(family)
     page.remark(
         f"{model.discipline} does not look at how long a service takes: the means are those of {first_come.kendall}, "
         "only the spread of the waits differs"
     )
-    if write is None or not write(page, first_come):
+    if not page.queue(first_come):
         return False
     if preempting:
         page.drop("p_wait")

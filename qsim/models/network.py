@@ -20,6 +20,7 @@ from qsim.errors import InvalidParameterError
 from qsim.models.customers import Arrivals, Customers, Population, customers_of
 from qsim.models.routes import OUTSIDE, Routes, Way, passing
 from qsim.models.station import ByName, ClassName, Station
+from qsim.result import shown_by
 
 AS = " as "
 """Between a station and the class in which it is entered."""
@@ -221,21 +222,16 @@ class Network:
             yield from ((name, station) for station in self.sources_of(name))
         yield from ((name, self.home_of(name)) for name in self.closed_classes)
 
-    @property
-    def kendall(self) -> str:
-        """Kendall's name where there is one, such as M/M/3 or M/M/32//64; otherwise a description."""
-        from qsim.models.kendall import name_of
-
-        return name_of(self)
-
-    def svg(self) -> str:
-        """A drawing of the network: stations, routes with their probabilities."""
-        from qsim.models.drawing import drawing
-
-        return drawing(self)
+    kendall = property(
+        shown_by("qsim.models.kendall:name_of"),
+        doc="Kendall's name where there is one, such as M/M/3 or M/M/32//64; otherwise a description.",
+    )
+    svg = shown_by(
+        "qsim.models.drawing:drawing", "A drawing of the network: stations, routes with their probabilities."
+    )
 
     def _repr_html_(self) -> str | None:
-        return None if self.customers is None else self.svg()
+        return None if self.customers is None else str(self.svg())
 
     def _routed(self, name: ClassName, here: str) -> Iterator[Way]:
         assert self.routing is not None  # noqa: S101

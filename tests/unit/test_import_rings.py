@@ -32,7 +32,7 @@ def imported(path: Path, known: dict[str, Path]) -> Iterator[str]:
                 yield full if full in known else node.module
 
 
-@pytest.mark.parametrize("package", ["measure", "calibrate"])
+@pytest.mark.parametrize("package", ["qsim", "measure", "calibrate"])
 def test_no_ring_of_imports(package: str) -> None:
     known = modules(package)
     graph = {
