@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.cli.calibration.surface import TypedPlaces, at_places
+from calibrate.cli.calibration.typed_places import TypedPlaces, at_places
 from calibrate.cli.console import complain, print_json, say
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import Consent, check_target, keeping, naming_consent
