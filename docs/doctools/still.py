@@ -1,4 +1,4 @@
-"""The picture of the README and of the first page: a drive's curve from two of its points, as `qsim compare` draws it.
+"""The picture of the README and of the first page: X(N) and R(N) of a drive that `qsim knee` measured, with both knees.
 
 Its words hold the numbers that it was drawn with, so that a picture that no longer fits is found as stale text is.
 """
@@ -13,46 +13,56 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from calibrate import Comparison
 
-DATASET, SERIES = "003-ssd-read", "32 KiB read"
-FILE = Path(__file__).resolve().parent.parent / "_static" / "two-points.svg"
+DOCS = Path(__file__).resolve().parent.parent
+SWEEP = DOCS / "data" / "quick"
+"""A sweep of seven depths as `qsim knee . --out quick` leaves it."""
+FILE = DOCS / "_static" / "knee-throughput.svg"
+"""The first of the pictures; the others are drawn with it."""
+TITLES = {"throughput": "Throughput over depth", "response": "Response time over depth"}
 
 
 def still(folder: str) -> str:
     """The picture as Markdown on a page from which the docs lie in ``folder`` ("" for a page among them)."""
-    compared = _compared()
-    curve, observed = compared.predicted, compared.points.throughput_per_s
-    used = " and ".join(f"{depth:g}" for depth in compared.fit.used)
-    held = [
-        f"{1e-3 * found:.1f} k/s at depth {load:.0f} against {1e-3 * predicted:.1f} k/s predicted"
-        for load, found, predicted, out in zip(
-            curve.load, observed, curve.throughput_per_s, compared.held_out, strict=True
-        )
-        if out
-    ]
-    return (
-        f"![Latency against throughput of a drive, predicted from depths {used}, with its knee "
-        f"and a 90 % band. Held out: {', '.join(held)}.]({folder}_static/{FILE.name})"
+    fit = _compared().fit
+    starts, ninety, peak = fit.knee.load, fit.ninety.load, fit.curve_parameters["Xmax"].estimate
+    points = ", ".join(
+        f"{1e-3 * x:.1f} k/s at depth {n:g}"
+        for n, x in zip(_compared().points.load, _compared().points.throughput_per_s, strict=True)
     )
+    about = [
+        f"queueing starts at depth {starts:.2g}" if starts else "",
+        f"90 % of the peak at depth {ninety:.2g}" if ninety else "",
+        f"peak {1e-3 * peak:.2g} k/s" if peak else "",
+    ]
+    said = f"{', '.join(part for part in about if part)}. Measured: {points}."
+    what = f"of a drive, measured by qsim knee, with the 90 % band and both knees: {said}"
+    return "\n".join(f"![{title} {what}]({folder}_static/{_file(name).name})" for name, title in TITLES.items())
 
 
 def draw() -> None:
-    """Draw the picture again. MeasureError where kaleido or a browser is missing."""
-    from calibrate.report.compared.curves import latency_against_throughput
+    """Draw the pictures again. MeasureError where kaleido or a browser is missing."""
+    from calibrate.report.compared.curves import response_against_load, throughput_against_load
     from calibrate.report.images import write_images
     from calibrate.report.view import Group, View
     from doctools.dark import with_dark_colours
 
-    compared = _compared()
-    title = "A drive's latency and throughput, predicted from two of its points"
-    view = View("curve", FILE.stem, title, "", compared.predicted.to_frame(), latency_against_throughput(compared))
+    figures = {"throughput": throughput_against_load, "response": response_against_load}
+    table = _compared().predicted.to_frame()
+    views = [View("curve", _file(n).stem, TITLES[n], "", table, figure(_compared())) for n, figure in figures.items()]
     with TemporaryDirectory() as folder:
-        (drawn,) = write_images([Group("", [view])], Path(folder) / "drawn")
-        FILE.write_text(with_dark_colours(drawn.read_text("utf-8")), encoding="utf-8")
+        for drawn in write_images([Group("", views)], Path(folder) / "drawn"):
+            target = DOCS / "_static" / drawn.name
+            target.write_text(with_dark_colours(drawn.read_text("utf-8")), encoding="utf-8")
+
+
+def _file(name: str) -> Path:
+    return DOCS / "_static" / f"knee-{name}.svg"
 
 
 @cache
 def _compared() -> Comparison:
     from calibrate import compare
-    from measure import load_dataset
+    from measure import load
 
-    return compare(load_dataset(DATASET), series=SERIES)
+    sweep = load(SWEEP)
+    return compare(sweep, sorted(set(sweep.points["load"])))

@@ -1,0 +1,87 @@
+"""Every picture of the reports, on a desktop and on a phone: no text of a plot is cut off or lies over another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from driving import prepare, until
+from selenium import webdriver
+
+from calibrate import compare_all
+from calibrate.course import front_of, published_sections
+from calibrate.report.page import write_report, write_sections
+from calibrate.report.surface import lead_of
+from calibrate.report.surface import views_of as surface_views
+from calibrate.report.view import Section
+from calibrate.surface import compare_surface, surface_points
+from measure import load_dataset
+
+FAULTS = """
+const plot = document.querySelectorAll('.plot')[arguments[0]], whole = plot.getBoundingClientRect();
+const boxes = Array.from(plot.querySelectorAll('svg text')).map(t => [t.textContent, t.getBoundingClientRect()])
+    .filter(([text, box]) => text.trim() && box.width > 0 && box.height > 0);
+const cut = boxes.filter(([, b]) => b.left < whole.left - 1 || b.right > whole.right + 1 || b.top < whole.top - 1
+    || b.bottom > whole.bottom + 1).map(([text]) => 'cut off: ' + text);
+const over = [];
+for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+    const [one, a] = boxes[i], [other, b] = boxes[j];
+    const x = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    if (x > 2 && y > 0.35 * Math.min(a.height, b.height)) over.push(one + ' over ' + other);
+}
+return cut.concat(over);
+"""
+"""What is wrong with the texts of one plot; boxes of lines may touch by a third of their height."""
+
+
+def compared(name: str, folder: Path) -> Path:
+    done, refused = compare_all(load_dataset(name))
+    return write_report(done, folder / "report.html", refused=refused)
+
+
+def course(_: str, folder: Path) -> Path:
+    sections = published_sections(["004-ssd-depth", "004-ssd-mix"])
+    return write_sections(sections, folder / "report.html", title="course", front=front_of(sections))
+
+
+def surface(name: str, folder: Path) -> Path:
+    found = compare_surface(surface_points(load_dataset(name)))
+    section = Section("a surface", surface_views(found), lead=lead_of(found), notes=found.notes)
+    return write_sections([section], folder / "report.html", title="surface")
+
+
+PAGES = {
+    "one curve": (compared, "004-ssd-depth"),
+    "four curves": (compared, "003-ssd-read"),
+    "ten curves": (compared, "001-memory"),
+    "course": (course, ""),
+    "surface": (surface, "001-ssd"),
+}
+
+
+@pytest.fixture(scope="module", params=list(PAGES))
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    make, name = PAGES[request.param]
+    return make(name, tmp_path_factory.mktemp("pictures"))
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+def test_no_text_is_cut_off_or_covered(
+    page: Path, width: int, browsers: Callable[..., webdriver.Chrome], require_tool: Callable[..., str]
+) -> None:
+    browser = browsers(0, require_tool("chromium", "chromium-browser"), require_tool("chromedriver"))
+    prepare(browser, width)
+    browser.get(page.as_uri())
+    browser.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    wrong = []
+    for number in range(browser.execute_script("return document.querySelectorAll('.plot').length")):
+        plot = f"document.querySelectorAll('.plot')[{number}]"
+        browser.execute_script(f"{plot}.scrollIntoView()")
+        shown = f"return {plot}.dataset.drawn && {plot}.querySelector('svg text') !== null"
+        until(lambda s=shown: browser.execute_script(s), f"plot {number}")
+        name = browser.execute_script(f"return {plot}.dataset.view")
+        wrong += [f"{name}: {fault}" for fault in browser.execute_script(FAULTS, number)]
+    browser.get("about:blank")
+    assert not wrong, "\n".join(wrong)
