@@ -10,11 +10,13 @@ are those of one run.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from calibrate.points import Points
-from measure.sweep import Sweep
+from calibrate.inference.parameters import Array
+from measure.loads import Load
 
 LOCAL, VIRTUAL = 0.03, 0.2
 """Relative standard deviations of a figure between runs."""
@@ -26,18 +28,26 @@ COUNTS_AS = 4.0
 """How many repeats the expected share counts as."""
 
 
-def between_runs(sweep: Sweep, points: Points) -> float:
-    """The relative standard deviation of a figure between runs of the device of ``points``, a curve of ``sweep``."""
-    details = sweep.provenance.details
+@dataclass(frozen=True)
+class Runs:
+    """The points of a curve: response times, the spread of repeats and their numbers, how late programs woke, (m,)."""
+
+    response_s: Array
+    spread: Array
+    repeats: Array
+    woken_late_s: Array | None = None
+
+
+def between_runs(details: Mapping[str, Any], load: Load, runs: Runs) -> float:
+    """The relative standard deviation of a figure between runs; ``details`` are those of the sweep's provenance."""
     facts = details.get("host_facts")
     virtual = isinstance(facts, Mapping) and facts.get("virtual") is True
     has_truth = "truth" in details  # a known device waits by the clock, whatever machine it is on
-    expected = VIRTUAL if virtual and points.load_type.is_drive and not has_truth else LOCAL
-    if points.woken_late_s is not None:
-        late = float(np.median(points.woken_late_s) / points.response_time_s.min())
+    expected = VIRTUAL if virtual and load.is_drive and not has_truth else LOCAL
+    if runs.woken_late_s is not None:
+        late = float(np.median(runs.woken_late_s) / runs.response_s.min())
         expected = min(float(np.hypot(expected, late)), MOST)
-    spread = points.response_spread if points.throughput_is_given else points.throughput_spread
-    known = np.isfinite(spread)
-    freedom = points.repeats[known] - 1
-    squares = COUNTS_AS * expected**2 + float(freedom @ spread[known] ** 2)
+    known = np.isfinite(runs.spread)
+    freedom = runs.repeats[known] - 1
+    squares = COUNTS_AS * expected**2 + float(freedom @ runs.spread[known] ** 2)
     return float(np.sqrt(squares / (COUNTS_AS + freedom.sum())))

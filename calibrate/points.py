@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.arrival_noise import error_of_mean
+from calibrate.between_runs import Runs, between_runs
 from calibrate.depth_one import LoneRequests, lone_requests
 from calibrate.inference.parameters import Array, Mask
 from calibrate.load_text import loads_text
@@ -85,6 +86,7 @@ class Points:
     block_bytes: float | None = None
     carried_bytes_per_s: float | None = None
     known_peak_per_s: float | None = None
+    between_runs: float = 0.0
 
     def __len__(self) -> int:
         return len(self.load)
@@ -251,6 +253,8 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
         )
     column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
     told |= _of_closed(one) | _of_host(one, sweep) | _of_log(one, table) | _of_open(one, table)
+    spread = column["latency_spread" if sweep.load_type.is_throughput else "throughput_spread"]
+    runs = Runs(column["latency_s"], spread, column["repeats"], told.get("woken_late_s"))
     return Points(
         series=one.series[0],
         load_kind=sweep.load_kind,
@@ -262,6 +266,7 @@ def points_of(sweep: Sweep, series: str | None = None) -> Points:
         throughput_spread=column["throughput_spread"],
         response_spread=column["latency_spread"],
         source=sweep.name or sweep.provenance.source,
+        between_runs=between_runs(sweep.provenance.details, sweep.load_type, runs),
         **told,
     )
 

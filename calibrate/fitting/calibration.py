@@ -86,6 +86,7 @@ class Calibration:
             notes=(*points.notes, *notes),
             source=points.source,
             points=points,
+            between_runs=points.between_runs,
             known_peak_per_s=None if peak is None else peak.per_s,
         )
 

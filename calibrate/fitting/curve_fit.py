@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.between_runs import between_runs
 from calibrate.fitting.fitted import Fit
 from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity, reaching
 from calibrate.inference.weights import Weights
@@ -96,7 +95,7 @@ def fit_curve(
         )
     _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
-    return replace(made, measured=len(points), law=_lone_law(sweep, chosen), between_runs=between_runs(sweep, points))
+    return replace(made, measured=len(points), law=_lone_law(sweep, chosen))
 
 
 LAW_BINS = 64

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, points_of
-from calibrate.between_runs import LOCAL, MOST, VIRTUAL, between_runs
+from calibrate.between_runs import LOCAL, MOST, VIRTUAL
 from calibrate.inference.estimates import widened
 from measure.sweep import Provenance, Sweep
 
@@ -30,7 +30,7 @@ def sweep(details: dict[str, Any] | None = None, repeats: tuple[float, ...] = (1
 
 
 def share(one: Sweep) -> float:
-    return between_runs(one, points_of(one))
+    return points_of(one).between_runs
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_scenarios_seals_and_laws_of_service_show_themselves_as_fits_do(fitted: 
     }
     for first, shown in firsts.items():
         assert repr(shown).startswith(first)
-        assert len(repr(shown).splitlines()) <= 3
+        assert len(repr(shown).splitlines()) <= 4
         assert len(shown.plot().data) > 1
         assert shown._repr_html_().count("<tr") == 1 + len(shown.to_frame())
     assert sealed.to_frame()["load"].tolist() == [1, 8, 1, 8, 64]
