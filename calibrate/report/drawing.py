@@ -50,6 +50,8 @@ DARK = {
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "hexagon")
 DASHES = ("solid", "dash", "dot")
 HEIGHT, PANEL_GAP = 520, 0.08
+LARGEST = 3e38
+"""Of what a page holds in single precision."""
 LOG = {"type": "log", "nticks": 4, "minorloglabels": "complete", "minor": {"ticks": "outside"}}
 """With four ticks wanted, plotly labels 2 and 5 of each power of ten below three of them, and only some above seven."""
 AXIS = {
@@ -198,7 +200,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 1:
-        return {"dtype": "f4", "bdata": base64.b64encode(value.astype("<f4").tobytes()).decode()}
+        drawn = np.clip(value, -LARGEST, LARGEST).astype("<f4")
+        return {"dtype": "f4", "bdata": base64.b64encode(drawn.tobytes()).decode()}
     if isinstance(value, (np.ndarray, np.generic)):
         return _plain(value.tolist())
     if isinstance(value, (list, tuple)):

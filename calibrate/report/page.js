@@ -40,12 +40,12 @@
     return Object.assign({}, title, {text: text.slice(0, middle) + "<br>" + text.slice(middle + 1)});
   }
 
-  // The names of rows stand in lines of at most 14 letters or so on a phone, where they would take half of the plot.
-  function inShortLines(text) {
+  // On a phone the names of rows stand in lines of at most 14 letters or so, and those of the legend in lines of 40.
+  function inShortLines(text, most = 14) {
     const lines = [""];
     text.split(" ").forEach(word => {
       const line = lines[lines.length - 1];
-      if (line && line.length + word.length >= 14) lines.push(word);
+      if (line && line.length + word.length >= most) lines.push(word);
       else lines[lines.length - 1] = line ? line + " " + word : word;
     });
     return lines.join("<br>");
@@ -70,12 +70,14 @@
     layout.legend = Object.assign({}, layout.legend, {maxheight: 1, tracegroupgap: 0});
     if (!small) return figure;
     const rows = Object.keys(layout).filter(name => name.startsWith("yaxis") && layout[name].ticktext);
-    const names = rows.flatMap(name => (layout[name].ticktext = layout[name].ticktext.map(inShortLines)).join("<br>").split("<br>"));
+    const names = rows.flatMap(name => (layout[name].ticktext = layout[name].ticktext.map(text => inShortLines(text))).join("<br>").split("<br>"));
     const left = 50 + 6 * Math.max(0, ...names.map(name => name.length - 6));
     Object.keys(layout).filter(name => name.startsWith("xaxis")).forEach(name => {
       layout[name].title = inLines(layout[name].title);
+      if (layout[name].type === "log") Object.assign(layout[name], {nticks: 0, minorloglabels: "none"});
       thinned(layout[name], width - left, letters);
     });
+    figure.data.forEach(trace => { if (trace.name) trace.name = inShortLines(trace.name, 40); });
     layout.font = Object.assign({}, layout.font, {size: letters});
     layout.margin = Object.assign({}, layout.margin, {l: 50, r: 10});
     layout.legend.font = {size: letters};

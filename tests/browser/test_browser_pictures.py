@@ -72,7 +72,7 @@ def test_no_text_is_cut_off_or_covered(
     page: Path, width: int, browsers: Callable[..., webdriver.Chrome], require_tool: Callable[..., str]
 ) -> None:
     browser = browsers(0, require_tool("chromium", "chromium-browser"), require_tool("chromedriver"))
-    prepare(browser, width)
+    prepare(browser, width, dark=False)
     browser.get(page.as_uri())
     browser.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     wrong = []
