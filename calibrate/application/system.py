@@ -48,9 +48,9 @@ class System(Result):
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> stations = {"users": Delay(0.2), "cpu": Station(Exponential(1e-3), servers=4), "disk": drive.station(visits=3)}
     >>> system(Network(stations), clients=[1, 100, 1000])
-    BOTTLENECK  cpu in all draws: 4 k/s at most
-    KNEE        805 clients (805 to 805): 3.85 k/s at 9.13 ms; 90 % of the peak at 730 (730 to 730)
-    DOUBLED     cpu +22 %, disk +0 % at 1000 clients
+    BOTTLENECK  cpu in all draws: 4.00 k/s at most
+    KNEE        805 clients: 3.90 k/s at 6.60 ms; 90 % of the peak at 731 (730 to 731)
+    DOUBLED     cpu: peak 8.00 k/s, +100 %; with 1000 clients cpu +24 %, disk +0 %
     """
 
     clients: Array
@@ -214,6 +214,12 @@ def system(
 
     Raises ValueError for clients below 1, for a network of delays alone, and where a device would be asked for more
     requests than it covers.
+
+    >>> from calibrate import from_datasheet
+    >>> from qsim import Delay
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> system({"think": Delay(0.01), "disk": drive.station(visits=3)}, [1, 10, 100]).bottleneck
+    'disk'
     """
     stations = _stations(network)
     wanted = _clients(clients)

@@ -101,6 +101,12 @@ class Change(Result):
     ``detectable_pct`` is the least loss at a single load, whichever it is, that would have been seen (None: none), and
     ``detectable_everywhere_pct`` that at all loads. ``repeats`` is how often to measure each load for a loss of
     ``margin`` to be seen; None where more repeats are not enough.
+
+    >>> from calibrate import change
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("004-ssd-depth")
+    >>> change(sweep, sweep).slower_by(0.1)
+    False
     """
 
     series: str

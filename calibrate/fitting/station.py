@@ -41,7 +41,12 @@ C = TypeVar("C", bound=Calibration)
 
 @dataclass(frozen=True, repr=False)
 class DeviceStation(Station):
-    """The station of a fit, which it keeps so that its uncertainty can be drawn; ``law`` says where service is from."""
+    """The station of a fit, which it keeps so that its uncertainty can be drawn; ``law`` says where service is from.
+
+    >>> from calibrate import from_datasheet
+    >>> from_datasheet(idle_latency=80e-6, peak_iops=600e3).station(visits=3.0).visits
+    3.0
+    """
 
     fit: Calibration | None = field(default=None, compare=False)
     law: str = ""

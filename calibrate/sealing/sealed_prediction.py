@@ -51,6 +51,15 @@ class SealedPrediction(Result):
     """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said.
 
     ``tails`` are those of each fit, None where none were predicted.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from calibrate import from_datasheet, seal
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> with TemporaryDirectory() as folder:
+    ...     sealed = seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal")
+    >>> sealed.to_frame()["load"].tolist()
+    [1.0, 8.0, 64.0]
     """
 
     fits: tuple[Fit, ...]
@@ -155,6 +164,15 @@ def read_seal(path: Path) -> SealedPrediction:
 
     Raises DataError where it is another file, where its hash is not that of its content, and where this version draws
     another curve from its fit than the one that was sealed.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from calibrate import from_datasheet, seal
+    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = seal([drive], [[1, 64]], Path(folder) / "guess.seal", made_at="2026-01-02T03:04:05+00:00")
+    ...     read_seal(Path(folder) / "guess.seal").made_at
+    '2026-01-02T03:04:05+00:00'
     """
     document = _verified(path)
     try:
@@ -223,6 +241,16 @@ def unseen(seal: SealedPrediction, sweep: Sweep, *, drop: bool = False) -> Sweep
     """``sweep``, if the sealed predictions know nothing of it; with ``drop`` without the rows that they know.
 
     Raises DataError where rows were used, or, with ``drop``, where none is left.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from calibrate import fit, seal
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("004-ssd-depth")
+    >>> with TemporaryDirectory() as folder:
+    ...     sealed = seal([fit(sweep, [1, 32])], [[8]], Path(folder) / "guess.seal")
+    >>> unseen(sealed, sweep, drop=True).points["load"].tolist()
+    [4.0, 256.0, 1024.0]
     """
     used = used_rows(seal, sweep)
     if not used.any():
