@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-RULED_OUT = 0.3
-"""Numbers of workers that miss the points by more are not what there is."""
+RULED_OUT = 2.0
+"""A number of workers is ruled out if it misses the points by this many times what free numbers miss, and UNLIKELY."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def _stations(fit: Fit, change: WhatIf) -> tuple[Fit, list[str], list[str]]:
     now, then = (None, None) if change.workers is None else (int(n) for n in change.workers)
     base = structure_fit(fit, now)
     missed = _missed(base)
-    if now is not None and missed > RULED_OUT:
+    if now is not None and missed > max(UNLIKELY, RULED_OUT * _missed(structure_fit(fit))):
         raise DataError(
             f"what-if: {counted(now, 'worker')} do not explain these points, which they miss by about "
             f"{100 * missed:.2g} %; check how many there are now"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,9 +21,17 @@ CLIENTS = (1, 2, 4, 8, 16, 32)
 ROUNDS = 5
 
 
+def at_once() -> list[str]:
+    """What wakes a program at once on a busy machine, where that is allowed; else answers come up to 50 % late."""
+    first = ["chrt", "-r", "20"]
+    return (
+        first if shutil.which("chrt") and not subprocess.run([*first, "true"], capture_output=True).returncode else []
+    )
+
+
 @contextmanager
 def server(workers: int) -> Iterator[str]:
-    command = [sys.executable, str(Path(__file__).with_name("known_http_server.py")), str(workers), "0.01"]
+    command = [*at_once(), sys.executable, str(Path(__file__).with_name("known_http_server.py")), str(workers), "0.01"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -38,7 +47,7 @@ def test_eight_workers_are_predicted_from_four(require_tool, tmp_path: Path) -> 
         for turn in range(ROUNDS):
             for clients in CLIENTS:
                 for workers, url in ((4, four), (8, eight)):  # in turns: the machine may change meanwhile
-                    command = ["wrk", "-t1", f"-c{clients}", "-d1s", "--latency", url]
+                    command = [*at_once(), "wrk", "-t1", f"-c{clients}", "-d1s", "--latency", url]
                     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
                     into = tmp_path / str(workers)
                     into.mkdir(exist_ok=True)
@@ -46,6 +55,6 @@ def test_eight_workers_are_predicted_from_four(require_tool, tmp_path: Path) -> 
                     said = next(line for line in text.splitlines() if line.startswith("Requests/sec"))
                     rates.setdefault((workers, clients), []).append(float(said.split()[1]))
     scenario = what_if(fit(load(tmp_path / "4")), WhatIf(workers=(4, 8)))
-    for clients in (4, 8, 16, 32):
-        predicted = scenario.fit.predict([clients]).throughput_per_s[0]
-        assert predicted == pytest.approx(np.median(rates[8, clients]), rel=0.06), clients
+    clients = (4, 8, 16, 32)
+    measured = [np.median(rates[8, n]) for n in clients]
+    assert scenario.fit.predict(clients).throughput_per_s == pytest.approx(measured, rel=0.06), rates

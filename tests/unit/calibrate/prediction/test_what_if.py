@@ -103,6 +103,7 @@ def test_what_is_open_is_said(four: Fit) -> None:
     ("change", "part"),
     [
         (WhatIf(workers=(40, 80)), "40 workers do not explain"),
+        (WhatIf(workers=(6, 12)), "6 workers do not explain"),
         (WhatIf(latency_s=-5e-3), "more than the whole delay"),
         (WhatIf(copies=(100, 1)), "cannot be 100 drives"),
     ],
