@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,17 +20,9 @@ CLIENTS = (1, 2, 4, 8, 16, 32)
 ROUNDS = 5
 
 
-def at_once() -> list[str]:
-    """What wakes a program at once on a busy machine, where that is allowed; else answers come up to 50 % late."""
-    first = ["chrt", "-r", "20"]
-    return (
-        first if shutil.which("chrt") and not subprocess.run([*first, "true"], capture_output=True).returncode else []
-    )
-
-
 @contextmanager
-def server(workers: int) -> Iterator[str]:
-    command = [*at_once(), sys.executable, str(Path(__file__).with_name("known_http_server.py")), str(workers), "0.01"]
+def server(workers: int, at_once: list[str]) -> Iterator[str]:
+    command = [*at_once, sys.executable, str(Path(__file__).with_name("known_http_server.py")), str(workers), "0.01"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -40,14 +31,14 @@ def server(workers: int) -> Iterator[str]:
             process.terminate()
 
 
-def test_eight_workers_are_predicted_from_four(require_tool, tmp_path: Path) -> None:
+def test_eight_workers_are_predicted_from_four(require_tool, at_once: list[str], tmp_path: Path) -> None:
     require_tool("wrk")
     rates: dict[tuple[int, int], list[float]] = {}
-    with server(4) as four, server(8) as eight:
+    with server(4, at_once) as four, server(8, at_once) as eight:
         for turn in range(ROUNDS):
             for clients in CLIENTS:
                 for workers, url in ((4, four), (8, eight)):  # in turns: the machine may change meanwhile
-                    command = [*at_once(), "wrk", "-t1", f"-c{clients}", "-d1s", "--latency", url]
+                    command = [*at_once, "wrk", "-t1", f"-c{clients}", "-d1s", "--latency", url]
                     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
                     into = tmp_path / str(workers)
                     into.mkdir(exist_ok=True)
