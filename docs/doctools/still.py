@@ -32,7 +32,7 @@ def still(folder: str) -> str:
     about = [
         f"queueing starts at depth {starts:.2g}" if starts else "",
         f"90 % of the peak at depth {ninety:.2g}" if ninety else "",
-        f"peak {1e-3 * peak:.2g} k/s" if peak else "",
+        f"peak {1e-3 * peak:.3g} k/s" if peak else "",
     ]
     said = f"{', '.join(part for part in about if part)}. Measured: {points}."
     what = f"of a drive, measured by qsim knee, with the 90 % band and both knees: {said}"
