@@ -6,10 +6,10 @@ The estimate is the median and the ends are quantiles of the same distribution, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
 
 from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array
@@ -100,7 +100,7 @@ def widened(low: float, estimate: float, high: float, share: float, level: float
     """
     if not share or not 0 < low <= estimate <= high < np.inf:
         return low, high
-    more = share * float(ndtri(0.5 * (1 + level)))
+    more = share * NormalDist().inv_cdf(0.5 * (1 + level))
     below, above = (np.hypot(np.log(ratio), more) for ratio in (estimate / low, high / estimate))
     return float(estimate * np.exp(-below)), float(estimate * np.exp(above))
 

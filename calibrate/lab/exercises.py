@@ -139,7 +139,7 @@ def ask(name: str, question: str) -> str:
     """The question with the student's numbers.
 
     >>> ask("Ada", "5b")
-    'M/M/1 has a mean response of 3 ms. Its p99 in ms?'
+    'M/M/1 has a mean response of 8 ms. Its p99 in ms?'
     """
     return _asked(question).text.format(**numbers(name, question))
 

@@ -78,7 +78,7 @@ class AdaptiveResult:
     ...     columns = {"load": depths, "throughput_per_s": x, "latency_s": latency}
     ...     return Sweep(pd.DataFrame(columns).assign(series="4 KiB read"))
     >>> adaptive(measure, budget=4).stopped
-    'budget'
+    'narrow enough'
     """
 
     sweep: Sweep

@@ -39,7 +39,7 @@ def capacity_for(fit: Fit, rate_per_s: float) -> Capacity:
 
     >>> from calibrate import from_datasheet
     >>> print(capacity_for(from_datasheet(idle_latency=2e-3, peak_iops=1e3), 3000))
-    3 k/s need 4 of today's kind; 4 to stay below 80 % busy.
+    3.0 k/s need 4 of today's kind; 4 to stay below 80 % busy.
     """
     peak = fit.parameters.get("Xmax")
     if not fit.load_type.is_closed or peak is None or peak.estimate is None:

@@ -49,7 +49,7 @@ class WhatIf:
     >>> from calibrate import from_datasheet, what_if
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> round(what_if(drive, WhatIf(copies=(1, 2))).fit.knee.load)
-    98
+    94
     """
 
     copies: tuple[float, float] | None = None

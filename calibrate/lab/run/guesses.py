@@ -24,7 +24,7 @@ class Guess:
     """The guess of ``name`` at a load, with the nonce (hex) that hides it.
 
     >>> Guess("Ada", 24.0, "00").commitment[:8]
-    'b14ba2b2'
+    'e056f984'
     """
 
     name: str

@@ -49,7 +49,8 @@ def test_a_point_near_saturation_does_not_decide_a_fit() -> None:
         for n in (1e4, 1e9)
     )
     assert few.low < 500 < few.high
-    assert many.high < 500
+    assert few.estimate == pytest.approx(500, rel=0.005)
+    assert many.estimate < 495  # the interval is wider than that: what moves between runs no number of requests tells
 
 
 def test_the_least_response_time_is_known_no_better_than_its_requests_tell() -> None:
