@@ -125,7 +125,8 @@ def of_classes(model: Network) -> Iterator[tuple[str, float]]:
     queue, circle = class_queue(model), class_network(model)
     name = queue.priority if queue is not None else mean_value.errors_of(circle) if circle is not None else ""
     run = _simulated(model)
-    for part, truth in zip(solve(model).classes, run.classes or [run], strict=True):
+    solved = solve(model)
+    for part, truth in zip(solved.classes or [solved], run.classes or [run], strict=True):
         if part.kind == "approximation":
             yield name, part.W / truth.W - 1
 

@@ -16,8 +16,6 @@ from doctools.matching import difference
 from doctools.running import BlockFailedError, PageRunner
 from doctools.site import pages_of
 
-from measure.units import significant
-
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *pages_of(ROOT / "docs")]
 SESSIONS = [page for page in PAGES if re.search(r"^```(console|python)", page.read_text(encoding="utf-8"), re.M)]
@@ -97,14 +95,13 @@ def test_slow_generated_regions_are_up_to_date(page: Path) -> None:
 
 def test_the_picture_of_the_readme_shows_the_figures_of_the_block_beside_it() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    pictured = re.findall(r"([\d.]+ k/s) at depth (\d+) against ([\d.]+ k/s) predicted", readme)
-    assert pictured
-    for observed, depth, predicted in pictured:
-        number, unit = predicted.split()
-        rounded = f"{significant(float(number), 2)} {unit}"
-        assert re.search(rf"^ *{depth} +{observed} +{rounded} \(", readme, re.M), (
-            f"depth {depth}: {observed}, {rounded}"
-        )
+    words = r"queueing starts at depth ([\d.]+), 90 % of the peak at depth ([\d.]+), peak ([\d.]+) k/s"
+    pictured = re.findall(words, readme)
+    assert len(pictured) == 2
+    for starts, ninety, peak in pictured:
+        assert f"QUEUEING STARTS depth {starts} (" in readme
+        assert f"90 % OF PEAK AT depth {ninety} (" in readme
+        assert f"PEAK    {peak} k/s" in readme
 
 
 def test_nothing_names_the_machine_it_was_written_on() -> None:

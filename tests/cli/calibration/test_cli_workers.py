@@ -23,7 +23,7 @@ def test_the_questions_of_a_service_are_answered_first(qsim):
     ).out.splitlines()
     assert out[0].startswith("Under 30.0 ms:")
     assert "connections. 64 connections gave" in out[0]
-    assert out[1].startswith("5.0 k/s keep at most")
+    assert out[1] == "5.0 k/s need 4 of today's kind; 5 to stay below 80 % busy."
     assert out[2].startswith("2 replicas for 1: about")
     assert any("2 replicas for 1: the peak times 2" in line for line in out)
 
@@ -37,11 +37,12 @@ def test_more_clients_than_were_measured_say_what_to_measure(qsim):
     assert "nothing is known" not in notes("1,32,64")
 
 
-def test_the_workers_are_in_the_json(qsim):
+def test_the_capacity_is_in_the_json(qsim):
     done = qsim("predict", str(RUNS / "pgbench"), "--target", "30k/s", "--json")
-    told = json.loads(done.out)["workers"]
-    assert (told["is_bound"], told["rate_per_s"]) == (False, 30000)
-    assert told["wanted"] >= told["busy"]
+    capacity = json.loads(done.out)["capacity"]
+    assert capacity["rate_per_s"] == 30000
+    assert (capacity["needed"] - 1) * capacity["peak_per_s"] < 30000 <= capacity["needed"] * capacity["peak_per_s"]
+    assert 30000 <= 0.8 * capacity["roomy"] * capacity["peak_per_s"]
 
 
 def test_what_is_refused_is_named_as_it_was_typed(qsim):

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from calibrate.report.drawing import Drawing, depth_ticks, empty_figure, interval, panels
+from calibrate.report.drawing import LARGEST, Drawing, depth_ticks, empty_figure, interval, panels
 
 
 def test_parts_are_merged_at_every_depth_and_none_takes_one_out() -> None:
@@ -38,7 +38,7 @@ def test_numbers_are_read_back_from_json_and_what_is_none_is_null() -> None:
     )
     (trace,) = json.loads(drawing.to_json())["data"]
     assert np.frombuffer(base64.b64decode(trace["x"]["bdata"]), "<f4") == pytest.approx(
-        [1, np.nan, np.inf], nan_ok=True
+        [1, np.nan, np.float32(LARGEST)], nan_ok=True
     )
     assert trace["y"] == [1.0, None, 2.0]
     assert trace["customdata"] == [0, 1]

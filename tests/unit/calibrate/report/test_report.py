@@ -40,7 +40,7 @@ def without_plotly(page: str) -> str:
 def test_it_has_every_panel_and_its_verdict(page: str) -> None:
     for title in PANELS:
         assert f"<h4>{title.replace(chr(39), '&#39;')}</h4>" in page
-    assert "The knee is at depth " in page
+    assert "Queueing starts at depth " in page
     assert "calibrated on depths 1, 32; the other 3 points are held out" in page
 
 
