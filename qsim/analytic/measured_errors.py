@@ -12,7 +12,7 @@ ERRORS = {
     "Kimura": (1.4, 7),
     "non-preemptive": (1.5, 9),
     "preemptive-resume": (2.8, 11),
-    "closed FCFS classes": (0.3, 21),
-    "closed FCFS of general services": (2.0, 44),
-    "decomposition of open networks": (4.8, 33),
+    "closed FCFS classes": (0.4, 21),
+    "closed FCFS of general services": (2.4, 54),
+    "decomposition of open networks": (5.3, 33),
 }

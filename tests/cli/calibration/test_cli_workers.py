@@ -25,7 +25,7 @@ def test_the_questions_of_a_service_are_answered_first(qsim):
     assert "connections. 64 connections gave" in out[0]
     assert out[1] == "5.0 k/s need 4 of today's kind; 5 to stay below 80 % busy."
     assert out[2].startswith("2 replicas for 1: about")
-    assert any("2 replicas for 1: the peak times 2" in line for line in out)
+    assert any(line.startswith("ASSUMES 2 replicas for 1: the load spreads evenly") for line in out)
 
 
 def test_more_clients_than_were_measured_say_what_to_measure(qsim):
