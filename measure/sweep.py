@@ -33,7 +33,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import LOADS, Load, LoadKind, load_of
 from measure.repeats import intervals
-from measure.units import counted, format_bytes
+from measure.units import counted, format_bytes, format_duration
 from qsim.result import Result
 
 if TYPE_CHECKING:
@@ -278,19 +278,28 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-_PERCENTILES = ("latency_p50_s", "latency_p95_s", "latency_p99_s", "latency_p999_s")
+PERCENTILES: Mapping[str, str] = {
+    "latency_p50_s": "p50",
+    "latency_p95_s": "p95",
+    "latency_p99_s": "p99",
+    "latency_p999_s": "p99.9",
+}
 
 
 def _check_percentiles(table: pd.DataFrame, where: str) -> None:
     """DataError where a deviation or a percentile is negative, or a higher percentile is below a lower one."""
-    columns = ("latency_sd_s", *_PERCENTILES)
+    columns = ("latency_sd_s", *PERCENTILES)
     values = table[list(columns)].to_numpy(float)
     known = np.fmax.accumulate(values[:, 1:], axis=1)  # the highest of the lower ones, also where some are missing
     for row in np.flatnonzero((values < 0).any(axis=1)):
         place = int(np.flatnonzero(values[row] < 0)[0])
         _refuse_row(table, int(row), f"{columns[place]} {values[row, place]:g} is negative", where)
-    for row in np.flatnonzero((values[:, 1:] < known * (1 - 1e-3)).any(axis=1)):
-        _refuse_row(table, int(row), "a higher percentile is below a lower one", where)
+    below = values[:, 1:] < known * (1 - 1e-3)  # those that are equal to rounding are in order
+    for row in np.flatnonzero(below.any(axis=1)):
+        high = int(np.flatnonzero(below[row])[0])
+        low = int(np.nanargmax(values[row, 1 : high + 1]))
+        (p, small), (q, large) = ((columns[1 + i], format_duration(values[row, 1 + i])) for i in (high, low))
+        _refuse_row(table, int(row), f"{PERCENTILES[p]} = {small} is below {PERCENTILES[q]} = {large}", where)
 
 
 def _refuse_row(table: pd.DataFrame, row: int, what: str, where: str) -> None:

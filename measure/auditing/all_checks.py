@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from measure.auditing.calibration import check_bins, check_percentiles, check_saturation, check_submission
+from measure.auditing.calibration import check_bins, check_saturation, check_submission
 from measure.auditing.curve_shape import check_bandwidth, check_curve, check_open, closed_curves
 from measure.auditing.littles_law import BlockVerdict, Diagnosis, diagnoses, ratios_by_claim
 from measure.auditing.memory import check_bandwidth_curves, check_buffer_sizes, check_memory
@@ -86,7 +86,7 @@ def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
     if sweep.load_type.is_drive:
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
         found += [*check_arrivals(sweep), *check_way(sweep), *check_wakeups(sweep)]
-        found += [*check_saturation(sweep), *check_percentiles(sweep), *check_bins(sweep), *check_submission(sweep)]
+        found += [*check_saturation(sweep), *check_bins(sweep), *check_submission(sweep)]
     found += [*check_repeats(sweep), *check_steady(sweep.points), *check_preconditioning(sweep.points)]
     found += check_outliers(sweep.points, closed=sweep.load_type.is_closed)
     if crossed is not None:

@@ -1,31 +1,22 @@
-"""Checks of what a calibration needs of a sweep: a saturated point, one way of handing requests over, ordered tails."""
+"""Checks of what a calibration needs of a sweep: a saturated point, one way of handing requests over, wider tails."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from measure.findings import Finding
-from measure.sweep import Sweep, each_series
+from measure.sweep import PERCENTILES, Sweep, each_series
 from measure.units import counted, format_duration, format_rate
 
-PERCENTILES: Mapping[str, str] = {
-    "latency_p50_s": "p50",
-    "latency_p95_s": "p95",
-    "latency_p99_s": "p99",
-    "latency_p999_s": "p99.9",
-}
 RISING = 0.7
 """The throughput still follows the depth: d ln X / d ln N, which is 1 far below the knee and 0 far beyond it."""
 FEWEST_POINTS = 3
 BUSY = 1.3
 """Of an open sweep: the longest response time over the shortest, from which on a queue is seen at all."""
-SAME = 1 - 1e-3
-"""Percentiles that are equal to rounding are in order."""
 
 
 def check_saturation(sweep: Sweep) -> Iterator[Finding]:
@@ -70,41 +61,11 @@ def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterato
     )
 
 
-def _percentiles(sweep: Sweep) -> Iterator[tuple[str, pd.DataFrame, list[str], NDArray[np.float64]]]:
-    """The name, rows, percentile columns and percentiles (rows, columns) of each curve with two or more."""
-    columns = [c for c in PERCENTILES if c in sweep.points]
-    if len(columns) >= 2:
-        for series, group in each_series(sweep.points):
-            yield series, group, columns, group[columns].to_numpy(float)
-
-
-def check_percentiles(sweep: Sweep) -> Iterator[Finding]:
-    """Points whose percentiles are out of order: the worst of each curve."""
-    for series, group, columns, values in _percentiles(sweep):
-        reached = np.fmax.accumulate(values, axis=1)[:, :-1]  # the largest of those before, over gaps
-        share = np.where(np.isnan(values[:, 1:]), np.nan, values[:, 1:] / reached)
-        if not np.any(share < SAME):
-            continue
-        row, column = np.unravel_index(int(np.nanargmin(share)), share.shape)
-        before = int(np.nanargmax(values[row, : column + 1]))
-        low, high = columns[before], columns[column + 1]
-        yield Finding(
-            "percentile-order",
-            "error",
-            f"{PERCENTILES[high]} = {format_duration(values[row, column + 1])} is below {PERCENTILES[low]} = "
-            f"{format_duration(values[row, before])} (at {counted(int((share < SAME).any(axis=1).sum()), 'point')} of "
-            "the curve).",
-            "two columns are swapped, or are in different units.",
-            "name the columns with their units (--columns latency_p99=COLUMN:us), or measure again: qsim measure fio "
-            "TARGET --out DIR.",
-            series,
-            float(group["load"].iloc[int(row)]),
-        )
-
-
 def check_bins(sweep: Sweep) -> Iterator[Finding]:
     """Points whose percentiles are all the same, so that their histogram has one bin: nothing is known of the tails."""
-    for series, group, _, values in _percentiles(sweep):
+    columns = [c for c in PERCENTILES if c in sweep.points]
+    for series, group in each_series(sweep.points):
+        values = group[columns].to_numpy(float)
         known = np.isfinite(values).sum(axis=1) > 1
         alike = known & (np.nanmax(values, axis=1, initial=0.0) == np.nanmin(values, axis=1, initial=np.inf))
         if alike.any():

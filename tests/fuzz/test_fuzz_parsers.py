@@ -12,7 +12,9 @@ from fuzz_targets import DATA, OWN, TARGETS
 
 from measure.errors import DataError
 
-READS = re.compile(r"json\.loads?\(|tomllib\.|read_text\(path\)|read_document\(|csv\.reader|DictReader|pd\.read_csv")
+READS = re.compile(
+    r"json\.loads?\(|\.raw_decode\(|tomllib\.|read_text\(path\)|read_document\(|csv\.reader|DictReader|pd\.read_csv"
+)
 
 
 def test_every_module_that_reads_has_a_target(repository: Path) -> None:

@@ -16,8 +16,8 @@ import pytest
 
 from measure import load
 from measure.machine.host import Cache, allowed_cpus
+from measure.memory import buffers as probe_buffers
 from measure.memory import plan as probe_plan
-from measure.memory import probe as memory_probe
 from measure.memory.kernels import streaming_instruction
 from measure.memory.placement import place_without_chaser
 from measure.memory.plan import MemoryFacts
@@ -39,7 +39,7 @@ needs_two_cores = pytest.mark.skipif(len(allowed_cpus()) < 2, reason="a loaded m
 def modest_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A last cache of a quarter of BUFFER_BYTES, so that default buffers are of that size on any machine."""
     facts = MemoryFacts((Cache(3, "Unified", BUFFER_BYTES // 4, 1),), 2**36)
-    for module in (probe_plan, memory_probe):
+    for module in (probe_plan, probe_buffers):
         monkeypatch.setattr(module, "memory_facts", lambda: facts)
 
 

@@ -12,7 +12,6 @@ import pytest
 from measure.machine.host import Cache
 from measure.memory import buffers as probe_buffers
 from measure.memory import plan as probe_plan
-from measure.memory import probe as memory_probe
 from measure.memory.plan import MemoryFacts
 
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a loaded memory takes two CPUs")
@@ -23,7 +22,7 @@ QUICK = ("--repeats", "2", "--seconds", "20ms")
 def modest_caches(monkeypatch):
     """A last cache of 4 MiB, so that default buffers of 16 MiB are filled in no time on any machine."""
     facts = MemoryFacts((Cache(1, "Data", 32 * 2**10, 1), Cache(3, "Unified", 4 * 2**20, 1)), 2**34)
-    for module in (probe_plan, memory_probe, probe_buffers):
+    for module in (probe_plan, probe_buffers):
         monkeypatch.setattr(module, "memory_facts", lambda: facts)
 
 

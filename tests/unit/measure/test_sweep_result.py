@@ -1,10 +1,13 @@
-"""A sweep shows itself: short text, an escaped table in a notebook, a data frame, a figure."""
+"""A sweep shows itself, and refuses percentiles that are out of order."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+import pytest
 
 from measure import Sweep, load_dataset
+from measure.errors import DataError
 
 
 def test_repr_is_two_lines() -> None:
@@ -38,3 +41,27 @@ def test_figure_has_a_line_for_each_series() -> None:
     one = sweep.select(sweep.series[0]).mean_points()
     assert list(figure.data[0].x) == one["throughput_per_s"].tolist()
     assert figure.layout.yaxis.title.text == "latency (s)"
+
+
+def with_percentiles(**columns: list[float]) -> Sweep:
+    usual = {"series": "c", "load": [1.0, 2.0], "throughput_per_s": [1e3, 2e3], "latency_s": 1e-3}
+    return Sweep(pd.DataFrame({**usual, **{f"latency_{name}_s": values for name, values in columns.items()}}))
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"p50": [1e-3, 1e-3], "p99": [9e-4, 2e-3]}, "p99 = 900 µs is below p50 = 1.00 ms at load 1"),
+        ({"p50": [1e-3] * 2, "p95": [np.nan] * 2, "p999": [2e-3, 1e-6]}, "p99.9 = 1.00 µs is below p50 = 1.00 ms"),
+        ({"p95": [3e-3] * 2, "p99": [4e-3] * 2, "p999": [3.5e-3, 5e-3]}, "p99.9 = 3.50 ms is below p99 = 4.00 ms"),
+        ({"p50": [1e-3] * 2, "p95": [1e-3, 0.998e-3]}, "p95 = 998 µs is below p50 = 1.00 ms at load 2"),
+    ],
+)
+def test_percentiles_out_of_order_are_refused_by_name(columns: dict[str, list[float]], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        with_percentiles(**columns)
+
+
+def test_percentiles_in_order_to_a_thousandth_or_absent_are_accepted() -> None:
+    sweep = with_percentiles(p50=[1e-3, np.nan], p95=[0.9995e-3, np.nan], p99=[1e-3, 2e-3])
+    assert sweep.points["latency_p99_s"].tolist() == [1e-3, 2e-3]

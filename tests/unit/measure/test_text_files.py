@@ -41,7 +41,7 @@ def test_the_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_percentiles_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    for cells, why in (("90,80", "higher percentile"), ("-1,80", "negative")):
+    for cells, why in (("90,80", "p99 = 80.0 µs is below p50 = 90.0 µs at load 1"), ("-1,80", "negative")):
         path = tmp_path / "t.csv"
         path.write_text(f"depth,iops,latency_us,p50_us,p99_us\n1,12000,83,{cells}\n")
         with pytest.raises(DataError, match=why):

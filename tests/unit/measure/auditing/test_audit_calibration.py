@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from measure import Sweep, audit
 from measure.findings import Finding
@@ -50,28 +49,6 @@ def test_open_rates_at_which_nobody_waits_say_which_to_measure() -> None:
     (one,) = found(opened([0.05, 0.1, 0.2]), "no-saturated-point")
     assert "--arrival-rates 400,800" in one.remedy
     assert not found(opened([0.2, 0.5, 0.8]), "no-saturated-point")
-
-
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        ({"latency_p50_s": [1e-3, 1e-3], "latency_p99_s": [9e-4, 2e-3]}, "p99 = 900 µs is below p50 = 1.00 ms"),
-        ({"latency_p50_s": [1e-3] * 2, "latency_p95_s": [np.nan] * 2, "latency_p999_s": [2e-3, 1e-6]}, "below p50"),
-        ({"latency_p95_s": [3e-3, 3e-3], "latency_p99_s": [4e-3, 4e-3], "latency_p999_s": [3.5e-3, 5e-3]}, "below p99"),
-    ],
-)
-def test_percentiles_out_of_order_are_an_error_that_names_the_point(columns: Mapping[str, Any], words: str) -> None:
-    (one,) = found(closed(1, depths=(1.0, 2.0), **columns), "percentile-order")
-    assert one.severity == "error"
-    assert words in one.message
-    assert "at 1 point" in one.message
-    assert "qsim measure fio" in one.remedy
-
-
-def test_percentiles_in_order_or_absent_are_no_finding() -> None:
-    fine = closed(1, depths=(1.0, 2.0), latency_p50_s=[1e-3, np.nan], latency_p99_s=[1e-3, 2e-3])
-    assert not found(fine, "percentile-order")
-    assert not found(closed(1), "percentile-order")
 
 
 def test_a_server_with_percentiles_of_one_bin_is_not_sent_to_fio() -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from measure.auditing.all_checks import audit
-from measure.auditing.calibration import check_bins, check_percentiles, check_saturation, check_submission
+from measure.auditing.calibration import check_bins, check_saturation, check_submission
 from measure.auditing.correcting import corrected
 from measure.auditing.curve_shape import ClosedCurve
 from measure.auditing.littles_law import block_verdict
@@ -268,18 +268,6 @@ def test_an_open_device_is_busy_where_the_response_grows_by_three_tenths(longest
     if found:
         assert "--arrival-rates 600,1200 --out" in found[0].remedy
         assert "100 µs to 129 µs at all rates up to 300 /s" in found[0].message
-
-
-def test_percentiles_are_in_order_to_a_thousandth_and_the_worst_is_named() -> None:
-    def found(p50: Sequence[float], p95: Sequence[float], p99: Sequence[float]) -> list[str]:
-        rows = swept(load=[1.0, 2.0][: len(p50)], latency_p50_s=p50, latency_p95_s=p95, latency_p99_s=p99)
-        return [f"{f.load:g}: {f.message}" for f in check_percentiles(rows)]
-
-    assert not found([1e-3], [0.9995e-3], [1e-3])
-    (first,) = found([1e-3], [0.998e-3], [2e-3])
-    assert first.startswith("1: p95 = 998 µs is below p50 = 1.00 ms (at 1 point")
-    (worst,) = found([1e-3, 1e-3], [0.9e-3, 2e-3], [1e-3, 1e-4])
-    assert worst.startswith("2: p99 = 100 µs is below p95 = 2.00 ms (at 2 points")
 
 
 def test_a_bin_needs_two_percentiles_at_one_point() -> None:

@@ -798,7 +798,7 @@ def test_findings_on_unsteady_runs_name_the_worst() -> None:
     assert {check: f.load for check, f in warm.items()} == {"warm-up": 2.0, "unsteady": 4.0}
     assert "at 2 of 3 runs" in warm["warm-up"].message
     assert "--runtime 24s at least" in warm["warm-up"].remedy
-    assert "a ramp of 2 s more" in told(warmup_s=[0.4, 0, 0], warmup_bias=[0.1, 0, 0])["warm-up"].remedy
+    assert "--runtime 8s at least" in told(warmup_s=[0.4, 0, 0], warmup_bias=[0.1, 0, 0])["warm-up"].remedy
     assert told(steady=1.0) == {}
     settled = pd.DataFrame({"series": "c", "load": [1.0, 2.0, 2.0], "settled": [1.0, 0.0, 0.0]})
     (never,) = check_steady(settled)
