@@ -168,7 +168,7 @@ def what_if(curve: ShelfCurve | None, shelf: Shelf, drives: object, service: obj
     return [
         html.P([html.Strong(curve.label), ". The knee N*: ", html.Strong(told_knees, id="compare-knees"), "."]),
         *(drawn(figure, "what if") for figure in figures),
-        html.Ul([html.Li(text) for text in scenario.assumptions]),
+        html.Ul([html.Li(text) for text in (*scenario.changes, *scenario.assumptions)]),
     ]
 
 
