@@ -106,7 +106,7 @@ def test_a_phone_shows_every_part_without_scrolling_sideways(served, open_page, 
 def test_focus_can_be_seen_on_the_way_through_the_page(served, open_page):
     page = open_page(served, "explore")
     seen = set()
-    for _ in range(8):
+    for _ in range(14):
         page.browser.switch_to.active_element.send_keys(Keys.TAB)
         style, name = page.value(FOCUSED)
         assert style != "none"
