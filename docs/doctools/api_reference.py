@@ -13,7 +13,7 @@ LIST_HEAD = """\
 # Python reference
 
 The public names of the three packages. `help(qsim.solve)` in Python, or the site (`make site`) under *Python in full*,
-shows the rest: parameters, units, errors, sources, an example.
+says what each is: parameters, units, errors, sources, an example.
 """
 FULL_HEAD = "# Python in full\n\nThe docstrings of all public names.\n"
 
@@ -33,14 +33,7 @@ def _packages() -> list[ModuleType]:
 
 
 def _listed(module: ModuleType) -> list[str]:
-    rows = "".join(f"- `{name}`: {_line(_first_clause(getattr(module, name)))}\n" for name in _names(module))
-    return [f"## {module.__name__}\n", rows]
-
-
-def _first_clause(thing: Any) -> str:
-    """The first paragraph up to a semicolon or the end of a sentence."""
-    clause = re.split(r"(?:(?<=[^\W\d]{2})|(?<=[`)]))[.;](?=\s)", _first_paragraph(thing))[0].rstrip(".")
-    return clause if clause.count("(") == clause.count(")") else clause.rpartition(" (")[0]
+    return [f"## {module.__name__}\n", ", ".join(f"`{name}`" for name in _names(module)) + "\n"]
 
 
 def _first_paragraph(thing: Any) -> str:

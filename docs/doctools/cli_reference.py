@@ -32,13 +32,12 @@ def cli_reference() -> str:
     counts = Counter(_row(p) for _, command in commands for p in _listed(command))
     shared = {row for row, count in counts.items() if count >= SHARED_BY}
     parts = [HEAD, *_list(_row(p) for p in _listed(root)), *_prose(root.epilog)]
-    told: set[tuple[str, ...]] = set()
     parts += ["## Options that several commands take\n", *_list(sorted(shared))]
     for path, command in commands:
         rows = {_row(p): p for p in _listed(command)}
         parts += [f"## {' '.join(path)}\n", *_prose(command.help), *_usage(path, command)]
         parts += _list(row for row in rows if row not in shared)
-        parts += _also((rows[row] for row in rows if row in shared), told)
+        parts += _also(rows[row] for row in rows if row in shared)
         parts += _prose(command.epilog)
     return "\n".join(parts)
 
@@ -93,15 +92,9 @@ def _list(rows: Iterable[str]) -> list[str]:
     return [text] if text else []
 
 
-def _also(shared: Iterable[Any], told: set[tuple[str, ...]]) -> list[str]:
-    """The names; those of a queue, where they are ``told`` already, as a reference to the command that tells them."""
+def _also(shared: Iterable[Any]) -> list[str]:
+    """The names of the options that are explained above all commands."""
     names = [f"`{p.opts[0]}`" if p.param_type_name == "option" else f"`{p.metavar}`" for p in shared]
-    first, last = (names.index(name) if name in names else None for name in ("`--arrival-rate`", "`--balking`"))
-    if first is not None and last is not None:
-        queue = tuple(names[first : last + 1])
-        if queue in told:
-            names[first : last + 1] = ["the queue's options of [qsim solve](#qsim-solve)"]
-        told.add(queue)
     return [f"Also: {', '.join(names)}.\n"] if names else []
 
 
