@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import os
 
-from calibrate.cli.interrupts import leave_when_told
+from calibrate.cli.interrupts import exit_on_early_signals
 
 
 def main() -> None:
     """Run the command line; a signal that comes before it is loaded ends the program as one that comes later does."""
-    leave_when_told()
+    exit_on_early_signals()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the matrices are small: threads cost more than they save
     gc.set_threshold(1_000_000)  # looking for garbage among what was just imported takes a tenth of a short command
     from calibrate.cli.app import app

@@ -16,7 +16,7 @@ from calibrate.cli.failures import INTERRUPTED
 
 CLEANING_S = 3.0
 
-_told = threading.Event()
+_signalled = threading.Event()
 _DEFAULTS = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
@@ -24,7 +24,7 @@ _DEFAULTS = {
 }
 
 
-def leave_when_told() -> None:
+def exit_on_early_signals() -> None:
     """Until :func:`stopping_cleanly` takes over, let a signal end the program at once: there is nothing to clean up."""
     for number, default in _DEFAULTS.items():
         if signal.getsignal(number) == default:
@@ -56,19 +56,19 @@ def stopping_cleanly() -> Iterator[None]:
         if now_s < heard_s + CLEANING_S:
             return
         heard_s = now_s
-        _told.set()
+        _signalled.set()
         raise KeyboardInterrupt
 
     main = threading.current_thread() is threading.main_thread()
     before = {n: signal.getsignal(n) for n in _DEFAULTS}
     taken = {n: before[n] for n, default in _DEFAULTS.items() if main and before[n] in (default, _leave)}
-    _told.clear()
-    told_of = sys.unraisablehook
+    _signalled.clear()
+    default_hook = sys.unraisablehook
 
     def unraisable(dropped: sys.UnraisableHookArgs) -> None:
-        # An interruption is not lost: see stop_if_told. What it left half built cannot be finalized, to the very end.
-        if not (_told.is_set() or isinstance(dropped.exc_value, KeyboardInterrupt)):
-            told_of(dropped)
+        # An interruption is not lost: see raise_if_interrupted. What it left half built cannot be finalized.
+        if not (_signalled.is_set() or isinstance(dropped.exc_value, KeyboardInterrupt)):
+            default_hook(dropped)
 
     for number in taken:
         signal.signal(number, interrupt)
@@ -77,16 +77,16 @@ def stopping_cleanly() -> Iterator[None]:
     try:
         yield
     finally:
-        if sys.unraisablehook is unraisable and not _told.is_set():
-            sys.unraisablehook = told_of
+        if sys.unraisablehook is unraisable and not _signalled.is_set():
+            sys.unraisablehook = default_hook
         for number, handler in taken.items():
             signal.signal(number, handler)
 
 
-def stop_if_told() -> None:
+def raise_if_interrupted() -> None:
     """Raise KeyboardInterrupt where a signal came whose exception was lost.
 
     Python drops exceptions that are raised while it runs a finalizer or forks, and with them a Ctrl-C of that moment.
     """
-    if _told.is_set():
+    if _signalled.is_set():
         raise KeyboardInterrupt

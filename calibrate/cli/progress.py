@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from calibrate.cli.console import remark
-from calibrate.cli.interrupts import stop_if_told
+from calibrate.cli.interrupts import raise_if_interrupted
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Bar:
         self._above = above
         self._opening = opening
         self._visible = sys.stderr.isatty()
-        self._started = self._told = time.monotonic()
+        self._started = self._last_line = time.monotonic()
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
@@ -52,7 +52,7 @@ class Bar:
 
     def share(self, done: float) -> None:
         """``done`` of the work is done, 0 to 1."""
-        stop_if_told()
+        raise_if_interrupted()
         elapsed = time.monotonic() - self._started
         self._show(done, _left(elapsed * (1 - done) / done) if 0 < done < 1 else "")
 
@@ -61,7 +61,7 @@ class Bar:
 
         The ``opening`` is said at the first call, when nothing stands in the way of the measurement any more.
         """
-        stop_if_told()
+        raise_if_interrupted()
         if self._opening:
             remark(self._opening)
             self._opening = ""
@@ -82,8 +82,8 @@ class Bar:
         now = time.monotonic()
         if not self._visible:
             elapsed = now - self._started
-            if now - self._told >= max(LINE_EVERY_S, elapsed / max(share, 0.01) / MOST_LINES):
-                self._told = now
+            if now - self._last_line >= max(LINE_EVERY_S, elapsed / max(share, 0.01) / MOST_LINES):
+                self._last_line = now
                 remark(f"{self._what}: {text}")
             return
         if now - self._started < WAIT_S:
@@ -91,7 +91,7 @@ class Bar:
         try:
             self._draw(share, text)
         except OSError:  # the terminal was closed: the work goes on, unless the signal of it says otherwise
-            self._visible, self._told = False, float("inf")
+            self._visible, self._last_line = False, float("inf")
 
     def _draw(self, share: float, text: str) -> None:
         if self._progress is None or self._task is None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from calibrate.cli import parsing
 from calibrate.cli.console import remark, say, warn
 from calibrate.cli.failures import CommandError
-from calibrate.cli.interrupts import stop_if_told
+from calibrate.cli.interrupts import raise_if_interrupted
 from calibrate.cli.option_groups import flag, option
 from qsim.installed import install_hint
 
@@ -75,7 +75,7 @@ def lab(
         compare.warm_up(Shelf(kept))
         while True:
             time.sleep(1.0)
-            stop_if_told()
+            raise_if_interrupted()
 
 
 def _open(address: str) -> None:
