@@ -15,9 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from calibrate.lab.app import build
-from calibrate.lab.explore.curves import QUANTITIES
 from calibrate.lab.explore.page import warm_up
 from calibrate.lab.explore.settings import KINDS, PARAMETERS
 from calibrate.lab.folder import opened
@@ -40,28 +40,16 @@ def start_s(folder: Path) -> float:
     return taken
 
 
-def request(kind: str) -> dict[str, object]:
-    """What a browser sends when a slider was moved."""
-    outputs = [
-        "explore-problem.children",
-        "explore-formulas.children",
-        "explore-key.children",
-        "explore-followed.data",
-        "explore-path.figure",
-        *(f"explore-{q}.figure" for q in QUANTITIES),
-        *(f"explore-{p}-row.hidden" for p in PARAMETERS),
-        "explore-arrival_rate.max",
-    ]
-    moved = {"service_time": random.uniform(0.1, 1.2), "arrival_rate": random.uniform(0.1, 0.8)}
-    values = [("explore-kind", kind), *((f"explore-{n}", moved.get(n, p.start)) for n, p in PARAMETERS.items())]
+def request(callback: dict[str, Any], kind: str) -> dict[str, object]:
+    """What a browser sends to ``callback`` when a slider was moved."""
+    outputs = callback["output"].strip(".").split("...")
+    values = {f"explore-{name}": number.start for name, number in PARAMETERS.items()}
+    values |= {"explore-service_time": random.uniform(0.1, 1.2), "explore-arrival_rate": random.uniform(0.1, 0.8)}
+    values |= {"explore-kind": kind, "theme": "light", "explore-again": 0, "explore-ready": True}
     return {
-        "output": f"..{'...'.join(outputs)}..",
-        "outputs": [dict(zip(("id", "property"), o.split("."), strict=True)) for o in outputs],
-        "inputs": [{"id": i, "property": "value", "value": v} for i, v in values[:1]]
-        + [{"id": "theme", "property": "data", "value": "light"}]
-        + [{"id": "explore-again", "property": "n_clicks", "value": 0}]
-        + [{"id": "explore-ready", "property": "data", "value": True}]
-        + [{"id": i, "property": "value", "value": v} for i, v in values[1:]],
+        "output": callback["output"],
+        "outputs": [dict(zip(("id", "property"), o.rsplit(".", 1), strict=True)) for o in outputs],
+        "inputs": [{**given, "value": values[given["id"]]} for given in callback["inputs"]],
         "changedPropIds": ["explore-service_time.value"],
     }
 
@@ -69,11 +57,13 @@ def request(kind: str) -> dict[str, object]:
 with tempfile.TemporaryDirectory() as scratch, opened(Path(scratch) / "lab") as folder:
     client = build(RunTable(folder)).server.test_client()
     warm_up()
+    callbacks = client.get("/_dash-dependencies").json
+    update = next(c for c in callbacks if "explore-formulas.children" in c["output"])
     for kind in KINDS:
         times = []
         for _ in range(UPDATES):
             began = time.perf_counter()
-            answer = client.post("/_dash-update-component", json=request(kind))
+            answer = client.post("/_dash-update-component", json=request(update, kind))
             times.append(1e3 * (time.perf_counter() - began))
             if answer.status_code != 200 or not json.loads(answer.data)["response"]["explore-formulas"]["children"]:
                 raise SystemExit(f"the update of {kind} failed: {answer.data!r}")

@@ -3,7 +3,7 @@
     python examples/bench_lab_browser.py [updates [device]]
 
 Needs chromium, its driver and selenium. An update begins with a key pressed on a slider, with numbers that the lab has
-not seen, and ends when all five plots of Explore are drawn. ``device`` (disk, known, memory, or a replay like
+not seen, and ends when all plots of Explore are drawn. ``device`` (disk, known, memory, or a replay like
 dataset-003-ssd-read) is measured, and each point timed from the moment that the lab knows it.
 """
 
@@ -35,13 +35,16 @@ CHROMIUM = (
     "--disable-background-networking",
 )
 SIMULATED = """const plots = [...document.querySelectorAll('.js-plotly-plot')];
-    return plots.length === 5 && plots[0].data.some((t) => t.name.startsWith('simulated') && t.y.length);"""
-WATCH = """window.began = 0; window.drawn = [];
-    document.addEventListener('keydown', () => { began = performance.now(); drawn = []; }, true);
-    for (const plot of document.querySelectorAll('.js-plotly-plot')) {
-        plot.on('plotly_afterplot', () => drawn.push(performance.now()));
+    return plots.length && plots.length === document.querySelectorAll('.chart').length &&
+        plots[0].data?.some((t) => t.name.startsWith('simulated') && t.y.length);"""
+WATCH = """window.began = 0; window.drawn = new Map(); window.plots = document.querySelectorAll('.js-plotly-plot');
+    document.addEventListener('keydown', () => { began = performance.now(); drawn.clear(); }, true);
+    for (const plot of plots) {
+        plot.on('plotly_afterplot', () => drawn.set(plot.closest('[id]').id, performance.now()));
     }"""
-TAKEN = "return drawn.length < 5 ? 0 : Math.max(...drawn) - began;"
+TAKEN = "return drawn.size < plots.length ? 0 : Math.max(...drawn.values()) - began;"
+PATH_DRAWN = "return drawn.has('explore-path');"
+ALL_DRAWN = "return drawn.size >= plots.length;"
 PLOTTED = "return Boolean(document.querySelector('#run-throughput .js-plotly-plot')?.on);"
 LAND = """window.landed = []; const plot = document.querySelector('#run-throughput .js-plotly-plot');
     plot.on('plotly_afterplot', () => {
@@ -62,8 +65,10 @@ def until(check: Callable[[], Any], what: str) -> Any:
 
 def update_ms(browser: Any, slider: str, key: str) -> float:
     """Milliseconds from a key on a slider until all plots are drawn."""
-    browser.execute_script("drawn = []; document.getElementById('explore-again').click();")  # numbers not seen before
-    until(lambda: browser.execute_script("return drawn.length >= 5"), "other run")
+    browser.execute_script(
+        "drawn.clear(); document.getElementById('explore-again').click();"
+    )  # numbers not seen before
+    until(lambda: browser.execute_script(PATH_DRAWN), "other run")
     time.sleep(0.3)
     browser.find_element("css selector", f"#explore-{slider} [role=slider]").send_keys(key)
     return float(until(lambda: browser.execute_script(TAKEN), "drawn plots"))
@@ -72,9 +77,9 @@ def update_ms(browser: Any, slider: str, key: str) -> float:
 def updates_ms(browser: Any, model: str, slider: str, updates: int) -> list[float]:
     """The same for one model, with keys to the right and to the left by turns of five."""
     if model != MODELS[0][0]:
-        browser.execute_script("drawn = [];")
+        browser.execute_script("drawn.clear();")
         browser.find_element("css selector", f"#explore-kind input[value={model}]").click()
-        until(lambda: browser.execute_script("return drawn.length >= 5"), "plots of the model")
+        until(lambda: browser.execute_script(ALL_DRAWN), "plots of the model")
         until(lambda: browser.execute_script(SIMULATED), "simulated values")
     keys = [("\ue014", "\ue012")[i // 5 % 2] for i in range(updates)]
     return [update_ms(browser, slider, key) for key in keys]
@@ -82,40 +87,39 @@ def updates_ms(browser: Any, model: str, slider: str, updates: int) -> list[floa
 
 def pressed(address: str, button: str, device: str) -> None:
     """A button of the teacher's, as the page sends it."""
-    state = {"device": device, "series": None, "pace": 0.5, "hidden": [], "culprit": None}
+    values = {"run-device": device, "run-series": None, "run-pace": 0.5, "run-culprit": None}
+    callback = next(c for c in read_json(f"{address}_dash-dependencies") if c["output"] == "run-refusal.children")
     body = {
-        "output": "run-told.children",
-        "outputs": {"id": "run-told", "property": "children"},
+        "output": callback["output"],
+        "outputs": {"id": "run-refusal", "property": "children"},
         "changedPropIds": [f"run-{button}.n_clicks"],
-        "inputs": [
-            {"id": f"run-{b}", "property": "n_clicks", "value": 1}
-            for b in ("open", "start", "stop", "reveal", "remove")
-        ],
-        "state": [{"id": f"run-{name}", "property": "value", "value": value} for name, value in state.items()],
+        "inputs": [{**given, "value": 1} for given in callback["inputs"]],
+        "state": [{**given, "value": values[given["id"]]} for given in callback["state"]],
     }
     where = f"{address}_dash-update-component"
     request = urllib.request.Request(where, json.dumps(body).encode(), _JSON)  # noqa: S310 - the lab's
     with urllib.request.urlopen(request) as answer:  # noqa: S310 - the lab's
-        said = json.load(answer)["response"]["run-told"]["children"]
-    if said:
-        raise SystemExit(said)
+        refusal = json.load(answer)["response"]["run-refusal"]["children"]
+    if refusal:
+        raise SystemExit(refusal)
 
 
-def told(address: str) -> Any:
-    """The events that browsers receive."""
-    with urllib.request.urlopen(f"{address}lab/events?run=&first=0") as answer:  # noqa: S310 - the lab's
+def read_json(address: str) -> Any:
+    """The JSON document at an address of the lab."""
+    with urllib.request.urlopen(address) as answer:  # noqa: S310 - the lab's
         return json.load(answer)
 
 
 def landing_s(browser: Any, address: str, device: str) -> list[float]:
     """Seconds for each point from the lab's log to the page."""
+    events = f"{address}lab/events?run=&first=0"
     pressed(address, "open", device)
     browser.get(f"{address}run")
     until(lambda: browser.execute_script(PLOTTED), "plot")
     browser.execute_script(LAND)
     pressed(address, "start", device)
-    until(lambda: told(address)["phase"] not in ("open", "running"), "end of the run")
-    points = [e for e in told(address)["events"] if e["kind"] == "point"]
+    until(lambda: read_json(events)["phase"] not in ("open", "running"), "end of the run")
+    points = [e for e in read_json(events)["events"] if e["kind"] == "point"]
     landed = until(lambda: len(v := browser.execute_script("return landed")) == len(points) and v, "every point")
     return [at - datetime.fromisoformat(point["at"]).timestamp() for at, point in zip(landed, points, strict=True)]
 
