@@ -61,23 +61,32 @@ def within_text(found: System, response_s: float, share: float | None = None) ->
 def system_table(found: System) -> str:
     """Throughput, response and the utilisation of each station over the clients, with bands."""
     count = len(found.clients)
-    rows = np.unique(np.rint(np.geomspace(1, count, min(count, SHOWN))).astype(int)) - 1
-    x, r = found.throughput(), found.response()
-    tails = [found.percentile(q) for q in found.percentiles]
-    busy = [found.utilization(name)[0] for name in found.stations]
+    asked = found.clients[np.unique(np.rint(np.geomspace(1, count, min(count, SHOWN))).astype(int)) - 1]
+    marks = {**_marked(found, found.ninety, "N90"), **_marked(found, found.knee, "N*")}
+    at = np.unique([*asked, *marks])
+    x, r = found.throughput(at), found.response(at)
+    tails = [found.percentile(q, at) for q in found.percentiles]
+    busy = [found.utilization(name, at)[0] for name in found.stations]
     lines = [
         (
-            f"{found.clients[i]:g}",
+            f"{marks.get(n, '')} {n:g}".strip(),
             with_interval(format_rate, *x[:, i]),
             *(with_interval(format_duration, *times[:, i]) for times in (r, *tails)),
             *(f"{100 * share[i]:.0f} %" for share in busy),
         )
-        for i in rows
+        for i, n in enumerate(at)
     ]
     band = f"({100 * found.level:g} % band)"
     shares = (f"P{100 * q:g}" for q in found.percentiles)
     header = ("CLIENTS", f"THROUGHPUT {band}", f"RESPONSE {band}", *shares, *(n.upper() for n in found.stations))
     return table(header, lines, left=0)
+
+
+def _marked(found: System, place: Estimate, mark: str) -> dict[float, str]:
+    """The whole number of clients nearest to a place on the curve, if it is among those asked for and known."""
+    n = float(max(round(place.estimate or 0.0), 1))
+    known = found.clients[0] <= n <= found.clients[-1] and n in found.known_at
+    return {n: mark} if place.estimate is not None and known else {}
 
 
 def _gains(found: System) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -29,14 +29,13 @@ class Simulated:
     doubled: Mapping[str, Array]
 
 
-def simulated(stations: Places, clients: Array, rows: Mapping[str, Array], seed: int) -> Simulated:
-    """The network with ``clients`` (m,), for the estimate and each draw: ``rows`` of rates (rows, n) by station."""
-    count = max(len(r) for r in rows.values())
-    runs = [[_run(_drawn(stations, rows, i), n, seed) for n in clients] for i in range(count)]
+def simulated(networks: Sequence[Places], clients: Array, seed: int) -> Simulated:
+    """Each of ``networks``, the estimate and its draws, with each number of ``clients`` (m,)."""
+    runs = [[_run(stations, n, seed) for n in clients] for stations in networks]
     twice = {}
-    for name, station in stations.items():
+    for name, station in networks[0].items():
         if not station.is_delay:
-            more = {**stations, name: _doubled(station)}
+            more = {**networks[0], name: _doubled(station)}
             twice[name] = np.array([float(_run(more, n, seed).throughput) for n in clients])
     return Simulated(
         np.array([[float(m.throughput) for m in row] for row in runs]),
@@ -46,21 +45,16 @@ def simulated(stations: Places, clients: Array, rows: Mapping[str, Array], seed:
     )
 
 
+def at_rates(station: Station, rates: Array) -> Station:
+    """A station with ``speeds`` that works at these rates (n,) of cycles instead."""
+    x = rates * station.visit_count
+    service = station.time.scaled(1 / (x[0] * station.time.mean))
+    return replace(station, speeds=tuple((x / x[0]).tolist()), service=service)
+
+
 def _run(stations: Places, clients: float, seed: int) -> Metrics:
     network = Network({name: replace(s, most=None) for name, s in stations.items()}, int(clients))
     return simulate(network, customers=CYCLES, seed=seed, engine="compiled", allow_short=True)
-
-
-def _drawn(stations: Places, rows: Mapping[str, Array], which: int) -> dict[str, Station]:
-    """The stations as the draw has them: those that are calibrated work at its rates."""
-    made = dict(stations)
-    for name, station in stations.items():
-        if station.speeds is not None and len(rows[name]) > 1:
-            x = rows[name][which] * station.visit_count
-            made[name] = replace(
-                station, speeds=tuple((x / x[0]).tolist()), service=station.time.scaled(1 / (x[0] * station.time.mean))
-            )
-    return made
 
 
 def _doubled(station: Station) -> Station:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.application import product_form
-from calibrate.application.simulated import simulated
-from calibrate.fitting.station import DeviceStation, drawn_throughputs
+from calibrate.application.simulated import at_rates, simulated
+from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.inference.estimates import LEVEL, Estimate
 from calibrate.inference.parameters import Array
 from qsim import Network, Station
@@ -41,7 +41,7 @@ class System(Result):
     ``known_at`` (m,) are the numbers of clients at which ``throughputs`` and ``responses`` (rows, m) are known,
     ``clients`` those asked for; ``alone`` (rows,) is the throughput of one client, ``peaks`` (rows, stations) what each
     station could serve, ``doubled`` {station: throughput (m,)} the estimate with two of a station. ``percentiles``
-    {share: times (rows, k)} of the response at ``clients``, where they were simulated.
+    {share: times (rows, m)} of the response, where they were simulated.
 
     >>> from calibrate import from_datasheet, system
     >>> from qsim import Delay, Exponential, Network, Station
@@ -97,21 +97,21 @@ class System(Result):
         return self._estimate(reached, "", f"not reached with {self.clients[-1]:g} clients")
 
     def throughput(self, at: Sequence[float] | Array | None = None) -> Array:
-        """Estimate, low and high (3, k) at the clients asked for, or ``at`` others among them."""
+        """Estimate, low and high (3, k) at the clients asked for, or ``at`` others that are known."""
         return self._band(self._at(self.throughputs, at))
 
     def response(self, at: Sequence[float] | Array | None = None) -> Array:
         """The time outside the delays, in seconds: estimate, low and high (3, k)."""
         return self._band(self._at(self.responses, at))
 
-    def utilization(self, station: str) -> Array:
-        """The share of what the station can serve: estimate, low and high (3, k) at the clients asked for."""
-        busy = self._at(self.throughputs) / self.peaks[:, [self.stations.index(station)]]
+    def utilization(self, station: str, at: Sequence[float] | Array | None = None) -> Array:
+        """The share of what the station can serve: estimate, low and high (3, k)."""
+        busy = self._at(self.throughputs, at) / self.peaks[:, [self.stations.index(station)]]
         return self._band(np.minimum(busy, 1.0))  # a run may complete a little more than it serves
 
-    def percentile(self, share: float) -> Array:
+    def percentile(self, share: float, at: Sequence[float] | Array | None = None) -> Array:
         """The simulated response time below which this share lies: estimate, low and high (3, k)."""
-        return self._band(self._simulated(share))
+        return self._band(self._at(self._simulated(share), at))
 
     def _simulated(self, share: float) -> Array:
         if share not in self.percentiles:
@@ -121,7 +121,7 @@ class System(Result):
 
     def within(self, response_s: float, share: float | None = None) -> Estimate:
         """The most of the clients asked for whose mean response time, or simulated percentile, is no longer."""
-        loads = self.known_at[self.known_at <= self.clients[-1]] if share is None else self.clients
+        loads = self.known_at[self.known_at <= self.clients[-1]]
         times = self.responses if share is None else self._simulated(share)
         most = [
             0.0 if t[0] > response_s else np.interp(response_s, np.maximum.accumulate(t[: len(loads)]), loads)
@@ -229,7 +229,11 @@ def system(
     top = _followed_to(stations, int(wanted[-1]))
     seeds = _seeds(stations, seed)
     rows = {name: _rows(s, top, draws, seeds.get(name)) for name, s in stations.items()}
-    peaks = np.column_stack([np.broadcast_to(_peaks(s, rows[name]), draws + 1) for name, s in queues.items()])
+    others = {n: _other_devices(s, draws, seeds[n]) for n, s in queues.items() if n in seeds and len(rows[n]) == 1}
+    rows |= {n: np.array([product_form.rates(s, top) for s in (queues[n], *o)]) for n, o in others.items()}
+    peaks = np.column_stack(
+        [np.broadcast_to(_peaks(s, rows[name], others.get(name, [])), draws + 1) for name, s in queues.items()]
+    )
     thinking = sum(s.demand for s in stations.values() if s.is_delay)
     if not simulate and all(product_form.has_product_form(s) for s in queues.values()):
         known_at = np.arange(1.0, top + 1)
@@ -238,14 +242,26 @@ def system(
         responses = known_at / throughputs - thinking
         return System(wanted, (*queues,), known_at, throughputs, responses, throughputs[:, 0], peaks, twice, level)
     knee = round(float(peaks[0].min() * sum(1 / r[0, 0] for r in rows.values())))
-    known_at = np.unique([1.0, *wanted, *([float(knee)] if 1 <= knee < wanted[-1] else [])])
-    run = simulated(stations, known_at, {n: r[: MOST_SIMULATED + 1] for n, r in rows.items()}, seed)
+    about = product_form.together([r[:1] for r in rows.values()])[0]  # near enough to place 90 % of the peak
+    ninety = int(np.argmax(about >= NINETY * peaks[0].min())) + 1
+    known_at = np.unique([1.0, *wanted, *(float(n) for n in (knee, ninety) if 1 <= n < wanted[-1])])
+    made = [
+        {name: _drawn(s, rows[name], others.get(name, []), i) for name, s in stations.items()}
+        for i in range(1 + min(draws, MOST_SIMULATED) * bool(seeds))
+    ]
+    run = simulated(made, known_at, seed)
     alone = run.throughputs[:, 0]
-    percentiles = {q: times[:, np.isin(known_at, wanted)] for q, times in run.percentiles.items()}
     peaks = peaks[: len(alone)]
     return System(
-        wanted, (*queues,), known_at, run.throughputs, run.responses, alone, peaks, run.doubled, level, percentiles
+        wanted, (*queues,), known_at, run.throughputs, run.responses, alone, peaks, run.doubled, level, run.percentiles
     )
+
+
+def _drawn(station: Station, rows: Array, others: Sequence[Station], which: int) -> Station:
+    """The station of a draw; that of draw 0 is the estimate."""
+    if which == 0 or len(rows) == 1:
+        return station
+    return others[which - 1] if others else at_rates(station, rows[which])
 
 
 def _stations(network: Network | Mapping[str, Station]) -> dict[str, Station]:
@@ -274,6 +290,13 @@ def _seeds(stations: product_form.Places, seed: int) -> dict[str, list[int]]:
     devices = {n: id(s.fit) for n, s in stations.items() if isinstance(s, DeviceStation) and s.fit is not None}
     known = [*dict.fromkeys(devices.values())]
     return {name: [seed, known.index(each)] for name, each in devices.items()}
+
+
+def _other_devices(station: Station, draws: int, seed: list[int]) -> list[Station]:
+    """Drawn stations of a memory or an open sweep, whose rates no closed curve gives."""
+    assert isinstance(station, DeviceStation)  # noqa: S101
+    assert station.fit is not None  # noqa: S101
+    return [station_of(one, station.visit_count) for one in draws_of(station.fit, draws, seed)]
 
 
 def _rows(station: Station, top: int, draws: int, seed: list[int] | None) -> Array:
@@ -315,11 +338,13 @@ def _overtaxed(stations: product_form.Places, clients: int) -> str | None:
     return None
 
 
-def _peaks(station: Station, rows: Array) -> Array:
+def _peaks(station: Station, rows: Array, others: Sequence[Station]) -> Array:
     """The most that the station serves in each row (rows,): that of a draw is taken where the estimate is highest.
 
     The highest of each draw's own curve would be high by chance.
     """
+    if others:
+        return np.array([product_form.peak(s) for s in (station, *others)])
     best = int(rows[0].argmax())
     return np.asarray(product_form.peak(station) * rows[:, best] / rows[0, best])
 

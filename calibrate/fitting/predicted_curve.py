@@ -13,7 +13,8 @@ from calibrate.inference.parameters import Array
 from calibrate.knees.knee import knee_of
 from calibrate.load_text import load_text, throughput_figure, with_interval
 from calibrate.models.collapse import SHARES, collapsing
-from calibrate.models.past_the_peak import DECLINE_FROM, Declining
+from calibrate.models.curves import ClosedModel
+from calibrate.models.past_the_peak import DECLINE_FROM
 from measure.errors import DataError
 from measure.loads import LOADS, LoadKind
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration
@@ -169,13 +170,18 @@ def _throughputs(fit: Calibration, loads: Array, shares: tuple[float, ...]) -> A
     """Quantiles (k, m) of the throughput; of services beyond the deepest load and the knee with their hazard."""
     known = fit.measurements(loads)
     found = known.quantiles(shares)
-    if not (fit.load_type.is_counted and fit.used) or isinstance(fit.curve_model, Declining):
+    if not (fit.load_type.is_counted and fit.used) or _declines(fit):
         return found
     origin = max(*fit.used, knee_of(fit).load or 0.0)
     if (beyond := loads > origin).any():
         deeper = loads[beyond]
         found[:, beyond] = collapsing(fit.measurements(deeper).quantiles(SHARES), deeper, origin, shares)
     return found
+
+
+def _declines(fit: Calibration) -> bool:
+    """Whether the fitted curve itself falls past its peak."""
+    return isinstance(fit.curve_model, ClosedModel) and fit.curve_model.declines
 
 
 def _given(fit: Calibration, loads: Array, shares: Sequence[float]) -> Array:
@@ -189,7 +195,7 @@ def _not_covered(fit: Calibration, loads: Array) -> tuple[str, ...]:
     load = fit.load_type
     counted_load = load.is_counted and bool(fit.used)
     covered = max(fit.used) if counted_load else max((*fit.used, DECLINE_FROM - 1))
-    if not load.is_closed or isinstance(fit.curve_model, Declining) or loads.max() <= covered:
+    if not load.is_closed or _declines(fit) or loads.max() <= covered:
         return ()
     if counted_load:
         return (

@@ -178,7 +178,7 @@ def _open_station(fit: Calibration, model: OpenModel, visits: float, name: str) 
     )
 
 
-def draws_of(fit: C, count: int, seed: int = 0) -> list[C]:
+def draws_of(fit: C, count: int, seed: int | list[int] = 0) -> list[C]:
     """``fit.draws``: fits of one row each, drawn from the table of weights; the same seed draws the same."""
     if isinstance(count, bool) or count != int(count) or count < 1:
         raise InvalidParameterError("k", f"must be a whole number of draws, 1 or more, not {count!r}", value=count)

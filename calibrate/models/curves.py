@@ -132,6 +132,8 @@ class ClosedModel(CurveModel):
     misfit = CLOSED_MISFIT
     process = CLOSED_PROCESS
     strata: Sequence[Stratum] = EVERYWHERE
+    declines = False
+    """Whether throughput may fall past the peak."""
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         crossing = CROSSING_MEDIAN

@@ -53,6 +53,7 @@ class Declining(OnsetPNorm):
 
     name = "p-norm with onset and decline"
     assumption = "as the p-norm with onset, and every pair of requests in flight has a cost, so that throughput falls"
+    declines = True
     strata = (
         Stratum(0.1, {"p": SHARP, "onset": 1.0}),
         Stratum(0.2, {"p": 1.0, "onset": 1.0}),

@@ -90,6 +90,7 @@ class Copies(ClosedModel):
         self.assumption = f"{base.assumption}; {factor:g} times as many of it, with the load spread evenly"
         self.process = SharedLoad(base.process.length, base.process.own, base.process.pivot, factor)
         self.misfit = base.misfit
+        self.declines = base.declines
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> Sequence[Parameter]:  # type: ignore[override]
         return self.base.parameters(loads, throughput, response)

@@ -333,6 +333,7 @@ def test_a_sealed_what_if_is_held_against_the_changed_device(qsim, sweep_csv):
     [
         ("drives", 2, "workers=4:8"),
         ("drifes=2", 2, "did you mean drives"),
+        ("replicas=1:2,drives=1:3", 2, "give one of them"),
         ("service=2,service=2", 2, "twice"),
         ("service=0", 2, "positive"),
         ("workers=8", 2, "workers=4:8"),

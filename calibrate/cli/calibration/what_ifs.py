@@ -16,6 +16,7 @@ DOUBLE = 2.0
 """A gain beyond this is written as a factor, and a smaller one in percent."""
 
 KEYS = ("workers", "replicas", "drives", "service", "latency")
+COPIES = {"replicas", "drives"}
 
 
 @parsing.parser
@@ -33,6 +34,8 @@ def what_if(text: str) -> WhatIf:
             raise ValueError(parsing.not_one_of(key, KEYS))
         if key in seen:
             raise ValueError(f"{key} is named twice")
+        if key in COPIES and seen & COPIES:
+            raise ValueError("replicas and drives are both copies of the device: give one of them")
         seen.add(key)
         given.update(_value(key, value))
     return WhatIf(**given)

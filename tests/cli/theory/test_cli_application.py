@@ -42,6 +42,21 @@ def test_the_answer_comes_first(qsim, app):
     assert "100 %" in run.out.splitlines()[-1]
 
 
+def test_the_table_has_the_knee_and_ninety_percent_of_the_peak(qsim, app):
+    rows = qsim("network", app(), "--clients", "1..500").out.splitlines()
+    knee, ninety = (next(r.split() for r in rows if r.strip().startswith(mark)) for mark in ("N* ", "N90 "))
+    assert knee[1] == "85"
+    assert ninety[2] == "3.6"
+    assert rows[-1].split()[0] == "500"
+
+
+def test_two_drives_keep_their_names(qsim, app, sweep_csv, tmp_path):
+    other = 'b = { idle_latency = "200us", peak = "2k/s" }\n'
+    run = qsim("network", app(f'device = "{sweep_csv}"', text=APP + other), "--clients", "1,8", "--json")
+    assert run.json["bottleneck"]["station"] == "b"
+    assert {"utilization_disk", "utilization_b"} <= run.json["points"][0].keys()
+
+
 def test_json_is_what_the_library_gives(qsim, app):
     run = qsim("network", app(), "--clients", "1,50,100", "--slo", "10ms", "--json")
     drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
@@ -106,10 +121,12 @@ def test_what_is_wrong_is_said_in_one_line(qsim, app, tmp_path, disk, words, sai
 
 
 def test_visits_and_the_number_of_clients_are_checked(qsim, app):
-    none = qsim("network", app(text=APP.replace("visits = 3", "visits = 0")), "--clients", "8")
-    assert "visits must be positive" in none.err
+    for visits in ("0", "-2"):
+        none = qsim("network", app(text=APP.replace("visits = 3", f"visits = {visits}")), "--clients", "8")
+        assert none.code == 1
+        assert "visits must be positive" in none.error
     idle = '[stations]\nusers = { delay = "20ms" }\n'
-    assert "no bottleneck" in qsim("network", app(text=idle), "--clients", "8").err
+    assert "no bottleneck" in qsim("network", app(text=idle), "--clients", "8").error
     slow = APP.replace('"1ms"', '"1us"').replace('"20ms"', '"1us"')
     assert "extrapolate=True" in qsim("network", app(text=slow), "--clients", "5000").err
     allowed = slow.replace("visits = 3", "visits = 3, extrapolate = true")

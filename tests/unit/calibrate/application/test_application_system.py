@@ -3,12 +3,13 @@
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calibrate import Fit, System, fit, from_datasheet, system
 from calibrate.application.answer import system_table, within_text
-from measure import load_dataset
-from qsim import Closed, Delay, Erlang, Exponential, Network, Station, simulate, solve
+from measure import Sweep, load_dataset
+from qsim import Closed, Delay, Erlang, Exponential, MMc, Network, Station, simulate, solve
 
 SHEET = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
 USERS, CPU = Delay(0.002), Station(Exponential(100e-6), servers=8)
@@ -16,6 +17,14 @@ USERS, CPU = Delay(0.002), Station(Exponential(100e-6), servers=8)
 
 def app(drive: Fit = SHEET, cpu: Station = CPU, visits: float = 6) -> Network:
     return Network({"users": USERS, "cpu": cpu, "disk": drive.station(visits=visits)})
+
+
+def opened() -> Fit:
+    """A fit of Poisson arrivals at two exponential servers of 1 ms."""
+    rates = np.array([400.0, 900.0, 1300.0, 1600.0, 1800.0])
+    response = [solve(MMc(rate, 1000.0, 2)).W for rate in rates]
+    points = pd.DataFrame({"series": "open", "load": rates, "throughput_per_s": rates, "latency_s": response})
+    return fit(Sweep(points, load_kind="arrival_rate", load_unit="1/s"))
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +112,17 @@ def test_two_drives_keep_their_names_and_are_uncertain_each_for_itself() -> None
     assert not np.allclose(twins.peaks[1:, 0], twins.peaks[1:, 1])
     same = system({"a": SHEET.station(), "b": SHEET.station(visits=2)}, clients=[20])
     assert same.peaks[:, 0] == pytest.approx(2 * same.peaks[:, 1])
+
+
+@pytest.mark.parametrize("data", ["memory", "open"])
+def test_memories_and_open_sweeps_bring_their_uncertainty_too(data: str) -> None:
+    made = fit(load_dataset("001-memory"), series="64 B read") if data == "memory" else opened()
+    think = 20 / max(made.used_throughput_per_s)
+    found = system({"think": Delay(think), "device": made.station()}, clients=[4, 16], draws=8)
+    middle, low, high = found.throughput()
+    assert (low < middle).any()
+    assert (middle < high).any()
+    assert found.peak.low < found.peak.estimate < found.peak.high
 
 
 def test_by_simulation_it_is_the_same_within_noise_with_percentiles(found: System) -> None:

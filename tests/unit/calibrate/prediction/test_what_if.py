@@ -66,6 +66,18 @@ def test_a_lone_request_gains_nothing_from_a_second_device(four: Fit) -> None:
         assert then[1] == pytest.approx(2 * made.predict([512]).throughput_per_s[0], rel=1e-6)
 
 
+def test_two_copies_past_the_peak_are_twice_one_with_half_the_load() -> None:
+    loads, rates = np.array([1, 4, 8, 16, 32, 64]), np.array([100.0, 380, 600, 640, 560, 420])
+    points = pd.DataFrame({"series": "web", "load": loads, "throughput_per_s": rates, "latency_s": loads / rates})
+    made = fit(Sweep(points, load_kind="queue_depth", load_unit="clients"))
+    two = what_if(made, WhatIf(copies=(1, 2), called="replica")).fit.predict([2, 16, 64, 128, 256, 1024])
+    one = made.predict(two.load / 2)
+    assert two.throughput_per_s == pytest.approx(2 * one.throughput_per_s, rel=1e-9)
+    assert two.throughput_low_per_s == pytest.approx(2 * one.throughput_low_per_s, rel=1e-9)
+    assert two.throughput_per_s[-1] < two.throughput_per_s[3] < two.throughput_per_s[2]
+    assert "nothing is known" not in str(two)
+
+
 def test_half_as_many_is_the_way_back(four: Fit) -> None:
     there = what_if(four, WhatIf(copies=(1, 2))).fit
     back = what_if(there, WhatIf(copies=(2, 1))).fit
