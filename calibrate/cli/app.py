@@ -167,7 +167,7 @@ class Measuring(LazyGroup):
     table: ClassVar[Table] = {
         "": {
             "fio": "calibrate.cli.measuring.fio:measure_fio",
-            "drive": "calibrate.cli.measuring.drive:measure_drive",
+            "drive": "calibrate.cli.measuring.fio:measure_drive",
             "memory": "calibrate.cli.measuring.memory:measure_memory",
             "mlc": "calibrate.cli.measuring.mlc:measure_mlc",
             "device": "calibrate.cli.measuring.device:measure_device",

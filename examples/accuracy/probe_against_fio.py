@@ -1,9 +1,9 @@
 """The drive probe against fio: throughput and latency of the same file at the same depths, in turns.
 
-    python examples/accuracy/probe_against_fio.py [FOLDER] [--rounds 10] [--seconds 1.5]
+    python examples/accuracy/probe_against_fio.py [FOLDER] [--rounds 10] [--seconds 1.5] [--engines psync,io_uring]
 
-Each round measures every depth by both, in an order that alternates. The table gives the median over the rounds of
-probe / fio, and the noise of fio itself: the median change from one round to the next.
+Each round measures every depth by the probe and by each engine of fio, in an order that alternates. The tables give the
+median over the rounds of probe / fio, and the noise of fio itself: the median change from one round to the next.
 """
 
 from __future__ import annotations
@@ -31,26 +31,33 @@ def measured(folder: Path, engine: str, seconds: float) -> pd.DataFrame:
 
 
 def main() -> None:
-    """Measure in turns and print the table."""
+    """Measure in turns and print a table for each engine."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", default=Path.cwd())
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--engines", type=lambda text: text.split(","), default=["psync", "auto"])
     asked = parser.parse_args()
-    rounds: dict[str, list[pd.DataFrame]] = {PROBE: [], "auto": []}
+    rounds: dict[str, list[pd.DataFrame]] = {engine: [] for engine in (PROBE, *asked.engines)}
     for turn in range(asked.rounds):
-        for engine in sorted(rounds, reverse=bool(turn % 2)):
+        for engine in list(rounds)[:: -1 if turn % 2 else 1]:
             rounds[engine].append(measured(asked.folder, engine, asked.seconds))
     for name in ("qsim-test-file", "qsim-test-file.qsim-target"):
         (asked.folder / name).unlink(missing_ok=True)
-    probe, fio = ({c: np.array([t[c] for t in rounds[e]]) for c in ("throughput_per_s", "latency_s")} for e in rounds)
+    found = {
+        engine: {c: np.array([t[c] for t in tables]) for c in ("throughput_per_s", "latency_s")}
+        for engine, tables in rounds.items()
+    }
+    probe = found.pop(PROBE)
     ceiling = np.median([t["ceiling_per_s"] for t in rounds[PROBE]], axis=0)
-    print(f"{asked.rounds} rounds; depth, fio k/s, probe / fio in throughput and latency, fio between rounds, ceiling")
-    for k, depth in enumerate(DEPTHS):
-        x, r = (np.median(probe[c][:, k]) / np.median(fio[c][:, k]) for c in ("throughput_per_s", "latency_s"))
-        steps = np.abs(np.diff(fio["throughput_per_s"][:, k])) / np.median(fio["throughput_per_s"][:, k])
-        rate = np.median(fio["throughput_per_s"][:, k]) / 1e3
-        print(f"{depth:5d} {rate:8.1f} {x:6.3f} {r:6.3f} {100 * np.median(steps):5.0f} % {ceiling[k] / 1e3:7.0f} k/s")
+    for engine, fio in found.items():
+        print(f"{asked.rounds} rounds against fio by {engine}")
+        print("depth, fio k/s, probe / fio in throughput and latency, fio between rounds, ceiling of the probe")
+        for k, depth in enumerate(DEPTHS):
+            x, r = (np.median(probe[c][:, k]) / np.median(fio[c][:, k]) for c in ("throughput_per_s", "latency_s"))
+            middle = np.median(fio["throughput_per_s"][:, k])
+            steps = 100 * np.median(np.abs(np.diff(fio["throughput_per_s"][:, k]))) / middle
+            print(f"{depth:5d} {middle / 1e3:8.1f} {x:6.3f} {r:6.3f} {steps:5.0f} % {ceiling[k] / 1e3:7.0f} k/s")
 
 
 if __name__ == "__main__":

@@ -55,14 +55,14 @@ def disk(folder: Path) -> Iterator[tuple[str, float | None, Measure]]:
     yield "this disk", None, measure
 
 
-def devices(law: str) -> Iterator[tuple[str, float | None, Measure]]:
-    """The known devices of a law, with their true N*."""
+def devices(law: str, seed: int) -> Iterator[tuple[str, float | None, Measure]]:
+    """The known devices of a law, with their true N*; each seed draws other service times."""
     for servers in SERVERS:
         truth = truth_of(LAWS[law](SERVICE_S), servers)
 
         def measure(seconds: float, servers: int = servers) -> Sweep:
             way_s = measured_way()
-            with known_device(LAWS[law](SERVICE_S), servers, threads=DEPTHS[-2], early_s=way_s) as device:
+            with known_device(LAWS[law](SERVICE_S), servers, seed=seed, threads=DEPTHS[-2], early_s=way_s) as device:
                 return swept(plan_fio(device.uri, DEPTHS[:-1], runtime_s=seconds, ramp_s=RAMP_S))
 
         yield f"{servers} {law}", truth.crossing, measure
@@ -79,7 +79,7 @@ def rounds(asked: argparse.Namespace) -> None:
     """Measure in turns and keep each row at once."""
     path = asked.folder / "rounds.csv"
     for turn in range(asked.rounds):
-        targets = disk(asked.folder) if asked.what == "disk" else devices(asked.law)
+        targets = disk(asked.folder) if asked.what == "disk" else devices(asked.law, turn + 1)
         for name, truth, measure in targets:
             both = [("quick", QUICK_S), ("long", asked.long)]
             for how, seconds in both if turn % 2 else both[::-1]:

@@ -114,6 +114,10 @@ class BufferPlan:
             f"--seconds {self.seconds_per_repeat:g} --traffic {','.join(t.name for t in self.traffics)}"
         )
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The sizes with their commands."""
+        return [{"buffer_bytes": s, "command": self.command(s), "seconds": self.seconds_at(s)} for s in self.sizes]
+
     def describe(self) -> str:
         """The plan in words, a line for each thing: for a dry run."""
         chaser = self.placement.chaser

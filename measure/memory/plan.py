@@ -170,6 +170,20 @@ class MemoryPlan:
             f"--strides {_listed(dict.fromkeys(t.stride_bytes for t in traffics))}"
         )
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The loaded points with their commands, by traffic, loaders and delay."""
+        loaded = [p for p in self.points() if p.kind == "loaded"]
+        return [
+            {
+                "delay": p.delay,
+                "traffic": p.traffic.label if p.traffic else None,
+                "loaders": p.loaders,
+                "command": self.command(p),
+                "seconds": self.seconds_per_point(),
+            }
+            for p in sorted(loaded, key=lambda p: (self.traffics.index(p.traffic), p.loaders, p.delay))
+        ]
+
     def describe(self) -> str:
         """The plan in words, a line for each thing: for a dry run."""
         chaser, loaders = self.placement.chaser, self.placement.loaders

@@ -75,6 +75,10 @@ class MlcFigures:
     repeat: int
     values: Mapping[str, Any]
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, the values among the rest."""
+        return {**{name: getattr(self, name) for name in _ASKED}, **self.values}
+
     @property
     def conditions(self) -> str:
         """Mix, stride and buffer in words; "" where MLC chose them all."""

@@ -19,15 +19,8 @@ from calibrate.cli.console import print_json, say
 from calibrate.cli.data import print_sweep_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_lines, knees_of
-from calibrate.cli.measuring.run import (
-    Consent,
-    DriveOptions,
-    Target,
-    check_target,
-    keeping,
-    naming_consent,
-    points_table,
-)
+from calibrate.cli.measuring.measured_table import points_table
+from calibrate.cli.measuring.run import Consent, DriveOptions, Target, check_target, keeping, naming_consent
 from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
 from calibrate.cli.outputs import Outputs
@@ -155,9 +148,7 @@ def plan_knee(
         ramp_s=RAMP_S,
         engine="auto" if "://" in target or shutil.which("fio") else PROBE,
         size_bytes=drive.size_bytes or (SIZE_BYTES if drive.allow == Consent() else None),
-        consent=drive.consent,
-        write_device=drive.allow.write,
-        erase=drive.allow.erase,
+        **drive.allow.settings(),
     )
 
 

@@ -138,10 +138,8 @@ class _Runs:
             runtime_s=RUNTIME_S,
             ramp_s=RAMP_S,
             size_bytes=SIZE_BYTES if self.allow == Consent() else None,
-            consent="read" if self.allow.read else None,
-            write_device=self.allow.write,
-            erase=self.allow.erase,
             keep=True,
+            **self.allow.settings(),
         )
         return plan_workloads(self.target, self.jobs, settings)
 

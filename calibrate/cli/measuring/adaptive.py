@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import print_sweep_findings
-from calibrate.cli.measuring.run import PlanOrRun, fio_plan_table, keeping, kept_in, sweep_document
+from calibrate.cli.measuring.fio import plan_table
+from calibrate.cli.measuring.measured_table import sweep_document
+from calibrate.cli.measuring.run import PlanOrRun, keeping
 from calibrate.cli.progress import Bar
+from measure.store.directory import MANIFEST, SweepStore
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -30,12 +33,11 @@ def measure_adaptively(plan: FioPlan, output: PlanOrRun, most: int) -> None:
     if output.dry_run:
         _show_plan(plan, [c.load for c in first_choices(list(jobs))], most, output)
         return
-    store = kept_in(output.out)
-    kept = len(store.finished()) if store is not None else 0
+    where = output.directory
+    kept = len(SweepStore.read(where).finished()) if (where / MANIFEST).exists() else 0
     left = max(0, most - kept)
     before = f"{kept} points are there already; " if kept else ""
     time = f", about {format_duration(_seconds(plan, left))}, engine {plan.engine}" if left else ""
-    where = output.directory
     opening = f"{before}at most {left} of {len(jobs)}{' more' if kept else ' points'}{time}, into {where}"
     with keeping(where), Bar("measuring", opening=opening) as bar:
 
@@ -59,9 +61,8 @@ def _show_plan(plan: FioPlan, first: list[float], most: int, output: PlanOrRun) 
     rest = [p.job.load for p in plan.points if p.job.load not in first]
     seconds = _seconds(plan, most)
     search = {"budget": most, "loads": [p.job.load for p in plan.points], "seconds_at_most": seconds}
-    more = f"at most {most - len(begin.points)} of {', '.join(f'{n:g}' for n in rest)}, or one of these again"
-    plan_table = fio_plan_table(begin, (), f"{more}: at most {format_duration(seconds)} in all")
-    output.show_plan(replace(plan_table, facts={**plan_table.facts, "adaptive": search}))
+    more = f"then at most {most - len(begin.points)} of {', '.join(f'{n:g}' for n in rest)}, or one of these again"
+    output.show_plan(plan_table(begin, (), f"{more}: at most {format_duration(seconds)} in all", adaptive=search))
 
 
 def _seconds(plan: FioPlan, points: int) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
-from calibrate.cli.measuring.plan_table import PlanTable
-from calibrate.cli.measuring.run import PlanOrRun, one_of, ramp_of
+from calibrate.cli.measuring.run import PlanOrRun, PlanTable, one_of, ramp_of
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import ArrivalRates
@@ -83,13 +82,11 @@ def measure_device(
         repeats=repeats,
     )
     plan = sweep.plan()
-    if output.dry_run:
-        rows = [{"key": p.key, "load": p.job.load, "repeat": p.repeat, "command": p.command} for p in plan.points]
-        facts = {"truth": truth.to_dict(), "seconds": plan.seconds()}
-        output.show_plan(PlanTable(f"{plan.describe()}\n{_truth_text(truth)}", rows, {}, facts, plan.commands))
-        return
+    rows = [{"key": p.key, "load": p.job.load, "repeat": p.repeat, "command": p.command} for p in plan.points]
+    facts = {"truth": truth.to_dict(), "seconds": plan.seconds()}
+    table = PlanTable(f"{plan.describe()}\n{_truth_text(truth)}", rows, {}, facts, plan.commands)
     opening = f"{plan.label}\n{len(plan.points)} points, about {format_duration(plan.seconds())}"
-    output.measure(opening, sweep.run, f"{plan.label}\n{_truth_text(truth)}\n")
+    output.measure(table, opening, sweep.run, f"{plan.label}\n{_truth_text(truth)}\n")
 
 
 def _truth_text(truth: Truth) -> str:

@@ -1,45 +1,35 @@
-"""``qsim measure fio``: a drive over queue depths or arrival rates, block sizes, mixes, patterns and jobs."""
+"""``qsim measure fio`` and ``qsim measure drive``: a drive over loads, block sizes, mixes and patterns."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.fio_options import (
-    FEWEST_REPEATS,
-    PRECISION,
-    Depths,
-    Repeats,
-    Runtime,
-    depths,
-    further_text,
-    repeats_of,
-    runtime,
-)
 from calibrate.cli.measuring.run import (
     DriveOptions,
     PlanOrRun,
+    PlanTable,
     Target,
     check_target,
-    fio_plan_table,
-    kept_in,
-    left_text,
     naming_consent,
     one_of,
     ramp_of,
 )
-from calibrate.cli.option_groups import option
+from calibrate.cli.option_groups import OptionGroup, option, shared
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import ArrivalRates
-from measure.units import format_duration
+from measure import units
+from measure.fio.settings import Settling
+from measure.units import format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
-    from measure.fio.plan import FioPlan, FioPoint
+    from measure.fio.plan import FioPlan
+    from measure.fio.workload import FioJob
     from measure.store.directory import SweepStore
-    from measure.store.measuring import More
-    from measure.sweep import Sweep
-
 
 HELP = """Measure a drive with fio over queue depths or arrival rates; each point is stored as it finishes.
 
@@ -57,61 +47,173 @@ qsim measure fio /mnt/drive --arrival-rates 500,1k,2k --out open
 qsim measure fio /mnt/drive --depths auto:9 --out knee
 """
 
-DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+HELP_MEASURE_DRIVE = """Measure a drive with qsim's own probe where fio is not installed; each point is stored.
+
+Threads keep N requests outstanding by direct reads or writes (closed). The probe measures how many requests it could
+hand over, and warns where a point needs more than half of that. The points are read like those of qsim measure fio,
+which also varies jobs and arrival rates.
+
+TARGET: as for qsim measure fio, without network block devices.
+
+\b
+Examples:
+qsim measure drive . --out sweep
+qsim measure drive /mnt/drive --depths 1,4,16,64 --block 4KiB,64KiB --read 100,70 --out mixed
+"""
+
+DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32, 64))
+BLOCKS, READS, PATTERNS = parsing.Numbers((4096,)), parsing.Numbers((100,)), parsing.Words(("random",))
 DEFAULT_RUNTIME_S = 5.0
 LONGEST_RUNTIME_S = 86400.0
-ONE = "a sweep varies one of them"
-CHOOSES = "--depths auto chooses its points itself"
+FEWEST_POINTS, USUAL_POINTS = 3, 9
+FEWEST_REPEATS, MOST_REPEATS = 3, 10
+PRECISION = 2.0
+"""The half width of 95 % intervals, in percent, at which ``--repeats auto`` ends."""
 
 
-@exclusive("--depths", "--arrival-rates", because=ONE)
+def _auto(text: str, usual: int, least: int, what: str) -> int | None:
+    """The number in ``auto:9``, ``usual`` for ``auto`` alone; None where the text is something else."""
+    word, colon, most = text.strip().lower().partition(":")
+    if word != "auto":
+        return None
+    found = units.parse_count(most) if colon else usual
+    if found != int(found) or found < least:
+        raise ValueError(f"invalid value {text!r}: auto takes {least} {what} at least, as auto:{usual}")
+    return int(found)
+
+
+@dataclass(frozen=True)
+class Depths:
+    """Depths as typed; ``points`` is the most that ``auto`` may measure, None where depths are listed."""
+
+    loads: Sequence[float] = DEFAULT_DEPTHS
+    points: int | None = None
+
+
+@parsing.parser
+def depths_or_auto(text: str) -> Depths:
+    """``1,2,4``, ``1..64``, ``auto:9``."""
+    if (points := _auto(text, USUAL_POINTS, FEWEST_POINTS, "points")) is None:
+        return Depths(parsing.depths(text))
+    from calibrate.next.adaptive_sweep import LOADS
+
+    return Depths(LOADS, points)
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The time per point, or how it settles (None: it is not waited for)."""
+
+    seconds: float = DEFAULT_RUNTIME_S
+    settling: Settling | None = None
+
+
+@parsing.parser
+def runtime_or_steady(text: str) -> Runtime:
+    """``5s``, ``steady``."""
+    if text.strip().lower() == "steady":
+        return Runtime(settling=Settling())
+    return Runtime(units.parse_duration(text))
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """``first`` rounds over all points, and ``most`` of each point (None: no more than the rounds)."""
+
+    first: int = 1
+    most: int | None = None
+
+    def further(self, plan: FioPlan) -> str:
+        """What may come after the first rounds, in words; empty where nothing can."""
+        if self.most is None:
+            return ""
+        longest = format_duration(len({p.job for p in plan.points}) * (self.most - self.first) * plan.point_seconds)
+        return (
+            f"up to {self.most} repeats of each point until its mean is known within {PRECISION:g} %: up to {longest} "
+            "more; flagged points again, twice at most"
+        )
+
+
+@parsing.parser
+def repeats_or_auto(text: str) -> Repeats:
+    """``3``, ``auto``, ``auto:20``."""
+    if (most := _auto(text, MOST_REPEATS, FEWEST_REPEATS, "repeats")) is not None:
+        return Repeats(FEWEST_REPEATS, most)
+    rounds = units.parse_count(text)
+    if rounds != int(rounds):
+        raise ValueError(f"{text!r} is not a whole number; write it like 3, auto or auto:20")
+    return Repeats(int(rounds))
+
+
+@dataclass(frozen=True)
+class Requests(OptionGroup):
+    """What the requests are: all combinations of block sizes, shares of reads and patterns."""
+
+    block_bytes: Annotated[
+        parsing.Numbers, shared("SIZE,...", parsing.sizes, "Block sizes.", "--block", shown="4KiB")
+    ] = BLOCKS
+    read_percent: Annotated[
+        parsing.Numbers,
+        shared("PCT,...", parsing.percents, "Shares of reads: 100 reads, 0 writes.", "--read", shown="100"),
+    ] = READS
+    pattern: Annotated[
+        parsing.Words,
+        shared(
+            "PATTERN,...",
+            parsing.choices("random", "sequential"),
+            "Addresses: random, sequential or both.",
+            shown="random",
+        ),
+    ] = PATTERNS
+
+    def at(
+        self, depths: Sequence[float], arrival_rates: Sequence[float] | None = None, jobs: Sequence[float] | None = None
+    ) -> list[FioJob]:
+        """The workloads at depths or, open, at arrival rates."""
+        from measure.fio.workload import Pattern, combinations
+
+        return combinations(
+            list(map(int, depths)),
+            arrival_rates=arrival_rates,
+            block_bytes=list(map(int, self.block_bytes)),
+            read_percent=list(map(int, self.read_percent)),
+            pattern=[one_of(Pattern, p) for p in self.pattern],
+            jobs=None if jobs is None else list(map(int, jobs)),
+        )
+
+
+@exclusive("--depths", "--arrival-rates", because="a sweep varies one of them")
 @exclusive("--runtime", "--budget", because="one follows from the other")
 def measure_fio(
     *,
     target: Target,
-    asked: Depths | None = option(
+    depths: Depths = option(
         "N,...|auto:K",
-        depths,
+        depths_or_auto,
         "Closed: queue depths, as 1,2,4,8 or 1..64 (doubling); auto:9 finds the knee in at most 9 points.",
-        "--depths",
+        default=Depths(),
         shown="1, 2, 4, ... 64",
     ),
     arrival_rates: ArrivalRates = None,
-    block_bytes: parsing.Numbers = option(
-        "SIZE,...", parsing.sizes, "Block sizes.", "--block", default=parsing.Numbers((4096,)), shown="4KiB"
-    ),
-    read_percent: parsing.Numbers = option(
-        "PCT,...",
-        parsing.percents,
-        "Shares of reads: 100 reads, 0 writes.",
-        "--read",
-        default=parsing.Numbers((100,)),
-        shown="100",
-    ),
-    pattern: parsing.Words = option(
-        "PATTERN,...",
-        parsing.choices("random", "sequential"),
-        "Addresses: random, sequential or both.",
-        default=parsing.Words(("random",)),
-        shown="random",
-    ),
+    requests: Requests,
     jobs: parsing.Numbers | None = option(
         "N,...",
         parsing.depths,
         "Jobs, each at the depth; open: jobs that share the arrivals.",
         shown="1; open: what the rates need",
     ),
-    runtime_s: Runtime | None = option(
+    runtime_s: Runtime = option(
         "TIME|steady",
-        runtime,
+        runtime_or_steady,
         "Time per point, after a ramp of a quarter of it (1s at most); steady: until its throughput is.",
         "--runtime",
+        default=Runtime(),
         shown="5s",
     ),
     budget_s: float | None = option("TIME", parsing.seconds, "Time for the whole, instead of --runtime.", "--budget"),
     repeats: Repeats = option(
         "N|auto",
-        repeats_of,
+        repeats_or_auto,
         f"Rounds over all points; auto (auto:20: at most 20) repeats until means are known within {PRECISION:g} %.",
         default=Repeats(),
         shown="1",
@@ -122,86 +224,138 @@ def measure_fio(
     """Plan, say what will be done, do it, print the points."""
     check_target(target)
     output.check()
+    if depths.points is not None and (arrival_rates is not None or budget_s is not None or repeats != Repeats()):
+        raise wrong_usage("--depths auto chooses its points itself: leave out --budget and --repeats")
+    workloads = requests.at(depths.loads, arrival_rates, jobs)
+    kept = _kept(output.out)
+    plan = _plan(target, workloads, runtime_s, repeats, drive, budget_s, kept)
+    if depths.points is not None:
+        from calibrate.cli.measuring.adaptive import measure_adaptively
 
+        measure_adaptively(plan, output, depths.points)
+        return
+    _measure(plan, repeats, output, kept)
+
+
+def measure_drive(
+    *,
+    target: Target,
+    depths: parsing.Numbers = option(
+        "N,...", parsing.depths, "Queue depths, as 1,2,4,8 or 1..64 (doubling).", default=DEFAULT_DEPTHS, shown="1..64"
+    ),
+    requests: Requests,
+    runtime_s: float = option(
+        "TIME", parsing.seconds, "Time per point.", "--runtime", default=DEFAULT_RUNTIME_S, shown="5s"
+    ),
+    repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
+    drive: DriveOptions,
+    output: PlanOrRun,
+) -> None:
+    """The same by the probe, over depths alone."""
+    check_target(target)
+    output.check()
+
+    from measure.fio.command import PROBE
+
+    rounds = Repeats(repeats)
+    plan = _plan(target, requests.at(depths), Runtime(runtime_s), rounds, drive, engine=PROBE)
+    _measure(plan, rounds, output, _kept(output.out))
+
+
+def _plan(
+    target: str,
+    workloads: Sequence[FioJob],
+    runtime: Runtime,
+    repeats: Repeats,
+    drive: DriveOptions,
+    budget_s: float | None = None,
+    kept: SweepStore | None = None,
+    engine: str = "auto",
+) -> FioPlan:
+    """The first rounds of the plan. With a budget it has room for all repeats; a directory keeps its time per point."""
     from measure.fio.settings import FioSettings
-    from measure.fio.sweep import plan_workloads, run_fio
-    from measure.fio.workload import Pattern, combinations
+    from measure.fio.sweep import plan_workloads
 
-    points = None if asked is None else asked.points
-    if points is not None and (arrival_rates is not None or budget_s is not None or repeats != Repeats()):
-        raise wrong_usage(f"{CHOOSES}: leave out --budget and --repeats")
-    workloads = combinations(
-        _depths(asked),
-        arrival_rates=arrival_rates,
-        block_bytes=[int(b) for b in block_bytes],
-        read_percent=[int(p) for p in read_percent],
-        pattern=[one_of(Pattern, p) for p in pattern],
-        jobs=None if jobs is None else [int(n) for n in jobs],
-    )
-    kept = kept_in(output.out)
-    seconds = _runtime(runtime_s, budget_s, kept)
+    seconds = runtime.seconds
+    if budget_s is not None:
+        seconds = float(kept.manifest["settings"].get("runtime_s", seconds)) if kept else LONGEST_RUNTIME_S
     with naming_consent():
         settings = FioSettings(
             seconds,
             ramp_of(seconds),
             repeats=repeats.first if budget_s is None else repeats.most or repeats.first,
-            settling=None if runtime_s is None else runtime_s.settling,
-            size_bytes=drive.size_bytes,
-            consent=drive.consent,
-            write_device=drive.allow.write,
-            erase=drive.allow.erase,
+            engine=engine,
+            settling=runtime.settling,
+            **drive.settings(),
         )
         plan = plan_workloads(target, workloads, settings)
-    if points is not None:
-        from calibrate.cli.measuring.adaptive import measure_adaptively
-
-        measure_adaptively(plan, output, points)
-        return
-    finished = kept.finished() if kept is not None else frozenset[str]()
-    if budget_s is not None:
-        plan = repeats.first_rounds(_within(plan, budget_s, kept, finished))
-    further = further_text(plan, repeats)
-    if output.dry_run:
-        output.show_plan(fio_plan_table(plan, finished, further))
-        return
-    then = f"; then {further}" if further else ""
-    opening = f"{left_text(plan, finished)}{then}, engine {plan.engine}"
-    output.measure(opening, lambda out, bar: run_fio(plan, out, bar, _more(plan, repeats)))
-
-
-def _depths(asked: Depths | None) -> list[int]:
-    if asked is None:
-        return list(DEFAULT_DEPTHS)
-    if asked.points is None:
-        return [int(n) for n in asked.loads]
-    from calibrate.next.adaptive_sweep import LOADS
-
-    return [int(n) for n in LOADS]
-
-
-def _more(plan: FioPlan, repeats: Repeats) -> More[Sweep, FioPoint] | None:
-    """With ``--repeats auto``: points are repeated until they are precise, and flagged ones measured again."""
-    if repeats.most is None:
-        return None
-    from measure.again import either, flagged_again, until_precise
-
-    return either(until_precise(plan, PRECISION / 100, max(repeats.most, FEWEST_REPEATS)), flagged_again(plan))
-
-
-def _runtime(asked: Runtime | None, budget_s: float | None, kept: SweepStore | None) -> float:
-    """Time per point: as asked; with a budget that of the directory which is continued, or one to be cut down."""
-    if budget_s is not None:
-        return float(kept.manifest["settings"].get("runtime_s", DEFAULT_RUNTIME_S)) if kept else LONGEST_RUNTIME_S
-    return DEFAULT_RUNTIME_S if asked is None or asked.seconds is None else asked.seconds
-
-
-def _within(plan: FioPlan, budget_s: float, kept: SweepStore | None, finished: frozenset[str]) -> FioPlan:
-    """The plan that fits the budget, with all repeats that there may be. A directory keeps its time per point."""
+    if budget_s is None:
+        return plan
     if kept is None:
-        return plan.within(budget_s)
-    if plan.seconds(finished) > budget_s:
+        plan = plan.within(budget_s)
+    elif (left_s := plan.seconds(kept.finished())) > budget_s:
         raise wrong_usage(
             f"--budget {format_duration(budget_s)} is too short: the points that are missing in {kept.directory} take "
-            f"{format_duration(plan.seconds(finished))}, {format_duration(plan.runtime_s)} each as the others there"
+            f"{format_duration(left_s)}, {format_duration(plan.runtime_s)} each as the others there"
         )
-    return plan
+    return replace(plan, points=tuple(p for p in plan.points if p.repeat < repeats.first))
+
+
+def _measure(plan: FioPlan, repeats: Repeats, output: PlanOrRun, kept: SweepStore | None) -> None:
+    """Show or run the plan; with ``--repeats auto`` until points are precise, and flagged ones again."""
+    from measure.again import either, flagged_again, until_precise
+    from measure.fio.sweep import run_fio
+
+    finished = kept.finished() if kept is not None else frozenset[str]()
+    more = None
+    if repeats.most is not None:
+        more = either(until_precise(plan, PRECISION / 100, repeats.most), flagged_again(plan))
+    then = f"then {further}" if (further := repeats.further(plan)) else ""
+    opening = f"{_left(plan, finished)}{f'; {then}' if then else ''}, engine {plan.engine}"
+    output.measure(plan_table(plan, finished, then), opening, lambda out, bar: run_fio(plan, out, bar, more))
+
+
+def _kept(directory: Path | None) -> SweepStore | None:
+    """The sweep that is in the directory already."""
+    from measure.store.directory import MANIFEST, SweepStore
+
+    return SweepStore.read(directory) if directory is not None and (directory / MANIFEST).exists() else None
+
+
+def _left(plan: FioPlan, finished: Collection[str]) -> str:
+    """How many points there are to measure, and how long they take."""
+    left = sum(p.key not in finished for p in plan.points)
+    kept = f" ({len(plan.points) - left} of {len(plan.points)} are there already)" if finished else ""
+    if not left:
+        return f"nothing is left to measure{kept}"
+    return f"{units.counted(left, 'point')}{kept}, about {format_duration(plan.seconds(finished))}"
+
+
+def plan_table(plan: FioPlan, finished: Collection[str] = (), last: str = "", **facts: Any) -> PlanTable:
+    """Every point of a plan with its command; ``seconds`` is for what is not finished, ``last`` what comes after."""
+    rows = [
+        {
+            "key": p.key,
+            "load": p.job.load,
+            **asdict(p.job),
+            "repeat": p.repeat,
+            "seconds": plan.point_seconds,
+            "finished": p.key in finished,
+            "command": p.command,
+        }
+        for p in plan.points
+    ]
+    load = "arrivals" if plan.is_open else "depth"
+    columns = {
+        load: lambda r: format_rate(r["load"]) if plan.is_open else str(r["depth"]),
+        "block": lambda r: format_bytes(r["block_bytes"]),
+        "pattern": lambda r: str(r["pattern"]),
+        "reads": lambda r: f"{r['read_percent']} %",
+        "jobs": lambda r: str(r["jobs"]),
+        "repeat": lambda r: str(r["repeat"] + 1),
+        "time": lambda r: "kept" if r["finished"] else format_duration(r["seconds"]),
+    }
+    facts |= {name: getattr(plan, name) for name in ("engine", "engine_reason", "runtime_s", "ramp_s")}
+    facts |= {"fill_seconds": plan.fill_seconds(), "seconds": plan.seconds(finished)}
+    heading = "\n\n".join([plan.describe(), *([_left(plan, finished)] if finished else [])])
+    return PlanTable(heading, rows, columns, facts, plan.commands, last, always=(load, "time"))

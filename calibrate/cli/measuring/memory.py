@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
-from calibrate.cli.measuring.plan_table import PlanTable
-from calibrate.cli.measuring.run import PlanOrRun
+from calibrate.cli.measuring.run import PlanOrRun, PlanTable
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts, exclusive
 from measure.memory.traffic import parse_traffics
 from measure.units import CACHE_LINE_BYTES, format_duration
 
 if TYPE_CHECKING:
-    from measure.memory.probe import BufferPlan, MemoryPlan
+    from measure.memory.buffers import BufferPlan
+    from measure.memory.plan import MemoryPlan
 
 HELP = """Measure this machine's memory: latency against bandwidth over injected delays, with nothing to install.
 
@@ -62,60 +62,26 @@ def measure_memory(
     output: PlanOrRun,
 ) -> None:
     """Plan, say what will be done, do it, print the points."""
-    counts = None if loaders is None else [int(n) for n in loaders]
     output.check()
 
-    from measure.memory.probe import DEMO_DELAYS, plan_buffers, plan_memory, run_memory
+    from measure.memory.probe import plan_buffers, plan_memory, run_memory
 
+    counts = None if loaders is None else [int(n) for n in loaders]
+    common: dict[str, Any] = {"repeats": repeats, "seconds_per_repeat": seconds_per_repeat, "traffic": traffic}
     plan: MemoryPlan | BufferPlan
     if buffers is not None:
-        sizes = plan_buffers(
-            [int(b) for b in buffers],
-            threads=counts,
-            repeats=repeats,
-            seconds_per_repeat=seconds_per_repeat,
-            traffic=traffic,
-        )
-        plan, what = sizes, f"{len(sizes.sizes)} buffer sizes"
+        plan = plan_buffers([int(b) for b in buffers], threads=counts, **common)
+        opening = f"{len(plan.sizes)} buffer sizes"
     else:
-        curve = plan_memory(
-            delays if delays is not None else DEMO_DELAYS,
-            buffer_bytes=buffer_bytes,
-            loaders=counts,
-            repeats=repeats,
-            seconds_per_repeat=seconds_per_repeat,
-            traffic=traffic,
-            strides=[int(s) for s in strides or (CACHE_LINE_BYTES,)],
-        )
-        plan, what = curve, f"{len(curve.delays)} delays"
-    if output.dry_run:
-        output.show_plan(_plan_table(plan))
-        return
+        steps = [int(s) for s in strides or (CACHE_LINE_BYTES,)]
+        common |= {} if delays is None else {"delays": delays}
+        plan = plan_memory(buffer_bytes=buffer_bytes, loaders=counts, strides=steps, **common)
+        opening = f"{len(plan.delays)} delays"
     several = f" of {len(traffic)} traffics" if len(traffic) > 1 else ""
-    opening = f"{what}{several}, about {format_duration(plan.seconds())}"
-    output.measure(opening, lambda out, bar: run_memory(plan, out, bar))
-
-
-def _plan_table(plan: MemoryPlan | BufferPlan) -> PlanTable:
-    """Every loaded point of the plan with its command, by traffic, loaders and delay; or every buffer size."""
-    from measure.memory.probe import BufferPlan
-
-    if isinstance(plan, BufferPlan):
-        rows: list[dict[str, Any]] = [
-            {"buffer_bytes": size, "command": plan.command(size), "seconds": plan.seconds_at(size)}
-            for size in plan.sizes
-        ]
-    else:
-        loaded = [p for p in plan.points() if p.kind == "loaded" and p.traffic is not None]
-        rows = [
-            {
-                "delay": p.delay,
-                "traffic": p.traffic.label if p.traffic else None,
-                "loaders": p.loaders,
-                "command": plan.command(p),
-                "seconds": plan.seconds_per_point(),
-            }
-            for p in sorted(loaded, key=lambda p: (plan.traffics.index(p.traffic), p.loaders, p.delay))
-        ]
     facts = {"seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)}
-    return PlanTable(plan.describe(), rows, {}, facts, [plan.command()])
+    table = PlanTable(plan.describe(), plan.rows(), {}, facts, [plan.command()])
+    output.measure(
+        table,
+        f"{opening}{several}, about {format_duration(plan.seconds())}",
+        lambda out, bar: run_memory(plan, out, bar),
+    )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, table
 from calibrate.cli.data import print_findings
-from calibrate.cli.measuring.plan_table import Column, PlanTable
-from calibrate.cli.measuring.run import PlanOrRun, points_text, sweep_document
+from calibrate.cli.measuring.measured_table import points_text, sweep_document
+from calibrate.cli.measuring.run import Column, PlanOrRun, PlanTable
 from calibrate.cli.option_groups import option
 from measure.units import counted, format_bandwidth, format_duration
 
 if TYPE_CHECKING:
-    from measure.mlc.sweep import MlcFigures, MlcResult
+    from measure.mlc.sweep import MlcFigures
 
 HELP = """Measure memory with Intel MLC, where it is installed: loaded latency, idle latency, matrices, peaks.
 
@@ -69,75 +70,43 @@ def measure_mlc(
     result = output.run(opening, lambda out, bar: run_mlc(plan, out, bar))
     print_findings(result.findings)
     if output.as_json:
-        document = (
-            sweep_document(result.sweep, where)
-            if result.sweep is not None
-            else {
-                "directory": str(where),
-                "points": [],
-                "findings": [f.to_dict() for f in result.findings],
-                "provenance": result.provenance.to_dict(),
-            }
-        )
-        figures = [
-            {
-                "mode": f.mode,
-                "mix": f.mix,
-                "buffer_bytes": f.buffer_bytes,
-                "stride_bytes": f.stride_bytes,
-                "repeat": f.repeat,
-                **f.values,
-            }
-            for f in result.figures
-        ]
-        print_json({**document, "figures": figures})
-    else:
-        curves = points_text(result.sweep, where) if result.sweep is not None else f"saved in {where}"
-        say("\n\n".join([*_tables(result), curves]))
+        document = {
+            "directory": str(where),
+            "points": [],
+            "findings": [f.to_dict() for f in result.findings],
+            "provenance": result.provenance.to_dict(),
+        }
+        if result.sweep is not None:
+            document = sweep_document(result.sweep, where)
+        print_json({**document, "figures": [f.to_dict() for f in result.figures]})
+        return
+    parts = [part for figures in result.figures for part in _tables(figures)]
+    say("\n\n".join([*parts, points_text(result.sweep, where) if result.sweep is not None else f"saved in {where}"]))
 
 
 def _whole(values: parsing.Numbers | None) -> list[int] | None:
     return None if values is None else [int(v) for v in values]
 
 
-def _tables(result: MlcResult) -> list[str]:
-    parts = []
-    idle = [f for f in result.figures if "idle_latency_s" in f.values]
-    if idle:
-        rows = [
-            (
-                f.conditions or "MLC's own buffer",
-                format_duration(f.values["idle_latency_s"]),
-                f"{f.values['core_hz'] / 1e9:.3g} GHz" if "core_hz" in f.values else "",
-            )
-            for f in idle
-        ]
-        parts.append(table(("idle latency", "latency", "clock"), rows))
-    for figures in result.figures:
-        parts += _matrices(figures)
-    return parts
-
-
-def _matrices(figures: MlcFigures) -> list[str]:
+def _tables(figures: MlcFigures) -> Iterator[str]:
+    """The latency of the idle memory in a line, matrices of nodes, and the peaks of each mix."""
     given = f" ({figures.conditions})" if figures.conditions else ""
-    parts = []
+    values = figures.values
+    if "idle_latency_s" in values:
+        clock = f" at {values['core_hz'] / 1e9:.3g} GHz" if "core_hz" in values else ""
+        yield f"idle latency {format_duration(values['idle_latency_s'])}{clock}{given}"
     for key, title, form in (
         ("idle_latency_matrix_s", "idle latency", format_duration),
         ("bandwidth_matrix_bytes_per_s", "bandwidth", format_bandwidth),
     ):
-        matrix: dict[str, list[float | None]] = figures.values.get(key, {})
-        if matrix:
-            width = max(len(row) for row in matrix.values())
-            rows = [(f"node {node}", *_cells(row, width, form)) for node, row in matrix.items()]
-            parts.append(
-                f"{title}, CPUs of each node to memory of each node{given}\n"
-                + table(("", *(f"memory {n}" for n in range(width))), rows)
-            )
-    for section, peaks in figures.values.get("bandwidths_bytes_per_s", {}).items():
+        if matrix := values.get(key):
+            width = max(map(len, matrix.values()))
+            header = ("", *(f"memory {n}" for n in range(width)))
+            rows = [
+                (f"node {node}", *("-" if v is None else form(v) for v in row), *[""] * (width - len(row)))
+                for node, row in matrix.items()
+            ]
+            yield f"{title}, CPUs of each node to memory of each node{given}\n{table(header, rows)}"
+    for section, peaks in values.get("bandwidths_bytes_per_s", {}).items():
         rows = [(mix, format_bandwidth(value)) for mix, value in peaks.items()]
-        parts.append(f"{section}{given}\n{table(('mix', 'bandwidth'), rows)}")
-    return parts
-
-
-def _cells(row: list[float | None], width: int, form: Any) -> list[str]:
-    return ["-" if v is None else form(v) for v in row] + [""] * (width - len(row))
+        yield f"{section}{given}\n{table(('mix', 'bandwidth'), rows)}"

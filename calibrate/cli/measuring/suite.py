@@ -10,8 +10,17 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import say, warn
-from calibrate.cli.measuring.plan_table import Column, PlanTable, minutes
-from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, check_target, end, naming_consent
+from calibrate.cli.measuring.run import (
+    Column,
+    DriveOptions,
+    PlanOrRun,
+    PlanTable,
+    Target,
+    check_target,
+    end,
+    minutes,
+    naming_consent,
+)
 from calibrate.cli.measuring.show import Knees, section_text
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 from calibrate.cli import parsing
 from calibrate.cli.console import print_json, say, warn
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.plan_table import Column, PlanTable, minutes
-from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, end, keeping, naming_consent
+from calibrate.cli.measuring.run import (
+    Column,
+    DriveOptions,
+    PlanOrRun,
+    PlanTable,
+    end,
+    keeping,
+    minutes,
+    naming_consent,
+)
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts, exclusive
 from calibrate.cli.options import AsJson, DryRun
