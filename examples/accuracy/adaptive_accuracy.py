@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate import fit
-from calibrate.next.adaptive_sweep import LOADS, AdaptiveResult, adaptive
+from calibrate.next.adaptive import LOADS, AdaptiveResult, adaptive
 from measure.sweep import Sweep
 from qsim import Closed, Exponential, MMcN, Station, solve
 

@@ -20,9 +20,8 @@ from pathlib import Path
 
 from calibrate import fit
 from calibrate.knees.knee import Knee
-from calibrate.next.adaptive import pooled_noise
+from calibrate.next.adaptive import LOADS, pooled_noise
 from calibrate.next.adaptive_fio import adaptive_fio
-from calibrate.next.adaptive_sweep import LOADS
 from calibrate.points import points_of
 from measure.fio.plan import FioPlan, plan_fio
 from measure.fio.sweep import run_fio

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrate.next.adaptive import LoadChoice
+from calibrate.next.adaptive import AdaptiveResult, AdaptiveStep
 from calibrate.next.adaptive_fio import HISTORY, adaptive_fio
-from calibrate.next.adaptive_sweep import AdaptiveResult
 from measure.fio.sweep import plan_fio
 from measure.known_device.server import KnownDevice, known_device
 from measure.store.directory import SweepStore
@@ -54,7 +53,7 @@ def test_a_third_of_the_points_gives_the_true_knee(four_servers: KnownDevice, tm
 def test_an_interrupted_search_goes_on_from_its_points(four_servers: KnownDevice, tmp_path: Path) -> None:
     directory = tmp_path / "sweep"
 
-    def interrupt(choice: LoadChoice) -> None:
+    def interrupt(choice: AdaptiveStep) -> None:
         if choice.why not in ("start", "deeper"):
             raise KeyboardInterrupt
 
@@ -65,7 +64,7 @@ def test_an_interrupted_search_goes_on_from_its_points(four_servers: KnownDevice
     assert len(kept) >= 2
     assert not (directory / HISTORY).exists()
 
-    told: list[LoadChoice] = []
+    told: list[AdaptiveStep] = []
     result = adaptive_fio(plan, directory, 5, on_choice=told.append)
     assert len(result.steps) == len(kept) + len(told)
     assert [s.load for s in result.steps[len(kept) :]] == [c.load for c in told]

@@ -15,7 +15,7 @@ from measure.store.directory import MANIFEST, SweepStore
 from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from calibrate.next.adaptive import LoadChoice
+    from calibrate.next.adaptive import AdaptiveStep
     from measure.fio.sweep import FioPlan
 
 TOLERANCE = 0.1
@@ -24,9 +24,8 @@ TOLERANCE = 0.1
 
 def measure_adaptively(plan: FioPlan, output: PlanOrRun, most: int) -> None:
     """Search the knee in ``most`` points among the plan's depths, say why each was chosen, print how it went."""
-    from calibrate.next.adaptive import first_choices
+    from calibrate.next.adaptive import Search, first_choices
     from calibrate.next.adaptive_fio import HISTORY, adaptive_fio, workloads
-    from calibrate.next.adaptive_sweep import Search
 
     jobs = workloads(plan)
     Search(most, loads=list(jobs), tolerance=TOLERANCE)  # refuses what makes no sense before anything is done
@@ -41,7 +40,7 @@ def measure_adaptively(plan: FioPlan, output: PlanOrRun, most: int) -> None:
     opening = f"{before}at most {left} of {len(jobs)}{' more' if kept else ' points'}{time}, into {where}"
     with keeping(where), Bar("measuring", opening=opening) as bar:
 
-        def chosen(choice: LoadChoice) -> None:
+        def chosen(choice: AdaptiveStep) -> None:
             bar.say(f"{jobs[choice.load].load_text}: {choice.reason}")
 
         result = adaptive_fio(plan, where, most, tolerance=TOLERANCE, on_progress=bar.points, on_choice=chosen)

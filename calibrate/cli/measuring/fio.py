@@ -95,7 +95,7 @@ def depths_or_auto(text: str) -> Depths:
     """``1,2,4``, ``1..64``, ``auto:9``."""
     if (points := _auto(text, USUAL_POINTS, FEWEST_POINTS, "points")) is None:
         return Depths(parsing.depths(text))
-    from calibrate.next.adaptive_sweep import LOADS
+    from calibrate.next.adaptive import LOADS
 
     return Depths(LOADS, points)
 
