@@ -255,8 +255,9 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
     if points.empty:
         raise DataError(f"{where}: the table has no point")
     table = points if _is_typed(points) else _typed(points)
+    figures = table[[*_NUMBERS]].to_numpy(float)
     for column, what in (("throughput_per_s", "throughput"), ("latency_s", "latency"), ("load", "load")):
-        values = table[column].to_numpy(float)
+        values = figures[:, _NUMBERS.index(column)]
         bad = ~np.isfinite(values) | ((values < 0) if column == "load" else (values <= 0))
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
@@ -264,8 +265,8 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
                 f"{where}: {what} {values[row]:g} in row {row + 1} (series {table['series'].iloc[row]!r}) is not "
                 f"{'zero or more' if column == 'load' else 'a positive number'}; remove or measure the point again"
             )
-    _check_percentiles(table, where)
-    size = np.abs(table[[*_NUMBERS]].to_numpy(float))
+    _check_percentiles(table, figures[:, [_NUMBERS.index(c) for c in ("latency_sd_s", *PERCENTILES)]], where)
+    size = np.abs(figures)
     beyond = (size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST))
     if beyond.any():
         place, row = (int(i[0]) for i in np.nonzero(beyond.T))
@@ -286,10 +287,9 @@ PERCENTILES: Mapping[str, str] = {
 }
 
 
-def _check_percentiles(table: pd.DataFrame, where: str) -> None:
+def _check_percentiles(table: pd.DataFrame, values: NDArray[np.float64], where: str) -> None:
     """DataError where a deviation or a percentile is negative, or a higher percentile is below a lower one."""
     columns = ("latency_sd_s", *PERCENTILES)
-    values = table[list(columns)].to_numpy(float)
     known = np.fmax.accumulate(values[:, 1:], axis=1)  # the highest of the lower ones, also where some are missing
     for row in np.flatnonzero((values < 0).any(axis=1)):
         place = int(np.flatnonzero(values[row] < 0)[0])
@@ -316,14 +316,16 @@ def _is_typed(points: pd.DataFrame) -> bool:
 
 
 def _typed(points: pd.DataFrame) -> pd.DataFrame:
-    columns = {str(name): points[name] for name in points.columns}
+    columns: dict[str, Any] = {}
+    for name in points.columns:
+        values = points[name]
+        if name in _NUMBERS and values.dtype != np.float64:
+            values = pd.to_numeric(values, errors="coerce").astype(float)
+        columns[str(name)] = values.array  # an array is not aligned by its index again
     for column in (c for c in OPTIONAL if c not in columns):
-        empty = 0.0 if column == "repeat" else None if column in _TEXT else np.nan
-        columns[column] = pd.Series([empty] * len(points), points.index, dtype=object if column in _TEXT else float)
-    for column in _NUMBERS:
-        if columns[column].dtype != np.float64:
-            columns[column] = pd.to_numeric(columns[column], errors="coerce").astype(float)
-    return pd.DataFrame(columns)
+        kind, empty = (object, None) if column in _TEXT else (float, 0.0 if column == "repeat" else np.nan)
+        columns[column] = np.full(len(points), empty, dtype=kind)
+    return pd.DataFrame(columns, index=points.index)
 
 
 def describe_series(
