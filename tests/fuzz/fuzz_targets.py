@@ -367,17 +367,16 @@ def _words() -> Iterator[bytes]:
 
 def _seals() -> Iterator[bytes]:
     from calibrate import fit as fit_sweep
+    from calibrate.fitting.fitted import Fit
     from calibrate.sealing.sealed_prediction import seal
     from measure.datasets import load_dataset
 
     path = Path(_folder()) / "seal-to-start-from.json"
     path.unlink(missing_ok=True)
     sweep = load_dataset("003-ssd-read")
-    seal([fit_sweep(sweep, series=sweep.series[0])], [[1.0, 8.0, 64.0]], path)
-    document = json.loads(path.read_text("utf-8"))
-    for prediction in document["predictions"]:
-        prediction["fit"] = _with_few_draws(prediction["fit"])
-    yield json.dumps(document).encode()
+    found = Fit.from_dict(_with_few_draws(fit_sweep(sweep, series=sweep.series[0]).to_dict()))
+    seal([found], [[1.0, 8.0, 64.0]], path)
+    yield path.read_bytes()
 
 
 _NETWORK = b"""[stations]
