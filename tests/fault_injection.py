@@ -32,7 +32,7 @@ def failing(folder: Path, number: int, error: int | None) -> Iterator[list[str]]
                 os._exit(KILLED)
             raise OSError(error, os.strerror(error), str(path))
 
-    real: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in (*BY_PATH, "fsync", "fdopen")}
+    real: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in (*BY_PATH, "fsync", "fdopen", "write")}
 
     def by_path(name: str) -> Callable[..., Any]:
         def call(path: Any, *rest: Any, **more: Any) -> Any:
@@ -46,6 +46,14 @@ def failing(folder: Path, number: int, error: int | None) -> Iterator[list[str]]
     def fsync(file: int) -> None:
         step("fsync", os.readlink(f"/proc/self/fd/{file}"))
         real["fsync"](file)
+
+    def write(file: int, content: bytes) -> int:
+        path = os.readlink(f"/proc/self/fd/{file}")
+        if str(folder) not in path:
+            return int(real["write"](file, content))
+        done = int(real["write"](file, content[: len(content) // 2]))  # a full disk takes a part
+        step("write", path)
+        return done + int(real["write"](file, content[len(content) // 2 :]))
 
     class Writing(io.BufferedWriter):
         def write(self, content: Any) -> int:
@@ -64,6 +72,7 @@ def failing(folder: Path, number: int, error: int | None) -> Iterator[list[str]]
             patch.setattr(os, name, by_path(name))
         patch.setattr(os, "fsync", fsync)
         patch.setattr(os, "fdopen", fdopen)
+        patch.setattr(os, "write", write)
         yield calls
 
 

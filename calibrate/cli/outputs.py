@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -47,15 +48,38 @@ def free_report_path(path: Path) -> Path:
 
 def write_new(path: Path, text: str, option: str) -> str:
     """Write ``text`` to a new file and return its name. MeasureError where that fails."""
+    with _named(path, option):
+        durable.write_new(path, text.encode())
+    return str(path)
+
+
+@contextmanager
+def new_record(path: Path, head: str, option: str) -> Iterator[Callable[[str], None]]:
+    """A new file that begins with ``head``, and a function that appends a line to it. MeasureError where that fails."""
+    with ExitStack() as stack:
+        with _named(path, option):
+            append = stack.enter_context(durable.appending(path, head.encode()))
+
+        def add(line: str) -> None:
+            with _named(path, option):
+                append(line.encode())
+
+        yield add
+        with _named(path, option):
+            stack.close()
+
+
+@contextmanager
+def _named(path: Path, option: str) -> Iterator[None]:
+    """A MeasureError that names the file in place of an OSError."""
     if not path.parent.is_dir():
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     try:
-        durable.write_new(path, text.encode())
+        yield
     except FileExistsError as error:
         raise MeasureError(f"{path} exists and is not replaced; choose another name for {option}") from error
     except OSError as error:
         raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
-    return str(path)
 
 
 REPORT = "report.html"

@@ -18,7 +18,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,6 +53,31 @@ def write_new(path: Path, content: bytes, mode: int = 0o666) -> None:
     if os.path.lexists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     write_durably(path, content, mode)
+
+
+@contextmanager
+def appending(path: Path, head: bytes) -> Iterator[Callable[[bytes], None]]:
+    """A new file that begins with ``head``, and a function that appends a line to it: whole, or (OSError) not at all.
+
+    Lines reach the kernel one by one, so that a kill loses none, and the disk at the end.
+    """
+    write_new(path, head)
+    file = os.open(path, flags("O_WRONLY", "O_APPEND", "O_NOFOLLOW"))
+
+    def append(line: bytes) -> None:
+        end = os.fstat(file).st_size
+        try:
+            while line:
+                line = line[os.write(file, line) :]
+        except BaseException:
+            os.ftruncate(file, end)
+            raise
+
+    try:
+        yield append
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -79,13 +79,15 @@ def watch(
         raise wrong_usage(f"--for {format_duration(for_)} is shorter than an interval, {format_duration(every)}")
     known = _known(fit_file, idle_latency, peak_iops)
 
+    from calibrate.cli.outputs import new_record
     from calibrate.watched import WatchedCurves
+    from measure.formats.watched.steady import record_header, record_line
     from measure.watching.watch import Lost
     from measure.watching.watch import watch as watched
 
     curves, seen, lines, warned = WatchedCurves(known), WatchedTotals(), 0, set[str]()
     with ExitStack() as stack:
-        file = stack.enter_context(_new_record(record)) if record else None
+        keep = stack.enter_context(new_record(record, record_header(), "--record")) if record else None
         try:
             for found in _until(watched(devices, every), for_):
                 if isinstance(found, Lost):
@@ -93,7 +95,8 @@ def watch(
                     continue
                 curves.add(found)
                 seen.add(found)
-                _keep(found, file)
+                if keep is not None:
+                    keep(record_line(found))
                 if as_json:
                     say(json.dumps(plain({**found.to_dict(), **curves.facts(found)}), allow_nan=False))
                     continue
@@ -152,22 +155,6 @@ def _until(looks: Iterator[list[DeviceInterval | Lost]], seconds: float | None) 
         yield from found
         if end is not None and time.monotonic() >= end - ENDING_S:
             return
-
-
-def _new_record(path: Path) -> TextIO:
-    """A new file with the first line of a record, whose lines reach the kernel one by one."""
-    from calibrate.cli.outputs import write_new
-    from measure.formats.watched.steady import record_header
-
-    write_new(path, record_header(), "--record")
-    return path.open("a", encoding="utf-8", buffering=1)
-
-
-def _keep(interval: DeviceInterval, file: TextIO | None) -> None:
-    from measure.formats.watched.steady import record_line
-
-    if file is not None:
-        file.write(record_line(interval))
 
 
 def _line(interval: DeviceInterval, curves: WatchedCurves) -> str:

@@ -1,6 +1,6 @@
 """A full, broken or read-only disk and a kill, at every single call: nothing is lost, doubled or left behind.
 
-What is written: a sweep directory, fits, a law, a page, a fleet's table, and the beginning of a watch's record.
+What is written: a sweep directory, fits, a law, a page, a fleet's table, and a watch's record line by line.
 """
 
 from __future__ import annotations
@@ -74,8 +74,28 @@ def fleet_is_whole(folder: Path) -> None:
     assert list(pd.read_csv(folder / "fleet.csv")["drive"]) == ["a", "'=b"]
 
 
+LINES = ("time_s,reads_per_s\n", "1,100\n", "2,110\n", "3,90\n")
+
+
+def keep_lines(folder: Path) -> None:
+    """Append line by line; what was appended before a fault is in the file, and no part of another line."""
+    kept = ""
+    try:
+        with outputs.new_record(folder / "record.csv", LINES[0], "--record") as add:
+            kept = LINES[0]
+            for line in LINES[1:]:
+                add(line)
+                kept += line
+    except MeasureError:
+        if kept:
+            assert (folder / "record.csv").read_text() == kept
+        raise
+
+
 def record_is_whole(folder: Path) -> None:
-    assert (folder / "record.csv").read_text() == "time_s\n"
+    text = (folder / "record.csv").read_text()
+    assert text.startswith(LINES[0])
+    assert "".join(LINES).startswith(text)  # a kill may cut the last line, and the reader leaves that out
 
 
 WORK: dict[str, tuple[Callable[[Path], object], Callable[[Path], None]]] = {
@@ -84,7 +104,7 @@ WORK: dict[str, tuple[Callable[[Path], object], Callable[[Path], None]]] = {
     "law": (lambda folder: write_law(Exponential(1e-3), folder / "law.json", {}), law_is_whole),
     "report": (lambda folder: write_sections([], folder / "report.html", title="x"), page_is_whole),
     "fleet": (lambda folder: fleet._write(Drives(), folder / "fleet.csv"), fleet_is_whole),  # type: ignore[arg-type]
-    "watch": (lambda folder: outputs.write_new(folder / "record.csv", "time_s\n", "--record"), record_is_whole),
+    "watch": (keep_lines, record_is_whole),
 }
 NEW = ("fleet", "watch")
 """Files that are never replaced: where the name was given before the fault, the work is done."""
