@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -157,20 +158,31 @@ def flag_outliers(points: pd.DataFrame, *, closed: bool = True) -> pd.Series[str
     Curves are looked at where the load is a depth (``closed``), from five points on. All repeats of a point that is
     off its curve are flagged.
     """
-    flags = pd.Series("", index=points.index, dtype=object)
-    for _, curve in points.groupby("series", sort=False):
-        groups = {float(str(load)): rows for load, rows in curve.groupby("load", sort=True)}
-        spread = {n: _relative_sd(g["throughput_per_s"].to_numpy(float)) for n, g in groups.items()}
-        for load, rows in groups.items():
-            others = _pooled([s for n, s in spread.items() if n != load])
-            flags[rows.index[outlying_repeats(rows["throughput_per_s"], others)]] = "repeat"
-        if closed and len(groups) >= FEWEST_POINTS and min(groups) > 0:
-            means = [float(g["throughput_per_s"].median()) for g in groups.values()]
-            errors = [spread[n][0] / math.sqrt(len(g)) if len(g) > 1 else 0.0 for n, g in groups.items()]
-            for load, off in zip(groups, outlying_points(list(groups), means, errors), strict=True):
-                if off:
-                    flags[groups[load].index] = "curve"
-    return flags
+    flags = np.full(len(points), "", dtype=object)
+    load, x = (points[c].to_numpy(float) for c in ("load", "throughput_per_s"))
+    for rows in rows_of_each(points["series"]):
+        loads, place = np.unique(load[rows], return_inverse=True)
+        repeats = (
+            [rows[place == i] for i in range(len(loads))]
+            if len(loads) < len(rows)
+            else list(rows[np.argsort(place), None])
+        )
+        spread = [_relative_sd(x[own]) for own in repeats]
+        for i, own in enumerate(repeats):
+            if len(own) > 1:
+                flags[own[outlying_repeats(x[own], _pooled(spread[:i] + spread[i + 1 :]))]] = "repeat"
+        if closed and len(loads) >= FEWEST_POINTS and loads[0] > 0:
+            medians = [float(np.median(x[own])) for own in repeats]
+            errors = [sd / math.sqrt(len(own)) for (sd, _), own in zip(spread, repeats, strict=True)]
+            flags[rows[outlying_points(loads, medians, errors)[place]]] = "curve"
+    return pd.Series(flags, index=points.index)
+
+
+def rows_of_each(names: pd.Series[Any]) -> list[NDArray[np.intp]]:
+    """The places of each name, in the order in which the names first appear."""
+    code = pd.factorize(names)[0]
+    order = np.argsort(code, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(code[order])) + 1)
 
 
 def _relative_sd(values: Floats) -> tuple[float, int]:

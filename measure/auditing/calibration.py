@@ -63,28 +63,27 @@ def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterato
 
 def check_bins(sweep: Sweep) -> Iterator[Finding]:
     """Points whose percentiles are all the same, so that their histogram has one bin: nothing is known of the tails."""
-    columns = [c for c in PERCENTILES if c in sweep.points]
-    for series, group in each_series(sweep.points):
-        values = group[columns].to_numpy(float)
-        known = np.isfinite(values).sum(axis=1) > 1
-        alike = known & (np.nanmax(values, axis=1, initial=0.0) == np.nanmin(values, axis=1, initial=np.inf))
-        if alike.any():
-            row = int(np.flatnonzero(alike)[0])
-            counted_by_tool = sweep.load_type.is_counted  # clients of a server, which fio does not measure
-            beyond = ", or latencies lie beyond fio's last one (17 s)"
-            yield Finding(
-                "one-bin",
-                "warning",
-                f"all percentiles are {format_duration(float(np.nanmax(values[row])))}, at {int(alike.sum())} of "
-                f"{counted(len(group), 'point')}: their histogram has one bin.",
-                f"the bins are too coarse{'' if counted_by_tool else beyond}; they hold no tail.",
-                "do not rely on these percentiles; a tool that counts microseconds shows the tail."
-                if counted_by_tool
-                else "measure with finer bins, or shallower: qsim measure fio TARGET --depths "
-                f"{group['load'].iloc[row]:g} --out DIR (fio --output-format=json+).",
-                series,
-                float(group["load"].iloc[row]),
-            )
+    values = sweep.points[[*PERCENTILES]].to_numpy(float)
+    known = np.isfinite(values).sum(axis=1) > 1
+    highest = np.fmax.reduce(values, axis=1)
+    alike = known & (highest == np.fmin.reduce(values, axis=1))
+    counted_by_tool = sweep.load_type.is_counted  # clients of a server, which fio does not measure
+    beyond = ", or latencies lie beyond fio's last one (17 s)"
+    for series, group in each_series(sweep.points.assign(highest=highest)[alike]):
+        first, points = group.iloc[0], int((sweep.points["series"] == series).sum())
+        yield Finding(
+            "one-bin",
+            "warning",
+            f"all percentiles are {format_duration(first['highest'])}, at {len(group)} of "
+            f"{counted(points, 'point')}: their histogram has one bin.",
+            f"the bins are too coarse{'' if counted_by_tool else beyond}; they hold no tail.",
+            "do not rely on these percentiles; a tool that counts microseconds shows the tail."
+            if counted_by_tool
+            else "measure with finer bins, or shallower: qsim measure fio TARGET --depths "
+            f"{first['load']:g} --out DIR (fio --output-format=json+).",
+            series,
+            float(first["load"]),
+        )
 
 
 def check_submission(sweep: Sweep) -> Iterator[Finding]:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from measure.findings import Finding
 from measure.loads import Load
+from measure.repeats import rows_of_each
 from measure.sweep import COMPUTED, Sweep, each_series
 from measure.units import format_bytes, format_duration, format_rate
 
@@ -68,21 +67,21 @@ def closed_curves(sweep: Sweep, *, computed: bool = False) -> list[ClosedCurve]:
     unknown = {(f.series, f.load) for f in sweep.findings if f.check in ("depth-not-recorded", "rate-limited")}
     files = sweep.provenance.details.get("file_bytes")
     files = files if isinstance(files, Mapping) else {}
+    points = sweep.mean_points()
+    names = points["series"].to_numpy()
+    columns = ("load", "throughput_per_s", "latency_s", "block_bytes", "read_fraction")
+    load, throughput, latency, block, read = (points[c].to_numpy(float) for c in columns)
+    known = load > 0
+    if "unchecked" in points:
+        known &= (points["unchecked"].isna() | (computed & points["unchecked"].eq(COMPUTED))).to_numpy(bool)
+    if unknown:
+        known &= [not {(name, n), (name, None)} & unknown for name, n in zip(names, load, strict=True)]
     curves = []
-    for series, group in each_series(sweep.mean_points()):
-        told = np.zeros(len(group), dtype=bool)
-        if "unchecked" in group:
-            told = (group["unchecked"].notna() & ~(computed & group["unchecked"].eq(COMPUTED))).to_numpy(bool)
-        known = [
-            n > 0 and not {(series, n), (series, None)} & unknown and not t
-            for n, t in zip(group["load"], told, strict=True)
-        ]
-        points = group[np.array(known)]
-        if len(points):
-            load, throughput, latency = (points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
-            block, read = _single(points["block_bytes"]), _single(points["read_fraction"].round(2))
-            of, file = sweep.load_type, files.get(series)
-            curves.append(ClosedCurve(series, load, throughput, latency, block, read, of, file))
+    for every in rows_of_each(points["series"]):
+        if len(rows := every[known[every]]):
+            name, figures = str(names[rows[0]]), (load[rows], throughput[rows], latency[rows])
+            held = (_single(block[rows]), _single(read[rows].round(2)))
+            curves.append(ClosedCurve(name, *figures, *held, sweep.load_type, files.get(name)))
     return curves
 
 
@@ -105,10 +104,10 @@ def ratio_text(value: float) -> str:
     return f"{value:.3f}" if 0.1 <= value < 10 else f"{value:.3g}"
 
 
-def _single(values: pd.Series[Any]) -> float | None:
+def _single(values: Floats) -> float | None:
     """The one value of a column, or None where there is none or more than one."""
-    known = values.dropna().unique()
-    return float(known[0]) if len(known) == 1 else None
+    known = values[~np.isnan(values)]
+    return float(known[0]) if len(known) and (known == known[0]).all() else None
 
 
 _KNOWN_SCALES = (

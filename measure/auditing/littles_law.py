@@ -106,7 +106,7 @@ class Diagnosis:
 def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagnosis:
     """Test the hypotheses in order and return the first that fits; "holds" where there is nothing to explain.
 
-    ``siblings`` are the other curves of the same sweep, which tell what reads alone and writes alone do.
+    ``siblings`` are the curves of the same sweep, which show what reads alone and writes alone do.
     """
     if np.all(np.abs(curve.ratio - 1) <= TOLERANCE):
         return Diagnosis(curve, "holds", "info", _evidence(curve))
@@ -140,7 +140,7 @@ def diagnoses(sweep: Sweep) -> tuple[BlockVerdict | None, list[Diagnosis]]:
     verdict = block_verdict(sweep, curves)
     if verdict is not None:
         curves = [with_block(c, verdict.block_bytes) for c in curves]
-    return verdict, [diagnose(c, [s for s in curves if s is not c]) for c in curves]
+    return verdict, [diagnose(c, curves) for c in curves]
 
 
 # --- the hypotheses -------------------------------------------------------------------------------------------------
