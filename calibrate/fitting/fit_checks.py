@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
 TABLE = ("values", "misfit", "weight", "directions")
+_LARGEST, _LARGEST_LOG = 1e18, 100.0
 
 
 def check_fields(values: Mapping[str, Any], needed: Sequence[str]) -> None:
@@ -87,10 +88,17 @@ def check_numbers(fit: Calibration) -> None:
         raise ValueError("the table must hold finite numbers, and not none")
     if (misfit < 0).any() or (weight < 0).any() or not weight.sum() > 0:
         raise ValueError("misfit and weight must not be negative")
+    if np.abs(values).max() > _LARGEST or max(np.abs(directions).max(), misfit.max()) > _LARGEST_LOG:
+        raise ValueError("the table holds numbers that no device has")
     if any(len(getattr(fit, name)) != len(fit.used) for name in USED):
         raise ValueError(f"{', '.join(USED)} must be numbers, as many of each")
-    if not all(v > 0 for v in (*fit.used_throughput_per_s, *fit.used_response_s)):
+    if not all(1 / _LARGEST <= v <= _LARGEST for v in (*fit.used_throughput_per_s, *fit.used_response_s)):
         raise ValueError("used_throughput_per_s and used_response_s must be above zero")
+    noise = (*fit.used_noise, *fit.used_response_noise)
+    if not all(0 <= v <= _LARGEST for v in fit.used) or not all(0 <= v <= _LARGEST_LOG for v in noise):
+        raise ValueError("used, used_noise and used_response_noise must not be negative")
+    if fit.used and not misfit.min() > 0 and not min(fit.used_noise) > 0:
+        raise ValueError("misfit must be above zero where used_noise is not")
     with np.errstate(all="ignore"):
         curve = fit.curve_model.curve(fit.table.values, np.array([min(fit.used, default=1.0)]))
     if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):

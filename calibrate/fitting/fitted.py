@@ -175,7 +175,7 @@ class Fit(Calibration, Result):
             read = {name: np.asarray(values["table"][name], dtype=float) for name in TABLE}
             rows, misfit, weight, along = (read[name] for name in TABLE)
             kept["table"] = Weights(rows, misfit, weight, along, scale=values["table"].get("scale"))
-            kept.update({k: tuple(values[k]) for k in (*USED, "notes")})
+            kept.update({k: tuple(map(float, values[k])) for k in USED}, notes=tuple(values["notes"]))
             fit = cls(**kept)
             check_numbers(fit)
             if fit.law is not None and not isinstance(fit.law, Mapping):
