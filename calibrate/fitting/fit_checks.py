@@ -77,6 +77,21 @@ def check_numbers(fit: Calibration) -> None:
         raise ValueError(f"load_kind {fit.load_kind!r} is unknown")
     if not 0 < fit.level < 1:
         raise ValueError(f"level {fit.level:g} does not lie between 0 and 1")
+    _check_table(fit)
+    _check_points(fit)
+    with np.errstate(all="ignore"):
+        curve = fit.curve_model.curve(fit.table.values, np.array([min(fit.used, default=1.0)]))
+    if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
+        raise ValueError("invalid rows: every throughput and response time must be above zero")
+    for name, told in (fit.told or {}).items():
+        bounds = [end for end in (told.low, told.estimate, told.high) if end is not None]
+        if not all(map(isfinite, bounds)) or bounds != sorted(bounds):
+            raise ValueError(f"{name} {told.estimate} does not lie in its interval ({told.low} to {told.high})")
+    if lost := [name for name in fit.curve_model.report(fit.table.values[:1]) if name not in (fit.told or {})]:
+        raise ValueError(f"parameters lacks {', '.join(lost)}")
+
+
+def _check_table(fit: Calibration) -> None:
     columns = [getattr(fit.table, name) for name in TABLE]
     values, misfit, weight, directions = columns
     if values.ndim != 2 or directions.shape[:2] != values.shape or not misfit.shape == weight.shape == values.shape[:1]:
@@ -90,6 +105,9 @@ def check_numbers(fit: Calibration) -> None:
         raise ValueError("misfit and weight must not be negative")
     if np.abs(values).max() > _LARGEST or max(np.abs(directions).max(), misfit.max()) > _LARGEST_LOG:
         raise ValueError("the table holds numbers that no device has")
+
+
+def _check_points(fit: Calibration) -> None:
     if any(len(getattr(fit, name)) != len(fit.used) for name in USED):
         raise ValueError(f"{', '.join(USED)} must be numbers, as many of each")
     if not all(1 / _LARGEST <= v <= _LARGEST for v in (*fit.used_throughput_per_s, *fit.used_response_s)):
@@ -97,15 +115,5 @@ def check_numbers(fit: Calibration) -> None:
     noise = (*fit.used_noise, *fit.used_response_noise)
     if not all(0 <= v <= _LARGEST for v in fit.used) or not all(0 <= v <= _LARGEST_LOG for v in noise):
         raise ValueError("used, used_noise and used_response_noise must not be negative")
-    if fit.used and not misfit.min() > 0 and not min(fit.used_noise) > 0:
+    if fit.used and not fit.table.misfit.min() > 0 and not min(fit.used_noise) > 0:
         raise ValueError("misfit must be above zero where used_noise is not")
-    with np.errstate(all="ignore"):
-        curve = fit.curve_model.curve(fit.table.values, np.array([min(fit.used, default=1.0)]))
-    if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
-        raise ValueError("invalid rows: every throughput and response time must be above zero")
-    for name, told in (fit.told or {}).items():
-        bounds = [end for end in (told.low, told.estimate, told.high) if end is not None]
-        if not all(map(isfinite, bounds)) or bounds != sorted(bounds):
-            raise ValueError(f"{name} {told.estimate} does not lie in its interval ({told.low} to {told.high})")
-    if lost := [name for name in fit.curve_model.report(fit.table.values[:1]) if name not in (fit.told or {})]:
-        raise ValueError(f"parameters lacks {', '.join(lost)}")
