@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from statistics import median
 from typing import Any
 
 UPDATES, PATIENCE_S = 15, 120.0
+CLASS, LOADS, REPLAYED = 40, 5, "dataset-003-ssd-read"
 _JSON = {"Content-Type": "application/json"}
 MODELS = (("mm1", "arrival_rate"), ("mmc", "arrival_rate"), ("mg1", "arrival_rate"), ("closed", "population"))
 LAB = "import sys; sys.argv[0] = 'qsim'; from calibrate.cli.app import app; app()"
@@ -45,6 +47,14 @@ WATCH = """window.began = 0; window.drawn = new Map(); window.plots = document.q
 TAKEN = "return drawn.size < plots.length ? 0 : Math.max(...drawn.values()) - began;"
 PATH_DRAWN = "return drawn.has('explore-path');"
 ALL_DRAWN = "return drawn.size >= plots.length;"
+SHOWN = """window.shown = {};
+    function look() {
+        const form = document.getElementById('run-form'), tick = document.querySelector('#run-throughput .xtick text');
+        if (!shown.form && form && form.offsetHeight) { shown.form = performance.now(); }
+        if (tick && tick.getBoundingClientRect().width) { shown.plot = performance.now(); }
+        else { requestAnimationFrame(look); }
+    }
+    requestAnimationFrame(look);"""
 PLOTTED = "return Boolean(document.querySelector('#run-throughput .js-plotly-plot')?.on);"
 LAND = """window.landed = []; const plot = document.querySelector('#run-throughput .js-plotly-plot');
     plot.on('plotly_afterplot', () => {
@@ -124,6 +134,33 @@ def landing_s(browser: Any, address: str, device: str) -> list[float]:
     return [at - datetime.fromisoformat(point["at"]).timestamp() for at, point in zip(landed, points, strict=True)]
 
 
+def loads_ms(browser: Any, address: str) -> list[dict[str, float]]:
+    """Milliseconds until a phone shows the form for a guess, and the plot, while a class asks for news."""
+    pressed(address, "open", REPLAYED)
+    done = threading.Event()
+
+    def follow() -> None:
+        while not done.wait(0.5):
+            read_json(f"{address}lab/events?run=&first=0")
+
+    for _ in range(CLASS):
+        threading.Thread(target=follow, daemon=True).start()
+        time.sleep(0.5 / CLASS)
+    phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    browser.execute_cdp_cmd("Network.enable", {})
+    added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": SHOWN})
+    found = []
+    for _ in range(LOADS):
+        browser.execute_cdp_cmd("Network.clearBrowserCache", {})
+        browser.get(f"{address}run")
+        found.append(until(lambda: browser.execute_script("return shown.plot && shown"), "plot on the phone"))
+    done.set()
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    return found
+
+
 def main(updates: int, device: str) -> None:
     """Start a lab and a browser, and print."""
     driver = shutil.which("chromedriver")
@@ -161,6 +198,11 @@ def measure(browser: Any, address: str, updates: int, device: str) -> None:
     for model, slider in MODELS:
         times = updates_ms(browser, model, slider, updates)
         print(f"from a key to all plots drawn  {median(times):6.0f} ms, at most {max(times):.0f} ms ({model})")
+    loads = loads_ms(browser, address)
+    form, plot = (median(each[part] for each in loads) for part in ("form", "plot"))
+    print(
+        f"a phone loads the page of the class in {form:.0f} ms, with its plot in {plot:.0f} ms ({CLASS} follow the run)"
+    )
     if device:
         lags = landing_s(browser, address, device)
         print(f"from a point to the page       {median(lags):6.2f} s, at most {max(lags):.2f} s ({device})")

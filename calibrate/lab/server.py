@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
+from importlib.resources import files
 from urllib.parse import urlsplit
 
 from dash import Dash
@@ -18,6 +19,7 @@ from werkzeug.exceptions import HTTPException
 from calibrate.lab.class_code import ADDRESS, Address
 from calibrate.lab.guard import MAX_REQUEST_BYTES, Guard, is_loopback
 from calibrate.lab.plain_log import log_plainly
+from calibrate.report.page import PLOTLY
 from measure.errors import MeasureError
 
 LIMITS = {
@@ -42,6 +44,8 @@ POLICY = (
 )
 """What a browser may load for the page: files of this server, and the few scripts that Dash writes inline."""
 
+PLOTLY_AT = "/_dash-component-suites/plotly/"
+"""Where Dash looks for plotly: it gets the small one of the reports, which has all that the lab draws."""
 PLACES = ("/_dash-component-suites/", "/assets/")
 KINDS = ("text/javascript", "application/javascript", "text/css")
 FEWEST_BYTES, MOST_KEPT, LEVEL = 1024, 64, 6
@@ -112,6 +116,17 @@ def pack_scripts(server: Flask) -> None:
         response.headers.pop("ETag", None)
         return response
 
+    def plotly() -> Response | None:
+        if not request.path.startswith(PLOTLY_AT):
+            return None
+        packed = (files("calibrate.report") / PLOTLY).read_bytes()
+        if request.accept_encodings.find("gzip") < 0:
+            return Response(gzip.decompress(packed), mimetype="text/javascript")
+        return Response(
+            packed, mimetype="text/javascript", headers={"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        )
+
+    server.before_request(plotly)
     server.after_request(pack)
 
 

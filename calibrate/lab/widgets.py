@@ -50,6 +50,11 @@ def graph(identity: str, what: str, *, tall: bool = False) -> Component:
     return _framed(dcc.Graph(id=identity, config=_CONFIG, figure=_EMPTY, responsive=True), what, tall=tall)
 
 
+def plot_place(identity: str, what: str, *, tall: bool = False) -> Component:
+    """A place for a plot that the page's own script draws (``lab.draw``)."""
+    return _framed(html.Div(html.Div(), id=identity, className="plot"), what, tall=tall)
+
+
 def drawn(figure: dict[str, Any], what: str, *, tall: bool = False, named: int = 0) -> Component:
     """A plot that is there already; it is taller by the legend of ``named`` curves."""
     return _framed(dcc.Graph(config=_CONFIG, figure=figure, responsive=True), what, tall=tall, named=named)

@@ -5,7 +5,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
 (function (lab) {
   "use strict";
 
-  const OUTPUTS = 16;
+  const OUTPUTS = 14;
   let news = 0;
   const BUTTONS = { "run-open": ["", "open", "stopped", "failed", "measured", "revealed"],
                     "run-start": ["open", "stopped", "failed"], "run-stop": ["running"], "run-reveal": ["measured"] };
@@ -29,7 +29,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
 
   /* Pressing into the plot, and moving while pressed, puts the guess there. */
   function drawable() {
-    const plot = document.querySelector("#run-throughput .js-plotly-plot");
+    const plot = document.querySelector("#run-throughput > div");
     if (!plot || plot.dataset.drawable) { return; }
     plot.dataset.drawable = "yes";
     let pressed = false;
@@ -76,7 +76,6 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
   /* Dash drops what a callback gives once a later call of it has begun, so a callback that waits for a slow answer would
      show nothing as long as answers take longer than a tick. This one only asks; news are drawn by another. */
   window.dash_clientside.lab.ask = function () {
-    drawable();
     lab.poll().then((changed) => {
       if (changed && document.getElementById("run-status")) {
         news += 1;
@@ -84,6 +83,9 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
       }
     });
   };
+  if (window.location.pathname === "/run") { /* the first answer comes with the page */
+    document.addEventListener("DOMContentLoaded", window.dash_clientside.lab.ask);
+  }
 
   window.dash_clientside.lab.run = function (_news, theme, knee, mine) {
     if (!lab.heard) { return Array(OUTPUTS).fill(window.dash_clientside.no_update); }
@@ -92,12 +94,15 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     remind(state, mine);
     const count = state.guesses.length;
     const name = state.opened ? state.opened.load_name : "load";
+    if (state.run) { lab.draw("run-throughput", lab.throughputFigure(state, mine, knee, theme)); }
+    if (state.points.length) { lab.draw("run-latency", lab.latencyFigure(state, theme)); }
+    if (state.revealed) { lab.draw("run-residuals", lab.residualFigure(state, theme)); }
+    drawable();
     return [
-      lab.throughputFigure(state, mine, knee, theme), lab.latencyFigure(state, theme),
       !state.run, !state.points.length,
       [lab.part("Span", lab.title(state), { className: "what" }), lab.part("Span", lab.status(state))],
       String(state.opened ? lab.measured(state) / state.opened.loads.length : 0),
-      lab.results(state), lab.details(state, theme), lab.guessList(state),
+      lab.results(state), lab.details(state), lab.guessList(state),
       count + (count === 1 ? " guess is" : " guesses are") + " sealed",
       state.phase !== "revealed", !open, !(open && stands(state, mine)), "Guess (" + name + ")",
       state.opened ? state.opened.question : "", state.opened ? state.opened.rule : "",

@@ -5,7 +5,7 @@ window.qsimLab = window.qsimLab || {};
   "use strict";
 
   lab.part = function (type, children, props) {
-    return { namespace: type === "Graph" ? "dash_core_components" : "dash_html_components", type: type,
+    return { namespace: "dash_html_components", type: type,
              props: Object.assign(children === undefined ? {} : { children: children }, props || {}) };
   };
 
@@ -30,7 +30,7 @@ window.qsimLab = window.qsimLab || {};
     ];
   };
 
-  lab.details = function (state, theme) {
+  lab.details = function (state) {
     const part = lab.part, result = state.revealed;
     if (!result) { return []; }
     const audit = result.audit.map((f) => part("Li", (f.severity === "info" ? "" : f.severity + ": ") + f.text,
@@ -38,8 +38,8 @@ window.qsimLab = window.qsimLab || {};
     return [
       part("H3", "How well the model predicted"),
       part("P", result.verdict, { id: "run-verdict" }),
-      part("Div", part("Graph", undefined, { figure: lab.residualFigure(state, theme), responsive: true,
-        id: "run-residuals", config: { displaylogo: false, displayModeBar: false } }), { className: "chart" }),
+      part("Div", part("Div", part("Div"), { id: "run-residuals", className: "plot" }),
+        { className: "chart", role: "img", "aria-label": "plot: how far the prediction is off at each load" }),
       part("Details", [part("Summary", "Checks of the data: " + result.audit_found), part("Ul", audit)], { id: "run-audit" }),
     ];
   };

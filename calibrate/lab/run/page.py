@@ -15,7 +15,7 @@ from calibrate.lab.guard import browser_session, teaches
 from calibrate.lab.run.guesses import HIGHEST, LONGEST_NAME, LOWEST
 from calibrate.lab.run.orders import PACES, choices, series_of
 from calibrate.lab.run.session import RefusedError, RunTable
-from calibrate.lab.widgets import KEPT, graph, in_browser, labelled
+from calibrate.lab.widgets import KEPT, in_browser, labelled, plot_place
 from measure.errors import MeasureError
 from measure.spreadsheet import plain_cell
 
@@ -98,9 +98,11 @@ def layout(table: RunTable) -> Component:
                     html.P(id="run-rule", className="weak"),
                     html.Div(id="run-results"),
                     html.Div(
-                        graph("run-throughput", "throughput against load", tall=True), id="run-first", hidden=True
+                        plot_place("run-throughput", "throughput against load", tall=True), id="run-first", hidden=True
                     ),
-                    html.Div(graph("run-latency", "response time against throughput"), id="run-second", hidden=True),
+                    html.Div(
+                        plot_place("run-latency", "response time against throughput"), id="run-second", hidden=True
+                    ),
                     html.Div(id="run-details"),
                 ],
                 className="results",
@@ -237,8 +239,6 @@ def register(app: Dash, table: RunTable) -> None:
     in_browser(
         app,
         "run",
-        Output("run-throughput", "figure"),
-        Output("run-latency", "figure"),
         Output("run-first", "hidden"),
         Output("run-second", "hidden"),
         Output("run-status", "children"),

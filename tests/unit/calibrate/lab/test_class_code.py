@@ -118,3 +118,12 @@ def test_scripts_are_packed_and_nothing_else(lab, viewer):
     for path in ("/_dash-layout", "/lab/events"):
         answer = viewer.get(path, base_url=BASE, headers={"Accept-Encoding": "gzip"})
         assert "Content-Encoding" not in answer.headers
+
+
+def test_plotly_is_the_small_one(lab, viewer):
+    where = "/_dash-component-suites/plotly/package_data/plotly.min.js"
+    packed = viewer.get(where, base_url=BASE, headers={"Accept-Encoding": "gzip"})
+    plain = viewer.get(where, base_url=BASE, headers={"Accept-Encoding": "identity"})
+    assert len(packed.data) < 600_000
+    assert gzip.decompress(packed.data) == plain.data
+    assert b"plotly.js" in plain.data[:200]
