@@ -51,7 +51,7 @@ def test_the_table_has_the_knee_and_ninety_percent_of_the_peak(qsim, app):
 
 
 def test_two_drives_keep_their_names(qsim, app, sweep_csv, tmp_path):
-    other = 'b = { idle_latency = "200us", peak = "2k/s" }\n'
+    other = 'b = { idle_latency = "2ms", peak = "2k/s" }\n'
     run = qsim("network", app(f'device = "{sweep_csv}"', text=APP + other), "--clients", "1,8", "--json")
     assert run.json["bottleneck"]["station"] == "b"
     assert {"utilization_disk", "utilization_b"} <= run.json["points"][0].keys()
