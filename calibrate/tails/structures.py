@@ -5,7 +5,8 @@ part (the host, the link) that keeps no server busy; simulated.
 
 Together: a host that takes requests as a batch and hands back the batch answers each when all are done. Every request
 in flight then adds its share to each of the others, whatever that one's own latency: R(N) = R(1) + (N - 1) times what
-one adds, as a fast virtual disk shows whose CPU is the limit, and all percentiles move by as much.
+one adds, as a fast virtual disk shows whose CPU is the limit, and all percentiles move by as much. No station of a
+network serves so: a request's time depends on who is in its batch, or on the clock, so these two are formulas.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Literal
 
 import numpy as np
 
+from calibrate.fitting.simulated_queue import run_queue
 from calibrate.inference.parameters import Array
 from measure.formats.fio.latency_bins import Histogram
 from measure.units import format_duration
+from qsim import Closed, Delay, Deterministic, Empirical, Network, Station
 
 MOST_SERVERS = 512
 ALIKE = 2.0
@@ -46,6 +49,17 @@ class Structure:
             return "one server"
         return f"{self.servers} servers, {'one queue' if self.queues == 'shared' else 'a queue each'}"
 
+    def queue(self, alone: Histogram, depth: int) -> Network:
+        """``depth`` requests that circle; the law of service is that of the lone requests without the delay."""
+        assert self.queues in ("shared", "random")  # noqa: S101
+        law = Empirical(
+            tuple((alone.lower_s - self.delay_s).tolist()),
+            tuple(alone.counts.astype(float).tolist()),
+            tuple((alone.upper_s - alone.lower_s).tolist()),
+        )
+        device = Station(law, servers=self.servers, queues=self.queues)
+        return Closed(depth, [Delay(Deterministic(self.delay_s)), device] if self.delay_s else [device])
+
 
 def candidates(alone: Histogram, deepest: float, response_s: float) -> list[Structure]:
     """Structures that come near the response time at the deepest point."""
@@ -71,18 +85,7 @@ def response(
         return alone.mean_s + more, np.array([alone.quantile(float(q)) for q in quantiles]) + more
     if structure.queues == "stalled":
         return _stalled(alone, alone.mean_s + (depth - 1) * structure.delay_s, quantiles)
-    from qsim import Closed, Delay, Deterministic, Empirical, Station, simulate
-
-    law = Empirical(
-        tuple((alone.lower_s - structure.delay_s).tolist()),
-        tuple(alone.counts.astype(float).tolist()),
-        tuple((alone.upper_s - alone.lower_s).tolist()),
-    )
-    station = Station(law, servers=structure.servers, queues=structure.queues)
-    stops: list[Station] = [station]
-    if structure.delay_s:
-        stops.insert(0, Delay(Deterministic(structure.delay_s)))
-    metrics = simulate(Closed(round(depth), stops), customers=customers, seed=seed, engine="compiled", allow_short=True)
+    metrics = run_queue(structure.queue(alone, round(depth)), customers, seed)
     found = np.array([metrics.quantile(float(q)) for q in quantiles])
     return float(metrics.W) + structure.delay_s, found + structure.delay_s
 

@@ -161,7 +161,7 @@ def _evidence(compared: ComparedDevice, *, drawn: bool) -> list[Evidence]:
                     device.sweep,
                     found_knees=knees,
                     tails=compared.tails.get(comparison.series),
-                    with_service=drawn,
+                    thorough=drawn,
                     progress=part_of(bar, i, len(device.comparisons)),
                 )
             )

@@ -6,11 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.simulated_queue import SHARES, SimulatedQueue, simulated_queue
+from calibrate.inference.parameters import Array
 from calibrate.knees.definitions import NamedKnee, named_knees
 from calibrate.models.host_and_device import HostAndDevice, host_and_device
 from calibrate.prediction.comparison import Comparison
 from measure.errors import DataError
-from measure.sweep import Sweep
+from measure.sweep import Sweep, histograms
 from measure.watching.beside import NOTE
 
 if TYPE_CHECKING:
@@ -19,11 +24,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class QueueAtWork:
+    """The calibrated queue simulated at the measured loads (m,), and what was predicted and measured there.
+
+    ``measured_s`` (2, m) are the percentiles of ``SHARES``, NaN where no histogram was kept.
+    """
+
+    comparison: Comparison
+    queue: SimulatedQueue
+    predicted_per_s: Array
+    measured_s: Array
+
+
+@dataclass(frozen=True)
 class Evidence:
     """A comparison, and what is known besides; whatever is None or empty is left out of the page.
 
-    ``service`` is the law of the times at the smallest load;
-    ``host`` the time in the host and in the device; ``left_out`` gives the reason for each part that is missing.
+    ``service`` is the law of the times at the smallest load; ``queue`` the calibrated device, simulated; ``host`` the
+    time in the host and in the device; ``left_out`` gives the reason for each part that is missing.
     """
 
     comparison: Comparison
@@ -31,6 +49,7 @@ class Evidence:
     tails: Tails | None = None
     service: ServiceFit | None = None
     host: HostAndDevice | None = None
+    queue: QueueAtWork | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -40,14 +59,14 @@ def evidence_of(
     *,
     found_knees: Sequence[NamedKnee] | None = None,
     tails: Tails | None = None,
-    with_service: bool = False,
+    thorough: bool = False,
     progress: Callable[[float], None] = lambda share: None,
 ) -> Evidence:
     """Gather what supports ``comparison``, whose sweep was ``sweep``.
 
     ``found_knees`` and ``tails`` are taken as they are; without the first the knees by every definition are sought. The
-    law of service takes seconds and is sought ``with_service``, where the points allow it. Calls ``progress`` with the
-    share done.
+    law of service and the simulated queue take seconds; a ``thorough`` report has them, where the points allow. Calls
+    ``progress`` with the share done.
     """
     fit, points = comparison.fit, comparison.points
     named = tuple(found_knees) if found_knees is not None else named_knees(fit, deepest=float(points.load.max()))
@@ -55,7 +74,7 @@ def evidence_of(
     left_out: dict[str, str] = {}
     progress(0.3)
     law = None
-    if with_service and sweep is not None and points.load_type.is_closed:
+    if thorough and sweep is not None and points.load_type.is_closed:
         try:
             law = _law(comparison, sweep)
         except DataError as error:
@@ -66,8 +85,22 @@ def evidence_of(
             host = host_and_device(sweep, comparison.series)
         except DataError as error:
             left_out["host and device apart"] = str(error)
+    progress(0.6)
+    queue = _queue(comparison, sweep) if thorough and points.load_type.is_closed and fit.used else None
     progress(1.0)
-    return Evidence(comparison, named, tails, law, host, left_out)
+    return Evidence(comparison, named, tails, law, host, queue, left_out)
+
+
+def _queue(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:
+    """The queue at work, with the percentiles of the histograms that the sweep kept."""
+    found, shares = simulated_queue(comparison.fit, comparison.points.load), len(SHARES)
+    kept: dict[float, list[list[float]]] = {}
+    for (series, load, _), one in histograms(sweep).items() if sweep is not None and sweep.latencies else ():
+        if series == comparison.series:
+            kept.setdefault(load, []).append([one.quantile(share) for share in SHARES])
+    measured = [np.median(kept[n], axis=0) if n in kept else np.full(shares, np.nan) for n in found.load]
+    predicted = predict(comparison.fit, found.load).throughput_per_s if len(found.load) else found.load
+    return QueueAtWork(comparison, found, predicted, np.array(measured).reshape(-1, shares).T)
 
 
 def _law(comparison: Comparison, sweep: Sweep) -> ServiceFit:

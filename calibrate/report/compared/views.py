@@ -12,6 +12,7 @@ from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladde
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.host import host_view
 from calibrate.report.compared.knees import knee_view
+from calibrate.report.compared.queue import add_simulated, queue_view
 from calibrate.report.view import ComparedCurve, FormattedTable, Section, View
 from measure.sweep import Provenance
 
@@ -46,6 +47,9 @@ def views_of(evidence: Evidence) -> ComparedCurve:
     """Every view of one curve that ``evidence`` has something for."""
     comparison = evidence.comparison
     main = [*_curves(comparison), _residuals(comparison)]
+    if evidence.queue is not None and len(evidence.queue.queue.load):
+        add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), evidence.queue)
+        main.append(queue_view(evidence.queue))
     if evidence.service is not None:
         from calibrate.report.service import density_view
 

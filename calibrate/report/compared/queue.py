@@ -1,0 +1,115 @@
+"""The calibrated device as a queue, simulated at the measured loads: over the curve, with its percentiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from calibrate.fitting.simulated_queue import SHARES
+from calibrate.inference.parameters import Array
+from calibrate.report.compared.evidence import QueueAtWork
+from calibrate.report.compared.figure_elements import add_band, axes_of, load_figure
+from calibrate.report.drawing import BLUE, GREEN, INK, PURPLE, Drawing, interval, marker, outlined, solid
+from calibrate.report.view import Column, FormattedTable, View
+from measure.units import format_duration, format_rate
+
+_CAPTION = (
+    "The fitted curve as a station that serves at X(n) while n requests are present, simulated with a fixed seed: "
+    "{law}. Its throughput and mean must lie on the curve. All present share the device, so percentiles spread wider "
+    "than those of a device that serves in order."
+)
+
+
+def queue_view(found: QueueAtWork) -> View:
+    """Throughput and response time simulated, next to the curve and the measured percentiles."""
+    comparison, queue = found.comparison, found.queue
+    _, y_axis = axes_of([comparison])
+    figure = load_figure(comparison, y_axis.title)
+    curve = comparison.smooth
+    add_band(
+        figure,
+        curve.load,
+        y_axis.of(curve.response_time_low_s),
+        y_axis.of(curve.response_time_high_s),
+        comparison.fit.level,
+    )
+    figure.add_scatter(
+        x=curve.load, y=y_axis.of(curve.response_time_s), mode="lines", name="predicted", line=solid(BLUE)
+    )
+    figure.add_scatter(
+        x=queue.load,
+        y=y_axis.of(queue.response_s),
+        mode="markers",
+        name="mean, simulated",
+        marker=marker(BLUE, "x", 10),
+    )
+    for i, (share, colour) in enumerate(zip(SHARES, (GREEN, PURPLE), strict=True)):
+        name = f"p{100 * share:g}"
+        line = {"color": colour, "dash": "dash", "width": 2}
+        simulated, measured = y_axis.of(queue.percentiles_s[i]), y_axis.of(found.measured_s[i])
+        figure.add_scatter(x=queue.load, y=simulated, mode="lines", name=f"{name}, simulated", line=line)
+        if np.isfinite(measured).any():
+            look = outlined(colour)
+            figure.add_scatter(x=queue.load, y=measured, mode="markers", name=f"{name}, measured", marker=look)
+    law = comparison.fit.station().law
+    return View(
+        "queue-at-work",
+        "queue-simulated",
+        "The calibrated queue, simulated",
+        _CAPTION.format(law=law),
+        queue_table(found),
+        figure,
+        queue_text(found),
+    )
+
+
+def add_simulated(figure: Drawing, found: QueueAtWork) -> None:
+    """The simulated throughput with its interval, over the curve of throughput against load."""
+    axis, _ = axes_of([found.comparison])
+    middle, low, high = axis.of(found.queue.throughput_per_s)
+    figure.add_scatter(
+        x=found.queue.load,
+        y=middle,
+        mode="markers",
+        name="the queue, simulated",
+        marker=marker(INK, "x-thin-open", 9),
+        error_y=interval(middle, low, high, color=INK, thickness=1),
+    )
+
+
+def queue_table(found: QueueAtWork) -> pd.DataFrame:
+    """A row for each load, SI units."""
+    queue = found.queue
+    columns = {
+        "load": queue.load,
+        "predicted_throughput_per_s": found.predicted_per_s,
+        "simulated_throughput_per_s": queue.throughput_per_s[0],
+        "low_per_s": queue.throughput_per_s[1],
+        "high_per_s": queue.throughput_per_s[2],
+        "simulated_response_s": queue.response_s,
+    }
+    for i, share in enumerate(SHARES):
+        columns[f"simulated_p{100 * share:g}_s"] = queue.percentiles_s[i]
+        columns[f"measured_p{100 * share:g}_s"] = found.measured_s[i]
+    return pd.DataFrame(columns)
+
+
+def queue_text(found: QueueAtWork) -> FormattedTable:
+    """The same for people; without the measured percentiles where there are no histograms."""
+    queue = found.queue
+
+    def time(values: Array, i: int) -> str:
+        return format_duration(float(values[i])) if np.isfinite(values[i]) else ""
+
+    columns = [
+        Column[int](found.comparison.fit.load_name, lambda i: f"{queue.load[i]:g}"),
+        Column[int]("predicted", lambda i: format_rate(float(found.predicted_per_s[i]))),
+        Column[int]("simulated", lambda i: format_rate(float(queue.throughput_per_s[0, i]))),
+        Column[int]("interval", lambda i: " to ".join(format_rate(float(v)) for v in queue.throughput_per_s[1:, i])),
+    ]
+    for k, share in enumerate(SHARES):
+        columns += [
+            Column[int](f"p{100 * share:g} simulated", lambda i, k=k: time(queue.percentiles_s[k], i)),  # type: ignore[misc]
+            Column[int]("measured", lambda i, k=k: time(found.measured_s[k], i)),  # type: ignore[misc]
+        ]
+    return FormattedTable.of(range(len(queue.load)), *columns)

@@ -1,0 +1,62 @@
+"""The calibrated queue in the report: on its curve at every measured load, with the measured percentiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated_fio import write_simulated
+
+from calibrate import compare
+from calibrate.report.compared import evidence_of, views_of
+from calibrate.report.compared.evidence import QueueAtWork
+from measure import Sweep, load, load_dataset
+from measure.sweep import histograms
+from qsim import LogNormal
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    return load(write_simulated(tmp_path_factory.mktemp("queue") / "one", LogNormal(2e-3, 0.5), 1, [1, 4, 16, 32]))
+
+
+@pytest.fixture(scope="module")
+def found(sweep: Sweep) -> QueueAtWork:
+    queue = evidence_of(compare(sweep), sweep, thorough=True).queue
+    assert queue is not None
+    return queue
+
+
+def test_the_simulated_throughput_lies_on_the_curve(found: QueueAtWork) -> None:
+    middle, low, high = found.queue.throughput_per_s
+    assert middle == pytest.approx(found.predicted_per_s, rel=0.02)
+    assert ((low <= found.predicted_per_s) & (found.predicted_per_s <= high)).mean() >= 0.75
+    assert found.queue.load.tolist() == [1, 4, 16, 32]
+
+
+def test_percentiles_are_those_of_the_histograms(found: QueueAtWork, sweep: Sweep) -> None:
+    for (_, depth, _), histogram in histograms(sweep).items():
+        column = found.queue.load.tolist().index(depth)
+        assert found.measured_s[:, column] == pytest.approx([histogram.quantile(0.5), histogram.quantile(0.99)])
+    assert found.queue.percentiles_s[:, 0] == pytest.approx(found.measured_s[:, 0], rel=0.1)  # alone: the same law
+
+
+def test_the_page_shows_it_and_the_throughput_has_its_marks(sweep: Sweep) -> None:
+    comparison = compare(sweep)
+    main = views_of(evidence_of(comparison, sweep, thorough=True)).main
+    view = next(v for v in main if v.name == "queue-simulated")
+    assert "histogram of depth 1" in view.caption
+    assert view.text is not None
+    assert "p99 simulated" in view.text.header
+    marked = next(v for v in main if v.name == "throughput").figure
+    assert any(t.get("name") == "the queue, simulated" for t in marked.data)
+    quick = views_of(evidence_of(comparison, sweep)).main
+    assert not any(v.name == "queue-simulated" for v in quick)
+
+
+def test_without_histograms_there_are_no_measured_percentiles() -> None:
+    table = load_dataset("004-ssd-depth")
+    found = evidence_of(compare(table), table, thorough=True).queue
+    assert found is not None
+    assert np.isnan(found.measured_s).all()
