@@ -1,218 +1,109 @@
-"""A sweep over buffer sizes: idle latency and bandwidth against the size, so that caches show as steps.
+"""How large the buffers of a sweep over delays are.
 
-For each size one thread chases pointers through a buffer of that size, alone; then one thread, and all of them, stream
-through buffers of that size, each its own. A buffer that fits a cache is answered by that cache after one round, and
-the warm-up lasts that long. What comes out describes the caches and the memory behind them, one size after the other;
-nothing is loaded while something else is timed, so this is no latency-bandwidth curve.
+They must be several times the last-level cache, or the probe measures that cache: a random ring k times the size of a
+cache still finds about 1/k of its lines there. They must also fit in half of the memory that is free now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
-from measure.memory.placement import HUGE_PAGE_BYTES, Placement, place_without_chaser
-from measure.memory.plan import (
-    CACHE_FACTOR,
-    COMPILE_S,
-    MEMORY_SHARE,
-    PREPARE_S_PER_BYTE,
-    REFILL_S_PER_BYTE,
-    WARM_UP_S,
-    MemoryFacts,
-    Point,
-    cache_name,
-    check_numbers,
-    memory_facts,
-)
-from measure.memory.sweep import BUFFERS
-from measure.memory.traffic import MOST_PARTS, Traffic, parse_traffics
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes
+from measure.machine.host import Cache, host_facts
+from measure.memory.placement import HUGE_PAGE_BYTES
+from measure.units import format_bytes
 from qsim.errors import InvalidParameterError
 
-LEAST_BYTES = 8192  # more lines than the longest burst has
-LINK_S_PER_BYTE = 4e-9  # a ring is shuffled and linked
-MOST_WARM_UP_S = 3.0
-SLOW_HOP_S = 150e-9  # a round through the ring takes at most so long a line
-SLOW_STREAM_S_PER_BYTE = 0.2e-9
+CACHE_FACTOR = 4
+MEMORY_SHARE = 0.5
+ASSUMED_CACHE_BYTES = 64 * 2**20
+CGROUP = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
-class BufferPlan:
-    """One sweep over buffer sizes. ``plan_buffers`` makes and checks it.
+class MemoryFacts:
+    """What a buffer's size depends on: the data caches, and the bytes that may still be allocated (None: not known)."""
 
-    ``sizes`` in bytes, ascending; ``traffics`` and ``thread_counts`` give a series of bandwidths each; ``placement``
-    has the chaser's CPU, which also streams, and those of the other threads.
-    """
-
-    sizes: tuple[int, ...]
-    traffics: tuple[Traffic, ...]
-    thread_counts: tuple[int, ...]
-    placement: Placement
-    repeats: int
-    seconds_per_repeat: float
-    seed: int
-    notes: tuple[str, ...] = ()
+    caches: tuple[Cache, ...]
+    free_bytes: int | None
 
     @property
-    def cpus(self) -> tuple[int | None, ...]:
-        """The CPUs of the threads, the chaser's first."""
-        return (self.placement.chaser, *self.placement.loaders)
+    def last_cache(self) -> Cache | None:
+        """The largest cache, which a buffer must not fit."""
+        return max(self.caches, key=lambda cache: cache.size_bytes, default=None)
 
     @property
-    def order(self) -> tuple[int, ...]:
-        """The sizes in the order of measuring: shuffled, so that a drift of the machine is not taken for a step."""
-        import numpy as np
+    def half(self) -> str:
+        """Half of the free memory, in words."""
+        return f"half of the free memory ({format_bytes(self.free_bytes or 0)})"
 
-        return tuple(int(size) for size in np.random.default_rng(self.seed).permutation(self.sizes))
-
-    def points(self, size: int | None = None) -> tuple[Point, ...]:
-        """What is measured at one size (None: at all): the chase, then each traffic by each number of threads."""
-        if size is None:
-            return tuple(point for each in self.order for point in self.points(each))
-        streams = [
-            Point(f"buffer-{size}-{traffic.slug}-{threads}", "peak", traffic, threads, buffer_bytes=size)
-            for traffic in self.traffics
-            for threads in self.thread_counts
-        ]
-        return (Point(f"buffer-{size}-idle", "idle", buffer_bytes=size), *streams)
-
-    def seconds_at(self, size: int) -> float:
-        """Seconds that one size takes, the making of its ring included."""
-        fills = size * (LINK_S_PER_BYTE + len(self.cpus) * REFILL_S_PER_BYTE)
-        warm_ups = warm_up_s(size, chasing=True) + (len(self.points(size)) - 1) * warm_up_s(size, chasing=False)
-        return fills + self.repeats * (warm_ups + len(self.points(size)) * (self.seconds_per_repeat + 0.01))
-
-    def seconds_of(self, point: Point) -> float:
-        """Seconds that a point takes, of those that its size takes."""
-        return self.seconds_at(point.buffer_bytes) / len(self.points(point.buffer_bytes))
-
-    def prepare_seconds(self) -> float:
-        """Seconds for compiling and for touching the largest buffers."""
-        return COMPILE_S + len(self.cpus) * self.sizes[-1] * PREPARE_S_PER_BYTE
-
-    def seconds(self) -> float:
-        """Seconds that the whole measurement takes; on a busy machine up to twice that."""
-        return self.prepare_seconds() + sum(self.seconds_at(size) for size in self.sizes)
-
-    def settings(self) -> dict[str, Any]:
-        """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings."""
-        return {
-            "mode": BUFFERS,
-            "repeats": self.repeats,
-            "seconds_per_repeat": self.seconds_per_repeat,
-            "seed": self.seed,
-        }
-
-    def command(self, size: int | None = None) -> str:
-        """The command that measures this size (None: all of them), as it could be typed again."""
-        sizes = self.sizes if size is None else (size,)
-        return (
-            f"qsim measure memory --buffers {','.join(map(str, sizes))} "
-            f"--loaders {','.join(map(str, self.thread_counts))} --repeats {self.repeats} "
-            f"--seconds {self.seconds_per_repeat:g} --traffic {','.join(t.name for t in self.traffics)}"
-        )
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The sizes with their commands."""
-        return [{"buffer_bytes": s, "command": self.command(s), "seconds": self.seconds_at(s)} for s in self.sizes]
-
-    def describe(self) -> str:
-        """The plan in words, a line for each thing: for a dry run."""
-        chaser = self.placement.chaser
-        *fewer, most = self.thread_counts
-        threads = " and ".join([*map(str, fewer), counted(most, "thread")])
-        lines = [
-            f"idle latency by one thread on CPU {'unpinned' if chaser is None else chaser}, "
-            f"bandwidth by {threads}, one after the other",
-            *(f"traffic {traffic.name}: {traffic.describe()}" for traffic in self.traffics),
-            f"{len(self.sizes)} buffer sizes, each thread its own: " + ", ".join(map(format_bytes, self.sizes)),
-            f"{len(self.points(self.sizes[0]))} measurements a size of {self.repeats} x {self.seconds_per_repeat:g} s, "
-            f"{self.seconds_at(self.sizes[0]):.2g} s for the smallest and {self.seconds_at(self.sizes[-1]):.2g} s for "
-            "the largest",
-            f"about {self.seconds():.0f} s in all, more where other programs run on these CPUs",
-        ]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+    def share(self, buffers: int) -> int | None:
+        """What each of the buffers may take, in whole huge pages: together half of what is free."""
+        if self.free_bytes is None:
+            return None
+        return int(self.free_bytes * MEMORY_SHARE) // buffers // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
 
 
-def plan_buffers(
-    sizes: Sequence[int],
-    threads: int | Sequence[int] | None = None,
-    repeats: int = 3,
-    seconds_per_repeat: float = 0.2,
-    traffic: str | Sequence[str] = "read",
-    seed: int = 1,
-) -> BufferPlan:
-    """A sweep over buffer ``sizes`` in bytes (repetitions are dropped; kept ascending).
+def memory_facts() -> MemoryFacts:
+    """The facts of this machine, now."""
+    facts = host_facts()
+    caches = tuple(cache for cache in facts.caches if cache.kind != "Instruction")
+    return MemoryFacts(caches, left_to_allocate(facts.memory_available_bytes))
 
-    ``threads``: numbers of streaming threads, a series each; by default one, and all cores of one memory node.
-    ``traffic`` and the rest as ``plan_memory``. Works on one core.
 
-    Raises ValueError naming the parameter and the remedy: no size, one that is no whole number of cache lines or below
-    LEAST_BYTES, one that memory does not hold, more threads than cores, an unknown traffic.
+def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[int, tuple[str, ...]]:
+    """The size of each of ``buffers`` buffers (a multiple of a huge page), and what should be said about it.
+
+    Raises ValueError where ``asked`` fits a cache or exceeds memory, and where memory has no room for a size that does
+    not fit a cache.
     """
-    traffics = parse_traffics(traffic)
-    check_numbers(repeats, seconds_per_repeat, seed)
-    whole = _whole_sizes(sizes)
-    asked = None if threads is None else sorted({threads} if isinstance(threads, int) else set(threads))
-    placement = place_without_chaser(asked)
-    most = 1 + len(placement.loaders)
-    return BufferPlan(
-        sizes=whole,
-        traffics=traffics,
-        thread_counts=tuple(asked or sorted({1, most})),
-        placement=placement,
-        repeats=repeats,
-        seconds_per_repeat=float(seconds_per_repeat),
-        seed=seed,
-        notes=(*placement.notes, *_notes(whole, most, memory_facts())),
-    )
-
-
-def warm_up_s(size: int, *, chasing: bool) -> float:
-    """Seconds of warm-up: a round through the buffer, so that a cache that can hold it does."""
-    lap = size / CACHE_LINE_BYTES * SLOW_HOP_S if chasing else size * SLOW_STREAM_S_PER_BYTE
-    return min(max(WARM_UP_S, lap), MOST_WARM_UP_S)
-
-
-def _notes(sizes: Sequence[int], threads: int, facts: MemoryFacts) -> list[str]:
-    """What should be said about these sizes; ValueError where memory does not hold them."""
-    largest = -(-sizes[-1] // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
-    most = facts.share(threads)
-    if most is not None and largest > most:
-        raise InvalidParameterError(
-            "buffers",
-            (
-                f": {threads} of {format_bytes(largest)} do not fit in {MEMORY_SHARE * 100:g} % of the free "
-                f"memory ({format_bytes(facts.free_bytes or 0)})"
-            ),
-            f"end at {format_bytes(most)}, or take fewer threads",
-        )
     last = facts.last_cache
-    if last is None:
-        return ["the system does not tell its caches; the steps are found without them"]
-    if sizes[-1] < CACHE_FACTOR * last.size_bytes:
-        return [
-            f"the largest buffer is less than {CACHE_FACTOR} times {cache_name(last)}: the memory behind it may not "
-            "show in full"
-        ]
-    return []
+    cache_bytes = last.size_bytes if last else ASSUMED_CACHE_BYTES
+    name = cache_name(last) if last else f"a cache of {format_bytes(cache_bytes)}"
+    notes = [] if last else [f"the system does not tell its caches; {name} is assumed"]
+    wish = CACHE_FACTOR * cache_bytes
+    size = huge_pages(wish if asked is None else asked)
+    most = facts.share(buffers)
+    if asked is not None and asked <= cache_bytes:
+        held = min((c for c in facts.caches if c.size_bytes >= asked), key=lambda c: c.size_bytes, default=last)
+        why = f"={asked} ({format_bytes(asked)}) fits {cache_name(held) if held else name}, so it would measure that"
+        why = why if asked > 0 else f"={asked} is not positive"
+        raise InvalidParameterError("buffer_bytes", why, f"take at least {format_bytes(wish)}", value=asked)
+    if most is not None and size > most:
+        if asked is not None:
+            why = f"={asked}: {buffers} buffers of {format_bytes(size)} do not fit in {facts.half}"
+            remedy = f"take at most {format_bytes(most)}, or fewer loaders"
+            raise InvalidParameterError("buffer_bytes", why, remedy, asked)
+        if most <= cache_bytes:
+            raise ValueError(
+                f"no memory for the buffers: {facts.half} gives each of {buffers} threads {format_bytes(most)}, which "
+                f"fits {name}; free some memory or ask for fewer loaders"
+            )
+        notes.append(f"free memory allows {format_bytes(most)} a buffer, not {format_bytes(size)}")
+        size = most
+    if size < wish:
+        share = round(100 * cache_bytes / size)
+        notes.append(
+            f"the buffer is less than {CACHE_FACTOR} times {name}: up to {share} % of the accesses may hit the cache"
+        )
+    return size, tuple(notes)
 
 
-def _whole_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
-    if not len(sizes):
-        raise InvalidParameterError("buffers", "is empty", "give sizes like 16KiB..1GiB")
-    for size in sizes:
-        if size < LEAST_BYTES:
-            raise InvalidParameterError(
-                "buffers",
-                f": {format_bytes(size)} is too small to be streamed through (a burst has up to {MOST_PARTS} lines)",
-                f"begin at {format_bytes(LEAST_BYTES)}",
-            )
-        if size % CACHE_LINE_BYTES:
-            raise InvalidParameterError(
-                "buffers",
-                f": invalid size {size} bytes: expected a multiple of a cache line ({CACHE_LINE_BYTES} bytes)",
-            )
-    return tuple(sorted({int(size) for size in sizes}))
+def cache_name(cache: Cache) -> str:
+    """The cache in words: "the L3 cache of 32 MiB"."""
+    return f"the L{cache.level}{'d' if cache.kind == 'Data' else ''} cache of {format_bytes(cache.size_bytes)}"
+
+
+def left_to_allocate(available_bytes: int | None, cgroup: Path = CGROUP) -> int | None:
+    """``available_bytes`` of the machine, or what the control group (v2, a container's) leaves, if that is less."""
+    try:
+        limit, used = ((cgroup / name).read_text("utf-8").strip() for name in ("memory.max", "memory.current"))
+        left = None if limit == "max" else max(0, int(limit) - int(used))
+    except (OSError, ValueError):  # no control group, or of version 1
+        left = None
+    return min((size for size in (available_bytes, left) if size is not None), default=None)
+
+
+def huge_pages(size_bytes: int) -> int:
+    """The size in whole huge pages."""
+    return -(-size_bytes // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES

@@ -1,4 +1,4 @@
-"""The compiled loops of the memory probe: they allocate nothing, hold no lock, and can prove what they did.
+"""The compiled loops of the memory probe: they allocate nothing, and hold no lock.
 
 ``chase``   follows a ring of cache lines, each hop needing the answer of the one before: latency.
 ``stream``  reads, updates or writes a buffer burst by burst, idling between bursts: bandwidth at an injected delay.
@@ -14,7 +14,7 @@ A compiler may leave out a loop whose result it can foresee, and a probe that do
 loop returns something that only the whole work gives: the chaser the line it ended on (every line knows its place in
 the ring), the loaders the sum of the words they read and the state of the idle loop. That loop is a xorshift
 generator: compilers fold repeated steps of a linear congruential generator into one (seen with LLVM 20: 0.14 ns an
-iteration), but not these. :mod:`measure.memory.threads` knows the closed forms.
+iteration), but not these.
 
 Non-temporal stores write a whole cache line past the caches, without reading it first. LLVM emits them for a store that
 is marked ``!nontemporal`` and covers an aligned vector: ``vmovntps``, ``vmovntdq`` or ``movntps`` on x86, ``stnp`` on
@@ -82,7 +82,6 @@ def streaming_instruction() -> str:
 WARM_UP, MEASURE, STOP = 0, 1, 2
 
 CONTROL_STRIDE = WORDS_PER_LINE  # one cache line per control word: the flag of one thread disturbs no other
-HOPS_PER_CHUNK = 512  # between two readings of the clocks: some 50 us of DRAM latency against 0.5 us for reading them
 BEAT_ITERATIONS = 8192  # of the idle loop, at most, between two signs of life: some 15 us, less than a chunk lasts
 BEAT = 1  # offset of a loader's sign of life in its control line
 
@@ -130,24 +129,6 @@ def _all_ran(control: Any, loaders: Any, beats: Any) -> Any:
 
 
 @njit(nogil=True)
-def _sum_line(buffer: Any, line: Any) -> Any:
-    """The sum of the words of a line. The index is unsigned: one that may be negative costs a test for each word."""
-    first = np.uint64(line) * np.uint64(WORDS_PER_LINE)
-    total = np.uint64(0)
-    for k in range(WORDS_PER_LINE):
-        total += buffer[first + np.uint64(k)]
-    return total
-
-
-@njit(nogil=True)
-def _update_line(buffer: Any, line: Any) -> None:
-    """Increment the words of a line."""
-    first = np.uint64(line) * np.uint64(WORDS_PER_LINE)
-    for k in range(WORDS_PER_LINE):
-        buffer[first + np.uint64(k)] += np.uint64(1)
-
-
-@njit(nogil=True)
 def _next_line(line: Any, stride: Any, lines: Any) -> Any:
     """The line ``stride`` further on; from the end of the buffer to the first line not visited yet, or back to 0."""
     line += stride
@@ -182,11 +163,13 @@ def _adjacent_burst(
 def _strided_burst(buffer: Any, line: Any, read_lines: Any, updated_lines: Any, stride: Any, lines: Any) -> Any:
     """A burst from ``line`` on: returns (the sum of the words read, the line after the burst)."""
     total = np.uint64(0)
-    for _ in range(read_lines):
-        total += _sum_line(buffer, line)
-        line = _next_line(line, stride, lines)
-    for _ in range(updated_lines):
-        _update_line(buffer, line)
+    for place in range(read_lines + updated_lines):
+        first = np.uint64(line) * np.uint64(WORDS_PER_LINE)  # unsigned: an index that may be negative costs a test
+        for k in range(WORDS_PER_LINE):
+            if place < read_lines:
+                total += buffer[first + np.uint64(k)]
+            else:
+                buffer[first + np.uint64(k)] += np.uint64(1)
         line = _next_line(line, stride, lines)
     return total, line
 
@@ -262,7 +245,6 @@ def chase(
 @njit(nogil=True, cache=True)
 def stream(
     buffer: Any,
-    first_burst: Any,
     read_words: Any,
     updated_words: Any,
     streamed_words: Any,
@@ -277,21 +259,16 @@ def stream(
 
     The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back);
     bursts are adjacent. The ``streamed_words`` (whole lines) of a burst lie in a part of their own behind those of all
-    bursts, or prefetchers would read them, and are written past the caches with what as many increments would have
-    left. With a ``stride`` of more than 1 line (then nothing is streamed, and the buffer's lines are a multiple of it)
-    each line of a burst lies that far from the one before, and the buffer is gone through ``stride`` times until every
-    line was visited. Bursts are counted from ``first_burst`` on, so that a loader goes on where it stopped; the buffer
-    holds a whole number of them, and word i began as i. The phase is looked at, and answered, after every
-    ``bursts_per_check`` bursts. Returns (bursts in all, bursts measured, ns elapsed, ns on the CPU, sum of the words
-    read modulo 2^64, state of the idle loop); measured values are 0 where the phase MEASURE never came.
+    bursts, or prefetchers would read them, and are written past the caches: word i by i plus the round. With a
+    ``stride`` of more than 1 line (then nothing is streamed, and the buffer's lines are a multiple of it) each line of
+    a burst lies that far from the one before, and the buffer is gone through ``stride`` times until every line was
+    visited. The buffer holds a whole number of bursts. The phase is looked at, and answered, after every
+    ``bursts_per_check`` bursts. Returns (bursts measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64,
+    state of the idle loop, bursts in all); measured values are 0 where the phase MEASURE never came.
     """
-    loaded_words = read_words + updated_words
-    buffer_bursts = buffer.size // (loaded_words + streamed_words)
-    place = first_burst % buffer_bursts
-    visits = first_burst // buffer_bursts + 1
+    buffer_bursts = buffer.size // (read_words + updated_words + streamed_words)
     lines = buffer.size // WORDS_PER_LINE
-    slot = place * loaded_words // WORDS_PER_LINE
-    line = slot % (lines // stride) * stride + slot // (lines // stride)
+    place, visits, line = 0, 1, 0
     total = np.uint64(0)
     state = np.uint64(1)
     bursts = 0
@@ -303,7 +280,6 @@ def stream(
     control[own] = 1 + WARM_UP
     while True:
         for _ in range(bursts_per_check):
-            # Parts that begin at index 0: an index that might be negative would keep the loops from being vectorized.
             if stride == 1:
                 total += _adjacent_burst(
                     buffer, place, buffer_bursts, read_words, updated_words, streamed_words, visits
@@ -337,8 +313,8 @@ def stream(
         if control[0] == STOP:
             break
     if began < 0:
-        return bursts, 0, 0, 0, total, state
-    return bursts, bursts - bursts_before, now - began, _clock_ns(_CPU, timespec) - cpu_began, total, state
+        return 0, 0, 0, total, state, bursts
+    return bursts - bursts_before, now - began, _clock_ns(_CPU, timespec) - cpu_began, total, state, bursts
 
 
 @njit(nogil=True, cache=True)

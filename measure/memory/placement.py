@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -122,12 +124,8 @@ def place_without_chaser(threads: Collection[int] | None) -> Placement:
         raise InvalidParameterError("threads", ": name numbers of threads from 1 on, like 1,2, or leave it out")
     if max(threads) > cores:
         why = f" ({'; '.join(everyone.notes)})" if everyone.notes else ""
-        raise InvalidParameterError(
-            "threads",
-            f"={max(threads)} needs as many cores",
-            f"{cores} can be used{why}; ask for at most {cores}",
-            max(threads),
-        )
+        remedy = f"{cores} can be used{why}; ask for at most {cores}"
+        raise InvalidParameterError("threads", f"={max(threads)} needs as many cores", remedy, max(threads))
     return replace(everyone, loaders=everyone.loaders[: max(threads) - 1])
 
 
@@ -154,17 +152,13 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class MemoryPages:
-    """A private anonymous mapping: ``words`` views it, beginning on a huge-page boundary.
-
-    ``refusal`` is the system's answer where it would not even take the request for huge pages ("" where it did).
-    """
+    """A private anonymous mapping: ``words`` views it, beginning on a huge-page boundary."""
 
     words: Words
-    refusal: str = ""
 
     def first(self, size_bytes: int) -> MemoryPages:
         """The first ``size_bytes`` (a multiple of 8) of the same memory."""
-        return MemoryPages(self.words[: size_bytes // 8], self.refusal)
+        return MemoryPages(self.words[: size_bytes // 8])
 
     @property
     def huge_share(self) -> float | None:
@@ -184,42 +178,27 @@ def allocate(size_bytes: int) -> MemoryPages:
         mapping = mmap.mmap(-1, whole + HUGE_PAGE_BYTES, **flags)
     except (OSError, OverflowError, ValueError) as error:
         raise ValueError(f"no memory for a buffer of {size_bytes} bytes ({error}); choose a smaller buffer") from error
-    refusal = "" if hasattr(mmap, "MADV_HUGEPAGE") else "this system has no MADV_HUGEPAGE"
-    if not refusal:
-        try:
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a kernel built without transparent huge pages; the share tells
             mapping.madvise(mmap.MADV_HUGEPAGE)
-        except OSError as error:  # a kernel built without transparent huge pages
-            refusal = error.strerror or str(error)
     words = np.frombuffer(mapping, dtype=np.uint64)
     skip = -words.ctypes.data % HUGE_PAGE_BYTES // 8
-    return MemoryPages(words[skip : skip + size_bytes // 8], refusal)
+    return MemoryPages(words[skip : skip + size_bytes // 8])
 
 
 def huge_page_share(address: int, smaps: Path = Path("/proc/self/smaps")) -> float | None:
-    """The share of the mapping around ``address`` that lies on huge pages (AnonHugePages / Rss)."""
+    """The share of the mapping around ``address`` that lies on huge pages (AnonHugePages / Rss); None where unknown.
+
+    The kernel may have merged neighbouring mappings into one: the share is theirs together.
+    """
     try:
         text = smaps.read_text("utf-8")
     except OSError:
         return None
-    return parse_huge_page_share(text, address)
-
-
-def parse_huge_page_share(smaps: str, address: int) -> float | None:
-    """The same from the text of smaps; None where the mapping or its numbers are not in it.
-
-    The kernel may have merged neighbouring mappings into one: the share is theirs together.
-    """
-    inside = False
-    resident = huge = None
-    for line in smaps.splitlines():
-        name, _, rest = line.partition(" ")
-        low, dash, high = name.partition("-")
-        if dash and not name.endswith(":"):
-            if inside:
-                break
-            inside = int(low, 16) <= address < int(high, 16)
-        elif inside and name == "Rss:":
-            resident = int(rest.split()[0])
-        elif inside and name == "AnonHugePages:":
-            huge = int(rest.split()[0])
-    return huge / resident if resident and huge is not None else None
+    for mapping in re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", text, flags=re.MULTILINE):
+        limits = re.match(r"([0-9a-f]+)-([0-9a-f]+) ", mapping)
+        if limits and int(limits[1], 16) <= address < int(limits[2], 16):
+            sizes = dict(re.findall(r"^(Rss|AnonHugePages): +(\d+)", mapping, re.MULTILINE))
+            resident, huge = int(sizes.get("Rss", 0)), sizes.get("AnonHugePages")
+            return int(huge) / resident if resident and huge is not None else None
+    return None

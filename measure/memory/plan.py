@@ -1,21 +1,21 @@
-"""What a memory measurement will do, decided and checked before any of it starts: a MemoryPlan.
+"""What a memory measurement will do, decided and checked before any of it starts: over delays, or over buffer sizes.
 
-The buffers must be several times the last-level cache, or the probe measures that cache: a random ring k times the
-size of a cache still finds about 1/k of its lines there. They must also fit in half of the memory that is free now.
+Over buffer sizes one thread chases pointers through a buffer of each size, alone; then one thread, and all of them,
+stream through buffers of that size, each its own. A buffer that fits a cache is answered by that cache after one round,
+and the warm-up lasts that long. Nothing is loaded while something else is timed, so this is no latency-bandwidth curve.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from measure.machine.host import Cache, host_facts
-from measure.memory.placement import HUGE_PAGE_BYTES, Placement, place
-from measure.memory.traffic import BURST_LINES, Traffic, parse_traffics, strided
+from measure.memory.buffers import CACHE_FACTOR, MemoryFacts, cache_name, choose_buffer, huge_pages, memory_facts
+from measure.memory.placement import Placement, place, place_without_chaser
+from measure.memory.traffic import BURST_LINES, MOST_PARTS, Traffic, parse_traffics, strided
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, must_be
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,41 +26,44 @@ MLC_DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2
 DEMO_DELAYS = (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500)
 
 AGAIN = ".again-"  # in the key of a point that is measured another time
-CGROUP = Path("/sys/fs/cgroup")
+BUFFERS = "buffers"  # the mode of a sweep over buffer sizes, in its directory's settings
 
-WARM_UP_S = 0.05
-CACHE_FACTOR = 4
-MEMORY_SHARE = 0.5
-ASSUMED_CACHE_BYTES = 64 * 2**20
+WARM_UP_S, MOST_WARM_UP_S = 0.05, 3.0
+LEAST_BYTES = 8192  # more lines than the longest burst has
 MAX_DELAY = 10_000_000
 PREPARE_S_PER_BYTE = 5e-9  # fresh pages are touched and filled: 0.6 s for 128 MiB on a virtual machine
 REFILL_S_PER_BYTE = 1e-9  # pages that are there already
+LINK_S_PER_BYTE = 4e-9  # a ring is shuffled and linked
+SLOW_HOP_S, SLOW_STREAM_S_PER_BYTE = 150e-9, 0.2e-9  # a round through a buffer takes at most so long
 COMPILE_S = 1.5
+CHUNK_HOPS, SMALL_CHUNK_HOPS = 16384, 512
+"""Hops between two readings of the clocks, which take 0.5 us: as long as 512 hops through a first-level cache."""
 
 
 @dataclass(frozen=True)
 class Point:
     """One point of a plan: "loaded" (chaser and loaders at a delay), "idle" (the chaser alone) or "peak" (no chaser).
 
-    ``key`` names it in its directory; ``traffic`` is None and ``loaders`` 0 where nothing loads. ``buffer_bytes`` is
-    that of a point of a sweep over buffer sizes.
+    ``key`` names it in its directory; ``traffic`` is None and ``loaders`` 0 where nothing loads. ``varied`` is whether
+    the buffer is what the sweep varies.
     """
 
     key: str
     kind: Kind
+    buffer_bytes: int
     traffic: Traffic | None = None
     loaders: int = 0
     delay: int = 0
-    buffer_bytes: int = 0
+    varied: bool = False
 
     def request(self) -> dict[str, Any]:
         """What was asked, for the point's record."""
-        varied = {"buffer_bytes": self.buffer_bytes} if self.buffer_bytes else {"delay_iterations": self.delay}
-        return {"kind": self.kind, **varied}
+        load = {"buffer_bytes": self.buffer_bytes} if self.varied else {"delay_iterations": self.delay}
+        return {"kind": self.kind, **load}
 
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""
-        if self.buffer_bytes:
+        if self.varied:
             threads = counted(self.loaders, "thread")
             what = "latency" if self.traffic is None else f"{self.traffic.name}, {threads}"
             return f"{format_bytes(self.buffer_bytes)}, {what}"
@@ -71,29 +74,69 @@ class Point:
         return f"{self.traffic.label}, {counted(self.loaders, 'loader')}, delay {self.delay}"
 
 
-@dataclass(frozen=True)
-class MemoryPlan:
-    """One memory sweep: what is measured, on which CPUs, with which buffers. ``plan_memory`` makes and checks it.
+@dataclass(frozen=True, kw_only=True)
+class ProbePlan:
+    """What sweeps over delays and over buffer sizes have in common.
 
-    ``delays`` are idle-loop iterations per burst, measured for each of ``traffics`` and each of ``loader_counts``: a
-    series each. ``placement`` is that of the most loaders, ``buffer_bytes`` the size of each thread's own buffer,
+    Each of ``traffics`` with each of ``loader_counts`` is a series; ``placement`` is that of the most threads;
     ``notes`` say in words what was decided for the user and why.
     """
 
-    delays: tuple[int, ...]
     traffics: tuple[Traffic, ...]
-    buffer_bytes: int
     placement: Placement
     loader_counts: tuple[int, ...]
     repeats: int
     seconds_per_repeat: float
     seed: int
     notes: tuple[str, ...] = ()
+    chunk_hops: ClassVar[int] = SMALL_CHUNK_HOPS
+    mode: ClassVar[str] = ""
 
     @property
     def buffers(self) -> int:
         """The number of buffers: the chaser's ring, one for each loader, one for a loader on the chaser's CPU."""
-        return max(self.loader_counts) + 2
+        return len(self.placement.loaders) + 2
+
+    @property
+    def largest_bytes(self) -> int:
+        """The size of the largest buffer of a thread."""
+        raise NotImplementedError
+
+    def prepare_seconds(self) -> float:
+        """Seconds for compiling and for touching the buffers."""
+        return COMPILE_S + self.buffers * self.largest_bytes * PREPARE_S_PER_BYTE
+
+    def settings(self) -> dict[str, Any]:
+        """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings.
+
+        Loads, traffics and numbers of threads are not among them, so that a directory can be extended by others.
+        """
+        fixed = ("mode", "repeats", "seconds_per_repeat", "seed")
+        return {name: getattr(self, name) for name in fixed}
+
+    def _command(self, load: str, counts: Sequence[int], traffics: Sequence[Traffic]) -> str:
+        return (
+            f"qsim measure memory {load} --loaders {_listed(counts)} --repeats {self.repeats} "
+            f"--seconds {self.seconds_per_repeat:g} --traffic {_listed(dict.fromkeys(t.name for t in traffics))}"
+        )
+
+    def _described(self, lines: Sequence[str], seconds: float) -> str:
+        last = f"about {seconds:.0f} s in all, more where other programs run on these CPUs"
+        return "\n".join([*lines, last, *(f"note: {note}" for note in self.notes)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryPlan(ProbePlan):
+    """A sweep over ``delays`` (idle-loop iterations per burst), with a buffer of ``buffer_bytes`` for each thread."""
+
+    delays: tuple[int, ...]
+    buffer_bytes: int
+    mode: ClassVar[str] = "delays"
+
+    @property
+    def largest_bytes(self) -> int:
+        """The size of each thread's buffer."""
+        return self.buffer_bytes
 
     def points(self) -> tuple[Point, ...]:
         """Everything that is measured, in order.
@@ -103,17 +146,17 @@ class MemoryPlan:
         """
         import numpy as np
 
-        rng = np.random.default_rng(self.seed)
-        points = [Point("idle", "idle")]
+        rng, size = np.random.default_rng(self.seed), self.buffer_bytes
+        points = [Point("idle", "idle", size)]
         for traffic in self.traffics:
             series = [
-                Point(f"{traffic.slug}-{loaders}-delay-{delay}", "loaded", traffic, loaders, delay)
+                Point(f"{traffic.slug}-{loaders}-delay-{delay}", "loaded", size, traffic, loaders, delay)
                 for loaders in self.loader_counts
                 for delay in self.delays
             ]
             points += [series[i] for i in rng.permutation(len(series))]
-            points.append(Point(f"{traffic.slug}-peak", "peak", traffic, max(self.loader_counts)))
-        return (*points, Point("idle-after", "idle"))
+            points.append(Point(f"{traffic.slug}-peak", "peak", size, traffic, max(self.loader_counts) + 1))
+        return (*points, Point("idle-after", "idle", size))
 
     def workload_of(self, source: str) -> Point | None:
         """The point that a raw file of the sweep belongs to; None for one of another plan."""
@@ -124,84 +167,145 @@ class MemoryPlan:
         """The point measured another time, under a key of its own behind those of ``rows``."""
         return replace(point, key=f"{point.key}{AGAIN}{rows['source'].nunique()}")
 
-    def seconds_per_point(self) -> float:
+    def warm_up_s(self, _: Point) -> float:
+        """Seconds before a trial that are not counted."""
+        return WARM_UP_S
+
+    def seconds_of(self, _: Point) -> float:
         """Seconds that one point takes."""
         return self.repeats * (WARM_UP_S + self.seconds_per_repeat + 0.01)
 
-    def seconds_of(self, _: Point) -> float:
-        """The same of one of them."""
-        return self.seconds_per_point()
-
-    def prepare_seconds(self) -> float:
-        """Seconds for compiling and for filling the buffers."""
-        return COMPILE_S + self.buffers * self.buffer_bytes * PREPARE_S_PER_BYTE
-
     def seconds(self) -> float:
-        """Seconds that the whole measurement takes: preparing, every delay, the idle memory before and after, the peak.
+        """Seconds that the whole measurement takes.
 
         On a busy machine up to twice that: a repeat that other programs disturbed is measured again.
         """
-        refills = (len(self.traffics) - 1) * self.buffers * self.buffer_bytes * REFILL_S_PER_BYTE
-        return self.prepare_seconds() + refills + len(self.points()) * self.seconds_per_point()
+        return self.prepare_seconds() + sum(map(self.seconds_of, self.points()))
 
     def settings(self) -> dict[str, Any]:
-        """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings.
-
-        Delays, traffics and numbers of loaders are not among them, so that a directory can be extended by others.
-        """
-        return {
-            "mode": "delays",
-            "buffer_bytes": self.buffer_bytes,
-            "repeats": self.repeats,
-            "seconds_per_repeat": self.seconds_per_repeat,
-            "seed": self.seed,
-        }
+        """The same with the buffer."""
+        return {**super().settings(), "buffer_bytes": self.buffer_bytes}
 
     def command(self, point: Point | None = None) -> str:
         """The command that measures this point (None: all of them), as it could be typed again."""
         loaded = point if point is not None and point.kind == "loaded" else None
         delays = self.delays if loaded is None else (loaded.delay,)
-        counts = self.loader_counts if loaded is None else (loaded.loaders,)
         traffics = self.traffics if point is None or point.traffic is None else (point.traffic,)
-        return (
-            f"qsim measure memory --delays {_listed(delays)} --buffer {self.buffer_bytes} --loaders {_listed(counts)} "
-            f"--repeats {self.repeats} --seconds {self.seconds_per_repeat:g} "
-            f"--traffic {_listed(dict.fromkeys(t.name for t in traffics))} "
-            f"--strides {_listed(dict.fromkeys(t.stride_bytes for t in traffics))}"
-        )
+        load = f"--delays {_listed(delays)} --buffer {self.buffer_bytes}"
+        strides = _listed(dict.fromkeys(t.stride_bytes for t in traffics))
+        counts = self.loader_counts if loaded is None else (loaded.loaders,)
+        return f"{self._command(load, counts, traffics)} --strides {strides}"
 
     def rows(self) -> list[dict[str, Any]]:
         """The loaded points with their commands, by traffic, loaders and delay."""
-        loaded = [p for p in self.points() if p.kind == "loaded"]
+        loaded = [(p.traffic, p) for p in self.points() if p.kind == "loaded" and p.traffic is not None]
+        loaded.sort(key=lambda pair: (self.traffics.index(pair[0]), pair[1].loaders, pair[1].delay))
         return [
             {
                 "delay": p.delay,
-                "traffic": p.traffic.label if p.traffic else None,
+                "traffic": traffic.label,
                 "loaders": p.loaders,
                 "command": self.command(p),
-                "seconds": self.seconds_per_point(),
+                "seconds": self.seconds_of(p),
             }
-            for p in sorted(loaded, key=lambda p: (self.traffics.index(p.traffic), p.loaders, p.delay))
+            for traffic, p in loaded
         ]
 
     def describe(self) -> str:
         """The plan in words, a line for each thing: for a dry run."""
-        chaser, loaders = self.placement.chaser, self.placement.loaders
-        where = ", ".join("unpinned" if cpu is None else str(cpu) for cpu in loaders)
+        loaders = self.placement.loaders
         counts = "" if len(self.loader_counts) == 1 else f"; a series each for {_listed(self.loader_counts)} of them"
+        points = self.points()
         lines = [
-            f"chaser on CPU {'unpinned' if chaser is None else chaser}, "
-            f"{counted(len(loaders), 'loader')} on CPU {where}{counts}",
+            f"chaser on CPU {_cpu(self.placement.chaser)}, "
+            f"{counted(len(loaders), 'loader')} on CPU {', '.join(map(_cpu, loaders))}{counts}",
             *(f"traffic {traffic.label}: {traffic.describe()}" for traffic in self.traffics),
             f"{self.buffers} buffers of {format_bytes(self.buffer_bytes)}, on huge pages where the system gives them",
             f"{len(self.delays)} injected delays (idle-loop iterations per burst of about {BURST_LINES} lines): "
             + ", ".join(str(d) for d in self.delays),
             "idle latency before and after them, and the peak bandwidth of each traffic",
-            f"{len(self.points())} points of {self.repeats} x {self.seconds_per_repeat:g} s, "
-            f"{self.seconds_per_point():.2g} s each with their warm-up",
-            f"about {self.seconds():.0f} s in all, more where other programs run on these CPUs",
+            f"{len(points)} points of {self.repeats} x {self.seconds_per_repeat:g} s, "
+            f"{self.seconds_of(points[0]):.2g} s each with their warm-up",
         ]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return self._described(lines, self.seconds())
+
+
+@dataclass(frozen=True, kw_only=True)
+class BufferPlan(ProbePlan):
+    """A sweep over buffer ``sizes`` in bytes, ascending."""
+
+    sizes: tuple[int, ...]
+    chunk_hops: ClassVar[int] = CHUNK_HOPS
+    mode: ClassVar[str] = BUFFERS
+
+    @property
+    def largest_bytes(self) -> int:
+        """The largest size."""
+        return self.sizes[-1]
+
+    def points(self, size: int | None = None) -> tuple[Point, ...]:
+        """What is measured at one size (None: at all): the chase, then each traffic by each number of threads.
+
+        The sizes are shuffled, so that a drift of the machine is not taken for a step.
+        """
+        import numpy as np
+
+        if size is None:
+            order = np.random.default_rng(self.seed).permutation(self.sizes).tolist()
+            return tuple(point for each in order for point in self.points(each))
+        streams = [
+            Point(f"buffer-{size}-{traffic.slug}-{threads}", "peak", size, traffic, threads, varied=True)
+            for traffic in self.traffics
+            for threads in self.loader_counts
+        ]
+        return (Point(f"buffer-{size}-idle", "idle", size, varied=True), *streams)
+
+    def warm_up_s(self, point: Point) -> float:
+        """Seconds of warm-up: a round through the buffer, so that a cache that can hold it does."""
+        size = point.buffer_bytes
+        round_s = size / CACHE_LINE_BYTES * SLOW_HOP_S if point.kind == "idle" else size * SLOW_STREAM_S_PER_BYTE
+        return min(max(WARM_UP_S, round_s), MOST_WARM_UP_S)
+
+    def seconds_at(self, size: int) -> float:
+        """Seconds that one size takes, the making of its ring included."""
+        points = self.points(size)
+        fills = size * (LINK_S_PER_BYTE + len(self.placement.loaders) * REFILL_S_PER_BYTE)
+        return fills + self.repeats * sum(self.warm_up_s(p) + self.seconds_per_repeat + 0.01 for p in points)
+
+    def seconds_of(self, point: Point) -> float:
+        """Seconds that a point takes, of those that its size takes."""
+        return self.seconds_at(point.buffer_bytes) / len(self.points(point.buffer_bytes))
+
+    def seconds(self) -> float:
+        """Seconds that the whole measurement takes; on a busy machine up to twice that."""
+        return self.prepare_seconds() + sum(map(self.seconds_at, self.sizes))
+
+    def command(self, point: Point | None = None) -> str:
+        """The command that measures the size of this point (None: all of them), as it could be typed again."""
+        sizes = self.sizes if point is None else (point.buffer_bytes,)
+        return self._command(f"--buffers {_listed(sizes)}", self.loader_counts, self.traffics)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The sizes with their commands."""
+        return [
+            {"buffer_bytes": size, "command": self.command(self.points(size)[0]), "seconds": self.seconds_at(size)}
+            for size in self.sizes
+        ]
+
+    def describe(self) -> str:
+        """The plan in words, a line for each thing: for a dry run."""
+        *fewer, most = self.loader_counts
+        threads = " and ".join([*map(str, fewer), counted(most, "thread")])
+        smallest, largest = (f"{self.seconds_at(size):.2g} s" for size in (self.sizes[0], self.sizes[-1]))
+        lines = [
+            f"idle latency by one thread on CPU {_cpu(self.placement.chaser)}, bandwidth by {threads}, one after the "
+            "other",
+            *(f"traffic {traffic.name}: {traffic.describe()}" for traffic in self.traffics),
+            f"{len(self.sizes)} buffer sizes, each thread its own: " + ", ".join(map(format_bytes, self.sizes)),
+            f"{len(self.points(self.sizes[0]))} measurements a size of {self.repeats} x {self.seconds_per_repeat:g} s, "
+            f"{smallest} for the smallest and {largest} for the largest",
+        ]
+        return self._described(lines, self.seconds())
 
 
 def plan_memory(
@@ -227,24 +331,21 @@ def plan_memory(
     loaders than cores, a buffer that fits a cache (naming it) or that memory does not hold, an unknown traffic.
     """
     traffics = strided(parse_traffics(traffic), strides)
-    check_numbers(repeats, seconds_per_repeat, seed)
+    _check_numbers(repeats, seconds_per_repeat, seed)
     whole = _whole_delays(delays)
-    asked = None if loaders is None else sorted({loaders} if isinstance(loaders, int) else set(loaders))
-    for count in asked if asked is not None else ():
-        if count < 1:
-            raise InvalidParameterError(
-                "loaders",
-                f"={count}: a loaded latency needs at least one loader",
-                "give 1 or more; every sweep measures the idle latency too",
-                count,
-            )
-    if asked == []:
-        raise InvalidParameterError("loaders", "is empty", "give numbers of loading threads like 1,2, or leave it out")
+    asked = _ascending(loaders)
+    if asked is not None and (not asked or asked[0] < 1):
+        raise InvalidParameterError(
+            "loaders",
+            f"={asked[0] if asked else '()'}: a loaded latency needs at least one loader",
+            "give numbers from 1 on; every sweep measures the idle latency too",
+            asked,
+        )
     placement = place(None if asked is None else asked[-1])
     if not placement.loaders:
         raise ValueError(
-            "this process may use one core only, so nothing can load the memory beside the chaser; give it a second "
-            "core, or measure buffer sizes without load: qsim measure memory --buffers 1GiB"
+            "this process may use one core only, so nothing can load the memory that is chased through; give it a "
+            "second core, or measure buffer sizes without load: qsim measure memory --buffers 1GiB"
         )
     size, notes = choose_buffer(buffer_bytes, len(placement.loaders) + 2, memory_facts())
     return MemoryPlan(
@@ -260,98 +361,61 @@ def plan_memory(
     )
 
 
-@dataclass(frozen=True)
-class MemoryFacts:
-    """What a buffer's size depends on: the data caches, and the bytes that may still be allocated (None: not known)."""
+def plan_buffers(
+    sizes: Sequence[int],
+    threads: int | Sequence[int] | None = None,
+    repeats: int = 3,
+    seconds_per_repeat: float = 0.2,
+    traffic: str | Sequence[str] = "read",
+    seed: int = 1,
+) -> BufferPlan:
+    """A sweep over buffer ``sizes`` in bytes (repetitions are dropped; kept ascending).
 
-    caches: tuple[Cache, ...]
-    free_bytes: int | None
+    ``threads``: numbers of streaming threads, a series each; by default one, and all cores of one memory node.
+    ``traffic`` and the rest as ``plan_memory``. Works on one core.
 
-    @property
-    def last_cache(self) -> Cache | None:
-        """The largest cache, which a buffer must not fit."""
-        return max(self.caches, key=lambda cache: cache.size_bytes, default=None)
-
-    def share(self, buffers: int) -> int | None:
-        """What each of so many buffers may take, in whole huge pages: together half of what is free."""
-        if self.free_bytes is None:
-            return None
-        return int(self.free_bytes * MEMORY_SHARE) // buffers // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES
-
-
-def memory_facts() -> MemoryFacts:
-    """The facts of this machine, now."""
-    facts = host_facts()
-    caches = tuple(cache for cache in facts.caches if cache.kind != "Instruction")
-    return MemoryFacts(caches, left_to_allocate(facts.memory_available_bytes))
-
-
-def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[int, tuple[str, ...]]:
-    """The size of each of ``buffers`` buffers (a multiple of a huge page), and what should be said about it.
-
-    Raises ValueError where ``asked`` fits a cache or exceeds memory, and where memory has no room for a size that does
-    not fit a cache.
+    Raises ValueError naming the parameter and the remedy: no size, one that is no whole number of cache lines or below
+    LEAST_BYTES, one that memory does not hold, more threads than cores, an unknown traffic.
     """
+    traffics = parse_traffics(traffic)
+    _check_numbers(repeats, seconds_per_repeat, seed)
+    if not len(sizes):
+        raise InvalidParameterError("buffers", "is empty", "give sizes like 16KiB..1GiB")
+    for size in sizes:
+        if size < LEAST_BYTES:
+            why = f": {format_bytes(size)} is too small to be streamed through (a burst has up to {MOST_PARTS} lines)"
+            raise InvalidParameterError("buffers", why, f"begin at {format_bytes(LEAST_BYTES)}")
+        if size % CACHE_LINE_BYTES:
+            why = f": invalid size {size} bytes: expected a multiple of a cache line ({CACHE_LINE_BYTES} bytes)"
+            raise InvalidParameterError("buffers", why)
+    asked = _ascending(threads)
+    placement = place_without_chaser(asked)
+    most = 1 + len(placement.loaders)
+    plan = BufferPlan(
+        sizes=tuple(sorted({int(size) for size in sizes})),
+        traffics=traffics,
+        placement=placement,
+        loader_counts=tuple(asked or sorted({1, most})),
+        repeats=repeats,
+        seconds_per_repeat=float(seconds_per_repeat),
+        seed=seed,
+    )
+    return replace(plan, notes=(*placement.notes, *_size_notes(plan, memory_facts())))
+
+
+def _size_notes(plan: BufferPlan, facts: MemoryFacts) -> list[str]:
+    """What should be said about these sizes; ValueError where memory does not hold them."""
+    largest, most = huge_pages(plan.largest_bytes), facts.share(plan.buffers)
+    if most is not None and largest > most:
+        why = f": {plan.buffers} of {format_bytes(largest)} do not fit in {facts.half}"
+        raise InvalidParameterError("buffers", why, f"end at {format_bytes(most)}, or take fewer threads")
     last = facts.last_cache
-    cache_bytes = last.size_bytes if last else ASSUMED_CACHE_BYTES
-    name = cache_name(last) if last else f"a cache of {format_bytes(cache_bytes)}"
-    notes = [] if last else [f"the system does not tell its caches; {name} is assumed"]
-    wish = CACHE_FACTOR * cache_bytes
-    size = -(-(wish if asked is None else asked) // HUGE_PAGE_BYTES) * HUGE_PAGE_BYTES
-    most = facts.share(buffers)
-
-    if asked is not None and asked <= 0:
-        raise InvalidParameterError(
-            "buffer_bytes", f"={asked} is not positive", f"take at least {format_bytes(wish)}", value=asked
-        )
-    if asked is not None and asked <= cache_bytes:
-        held = min((c for c in facts.caches if c.size_bytes >= asked), key=lambda c: c.size_bytes, default=last)
-        raise InvalidParameterError(
-            "buffer_bytes",
-            (
-                f"={asked} ({format_bytes(asked)}) fits {(cache_name(held) if held else name)}, so it would "
-                "measure that cache, not memory"
-            ),
-            f"take at least {format_bytes(wish)}",
-            value=asked,
-        )
-    if most is not None and size > most:
-        free = f"half of the free memory ({format_bytes(facts.free_bytes or 0)})"
-        if asked is not None:
-            raise InvalidParameterError(
-                "buffer_bytes",
-                f"={asked}: {buffers} buffers of {format_bytes(size)} do not fit in {free}",
-                f"take at most {format_bytes(most)}, or fewer loaders",
-                asked,
-            )
-        if most <= cache_bytes:
-            raise ValueError(
-                f"no memory for the buffers: {free} gives each of {buffers} threads {format_bytes(most)}, which fits "
-                f"{name}; free some memory or ask for fewer loaders"
-            )
-        notes.append(f"free memory allows {format_bytes(most)} a buffer, not {format_bytes(size)}")
-        size = most
-    if size < wish:
-        share = round(100 * cache_bytes / size)
-        notes.append(
-            f"the buffer is less than {CACHE_FACTOR} times {name}: up to {share} % of the accesses may hit the cache"
-        )
-    return size, tuple(notes)
-
-
-def cache_name(cache: Cache) -> str:
-    """The cache in words: "the L3 cache of 32 MiB"."""
-    return f"the L{cache.level}{'d' if cache.kind == 'Data' else ''} cache of {format_bytes(cache.size_bytes)}"
-
-
-def left_to_allocate(available_bytes: int | None, cgroup: Path = CGROUP) -> int | None:
-    """``available_bytes`` of the machine, or what the control group (v2, a container's) leaves, if that is less."""
-    try:
-        limit, used = ((cgroup / name).read_text("utf-8").strip() for name in ("memory.max", "memory.current"))
-        left = None if limit == "max" else max(0, int(limit) - int(used))
-    except (OSError, ValueError):  # no control group, or of version 1
-        left = None
-    return min((size for size in (available_bytes, left) if size is not None), default=None)
+    if last is None:
+        return ["the system does not tell its caches; the steps are found without them"]
+    if plan.largest_bytes >= CACHE_FACTOR * last.size_bytes:
+        return []
+    short = f"the largest buffer is less than {CACHE_FACTOR} times {cache_name(last)}"
+    return [f"{short}: the memory behind it may not show in full"]
 
 
 def _whole_delays(delays: Sequence[float]) -> tuple[int, ...]:
@@ -367,21 +431,21 @@ def _whole_delays(delays: Sequence[float]) -> tuple[int, ...]:
     return tuple(sorted({int(delay) for delay in delays}))
 
 
-def check_numbers(repeats: int, seconds_per_repeat: float, seed: int) -> None:
+def _check_numbers(repeats: int, seconds_per_repeat: float, seed: int) -> None:
     """ValueError naming the number that makes no measurement."""
-    if repeats < 1:
-        raise InvalidParameterError(
-            "repeats", f"={repeats}: measure each point at least once (3 gives a spread)", value=repeats
-        )
-    if not 0.01 <= seconds_per_repeat <= 60:
-        raise InvalidParameterError(
-            "seconds_per_repeat",
-            f"={seconds_per_repeat:g} is not between 0.01 and 60",
-            "0.2 is a good value",
-            seconds_per_repeat,
-        )
-    if seed < 0:
-        raise InvalidParameterError("seed", f"={seed}: take a whole number >= 0", value=seed)
+    must_be(repeats >= 1, "repeats", repeats, "1 or more (3 gives a spread)")
+    must_be(0.01 <= seconds_per_repeat <= 60, "seconds_per_repeat", seconds_per_repeat, "from 0.01 to 60, as 0.2")
+    must_be(seed >= 0, "seed", seed, "a whole number >= 0")
+
+
+def _ascending(asked: int | Sequence[int] | None) -> list[int] | None:
+    if asked is None:
+        return None
+    return sorted({asked} if isinstance(asked, int) else set(asked))
+
+
+def _cpu(cpu: int | None) -> str:
+    return "unpinned" if cpu is None else str(cpu)
 
 
 def _listed(values: Iterable[object]) -> str:

@@ -11,7 +11,6 @@ latency, here in compiled Python threads, on any CPU.
 
     plan = plan_memory(traffic=("read", "3:1", "nt-write"), loaders=(1, 2))  # a series for each traffic and number
     plan = plan_buffers([2**14, 2**15, ...])  # latency and bandwidth over buffer sizes: the caches show as steps
-    sweep = run_memory(plan, Path("caches"))
 
 ``load`` of the sweep is the injected delay d in iterations of the idle loop per burst. One iteration lasts
 ``spin_ns_per_iteration`` (in the provenance; the table has ``injected_delay_s``), so load is time up to a constant
@@ -32,26 +31,22 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from measure.machine.host import allowed_cpus, host_facts, timer_resolution_s
 from measure.machine.process import now
-from measure.memory.buffers import BufferPlan, plan_buffers, warm_up_s
 from measure.memory.kernels import streaming_instruction
 from measure.memory.placement import MemoryPages, allocate
-from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, WARM_UP_S, MemoryPlan, Point, plan_memory
-from measure.memory.record import ProbeRecord, Trial, off_cpu_share
+from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, BufferPlan, MemoryPlan, Point, plan_buffers, plan_memory
+from measure.memory.record import ProbeRecord, Trial
 from measure.memory.sweep import read_memory_store, summarize
 from measure.memory.threads import (
     Chaser,
     Loader,
     compile_kernels,
-    in_threads,
     measure_together,
     on_cpu,
     on_cpus,
@@ -65,166 +60,6 @@ from measure.sweep import Provenance, Sweep
 from measure.units import format_bytes
 from qsim.installed import version
 
-CHUNK_HOPS = 16384
-"""Of a chase through a buffer: with 512 hops through a first-level cache (0.7 us) the clocks would cost as much."""
-
-
-@dataclass(frozen=True)
-class Bench:
-    """A plan with its threads' memory filled and its idle loop timed, ready to measure points."""
-
-    plan: MemoryPlan
-    chaser: Chaser
-    loaders: tuple[Loader, ...]
-    stand_in: Loader  # loads from the chaser's CPU when the peak is measured
-    spin_ns: float
-
-    @classmethod
-    def prepare(cls, plan: MemoryPlan) -> Bench:
-        """Compile, allocate, fill and calibrate: some seconds, most of them for the first touch of the memory."""
-        compile_kernels()
-        cpu, size, traffic = plan.placement.chaser, plan.buffer_bytes, plan.traffics[0]
-        chaser = on_cpu(cpu, lambda: Chaser(cpu, size, plan.seed))
-        *loaders, stand_in = make_loaders((*plan.placement.loaders, cpu), size, traffic)
-        return cls(plan, chaser, tuple(loaders), stand_in, spin_ns_per_iteration(plan.placement.loaders[0]))
-
-    def measure(self, point: Point) -> ProbeRecord:
-        """One point. Raises ToolFailedError where a thread's work is not there."""
-        chaser = None if point.kind == "peak" else self.chaser
-        loaders = list(self.loaders[: point.loaders])
-        if point.kind == "peak":
-            loaders.append(self.stand_in)
-        traffic = point.traffic or self.plan.traffics[0]
-        set_traffic(loaders, traffic)
-        return probed(
-            point,
-            traffic,
-            self.plan.buffer_bytes,
-            self.spin_ns,
-            chaser,
-            loaders,
-            self.plan.repeats,
-            self.plan.seconds_per_repeat,
-        )
-
-
-@dataclass(frozen=True)
-class BufferBench:
-    """A plan with a buffer of the largest size for each thread, already touched."""
-
-    plan: BufferPlan
-    pages: tuple[MemoryPages, ...]
-    spin_ns: float
-    loaders: dict[int, list[Loader]] = field(default_factory=dict)
-
-    @classmethod
-    def prepare(cls, plan: BufferPlan) -> BufferBench:
-        """Compile, and touch the memory: each thread's on its own CPU."""
-        compile_kernels()
-        largest = plan.sizes[-1]
-
-        def touched() -> MemoryPages:
-            pages = allocate(largest)
-            pages.words[:] = 0
-            return pages
-
-        pages = on_cpus((cpu, touched) for cpu in plan.cpus)
-        return cls(plan, tuple(pages), spin_ns_per_iteration(plan.cpus[0]))
-
-    def measure(self, point: Point) -> ProbeRecord:
-        """One point: the chase, or the stream. The loaders of a size are made once, and those before them given up."""
-        plan, size = self.plan, point.buffer_bytes
-        chaser, streaming = None, []
-        if point.traffic is None:
-            cpu, pages = plan.cpus[0], self.pages[0].first(size)
-            chaser = on_cpu(cpu, lambda: Chaser(cpu, size, plan.seed, CHUNK_HOPS, pages))
-        else:
-            if size not in self.loaders:
-                self.loaders.clear()
-                threads = zip(plan.cpus, self.pages, strict=True)
-                self.loaders[size] = on_cpus(
-                    (cpu, partial(Loader, cpu, size, plan.traffics[0], pages.first(size))) for cpu, pages in threads
-                )
-            streaming = self.loaders[size][: point.loaders]
-            set_traffic(streaming, point.traffic)
-        return probed(
-            point,
-            point.traffic or plan.traffics[0],
-            size,
-            self.spin_ns,
-            chaser,
-            streaming,
-            plan.repeats,
-            plan.seconds_per_repeat,
-            warm_up_s(size, chasing=chaser is not None),
-        )
-
-
-def probed(
-    point: Point,
-    traffic: Traffic,
-    buffer_bytes: int,
-    spin_ns: float,
-    chaser: Chaser | None,
-    loaders: Sequence[Loader],
-    repeats: int,
-    seconds: float,
-    warm_up_s: float = WARM_UP_S,
-) -> ProbeRecord:
-    """The record of a point: ``repeats`` trials of ``chaser`` and ``loaders``, each of ``seconds``."""
-    trials, discarded = calm_trials(lambda: trial(chaser, loaders, point.delay, seconds, warm_up_s), repeats)
-    return ProbeRecord(
-        kind=point.kind,
-        delay_iterations=point.delay,
-        spin_ns_per_iteration=spin_ns,
-        traffic=traffic.name,
-        burst_lines=traffic.burst_lines,
-        updated_lines=traffic.updated_lines,
-        streamed_lines=traffic.streamed_lines,
-        stride_bytes=traffic.stride_bytes,
-        buffer_bytes=buffer_bytes,
-        chaser_cpu=chaser.cpu if chaser else None,
-        loader_cpus=tuple(x.cpu for x in loaders),
-        huge_page_shares=tuple(x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)),
-        trials=trials,
-        discarded=discarded,
-    )
-
-
-def make_loaders(cpus: Sequence[int | None], size_bytes: int, traffic: Traffic) -> list[Loader]:
-    """A loader on each CPU; their buffers are filled side by side."""
-    return on_cpus((cpu, partial(Loader, cpu, size_bytes, traffic)) for cpu in cpus)
-
-
-def set_traffic(loaders: Sequence[Loader], traffic: Traffic) -> None:
-    """Give them this traffic; buffers that the last one has changed are refilled, side by side."""
-    in_threads([partial(loader.load, traffic) for loader in loaders])
-
-
-def trial(
-    chaser: Chaser | None, loaders: Sequence[Loader], delay: int, seconds: float, warm_up_s: float = WARM_UP_S
-) -> Trial:
-    """One repeat, with the time of day at which it began."""
-    started_at = now()
-    return Trial(started_at, *measure_together(chaser, loaders, delay, warm_up_s, seconds))
-
-
-def calm_trials(measure: Callable[[], Trial], repeats: int) -> tuple[tuple[Trial, ...], tuple[Trial, ...]]:
-    """``repeats`` trials, and those that were set aside because other programs took the CPUs away.
-
-    A disturbed trial is measured again, up to as many times as there are repeats; then the least disturbed count.
-    The choice looks at the CPU time only, never at the latency.
-    """
-    trials: list[Trial] = []
-    calm = 0
-    while calm < repeats and len(trials) < 2 * repeats:
-        trials.append(measure())
-        calm += off_cpu_share(trials[-1]) <= RETRY_SHARE
-    ranked = sorted(range(len(trials)), key=lambda i: off_cpu_share(trials[i]))
-    kept, others = sorted(ranked[:repeats]), ranked[repeats:]
-    return tuple(trials[i] for i in kept), tuple(trials[i] for i in others)
-
-
 __all__ = [
     "DEMO_DELAYS",
     "MLC_DELAYS",
@@ -237,14 +72,110 @@ __all__ = [
     "summarize",
 ]
 
-TOOL = "memory_probe"  # the store's tag
+TOOL = "memory_probe"
+"""The store's tag."""
+
+Plan = MemoryPlan | BufferPlan
+
+
+class Bench:
+    """A plan with a buffer of its largest size for each thread, touched on its CPU, and the idle loop timed.
+
+    The chaser and the loaders of one size are made when its first point is measured. Making the bench takes seconds,
+    most of them for the first touch of the memory.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        compile_kernels()
+        chaser, loaders = plan.placement.chaser, plan.placement.loaders
+
+        def touched() -> MemoryPages:
+            pages = allocate(plan.largest_bytes)
+            pages.words[:] = 0
+            return pages
+
+        self.plan = plan
+        self.cpus = (chaser, *loaders)  # of the streams: one takes the chaser's CPU where nothing is chased
+        self.ring, *self.pages = on_cpus((cpu, touched) for cpu in (chaser, *self.cpus))
+        self.spin_ns = spin_ns_per_iteration(loaders[0] if loaders else chaser)
+        self._chasers: dict[int, Chaser] = {}
+        self._loaders: dict[int, list[Loader]] = {}
+
+    def measure(self, point: Point) -> ProbeRecord:
+        """One point. Raises ToolFailedError where a thread's work is not there."""
+        plan, size = self.plan, point.buffer_bytes
+        chaser = None if point.kind == "peak" else self._chaser(size)
+        traffic = point.traffic or plan.traffics[0]
+        loaders: list[Loader] = []
+        if point.traffic is not None:
+            first = 0 if chaser is None else 1
+            loaders = self._streams(size)[first : first + point.loaders]
+            for loader in loaders:
+                loader.traffic = traffic
+        times = (plan.warm_up_s(point), plan.seconds_per_repeat)
+        trials, discarded = self._trials(chaser, loaders, point.delay, times)
+        return ProbeRecord(
+            kind=point.kind,
+            delay_iterations=point.delay,
+            spin_ns_per_iteration=self.spin_ns,
+            traffic=traffic.name,
+            burst_lines=traffic.burst_lines,
+            updated_lines=traffic.updated_lines,
+            streamed_lines=traffic.streamed_lines,
+            stride_bytes=traffic.stride_bytes,
+            buffer_bytes=size,
+            chaser_cpu=chaser.cpu if chaser else None,
+            loader_cpus=tuple(x.cpu for x in loaders),
+            huge_page_shares=tuple(x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)),
+            trials=trials,
+            discarded=discarded,
+        )
+
+    def _chaser(self, size: int) -> Chaser:
+        if size not in self._chasers:
+            cpu, hops, pages = self.cpus[0], self.plan.chunk_hops, self.ring.first(size)
+            self._chasers = {size: on_cpu(cpu, lambda: Chaser(cpu, size, self.plan.seed, hops, pages))}
+        return self._chasers[size]
+
+    def _streams(self, size: int) -> list[Loader]:
+        if size not in self._loaders:
+            self._loaders = {size: make_loaders(self.cpus, size, self.plan.traffics[0], self.pages)}
+        return self._loaders[size]
+
+    def _trials(
+        self, chaser: Chaser | None, loaders: Sequence[Loader], delay: int, times: tuple[float, float]
+    ) -> tuple[tuple[Trial, ...], tuple[Trial, ...]]:
+        """The repeats, and the trials that were set aside because other programs took the CPUs away.
+
+        A disturbed trial is measured again, up to as many times as there are repeats; then the least disturbed count.
+        The choice looks at the CPU time only, never at the latency.
+        """
+        trials: list[Trial] = []
+        undisturbed, repeats = 0, self.plan.repeats
+        while undisturbed < repeats and len(trials) < 2 * repeats:
+            trials.append(trial(chaser, loaders, delay, *times))
+            undisturbed += trials[-1].off_cpu_share <= RETRY_SHARE
+        ranked = sorted(range(len(trials)), key=lambda i: trials[i].off_cpu_share)
+        kept, others = sorted(ranked[:repeats]), ranked[repeats:]
+        return tuple(trials[i] for i in kept), tuple(trials[i] for i in others)
+
+
+def make_loaders(
+    cpus: Sequence[int | None], size_bytes: int, traffic: Traffic, pages: Sequence[MemoryPages]
+) -> list[Loader]:
+    """A loader on each CPU, in the first part of its pages; they are filled side by side."""
+    threads = zip(cpus, pages, strict=True)
+    return on_cpus((cpu, partial(Loader, cpu, size_bytes, traffic, own.first(size_bytes))) for cpu, own in threads)
+
+
+def trial(chaser: Chaser | None, loaders: Sequence[Loader], delay: int, warm_up_s: float, seconds: float) -> Trial:
+    """One repeat, with the time of day at which it began."""
+    started_at = now()
+    return Trial(started_at, *measure_together(chaser, loaders, delay, warm_up_s, seconds))
 
 
 def run_memory(
-    plan: MemoryPlan | BufferPlan,
-    out_dir: Path,
-    on_progress: Progress | None = None,
-    more: More[Sweep, Point] | None = None,
+    plan: Plan, out_dir: Path, on_progress: Progress | None = None, more: More[Sweep, Point] | None = None
 ) -> Sweep:
     """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
 
@@ -268,17 +199,14 @@ def run_memory(
 
 
 @contextmanager
-def _ready(
-    plan: MemoryPlan | BufferPlan, store: SweepStore, _missing: Sequence[Point], tick: Tick
-) -> Iterator[Run[Point]]:
+def _ready(plan: Plan, store: SweepStore, _missing: Sequence[Point], tick: Tick) -> Iterator[Run[Point]]:
     """Fill the buffers. A point that cannot be measured truthfully ends the measurement."""
     tick("filling buffers")
-    bench = Bench.prepare(plan) if isinstance(plan, MemoryPlan) else BufferBench.prepare(plan)
+    bench = Bench(plan)
 
     def run(point: Point, _: Tick) -> Outcome:
-        command = plan.command(point) if isinstance(plan, MemoryPlan) else plan.command(point.buffer_bytes)
         about = {
-            "command": f"{command} --out {shlex.quote(str(store.directory))}",
+            "command": f"{plan.command(point)} --out {shlex.quote(str(store.directory))}",
             "started_at": now(),
             "request": point.request(),
         }
@@ -293,12 +221,12 @@ def _ready(
     yield run
 
 
-def _provenance(plan: MemoryPlan | BufferPlan) -> Provenance:
+def _provenance(plan: Plan) -> Provenance:
     import numba
     import numpy as np
 
     host = host_facts()
-    details: dict[str, Any] = {
+    details = {
         "chaser_cpu": plan.placement.chaser,
         "loader_cpus": list(plan.placement.loaders),
         "allowed_cpus": list(allowed_cpus()),
@@ -309,9 +237,8 @@ def _provenance(plan: MemoryPlan | BufferPlan) -> Provenance:
         "numpy": np.__version__,
         "python": platform.python_version(),
         "notes": list(plan.notes),
+        **({"buffer_bytes": plan.buffer_bytes} if isinstance(plan, MemoryPlan) else {}),
     }
-    if isinstance(plan, MemoryPlan):
-        details["buffer_bytes"] = plan.buffer_bytes
     return Provenance(
         tool="qsim memory probe",
         tool_version=version(),

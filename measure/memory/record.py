@@ -16,63 +16,20 @@ from __future__ import annotations
 
 import json
 import math
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from measure.errors import DataError
 from measure.memory.plan import Kind
 from measure.memory.threads import ChaserCount, LoaderCount
-from measure.repeats import half_width
-from measure.units import CACHE_LINE_BYTES, format_bytes
-from qsim.errors import InvalidParameterError
+from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 
 SCHEMA = "qsim-memory-probe/1"
 _MOST = 2.0**63
-
-
-@dataclass(frozen=True)
-class Repeated:
-    """A quantity measured several times, in SI units (seconds, bytes a second).
-
-    ``best`` is the one least disturbed by others: the lowest latency, the highest bandwidth.
-    """
-
-    values: tuple[float, ...]
-    best: float
-
-    @classmethod
-    def times(cls, values: Iterable[float]) -> Repeated:
-        """Times, of which the lowest is the best. ValueError where there is none."""
-        kept = tuple(float(v) for v in values)
-        return cls(kept, min(kept))
-
-    @classmethod
-    def rates(cls, values: Iterable[float]) -> Repeated:
-        """Rates, of which the highest is the best. ValueError where there is none."""
-        kept = tuple(float(v) for v in values)
-        return cls(kept, max(kept))
-
-    @property
-    def mean(self) -> float:
-        """The mean over the repeats."""
-        return statistics.fmean(self.values)
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation / mean over the repeats; NaN for one repeat."""
-        return statistics.stdev(self.values) / self.mean if len(self.values) > 1 else float("nan")
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The interval of the mean at ``level``, by Student's t over the repeats; NaN for one repeat.
-
-        It holds where the repeats are alike and disturbed independently; never below zero.
-        """
-        if not 0 < level < 1:
-            raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.95", value=level)
-        half = half_width([value - self.mean for value in self.values], level)
-        return max(0.0, self.mean - half) if math.isfinite(half) else math.nan, self.mean + half
+_TEXTS = ("kind", "traffic", "started_at")
+_LISTS = ("loader_cpus", "huge_page_shares", "trials", "discarded", "loaders")
+_PARTS = ("", "chaser", "chunk_ns_per_hop")
 
 
 @dataclass(frozen=True)
@@ -82,6 +39,23 @@ class Trial:
     started_at: str
     chaser: ChaserCount | None
     loaders: tuple[LoaderCount, ...]
+
+    @property
+    def off_cpu_share(self) -> float:
+        """The largest share of its time that any thread was kept off its CPU."""
+        counts = (*self.loaders, *([self.chaser] if self.chaser else ()))
+        return max((max(0.0, 1 - c.cpu_ns / c.elapsed_ns) for c in counts), default=0.0)
+
+    @property
+    def latency_s(self) -> float:
+        """Mean seconds per access of the chaser while every thread was running; DataError where there is none.
+
+        Where the loaders never ran meanwhile (a hopelessly busy machine), the mean over all of its time.
+        """
+        if self.chaser is None:
+            raise DataError("a trial has no chaser, so no latency")
+        c = self.chaser
+        return (c.loaded_ns / c.loaded_hops if c.loaded_hops > 0 else c.cpu_ns / c.hops) * 1e-9
 
 
 @dataclass(frozen=True)
@@ -114,16 +88,15 @@ class ProbeRecord:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n"
 
     @property
-    def series(self) -> str:
-        """The curve this point lies on: "read, 1 loader"."""
-        count = len(self.loader_cpus)
-        return f"{self.label}, {count} loader{'s' if count != 1 else ''}"
-
-    @property
     def label(self) -> str:
         """The traffic with its stride where that is not one line: "read stride 256 B"."""
         apart = "" if self.stride_bytes == CACHE_LINE_BYTES else f" stride {format_bytes(self.stride_bytes)}"
         return f"{self.traffic}{apart}"
+
+    @property
+    def series(self) -> str:
+        """The curve this point lies on: "read, 1 loader"; over buffer sizes "read, 1 thread"."""
+        return f"{self.label}, {counted(len(self.loader_cpus), 'loader' if self.kind == 'loaded' else 'thread')}"
 
     @property
     def bus_lines(self) -> int:
@@ -140,57 +113,52 @@ class ProbeRecord:
         """The idle time after each burst, in seconds."""
         return self.delay_iterations * self.spin_ns_per_iteration * 1e-9
 
+    def latencies_s(self) -> list[float]:
+        """Seconds per access of the chaser, a trial each."""
+        return [trial.latency_s for trial in self.trials]
+
     def loaders_per_s(self, trial: Trial) -> float:
         """Cache lines a second that the loaders moved while on their CPUs."""
         return sum(c.bursts * self.bus_lines / c.cpu_ns * 1e9 for c in trial.loaders)
 
-    def rows(self, source: str = "") -> list[dict[str, Any]]:
-        """The rows of the tidy table, one a repeat, of a loaded point."""
-        return [self._row(repeat, trial, source) for repeat, trial in enumerate(self.trials)]
+    def bandwidths(self) -> list[float]:
+        """Bytes a second of all loaders together, a trial each."""
+        return [self.loaders_per_s(trial) * CACHE_LINE_BYTES for trial in self.trials]
 
-    def _row(self, repeat: int, trial: Trial, source: str) -> dict[str, Any]:
-        if trial.chaser is None:
-            raise DataError(f"{source or 'the record'}: repeat {repeat} has no chaser, so no latency")
-        loaders = self.loaders_per_s(trial)
-        latency = latency_s(trial.chaser)
-        probe = 1 / latency
+    def rows(self, source: str = "", chase: ProbeRecord | None = None) -> list[dict[str, Any]]:
+        """The rows of the tidy table, one a repeat: of a loaded point, or of a stream with the ``chase`` of its size.
+
+        In the second case latency and throughput are each that of its threads alone, one after the other: no load, so
+        N = X R does not hold between them. Repeats are paired in the order of measuring.
+        """
+        if chase is not None and chase.buffer_bytes != self.buffer_bytes:
+            raise DataError(f"{source}: the chase went through another buffer")
+        pairs = zip(self.trials if chase is None else chase.trials, self.trials, strict=False)
+        return [self._row(k, chased, streamed, source, chase is None) for k, (chased, streamed) in enumerate(pairs)]
+
+    def _row(self, repeat: int, chased: Trial, streamed: Trial, source: str, loaded: bool) -> dict[str, Any]:
+        loaders, latency = self.loaders_per_s(streamed), chased.latency_s
+        probe = 1 / latency if loaded else 0.0
+        own = {"loaders_per_s": loaders, "probe_per_s": probe, "injected_delay_s": self.injected_delay_s}
+        quantiles = chased.chaser.chunk_ns_per_hop if chased.chaser else {}
         return {
             "series": self.series,
-            "load": float(self.delay_iterations),
+            "load": float(self.delay_iterations if loaded else self.buffer_bytes),
             "repeat": repeat,
             "throughput_per_s": loaders + probe,
             "bandwidth_bytes_per_s": (loaders + probe) * CACHE_LINE_BYTES,
             "latency_s": latency,
-            "latency_median_s": trial.chaser.chunk_ns_per_hop.get("0.5", math.nan) * 1e-9,
+            "latency_median_s": quantiles.get("0.5", math.nan) * 1e-9,
             "read_bytes_per_s": (loaders * self.read_fraction + probe) * CACHE_LINE_BYTES,
             "written_bytes_per_s": loaders * (1 - self.read_fraction) * CACHE_LINE_BYTES,
-            "loaders_per_s": loaders,
-            "probe_per_s": probe,
-            "injected_delay_s": self.injected_delay_s,
-            "off_cpu_share": off_cpu_share(trial),
+            **(own if loaded else {}),
+            "off_cpu_share": max(chased.off_cpu_share, streamed.off_cpu_share),
             "block_bytes": self.stride_bytes,
-            "jobs": len(trial.loaders),
+            "jobs": len(streamed.loaders),
             "read_fraction": self.read_fraction,
             "source": source,
-            "started_at": trial.started_at,
+            "started_at": streamed.started_at,
         }
-
-
-def latency_s(chaser: ChaserCount) -> float:
-    """Mean seconds per access of the chaser while every thread was running.
-
-    Where the loaders never ran beside it (a hopelessly busy machine), the mean over all of its time; such a trial is
-    seen by its ``off_cpu_share``.
-    """
-    if chaser.loaded_hops > 0:
-        return chaser.loaded_ns / chaser.loaded_hops * 1e-9
-    return chaser.cpu_ns / chaser.hops * 1e-9
-
-
-def off_cpu_share(trial: Trial) -> float:
-    """The largest share of its time that any thread of the trial was kept off its CPU."""
-    counts: Sequence[ChaserCount | LoaderCount] = [*trial.loaders, *([trial.chaser] if trial.chaser else [])]
-    return max((max(0.0, 1 - c.cpu_ns / c.elapsed_ns) for c in counts), default=0.0)
 
 
 def parse_record(text: str, source: str = "the record") -> ProbeRecord:
@@ -199,20 +167,19 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{source} is not a JSON document ({error}); measure the point again") from error
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+    if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
         raise DataError(f"{source} is not of schema {SCHEMA}; another version or another program wrote it")
-    values = {k: v for k, v in document.items() if k != "schema"}
     try:
         for name in ("loader_cpus", "huge_page_shares"):
-            values[name] = tuple(values[name])
+            document[name] = tuple(document[name])
         for name in ("trials", "discarded"):
-            values[name] = tuple(_trial(trial) for trial in values[name])
-        record = ProbeRecord(**values)
-        if not _of_right_kind(record):
+            document[name] = tuple(_trial(trial) for trial in document[name])
+        record = ProbeRecord(**document)
+        if not all(_is_number(leaf) or leaf is None for leaf in _leaves(asdict(record))):
             raise TypeError("a value is of another kind than the probe writes")
-        possible = record.trials and all(_possible(trial) for trial in record.trials)
-        possible = possible and record.stride_bytes >= CACHE_LINE_BYTES and record.burst_lines > 0
-        possible = possible and 0 <= record.streamed_lines <= record.burst_lines
+        possible = record.trials and record.stride_bytes >= CACHE_LINE_BYTES and record.burst_lines > 0
+        possible = possible and 0 <= record.streamed_lines <= record.burst_lines and record.bus_lines > 0
+        possible = possible and all(map(_possible, (*record.trials, *record.discarded)))
     except (KeyError, TypeError, AttributeError) as error:
         said = " ".join(str(error).split())[:120]
         raise DataError(f"{source} lacks a part of a memory probe's record ({said}); measure it again") from error
@@ -222,31 +189,20 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
 
 
 def _trial(values: Mapping[str, Any]) -> Trial:
-    return Trial(
-        values["started_at"],
-        None if values["chaser"] is None else ChaserCount(**values["chaser"]),
-        tuple(LoaderCount(**count) for count in values["loaders"]),
-    )
+    chaser = None if values["chaser"] is None else ChaserCount(**values["chaser"])
+    return Trial(values["started_at"], chaser, tuple(LoaderCount(**count) for count in values["loaders"]))
 
 
-def _of_right_kind(record: ProbeRecord) -> bool:
-    """Whether everything that is counted with is a number, and every name a text."""
-    trials = (*record.trials, *record.discarded)
-    chasers = [trial.chaser for trial in trials if trial.chaser is not None]
-    counts = [vars(count) for trial in trials for count in (trial.chaser, *trial.loaders) if count is not None]
-    numbers = [
-        record.delay_iterations,
-        record.spin_ns_per_iteration,
-        record.burst_lines,
-        record.updated_lines,
-        record.streamed_lines,
-        record.buffer_bytes,
-        *(n for n in (record.chaser_cpu, *record.loader_cpus, *record.huge_page_shares) if n is not None),
-        *(n for count in counts for name, n in count.items() if name != "chunk_ns_per_hop"),
-        *(n for chaser in chasers for n in chaser.chunk_ns_per_hop.values()),
-    ]
-    texts = (record.kind, record.traffic, *(trial.started_at for trial in trials))
-    return all(map(_is_number, numbers)) and all(isinstance(text, str) for text in texts)
+def _leaves(value: Any, name: str = "") -> Iterator[object]:
+    """The values within a document, but for its texts; what should be no list or mapping is given as it is."""
+    if isinstance(value, Mapping) and name in _PARTS:
+        for key, part in value.items():
+            yield from _leaves(part, str(key))
+    elif isinstance(value, tuple) and name in _LISTS:
+        for part in value:
+            yield from _leaves(part)
+    elif name not in _TEXTS or not isinstance(value, str):
+        yield "" if name in _TEXTS else value
 
 
 def _is_number(value: object) -> bool:
@@ -254,11 +210,7 @@ def _is_number(value: object) -> bool:
 
 
 def _possible(trial: Trial) -> bool:
-    chaser = trial.chaser
-    return (
-        chaser is None
-        or (
-            min(chaser.hops, chaser.elapsed_ns, chaser.cpu_ns) > 0
-            and (chaser.loaded_hops > 0) == (chaser.loaded_ns > 0)
-        )
-    ) and all(count.bursts > 0 and count.elapsed_ns > 0 and count.cpu_ns > 0 for count in trial.loaders)
+    """Whether all counts are there and positive, and the loaded part of the chase has both or none."""
+    c, loaders = trial.chaser, trial.loaders
+    whole = c is None or (min(c.hops, c.elapsed_ns, c.cpu_ns) > 0 and (c.loaded_hops > 0) == (c.loaded_ns > 0))
+    return whole and all(min(count.bursts, count.elapsed_ns, count.cpu_ns) > 0 for count in loaders)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,16 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.memory.record import ProbeRecord, Repeated, Trial, latency_s, off_cpu_share, parse_record
-from measure.repeats import RETRY_SHARE
+from measure.memory.plan import BUFFERS
+from measure.memory.record import ProbeRecord, parse_record
+from measure.repeats import RETRY_SHARE, half_width
 from measure.store.directory import SweepStore
 from measure.store.measuring import read_kept
 from measure.sweep import Provenance as SweepProvenance
 from measure.sweep import Sweep
-from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_bytes, format_duration
+from measure.units import counted, format_bandwidth, format_bytes, format_duration
 
 LOAD_UNIT = "loop iterations"
-BUFFERS = "buffers"  # the mode of a sweep over buffer sizes, in its directory's settings
 DISTURBED_SHARE = 0.05  # of a thread's time off its CPU: worth a word
 HUGE_SHARE = 0.95
 DRIFT_FACTOR = 1.1  # ratio of idle latencies, before and after
@@ -31,21 +30,10 @@ _MOST_NAMED = 8
 LOADED_FACTOR = 1.1  # below this latency ratio, idle to heaviest load, a curve has no knee to find
 
 
-def latencies(trials: Sequence[Trial]) -> Repeated:
-    """Seconds per access of the chaser, over trials that have one."""
-    return Repeated.times([latency_s(trial.chaser) for trial in trials if trial.chaser is not None])
-
-
-def bandwidths(trials: Sequence[Trial], lines_per_burst: int) -> Repeated:
-    """Bytes a second of all loaders together."""
-    line_rate = lines_per_burst * CACHE_LINE_BYTES * 1e9
-    return Repeated.rates([sum(c.bursts * line_rate / c.cpu_ns for c in trial.loaders) for trial in trials])
-
-
 def read_memory_store(store: SweepStore) -> Sweep:
     """The sweep that ``run_memory`` left in a directory, read from its raw records alone.
 
-    One row a repeat. Beside the standard columns: ``read_bytes_per_s`` and ``written_bytes_per_s`` (over the memory
+    One row a repeat. Beyond the standard columns: ``read_bytes_per_s`` and ``written_bytes_per_s`` (over the memory
     bus), ``latency_median_s`` (of short chunks of the chase), ``off_cpu_share``, and of each point over its repeats
     ``throughput_best_per_s``, ``latency_best_s``, ``throughput_spread`` and ``latency_spread`` (standard deviation /
     mean). Over delays also ``loaders_per_s`` and ``probe_per_s`` (cache lines a second by the loaders and by the
@@ -58,26 +46,21 @@ def read_memory_store(store: SweepStore) -> Sweep:
     provenance = SweepProvenance.from_dict(store.manifest.get("provenance", {}))
     details = {**provenance.details, **summary_facts(found)}
     over_buffers = store.manifest.get("settings", {}).get("mode") == BUFFERS
-    on_curves = [p for p, r in zip(kept.finished, found, strict=True) if r.kind == "loaded" or over_buffers]
-    commands = tuple(str(p.record.get("command", "")) for p in on_curves)
-    if over_buffers:
-        rows = buffer_rows(records)
-        noticed = [*_on_pages(details), *_on_disturbance(found, _size), *_on_streaming(found, details)]
-    else:
-        rows = _loaded_rows(records)
-        noticed = findings(found, details) if rows else []
+    rows = _buffer_rows(records) if over_buffers else _loaded_rows(records)
     if not rows:
         what = "size" if over_buffers else "delay"
         raise DataError(f"{store.directory} holds no measured {what} yet; run the measurement again to go on with it")
+    on_curves = [p for p, r in zip(kept.finished, found, strict=True) if r.kind == "loaded" or over_buffers]
+    commands = tuple(str(p.record.get("command", "")) for p in on_curves)
     order = {name: place for place, name in enumerate(dict.fromkeys(row["series"] for row in rows))}
     table = pd.DataFrame(rows)
     table = table.assign(place=table["series"].map(order)).sort_values(["place", "load", "repeat"], kind="stable")
     return Sweep(
-        with_best(table.drop(columns="place")),
+        _with_best(table.drop(columns="place")),
         load_kind="buffer_size" if over_buffers else "injected_delay",
         load_unit="B" if over_buffers else LOAD_UNIT,
         provenance=replace(provenance, commands=commands, source=store.directory.name, details=details),
-        findings=(*kept.findings, *noticed),
+        findings=(*kept.findings, *findings(found, details)),
         raw=tuple(records),
         name=store.directory.name,
     )
@@ -95,47 +78,14 @@ def _loaded_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
     return rows
 
 
-def buffer_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
-    """The rows of a sweep over buffer sizes: each chase beside each stream through buffers of its size.
-
-    The latency is that of one thread alone, and the throughput that of one or more threads alone, measured one after
-    the other: no load, so N = X R does not hold between them. Repeats are paired in the order of measuring.
-    """
+def _buffer_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
+    """The rows of a sweep over buffer sizes: each stream with the chase through a buffer of its size."""
     chases = {r.buffer_bytes: r for r in records.values() if r.kind == "idle"}
-    rows: list[dict[str, Any]] = []
-    for path, stream in records.items():
-        chase = chases.get(stream.buffer_bytes)
-        if stream.kind != "peak" or chase is None:
-            continue
-        threads = len(stream.loader_cpus)
-        pairs = zip(chase.trials, stream.trials, strict=False)
-        for repeat, (alone, streaming) in enumerate(pairs):
-            if alone.chaser is None:
-                raise DataError(f"the chase through {stream.buffer_bytes} bytes beside {path} has no chaser")
-            lines = stream.loaders_per_s(streaming)
-            rows.append(
-                {
-                    "series": f"{stream.label}, {threads} thread{'s' if threads != 1 else ''}",
-                    "load": float(stream.buffer_bytes),
-                    "repeat": repeat,
-                    "throughput_per_s": lines,
-                    "bandwidth_bytes_per_s": lines * CACHE_LINE_BYTES,
-                    "latency_s": latency_s(alone.chaser),
-                    "latency_median_s": alone.chaser.chunk_ns_per_hop.get("0.5", math.nan) * 1e-9,
-                    "read_bytes_per_s": lines * stream.read_fraction * CACHE_LINE_BYTES,
-                    "written_bytes_per_s": lines * (1 - stream.read_fraction) * CACHE_LINE_BYTES,
-                    "off_cpu_share": max(off_cpu_share(alone), off_cpu_share(streaming)),
-                    "block_bytes": CACHE_LINE_BYTES,
-                    "jobs": threads,
-                    "read_fraction": stream.read_fraction,
-                    "source": path.name,
-                    "started_at": streaming.started_at,
-                }
-            )
-    return rows
+    streams = [(p, r) for p, r in records.items() if r.kind == "peak" and r.buffer_bytes in chases]
+    return [row for path, r in streams for row in r.rows(path.name, chases[r.buffer_bytes])]
 
 
-def with_best(table: pd.DataFrame) -> pd.DataFrame:
+def _with_best(table: pd.DataFrame) -> pd.DataFrame:
     """The table with what each point's repeats give together, in every row of the point."""
     groups = table.groupby(["series", "load"], sort=False)
     throughput, latency = groups["throughput_per_s"], groups["latency_s"]
@@ -154,25 +104,18 @@ def summarize(sweep: Sweep, level: float = 0.95) -> pd.DataFrame:
     _mean, _low, _high, _best, _spread (standard deviation / mean). The interval is Student's at ``level``, NaN for one
     repeat. Best is the highest bandwidth and the lowest latency, not always of one repeat.
     """
-    rows: list[dict[str, Any]] = []
-    for (series, load), point in sweep.points.groupby(["series", "load"], sort=False):
-        row: dict[str, Any] = {"series": series, "load": load, "repeats": len(point)}
-        if "injected_delay_s" in point:
-            row["injected_delay_s"] = float(point["injected_delay_s"].iloc[0])
-        for name, values in (
-            ("bandwidth", Repeated.rates(point["bandwidth_bytes_per_s"])),
-            ("latency", Repeated.times(point["latency_s"])),
-        ):
-            low, high = values.interval(level)
-            row |= {
-                f"{name}_mean": values.mean,
-                f"{name}_low": low,
-                f"{name}_high": high,
-                f"{name}_best": values.best,
-                f"{name}_spread": values.spread,
-            }
-        rows.append(row)
-    return pd.DataFrame(rows)
+    columns = {"bandwidth": ("bandwidth_bytes_per_s", "max"), "latency": ("latency_s", "min")}
+    groups = sweep.points.groupby(["series", "load"], sort=False)
+    table = pd.DataFrame({"repeats": groups.size()})
+    if "injected_delay_s" in sweep.points:
+        table["injected_delay_s"] = groups["injected_delay_s"].first()
+    for name, (column, best) in columns.items():
+        values = groups[column]
+        mean, half = values.mean(), values.agg(lambda v: half_width(list(v - v.mean()), level))
+        table[f"{name}_mean"], table[f"{name}_best"] = mean, values.agg(best)
+        table[f"{name}_low"], table[f"{name}_high"] = (mean - half).clip(lower=0.0), mean + half
+        table[f"{name}_spread"] = values.std() / mean
+    return table.reset_index()
 
 
 def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
@@ -187,23 +130,25 @@ def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
     }
     if len({record.buffer_bytes for record in records}) > 1:
         return facts
-    idle = [latencies(record.trials) for record in records if record.kind == "idle"]
+    idle = [record.latencies_s() for record in records if record.kind == "idle"]
     if idle:
-        facts |= {"idle_latency_s": idle[0].mean, "idle_latency_best_s": min(i.best for i in idle)}
+        facts |= {"idle_latency_s": statistics.fmean(idle[0]), "idle_latency_best_s": min(map(min, idle))}
     if len(idle) > 1:
-        facts["idle_latency_after_s"] = idle[-1].mean
-    peaks = {r.label: bandwidths(r.trials, r.bus_lines) for r in records if r.kind == "peak"}
+        facts["idle_latency_after_s"] = statistics.fmean(idle[-1])
+    peaks = {r.label: _peak(r.bandwidths()) for r in records if r.kind == "peak"}
     if peaks:
-        facts["peak_bandwidth_bytes_per_s"] = max(peak.mean for peak in peaks.values())
-        facts["peak_bandwidth_best_bytes_per_s"] = max(peak.best for peak in peaks.values())
-        facts["peaks_bytes_per_s"] = {
-            name: {"mean": p.mean, "best": p.best, "spread": p.spread if len(p.values) > 1 else None}
-            for name, p in peaks.items()
-        }
+        facts["peak_bandwidth_bytes_per_s"] = max(peak["mean"] for peak in peaks.values())
+        facts["peak_bandwidth_best_bytes_per_s"] = max(peak["best"] for peak in peaks.values())
+        facts["peaks_bytes_per_s"] = peaks
     return facts
 
 
-def findings(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Finding]:
+def _peak(values: Sequence[float]) -> dict[str, Any]:
+    mean = statistics.fmean(values)
+    return {"mean": mean, "best": max(values), "spread": statistics.stdev(values) / mean if len(values) > 1 else None}
+
+
+def findings(records: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> list[Finding]:
     """What a reader of the curve should know about how it was measured."""
     found = [*_on_pages(facts), *_on_buffers(facts), *_on_disturbance(records), *_on_drift(facts)]
     found += _on_streaming(records, facts)
@@ -213,26 +158,24 @@ def findings(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> list[Find
     return [*found, *(finding for curve in curves.values() for finding in _on_load(curve, facts))]
 
 
-def _on_pages(facts: dict[str, Any]) -> Iterator[Finding]:
+def _on_pages(facts: Mapping[str, Any]) -> Iterator[Finding]:
     share = facts["huge_page_share"]
-    if share is None:
-        evidence = "The system does not say whether the buffers lie on huge pages."
-    elif share < HUGE_SHARE:
-        evidence = f"Only {100 * share:.0f} % of a buffer lies on huge pages."
-    else:
+    if share is not None and share >= HUGE_SHARE:
         return
+    known = "The system does not say whether the buffers lie on huge pages."
     yield Finding(
         "huge-pages",
         "info" if share is None else "warning",
-        evidence,
+        known if share is None else f"Only {100 * share:.0f} % of a buffer lies on huge pages.",
         "The latency includes page-table walks (TLB misses).",
         f"{'on Linux: ' if share is None else ''}set /sys/kernel/mm/transparent_hugepage/enabled to madvise or "
         "always, free some memory, measure again",
     )
 
 
-def _on_buffers(facts: dict[str, Any]) -> Iterator[Finding]:
-    for note in (note for note in facts.get("notes", ()) if "cache" in str(note)):
+def _on_buffers(facts: Mapping[str, Any]) -> Iterator[Finding]:
+    """Of a sweep over delays alone: over buffer sizes a small buffer is the point."""
+    for note in (note for note in facts.get("notes", ()) if "cache" in str(note) and "buffer_bytes" in facts):
         yield Finding(
             "cache-size",
             "warning",
@@ -243,39 +186,36 @@ def _on_buffers(facts: dict[str, Any]) -> Iterator[Finding]:
         )
 
 
-def _delay_or_kind(record: ProbeRecord) -> str:
+def _place(record: ProbeRecord, *, sized: bool) -> str:
+    if sized:
+        return format_bytes(record.buffer_bytes)
     return f"delay {record.delay_iterations}" if record.kind == "loaded" else f"the {record.kind} measurement"
 
 
-def _size(record: ProbeRecord) -> str:
-    return format_bytes(record.buffer_bytes)
-
-
-def _on_disturbance(
-    records: Sequence[ProbeRecord], names: Callable[[ProbeRecord], str] = _delay_or_kind
-) -> Iterator[Finding]:
+def _on_disturbance(records: Sequence[ProbeRecord]) -> Iterator[Finding]:
     shares: dict[str, float] = {}
+    sized = not any(r.kind == "loaded" for r in records)
     for record in sorted(records, key=lambda r: (r.kind != "loaded", r.delay_iterations, r.buffer_bytes)):
-        worst = max(off_cpu_share(trial) for trial in record.trials)
+        worst = max(trial.off_cpu_share for trial in record.trials)
         if worst > DISTURBED_SHARE:
-            where = names(record)
+            where = _place(record, sized=sized)
             shares[where] = max(worst, shares.get(where, 0.0))
     if not shares:
         return
     more = len(shares) - _MOST_NAMED
-    told = ", ".join(list(shares)[:_MOST_NAMED]).replace(", delay ", ", ") + (f" and {more} more" if more > 0 else "")
+    named = ", ".join(list(shares)[:_MOST_NAMED]).replace(", delay ", ", ") + (f" and {more} more" if more > 0 else "")
     most = 100 * max(shares.values())
     yield Finding(
         "disturbed",
         "info" if most <= 100 * RETRY_SHARE else "warning",
-        f"A thread was kept off its CPU for up to {most:.0f} % of a repeat, at {told}.",
+        f"A thread was kept off its CPU for up to {most:.0f} % of a repeat, at {named}.",
         "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
         "and memory were shared.",
         "stop what else runs, then measure again into another directory",
     )
 
 
-def _on_streaming(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> Iterator[Finding]:
+def _on_streaming(records: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator[Finding]:
     """Traffic past the caches that this CPU's compiled code does not have."""
     if facts.get("non_temporal_store") != "" or not any(record.streamed_lines for record in records):
         return
@@ -288,7 +228,7 @@ def _on_streaming(records: Sequence[ProbeRecord], facts: dict[str, Any]) -> Iter
     )
 
 
-def _on_drift(facts: dict[str, Any]) -> Iterator[Finding]:
+def _on_drift(facts: Mapping[str, Any]) -> Iterator[Finding]:
     before, after = facts.get("idle_latency_s"), facts.get("idle_latency_after_s")
     if before is None or after is None or max(before, after) < DRIFT_FACTOR * min(before, after):
         return
@@ -302,23 +242,20 @@ def _on_drift(facts: dict[str, Any]) -> Iterator[Finding]:
     )
 
 
-def _on_load(curve: Sequence[ProbeRecord], facts: dict[str, Any]) -> Iterator[Finding]:
+def _on_load(curve: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator[Finding]:
     """A curve that stays flat is no failure of the probe, but whoever looks for its knee should know."""
     heaviest = min(curve, key=lambda record: record.delay_iterations)
-    idle = facts.get("idle_latency_s")
-    if idle is None or heaviest.delay_iterations > 0:
-        return
-    latency = latencies(heaviest.trials).mean
-    if latency >= LOADED_FACTOR * idle:
+    idle, latency = facts.get("idle_latency_s"), statistics.fmean(heaviest.latencies_s())
+    if idle is None or heaviest.delay_iterations > 0 or latency >= LOADED_FACTOR * idle:
         return
     peak = facts.get("peaks_bytes_per_s", {}).get(heaviest.label)
-    reached = bandwidths(heaviest.trials, heaviest.bus_lines).mean
+    reached = format_bandwidth(statistics.fmean(heaviest.bandwidths()))
+    most = f" (all cores together move {format_bandwidth(peak['mean'])})" if peak else ""
     yield Finding(
         "unsaturated",
         "warning",
-        f"At delay 0 the latency is {format_duration(latency)}, idle {format_duration(idle)}: the loaders' "
-        f"{format_bandwidth(reached)} do not make the chaser wait"
-        + (f" (all cores together move {format_bandwidth(peak['mean'])})." if peak else "."),
+        f"At delay 0 the latency is {format_duration(latency)}, idle {format_duration(idle)}: the loaders' {reached} "
+        f"do not make the chaser wait{most}.",
         f"{counted(len(heaviest.loader_cpus), 'loader')} cannot saturate this memory; the knee lies beyond the curve.",
         "use more loaders, or traffic that loads the memory more (mix, write, nt-write)",
         heaviest.series,

@@ -83,18 +83,14 @@ class Traffic:
 
     def describe(self) -> str:
         """What is read and written, in words."""
-        parts = [
-            f"{count} {what}"
-            for count, what in (
-                (self.read_lines, "read"),
-                (self.updated_lines, "updated (read, changed, written back)"),
-                (self.streamed_lines, "written past the caches (non-temporal stores, no read)"),
-            )
-            if count
-        ]
+        kinds = (
+            (self.read_lines, "read"),
+            (self.updated_lines, "updated (read, changed, written back)"),
+            (self.streamed_lines, "written past the caches (non-temporal stores, no read)"),
+        )
+        parts = ", ".join(f"{count} {what}" for count, what in kinds if count)
         apart = "" if self.stride_lines == 1 else f", each {self.stride_lines} lines from the one before"
-        share = f"{100 * self.read_fraction:.3g} % reads on the bus"
-        return f"of {self.burst_lines} lines a burst{apart} {', '.join(parts)}: {share}"
+        return f"of {self.burst_lines} lines a burst{apart} {parts}: {100 * self.read_fraction:.3g} % reads on the bus"
 
 
 def parse_traffic(text: str) -> Traffic:
@@ -109,19 +105,18 @@ def parse_traffic(text: str) -> Traffic:
     streamed = name.startswith(STREAMED)
     core = name.removeprefix(STREAMED)
     reads, writes = _parts(core, streamed, text)
-    if streamed:
-        if writes == 0:
-            raise InvalidParameterError("traffic", f"{text!r} writes nothing", "write it as read", value=text)
-        whole = max(1, BURST_LINES // (reads + writes))
-        return Traffic(_name(STREAMED, reads, writes), reads * whole, 0, writes * whole)
-    if writes > reads:
+    if streamed and writes == 0:
+        raise InvalidParameterError("traffic", f"{text!r} writes nothing", "write it as read", value=text)
+    if not streamed and writes > reads:
         raise InvalidParameterError(
             "traffic",
             f"{text!r} writes more than it reads, and an ordinary store reads its line first",
             f"write past the caches with {_name(STREAMED, reads, writes)}, or take 1:1",
             text,
         )
-    whole = max(1, BURST_LINES // reads)
+    whole = max(1, BURST_LINES // (reads + writes if streamed else reads))
+    if streamed:
+        return Traffic(_name(STREAMED, reads, writes), reads * whole, 0, writes * whole)
     return Traffic(core if core in NAMED else _name("", reads, writes), (reads - writes) * whole, writes * whole, 0)
 
 
@@ -148,13 +143,9 @@ def strided(traffics: Iterable[Traffic], strides: Iterable[int]) -> tuple[Traffi
         raise InvalidParameterError("strides", "is empty", "give bytes from one line to the next, like 64,256")
     for step in steps:
         if step != int(step) or not CACHE_LINE_BYTES <= step <= MOST_STRIDE_BYTES or step % CACHE_LINE_BYTES:
-            raise InvalidParameterError(
-                "strides",
-                (
-                    f": invalid value {step:g} B: expected a multiple of a cache line ({CACHE_LINE_BYTES} B) up to "
-                    f"{format_bytes(MOST_STRIDE_BYTES)}, e.g. 64,256,4096"
-                ),
-            )
+            most = f"a multiple of a cache line ({CACHE_LINE_BYTES} B) up to {format_bytes(MOST_STRIDE_BYTES)}"
+            why = f": invalid value {step:g} B: expected {most}, e.g. 64,256,4096"
+            raise InvalidParameterError("strides", why)
     kinds = tuple(traffics)
     for kind in kinds:
         if kind.streamed_lines and max(steps) > CACHE_LINE_BYTES:

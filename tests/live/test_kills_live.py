@@ -31,11 +31,11 @@ KILLS = 3
 def test_a_memory_sweep(tmp_path: Path) -> None:
     compile_kernels()  # once, before the forks
     plan = MemoryPlan(
-        (0, 100, 1000),
-        parse_traffics("read"),
-        2**20,
-        Placement(None, (None,)),
-        (1,),
+        delays=(0, 100, 1000),
+        traffics=parse_traffics("read"),
+        buffer_bytes=2**20,
+        placement=Placement(None, (None,)),
+        loader_counts=(1,),
         repeats=1,
         seconds_per_repeat=0.02,
         seed=1,

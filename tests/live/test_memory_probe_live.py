@@ -16,13 +16,11 @@ import pytest
 
 from measure import load
 from measure.machine.host import Cache, allowed_cpus
-from measure.memory import buffers as probe_buffers
 from measure.memory import plan as probe_plan
+from measure.memory.buffers import MemoryFacts
 from measure.memory.kernels import streaming_instruction
-from measure.memory.placement import place_without_chaser
-from measure.memory.plan import MemoryFacts
-from measure.memory.probe import make_loaders, plan_buffers, plan_memory, run_memory, set_traffic, trial
-from measure.memory.sweep import bandwidths, latencies
+from measure.memory.placement import allocate, place_without_chaser
+from measure.memory.probe import make_loaders, plan_buffers, plan_memory, run_memory, trial
 from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
 from measure.memory.traffic import parse_traffic
 from measure.store.directory import SweepStore
@@ -39,8 +37,7 @@ needs_two_cores = pytest.mark.skipif(len(allowed_cpus()) < 2, reason="a loaded m
 def modest_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A last cache of a quarter of BUFFER_BYTES, so that default buffers are of that size on any machine."""
     facts = MemoryFacts((Cache(3, "Unified", BUFFER_BYTES // 4, 1),), 2**36)
-    for module in (probe_plan, probe_buffers):
-        monkeypatch.setattr(module, "memory_facts", lambda: facts)
+    monkeypatch.setattr(probe_plan, "memory_facts", lambda: facts)
 
 
 def every_cpu() -> tuple[int | None, ...]:
@@ -52,7 +49,8 @@ def every_cpu() -> tuple[int | None, ...]:
 @pytest.fixture(scope="module")
 def loaders() -> list[Loader]:
     compile_kernels()
-    return make_loaders(every_cpu(), BUFFER_BYTES, parse_traffic("read"))
+    pages = [allocate(BUFFER_BYTES) for _ in every_cpu()]
+    return make_loaders(every_cpu(), BUFFER_BYTES, parse_traffic("read"), pages)
 
 
 @pytest.fixture
@@ -87,9 +85,7 @@ def test_idle_latency_is_that_of_a_pointer_chase_in_c(reference: Callable[..., f
     cpus = (place_without_chaser((1,)).chaser,)
     compile_kernels()
     chaser = on_cpu(cpus[0], lambda: Chaser(cpus[0], BUFFER_BYTES, seed=1))
-    ours, c = agree(
-        lambda: latencies([trial(chaser, (), 0, 0.1)]).best * 1e9, lambda: reference("chase", cpus), best=min
-    )
+    ours, c = agree(lambda: trial(chaser, (), 0, 0.05, 0.1).latency_s * 1e9, lambda: reference("chase", cpus), best=min)
     assert ours == pytest.approx(c, rel=0.10)
     assert 10 < ours < 2000  # no memory answers faster than a cache, and none this slowly
 
@@ -101,10 +97,13 @@ def test_peak_bandwidth_is_that_of_the_same_traffic_in_c(
     if work == "stream" and not streaming_instruction().startswith(("movnt", "vmovnt")):
         pytest.skip("the reference writes past the caches by SSE2 only")
     kind = parse_traffic(traffic)
-    set_traffic(loaders, kind)
+    for loader in loaders:
+        loader.traffic = kind
     cpus = every_cpu()
     ours, c = agree(
-        lambda: bandwidths([trial(None, loaders, 0, 0.1)], kind.bus_lines).best, lambda: reference(work, cpus), best=max
+        lambda: sum(64e9 * kind.bus_lines * c.bursts / c.cpu_ns for c in trial(None, loaders, 0, 0.05, 0.1).loaders),
+        lambda: reference(work, cpus),
+        best=max,
     )
     assert ours == pytest.approx(c, rel=0.10)
 

@@ -12,8 +12,7 @@ from measure.memory.traffic import parse_traffics
 from measure.units import CACHE_LINE_BYTES, format_duration
 
 if TYPE_CHECKING:
-    from measure.memory.buffers import BufferPlan
-    from measure.memory.plan import MemoryPlan
+    from measure.memory.plan import BufferPlan, MemoryPlan
 
 HELP = """Measure this machine's memory: latency against bandwidth over injected delays, with nothing to install.
 

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from measure.machine.host import Cache
-from measure.memory import buffers as probe_buffers
 from measure.memory import plan as probe_plan
-from measure.memory.plan import MemoryFacts
+from measure.memory.buffers import MemoryFacts
 
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a loaded memory takes two CPUs")
 QUICK = ("--repeats", "2", "--seconds", "20ms")
@@ -22,8 +21,7 @@ QUICK = ("--repeats", "2", "--seconds", "20ms")
 def modest_caches(monkeypatch):
     """A last cache of 4 MiB, so that default buffers of 16 MiB are filled in no time on any machine."""
     facts = MemoryFacts((Cache(1, "Data", 32 * 2**10, 1), Cache(3, "Unified", 4 * 2**20, 1)), 2**34)
-    for module in (probe_plan, probe_buffers):
-        monkeypatch.setattr(module, "memory_facts", lambda: facts)
+    monkeypatch.setattr(probe_plan, "memory_facts", lambda: facts)
 
 
 @two_cores

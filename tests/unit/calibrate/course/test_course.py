@@ -19,8 +19,8 @@ from calibrate.report.measured import published
 from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.machine.host import Cache
-from measure.memory.buffers import BufferPlan
-from measure.memory.plan import MemoryFacts
+from measure.memory.buffers import MemoryFacts
+from measure.memory.plan import BufferPlan
 from measure.memory.probe import MemoryPlan
 from measure.sweep import Provenance, Sweep
 
@@ -30,7 +30,6 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of two cores with a cache of 32 MiB and memory enough, whatever this one is."""
     facts = MemoryFacts((Cache(3, "Unified", 2**25, 2),), 2**34)
     monkeypatch.setattr("measure.memory.plan.memory_facts", lambda: facts)
-    monkeypatch.setattr("measure.memory.buffers.memory_facts", lambda: facts)
 
 
 @pytest.fixture

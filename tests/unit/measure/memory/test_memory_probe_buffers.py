@@ -12,12 +12,12 @@ from calibrate import compare, fit
 from measure import audit, load
 from measure.errors import DataError, StoreError
 from measure.machine.host import Cache
-from measure.memory import buffers as probe_buffers
 from measure.memory import placement as probe_placement
+from measure.memory import plan as probe_plan
 from measure.memory import probe as memory_probe
-from measure.memory.buffers import MOST_WARM_UP_S, warm_up_s
+from measure.memory.buffers import MemoryFacts
 from measure.memory.placement import Placement
-from measure.memory.plan import WARM_UP_S, MemoryFacts
+from measure.memory.plan import MOST_WARM_UP_S, WARM_UP_S, MemoryPlan, Point
 from measure.memory.probe import BufferPlan, plan_buffers, run_memory
 from measure.memory.traffic import parse_traffics
 
@@ -30,21 +30,21 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine of four cores and 24 GiB, whatever runs the tests."""
 
     monkeypatch.setattr(probe_placement, "place", lambda loaders: Placement(3, (0, 1, 2), ("two stay idle",)))
-    monkeypatch.setattr(probe_buffers, "memory_facts", lambda: MemoryFacts(CACHES, 24 * GiB))
+    monkeypatch.setattr(probe_plan, "memory_facts", lambda: MemoryFacts(CACHES, 24 * GiB))
 
 
 @pytest.fixture
 def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_probe, "warm_up_s", lambda size, chasing: 0.0)
+    monkeypatch.setattr(probe_plan, "WARM_UP_S", 0.0)
     monkeypatch.setattr(memory_probe, "RETRY_SHARE", 1.0)
 
 
 def small(*sizes: int, traffic: str = "read", threads: tuple[int, ...] = (1, 2)) -> BufferPlan:
     return BufferPlan(
-        sizes or (16 * KiB, 64 * KiB),
-        parse_traffics(traffic),
-        threads,
-        Placement(None, (None,)),
+        sizes=sizes or (16 * KiB, 64 * KiB),
+        traffics=parse_traffics(traffic),
+        loader_counts=threads,
+        placement=Placement(None, (None,)),
         repeats=2,
         seconds_per_repeat=0.01,
         seed=1,
@@ -55,8 +55,8 @@ def small(*sizes: int, traffic: str = "read", threads: tuple[int, ...] = (1, 2))
 def test_one_thread_and_all_cores_by_default() -> None:
     plan = plan_buffers([MiB, 16 * KiB, MiB])
     assert plan.sizes == (16 * KiB, MiB)
-    assert plan.thread_counts == (1, 4)
-    assert plan.cpus == (3, 0, 1, 2)
+    assert plan.loader_counts == (1, 4)
+    assert plan.placement == Placement(3, (0, 1, 2), ("two stay idle",))
     assert [p.key for p in plan.points(MiB)] == [
         "buffer-1048576-idle",
         "buffer-1048576-read-1",
@@ -64,7 +64,7 @@ def test_one_thread_and_all_cores_by_default() -> None:
     ]
     assert "the largest buffer is less than 4 times the L3 cache of 32 MiB" in plan.notes[1]
     assert plan_buffers([128 * MiB]).notes == ("two stay idle",)
-    assert plan_buffers([MiB], threads=2).cpus == (3, 0)
+    assert plan_buffers([MiB], threads=2).placement.loaders == (0,)
 
 
 @pytest.mark.usefixtures("machine")
@@ -73,15 +73,18 @@ def test_the_plan_says_what_and_how_long_and_can_be_typed_again() -> None:
     for part in ("CPU 3", "1 and 2 threads", "16 KiB, 1 GiB", "nt-write", "s in all"):
         assert part in plan.describe()
     assert plan.command().startswith("qsim measure memory --buffers 16384,1073741824 --loaders 1,2 ")
-    assert "--traffic read,nt-write" in plan.command(GiB)
+    assert "--traffic read,nt-write" in plan.command(plan.points(GiB)[0])
     assert plan.seconds() > plan.seconds_at(GiB) > plan.seconds_at(16 * KiB) > 0
 
 
 def test_the_warm_up_goes_once_round() -> None:
-    assert warm_up_s(16 * KiB, chasing=True) == WARM_UP_S
-    assert warm_up_s(64 * MiB, chasing=True) == pytest.approx(0.157, rel=0.01)  # 2^20 lines of 150 ns
-    assert warm_up_s(64 * GiB, chasing=True) == MOST_WARM_UP_S
-    assert warm_up_s(GiB, chasing=False) < warm_up_s(GiB, chasing=True)
+    def chase_s(size: int) -> float:
+        return small().warm_up_s(Point("any", "idle", size))
+
+    assert chase_s(16 * KiB) == WARM_UP_S
+    assert chase_s(64 * MiB) == pytest.approx(0.157, rel=0.01)  # 2^20 lines of 150 ns
+    assert chase_s(64 * GiB) == MOST_WARM_UP_S
+    assert small().warm_up_s(Point("any", "peak", GiB)) < chase_s(GiB)
 
 
 @pytest.mark.usefixtures("machine")
@@ -91,14 +94,14 @@ def test_the_warm_up_goes_once_round() -> None:
         ([], {}, "buffers is empty"),
         ([4 * KiB], {}, "buffers: 4 KiB is too small.*begin at 8 KiB"),
         ([16 * KiB + 1], {}, "expected a multiple of a cache line"),
-        ([64 * GiB], {}, "do not fit in 50 % of the free memory .24 GiB.*end at 3 GiB"),
+        ([64 * GiB], {}, "do not fit in half of the free memory .24 GiB.*end at 2.398 GiB"),
         ([MiB], {"threads": 0}, "threads: name numbers of threads from 1 on"),
         ([MiB], {"threads": []}, "threads: name numbers"),
         ([MiB], {"threads": (1, 5)}, "threads=5 needs as many cores; 4 can be used .two stay idle.; ask for at most 4"),
-        ([MiB], {"repeats": 0}, "repeats=0"),
-        ([MiB], {"seconds_per_repeat": 1e6}, "seconds_per_repeat=1e.06"),
+        ([MiB], {"repeats": 0}, "repeats is 0"),
+        ([MiB], {"seconds_per_repeat": 1e6}, "seconds_per_repeat is 1e.06"),
         ([MiB], {"traffic": "1:2"}, "nt-1:2"),
-        ([MiB], {"seed": -1}, "seed=-1"),
+        ([MiB], {"seed": -1}, "seed is -1"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(sizes: list[int], wrong: dict[str, Any], message: str) -> None:
@@ -143,30 +146,16 @@ def test_an_interruption_keeps_finished_points_and_more_sizes_extend_it(tmp_path
     assert {p.name: p.stat().st_mtime_ns for p in (tmp_path / "m/raw").iterdir() if p.name in kept} == kept
 
 
-@pytest.mark.usefixtures("no_warm_up")
-def test_sizes_without_their_latency_or_bandwidth_are_left_out(tmp_path: Path) -> None:
-    def interrupt(done: int, *_: object) -> None:
-        if done == 1:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_memory(small(), tmp_path / "m", interrupt)
-    with pytest.raises(DataError, match="holds no measured size yet"):
-        load(tmp_path / "m")
+def shared_fields(plan: BufferPlan) -> dict[str, Any]:
+    return {name: value for name, value in vars(plan).items() if name != "sizes"}
 
 
 @pytest.mark.usefixtures("no_warm_up")
 def test_a_directory_is_of_one_kind(tmp_path: Path) -> None:
     run_memory(small(16 * KiB), tmp_path / "m")
-    plan = plan_memory_like()
+    plan = MemoryPlan(**{**shared_fields(small()), "delays": (0,), "buffer_bytes": MiB})
     with pytest.raises(StoreError, match="mode: there 'buffers', now 'delays'"):
         run_memory(plan, tmp_path / "m")
-
-
-def plan_memory_like() -> memory_probe.MemoryPlan:
-    return memory_probe.MemoryPlan(
-        (0,), parse_traffics("read"), MiB, Placement(None, (None,)), (1,), 2, seconds_per_repeat=0.01, seed=1
-    )
 
 
 @pytest.mark.usefixtures("no_warm_up")

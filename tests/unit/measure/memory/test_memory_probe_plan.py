@@ -9,8 +9,8 @@ import pytest
 
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
+from measure.memory.buffers import MemoryFacts, choose_buffer, left_to_allocate
 from measure.memory.placement import Placement
-from measure.memory.plan import MemoryFacts, choose_buffer, left_to_allocate
 from measure.memory.probe import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, plan_memory
 
 MiB, GiB = 2**20, 2**30
@@ -37,16 +37,6 @@ def test_the_default_is_four_caches_and_every_other_core() -> None:
     assert plan.notes == ()
 
 
-def test_the_demo_fits_its_time() -> None:
-    assert plan_memory(seconds_per_repeat=0.15).seconds() < 45
-
-
-def test_time_grows_with_points_and_repeats() -> None:
-    short = plan_memory(delays=(0, 100), repeats=1)
-    assert plan_memory(delays=(0, 100), repeats=3).seconds() > short.seconds()
-    assert plan_memory(delays=MLC_DELAYS, repeats=1).seconds() > short.seconds()
-
-
 def loaded(plan: MemoryPlan) -> list[int]:
     return [point.delay for point in plan.points() if point.kind == "loaded"]
 
@@ -59,10 +49,6 @@ def test_order_is_shuffled_complete_and_by_seed() -> None:
     assert order != list(MLC_DELAYS)
     assert order == loaded(plan_memory(delays=MLC_DELAYS))
     assert order != loaded(plan_memory(delays=MLC_DELAYS, seed=2))
-
-
-def test_delays_are_sorted_and_counted_once() -> None:
-    assert plan_memory(delays=[500.0, 0, 500, 100]).delays == (0, 100, 500)
 
 
 def test_description_names_what_will_happen() -> None:
@@ -111,19 +97,15 @@ def test_settings_leave_the_delays_out() -> None:
         ({"delays": [0, -1]}, "delays: -1 is not"),
         ({"delays": [1.5]}, "delays: 1.5 is not"),
         ({"delays": [float("nan")]}, "delays: nan is not"),
-        ({"delays": [float("inf")]}, "delays: inf is not"),
         ({"delays": [10**9]}, "delays: 1e\\+09 is not"),
         ({"loaders": 0}, "loaders=0: .*idle latency"),
-        ({"loaders": -2}, "loaders=-2"),
-        ({"loaders": [2, 0]}, "loaders=0"),
-        ({"loaders": []}, "loaders is empty"),
+        ({"loaders": []}, "loaders=.*at least one loader"),
         ({"traffic": []}, "traffic is empty"),
         ({"traffic": ["read", "1:2"]}, "traffic '1:2' writes more than it reads.*nt-1:2"),
-        ({"repeats": 0}, "repeats=0"),
-        ({"seconds_per_repeat": 0}, "seconds_per_repeat=0"),
-        ({"seconds_per_repeat": float("nan")}, "seconds_per_repeat=nan"),
-        ({"traffic": "wirte"}, "traffic 'wirte' is unknown; write read, mix, write, nt-write"),
-        ({"seed": -1}, "seed=-1"),
+        ({"repeats": 0}, "repeats is 0"),
+        ({"seconds_per_repeat": 0}, "seconds_per_repeat is 0"),
+        ({"seconds_per_repeat": float("nan")}, "seconds_per_repeat is nan"),
+        ({"seed": -1}, "seed is -1"),
         ({"buffer_bytes": 20_000}, "fits the L1d cache of 32 KiB"),
         ({"buffer_bytes": 32_769}, "fits the L2 cache of 1 MiB"),
         ({"buffer_bytes": 32 * MiB}, "fits the L3 cache of 32 MiB.*at least 128 MiB"),
@@ -177,8 +159,3 @@ def test_the_control_groups_limit_counts(tmp_path: Path, limit: str | None, left
         (tmp_path / "memory.max").write_text(limit + "\n")
         (tmp_path / "memory.current").write_text("300\n")
     assert left_to_allocate(1000, tmp_path) == left
-
-
-def test_a_plan_is_a_value() -> None:
-    assert plan_memory() == plan_memory()
-    assert isinstance(plan_memory(), MemoryPlan)

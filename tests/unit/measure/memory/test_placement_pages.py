@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from measure.memory.placement import HUGE_PAGE_BYTES, allocate, huge_page_share, parse_huge_page_share
+from measure.memory.placement import HUGE_PAGE_BYTES, allocate, huge_page_share
 
 SMAPS = """\
 7f0000000000-7f0000400000 rw-p 00000000 00:00 0
@@ -38,18 +38,21 @@ def test_memory_that_no_system_has_is_refused_with_a_remedy() -> None:
         allocate(2**60)
 
 
-def test_share_of_the_mapping_around_an_address() -> None:
-    assert parse_huge_page_share(SMAPS, 0x7F0000000000) == 0.5
-    assert parse_huge_page_share(SMAPS, 0x7F00003FFFFF) == 0.5
-
-
-@pytest.mark.parametrize("address", [0x7F0000400000, 0x7F0000500000, 0x7F0000600000, 0])
-def test_no_share_where_nothing_is_told(address: int) -> None:
-    assert parse_huge_page_share(SMAPS, address) is None
-
-
-def test_no_smaps_is_no_answer(tmp_path: Path) -> None:
-    assert huge_page_share(0, tmp_path / "none") is None
+@pytest.mark.parametrize(
+    ("address", "share"),
+    [
+        (0x7F0000000000, 0.5),
+        (0x7F00003FFFFF, 0.5),
+        (0x7F0000400000, None),
+        (0x7F0000500000, None),
+        (0x7F0000600000, None),
+    ],
+)
+def test_share_of_the_mapping_around_an_address(tmp_path: Path, address: int, share: float | None) -> None:
+    smaps = tmp_path / "smaps"
+    assert huge_page_share(address, smaps) is None
+    smaps.write_text(SMAPS)
+    assert huge_page_share(address, smaps) == share
 
 
 def test_touched_memory_of_this_process_has_a_share() -> None:
