@@ -121,6 +121,7 @@ def test_scripts_are_packed_and_nothing_else(lab, viewer):
 
 
 def test_plotly_is_the_small_one(lab, viewer):
+    viewer.get(f"/?token={lab[0].teacher}", base_url=BASE)
     where = "/_dash-component-suites/plotly/package_data/plotly.min.js"
     packed = viewer.get(where, base_url=BASE, headers={"Accept-Encoding": "gzip"})
     plain = viewer.get(where, base_url=BASE, headers={"Accept-Encoding": "identity"})
