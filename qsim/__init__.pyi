@@ -6,8 +6,8 @@ from .analytic.bounds.asymptotic import largest_population as largest_population
 from .analytic.bounds.balanced import balanced_bounds as balanced_bounds
 from .analytic.bounds.geometric import geometric_bounds as geometric_bounds
 from .analytic.bounds.proportional import proportional_bounds as proportional_bounds
-from .analytic.closed.mean_value import schweitzer as schweitzer
-from .analytic.closed.network import closed_curve as closed_curve
+from .analytic.networks.mean_value import schweitzer as schweitzer
+from .analytic.networks.product_form import closed_curve as closed_curve
 from .analytic.open.approximations import allen_cunneen as allen_cunneen
 from .analytic.open.approximations import cosmetatos as cosmetatos
 from .analytic.open.approximations import kimura as kimura

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from qsim import Network
-from qsim.analytic.views import ClassNetwork, ClosedChain, OpenQueue, class_network, closed_chain, open_queue
+from qsim.analytic.networks.chains import ChainNetwork, chain_network
+from qsim.analytic.views import ClosedQueue, OpenQueue, closed_queue, open_queue
 
 
 def queue(network: Network) -> OpenQueue:
@@ -16,16 +17,16 @@ def queue(network: Network) -> OpenQueue:
     return seen
 
 
-def circle(network: Network) -> ClosedChain:
-    """The one class that circles."""
-    seen = closed_chain(network)
+def circle(network: Network) -> ClosedQueue:
+    """The one station that one class circles through."""
+    seen = closed_queue(network)
     assert seen is not None
     return seen
 
 
-def classes_of(network: Network) -> ClassNetwork:
-    """The classes of a network by their visits."""
-    seen = class_network(network)
+def classes_of(network: Network) -> ChainNetwork:
+    """The chains of a network."""
+    seen = chain_network(network)
     assert seen is not None
     return seen
 

@@ -30,10 +30,10 @@ from qsim import (
     simulate,
     solve,
 )
-from qsim.analytic.closed import mean_value
-from qsim.analytic.networks import decomposition
+from qsim.analytic.networks import decomposition, mean_value
+from qsim.analytic.networks.chains import chain_network
 from qsim.analytic.open import approximations
-from qsim.analytic.views import class_network, class_queue, open_queue
+from qsim.analytic.views import class_queue, open_queue
 
 MODELS, CUSTOMERS, SEED = 60, 1_000_000, 1
 SCV, LOADS, SERVERS = (0.1, 0.25, 0.5, 2.0, 4.0), (0.5, 0.7, 0.9), (1, 2, 4, 8)
@@ -122,7 +122,7 @@ def of_general(model: Network) -> Iterator[tuple[str, float]]:
 
 def of_classes(model: Network) -> Iterator[tuple[str, float]]:
     """The error of W of each class that is approximated."""
-    queue, circle = class_queue(model), class_network(model)
+    queue, circle = class_queue(model), chain_network(model)
     name = queue.priority if queue is not None else mean_value.errors_of(circle) if circle is not None else ""
     run = _simulated(model)
     solved = solve(model)

@@ -10,6 +10,7 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from qsim.analytic.formula import of_network
 from qsim.errors import InvalidParameterError, NoFormulaError
 
 if TYPE_CHECKING:
@@ -33,31 +34,43 @@ _NAMES = (
     "open.infinite_servers",
     "open.priorities",
     "open.split",
+    "open.approximations",
     "closed.repairman",
     "closed.random_routing",
-    "closed.finite_source",
-    "closed.network",
-    "closed.alone",
-    "closed.classes",
-    "closed.mean_value",
+    "networks.product_form",
+    "networks.alone",
+    "networks.mean_value",
     "networks.jackson",
-    "networks.open_classes",
-    "networks.mixed",
-    "networks.routed",
-    "open.approximations",
+    "networks.decomposition",
+    "networks.product_form:MIXED_FORMULA",
 )
-"""Most specific first, approximations last."""
+"""Most specific first, approximations last; the name is FORMULA where none is given."""
 
 
 @cache
 def formulas() -> tuple[Formula[Any], ...]:
     """Every family, most specific first; imported on first use, as a fit needs two of them."""
-    return tuple(importlib.import_module(f"{__name__}.{name}").FORMULA for name in _NAMES)
+    places = (name.partition(":") for name in _NAMES)
+    modules = ((importlib.import_module(f"{__name__}.{module}"), name or "FORMULA") for module, _, name in places)
+    return tuple(getattr(module, name) for module, name in modules)
 
 
 def find_formula(network: Network) -> Formula[Any] | None:
     """The first family whose theory covers this network."""
-    return next((formula for formula in formulas() if formula.covers(network)), None)
+    found = _covering(network)
+    return None if found is None else found[0]
+
+
+def _covering(network: Network) -> tuple[Formula[Any], Any] | None:
+    """The first family that covers it, and what that family sees; each view is taken once."""
+    seen: dict[Any, Any] = {}
+    for formula in formulas():
+        if formula.view not in seen:
+            seen[formula.view] = formula.view(network)
+        view = seen[formula.view]
+        if view is not None and formula.applies(view):
+            return formula, view
+    return None
 
 
 def solve(network: Network) -> Metrics:
@@ -76,10 +89,11 @@ def solve(network: Network) -> Metrics:
         raise InvalidParameterError(
             "model", f"must be a Network, or a short form such as MM1(...) or Closed(...), not {network!r}"
         )
-    for formula in formulas():
-        if (answer := formula.answer(network)) is not None:
-            return answer
-    raise NoFormulaError(network.kendall)
+    found = _covering(network)
+    if found is None:
+        raise NoFormulaError(network.kendall)
+    formula, view = found
+    return of_network(network, formula.solve(view))
 
 
 def queue_formula(queue: OpenQueue) -> Formula[OpenQueue] | None:

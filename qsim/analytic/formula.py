@@ -24,16 +24,6 @@ class Formula(Generic[View]):
     applies: Callable[[View], bool]
     solve: Callable[[View], Metrics]
 
-    def covers(self, network: Network) -> bool:
-        """Whether the theory covers this network."""
-        seen = self.view(network)
-        return seen is not None and self.applies(seen)
-
-    def answer(self, network: Network) -> Metrics | None:
-        """The answer, or None for a network that the theory does not cover."""
-        seen = self.view(network)
-        return of_network(network, self.solve(seen)) if seen is not None and self.applies(seen) else None
-
 
 def of_network(network: Network, answer: Metrics) -> Metrics:
     """The answer to a view, and its parts, as those of the whole network; of one station the whole says it all."""

@@ -1,16 +1,21 @@
-"""The shapes that formulas know, recognised in a network: each function returns a view, or None for another shape."""
+"""Single stations that formulas know, recognised in a network: each function returns a view, or None for another shape.
+
+Networks of several stations are seen as chains: :mod:`qsim.analytic.networks.chains`.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
-from qsim._types import FloatArray
 from qsim.arrivals import Source
 from qsim.distributions import Distribution, Exponential
-from qsim.models import Network, Station
+from qsim.errors import UnstableQueueError
+from qsim.models import Network
 from qsim.models.kendall import station_name
+
+ROUNDING = 1e-12
+"""Rates are held as mean times, so 9 arrivals on 3 servers of rate 3 may come out a rounding below rho = 1."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +71,25 @@ class OpenQueue:
         )
 
     @property
+    def poisson(self) -> bool:
+        """Whether customers arrive as a Poisson process."""
+        return isinstance(self.arrivals, Exponential)
+
+    @property
+    def markovian(self) -> bool:
+        """Whether arrivals are Poisson and service times exponential."""
+        return self.poisson and isinstance(self.service, Exponential)
+
+    @property
     def own_queues(self) -> bool:
         """Whether each of several servers has a queue of its own."""
         return self.queues != "shared" and self.servers > 1
+
+    def require_stable(self) -> None:
+        """Raise UnstableQueueError unless rho < 1 or places are limited."""
+        if self.capacity is None and self.rho > 1 - ROUNDING:
+            pace = self.most_work / self.servers  # 1 unless the speed depends on how many are present
+            raise UnstableQueueError(self.kendall, self.arrival_rate, self.service_rate * pace, self.servers)
 
     @property
     def kendall(self) -> str:
@@ -130,88 +151,21 @@ class ClassQueue:
 
 
 @dataclass(frozen=True)
-class ClosedChain:
-    """One class of customers that circle through stations, by visits in a cycle."""
+class ClosedQueue:
+    """One station that customers of one class visit once a cycle; between visits they think for ``think_time``."""
 
     population: int
-    stations: tuple[Station, ...]
-    names: tuple[str, ...]
-    """Of the stations where customers queue."""
-    kendall: str
-
-    @cached_property
-    def queueing(self) -> tuple[Station, ...]:
-        """The stations where customers queue."""
-        return tuple(s for s in self.stations if not s.is_delay)
-
-    @cached_property
-    def delays(self) -> tuple[Station, ...]:
-        """The stations where nobody queues."""
-        return tuple(s for s in self.stations if s.is_delay)
-
-    @property
-    def think_time(self) -> float:
-        """Z: the mean time per cycle spent at delays."""
-        return math.fsum(d.demand for d in self.delays)
-
-
-@dataclass(frozen=True)
-class OpenChain:
-    """One class of Poisson arrivals at stations, by visits or by a matrix of routes."""
-
-    arrival_rates: tuple[float, ...]
-    """At each station; the one rate of all where ``routing`` is None."""
-    stations: tuple[Station, ...]
-    names: tuple[str, ...]
-    throughputs: tuple[float, ...]
-    kendall: str
-    routing: FloatArray | None = None
-
-    @property
-    def arrival_rate(self) -> float:
-        """Customers from outside per time unit."""
-        return math.fsum(self.arrival_rates)
-
-
-@dataclass(frozen=True)
-class VisitedStation:
-    """A station as classes see it: the law of each (None where it never comes), and its mean visits."""
-
-    services: tuple[Distribution | None, ...]
-    visits: tuple[float, ...]
+    think_time: float
+    service: Distribution
     servers: int
     queues: str
-    discipline: str
-    name: str
-
-    @property
-    def means(self) -> tuple[float, ...]:
-        """Mean service time per visit of each class, 0 for one that never comes."""
-        pairs = zip(self.services, self.visits, strict=True)
-        return tuple(s.mean if s is not None and v > 0 else 0.0 for s, v in pairs)
-
-    @property
-    def demands(self) -> tuple[float, ...]:
-        """Mean service time per passage or cycle of each class, all its visits together."""
-        return tuple(v * s for v, s in zip(self.visits, self.means, strict=True))
-
-
-@dataclass(frozen=True)
-class ClassNetwork:
-    """Several classes that pass or circle through stations by visits: Poisson ones first, then those that circle."""
-
-    arrival_rates: tuple[float, ...]
-    populations: tuple[int, ...]
-    think_times: tuple[float, ...]
-    """Of the classes that circle."""
-    stations: tuple[VisitedStation, ...]
-    names: tuple[str, ...]
+    capacity: int | None
     kendall: str
 
     @property
-    def population(self) -> int:
-        """Customers of all classes that circle."""
-        return sum(self.populations)
+    def places(self) -> int:
+        """How many can be present."""
+        return self.population if self.capacity is None else min(self.population, self.capacity)
 
 
 PRIORITIES = {"FCFS": "none", "priority": "non-preemptive", "preemptive priority": "preemptive-resume"}
@@ -247,85 +201,24 @@ def class_queue(network: Network) -> ClassQueue | None:
     return ClassQueue(tuple(flows), network.names, station.servers, PRIORITIES[station.discipline], network.kendall)
 
 
-def closed_chain(network: Network) -> ClosedChain | None:
-    """One class of customers that circle, described by visits."""
+def closed_queue(network: Network) -> ClosedQueue | None:
+    """One station of one speed, first come first served, where one class circles without routes."""
     if network.open_classes or len(network.closed_classes) != 1 or network.routing is not None:
         return None
     (name,) = network.closed_classes
-    stations = {at: _for_class(at, s, name) for at, s in network.stations.items() if s.visits_of(name) > 0}
-    queueing = tuple(at for at, s in stations.items() if not s.is_delay)
-    return ClosedChain(network.population, tuple(stations.values()), queueing, network.kendall)
-
-
-def open_chain(network: Network) -> OpenChain | None:
-    """One class of Poisson arrivals at several stations, or at one that is visited more than once."""
-    if network.closed_classes or len(network.classes) != 1 or not is_poisson(network):
+    coming = [s for s in network.stations.values() if s.visits_of(name) > 0]
+    queueing = [s for s in coming if not s.is_delay]
+    if len(queueing) != 1 or queueing[0].visits_of(name) != 1:
         return None
-    (name,) = network.classes
-    stations = {at: _for_class(at, s, name) for at, s in network.stations.items() if s.service_of(name) is not None}
-    throughputs = tuple(
-        float(row[0]) for row, at in zip(network.open_rates(), network.stations, strict=True) if at in stations
-    )
-    if network.routing is None:
-        rates, routing = (network.arrival_rate(name),), None
-    else:
-        rates, routing = tuple(network.outside(name).tolist()), network.routes.P
-        if len(stations) < len(network.stations):
-            return None
-    return OpenChain(rates, tuple(stations.values()), tuple(stations), throughputs, network.kendall, routing)
-
-
-def class_network(network: Network) -> ClassNetwork | None:
-    """Classes described by visits at stations of constant speeds; of open ones, several."""
-    if network.routing is not None or not is_poisson(network):
+    (station,) = queueing
+    law = station.service_of(name)
+    if law is None or station.speeds is not None or station.discipline != "FCFS":
         return None
-    if network.open_classes and len(network.names) < 2:
-        return None
-    queueing = {at: s for at, s in network.stations.items() if not s.is_delay}
-    if any(s.speeds is not None or s.capacity is not None or not is_usual(s) for s in queueing.values()):
-        return None
-    delays = [s for s in network.stations.values() if s.is_delay]
-    if any(s.visits_of(c) > 0 for s in delays for c in network.open_classes):
-        return None
-    stations = tuple(
-        VisitedStation(
-            tuple(s.service_of(c) if s.visits_of(c) > 0 else None for c in network.names),
-            tuple(s.visits_of(c) for c in network.names),
-            s.servers,
-            s.queues,
-            s.discipline,
-            at,
-        )
-        for at, s in queueing.items()
-    )
-    return ClassNetwork(
-        tuple(network.arrival_rate(c) for c in network.open_classes),
-        tuple(each.number for each in network.closed_classes.values()),
-        tuple(math.fsum(s.visits_of(c) * s.mean_of(c) for s in delays) for c in network.closed_classes),
-        stations,
-        network.names,
-        network.kendall,
-    )
-
-
-def network(given: Network) -> Network | None:
-    """Any network."""
-    return given
-
-
-def is_usual(station: Station) -> bool:
-    """Whether formulas of networks know its order of service and its queues."""
-    usual = station.discipline in ("FCFS", "PS", "LCFS-PR")
-    return station.is_delay or (usual and (station.queues in ("shared", "random") or not station.own_queues))
+    think = math.fsum(s.visits_of(name) * s.mean_of(name) for s in coming if s.is_delay)
+    queues = station.queues if station.own_queues else "shared"
+    return ClosedQueue(network.population, think, law, station.servers, queues, station.capacity, network.kendall)
 
 
 def is_poisson(network: Network) -> bool:
     """Whether every class that comes from outside is a Poisson stream."""
     return all(isinstance(law, Exponential) for c in network.open_classes for law in network.sources_of(c).values())
-
-
-def _for_class(at: str, station: Station, name: str) -> Station:
-    """The station as one class sees it."""
-    law, visits = station.service_of(name), station.visits_of(name)
-    assert law is not None  # noqa: S101  (its visits are positive)
-    return replace(station, service=law, visits=visits, priority={}, name=at)

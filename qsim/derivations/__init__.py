@@ -11,16 +11,14 @@ rho = lambda / mu = 16 / 20 = 0.8
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from qsim.analytic import find_formula, queue_formula
-from qsim.analytic.closed import classes as closed_classes
-from qsim.analytic.closed import network as closed_network
+from qsim.analytic import find_formula, queue_formula, solve
 from qsim.analytic.closed import random_routing, repairman
 from qsim.analytic.formula import Formula
-from qsim.analytic.networks import jackson, open_classes
-from qsim.analytic.networks import mixed as mixed_network
+from qsim.analytic.networks import jackson, product_form
 from qsim.analytic.open import (
     approximations,
     disciplines,
@@ -35,37 +33,33 @@ from qsim.analytic.open import (
     priorities,
     split,
 )
-from qsim.analytic.views import OpenQueue
-from qsim.derivations import class_networks, classes, closed_networks, general, numerical, open_networks, poisson
-from qsim.derivations import closed_stations as circles
-from qsim.derivations import reductions as combined
-from qsim.derivations.derivation import Derivation, DerivationStep, DerivationTable, Line, Page, Remark
+from qsim.analytic.views import OpenQueue, open_queue
+from qsim.derivations import networks, queues
+from qsim.derivations.builder import Derivation, DerivationBuilder, DerivationStep, DerivationTable, Line, Remark
 from qsim.errors import NoFormulaError
+from qsim.metrics import Metrics
 from qsim.models import Network
 
 __all__ = ["Derivation", "DerivationStep", "DerivationTable", "Line", "Remark", "derive"]
 
-_PAGES: Mapping[Formula[Any], Callable[[Page, Any], bool]] = {
-    mm1.FORMULA: poisson.one_server,
-    mmc.FORMULA: poisson.several_servers,
-    mmck.FORMULA: poisson.limited_places,
-    loss.FORMULA: poisson.no_queue,
-    infinite_servers.FORMULA: poisson.endless_servers,
-    mg1.FORMULA: general.pollaczek,
-    mdc.FORMULA: general.constant,
-    gimc.FORMULA: general.any_arrivals,
-    approximations.FORMULA: general.by_authors,
-    split.FORMULA: combined.split,
-    disciplines.FORMULA: combined.other_order,
-    repairman.FORMULA: circles.repairman,
-    random_routing.FORMULA: circles.scattered,
-    jackson.FORMULA: open_networks.jackson,
-    closed_network.FORMULA: closed_networks.network,
-    priorities.FORMULA: classes.by_priority,
-    open_classes.FORMULA: class_networks.open_classes,
-    closed_classes.FORMULA: class_networks.closed_classes,
-    mixed_network.FORMULA: class_networks.mixed,
+WRITERS: Mapping[Formula[Any], Callable[[DerivationBuilder, Any], bool]] = {
+    mm1.FORMULA: queues.poisson,
+    mmc.FORMULA: queues.poisson,
+    mmck.FORMULA: queues.limited_places,
+    loss.FORMULA: queues.no_queue,
+    infinite_servers.FORMULA: queues.endless_servers,
+    mg1.FORMULA: queues.pollaczek,
+    mdc.FORMULA: queues.constant,
+    gimc.FORMULA: queues.any_arrivals,
+    split.FORMULA: queues.own_queues,
+    disciplines.FORMULA: queues.other_order,
+    priorities.FORMULA: queues.priorities,
+    repairman.FORMULA: networks.repairman,
+    random_routing.FORMULA: networks.repairman,
+    jackson.FORMULA: networks.jackson,
+    product_form.FORMULA: networks.closed,
 }
+"""What writes the derivation of each family that has one."""
 
 
 def derive(model: Network) -> Derivation:
@@ -73,21 +67,39 @@ def derive(model: Network) -> Derivation:
 
     Raises what solve raises: UnstableQueueError, NoFormulaError, ValueError.
     """
-    from qsim.analytic import solve
-
-    answer = solve(model)
-    family = find_formula(model)
+    answer, family = solve(model), find_formula(model)
     if family is None:
         raise NoFormulaError(model.kendall)
-    page, write = Page(_queue), _PAGES.get(family)
-    if write is None or not write(page, family.view(model)):
-        page = Page()
-        numerical.write(page, model, answer)
-    return page.derivation(model, answer.method)
+    to, write = DerivationBuilder(_queue), WRITERS.get(family)
+    if write is None or not write(to, family.view(model)):
+        to = DerivationBuilder()
+        _numerical(to, model, answer)
+    return Derivation(model, answer.method, tuple(to.lines))
 
 
-def _queue(page: Page, queue: OpenQueue) -> bool:
-    """The page of a station that another one reduces to."""
+def _queue(to: DerivationBuilder, queue: OpenQueue) -> bool:
+    """The derivation of a station that another one reduces to."""
     family = queue_formula(queue)
-    write = None if family is None else _PAGES.get(family)
-    return write is not None and write(page, queue)
+    write = None if family is None else WRITERS.get(family)
+    return write is not None and write(to, queue)
+
+
+def _numerical(to: DerivationBuilder, model: Network, answer: Metrics) -> None:
+    """The values of ``answer`` with the laws between them, and an estimate by hand where two moments give one."""
+    queue = open_queue(model)
+    idle = queue is not None and queue.arrival_rate == 0
+    if queue is not None and not idle and approximations.applies(queue):
+        queues.two_moments(to, queue)
+        to.let("estimate", "AC + S", "about the response, by hand; the answer:")
+        to.without("throughput", "utilization")
+    to.remark("nobody ever comes" if idle else f"solved numerically: {answer.method}")
+    how = "" if idle else "numerically"
+    for name, value in (("X", answer.throughput), ("W", answer.W), ("Wq", answer.Wq)):
+        if math.isfinite(value):
+            to.found(name, value, "", how)
+    for name, formula, needed in (("L", "X * W", answer.W), ("Lq", "X * Wq", answer.Wq)):
+        if math.isfinite(needed):
+            to.let(name, formula, "Little's law")
+    for name, value in (("rho", answer.utilization), ("p_wait", answer.p_wait), ("p_block", answer.p_block)):
+        if math.isfinite(value):
+            to.found(name, value, "", how)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from qsim.analytic.stability import ROUNDING, require_stable
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import ROUNDING, open_queue
 from qsim.arrivals import dispersion_of
 from qsim.engines.plan import Plan, PlannedStation, plan
 from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
@@ -36,7 +35,7 @@ def require_runnable(model: Network) -> Plan:
             "arrival_rate", "must be positive for a simulation, not 0", "nobody would come; use solve"
         )
     if (queue := open_queue(model)) is not None:
-        require_stable(queue)
+        queue.require_stable()
     elif made.sources:
         _require_stations_keep_up(model, made)
     return made

@@ -42,7 +42,7 @@ from qsim import (
     solve,
 )
 from qsim.analytic import find_formula, formulas
-from qsim.derivations import _PAGES, Derivation, DerivationStep, DerivationTable, Remark, derive
+from qsim.derivations import WRITERS, Derivation, DerivationStep, DerivationTable, Remark, derive
 from qsim.derivations.expressions import value_of
 from qsim.metrics import SYMBOLS
 
@@ -200,8 +200,8 @@ def test_circles_at_any_population(N: int, think: float, servers: int, random: b
 
 
 def test_every_family_with_a_page_is_asked_for() -> None:
-    assert {find_formula(m) for m in MODELS} >= set(_PAGES)
-    assert set(_PAGES) <= set(formulas())
+    assert {find_formula(m) for m in MODELS} >= set(WRITERS)
+    assert set(WRITERS) <= set(formulas())
 
 
 def test_the_middle_of_a_long_recursion_is_left_out() -> None:

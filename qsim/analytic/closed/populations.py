@@ -22,8 +22,9 @@ A queue before each of k servers: :mod:`qsim.analytic.closed.random_routing`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -49,15 +50,14 @@ def one_queue_curve(
     ``populations`` is a largest one (all of 1..N come back) or the populations wanted; times in one unit.
     Raises ValueError naming the parameter that makes no sense.  Work grows with the largest population.
     """
-    wanted = _check.counts_upto("populations", populations)
-    Z = _check.non_negative("think_time", think_time)
-    S = _check.positive("service_time", service_time)
-    c = _check.count("servers", servers)
-    waiting = _waiting_times(int(wanted.max()), Z, S, c)[wanted - 1]
-    response = S + waiting
-    # The ceiling holds in exact arithmetic; rounding may pass it by one unit in the last place.
-    throughput = np.minimum(wanted / (Z + response), c / S)
-    return PopulationCurve(wanted, throughput, response, waiting)
+    return _curve(_one_queue_waits, populations, think_time, service_time, servers)
+
+
+def own_queues_curve(
+    populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int
+) -> PopulationCurve:
+    """The same for servers with a queue each, picked at random."""
+    return _curve(_own_queues_waits, populations, think_time, service_time, servers)
 
 
 def one_queue_throughputs(
@@ -66,87 +66,79 @@ def one_queue_throughputs(
     service_time: float,
     servers: int | IntArray = 1,
 ) -> FloatArray:
-    """X (k, m) of M/M/c//N at m populations, for k think times at once: as ``one_queue_curve``, many times as fast.
+    """X (k, m) of M/M/c//N at m populations, for k think times at once.
 
     ``servers`` is one number, or one for each think time (k,).
 
     >>> one_queue_throughputs([1, 64], np.array([1e-6]), 80e-6, 32).round().tolist()
     [[12346.0, 400000.0]]
     """
-    wanted = _check.counts_upto("populations", populations)
-    S, N = _check.positive("service_time", service_time), int(wanted.max())
-    Z = np.asarray(think_times, dtype=float)
-    c = np.broadcast_to(_check.each_count("servers", servers), Z.shape)
-    p = S / (Z + S)
-    at_edge = _binomial_pmfs(c - 1, N, Z, S)
-    beyond = np.column_stack([np.zeros(len(Z)), p[:, None] * np.cumsum(at_edge, axis=1)[:, :-1]])
-    delta = np.ascontiguousarray((p[:, None] * np.cumsum(beyond, axis=1) / c[:, None]).T)
-    kept, gamma = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
-    for n in range(1, N + 1):
-        growth, d = p * n / c, delta[n - 1]
-        if n in kept:
-            kept[n] = S + (Z + S) * np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma)
-        gamma = np.minimum(gamma * growth + d, 1e300)
-    return np.column_stack([np.minimum(n / (Z + kept[n]), c / S) for n in wanted.tolist()])
-
-
-def own_queues_curve(
-    populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int
-) -> PopulationCurve:
-    """X, R and Wq exactly; arguments, result and refusals as :func:`one_queue_curve`."""
-    wanted = _check.counts_upto("populations", populations)
-    Z = _check.non_negative("think_time", think_time)
-    S = _check.positive("service_time", service_time)
-    k = _check.count("servers", servers)
-    waiting = np.empty(int(wanted.max()))
-    present = 0.0
-    for n in range(1, waiting.size + 1):
-        waiting[n - 1] = S * (present / k)
-        response = S + waiting[n - 1]
-        present = n * (response / (Z + response))
-    response_time = S + waiting[wanted - 1]
-    throughput = np.minimum(wanted / (Z + response_time), k / S)
-    return PopulationCurve(wanted, throughput, response_time, waiting[wanted - 1])
+    return _throughputs(_one_queue_waits, populations, think_times, service_time, servers)
 
 
 def own_queues_throughputs(
     populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int | IntArray
 ) -> FloatArray:
-    """X (k, m) at m populations, for k think times at once; ``servers`` is one number, or one for each of them (k,)."""
+    """The same for servers with a queue each, picked at random."""
+    return _throughputs(_own_queues_waits, populations, think_times, service_time, servers)
+
+
+Waits: TypeAlias = Callable[[IntArray, FloatArray, float, IntArray], dict[int, FloatArray]]
+
+
+def _curve(
+    waits: Waits, populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int
+) -> PopulationCurve:
     wanted = _check.counts_upto("populations", populations)
-    S, k = _check.positive("service_time", service_time), _check.each_count("servers", servers)
+    Z, S = _check.non_negative("think_time", think_time), _check.positive("service_time", service_time)
+    c = _check.count("servers", servers)
+    found = waits(wanted, np.array([Z]), S, np.array([c]))
+    waiting = np.array([float(found[n][0]) for n in wanted.tolist()])
+    # The ceiling holds in exact arithmetic; rounding may pass it by one unit in the last place.
+    return PopulationCurve(wanted, np.minimum(wanted / (Z + S + waiting), c / S), S + waiting, waiting)
+
+
+def _throughputs(
+    waits: Waits,
+    populations: int | Sequence[int] | IntArray,
+    think_times: FloatArray,
+    service_time: float,
+    servers: int | IntArray,
+) -> FloatArray:
+    wanted, S = _check.counts_upto("populations", populations), _check.positive("service_time", service_time)
     Z = np.asarray(think_times, dtype=float)
+    c = np.broadcast_to(_check.each_count("servers", servers), Z.shape)
+    found = waits(wanted, Z, S, c)
+    return np.column_stack([np.minimum(n / (Z + S + found[n]), c / S) for n in wanted.tolist()])
+
+
+def _one_queue_waits(wanted: IntArray, Z: FloatArray, S: float, c: IntArray) -> dict[int, FloatArray]:
+    """Wq (k,) by population, by the recursion of the module's docstring."""
+    N, p = int(wanted.max()), S / (Z + S)
+    at_edge = _binomial_pmfs(c - 1, N, Z, S)  # P(B(m) = c - 1), m = 0..N-1
+    beyond = np.column_stack([np.zeros(len(Z)), p[:, None] * np.cumsum(at_edge, axis=1)[:, :-1]])  # P(B(m) >= c)
+    delta = np.ascontiguousarray((p[:, None] * np.cumsum(beyond, axis=1) / c[:, None]).T)  # at populations 1..N
+    kept, gamma = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
+    for n in range(1, N + 1):
+        growth, d = p * n / c, delta[n - 1]
+        if n in kept:
+            kept[n] = (Z + S) * np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma)
+        gamma = np.minimum(gamma * growth + d, 1e300)
+    return kept
+
+
+def _own_queues_waits(wanted: IntArray, Z: FloatArray, S: float, k: IntArray) -> dict[int, FloatArray]:
     kept, present = dict.fromkeys(wanted.tolist(), np.empty(0)), np.zeros(len(Z))
     for n in range(1, int(wanted.max()) + 1):
-        response = S + S * (present / k)
-        present = n * (response / (Z + response))
+        waiting = S * (present / k)
+        present = n * ((S + waiting) / (Z + S + waiting))
         if n in kept:
-            kept[n] = response
-    return np.column_stack([np.minimum(n / (Z + kept[n]), k / S) for n in wanted.tolist()])
-
-
-def _waiting_times(N: int, Z: float, S: float, c: int) -> FloatArray:
-    """Wq at populations 1..N, by the recursion of the module's docstring."""
-    p = S / (Z + S)
-    at_edge = _binomial_pmf(c - 1, N, Z, S)  # P(B(m) = c - 1), m = 0..N-1
-    beyond = np.concatenate(([0.0], p * np.cumsum(at_edge)[:-1]))  # P(B(m) >= c), m = 0..N-1
-    delta = (p * np.cumsum(beyond) / c).tolist()  # at populations 1..N
-    waiting = np.empty(N)
-    gamma = 0.0
-    for n, d in enumerate(delta, start=1):
-        growth = p * n / c
-        waiting[n - 1] = max(0.0, gamma * (growth - 1) + d) / (1 + gamma)
-        gamma = min(gamma * growth + d, 1e300)
-    return (Z + S) * waiting
-
-
-def _binomial_pmf(k: int, N: int, Z: float, S: float) -> FloatArray:
-    """P(B(m) = k) for m = 0..N-1, where each of m customers is at the station with probability S/(Z + S)."""
-    return np.asarray(_binomial_pmfs(np.array([k]), N, np.array([Z]), S)[0])
+            kept[n] = waiting
+    return kept
 
 
 def _binomial_pmfs(k: IntArray, N: int, Z: FloatArray, S: float) -> FloatArray:
-    """The same (r, N) for r numbers k and times Z (r,)."""
+    """P(B(m) = k) (r, N) for m = 0..N-1, at r numbers k and times Z (r,)."""
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, N + 1)))])
     k = np.minimum(k, N)  # no m has more
     away = np.arange(N) - k[:, None]  # m - k

@@ -29,7 +29,7 @@ from qsim.analytic import invert as _invert
 from qsim.analytic.closed.populations import own_queues_curve
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import require_few_states
-from qsim.analytic.views import ClosedChain, closed_chain
+from qsim.analytic.views import ClosedQueue, closed_queue
 from qsim.distributions import Exponential
 from qsim.metrics import ExactTimes, Metrics
 
@@ -57,41 +57,28 @@ class OwnQueueTimes(ExactTimes):
         return float(tail @ np.exp(xlogy(finished, x) - x - gammaln(finished + 1)))
 
 
-def applies(model: ClosedChain) -> bool:
-    """One station of single servers picked at random, exponential service, visited once a cycle."""
-    if len(model.queueing) != 1:
-        return False
-    (station,) = model.queueing
-    plain = station.discipline == "FCFS" and station.capacity is None
-    return plain and isinstance(station.time, Exponential) and station.queues == "random" and station.visits == 1
+def applies(queue: ClosedQueue) -> bool:
+    """Single servers picked at random, exponential service."""
+    return queue.queues == "random" and isinstance(queue.service, Exponential) and queue.capacity is None
 
 
-def solve(model: ClosedChain) -> Metrics:
+def solve(queue: ClosedQueue) -> Metrics:
     """Exact; state probabilities are not given.  Raises NoFormulaError for millions of customers."""
-    (station,) = model.queueing
-    require_few_states(model, model.population)
-    N, Z, S, k = model.population, model.think_time, station.time.mean, station.servers
-    all_populations = own_queues_curve(N, Z, S, k)
-    X, W, Wq = (
-        float(values[-1])
-        for values in (all_populations.throughput, all_populations.response_time, all_populations.waiting_time)
-    )
-    busy: FloatArray = np.minimum(all_populations.throughput * (S / k), 1.0)  # one server, at populations 1..N
+    require_few_states(queue, queue.population)
+    N, S, k = queue.population, queue.service.mean, queue.servers
+    curve = own_queues_curve(N, queue.think_time, S, k)
+    busy: FloatArray = np.minimum(curve.throughput * (S / k), 1.0)  # one server, at populations 1..N
     found = np.concatenate(([1.0], np.cumprod(busy[:-1][::-1])))  # at least j present, population N - 1
-    return Metrics(
-        model=model,
-        throughput=X,
-        utilization=float(busy[-1]),
-        L=min(X * W, float(N)),
-        Lq=X * Wq,
-        W=W,
-        Wq=Wq,
+    return Metrics.from_times(
+        queue,
+        throughput=float(curve.throughput[-1]),
+        service=S,
+        servers=k,
+        Wq=float(curve.waiting_time[-1]),
         p_wait=float(found[1]) if N > 1 else 0.0,
-        p_block=0.0,
-        kind="exact",
         method=METHOD,
         times=OwnQueueTimes(tuple(found.tolist()), S),
     )
 
 
-FORMULA = Formula(closed_chain, applies, solve)
+FORMULA = Formula(closed_queue, applies, solve)

@@ -1,99 +1,89 @@
-"""M/M/c//N, the machine repairman: N customers think for Z, queue for c servers, are served for S, and return.
+"""M/M/c/K//N, the machine repairman: N customers think for Z, queue for c servers, are served for S, and return.
 
 This is a storage device under fio at iodepth N, with Z the host's time between an answer and the next request.
 
-State probabilities.  With n at the station, N - n think; the flow between neighbours balances:
+With n at the station, N - n think; the flow between neighbours balances:
 
     p(n+1)/p(n) = (N - n)/Z · S/min(n + 1, c),
 
-taken in logarithms, so that neither N = 4096 nor Z/S = 1e±9 can overflow.  An arrival sees the station as it
-would be in time average with N - 1 customers (arrival theorem; Lavenberg & Reiser 1980; Sevcik & Mitrani 1981).
+taken in logarithms, so that neither N = 4096 nor Z/S = 1e±9 can overflow.  An arrival sees the station as it would be
+in time average with N - 1 customers (arrival theorem; Lavenberg & Reiser 1980; Sevcik & Mitrani 1981).
+
+With K < N places the process stops at K, and an arrival that finds them taken thinks again; with K = c this is Engset's
+loss system.  It stays reversible, so that only the mean think time matters.  W, Wq and P(wait) are then those of the
+customers that are let in, at rate X, and N = L + (X + rejections)·Z.
 
 All populations at once: :mod:`qsim.analytic.closed.populations`.
 
 Source: Kleinrock (1975), Queueing Systems I, sections 3.8 (one server) and 3.10; product form: Baskett, Chandy, Muntz &
-Palacios (1975), by which the result depends on the think time only through its mean.
+Palacios (1975); Engset (1918); Kelly (1979), Reversibility and Stochastic Networks, chapter 3; Gross & Harris (1998),
+Fundamentals of Queueing Theory, section 2.7.
 
->>> from qsim import MMcN, solve
+>>> from qsim import MMcKN, MMcN, solve
 >>> r = solve(MMcN(population=80, think_time=10, service_time=4, servers=8))
 >>> round(r.throughput, 9), round(r.W, 9)
 (2.0, 30.0)
+>>> round(solve(MMcKN(population=8, think_time=4, service_time=0.25, servers=2, capacity=4)).throughput, 6)
+1.876628
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from qsim import _check
 from qsim._types import FloatArray
-from qsim.analytic.closed import finite_source
 from qsim.analytic.formula import Formula
-from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
-from qsim.analytic.views import ClosedChain, closed_chain
+from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, birth_death, require_few_states
+from qsim.analytic.views import ClosedQueue, closed_queue
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
-from qsim.models import Station
 
 METHOD = "machine repairman, birth-death in logarithms (Kleinrock 1975, section 3.8)"
+LIMITED = "M/M/c/K//N birth-death in logarithms (Kleinrock 1975, section 3.10)"
 
 
-def state_probabilities(population: int, think_time: float, service_time: float, servers: int = 1) -> FloatArray:
-    """p(0), ..., p(N): the long-run shares of time with n customers at the station."""
-    N = _check.count("population", population, minimum=0)
-    Z = _check.non_negative("think_time", think_time)
-    S = _check.positive("service_time", service_time)
-    c = _check.count("servers", servers)
+def state_probabilities(queue: ClosedQueue, population: int) -> FloatArray:
+    """p(0), ..., p(min(K, N)) with this population: the long-run shares of time with n customers at the station."""
+    S, Z = queue.service.mean, queue.think_time
+    places = population if queue.capacity is None else min(population, queue.capacity)
     if Z == 0:
-        return np.asarray(np.eye(1, N + 1, N)[0], dtype=np.float64)
-    return finite_source.state_probabilities(N, Z, S, c, capacity=N)
+        return np.asarray(np.eye(1, places + 1, places)[0], dtype=np.float64)
+    n = np.arange(places)
+    p = birth_death(np.log(population - n) - np.log(np.minimum(n + 1, queue.servers)) + math.log(S) - math.log(Z))
+    return np.asarray(p / p.sum())
 
 
-def applies(model: ClosedChain) -> bool:
-    """One station with one shared queue and exponential service, visited once a cycle; any think time."""
-    return _is_repairman(model.queueing)
+def applies(queue: ClosedQueue) -> bool:
+    """Exponential service from one queue; with limited places a think time above zero."""
+    exponential = isinstance(queue.service, Exponential) and queue.queues == "shared"
+    return exponential and (queue.capacity is None or queue.think_time > 0)
 
 
-def _is_repairman(stations: tuple[Station, ...]) -> bool:
-    return (
-        len(stations) == 1
-        and isinstance(stations[0].time, Exponential)
-        and (stations[0].queues == "shared" or stations[0].servers == 1)
-        and stations[0].visits == 1
-        and stations[0].capacity is None
-        and stations[0].speeds is None
-        and stations[0].discipline == "FCFS"
-    )
-
-
-def solve(model: ClosedChain) -> Metrics:
+def solve(queue: ClosedQueue) -> Metrics:
     """Exact, for every number of servers and ratio of think to service time.
 
-    Raises NoFormulaError for millions of customers.
+    Raises NoFormulaError for millions of customers and places.
     """
-    (station,) = model.queueing
-    require_few_states(model, model.population)
-    N, Z, S, c = model.population, model.think_time, station.time.mean, station.servers
-    p = state_probabilities(N, Z, S, c)
-    n = np.arange(N + 1)
-    seen = state_probabilities(N - 1, Z, S, c)
-    Wq = float(p @ np.maximum(n - c, 0)) / (float(p @ np.minimum(n, c)) / S)
-    W = S + Wq
-    X = min(N / (Z + W), c / S)
-    return Metrics(
-        model=model,
-        throughput=X,
-        utilization=min(X * S / c, 1.0),
-        L=min(X * W, float(N)),
-        Lq=X * Wq,
-        W=W,
+    require_few_states(queue, queue.places)
+    N, Z, S, c, K = queue.population, queue.think_time, queue.service.mean, queue.servers, queue.capacity
+    p, seen = state_probabilities(queue, N), state_probabilities(queue, N - 1)
+    busy = float(p @ np.minimum(np.arange(p.size), c))
+    Wq = float(p @ np.maximum(np.arange(p.size) - c, 0)) / (busy / S)
+    found = seen if K is None else seen[:K] / seen[:K].sum()  # by those who are let in
+    return Metrics.from_times(
+        queue,
+        throughput=min(N / (Z + S + Wq), c / S) if K is None else busy / S,
+        service=S,
+        servers=c,
         Wq=Wq,
-        p_wait=min(float(seen[c:].sum()), 1.0),
-        p_block=0.0,
-        kind="exact",
-        method=METHOD,
+        p_wait=min(float(found[c:].sum()), 1.0),
+        p_block=float(seen[K]) if K is not None and seen.size > K else 0.0,
+        method=METHOD if K is None else LIMITED,
         states=TabulatedStates(tuple(p.tolist())),
-        times=FirstComeTimes(tuple(seen.tolist()), S, c),
+        times=FirstComeTimes(tuple(found.tolist()), S, c),
     )
 
 
-FORMULA = Formula(closed_chain, applies, solve)
+FORMULA = Formula(closed_queue, applies, solve)

@@ -9,10 +9,10 @@ the arrivals solve
 
 which superposes streams, lets them pass a station, and splits them at random.  Classes are pooled.  A customer that
 comes back to the station that it has just left is taken to stay, for a service as long as all of its visits together.
-Waits are those of Krämer & Langenbach-Belz.
+Waits are those of Krämer & Langenbach-Belz.  One station of Poisson arrivals is M/G/1 at each of its queues, exactly.
 
 Source: Whitt (1983), Bell System Technical Journal 62, "The queueing network analyzer", equations 24 to 29 and section
-III; Kuehn (1979), IEEE Trans. Communications 27.
+III; Kuehn (1979), IEEE Trans. Communications 27; M/G/1: Kleinrock (1975), chapter 5.
 
 >>> from qsim import Arrivals, Erlang, Exponential, Network, Station, solve
 >>> steady = Network({"a": Station(Erlang(4, 0.8)), "b": Station(Exponential(0.8))}, Arrivals(Erlang(4, 1.0)))
@@ -28,59 +28,78 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.evidence import with_errors
+from qsim.analytic.formula import Formula
+from qsim.analytic.networks.assembly import ChainTimes, network_metrics
+from qsim.analytic.networks.chains import ChainNetwork, chain_network
 from qsim.analytic.open.approximations import kraemer_langenbach_belz
-from qsim.analytic.stability import ROUNDING
+from qsim.analytic.views import ROUNDING, is_poisson
 from qsim.arrivals import dispersion_of
 from qsim.errors import NoFormulaError, UnstableQueueError
-from qsim.models import Network, Station
+from qsim.metrics import Metrics
+from qsim.models import Network
 
 NAME = "decomposition of open networks"
-METHOD = with_errors("decomposition into G/G/c queues (Whitt 1983)", NAME)
+METHOD = "decomposition into G/G/c queues (Whitt 1983)"
+ALONE = "M/G/1 of several classes (Pollaczek-Khinchine; Kleinrock 1975, chapter 5)"
 
 
-def waits(model: Network) -> FloatArray:
-    """The mean wait of a visit to each station; raises UnstableQueueError naming an overloaded one."""
-    nodes = list(model.stations.values())
+def applies(view: ChainNetwork) -> bool:
+    """Open chains."""
+    return not view.populations
+
+
+def solve(view: ChainNetwork) -> Metrics:
+    """An approximation, or exact at one station; raises UnstableQueueError naming an overloaded one."""
+    view.require_usual()
+    for s in view.stations:
+        if not s.in_turn or s.station.speeds is not None:
+            why = "speeds" if s.station.speeds is not None else f"the order {s.station.discipline}"
+            raise NoFormulaError(view.kendall, f"{s.name} serves general times with {why}")
+    mean, second, flow, again, ca2, servers = _flows(view.network)
+    cs2 = np.maximum(second / np.where(mean > 0, mean, 1.0) ** 2 - 1, 0.0)
+    load = flow * mean / servers
+    one = len(view.stations) == 1 and view.stations[0].servers == view.stations[0].queues
+    exact = one and is_poisson(view.network) and not view.network.routes.P.any()
+    wait = np.zeros((len(view.stations), 1))
+    at = {name: i for i, name in enumerate(view.network.stations)}
+    for row, station in enumerate(view.stations):
+        i, queues = at[station.name], station.queues
+        split = 1 + (ca2[i] - 1) / queues  # at random
+        whole = kraemer_langenbach_belz(flow[i] / queues, mean[i], split, cs2[i], station.servers // queues)
+        wait[row] = whole * (1 - again[i])  # one wait for all visits in a row
+    p_wait = np.full_like(view.means, load[at[view.stations[0].name]] if exact else math.nan)
+    found = ChainTimes(view.means + wait, np.broadcast_to(wait, view.means.shape), p_wait)
+    if exact:
+        return network_metrics(view, found, "exact", ALONE)
+    used = [at[s.name] for s in view.stations]
+    scv = [*cs2[used], *_outside_scv(view.network)]
+    most = max(s.servers for s in view.stations)
+    method = with_errors(METHOD, NAME, scv, float(load[used].max()), most)
+    return network_metrics(view, found, "approximation", method)
+
+
+def _outside_scv(model: Network) -> list[float]:
+    """Variability of the streams from outside."""
+    return [dispersion_of(source) for c in model.open_classes for source in model.sources_of(c).values()]
+
+
+def _flows(model: Network) -> tuple[FloatArray, ...]:
+    """Of each station: E[S], E[S²], arrivals, the share that comes back at once, their scv, servers."""
     rates = model.open_rates()
-    flow = rates.sum(axis=1)
-    used = flow > 0
-    through = _between(model, rates)
-    again = np.divide(np.diag(through), flow, out=np.zeros_like(flow), where=used)
+    flow, size, classes = rates.sum(axis=1), len(rates), len(model.classes)
+    through = (rates.reshape(-1)[:, None] * model.routes.P).reshape(size, classes, size, classes).sum(axis=(1, 3))
+    again = np.divide(np.diag(through), flow, out=np.zeros_like(flow), where=flow > 0)
     mean, second = _services(model, rates)
     # A customer that comes back at once stays: a geometric number of services in a row.
     mean, second = mean / (1 - again), second / (1 - again) + 2 * again * mean**2 / (1 - again) ** 2
     flow = flow * (1 - again)
     through = through - np.diag(np.diag(through))
-    servers = np.array([node.servers for node in nodes])
+    servers = np.array([float(node.servers) for node in model.stations.values()])
     load = flow * mean / servers
-    for i, (name, node) in enumerate(model.stations.items()):
-        if used[i] and not _is_plain(node):
-            raise NoFormulaError(
-                model.kendall, f"{name} serves in the order {node.discipline}, or from queues of its own"
-            )
+    for i, name in enumerate(model.stations):
         if load[i] > 1 - ROUNDING:
-            raise UnstableQueueError(f"{name} of {model.kendall}", flow[i], 1 / mean[i], int(node.servers))
-    cs2 = np.where(mean > 0, np.maximum(second / np.where(mean > 0, mean, 1.0) ** 2 - 1, 0.0), 0.0)
-    ca2 = _arrivals(model, flow, through, load, cs2, servers)
-    found = np.zeros(len(nodes))
-    for i, node in enumerate(nodes):
-        if used[i] and node.servers != math.inf and mean[i] > 0:
-            whole = kraemer_langenbach_belz(flow[i], mean[i], ca2[i], cs2[i], int(node.servers))
-            found[i] = whole * (1 - again[i])  # one wait for all visits in a row
-    return found
-
-
-def _is_plain(node: Station) -> bool:
-    shared = node.queues == "shared" or node.servers == 1
-    return node.servers == math.inf or (node.discipline == "FCFS" and shared and node.speeds is None)
-
-
-def _between(model: Network, rates: FloatArray) -> FloatArray:
-    """Customers per time unit from each station to each other, classes pooled."""
-    size, classes = rates.shape
-    each = rates.reshape(-1)[:, None] * model.routes.P
-    pooled: FloatArray = each.reshape(size, classes, size, classes).sum(axis=(1, 3))
-    return pooled
+            raise UnstableQueueError(f"{name} of {model.kendall}", flow[i], 1 / mean[i], int(servers[i]))
+    return mean, second, flow, again, _arrivals(model, flow, through, load, mean, second, servers), servers
 
 
 def _services(model: Network, rates: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -96,7 +115,13 @@ def _services(model: Network, rates: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _arrivals(
-    model: Network, flow: FloatArray, through: FloatArray, load: FloatArray, cs2: FloatArray, servers: FloatArray
+    model: Network,
+    flow: FloatArray,
+    through: FloatArray,
+    load: FloatArray,
+    mean: FloatArray,
+    second: FloatArray,
+    servers: FloatArray,
 ) -> FloatArray:
     """The squared coefficients of variation of the arrivals at each station."""
     size = len(flow)
@@ -108,12 +133,15 @@ def _arrivals(
                 outside[i] += share / source.mean
                 variability[i] += (1 + share * (dispersion_of(source) - 1)) * share / source.mean  # split at random
     safe = np.where(flow > 0, flow, 1.0)
+    cs2 = np.maximum(second / np.where(mean > 0, mean, 1.0) ** 2 - 1, 0.0)
     p0, p, q = outside / safe, through / safe[None, :], through / safe[:, None]
-    with np.errstate(divide="ignore"):
-        v = 1 / np.maximum(p0**2 + (p**2).sum(axis=0), 1e-300)
+    v = 1 / np.maximum(p0**2 + (p**2).sum(axis=0), 1e-300)
     w = 1 / (1 + 4 * (1 - load) ** 2 * (v - 1))
     x = 1 + (np.maximum(cs2, 0.2) - 1) / np.sqrt(servers)
     constant = 1 + w * (variability / safe - 1 + (p * (1 - q + q * (load**2 * x)[:, None])).sum(axis=0))
     passed = w[None, :] * p * q * (1 - load**2)[:, None]
     solved: FloatArray = np.linalg.solve(np.eye(size) - passed.T, constant)
     return np.maximum(solved, 0.0)
+
+
+FORMULA = Formula(chain_network, applies, solve)

@@ -43,8 +43,6 @@ from qsim.analytic.evidence import with_errors
 from qsim.analytic.formula import Formula
 from qsim.analytic.open import gimc, markovian, mdc
 from qsim.analytic.open.mmc import erlang_c
-from qsim.analytic.shape import plain
-from qsim.analytic.stability import require_stable
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, PhaseType
 from qsim.errors import InvalidParameterError, UnstableQueueError
@@ -203,7 +201,7 @@ def table(
 def applies(model: OpenQueue) -> bool:
     """Independent times of finite variance, first come first served, no limit on places."""
     return (
-        plain(model)
+        model.plain
         and model.capacity is None
         and isinstance(model.arrivals, Distribution)
         and math.isfinite(model.arrivals.mean)
@@ -224,7 +222,7 @@ def phase_type(model: OpenQueue) -> OpenQueue | None:
 def solve(model: OpenQueue) -> Metrics:
     """The nearest approximation, and all of them by name; raises UnstableQueueError when ρ >= 1."""
     assert isinstance(model.arrivals, Distribution)  # noqa: S101
-    require_stable(model)
+    model.require_stable()
     lam, S, c = model.arrival_rate, model.service.mean, model.servers
     known = table(lam, S, model.arrivals.scv, model.service.scv, c)
     name = next(n for n in PREFERRED if n in known) if c > 1 else "Krämer-Langenbach-Belz"

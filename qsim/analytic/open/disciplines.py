@@ -40,8 +40,6 @@ from qsim.analytic.open import mg1, size_based
 from qsim.analytic.open.first_come import TabulatedStates, require_few_states
 from qsim.analytic.open.mmc import ErlangStates, erlang_c
 from qsim.analytic.open.mmck import state_probabilities
-from qsim.analytic.shape import markovian, poisson
-from qsim.analytic.stability import require_stable
 from qsim.analytic.times import delay_cycles, tagged
 from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, is_smooth
 from qsim.analytic.views import OpenQueue, open_queue
@@ -85,7 +83,7 @@ def applies(model: OpenQueue) -> bool:
         return False
     match model.discipline:
         case "SJF" | "PSJF" | "SRPT":
-            return poisson(model) and model.servers == 1 and model.capacity is None
+            return model.poisson and model.servers == 1 and model.capacity is None
         case "PS":
             return _symmetric(model)
         case "LCFS-PR":
@@ -107,7 +105,7 @@ def _first_come_is_known(model: OpenQueue) -> bool:
 
 
 def _symmetric(model: OpenQueue) -> bool:
-    if not poisson(model):
+    if not model.poisson:
         return False
     return model.discipline == "PS" or (model.discipline == "LCFS-PR" and model.servers == 1 and model.capacity is None)
 
@@ -119,7 +117,7 @@ def _first_come(model: OpenQueue) -> OpenQueue:
 
 def solve(model: OpenQueue) -> Metrics:
     """Exact, or as good as what is known of FCFS; raises UnstableQueueError when ρ >= 1 without limited places."""
-    require_stable(model)
+    model.require_stable()
     if model.discipline in size_based.RULES:
         return _by_size(model)
     if _symmetric(model):
@@ -145,10 +143,10 @@ def _times(model: OpenQueue, first_come: Metrics) -> TimeDistribution | None:
     lam, service, c = model.arrival_rate, model.service, model.servers
     if lam == 0 or model.discipline == "LCFS-PR":
         return None
-    if model.discipline == "SIRO" and markovian(model):
+    if model.discipline == "SIRO" and model.markovian:
         found = _found(model, first_come)
         return None if found is None else tagged.in_random_order(found, lam, model.service_rate, c)
-    if model.discipline == "LCFS" and poisson(model) and model.capacity is None:
+    if model.discipline == "LCFS" and model.poisson and model.capacity is None:
         if c == 1:
             return delay_cycles.last_come(lam, service)
         if isinstance(service, Exponential):

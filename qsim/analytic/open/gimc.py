@@ -31,8 +31,6 @@ from dataclasses import dataclass
 
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.mmc import ErlangTimes
-from qsim.analytic.shape import plain
-from qsim.analytic.stability import require_stable
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics
@@ -132,7 +130,7 @@ class GeometricTailStates:
 def applies(model: OpenQueue) -> bool:
     """Exponential service, and no limit on places or as many places as servers."""
     return (
-        plain(model)
+        model.plain
         and isinstance(model.service, Exponential)
         and isinstance(model.arrivals, Distribution)
         and not math.isinf(model.arrivals.mean)
@@ -144,7 +142,7 @@ def applies(model: OpenQueue) -> bool:
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
     assert isinstance(model.arrivals, Distribution)  # noqa: S101
-    require_stable(model)
+    model.require_stable()
     c, mu, S = model.servers, model.service_rate, model.service.mean
     if model.capacity is not None:
         lost = blocking_probability(model.arrivals, mu, c)

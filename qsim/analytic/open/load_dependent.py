@@ -22,9 +22,7 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import TabulatedStates, birth_death, require_few_states
-from qsim.analytic.shape import poisson
-from qsim.analytic.stability import ROUNDING
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.views import ROUNDING, OpenQueue, open_queue
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
 from qsim.metrics import Metrics, States
@@ -48,7 +46,7 @@ def applies(model: OpenQueue) -> bool:
     """Poisson arrivals and speeds, at one queue; exponential services, or processor sharing."""
     return (
         model.speeds is not None
-        and poisson(model)
+        and model.poisson
         and (
             (isinstance(model.service, Exponential) and model.discipline not in ("SJF", "PSJF", "SRPT"))
             or model.discipline == "PS"

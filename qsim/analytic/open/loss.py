@@ -16,7 +16,6 @@ from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import TabulatedStates, require_few_states
 from qsim.analytic.open.infinite_servers import ServiceTimes
 from qsim.analytic.open.mmck import state_probabilities
-from qsim.analytic.shape import plain, poisson
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.metrics import Metrics
 
@@ -26,11 +25,11 @@ METHOD = "Erlang B (Erlang 1917), insensitive to the service law (Sevastyanov 19
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, as many places as servers; the order of service plays no part."""
     return (
-        poisson(model)
+        model.poisson
         and model.capacity == model.servers
         and model.queues == "shared"
         and model.speeds is None
-        and (plain(model) or model.discipline in ("LCFS", "SJF", "SIRO", "PS"))
+        and (model.plain or model.discipline in ("LCFS", "SJF", "SIRO", "PS"))
     )
 
 

@@ -32,10 +32,9 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
-from qsim.analytic.shape import phases_of_arrivals
-from qsim.analytic.stability import require_stable
 from qsim.analytic.times.uniformised import UniformisedTimes
 from qsim.analytic.views import OpenQueue, open_queue
+from qsim.distributions import Distribution
 from qsim.distributions.base import Phases
 from qsim.metrics import Metrics
 
@@ -205,11 +204,18 @@ def _stationary(generator: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(system, np.eye(len(system))[-1]))
 
 
+def phases_of_arrivals(model: OpenQueue) -> tuple[FloatArray, FloatArray] | None:
+    """The rates (D0, D1) between the phases of the arrival process without and with an arrival, or None."""
+    law = model.arrivals
+    known = law.phases() if isinstance(law, Distribution) and math.isfinite(law.mean) else None
+    return None if known is None else (known[1], np.outer(np.maximum(-known[1].sum(axis=1), 0.0), known[0]))
+
+
 def applies(model: OpenQueue, most_work: float = MOST_WORK) -> bool:
     """First come first served, phase-type times, and few enough phases."""
     if not model.plain:
         return False
-    arrivals, service = phases_of_arrivals(model.arrivals), model.service.phases()
+    arrivals, service = phases_of_arrivals(model), model.service.phases()
     return (
         arrivals is not None and service is not None and _small(arrivals[0].shape[0], service[0].size, model, most_work)
     )
@@ -224,8 +230,8 @@ def _small(arrival_phases: int, service_phases: int, model: OpenQueue, most_work
 
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
-    require_stable(model)
-    arrivals, service = phases_of_arrivals(model.arrivals), model.service.phases()
+    model.require_stable()
+    arrivals, service = phases_of_arrivals(model), model.service.phases()
     assert arrivals is not None  # noqa: S101
     assert service is not None  # noqa: S101
     c, S = model.servers, model.service.mean

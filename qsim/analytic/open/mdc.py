@@ -36,15 +36,13 @@ import numpy.typing as npt
 from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
 from qsim.analytic.formula import Formula
-from qsim.analytic.shape import plain, poisson
-from qsim.analytic.stability import require_stable
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Deterministic
 from qsim.metrics import ExactTimes, Metrics
 
 METHOD = "M/D/c (Crommelin 1932; Franx 2001)"
 
-MOST_SERVERS = 2000
+MOST_SERVERS, MOST_TERMS = 2000, 20_000
 LONGEST_TABLE = 2**22
 
 
@@ -62,17 +60,25 @@ def roots_inside(offered_load: float, servers: int) -> npt.NDArray[np.complex128
     return z
 
 
-def mean_waiting_number(offered_load: float, servers: int) -> float:
-    """Lq for 0 < a < c."""
+def spitzer_terms(offered_load: float, servers: int) -> FloatArray | None:
+    """E[max(Poisson(ka) - kc, 0)]/k for k = 1, 2, ... until they no longer matter; None where those are too many."""
     from scipy.special import pdtrc
 
     a, c = offered_load, servers
     steps = 40 / (c * (a / c - 1 - math.log(a / c))) + 10
-    if steps < 20_000:
-        k = np.arange(1, math.ceil(steps) + 1)
-        at_least = pdtrc(k * c - 1, k * a)  # P(Poisson(ka) >= kc)
-        more = pdtrc(k * c, k * a)
-        return float(np.maximum((k * a * at_least - k * c * more) / k, 0.0).sum())
+    if steps >= MOST_TERMS:
+        return None
+    k = np.arange(1, math.ceil(steps) + 1)
+    at_least, more = pdtrc(k * c - 1, k * a), pdtrc(k * c, k * a)  # P(Poisson(ka) >= kc), P(> kc)
+    return np.maximum((k * a * at_least - k * c * more) / k, 0.0)
+
+
+def mean_waiting_number(offered_load: float, servers: int) -> float:
+    """Lq for 0 < a < c."""
+    a, c = offered_load, servers
+    terms = spitzer_terms(a, c)
+    if terms is not None:
+        return float(terms.sum())
     total = float((1 / (1 - roots_inside(a, c))).sum().real)
     return (c - (c - a) ** 2) / (2 * (c - a)) + total - a
 
@@ -188,8 +194,8 @@ class CommonServiceTimes(ExactTimes):
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, constant service, no limit on places."""
     return (
-        plain(model)
-        and poisson(model)
+        model.plain
+        and model.poisson
         and isinstance(model.service, Deterministic)
         and model.capacity is None
         and model.servers <= MOST_SERVERS
@@ -198,7 +204,7 @@ def applies(model: OpenQueue) -> bool:
 
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
-    require_stable(model)
+    model.require_stable()
     a, c, D = model.offered_load, model.servers, model.service.mean
     if a == 0:
         return Metrics.from_times(model, throughput=0.0, service=D, servers=c, Wq=0.0, p_wait=0.0, method=METHOD)

@@ -36,8 +36,6 @@ import numpy as np
 
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.arrivals_during import left_behind
-from qsim.analytic.shape import plain, poisson
-from qsim.analytic.stability import require_stable
 from qsim.analytic.times.compound import CompoundTimes
 from qsim.analytic.times.uniformised import UniformisedTimes
 from qsim.analytic.views import OpenQueue, open_queue
@@ -125,12 +123,12 @@ class FirstComeTimes:
 
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, one server, no limit on places."""
-    return plain(model) and poisson(model) and model.servers == 1 and model.capacity is None
+    return model.plain and model.poisson and model.servers == 1 and model.capacity is None
 
 
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
-    require_stable(model)
+    model.require_stable()
     lam, service, rho = model.arrival_rate, model.service, model.rho
     Wq = mean_wait(lam, service)
     endless = math.isinf(Wq) or lam == 0

@@ -26,7 +26,6 @@ from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.arrivals_during import left_behind
 from qsim.analytic.open.first_come import TabulatedStates
-from qsim.analytic.shape import plain, poisson
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution
 from qsim.metrics import Metrics
@@ -47,7 +46,7 @@ def state_probabilities(arrival_rate: float, service: Distribution, capacity: in
 
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, one server, limited places that fit into a table."""
-    if not (plain(model) and poisson(model) and model.servers == 1 and 0 < (model.capacity or 0) <= MOST_PLACES):
+    if not (model.plain and model.poisson and model.servers == 1 and 0 < (model.capacity or 0) <= MOST_PLACES):
         return False
     return model.service.transform(model.arrival_rate) > FEWEST_ALONE
 

@@ -22,8 +22,6 @@ import math
 from dataclasses import dataclass
 
 from qsim.analytic.formula import Formula
-from qsim.analytic.shape import markovian, plain
-from qsim.analytic.stability import require_stable
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.metrics import ExactTimes, Metrics
 
@@ -58,14 +56,14 @@ class ExponentialTimes(ExactTimes):
 
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, exponential service, one server, no limit on places."""
-    return plain(model) and markovian(model) and model.servers == 1 and model.capacity is None
+    return model.plain and model.markovian and model.servers == 1 and model.capacity is None
 
 
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     lam, mu = model.arrival_rate, model.service_rate
     rho = model.rho
-    require_stable(model)
+    model.require_stable()
     W = 1 / (mu - lam)
     return Metrics(
         model=model,

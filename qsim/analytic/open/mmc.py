@@ -32,8 +32,6 @@ import numpy as np
 from qsim import _check
 from qsim.analytic import invert as _invert
 from qsim.analytic.formula import Formula
-from qsim.analytic.shape import markovian, plain
-from qsim.analytic.stability import require_stable
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import ExactTimes, Metrics
@@ -142,13 +140,13 @@ class ErlangTimes(ExactTimes):
 
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, exponential service, no limit on places."""
-    return plain(model) and markovian(model) and model.capacity is None
+    return model.plain and model.markovian and model.capacity is None
 
 
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
     a, rho, c = model.offered_load, model.rho, model.servers
-    require_stable(model)
+    model.require_stable()
     waits = erlang_c(c, a)
     Lq = waits * rho / (1 - rho)
     Wq = waits * model.service.mean / (c - a)

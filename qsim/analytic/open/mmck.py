@@ -22,7 +22,6 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, birth_death, require_few_states
-from qsim.analytic.shape import markovian, plain
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.metrics import Metrics
 
@@ -39,7 +38,7 @@ def state_probabilities(offered_load: float, servers: int, capacity: int) -> Flo
 
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, exponential service, limited places."""
-    return plain(model) and markovian(model) and model.capacity is not None
+    return model.plain and model.markovian and model.capacity is not None
 
 
 def solve(model: OpenQueue) -> Metrics:

@@ -35,10 +35,9 @@ from qsim.analytic.evidence import with_errors
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.mg1 import FirstComeTimes
 from qsim.analytic.open.mmc import erlang_c
-from qsim.analytic.stability import ROUNDING
 from qsim.analytic.times.delay_cycles import Flow, class_times
 from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, MixedPart, MixedTimes, is_smooth
-from qsim.analytic.views import ClassFlow, ClassQueue, OpenQueue, class_queue
+from qsim.analytic.views import ROUNDING, ClassFlow, ClassQueue, OpenQueue, class_queue
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
 from qsim.errors import NoFormulaError, UnstableQueueError
 from qsim.metrics import Kind, Metrics, TimeDistribution

@@ -22,10 +22,9 @@ from qsim import (
     Open,
     Station,
     UnstableQueueError,
-    asymptotic_bounds,
     solve,
 )
-from qsim.analytic.closed import populations, random_routing
+from qsim.analytic.closed import populations
 from qsim.analytic.open.first_come import FirstComeTimes
 
 
@@ -61,10 +60,6 @@ def test_closed_multi_server_where_public_solvers_go_negative() -> None:
     r = solve(Closed(64, [Delay(1e-6), Station(Exponential(80e-6), servers=32)]))
     assert r.W == pytest.approx(159e-6, rel=1e-6)
     assert r.throughput == pytest.approx(400_000, rel=1e-6)
-
-
-def test_m_m_3_at_nine_tenths() -> None:
-    assert solve(MMc(2.7, 1.0, 3)).L == pytest.approx(10.0535, abs=1e-4)
 
 
 def test_an_empty_system_is_legal() -> None:
@@ -131,44 +126,6 @@ def test_random_routing_without_thinking() -> None:
     assert r.p_wait == pytest.approx((N - 1) / (N - 1 + k - 1), rel=1e-12)
 
 
-def test_bounds_refuse_nonsense() -> None:
-    with pytest.raises(ValueError, match="populations"):
-        asymptotic_bounds([0], 1, [1])
-    with pytest.raises(ValueError, match="demands"):
-        asymptotic_bounds([1], 1, [])
-    with pytest.raises(ValueError, match="servers"):
-        asymptotic_bounds([1], 1, [1, 2], servers=[1])
-
-
-def numeric_mean(survival: object, upper: float) -> float:
-    from scipy.integrate import quad
-
-    return float(quad(survival, 0, upper, limit=500)[0])
-
-
-@pytest.mark.parametrize(
-    ("lam", "c"), [(2.7, 3), (2.0, 3), (1.9999999999, 3), (0.5, 2), (0.9, 1), (30.0, 40), (39.9, 40)]
-)
-def test_response_times_of_m_m_c_have_the_mean_w(lam: float, c: int) -> None:
-    from qsim.analytic.open.mmc import ErlangTimes, erlang_c
-
-    times = ErlangTimes(c, lam, 1.0, erlang_c(c, lam))
-    r = solve(MMc(lam, 1.0, c))
-    assert numeric_mean(times.response_survival, 60 * r.W + 40) == pytest.approx(r.W, rel=1e-6)
-    assert times.response_survival(r.quantile(0.95)) == pytest.approx(0.05, rel=1e-9)
-    assert times.response_survival(1e6) == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize(("N", "Z", "c"), [(6, 20.0, 1), (80, 2.5, 8), (20, 0.0, 4), (5, 1.0, 8)])
-def test_response_times_of_the_repairman_have_the_mean_w(N: int, Z: float, c: int) -> None:
-    r = solve(MMcN(N, Z, 1.0, c))
-    times = r.times
-    assert isinstance(times, FirstComeTimes)
-    assert numeric_mean(times.response_survival, 20 * r.W + 40) == pytest.approx(r.W, rel=1e-6)
-    assert numeric_mean(times.waiting_survival, 20 * r.W + 40) == pytest.approx(r.Wq, rel=1e-6, abs=1e-9)
-    assert times.waiting_survival(0.0) == pytest.approx(r.p_wait, abs=1e-12)
-
-
 @pytest.mark.parametrize(("lam", "c", "K"), [(2.0, 1, 5), (0.7, 1, 30), (5.0, 4, 4), (3.0, 3, 20), (90.0, 40, 60)])
 def test_limited_places(lam: float, c: int, K: int) -> None:
     r = solve(MMcK(lam, 1.0, c, K))
@@ -179,26 +136,9 @@ def test_limited_places(lam: float, c: int, K: int) -> None:
     assert r.utilization == pytest.approx(math.fsum(min(n, c) * p[n] for n in range(K + 1)) / c)
     assert r.throughput == pytest.approx(lam * (1 - r.p_block))
     assert isinstance(r.times, FirstComeTimes)
-    assert numeric_mean(r.times.response_survival, 40 + 10 * K / c) == pytest.approx(r.W, rel=1e-6)
 
 
 def test_places_without_end_are_m_m_c() -> None:
     wide, endless = solve(MMcK(2.7, 1.0, 3, 2000)), solve(MMc(2.7, 1.0, 3))
     assert (wide.L, wide.p_wait, wide.p(7)) == pytest.approx((endless.L, endless.p_wait, endless.p(7)))
     assert solve(MMcK(0, 1.0, 3, 5)).p(0) == 1
-
-
-def test_response_times_of_random_routing_have_the_mean_w() -> None:
-    r = solve(Closed(30, [Delay(2.0), Station(Exponential(1.0), servers=8, queues="random")]))
-    times = r.times
-    assert isinstance(times, random_routing.OwnQueueTimes)
-    assert numeric_mean(lambda t: times.survival(t, "W"), 200) == pytest.approx(r.W, rel=1e-6)
-    assert numeric_mean(lambda t: times.survival(t, "Wq"), 200) == pytest.approx(r.Wq, rel=1e-6)
-    assert times.survival(0.0, "Wq") == pytest.approx(r.p_wait, rel=1e-12)
-
-
-def test_m_m_1_quantiles() -> None:
-    r = solve(MM1(0.8, 1.0))
-    assert r.quantile(0.99) == pytest.approx(5 * math.log(100))
-    assert r.quantile(0.1, of="Wq") == 0
-    assert r.quantile(0.99, of="Wq") == pytest.approx(5 * math.log(80))

@@ -23,7 +23,6 @@ from qsim import (
     MMcKN,
     MMcN,
     Network,
-    NoEngineError,
     NoFormulaError,
     Open,
     Station,
@@ -34,7 +33,6 @@ from qsim import (
     closed_curve,
     cosmetatos,
     erlang_b,
-    erlang_c,
     load_for_blocking,
     mean_response,
     simulate,
@@ -93,18 +91,6 @@ def test_a_refusal_names_the_argument(build: Callable[[], object], said: str) ->
 def test_what_memory_or_time_does_not_hold_has_no_formula(model: Network) -> None:
     with pytest.raises(NoFormulaError, match=r"simulate|asymptotic_bounds"):
         solve(model)
-
-
-@pytest.mark.parametrize("model", [MMcN(MANY, 1, 1), MMc(1, 1, MANY)], ids=lambda model: model.kendall)
-def test_what_memory_does_not_hold_is_not_simulated(model: Network) -> None:
-    with pytest.raises(NoEngineError, match="10,000,000"):
-        simulate(model, customers=1000)
-
-
-def test_servers_that_are_never_needed_cost_nothing() -> None:
-    assert erlang_b(10**12, 5.0) == 0.0
-    assert solve(MMc(2.7, 1.0, 10**12)).L == pytest.approx(2.7)
-    assert erlang_c("3", "2") == erlang_c(3, 2.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("servers", "load"), [(1, 0.8), (3, 2.7), (40, 12.0), (1000, 950.0)])

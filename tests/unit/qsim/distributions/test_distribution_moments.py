@@ -20,7 +20,6 @@ from qsim import (
     Shifted,
     Weibull,
 )
-from qsim.distributions.phase_type import hyper_erlang
 
 SMOOTH = [
     Exponential(2.0),
@@ -77,19 +76,6 @@ def test_draws_of_a_phase_type_follow_it() -> None:
         assert np.mean(drawn <= t) == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / drawn.size))
 
 
-@pytest.mark.parametrize("scv", [0.01, 0.2, 0.25, 0.3, 0.5, 0.99, 1.0, 1.5, 40.0])
-def test_two_moments_are_met(scv: float) -> None:
-    law = PhaseType.from_moments(3.0, scv)
-    assert law.mean == pytest.approx(3.0)
-    assert law.scv == pytest.approx(scv)
-
-
-def test_several_modes() -> None:
-    law = hyper_erlang((0.6, 0.4), (1, 9), (1.0, 10.0))
-    assert law.mean == pytest.approx(4.6)
-    assert PhaseType.of(law).scv == pytest.approx(law.scv)
-
-
 @pytest.mark.parametrize(
     ("initial", "generator", "names"),
     [
@@ -104,14 +90,6 @@ def test_several_modes() -> None:
 def test_refusals_name_the_parameter(initial: tuple[float, ...], generator: object, names: str) -> None:
     with pytest.raises(ValueError, match=names):
         PhaseType(initial, generator)  # type: ignore[arg-type]
-
-
-def test_what_has_no_phases_says_so() -> None:
-    assert Mixture((Exponential(1.0), Deterministic(1.0)), (0.5, 0.5)).phases() is None
-    with pytest.raises(ValueError, match="from_moments"):
-        PhaseType.of(LogNormal(1.0, 1.0))
-    with pytest.raises(ValueError, match="scv"):
-        PhaseType.from_moments(1.0, 1e-9)
 
 
 def test_burr_is_its_relatives_at_their_shapes() -> None:

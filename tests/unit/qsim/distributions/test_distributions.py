@@ -71,11 +71,6 @@ def test_quantile_inverts_the_distribution_function(law: Distribution, q: float)
     assert float(law.cdf(t * (1 - 1e-9))) <= q + 1e-6 or isinstance(law, Deterministic | Empirical)
 
 
-def test_nothing_before_zero(law: Distribution) -> None:
-    assert float(law.cdf(-1.0)) == 0.0
-    assert law.sample(np.random.default_rng(3), 1000).min() >= 0
-
-
 def test_scaling_multiplies_times_and_keeps_the_shape(law: Distribution) -> None:
     scaled = law.scaled(1e-6)
     assert type(scaled) is type(law)
@@ -88,13 +83,6 @@ def test_values_compare_hash_and_travel(law: Distribution) -> None:
     copy = pickle.loads(pickle.dumps(law))  # noqa: S301
     assert copy == law
     assert hash(copy) == hash(law)
-
-
-def test_balanced_means() -> None:
-    h2 = HyperExponential.from_moments(mean=0.8, scv=4.0)
-    assert h2.mean == pytest.approx(0.8)
-    assert h2.scv == pytest.approx(4.0)
-    assert h2.probabilities[0] * h2.means[0] == pytest.approx(h2.probabilities[1] * h2.means[1])
 
 
 def test_a_histogram_spreads_times_evenly_within_a_bin() -> None:

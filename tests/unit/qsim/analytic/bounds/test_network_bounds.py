@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from class_networks import jackson
@@ -32,15 +31,6 @@ def test_bounds_meet_at_one_customer_and_refuse_nonsense(bounds: Callable[..., o
             bounds(*wrong)
 
 
-@pytest.mark.parametrize("bounds", [balanced_bounds, proportional_bounds, geometric_bounds])
-@pytest.mark.parametrize("think_time", [0.0, 3.0, 300.0])
-def test_bounds_in_another_unit_of_time(bounds: Callable[..., Any], think_time: float) -> None:
-    N = [1, 2, 5, 20, 100, 400]
-    one, other = bounds(N, think_time, [1.0, 2.0, 0.5]), bounds(N, 7 * think_time, [7.0, 14.0, 3.5])
-    for name in ("throughput_low", "throughput_high"):
-        assert 7 * getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9)
-
-
 def test_the_largest_population_is_the_one_at_which_the_bound_is_met() -> None:
     from qsim import asymptotic_bounds
 
@@ -67,9 +57,3 @@ def test_the_largest_population_is_the_one_at_which_the_bound_is_met() -> None:
 def test_nonsense_is_refused_by_name(make: Callable[[], object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         make()
-
-
-def test_proportional_bounds_where_the_slowest_station_limits_what_circles():
-    """Four stations of 1/2, a delay of 10, 30 customers: X(29) <= min(29/12, 2) = 2, so R >= 2 + (29 - 20)/2 = 6.5."""
-    bounds = proportional_bounds([30], think_time=10.0, demands=[0.5] * 4)
-    assert bounds.throughput_high[0] == pytest.approx(30 / 16.5)

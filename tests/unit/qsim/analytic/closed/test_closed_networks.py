@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from markov_chains import Moves, stationary
-from seen import circle
 
 from qsim import (
     Closed,
@@ -100,34 +97,6 @@ def test_closed_networks_are_their_markov_chains(stations: list[Station], think_
     whole = closed_curve(model, population)
     assert whole.throughput[-1] == pytest.approx(r.throughput, rel=1e-11)
     assert whole.waiting_time[-1] == pytest.approx(r.Wq, rel=1e-9, abs=1e-14)
-
-
-def test_numbers_present_in_a_network_add_up() -> None:
-    r = solve(Closed(9, [Delay(2.0), Station(Exponential(1.0), 2), Station(Exponential(0.5), 3, queues="random")]))
-    assert math.fsum(r.p(n) for n in range(10)) == pytest.approx(1.0)
-    assert math.fsum(n * r.p(n) for n in range(10)) == pytest.approx(r.L)
-    assert r.p(10) == 0
-
-
-def test_a_network_of_one_station_is_that_station() -> None:
-    from qsim.analytic.closed import network as closed_network
-
-    for queues in ("shared", "random"):
-        model = Closed(12, [Delay(3.0), Station(Exponential(1.0), 4, queues=queues)])
-        one, other = solve(model), closed_network.solve(circle(model))
-        assert one.method != other.method
-        for name in ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait"):
-            assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-11), name
-        assert other.quantile(0.99) == pytest.approx(one.quantile(0.99), rel=1e-9)
-
-
-def test_speeds_of_several_servers_are_these_servers() -> None:
-    stations = [Delay(2.0), Station(Exponential(0.7))]
-    fast = solve(Closed(11, [*stations, Station(Exponential(1.0), speeds=(1, 2, 3))]))
-    servers = solve(Closed(11, [*stations, Station(Exponential(1.0), servers=3)]))
-    assert fast.throughput == pytest.approx(servers.throughput, rel=1e-13)
-    assert fast.W == pytest.approx(servers.W, rel=1e-13)
-    assert fast.stations[1].Lq > servers.stations[1].Lq  # one server that is faster, not more places in service
 
 
 def test_only_means_matter_where_servers_are_shared() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from qsim import MG1, Arrivals, Erlang, Exponential, LogNormal, Network, Station, kraemer_langenbach_belz, solve
-from qsim.analytic.networks import decomposition
 
 ONE = Exponential(1.0)
 
@@ -14,23 +13,6 @@ def test_poisson_arrivals_at_one_station_are_pollaczek_and_khinchine() -> None:
     law = LogNormal(1.0, 2.0)
     alone = solve(Network({"disk": Station(law)}, Arrivals(0.7)))
     assert alone["disk"].Wq == pytest.approx(solve(MG1(0.7, law)).Wq)
-
-
-def test_exponential_networks_are_jacksons() -> None:
-    """The equations then give arrivals of variability 1 everywhere, feedback or not."""
-    network = Network(
-        {"a": Station(ONE), "b": Station(ONE, 2)}, Arrivals(0.4, "a"), {"a": {"b": 0.5, "a": 0.2}, "b": {"a": 0.4}}
-    )
-    waits, exact = decomposition.waits(network), solve(network)
-    assert exact.kind == "exact"
-    for wait, station in zip(waits, exact.stations, strict=True):
-        assert wait == pytest.approx(station.Wq)
-
-
-def test_a_lone_station_is_its_author_s_approximation() -> None:
-    arrivals, law = Erlang(4, 1.0), Erlang(2, 0.8)
-    known = kraemer_langenbach_belz(1.0, 0.8, ca2=0.25, cs2=0.5)
-    assert decomposition.waits(Network({"a": Station(law)}, Arrivals(arrivals)))[0] == pytest.approx(known)
 
 
 def test_two_streams_meet_as_in_the_equations_of_whitt() -> None:
@@ -45,7 +27,7 @@ def test_two_streams_meet_as_in_the_equations_of_whitt() -> None:
     w = 1 / (1 + 4 * (1 - load) ** 2 * (2 - 1))
     leaving = [(1 - rho**2) * ca2 + rho**2 * max(cs2, 0.2) for rho, ca2, cs2 in ((0.25, 0.25, 0.5), (0.6, 3.0, 2.0))]
     ca2 = 1 + w * (sum(leaving) / 2 - 1)
-    waits = decomposition.waits(network)
+    waits = [station.Wq for station in solve(network).stations]
     assert waits[2] == pytest.approx(kraemer_langenbach_belz(1.0, 0.4, ca2=ca2, cs2=0.25))
     assert waits[1] == pytest.approx(kraemer_langenbach_belz(0.5, 1.2, ca2=3.0, cs2=2.0))
 
@@ -56,11 +38,11 @@ def test_a_visit_again_at_once_is_a_longer_visit() -> None:
     again = Network({"a": Station(law)}, Arrivals(Erlang(4, 1.0), "a"), {"a": {"a": 0.5}})
     cs2 = (2 * law.variance + 2 * law.mean**2) / (2 * law.mean) ** 2
     whole = kraemer_langenbach_belz(1.0, 0.6, ca2=0.25, cs2=cs2)
-    assert decomposition.waits(again)[0] == pytest.approx(whole / 2)
+    assert solve(again).stations[0].Wq == pytest.approx(whole / 2)
 
 
 def test_a_station_that_nobody_visits_is_no_obstacle() -> None:
     law = Erlang(2, 0.8)
     idle = Network({"a": Station(law), "idle": Station(law, discipline="SJF")}, Arrivals(Erlang(4, 1.0), "a"), {})
-    known = decomposition.waits(Network({"a": Station(law)}, Arrivals(Erlang(4, 1.0))))
-    assert decomposition.waits(idle).tolist() == [known[0], 0.0]
+    assert solve(idle)["a"].Wq == pytest.approx(kraemer_langenbach_belz(1.0, 0.8, ca2=0.25, cs2=0.5))
+    assert solve(idle)["idle"].throughput == 0

@@ -106,23 +106,6 @@ def test_closed_networks(case: Mapping[str, Any]) -> None:
     assert whole.response_time[-1] == pytest.approx(r.W, rel=1e-12)
 
 
-@pytest.mark.parametrize("case", [c for c in family("closed MVA") if c not in CLOSED])
-def test_delays_alone_and_nobody_at_all(case: Mapping[str, Any]) -> None:
-    """Not models here, where somebody must queue; the normalising constants know them all the same."""
-    given, N = case["params"], case["params"]["N"]
-    if N == 0:
-        with pytest.raises(ValueError, match="population"):
-            network(given)
-        return
-    with pytest.raises(ValueError, match="at least one Station"):
-        network(given)
-    G = normalizing.empty_network([math.fsum(demands(given))], (N,))
-    X = math.exp(G[-2] - G[-1])
-    found = {"X_sys": X, "R_sys": math.fsum(demands(given)), "Q": [X * d for d in demands(given)]}
-    for name, expected in case["expected"].items():
-        assert found[name] == within(case, expected)
-
-
 @pytest.mark.parametrize("case", family("closed MVA Schweitzer"))
 def test_schweitzer(case: Mapping[str, Any]) -> None:
     r = schweitzer(network(case["params"]))

@@ -24,7 +24,7 @@ from qsim import (
     Station,
     solve,
 )
-from qsim.analytic.closed.mean_value import lattice
+from qsim.analytic.networks.mean_value import lattice
 
 THERE_AND_BACK = {"host": {"disk": 1.0}, "disk": {"host": 1.0}}
 
@@ -128,17 +128,6 @@ def test_a_station_that_no_family_knows_is_named(disk: Station, why: str) -> Non
         solve(_closed(disk))
 
 
-def test_speeds_are_of_one_class_only() -> None:
-    disk = Station({"a": Exponential(0.3), "b": Exponential(0.6)}, speeds=(1.0, 2.0))
-    around = {"host": {"disk": 1.0}, "disk": {"host": 1.0}}
-    with pytest.raises(NoFormulaError, match="speeds that depend on the number present, with several classes"):
-        solve(
-            Network(
-                {"host": Delay(1.0), "disk": disk}, {"a": Population(1, "host"), "b": Population(1, "host")}, around
-            )
-        )
-
-
 @pytest.mark.parametrize("rates", [(0.1, 0.3), (0.1, 0.6), (0.1, 2.3), (0.5, 0.4), (5.0, 4.0)])
 def test_classes_served_alike_are_one_stream_however_their_rates_are_rounded(rates: tuple[float, float]) -> None:
     first, second = rates
@@ -146,13 +135,6 @@ def test_classes_served_alike_are_one_stream_however_their_rates_are_rounded(rat
     found, known = solve(net), solve(MMc(first + second, 2.5, 4))
     assert found.kind == "exact"
     assert (found.W, found.Wq) == pytest.approx((known.W, known.Wq), rel=1e-9, abs=1e-12)
-
-
-def test_means_that_differ_by_rounding_are_alike() -> None:
-    station = Row([Exponential(0.1 + 0.2), Exponential(0.3)], servers=2)
-    assert solve(passing([1.0, 2.0], [station])).Wq == pytest.approx(solve(MMc(3.0, 1 / 0.3, 2)).Wq)
-    unlike = Row([Exponential(0.301), Exponential(0.3)], servers=2)
-    assert solve(passing([1.0, 2.0], [unlike])).method.startswith("matrix-geometric")
 
 
 ALONE = {"a": Deterministic(0.3), "b": Gamma(0.5, 2.5)}

@@ -26,8 +26,8 @@ from qsim import (
     schweitzer,
     solve,
 )
-from qsim.analytic.closed import mean_value
 from qsim.analytic.measured_errors import ERRORS
+from qsim.analytic.networks import mean_value
 
 # A state holds, for each station, how many of each class are there.
 
@@ -140,27 +140,6 @@ def test_several_servers_in_turn_are_within_five_per_cent(
     assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=0.05)
 
 
-@pytest.mark.parametrize("servers", [2, 4, 8, 32])
-@pytest.mark.parametrize("think_time", [0.1, 1.0, 3.0, 10.0])
-def test_the_busy_probability_of_several_servers_is_within_two_per_cent(servers: int, think_time: float) -> None:
-    for load in (0.5, 0.8, 1.0, 1.3, 3.0):
-        N = max(1, round(load * servers * (1 + think_time)))
-        model = Closed(N, [Delay(think_time), Station(Exponential(1.0), servers)])
-        assert mean_value.lattice(classes_of(model)).throughput == pytest.approx(solve(model).throughput, rel=0.02)
-
-
-@pytest.mark.parametrize("others", [(2.0,), (2.0, 2.0)])
-def test_classes_that_wait_in_one_line_have_product_form_only_if_served_alike(others: tuple[float, ...]) -> None:
-    def kind(*means: float) -> str:
-        names = "abc"[: len(means)]
-        laws = {name: Exponential(mean) for name, mean in zip(names, means, strict=True)}
-        stations = {"bus": Station(Exponential(0.5)), "die": Station(laws, servers=2)}
-        return solve(Network(stations, {name: Arrivals(0.1) for name in names})).kind
-
-    assert kind(1.0, *others) == "approximation"
-    assert kind(2.0, *others) == "exact"
-
-
 def test_each_class_has_its_own_time_at_each_of_several_stations() -> None:
     """At shared servers each class takes its own service time over what is left of the server."""
     nodes = {
@@ -173,33 +152,14 @@ def test_each_class_has_its_own_time_at_each_of_several_stations() -> None:
         assert net[station].utilization == pytest.approx(loads)
 
 
-def test_a_class_alone_is_the_network_of_one_class() -> None:
-    one = solve(
-        Closed(9, [Delay(2.0), Station(Exponential(1.0), 3), Station(Exponential(0.2), 4, 2.0, queues="random")])
-    )
-    stations = [Row([Exponential(1.0)], servers=3), Row([Exponential(0.2)], [2.0], servers=4, queues="random")]
-    other = solve(circling([9], stations, [2.0]))
-    assert other.throughput == pytest.approx(one.throughput, rel=1e-12)
-    assert [s.L for s in other.stations] == pytest.approx([s.L for s in one.stations], rel=1e-12)
-    assert [s.p_wait for s in other.stations] == pytest.approx([s.p_wait for s in one.stations], rel=1e-12)
-
-
 def test_classes_that_differ_in_name_only_share_in_proportion() -> None:
     both = solve(circling([6, 3], [Row([Exponential(1.0)] * 2, servers=2)], [4.0, 4.0]))
     one = solve(MMcN(9, 4.0, 1.0, 2))
     assert [c.throughput for c in both.classes] == pytest.approx([one.throughput * 6 / 9, one.throughput * 3 / 9])
 
 
-def test_a_device_read_and_written_at_depth_64_each() -> None:
-    device = Row([Exponential(80e-6), Exponential(240e-6)], servers=32, discipline="PS")
-    r = solve(circling([64, 64], [device], [1e-6, 1e-6], names=("read", "write")))
-    assert r.kind == "exact"
-    assert r.L == pytest.approx(128, rel=0.01)
-    assert r.utilization == pytest.approx(1.0, rel=1e-6)
-
-
 def test_many_classes_of_single_servers_stay_exact() -> None:
-    from qsim.analytic.closed import classes as closed_classes
+    from qsim.analytic.networks import product_form as closed_classes
 
     services = [Exponential(1.0), Exponential(3.0), Exponential(0.5), Exponential(2.0)]
     stations = [Row(services, servers=3, queues="random", discipline="PS"), Row([Exponential(0.1)] * 4)]
@@ -240,34 +200,12 @@ def test_schweitzer_takes_any_service_and_refuses_what_it_does_not_know() -> Non
         schweitzer(MMc(1.0, 1.0, 2))
 
 
-def test_metrics_of_a_network_print_and_export_their_parts() -> None:
-    disk = Row([Exponential(1.0), Exponential(2.0)], discipline="PS", name="disk")
-    bus = Row([Exponential(0.1), Exponential(0.1)], name="bus")
-    r = solve(circling([2, 1], [disk, bus], [1.0, 1.0], names=("read", "write")))
-    text = str(r)
-    assert all(word in text for word in ("disk", "read", "write", "closed network of 2 classes and 3 stations//2+1"))
-    page = r._repr_html_()
-    assert page.count("<table>") == page.count("</table>") == 3
-    assert all(f"<td>{word}</td>" in page for word in ("disk", "read", "write"))
-    exported = r.to_dict()
-    assert [c["name"] for c in exported["classes"]] == ["read", "write"]
-    assert exported["stations"][0]["classes"][1]["W"] == pytest.approx(r.stations[0].classes[1].W)
-
-
 def test_every_pair_of_disciplines_has_an_answer_or_a_reason() -> None:
     laws = (Exponential(1.0), Deterministic(1.0), Erlang(2, 0.5))
     for discipline, first, second in itertools.product(("FCFS", "PS", "LCFS-PR"), laws, laws):
         r = solve(circling([2, 2], [Row([first, second], discipline=discipline)], [1.0, 1.0]))
         expected = "exact" if discipline != "FCFS" or first is second is laws[0] else "approximation"
         assert r.kind == expected, (discipline, first, second)
-
-
-def test_a_fixed_point_that_half_steps_swing_around_is_found() -> None:
-    slow = Row([Exponential(2.1e7), Exponential(2.7e-7)], visits=(1.77, 0.69), servers=30, discipline="PS")
-    other = Row([Exponential(1.4e5), Exponential(1.07e-4)], visits=(0.7, 0.98), servers=11)
-    found = schweitzer(circling((12, 12), [slow, other], (5.1, 6.4e-6)))
-    for part, think_time in zip(found.classes, (5.1, 6.4e-6), strict=True):
-        assert part.throughput * (part.W + think_time) == pytest.approx(12)
 
 
 def test_general_services_quote_the_errors_of_general_services() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from class_networks import Row, both, jackson, passing
 from markov_chains import Moves, stationary
 
-from qsim import Delay, Deterministic, Exponential, MMc, Station, Tandem, UnstableQueueError, solve
+from qsim import Delay, Exponential, MMc, Station, UnstableQueueError, solve
 
 
 def test_traffic_equations() -> None:
@@ -46,24 +44,6 @@ def test_an_open_network_is_its_markov_chain() -> None:
         assert [station.p(n) for n in (0, 1, 4, 7)] == pytest.approx(
             [sum(q for s, q in p.items() if s[i] == n) for n in (0, 1, 4, 7)], rel=1e-6
         )
-
-
-def test_stations_in_a_row_are_the_network_that_everyone_passes() -> None:
-    stations = [Station(Exponential(0.4), 2), Station(Exponential(0.3), speeds=(1, 1.5))]
-    path, network = solve(Tandem(Exponential(1.0), stations)), solve(jackson(1.0, stations))
-    assert (path.kind, path.L, path.W) == ("exact", network.L, network.W)
-    assert path.stations[0].W == pytest.approx(solve(MMc(1.0, 2.5, 2)).W)
-    assert [path.stations[1].p(n) for n in range(9)] == [network.stations[1].p(n) for n in range(9)]
-    assert solve(Tandem(Exponential(math.inf), stations)).W == pytest.approx(0.7)
-
-
-def test_other_stations_in_a_row_are_taken_one_by_one() -> None:
-    second = Station(Exponential(0.2))
-    for path in (
-        Tandem(Deterministic(1.0), [Station(Exponential(0.5)), second]),
-        Tandem(Exponential(1.0), [Station(Deterministic(0.5)), second]),
-    ):
-        assert solve(path).kind == "approximation"
 
 
 def test_queues_picked_at_random_in_an_open_network() -> None:
@@ -130,13 +110,6 @@ def test_a_delay_counts_in_the_passage() -> None:
     assert (r.W, r.L, r.Wq) == pytest.approx((3.0, 3.0, 0.5))
     assert [s.name for s in r.stations] == ["station 1", "station 2"]
     assert r.utilization == pytest.approx(0.5)
-
-
-def test_a_delay_that_is_visited_again_counts_each_time() -> None:
-    """Half of the customers come back from the delay: two visits to both on average."""
-    r = solve(jackson([1.0, 0.0], [Station(Exponential(0.25)), Delay(3.0)], [[0, 1.0], [0.5, 0]]))
-    assert r.W == pytest.approx(2 * (0.25 / (1 - 0.5)) + 2 * 3.0)
-    assert r.L == pytest.approx(r.W)
 
 
 def test_the_last_of_the_speeds_carries_the_load() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from qsim import (
@@ -16,10 +14,8 @@ from qsim import (
     LogNormal,
     MDc,
     MMc,
-    MMcK,
     Open,
     PhaseType,
-    UnstableQueueError,
     kimura,
     kingman_bound,
     solve,
@@ -27,19 +23,6 @@ from qsim import (
 from qsim.analytic.open import approximations
 
 # Batches, speeds, servers with queues of their own
-
-
-def test_speeds_of_c_servers_are_c_servers() -> None:
-    by_speed = solve(Open(Exponential(1 / 2.7), Exponential(1.0), 3, speeds=(1.0, 2.0, 3.0)))
-    servers = solve(MMc(2.7, 1.0, 3))
-    for name in ("L", "Lq", "W", "Wq", "p_wait", "utilization"):
-        assert getattr(by_speed, name) == pytest.approx(getattr(servers, name)), name
-    limited = solve(Open(Exponential(1 / 2.7), Exponential(1.0), 3, 5, speeds=(1.0, 2.0, 3.0)))
-    assert limited.p_block == pytest.approx(solve(MMcK(2.7, 1.0, 3, 5)).p_block)
-    shared = solve(Open(Exponential(1 / 2.7), LogNormal(1.0, 3.0), discipline="PS", speeds=(1.0, 2.0, 3.0)))
-    assert shared.L == pytest.approx(servers.L)
-    with pytest.raises(UnstableQueueError):
-        solve(Open(Exponential(1 / 3.1), Exponential(1.0), speeds=(1.0, 2.0, 3.0)))
 
 
 def test_queues_of_their_own() -> None:
@@ -102,33 +85,9 @@ def test_the_bound_holds_and_heavy_traffic_is_met(ca2: float, cs2: float, c: int
                 assert entry.Wq == pytest.approx(exact, rel=near), name
 
 
-def _cosmetatos(arrival_rate: float, service_time: float, _: float, cs2: float, servers: int) -> float:
-    return approximations.cosmetatos(arrival_rate, service_time, cs2, servers)
-
-
 WAITS = (
     approximations.kimura,
     approximations.whitt,
     approximations.allen_cunneen,
     approximations.kraemer_langenbach_belz,
 )
-
-
-@pytest.mark.parametrize(
-    ("wait", "ca2", "cs2"),
-    [
-        *((w, *scvs) for w in WAITS for scvs in ((0.5, 0.25), (0.2, 0.9), (1.0, 0.5), (1.0, 1.0))),
-        (_cosmetatos, 1.0, 0.5),
-        (_cosmetatos, 1.0, 1.0),
-    ],
-)
-def test_waits_are_in_the_unit_of_the_service(wait: Callable[..., float], ca2: float, cs2: float) -> None:
-    one, other = (wait(1.6 / unit, unit, ca2, cs2, 2) for unit in (1.0, 0.05))
-    assert other == pytest.approx(0.05 * one, rel=1e-6)
-    if (ca2, cs2) == (1.0, 1.0):
-        assert one == pytest.approx(solve(MMc(1.6, 1.0, 2)).Wq)
-
-
-def test_too_much_work_is_told_with_the_rates_that_would_do() -> None:
-    with pytest.raises(UnstableQueueError, match=r"G/G/2 .* rho = 1\.25, .* rate below 20, .* rate above 12\.5"):
-        kimura(25.0, 0.1, 0.5, 0.5, 2)

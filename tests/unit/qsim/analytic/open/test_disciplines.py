@@ -60,16 +60,6 @@ def test_loads_meet_their_target(c: int, target: float) -> None:
     assert solve(MMc(rate_for_wait(c, 2.0, target), 0.5, c)).Wq == pytest.approx(target, rel=1e-6)
 
 
-def test_inverse_refusals() -> None:
-    for wrong in (0.0, 1.0, math.nan):
-        with pytest.raises(ValueError, match="target"):
-            servers_for_blocking(5, wrong)
-    with pytest.raises(ValueError, match="offered_load"):
-        servers_for_waiting(-1, 0.1)
-    with pytest.raises(ValueError, match="servers"):
-        load_for_blocking(0, 0.1)
-
-
 # Orders of service
 
 
@@ -137,21 +127,6 @@ def test_priorities_conserve_the_work_that_waits() -> None:
     assert math.isnan(interrupted.p_wait)
 
 
-@pytest.mark.parametrize("priority", ["none", "non-preemptive", "preemptive-resume"])
-def test_classes_alike_are_one_class(priority: str) -> None:
-    for c in (1, 3):
-        one = [Flow(Exponential(1 / (0.8 * c)), Exponential(1.0))]
-        two = [Flow(Exponential(2 / (0.8 * c)), Exponential(1.0))] * 2
-        whole = solve(MMc(0.8 * c, 1.0, c))
-        for classes in (one, two):
-            r = solve(queue_of(classes, c, priority=priority))  # type: ignore[arg-type]
-            assert r.kind == "exact"
-            assert r.W == pytest.approx(whole.W)
-        # Who goes first changes nothing for all together where services are memoryless and alike.
-        ranked = [k._replace(priority=i) for i, k in enumerate(two)]
-        assert solve(queue_of(ranked, c, priority=priority)).W == pytest.approx(whole.W)  # type: ignore[arg-type]
-
-
 def test_several_servers_and_several_services_are_an_approximation() -> None:
     classes = [Flow(Exponential(2.0), Exponential(1.0)), Flow(Exponential(2.0), Exponential(2.0), 1)]
     r = solve(queue_of(classes, 2, priority="non-preemptive"))
@@ -174,12 +149,3 @@ def test_the_first_level_under_preemption_notices_nobody_else(servers: int) -> N
     assert (first.W, first.Wq) == pytest.approx((alone.W, alone.Wq))
     assert (first.kind, second.kind) == ("exact", "approximation")
     assert first.utilization == pytest.approx(0.5)
-
-
-def test_each_priority_is_named_after_its_authors() -> None:
-    classes = [Flow(Exponential(4.0), Exponential(1.0), 0), Flow(Exponential(4.0), Exponential(1.0), 1)]
-    for servers, authors in ((1, ("Cobham", "White & Christie")), (2, ("Davis", "levels 1 to p as M/M/c"))):
-        for priority, author in zip(("non-preemptive", "preemptive-resume"), authors, strict=True):
-            found = solve(queue_of(classes, servers, priority=priority))
-            assert author in found.method
-            assert math.isnan(found.classes[0].p_wait) == (priority == "preemptive-resume")

@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from seen import changed, queue
+from seen import changed
 from service_laws import LAWS
 
 from qsim import (
-    MD1,
     MG1,
     Distribution,
     Erlang,
@@ -26,7 +25,6 @@ from qsim import (
     wait_variance,
 )
 from qsim.analytic.open import mdc, mg1
-from qsim.analytic.open.arrivals_during import more_than
 from qsim.analytic.times import compound
 
 # M/G/1
@@ -74,24 +72,6 @@ def test_the_lattice_encloses_the_phase_type_answer(service: Distribution) -> No
             assert high - low <= 5e-3 * max(high, 0.01)
 
 
-def test_three_ways_to_m_d_1() -> None:
-    model = MD1(0.8, 1.0)
-    roots, general = mdc.solve(queue(model)), mg1.solve(queue(model))
-    assert general.Wq == pytest.approx(roots.Wq, rel=1e-12)
-    assert [general.p(n) for n in (0, 1, 5, 30)] == pytest.approx([roots.p(n) for n in (0, 1, 5, 30)], abs=1e-12)
-    for q in (0.3, 0.9, 0.999):
-        low, high = general.quantile_interval(q)
-        assert low <= roots.quantile(q) <= high
-
-
-@pytest.mark.parametrize("service", LAWS, ids=repr)
-def test_arrivals_during_a_service(service: Distribution) -> None:
-    more = more_than(service, 0.9, 200)
-    assert more[0] == pytest.approx(1 - service.transform(0.9), rel=1e-6)
-    assert more.sum() == pytest.approx(0.9 * service.mean, rel=2e-3)
-    assert np.all(np.diff(more) <= 1e-15)
-
-
 def test_an_infinite_variance_is_an_infinite_wait() -> None:
     assert wait_variance(0.5, Exponential(1.0)) == pytest.approx(3.0)
     assert wait_variance(0.5, Exponential(1.0), "LCFS") == pytest.approx(7.0)
@@ -118,15 +98,6 @@ def test_constant_service_is_consistent(c: int, rho: float) -> None:
     L = (c - (c - rho * c) ** 2) / (2 * (c - rho * c)) + float(np.real(1 / (1 - roots)).sum())
     assert r.L == pytest.approx(L, rel=1e-9)
     assert r.quantile(0.9) >= 1.0
-
-
-def test_waiting_for_constant_service_integrates_to_its_mean() -> None:
-    from scipy.integrate import quad
-
-    r = solve(MDc(1.8, 1.0, 2))
-    times = r.times
-    assert isinstance(times, mdc.CommonServiceTimes)
-    assert quad(times.waiting_survival, 0, 150, points=range(1, 100), limit=400)[0] == pytest.approx(r.Wq, rel=1e-9)
 
 
 # Infinite servers and loss

@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from seen import changed, queue
 
-from qsim import (
-    MD1,
-    MG1,
-    Deterministic,
-    Distribution,
-    Erlang,
-    Exponential,
-    GGc,
-    HyperExponential,
-    LogNormal,
-    MDc,
-    MMc,
-    MMcK,
-    Open,
-    UnstableQueueError,
-    kimura,
-    solve,
-)
+from qsim import Deterministic, Distribution, Erlang, Exponential, HyperExponential, MMc, MMcK, Open, kimura, solve
 from qsim.analytic.open import gimc, markovian
 
 # M/M/c and its relatives, solved as Markov chains of phases
@@ -49,29 +30,6 @@ def test_the_chain_of_phases_gives_m_m_c_k(lam: float, c: int, K: int) -> None:
     for name in ("throughput", "L", "Lq", "W", "Wq", "p_wait", "p_block"):
         assert getattr(chain, name) == pytest.approx(getattr(whole, name), rel=1e-9, abs=1e-12), name
     assert chain.quantile(0.9) == pytest.approx(whole.quantile(0.9), rel=1e-9)
-
-
-def test_one_more_place_than_anyone_needs() -> None:
-    arrivals, service = Erlang(2, 1.0), HyperExponential.from_moments(1.4, 3.0)
-    endless, wide = solve(Open(arrivals, service, 2)), solve(Open(arrivals, service, 2, 400))
-    assert wide.Wq == pytest.approx(endless.Wq, rel=1e-9)
-    assert wide.p_block < 1e-12
-    assert wide.quantile(0.99) == pytest.approx(endless.quantile(0.99), rel=1e-9)
-
-
-def test_many_stages_come_near_constant_times() -> None:
-    gaps = [abs(solve(MG1(0.8, Erlang(k, 1.0))).Wq - solve(MD1(0.8, 1.0)).Wq) for k in (1, 10, 100)]
-    assert gaps == sorted(gaps, reverse=True)
-    assert gaps[-1] < 0.03
-    two = [markovian.solve(queue(GGc(Exponential(1 / 1.6), Erlang(k, 1.0), 2))).Wq for k in (2, 4, 8, 16)]
-    exact = solve(MDc(1.6, 1.0, 2)).Wq
-    # The gap to constant times falls as the scv does, 1/k.
-    assert [w - exact for w in two] == pytest.approx([(two[0] - exact) / 2**i for i in range(4)], rel=0.1)
-
-
-def test_a_chain_too_large_is_left_to_others() -> None:
-    assert solve(Open(Erlang(5, 1.0), HyperExponential.from_moments(190.0, 4.0), 200)).kind == "approximation"
-    assert not markovian.applies(queue(Open(Erlang(5, 1.0), Erlang(50, 190.0), 200)))
 
 
 def test_near_saturation_the_chain_warns() -> None:
@@ -106,14 +64,6 @@ def test_renewal_arrivals_against_the_chain(arrivals: Distribution, c: int, rho:
     assert gimc.solve(queue(full)).p_block == pytest.approx(markovian.solve(queue(full)).p_block, rel=1e-9)
 
 
-def test_renewal_arrivals_up_to_saturation() -> None:
-    for distance in (1e-3, 1e-5, 1e-7, 1e-9):
-        r = solve(Open(Deterministic(1.0), Exponential(1 - distance)))
-        assert r.Wq * 2 * distance == pytest.approx(1.0, rel=3e-3)  # Kingman's heavy traffic, (ca² + cs²)/2 = 1/2
-    with pytest.raises(UnstableQueueError):
-        solve(Open(Deterministic(1.0), Exponential(1.0)))
-
-
 def test_an_overloaded_queue_of_many_places_is_full() -> None:
     """The probabilities span more than floats hold, so they are scaled on the way up."""
     r = markovian.solve(queue(Open(Exponential(0.1), Erlang(2, 1.0), capacity=600)))
@@ -128,10 +78,3 @@ def test_hardly_any_load() -> None:
         assert r.p(c + 1) == pytest.approx(0.0, abs=1e-12)
         assert gimc.solve(queue(Open(gaps, Exponential(1e-3 * c), c, c))).p_block < 1e-2
     assert kimura(1.0, 1e-3, 0.0, 1.0) == pytest.approx(0.0, abs=1e-30)
-
-
-def test_state_probabilities_below_c_are_refused_where_unknown() -> None:
-    r = solve(Open(LogNormal(1.0, 2.0), Exponential(1.6), 2))
-    assert math.isfinite(r.p(2))
-    with pytest.raises(ValueError, match=r"p\(1\)"):
-        r.p(1)

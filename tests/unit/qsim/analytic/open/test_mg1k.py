@@ -19,7 +19,6 @@ from qsim import (
     NoFormulaError,
     Open,
     erlang_b,
-    simulate,
     solve,
 )
 from qsim.analytic.open import markovian, mg1k
@@ -50,14 +49,6 @@ def test_one_place_is_erlang_s_loss_and_many_are_no_limit() -> None:
     assert one.p_block == pytest.approx(erlang_b(1, 0.5))
     many, endless = solve(Open(Exponential(2.0), lognormal, capacity=300)), solve(MG1(0.5, lognormal))
     assert (many.W, many.p(3)) == pytest.approx((endless.W, endless.p(3)), rel=1e-6)
-
-
-def test_a_simulation_agrees() -> None:
-    model = Open(Exponential(1 / 0.9), LogNormal(1.0, 1.5), capacity=4)
-    found, run = solve(model), simulate(model, customers=400_000, seed=3, confidence=0.999)
-    for name in ("L", "W", "p_block", "p_wait"):
-        low, high = run.interval(name)
-        assert low <= getattr(found, name) <= high, name
 
 
 def test_so_much_too_much_that_digits_are_lost_is_left_to_simulation() -> None:

@@ -10,50 +10,12 @@ import numpy as np
 import pytest
 from class_networks import Flow, queue_of
 
-from qsim import (
-    MG1PS,
-    Deterministic,
-    Exponential,
-    LogNormal,
-    MDc,
-    MGc,
-    MMcc,
-    MMInf,
-    Network,
-    NoEngineError,
-    NoFormulaError,
-    Open,
-    Station,
-    Tandem,
-    UnstableQueueError,
-    simulate,
-    solve,
-    trace,
-)
+from qsim import Exponential, MMcc, Network, NoEngineError, Open, Station, Tandem, UnstableQueueError, simulate, trace
 from qsim.arrivals import RecordedArrivals
 from qsim.engines.variates.arrival_streams import sampler
 
 ONE = Exponential(1.0)
 HALF = Exponential(0.5)
-
-
-@pytest.mark.parametrize(
-    ("model", "name"),
-    [
-        (MMcc(1, 2, 3), "M/M/3/3"),
-        (MMInf(1, 2), "M/M/∞"),
-        (MDc(1, 2, 3), "M/D/3"),
-        (MGc(1, LogNormal(1, 1), 2), "M/G/2"),
-        (MG1PS(1, HALF), "M/M/1-PS"),
-        (Open(ONE, HALF, speeds=(1, 2), discipline="LCFS"), "M/M/1-LCFS, load-dependent"),
-        (Open(RecordedArrivals([1, 2]), HALF), "trace/M/1"),
-        (queue_of([Flow(ONE, HALF), Flow(ONE, Deterministic(1))], 3), "M/G/3, 2 classes"),
-        (queue_of([Flow(ONE, HALF)], priority="non-preemptive"), "M/M/1"),
-        (Tandem(ONE, [Station(HALF), Station(HALF, 2)]), "open network of 2 stations"),
-    ],
-)
-def test_names(model: Network, name: str) -> None:
-    assert model.kendall == name
 
 
 BAD: list[tuple[Callable[[], Any], str]] = [
@@ -109,13 +71,6 @@ def test_limited_places_are_stable_under_any_load() -> None:
 def test_traces_refuse_what_they_do_not_follow(discipline: Any) -> None:
     with pytest.raises(NoEngineError, match="first-come"):
         trace(Open(ONE, HALF, discipline=discipline), [1.0], [1.0])
-
-
-def test_formulas_leave_alone_what_they_do_not_cover() -> None:
-    with pytest.raises(NoFormulaError):
-        solve(Open(ONE, HALF, servers=2, queues="shortest"))
-    with pytest.raises(NoFormulaError):
-        solve(Open(RecordedArrivals([1.0, 3.0]), HALF))
 
 
 def test_a_record_is_played_in_order_and_again() -> None:

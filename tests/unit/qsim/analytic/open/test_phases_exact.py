@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 from markov_chains import Moves, stationary
-from seen import queue
 
-from qsim import Deterministic, Erlang, Exponential, HyperExponential, MMcK, Open, solve, wait_variance
-from qsim.analytic.open import markovian, mg1
+from qsim import Deterministic, Erlang, Exponential, HyperExponential, Open, solve, wait_variance
+from qsim.analytic.open import mg1
 
 SHARES, MEANS = (0.4, 0.6), (0.5, 1.5)
 
@@ -67,44 +66,6 @@ def test_erlang_arrivals_and_hyperexponential_services_are_their_chain(c: int, K
         assert survival[0] == pytest.approx(1.0 if of == "W" else waits, abs=1e-9)
 
 
-@pytest.mark.parametrize(("c", "K"), [(1, 4), (2, 5), (3, 3)])
-def test_times_with_limited_places_by_both_ways(c: int, K: int) -> None:
-    known, phases = (
-        solve(MMcK(0.9 * c, 1.0, c, K)),
-        markovian.solve(queue(Open(Exponential(1 / 0.9 / c), Erlang(1, 1.0), c, K))),
-    )
-    for q in (0.1, 0.5, 0.9, 0.999):
-        for of in ("W", "Wq"):
-            assert phases.quantile(q, of) == pytest.approx(known.quantile(q, of), rel=1e-6, abs=1e-9)
-
-
-def test_occupancies_and_the_matrices_of_two_servers() -> None:
-    assert markovian.occupancies(2, 2) == [(2, 0), (1, 1), (0, 2)]
-    assert len(markovian.occupancies(3, 3)) == 10
-    found = markovian.servers_of((np.array([1.0, 0.0]), np.array([[-2.0, 2.0], [0.0, -3.0]])), 2)
-    assert found.begin[0].tolist() == [[1, 0]]
-    assert found.begin[1].tolist() == [[1, 0, 0], [0, 1, 0]]
-    assert found.move[1].tolist() == [[-2, 2], [0, -3]]
-    assert found.move[2].tolist() == [[-4, 4, 0], [0, -5, 2], [0, 0, -6]]
-    assert found.finish[1].tolist() == [[0], [3]]
-    assert found.finish[2].tolist() == [[0, 0], [3, 0], [0, 6]]
-
-
-def test_the_rate_matrix_solves_its_equation_and_m_m_1_s_is_rho() -> None:
-    assert markovian.rate_matrix(*(np.array([[x]]) for x in (0.8, -1.8, 1.0)))[0, 0] == pytest.approx(0.8)
-    up, down = np.array([[0.0, 0.0], [1.5, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
-    local = np.array([[-2.5, 1.5], [0.0, -2.5]])
-    R = markovian.rate_matrix(up, local, down)
-    np.testing.assert_allclose(R @ R @ down + R @ local + up, 0, atol=1e-12)
-    assert (np.abs(np.linalg.eigvals(R)) < 1).all()
-
-
-@pytest.mark.parametrize("near", [1e-5, 1e-7])
-def test_a_warning_comes_within_a_millionth_of_saturation(near: float) -> None:
-    r = solve(Open(Erlang(2, 1.0), Erlang(2, 1 - near)))
-    assert bool(r.warnings) == (near < 1e-6)
-
-
 def test_the_variance_of_the_wait_by_hand() -> None:
     """Exponential of mean 1 at rate a half: λE[S³]/(3(1-ρ)) + Wq² = 3/1.5 + 1 = 3; constant: 0.5/1.5 + 0.25."""
     assert mg1.wait_variance(0.5, Exponential(1.0)) == pytest.approx(3)
@@ -113,14 +74,3 @@ def test_the_variance_of_the_wait_by_hand() -> None:
     second = 3 + 1
     assert wait_variance(0.5, Exponential(1.0), "LCFS") == pytest.approx(second / 0.5 - 1)
     assert wait_variance(0.5, Exponential(1.0), "SIRO") == pytest.approx(second * 2 / 1.5 - 1)
-
-
-def test_states_of_m_g_1_worked_by_hand() -> None:
-    """Constant services: p(1) = (1 - ρ)(e^ρ - 1), p(2) = (1 - ρ)(e^2ρ - e^ρ(1 + ρ))."""
-    states, rho = mg1.PollaczekStates(0.6, Deterministic(1.0)), 0.6
-    assert states.p(0) == pytest.approx(0.4)
-    assert states.p(1) == pytest.approx(0.4 * (math.exp(rho) - 1))
-    assert states.p(2) == pytest.approx(0.4 * (math.exp(2 * rho) - math.exp(rho) * (1 + rho)))
-    assert states.p(200) < 1e-20
-    with pytest.raises(ValueError, match="n must be below 100000"):
-        states.p(100_000)

@@ -10,25 +10,19 @@ from class_networks import Flow as Coming
 from class_networks import queue_of
 
 from qsim import (
-    MM1,
     BurrXII,
-    Closed,
-    Delay,
     Deterministic,
     Distribution,
     Erlang,
     Exponential,
     Gamma,
     LogNormal,
-    MMc,
     Open,
-    Station,
     Weibull,
     solve,
     wait_variance,
 )
-from qsim.analytic.times.delay_cycles import Flow, busy_period, class_times
-from qsim.analytic.times.inversion import survival_at
+from qsim.analytic.times.delay_cycles import Flow, class_times
 
 ONE = Exponential(1.0)
 LAWS = [ONE, Erlang(3, 1.0), Gamma(1.0, 0.4), LogNormal(1.0, 2.0), Weibull(0.7, 1.0), Deterministic(1.0)]
@@ -44,22 +38,6 @@ def test_one_class_alone_is_first_come(law: Distribution) -> None:
             # Constant services put corners into the law, which the inversion rounds off.
             error = 1e-3 if isinstance(law, Deterministic) else 6e-5
             assert found.survival(t, of) == pytest.approx(known.survival(t, of), abs=error)
-
-
-@pytest.mark.parametrize("law", [*LAWS[1:], BurrXII(5.0, 2.0, 1.0)], ids=repr)
-@pytest.mark.parametrize("s", [0.1 + 0j, 1 + 5j])
-def test_transforms_are_means_of_exponentials(law: Distribution, s: complex) -> None:
-    u = (np.arange(20_000) + 0.5) / 20_000
-    mean = np.mean(np.exp(-s * np.array([law.quantile(q) for q in u[::20]])))
-    assert law.laplace(np.array([s]))[0] == pytest.approx(mean, abs=2e-3)
-    if s.imag == 0:
-        assert law.laplace(np.array([s]))[0].real == pytest.approx(law.transform(s.real), abs=2e-6)
-
-
-def test_a_busy_period_solves_its_equation() -> None:
-    law, s = LogNormal(1.0, 1.0), np.array([0.01 + 0j, 1 + 30j])
-    G = busy_period(Flow(0.9, law), s)
-    assert law.laplace(s + 0.9 - 0.9 * G) == pytest.approx(G, abs=1e-12)
 
 
 @pytest.mark.parametrize("law", [ONE, Erlang(2, 1.0), Gamma(1.0, 2.0)], ids=repr)
@@ -128,34 +106,6 @@ def test_the_first_class_under_preemption_is_alone() -> None:
     alone = solve(Open(Exponential(2.0), law))
     first = class_times(Flow(), Flow(0.5, law), Flow(0.4, ONE), law, preemptive=True)
     assert [first.survival(t, "W") for t in (0.5, 4.0)] == pytest.approx(alone.survival([0.5, 4.0]).tolist(), abs=5e-5)
-
-
-def test_a_cycle_of_two_that_never_meet_others_is_a_sum() -> None:
-    r = solve(Closed(1, [Station(Exponential(1.0)), Station(Exponential(2.0)), Delay(5.0)]))
-    for t in (0.5, 3.0):
-        assert r.survival(t) == pytest.approx(2 * math.exp(-t / 2) - math.exp(-t), abs=1e-9)
-
-
-def test_the_law_of_a_cycle_has_its_mean_and_none_where_customers_overtake() -> None:
-    cycle = [Station(Exponential(1.0)), Station(Exponential(0.7)), Station(Exponential(0.2))]
-    r = solve(Closed(6, [Delay(2.0), *cycle]))
-    t = np.linspace(0.0, 60.0, 1201)
-    assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=1e-4)
-    with pytest.raises(ValueError, match="law of Wq is not known"):
-        r.variance("Wq")
-    for stations in ([cycle[0], Delay(1.0), cycle[1], Delay(1.0)], [Station(ONE, servers=2), cycle[1]]):
-        assert solve(Closed(6, stations)).times is None
-
-
-def test_inversion_of_a_sum_of_exponentials() -> None:
-    for t in (1e-3, 1.0, 12.0):
-        assert survival_at(Erlang(4, 2.0).laplace, t) == pytest.approx(1 - float(Erlang(4, 2.0).cdf(t)), abs=1e-9)
-
-
-def test_every_open_queue_in_order_tells_its_times() -> None:
-    for model in (MM1(0.8, 1), MMc(1.6, 1, 2), Open(Exponential(1.25), Deterministic(1.0)), Open(Erlang(2, 1.5), ONE)):
-        r = solve(model)
-        assert r.cdf(r.quantile([0.5, 0.9, 0.99])) == pytest.approx([0.5, 0.9, 0.99], abs=1e-6)
 
 
 def test_the_variance_over_unlike_classes_counts_how_far_their_means_are_apart() -> None:

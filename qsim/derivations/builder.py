@@ -1,4 +1,8 @@
-"""A derivation as it grows: what is given, and step by step what follows, each worked out from what stands above."""
+"""A derivation, line by line: what is given, and step by step what follows from what stands above.
+
+Steps are written as text, a line each: ``name = formula | reason``, or ``# remark``.  Names and formulas are those of
+:mod:`qsim.derivations.expressions`.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +40,8 @@ class DerivationStep:
     def equation(self, value: str = "") -> str:
         """The line without its reason, with the value written as ``value`` where that is given."""
         sides = [self.symbol, self.formula, self.numbers, value or number(self.value)]
-        told = [side for i, side in enumerate(sides) if side and side not in sides[:i]]
-        return " = ".join(told)
+        shown = [side for i, side in enumerate(sides) if side and side not in sides[:i]]
+        return " = ".join(shown)
 
 
 @dataclass(frozen=True)
@@ -80,10 +84,10 @@ class Derivation:
         return tuple(line for line in self.lines if isinstance(line, DerivationStep))
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.model.kendall}: {self.method}", *map(_told, self.lines)])
+        return "\n".join([f"{self.model.kendall}: {self.method}", *map(_line_text, self.lines)])
 
 
-def _told(line: Line) -> str:
+def _line_text(line: Line) -> str:
     match line:
         case Remark():
             return line.text
@@ -92,10 +96,10 @@ def _told(line: Line) -> str:
     return f"{line.equation()}    {line.because}".rstrip()
 
 
-class Page:
-    """Where a derivation is written. Names are those of :mod:`qsim.derivations.expressions`."""
+class DerivationBuilder:
+    """Where a derivation is written; ``values`` holds what stands so far, by name."""
 
-    def __init__(self, queue: Callable[[Page, OpenQueue], bool] = lambda page, queue: False) -> None:
+    def __init__(self, queue: Callable[[DerivationBuilder, OpenQueue], bool] = lambda to, queue: False) -> None:
         self._queue = queue
         self.lines: list[Line] = []
         self.values: dict[str, float] = {}
@@ -109,6 +113,16 @@ class Page:
         self.values[name] = float(value)
         self.lines.append(DerivationStep(symbol(name), "", "", float(value), because))
 
+    def steps(self, text: str, **words: object) -> None:
+        """Lines ``name = formula | reason`` and ``# remark``, with ``words`` in place of {their names}."""
+        for line in filter(str.strip, text.format(**words).splitlines()):
+            if line.strip().startswith("# "):
+                self.remark(line.strip()[2:])
+                continue
+            name, _, rest = line.partition(" = ")
+            formula, _, because = rest.partition(" | ")
+            self.let(name.strip(), formula.strip(), because.strip())
+
     def let(self, name: str, formula: str, because: str = "") -> float:
         """What follows from what stands above, by ``formula``."""
         value = value_of(formula, self.values)
@@ -116,7 +130,7 @@ class Page:
         return self._add(name, step)
 
     def found(self, name: str, value: float, formula: str, because: str = "", numbers: str = "") -> float:
-        """What a page has no room to work out: a root, a long sum. ``formula`` and ``numbers`` are shown as given."""
+        """What a board has no room to work out: a root, a long sum. ``formula`` and ``numbers`` are shown as given."""
         return self._add(name, DerivationStep(symbol(name), formula, numbers, float(value), because))
 
     def total(self, name: str, parts: Sequence[float], formula: str, because: str = "") -> float:
@@ -143,9 +157,8 @@ class Page:
     def table(self, header: Sequence[str], rows: Sequence[Sequence[float]]) -> None:
         """A recursion, a row for each step; those in the middle are left out where there are many."""
         shown = rows if len(rows) <= _MOST_ROWS else [*rows[: _MOST_ROWS // 2], None, *rows[-_MOST_ROWS // 2 :]]
-        self.lines.append(
-            DerivationTable(tuple(header), tuple(None if r is None else tuple(map(float, r)) for r in shown))
-        )
+        kept = tuple(None if r is None else tuple(map(float, r)) for r in shown)
+        self.lines.append(DerivationTable(tuple(header), kept))
 
     def remark(self, text: str) -> None:
         """A sentence between the lines."""
@@ -153,18 +166,13 @@ class Page:
 
     def without(self, *names: str) -> None:
         """The values of these names are not those of the model's Metrics, or not only."""
-        self.lines = [
-            dataclasses.replace(line, name="") if isinstance(line, DerivationStep) and line.name in names else line
-            for line in self.lines
-        ]
+        for i, line in enumerate(self.lines):
+            if isinstance(line, DerivationStep) and line.name in names:
+                self.lines[i] = dataclasses.replace(line, name="")
 
     def drop(self, name: str) -> None:
         """Take the lines away that end in this name."""
         self.lines = [line for line in self.lines if not (isinstance(line, DerivationStep) and line.name == name)]
-
-    def derivation(self, model: Network, method: str) -> Derivation:
-        """What was written."""
-        return Derivation(model, method, tuple(self.lines))
 
     def _add(self, name: str, step: DerivationStep) -> float:
         self.values[name] = step.value

@@ -18,14 +18,14 @@ What is found is what the network without that customer has in time average.  Tw
 :func:`schweitzer`, from the full network itself (Bard 1979; Schweitzer 1979), Lᵢₛ(N⃗ - e_r) taken as Lᵢₛ(N⃗), for s = r
 times (N_r - 1)/N_r: a fixed point whose cost does not grow with the populations.
 
-Validity, as tests/unit/test_qsim_network_classes.py holds it: one class at 2 to 32 servers, throughput within 2 % of
+Validity, as tests/unit/qsim/analytic/networks hold it: one class at 2 to 32 servers, throughput within 2 % of
 the exact one; FCFS classes whose services differ, against the exact chain of 7 to 9 customers, within 5 % at a ratio of
 2 and 16 % at 5. Schweitzer's step costs up to some 7 % more with four customers of a class, and little with many.
 
 Source: Reiser (1979), IEEE Trans. Communications 27, "A queueing network analysis of computer communication networks
 with window flow control"; Bard (1979), Some extensions to multiclass queueing network analysis; Schweitzer (1979),
 Approximate analysis of multiclass closed networks of queues; servers: Sakasegawa (1977), Annals of the Institute of
-Statistical Mathematics 29, the interpolation is ours; Lazowska et al. (1984), Quantitative System Performance,
+Statistical Mathematics 29, the interpolation is new here; Lazowska et al. (1984), Quantitative System Performance,
 chapters 6, 7 and 11.
 
 >>> from qsim import Closed, Delay, Exponential, Station
@@ -42,11 +42,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import BoolArray, FloatArray
-from qsim.analytic.class_metrics import ClassTimes, closed_metrics
-from qsim.analytic.closed.classes import LARGEST_LATTICE, has_product_form
 from qsim.analytic.evidence import with_errors
 from qsim.analytic.formula import Formula, of_network
-from qsim.analytic.views import ClassNetwork, class_network
+from qsim.analytic.networks.assembly import ChainTimes, network_metrics
+from qsim.analytic.networks.chains import ChainNetwork, chain_network
+from qsim.analytic.networks.product_form import LARGEST_LATTICE
 from qsim.distributions import Exponential
 from qsim.errors import NoFormulaError, QsimError
 from qsim.metrics import Kind, Metrics
@@ -60,7 +60,7 @@ SERVERS = ", all servers busy with probability u^e (after Sakasegawa 1977)"
 CONVERGED = 1e-13
 MOST_ROUNDS = 200_000
 ROUNDS_A_STEP, LEAST_STEP = 1000, 1 / 64
-"""After so many rounds steps are half as long, down to this share of the whole way."""
+"""After this number of rounds steps are half as long, down to this share of the whole way."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class _Network:
         """W, shape (stations, classes, points), where an arriving class r finds ``present[r]`` customers.
 
         ``present`` and ``busy`` (those in service) have shape (classes r, stations, classes s, points); ``others``,
-        how many there are besides the one who comes, (points,).
+        the number of others, (points,).
         """
         services, remaining = self.services[:, :, None], self.remaining[:, :, None]
         waiting = np.maximum(present - busy, 0.0)
@@ -107,20 +107,21 @@ class _Network:
         return np.where(others < c, 0.0, np.minimum(in_service / c, 1.0) ** exponent)
 
 
-def _network(model: ClassNetwork) -> _Network:
+def _network(view: ChainNetwork) -> _Network:
     """Arrays of the model."""
-    laws = [s.services for s in model.stations]
-    services = np.array([[0.0 if d is None else d.mean for d in row] for row in laws])
-    scv = np.array([[1.0 if d is None else d.scv for d in row] for row in laws])
+    view.require_usual()
+    if any(s.station.speeds is not None for s in view.stations):
+        raise NoFormulaError(view.kendall, "speeds that depend on the number present, without product form")
+    scv = np.array([[1.0 if d is None else d.scv for d in s.services] for s in view.stations])
     return _Network(
-        populations=np.array(model.populations, dtype=float),
-        think_times=np.array(model.think_times),
-        visits=np.array([s.visits for s in model.stations]),
-        services=services,
-        remaining=services * (1 + scv) / 2,
-        servers=np.array([[float(p.servers)] for p in model.stations]),
-        one_queue=np.array([[p.queues == "shared"] for p in model.stations]),
-        in_turn=np.array([[p.discipline == "FCFS"] for p in model.stations]),
+        populations=np.array(view.populations, dtype=float),
+        think_times=np.array(view.think_times),
+        visits=view.visits,
+        services=view.means,
+        remaining=view.means * (1 + scv) / 2,
+        servers=np.array([[float(s.servers)] for s in view.stations]),
+        one_queue=np.array([[s.queues == 1] for s in view.stations]),
+        in_turn=np.array([[s.in_turn] for s in view.stations]),
     )
 
 
@@ -135,15 +136,15 @@ def schweitzer(network: Network) -> Metrics:
     >>> round(schweitzer(network).throughput, 2), round(solve(network).throughput, 2)
     (3.62, 3.88)
     """
-    model = class_network(network)
-    if model is None or model.arrival_rates:
-        raise NoFormulaError(network.kendall, "no approximation here for speeds, limited places or open classes")
-    return of_network(network, fixed_point(model))
+    view = chain_network(network)
+    if view is None or view.arrival_rates:
+        raise NoFormulaError(network.kendall, "no approximation here for limited places or open classes")
+    return of_network(network, fixed_point(view))
 
 
-def fixed_point(model: ClassNetwork) -> Metrics:
+def fixed_point(view: ChainNetwork) -> Metrics:
     """The same for a view."""
-    net = _network(model)
+    net = _network(view)
     N = net.populations
     # What an arrival of class r finds of class s, as a share of what there is; shape (classes r, 1, classes s, 1).
     found = np.ones((N.size, N.size))
@@ -159,17 +160,17 @@ def fixed_point(model: ClassNetwork) -> Metrics:
         share = max(0.5 ** (1 + turn // ROUNDS_A_STEP), LEAST_STEP)
         present, busy = present + share * step, busy + share * (rates * net.services - busy)
         if np.all(np.abs(step) <= CONVERGED * N.sum()):
-            return _metrics(model, net, response, SCHWEITZER)
-    raise QsimError(f"no fixed point for {model.kendall} after {MOST_ROUNDS:,} rounds; use simulate instead")
+            return _metrics(view, net, response, SCHWEITZER)
+    raise QsimError(f"no fixed point for {view.kendall} after {MOST_ROUNDS:,} rounds; use simulate instead")
 
 
-def lattice(model: ClassNetwork) -> Metrics:
+def lattice(view: ChainNetwork) -> Metrics:
     """The same from population to population up to the full one; raises NoFormulaError where these are too many."""
-    net = _network(model)
+    net = _network(view)
     N = net.populations.astype(int)
     shape = tuple(int(n) + 1 for n in N)
     if math.prod(shape) > LARGEST_LATTICE:
-        raise NoFormulaError(model.kendall, "too many populations on the way to the full one")
+        raise NoFormulaError(view.kendall, "too many populations on the way to the full one")
     axes = np.indices(shape).reshape(N.size, -1)
     strides = np.array([math.prod(shape[r + 1 :]) for r in range(N.size)])
     total = axes.sum(axis=0)
@@ -188,44 +189,43 @@ def lattice(model: ClassNetwork) -> Metrics:
         rates = n / np.where(n > 0, cycle, 1.0) * net.visits[:, :, None]
         present[:, :, points] = rates * response
         busy[:, :, points] = rates * net.services[:, :, None]
-    if _is_exact(model):
-        return _metrics(model, net, response[:, :, -1], EXACT, "exact")
-    return _metrics(model, net, response[:, :, -1], with_errors(LATTICE, errors_of(model)))
+    if _is_exact(view):
+        return _metrics(view, net, response[:, :, -1], EXACT, "exact")
+    return _metrics(view, net, response[:, :, -1], with_errors(LATTICE, errors_of(view)))
 
 
-def errors_of(model: ClassNetwork) -> str:
+def errors_of(view: ChainNetwork) -> str:
     """The name under which the errors of :func:`lattice` were measured for such services."""
-    laws = [law for s in model.stations if s.discipline == "FCFS" for law in s.services]
+    laws = [law for s in view.stations if s.in_turn for law in s.services]
     exponential = all(law is None or isinstance(law, Exponential) for law in laws)
     return "closed FCFS classes" if exponential else "closed FCFS of general services"
 
 
-def _is_exact(model: ClassNetwork) -> bool:
+def _is_exact(view: ChainNetwork) -> bool:
     """Whether nothing is approximated on the way from population to population."""
-    return all(has_product_form(s) and (s.servers == 1 or s.queues == "random") for s in model.stations)
+    return all(s.has_product_form and s.servers == s.queues for s in view.stations)
 
 
-def applies(model: ClassNetwork) -> bool:
+def applies(view: ChainNetwork) -> bool:
     """Closed classes that the exact solution does not reach."""
-    return not model.arrival_rates
+    return not view.arrival_rates
 
 
-def solve(model: ClassNetwork) -> Metrics:
+def solve(view: ChainNetwork) -> Metrics:
     """From population to population, or Bard-Schweitzer where these are many; ``method`` and ``kind`` say which."""
-    if math.prod(n + 1 for n in model.populations) <= LARGEST_LATTICE:
-        return lattice(model)
-    return fixed_point(model)
+    if math.prod(n + 1 for n in view.populations) <= LARGEST_LATTICE:
+        return lattice(view)
+    return fixed_point(view)
 
 
 def _metrics(
-    model: ClassNetwork, net: _Network, response: FloatArray, method: str, kind: Kind = "approximation"
+    view: ChainNetwork, net: _Network, response: FloatArray, method: str, kind: Kind = "approximation"
 ) -> Metrics:
     if np.any(net.one_queue & (net.servers > 1)):
         method += SERVERS
     response = _within_capacity(net, response)
     unknown = np.full_like(response, math.nan)
-    times = ClassTimes(response, response - net.services, unknown, (None,) * len(model.stations))
-    return closed_metrics(model, times, kind, method)
+    return network_metrics(view, ChainTimes(response, response - net.services, unknown), kind, method)
 
 
 def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
@@ -242,4 +242,4 @@ def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
     return response
 
 
-FORMULA = Formula(class_network, applies, solve)
+FORMULA = Formula(chain_network, applies, solve)

@@ -1,0 +1,210 @@
+"""Closed and mixed networks of product form, exactly.
+
+The state probabilities have product form when every station is a delay, serves first come first served with
+exponential times of one mean for all, or shares its servers among all present (PS) or lets the newcomer interrupt
+(LCFS-PR), in which cases each class may have its own service of any law.  Normalising constants come from
+:mod:`qsim.analytic.closed.normalizing`, which cannot overflow or cancel.  An arrival of chain r sees the network in
+time average without itself (arrival theorem), so
+
+    Wᵢᵣ = Sᵢᵣ·Σₖ pᵢ(k | N⃗ - e_r)·(k+1)/sᵢ(k+1),   X_r = N_r/(Z_r + Σᵢ Vᵢᵣ·Wᵢᵣ),   Lᵢᵣ = X_r·Vᵢᵣ·Wᵢᵣ,
+
+where k counts customers of all chains: sums of positive terms with Little's law built in.  c servers have speeds
+s(k) = min(k, c); k single servers picked at random behave as one station of speeds s(n) = n·k/(n + k - 1).
+
+**Mixed networks** of single servers: open customers make a server slower for the closed ones by what they use of it,
+Uᵢ.  The closed chains are solved alone with services Sᵢᵣ/(1 - Uᵢ), and the open ones find them on top of their own:
+Wᵢᵣ = Sᵢᵣ·(1 + Lᵢ(closed))/(1 - Uᵢ).
+
+Source: Gordon & Newell (1967), Operations Research 15; Baskett, Chandy, Muntz & Palacios (1975), J. ACM 22; Reiser &
+Kobayashi (1975), IBM J. Res. Dev. 19; arrival theorem: Lavenberg & Reiser (1980), J. Applied Probability 17; Sevcik &
+Mitrani (1981), J. ACM 28; mixed: Zahorjan & Wong (1981), Performance Evaluation 1; Lazowska, Zahorjan, Graham & Sevcik
+(1984), Quantitative System Performance, chapters 6 to 8.
+
+>>> from qsim import Arrivals, Closed, Delay, Exponential, Network, Station, solve
+>>> stations = [Delay(15), *(Station(Exponential(d)) for d in (0.605, 2.1, 1.35))]
+>>> r = solve(Closed(population=3, stations=stations))  # Lazowska et al. (1984), p. 117
+>>> round(r.throughput, 6), round(r.W, 6), [round(s.L, 6) for s in r.stations]
+(0.151516, 4.799825, [0.097566, 0.394657, 0.23503])
+>>> mixed = solve(Network({"disk": Station(Exponential(1.0))}, {"write": Arrivals(0.5), "read": 1}))
+>>> [round(c.W, 6) for c in mixed.classes]
+[4.0, 2.0]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from qsim import _check
+from qsim._types import FloatArray, IntArray
+from qsim.analytic.closed import normalizing, random_routing, repairman
+from qsim.analytic.closed.normalizing import Centre
+from qsim.analytic.closed.populations import PopulationCurve, one_queue_curve, own_queues_curve
+from qsim.analytic.formula import Formula
+from qsim.analytic.networks.assembly import ChainTimes, network_metrics
+from qsim.analytic.networks.chains import ChainNetwork, ChainStation, chain_network
+from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
+from qsim.analytic.views import ROUNDING, closed_queue
+from qsim.errors import InvalidParameterError, NoFormulaError, UnstableQueueError
+from qsim.metrics import Metrics
+from qsim.models import Network
+
+METHOD = "product form, convolution in logarithms (Buzen 1973; Baskett, Chandy, Muntz & Palacios 1975)"
+SEVERAL = "product form of several classes, convolution in logarithms (Reiser & Kobayashi 1975)"
+MIXED = "mixed network of product form (Zahorjan & Wong 1981)"
+
+LARGEST_LATTICE = 2_000_000
+"""Populations (N₁+1)···(N_R+1) that fit into memory several times over."""
+MOST_TERMS = 1_000_000_000
+"""Products to add up for all convolutions: some seconds."""
+RECURSION, ROW_COST = 10, 5_000
+"""What a step of the recursion along the populations, and a row of the lattice, cost in products."""
+
+
+def centre_of(station: ChainStation, population: int) -> Centre:
+    """The station as its weights see it."""
+    if station.station.speeds is not None:
+        return Centre(station.demands, tuple(station.station.speeds[:population]))
+    kind = normalizing.random_queues if station.queues > 1 else normalizing.servers
+    return kind(station.demands, station.servers, population)
+
+
+def is_small(stations: Sequence[ChainStation], populations: Sequence[int]) -> bool:
+    """Whether the exact solution takes no more than seconds."""
+    shape = tuple(n + 1 for n in populations)
+    if math.prod(shape) > LARGEST_LATTICE:
+        return False
+    if len(stations) == 1 and len(shape) == 1:
+        return True
+    centres = [centre_of(s, sum(populations)) for s in stations]
+    rows = math.prod(shape[:-1]) * len(shape)
+    steps = RECURSION * math.prod(shape) + ROW_COST * rows
+    terms = sum(normalizing.convolution_terms(c, shape) + steps for c in centres)
+    return max(1, math.ceil(math.log2(len(centres)))) * terms <= MOST_TERMS
+
+
+def applies(view: ChainNetwork) -> bool:
+    """Closed chains, every station of a kind that keeps product form; several chains of few customers."""
+    if view.arrival_rates or not view.stations or not view.has_product_form:
+        return False
+    return len(view.populations) == 1 or is_small(view.stations, view.populations)
+
+
+def solve(view: ChainNetwork) -> Metrics:
+    """Exact; raises NoFormulaError where one chain is so large that the convolutions take more than ten seconds."""
+    if len(view.populations) == 1:
+        require_few_states(view, view.populations[0])
+    if not is_small(view.stations, view.populations):
+        why = "the exact solution takes more than ten seconds for this population"
+        raise NoFormulaError(view.kendall, why, "asymptotic_bounds(), between which it lies,")
+    centres = [centre_of(s, sum(view.populations)) for s in view.stations]
+    found = closed_times(view, centres, view.means)
+    return network_metrics(view, found, "exact", METHOD if len(view.chains) == 1 else SEVERAL)
+
+
+def closed_times(view: ChainNetwork, centres: Sequence[Centre], services: FloatArray) -> ChainTimes:
+    """Times per visit of the closed chains; ``services`` are means per visit, ``centres`` hold the demands."""
+    populations, think_times = view.populations, view.think_times
+    unit = normalizing.time_unit(populations, think_times, centres)
+    scaled = [c.in_units_of(unit) for c in centres]
+    start = normalizing.empty_network([Z / unit for Z in think_times], populations)
+    rests = normalizing.without_each(start, scaled)
+    W, Wq, p_wait = np.zeros((3, len(centres), len(populations)))
+    states, times = [], []
+    for i, (station, centre, rest) in enumerate(zip(view.stations, scaled, rests, strict=True)):
+        in_turn, speeds = station.in_turn, station.station.speeds is not None
+        law = None
+        for r in range(len(populations)):
+            if centre.demands[r] == 0:
+                continue
+            seen = normalizing.present(centre, rest, [n - (s == r) for s, n in enumerate(populations)])
+            k = np.arange(1, seen.size + 1)
+            slowdown = k / centre.speed(k)
+            queued = (k - 1) / centre.speed(k) if speeds else slowdown - 1
+            W[i, r], Wq[i, r] = services[i, r] * float(seen @ slowdown), services[i, r] * float(seen @ queued)
+            waits = min(float(seen[1:].sum()), 1.0) if speeds else centre.p_wait(seen)
+            p_wait[i, r] = waits if in_turn else math.nan  # others delay those already served
+            if len(populations) == 1 and in_turn and not speeds and station.queues == 1:
+                law = FirstComeTimes(tuple(seen.tolist()), services[i, r], station.servers)
+        states.append(TabulatedStates(tuple(normalizing.present(centre, rest, populations).tolist())))
+        times.append(law)
+    return ChainTimes(W, Wq, p_wait, states, times)
+
+
+def is_mixed(view: ChainNetwork) -> bool:
+    """Open and closed chains."""
+    return bool(view.arrival_rates and view.populations)
+
+
+def solve_mixed(view: ChainNetwork) -> Metrics:
+    """Exact for single servers of product form, NoFormulaError for others; raises UnstableQueueError."""
+    view.require_usual()
+    single = all(s.servers == 1 and s.station.speeds is None and s.has_product_form for s in view.stations)
+    if not single or not is_small(view.stations, view.populations):
+        raise NoFormulaError(view.kendall, "open and closed classes at stations without product form")
+    rates, opens = np.array(view.arrival_rates), len(view.arrival_rates)
+    used = view.demands[:, :opens] @ rates
+    for i, station in enumerate(view.stations):
+        if used[i] > 1 - ROUNDING:
+            arriving = float(view.visits[i, :opens] @ rates)
+            raise UnstableQueueError(f"{station.name} of {view.kendall}", arriving, arriving / float(used[i]), 1)
+    slower = (1 - used)[:, None]
+    centres = [Centre(tuple(row)) for row in (view.demands[:, opens:] / slower).tolist()]
+    closed = closed_times(view, centres, view.means[:, opens:] / slower)
+    visits = view.visits[:, opens:]
+    X = np.array(view.populations) / (np.array(view.think_times) + (visits * closed.response).sum(axis=0))
+    circling = (X * visits * closed.response).sum(axis=1)
+    response = np.hstack([view.means[:, :opens] * (1 + circling)[:, None] / slower, closed.response])
+    times = ChainTimes(response, response - view.means, np.full_like(response, math.nan))
+    return network_metrics(view, times, "exact", MIXED)
+
+
+def closed_curve(network: Network, populations: int | Sequence[int] | IntArray) -> PopulationCurve:
+    """X, response and waiting time per cycle, exactly, at several populations of the same network.
+
+    ``populations`` is a largest one (all of 1..N come back) or the populations wanted.  Work grows with the largest
+    one squared, for a single station in proportion to it.  Raises ValueError for a network without product form.
+
+    >>> from qsim import Closed, Delay, Exponential, Station, closed_curve
+    >>> network = Closed(1, [Delay(10), Station(Exponential(1)), Station(Exponential(2))])
+    >>> closed_curve(network, 3).throughput.round(6).tolist()
+    [0.076923, 0.149425, 0.216598]
+    """
+    given = network if network.customers is not None else network.with_population(1)
+    queue = closed_queue(given)
+    if queue is not None and (repairman.applies(queue) or random_routing.applies(queue)) and queue.capacity is None:
+        known = one_queue_curve if queue.queues == "shared" else own_queues_curve
+        return known(populations, queue.think_time, queue.service.mean, queue.servers)
+    view = chain_network(given)
+    if view is None or not applies(view) or len(view.chains) > 1 or network.routing is not None:
+        raise InvalidParameterError(
+            "network",
+            f"must be one of product form and one class that circles by visits, not {network.kendall}",
+            "FCFS stations need Exponential service",
+        )
+    wanted = _check.counts_upto("populations", populations)
+    N, (Z,) = int(wanted.max()), view.think_times
+    centres = [centre_of(s, N) for s in view.stations]
+    unit = normalizing.time_unit([N], [Z], centres)
+    scaled = [c.in_units_of(unit) for c in centres]
+    rests = normalizing.without_each(normalizing.empty_network([Z / unit], (N - 1,)), scaled)
+    log_g = normalizing.add(scaled[0], rests[0])
+    k = np.arange(1, N + 1)
+    response, waiting = np.zeros(N), np.zeros(N)
+    for station, centre, rest in zip(view.stations, scaled, rests, strict=True):
+        (demand,), log_weights = station.demands, normalizing.weights(centre, (N,))
+        slowdown = k / centre.speed(k)
+        queued = (k - 1) / centre.speed(k) if station.station.speeds is not None else slowdown - 1
+        response += demand * np.exp(normalizing.convolve(log_weights + np.log(slowdown), rest) - log_g)
+        with np.errstate(divide="ignore"):
+            held_up = normalizing.convolve(log_weights + np.log(queued), rest)
+        waiting += demand * np.exp(held_up - log_g)
+    ceiling = min(max(c.speeds) / c.demands[0] for c in centres)
+    throughput = np.minimum(wanted / (Z + response[wanted - 1]), ceiling)
+    return PopulationCurve(wanted, throughput, response[wanted - 1], waiting[wanted - 1])
+
+
+FORMULA = Formula(chain_network, applies, solve)
+MIXED_FORMULA = Formula(chain_network, is_mixed, solve_mixed)
