@@ -458,6 +458,7 @@ OWN: dict[str, str] = {
     "calibrate.lab.run.session": "written and read by the running lab alone",
     "calibrate.lab.run.worker": "written and read by the running lab alone",
     "measure.datasets": "files of the package",
+    "measure.formats.tables.column_names": "a file of the package",
     "measure.machine.own_file": "the mark of a test file: anything but ours is no mark",
     "measure.store.directory": "a value through JSON and back",
     "measure.text_files": "what the readers read by",

@@ -10,10 +10,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from measure.errors import DataError
+from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes, cell_seconds
 from measure.formats.tables.column_names import (
     LOAD_ROLES,
     OPEN_UNIT,
@@ -27,17 +28,20 @@ from measure.formats.tables.column_names import (
     unit_scale,
     weakly_recognised,
 )
-from measure.units import parse_bytes
+from measure.units import parse_bytes, parse_mix
 
 TEXT_ROLES = frozenset({"series", "mix", "pattern", "engine"})
 EXAMPLE = "--columns load=io_depth,latency=latency_us:us,throughput=iops"
-
 _USUAL_UNIT = {"latency": "us", "bandwidth": "MB/s", "block": "KiB", "buffer": "KiB", "load": "ns"}
+_LATENCIES = ("latency", "read_latency", "write_latency")
+_BLOCK_NAME = re.compile(r"(?i:block|block_?size|bs|access_size|io_size|request_size)")
+_MIX_WORDS = frozenset({"randrw", "rw", "readwrite"})
+_MOST_NAMES = 20
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of one table by role, and the columns that mean nothing to us.
+    """The columns of one table by role, and the columns without one.
 
     ``rivals`` are further columns that may be the throughput; ``per_job`` says whether the load is that of one job, by
     its name or as declared, so that several jobs multiply it; ``declared`` are the roles that the user gave.
@@ -55,14 +59,20 @@ class Roles:
     def __getitem__(self, role: str) -> ColumnRole:
         return self.by_role[role]
 
-    def using(self, role: ColumnRole) -> Roles:
-        """The same with another column, or another unit, for one role."""
-        return replace(self, by_role={**self.by_role, role.role: role})
+    def using(self, *roles: ColumnRole) -> Roles:
+        """The same with other columns, or other units, for some roles."""
+        return replace(self, by_role={**self.by_role, **{role.role: role for role in roles}})
 
     @property
     def load(self) -> ColumnRole:
         """The role of the load: depth, delay or arrival_rate."""
         return next(self.by_role[r] for r in LOAD_ROLES if r in self.by_role)
+
+    @property
+    def numeric(self) -> list[str]:
+        """The columns that hold numbers."""
+        given = [r for r in (*self.by_role.values(), *self.rivals) if r.constant is None and r.unit != IN_CELLS]
+        return [r.column for r in given if r.role not in TEXT_ROLES]
 
 
 def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
@@ -87,39 +97,37 @@ def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
         _check_role(role)
         if role in columns:
             raise DataError(f"--columns names the role {role!r} twice ({columns[role]!r} and {rest!r}); keep one")
-        column, colon, unit = rest.rpartition(":")
-        if colon and UNITS[role] and column.strip():
-            unit_scale(role, unit.strip())
-            columns[role], units[role] = column.strip(), unit.strip()
-        else:
-            columns[role] = rest
+        columns[role] = rest
+        column, colon, unit = (p.strip() for p in rest.rpartition(":"))
+        if colon and UNITS[role] and column:
+            unit_scale(role, unit)
+            columns[role], units[role] = column, unit
     if not columns:
         raise DataError(f"--columns is empty; write it like {EXAMPLE}")
     return columns, units
 
 
 def assign_roles(
-    header: Sequence[str],
-    columns: Mapping[str, str] | None,
-    units: Mapping[str, str] | None,
-    where: str,
-    further: Callable[[Sequence[str], Mapping[str, ColumnRole]], Iterable[ColumnRole]] | None = None,
+    table: TextTable | Sequence[str], columns: Mapping[str, str] | None, units: Mapping[str, str] | None, where: str
 ) -> Roles:
-    """Give every column of ``header`` its role; ``columns`` (role -> column) and ``units`` (role -> unit) go first.
+    """Give every column of a table (or of its header) its role; ``columns`` and ``units`` by role go first.
 
     A load, a number of jobs, a block or a read percentage may be one value for the whole table instead of a column:
     ``load=1``, ``jobs=4``, ``block=4KiB``, ``read_percent=100``. The role "load" becomes "delay" or "arrival_rate"
-    where the column's name says so, else "depth". ``further`` gives roles to columns that neither a declaration nor a
-    name tells, from these columns and the roles that are taken. A latency whose unit is unknown has ``OPEN_UNIT``.
+    where the column's name says so, else "depth". A latency whose unit is unknown has ``OPEN_UNIT``.
 
     Raises DataError naming ``where``, the columns found and the declaration to write: for an unknown role, column or
     unit, for two columns that fit one role, and where load, latency or throughput is missing.
     """
-    declared, units = dict(columns or {}), dict(units or {})
+    table = table if isinstance(table, TextTable) else TextTable(tuple(table), (), {})
+    header, declared, units = table.header, dict(columns or {}), dict(units or {})
     for name in (*declared, *units):
         _check_role(name)
     chosen = _all_declared(header, declared, units, where)
-    found = _recognised(header, set(declared.values()), units, where)
+    tokens = counts_tokens(header)
+    found = [r for c in header if c not in declared.values() and (r := recognise(c)) is not None]
+    found = [r for r in found if not (tokens and r.role == "throughput" and "tps" in plain_name(r.column).lower())]
+    found = [_declared(r.role, r.column, units[r.role], where) if r.role in units else r for r in found]
     chosen |= _loads(found, chosen, where, header)
     rivals: list[ColumnRole] = []
     for role in found:
@@ -131,23 +139,19 @@ def assign_roles(
             if role.role != "throughput":
                 raise DataError(ambiguous(where, chosen[role.role], role, header))
             rivals.append(role)
-    chosen |= _weakly(header, chosen, units, where)
-    if further is not None:
-        chosen |= {role.role: role for role in further(_rest(header, chosen), chosen)}
-    roles = Roles(chosen, _rest(header, chosen), tuple(rivals), _is_per_job(chosen, declared), frozenset(declared))
-    check_complete(roles.by_role, header, where)
-    return roles
-
-
-# --- what is declared, and what is recognised -----------------------------------------------------------------------
-
-
-def _recognised(header: Sequence[str], declared: set[str], units: Mapping[str, str], where: str) -> list[ColumnRole]:
-    """The columns that are not declared and that a name tells, with their declared units."""
-    found = [role for column in header if column not in declared and (role := recognise(column)) is not None]
-    if counts_tokens(header):
-        found = [r for r in found if not (r.role == "throughput" and "tps" in plain_name(r.column).lower())]
-    return [_declared(r.role, r.column, units[r.role], where) if r.role in units else r for r in found]
+    for what, better in (("latency", _LATENCIES), ("throughput", SPEEDS)):
+        if not any(r in chosen for r in better) and not (what == "throughput" and tokens):
+            weak = weakly_recognised(_rest(header, chosen), what)
+            if len(weak) > 1:
+                raise DataError(ambiguous(where, weak[0], weak[1], header))
+            for role in weak:
+                chosen[what] = _declared(what, role.column, units[what], where) if what in units else role
+    chosen |= _by_cells(table, chosen)
+    named = recognise(chosen["depth"].column) if "depth" in chosen else None
+    is_depth = named is not None and named.role == "depth"
+    per_job = {"depth", "jobs"} <= chosen.keys() and (bool({"jobs", "depth"} & declared.keys()) or is_depth)
+    check_complete(chosen, header, where)
+    return Roles(chosen, _rest(header, chosen), tuple(rivals), per_job, frozenset(declared))
 
 
 def _loads(
@@ -168,38 +172,30 @@ def _loads(
             return {}
         load = replace(candidates[0], role="depth" if candidates[0].role in ("clients", "jobs") else candidates[0].role)
         new[load.role] = load
-    beside = [r for r in jobs if r.column != load.column]
-    named = [r for r in beside if "job" in r.column.lower()] or beside
+    others = [r for r in jobs if r.column != load.column]
+    named = [r for r in others if "job" in r.column.lower()] or others
     if load.role == "depth" and "jobs" not in chosen and len(named) == 1:
         new["jobs"] = named[0]
     return new
 
 
-def _is_per_job(chosen: Mapping[str, ColumnRole], declared: Mapping[str, str]) -> bool:
-    """Whether jobs multiply the load: it is named as the depth of one job, or declared as a depth or beside jobs."""
-    if "depth" not in chosen or "jobs" not in chosen:
-        return False
-    named = recognise(chosen["depth"].column)
-    return "jobs" in declared or "depth" in declared or (named is not None and named.role == "depth")
+def _by_cells(table: TextTable, chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
+    """The roles that only cells show: a block or a latency with a unit in each, and the words of a mix.
 
-
-def _weakly(
-    header: Sequence[str], chosen: Mapping[str, ColumnRole], units: Mapping[str, str], where: str
-) -> dict[str, ColumnRole]:
-    """A latency or a throughput by a name that leaves something open, where nothing better is there."""
-    new: dict[str, ColumnRole] = {}
-    rest = [c for c in header if c not in {r.column for r in chosen.values()}]
-    for role, better in (
-        ("latency", ("latency", "read_latency", "write_latency")),
-        ("throughput", (*SPEEDS, *(("throughput",) if counts_tokens(header) else ()))),
-    ):
-        if any(r in chosen for r in better) or (role == "throughput" and counts_tokens(header)):
-            continue
-        found = weakly_recognised(rest, role)
-        if len(found) > 1:
-            raise DataError(ambiguous(where, found[0], found[1], header))
-        if found:
-            new[role] = _declared(role, found[0].column, units[role], where) if role in units else found[0]
+    A role that is taken, or that two columns could have, is not given.
+    """
+    found: dict[str, list[ColumnRole]] = {"block": [], "mix": []}
+    for column in _rest(table.header, chosen):
+        filled = [c for c in table.column(column) if c]
+        if filled and _BLOCK_NAME.fullmatch(plain_name(column)) and all(block_bytes(c) is not None for c in filled):
+            found["block"].append(ColumnRole("block", column, unit=IN_CELLS))
+        elif filled and all(c.lower() in _MIX_WORDS or parse_mix(c).read_fraction in (0.0, 1.0) for c in filled):
+            found["mix"].append(ColumnRole("mix", column))
+    new = {role: roles[0] for role, roles in found.items() if len(roles) == 1 and role not in chosen}
+    latency = chosen.get("latency")
+    times = [c for c in table.column(latency.column) if c] if latency else []
+    if latency and times and all(cell_seconds(c) is not None for c in times):
+        new["latency"] = replace(latency, scale=1.0, unit=IN_CELLS)
     return new
 
 
@@ -209,16 +205,16 @@ def _all_declared(
     """The roles that the user declared, a column or a value each."""
     chosen: dict[str, ColumnRole] = {}
     for asked, column in declared.items():
-        role = _kind_of_load(column) if asked == "load" else asked
+        lower = column.lower()
+        kind = "delay" if "delay" in lower or "pause" in lower else "arrival_rate" if "rate" in lower else "depth"
+        role = kind if asked == "load" else asked
         constant = None if column in header else _constant(role, column)
         if column not in header and constant is None:
             raise DataError(f"{where} has no column {column!r} (declared as {asked}); {found_columns(header)}")
         if role in chosen:
             raise DataError(f"{where}: {column!r} and {chosen[role].column!r} are both declared as {role}; keep one")
-        if constant is not None:
-            chosen[role] = ColumnRole(role, column, constant=constant)
-        else:
-            chosen[role] = _declared(role, column, units.get(asked), where)
+        known = ColumnRole(role, column, constant=constant)
+        chosen[role] = known if constant is not None else _declared(role, column, units.get(asked), where)
     return chosen
 
 
@@ -243,14 +239,6 @@ def _declared(role: str, column: str, unit: str | None, where: str) -> ColumnRol
     return ColumnRole(role, column, unit_scale(role, unit), unit)
 
 
-def _kind_of_load(column: str) -> str:
-    """Which kind of load a column holds that was declared as "load"."""
-    lower = column.lower()
-    if "delay" in lower or "pause" in lower:
-        return "delay"
-    return "arrival_rate" if "rate" in lower else "depth"
-
-
 def _constant(role: str, text: str) -> float | None:
     """The SI value that stands in place of a column, or None where the text is none."""
     try:
@@ -268,7 +256,8 @@ def _check_role(role: str) -> None:
         raise DataError(f"invalid role {role!r}: expected one of {', '.join(UNITS)}")
 
 
-_MOST_NAMES = 20
+# --- what a refusal offers --------------------------------------------------------------------------------------------
+
 _MOMENT = r"(?i:timestamp|date|epoch|elapsed)"
 _NO_BLOCK = "a block size (or an IOPS column)"
 _LIKELY = {
@@ -284,20 +273,20 @@ def ready_line(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> str:
     >>> ready_line(["users", "time", "rate"], {})
     '--columns load=users,latency=time:ms,throughput=rate'
     """
-    rest = [c for c in header if c not in {r.column for r in chosen.values()}]
+    rest = list(_rest(header, chosen))
     parts = []
     for role, words in _LIKELY.items():
-        roles = LOAD_ROLES if role == "load" else (role,)
-        known = next((chosen[r] for r in roles if r in chosen), None)
-        column = known.column if known else _likeliest([c for c in rest if not re.search(_MOMENT, c)], words)
+        known = next((chosen[r] for r in (LOAD_ROLES if role == "load" else (role,)) if r in chosen), None)
+        offered = [c for c in rest if not re.search(_MOMENT, c)]
+        likely = [c for c in offered if re.search(words, c.lower())] or [*offered, ""]
+        column = known.column if known else likely[0]
         rest = [c for c in rest if c != column]
-        if not column and role == "load":
-            parts.append("load=1")
         if not column:
+            parts += ["load=1"] if role == "load" else []
             continue
         is_rate = role == "load" and not known and re.search(_LIKELY["throughput"], column.lower())
-        name = "arrival_rate" if is_rate else role
         unit = known.unit if known and known.unit != OPEN_UNIT else unit_in_name("latency", column) or "ms"
+        name = "arrival_rate" if is_rate else role
         parts.append(f"{role}={column}:{unit}" if role == "latency" else f"{name}={column}")
     return columns_option(parts)
 
@@ -314,18 +303,14 @@ def columns_option(parts: Sequence[str]) -> str:
     return f"--columns {text}" if re.fullmatch(r"[\w=,:./-]+", text) else f"--columns '{text}'"
 
 
-def _likeliest(columns: Sequence[str], words: str) -> str:
-    """The first column that has one of these words in its name, else the first one; "" where there is none."""
-    found = [c for c in columns if re.search(words, c.lower())]
-    return found[0] if found else columns[0] if columns else ""
-
-
 def found_columns(header: Sequence[str]) -> str:
+    """The columns of a table in words."""
     more = f" and {len(header) - _MOST_NAMES} more" if len(header) > _MOST_NAMES else ""
     return f"its columns are {', '.join(header[:_MOST_NAMES])}{more}"
 
 
 def ambiguous(where: str, first: ColumnRole, second: ColumnRole, header: Sequence[str]) -> str:
+    """Why two columns for one role are refused."""
     role = "load" if first.role in (*LOAD_ROLES, "clients", "jobs") else first.role
     return (
         f"{where}: both {first.column!r} and {second.column!r} can be the {role}; say which, for example "
@@ -335,13 +320,10 @@ def ambiguous(where: str, first: ColumnRole, second: ColumnRole, header: Sequenc
 
 def check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], where: str) -> None:
     """DataError where the columns do not make a point: by Little's law one of latency and throughput may be missing."""
-    lacking = []
-    latency = any(r in roles for r in ("latency", "read_latency", "write_latency"))
-    if not any(r in roles for r in LOAD_ROLES):
-        lacking.append("a load")
+    lacking = [] if any(r in roles for r in LOAD_ROLES) else ["a load"]
     per_request = any("throughput" in r for r in roles) or "block" in roles or "delay" in roles
     speed = any(r in roles for r in SPEEDS)
-    if not latency and not ("depth" in roles and speed and per_request):
+    if not any(r in roles for r in _LATENCIES) and not ("depth" in roles and speed and per_request):
         lacking.append("a latency with its unit")
     if not speed and not ("depth" in roles and "latency" in roles and roles["latency"].unit != OPEN_UNIT):
         lacking.append("a throughput (or a bandwidth and the block size)")
@@ -349,18 +331,19 @@ def check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], where
         lacking.append(_NO_BLOCK)
     if not lacking:
         return
-    told = f"{' and '.join(lacking)} cannot be found in its columns; {found_columns(header)}"
-    if counts_tokens(header):
-        raise DataError(
-            f"{where}: {told}. Tokens are not requests, and the time to the first token is not the whole response: "
-            f"give requests/s and whole latencies, or, if each token is a request: {ready_line(header, roles)}"
-        )
-    if lacking == [_NO_BLOCK]:
-        raise DataError(f"{where}: {told}; declare it, for example --columns block=4KiB")
     line = ready_line(header, roles)
-    if "latency=" not in line or "throughput=" not in line:
-        raise DataError(
-            f"{where}: {told}; add the column that is missing (where the load is a number of outstanding requests, one "
-            "of latency and throughput is enough)"
+    if counts_tokens(header):
+        remedy = (
+            ". Tokens are not requests, and the time to the first token is not the whole response: give requests/s and "
+            f"whole latencies, or, if each token is a request: {line}"
         )
-    raise DataError(f"{where}: {told}; declare them, for example {line} (a value works too: load=1, block=4KiB)")
+    elif lacking == [_NO_BLOCK]:
+        remedy = "; declare it, for example --columns block=4KiB"
+    elif "latency=" in line and "throughput=" in line:
+        remedy = f"; declare them, for example {line} (a value works too: load=1, block=4KiB)"
+    else:
+        remedy = (
+            "; add the column that is missing (where the load is a number of outstanding requests, one of latency and "
+            "throughput is enough)"
+        )
+    raise DataError(f"{where}: {' and '.join(lacking)} cannot be found in its columns; {found_columns(header)}{remedy}")

@@ -1,188 +1,40 @@
 """Tables of measurements as people publish them (CSV, TSV, semicolons), and our own tidy table.
 
-``csv_sweep(text)`` is a pure function of text. It finds the separator, reads the header, gives every column its role
-(:mod:`measure.formats.tables.columns`), settles by Little's law what names leave open
-(:mod:`measure.formats.tables.unit_choice`), converts the rows to SI units, and groups them into curves
-(:mod:`measure.formats.tables.cells`). Reads and writes that are tabulated apart are joined to one stream: throughputs
-add, and the mean latency is weighted by throughput, under which Little's law holds for the sum. A row with an empty
-cell where a number is needed is left out with a Finding; a cell that is no number is an error, because a typing mistake
-must not silently become a missing point.
+``csv_sweep`` is a pure function of text, in one pass: cells (:mod:`measure.formats.tables.cells`), the role of every
+column (:mod:`measure.formats.tables.columns`), what names leave open, by Little's law
+(:mod:`measure.formats.tables.unit_choice`), rows in SI units, curves (:mod:`measure.formats.tables.curves`). Reads and
+writes that are tabulated apart are joined to one stream: throughputs add, and the mean latency is weighted by
+throughput, under which Little's law holds for the sum. A row with an empty cell where a number is needed is left out
+with a Finding; a cell that is no number is an error, because a typing mistake must not silently become a missing point.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.cells import (
-    IN_CELLS,
-    TextTable,
-    block_bytes,
-    cell_seconds,
-    check_one_loop,
-    number,
-    part_curves,
-    read_table,
-    roles_of_cells,
-    with_points,
-)
+from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes, cell_seconds, number, read_table, with_points
 from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, load_noun
 from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
-from measure.formats.tables.unit_choice import complete, count_jobs, part_jobs, settle, with_load_over_time
+from measure.formats.tables.curves import check_one_loop, count_jobs, split_jobs, split_series
+from measure.formats.tables.unit_choice import WORDS, complete, note, settle, with_load_over_time
 from measure.loads import LOADS, LoadKind
 from measure.spreadsheet import plain_cells
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
-_WORDS = {"load": "load", "latency_s": "latency", "throughput_per_s": "throughput", "jobs": "number of jobs"}
+_WORDS = {"load": "load", **WORDS, "jobs": "number of jobs"}
 _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "latency_p999")
-
-
-@dataclass
-class Rows:
-    """The points of a table, the cells of each, and the lines that are no point by the reason."""
-
-    records: list[dict[str, Any]] = field(default_factory=list)
-    cells: list[Mapping[str, str]] = field(default_factory=list)
-    left_out: dict[str, list[int]] = field(default_factory=dict)
-
-
-def rows_of(table: TextTable, roles: Roles, name: str, most: int | None = None) -> Rows:
-    """The points of the first ``most`` rows. Where all lack a latency, or all a throughput, the law gives it later."""
-    found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows[:most]]
-    needed = ["load", "latency_s", "throughput_per_s", *(["jobs"] if "jobs" in roles else [])]
-    if roles.load.role == "depth":
-        told = {c: any(r[c] is not None for *_, r in found) for c in ("latency_s", "throughput_per_s")}
-        needed = [c for c in needed if told.get(c, True) or not any(told.values())]
-    rows = Rows()
-    for line, cells, record in found:
-        lacking = [_WORDS[c] for c in needed if record[c] is None]
-        if lacking:
-            rows.left_out.setdefault(f"no {' and no '.join(lacking)} is given", []).append(line)
-        else:
-            rows.records.append(record)
-            rows.cells.append(cells)
-    return rows
-
-
-def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any]:
-    """One tidy row; None where its cells tell no load, latency or throughput."""
-    value = {role: _value(cells, r, line, name) for role, r in roles.by_role.items() if role not in TEXT_ROLES}
-    text = {role: cells[roles[role].column] for role in TEXT_ROLES if role in roles}
-    block = value.get("block")
-    # Under an injected delay it is a memory: each access moves one cache line, whatever its stride.
-    joined = _join_directions(value, CACHE_LINE_BYTES if "delay" in roles else block)
-    load = next((value[r] for r in LOAD_ROLES if r in value), None)
-    if joined.throughput == 0:
-        raise DataError(
-            f"{name}: line {line} has a throughput of 0, at which no latency can have been measured; remove the row or "
-            "measure the point again"
-        )
-    mix = parse_mix(text.get("mix", ""))
-    written = value.get("write_percent")
-    told = (value.get("read_percent"), None if written is None else 1 - written)
-    read = next((f for f in (*told, joined.read_fraction, mix.read_fraction) if f is not None), None)
-    pattern = text.get("pattern") or mix.pattern
-    unknown = (text["mix"],) if text.get("mix") and read is None else (mix.note,) if mix.note else ()
-    parts = [*unknown, *([f"buffer {_size(value['buffer'])}"] if value.get("buffer") else [])]
-    return {
-        "series": text.get("series") or describe_series(block, read, pattern, parts),
-        "load": load,
-        "throughput_per_s": joined.throughput,
-        "latency_s": joined.latency,
-        "bandwidth_bytes_per_s": joined.bandwidth,
-        "block_bytes": block,
-        "read_fraction": read,
-        "pattern": pattern,
-        "buffer": value.get("buffer"),
-        **({"jobs": value["jobs"]} if "jobs" in value else {}),
-        **({"engine": text["engine"] or None} if "engine" in text else {}),
-        **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
-    }
-
-
-@dataclass(frozen=True)
-class _Stream:
-    throughput: float | None
-    latency: float | None
-    bandwidth: float | None
-    read_fraction: float | None = None
-
-
-def _join_directions(value: Mapping[str, float | None], unit_bytes: float | None) -> _Stream:
-    """Throughput, mean latency and bandwidth of the whole stream, from one column each or from reads and writes."""
-    if "latency" in value or not {"read_latency", "write_latency"} & value.keys():
-        bandwidth = value.get("bandwidth")
-        throughput = value.get("throughput")
-        if "throughput" not in value:
-            throughput = _per_unit(bandwidth, unit_bytes)
-            if "bandwidth" not in value:
-                return _under_one_latency(value, unit_bytes)
-        if bandwidth is None and throughput is not None and unit_bytes:
-            bandwidth = throughput * unit_bytes
-        return _Stream(throughput, value.get("latency"), bandwidth)
-    total = weighted = moved = 0.0
-    reads = 0.0
-    for direction in ("read", "write"):
-        bandwidth = value.get(f"{direction}_bandwidth")
-        throughput = value.get(f"{direction}_throughput")
-        if throughput is None:
-            throughput = _per_unit(bandwidth, unit_bytes)
-        if not throughput:
-            continue
-        latency = value.get(f"{direction}_latency")
-        if latency is None:
-            return _Stream(throughput, None, None)
-        total += throughput
-        weighted += throughput * latency
-        moved += bandwidth if bandwidth is not None else throughput * unit_bytes if unit_bytes else math.nan
-        reads += throughput if direction == "read" else 0.0
-    if not total:
-        return _Stream(None, None, None)
-    return _Stream(total, weighted / total, None if math.isnan(moved) else moved, reads / total)
-
-
-def _under_one_latency(value: Mapping[str, float | None], unit_bytes: float | None) -> _Stream:
-    """Reads and writes tabulated apart, with one latency of both, or none."""
-    rates = {}
-    for direction in ("read", "write"):
-        rate = value.get(f"{direction}_throughput")
-        rates[direction] = _per_unit(value.get(f"{direction}_bandwidth"), unit_bytes) if rate is None else rate
-    total = sum(rate for rate in rates.values() if rate is not None)
-    if not total:
-        return _Stream(None, value.get("latency"), None)
-    bandwidth = total * unit_bytes if unit_bytes else None
-    return _Stream(total, value.get("latency"), bandwidth, (rates["read"] or 0.0) / total)
-
-
-def _per_unit(bandwidth: float | None, unit_bytes: float | None) -> float | None:
-    return bandwidth / unit_bytes if bandwidth is not None and unit_bytes else None
-
-
-def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> float | None:
-    """What the row holds of a role, in SI units; None where its cell is empty."""
-    if role.constant is not None:
-        return role.constant
-    if role.unit == IN_CELLS:
-        return block_bytes(cells[role.column]) if role.role == "block" else cell_seconds(cells[role.column])
-    counted_or_rate = role.role in (*LOAD_ROLES, "jobs") or role.role.endswith("throughput")
-    return number(cells[role.column], role.scale, line, role.column, name, may_have_prefix=counted_or_rate)
-
-
-def _size(size: float | None) -> str:
-    return format_bytes(size or 0.0)
-
-
 _KINDS: Mapping[str, LoadKind] = {"depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate"}
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _MOST_LINES = 10
-_ENOUGH = 2000  # rows that tell a unit
+_ENOUGH = 2000  # rows that settle a unit
 
 
 def csv_sweep(
@@ -205,48 +57,34 @@ def csv_sweep(
     table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
-    over_time: list[Finding] = []
-    if not columns:
-        table, over_time = with_load_over_time(table, name)
-    cells_of: Mapping[str, Sequence[str]] = {
-        column: [cells[column] for _, cells in table.rows] for column in table.header
-    }
-    check_one_loop(cells_of, name)
-    roles = assign_roles(table.header, columns, units, name, lambda rest, taken: roles_of_cells(rest, cells_of, taken))
-    if "latency" in roles and _have_units(cells_of.get(roles["latency"].column, ())):
-        roles = roles.using(replace(roles["latency"], scale=1.0, unit=IN_CELLS))
-    table = with_points(table, _numeric_columns(roles), name)
+    table, over_time = (table, []) if columns else with_load_over_time(table, name)
+    check_one_loop(table, name)
+    roles = assign_roles(table, columns, units, name)
+    table = with_points(table, roles.numeric, name)
     roles, findings = settle(roles, table.header, lambda r: rows_of(table, r, name, _ENOUGH).records, name)
     rows = rows_of(table, roles, name)
     if not rows.records:
         raise DataError(
             f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
         )
-    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()]
-    findings += over_time
-    kind = _KINDS[roles.load.role]
+    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time
     multiplied = False
     if "jobs" in roles:
-        multiplied, told = count_jobs(rows.records, roles, name)
-        findings += told
+        multiplied, found = count_jobs(rows.records, roles, name)
+        findings += found
     findings += complete(rows.records, name)
     unused = roles.ignored
     if "series" not in roles:
-        _part_engines(rows.records)
-        unused, parted = part_curves(rows.records, rows.cells, unused, name)
-        findings += parted
+        unused, found = split_series(rows.records, rows.cells, unused, name)
+        findings += found
     if "jobs" in roles and (multiplied or "series" not in roles):
-        part_jobs(rows.records, roles)
+        split_jobs(rows.records, roles)
     if unused:
-        findings.append(
-            Finding(
-                "columns",
-                "info",
-                f"{name}: {counted(len(unused), 'column')} not used: {_listed(unused)}.",
-                "their names say nothing that is known here.",
-                "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series).",
-            )
-        )
+        more = f" and {len(unused) - _MOST_LINES} more" if len(unused) > _MOST_LINES else ""
+        what = f"{counted(len(unused), 'column')} not used: {', '.join(unused[:_MOST_LINES])}{more}"
+        remedy = "declare them if they matter: --columns ROLE=COLUMN (load, jobs, latency, throughput, block, series)."
+        findings.append(note("columns", f"{name}: {what}.", remedy, "their names say nothing that is known here."))
+    kind = _KINDS[roles.load.role]
     points = pd.DataFrame(rows.records)
     points["repeat"] = points.groupby(["series", "load"]).cumcount()
     points["source"] = name
@@ -255,7 +93,7 @@ def csv_sweep(
     return Sweep(
         points.drop(columns="buffer"),
         kind,
-        _unit_of(roles, kind, multiplied=multiplied),
+        _unit_of(roles.load, kind, multiplied=multiplied),
         Provenance(tool="csv", source=name, details=_details(roles, points)),
         tuple(findings),
         name=name,
@@ -272,48 +110,110 @@ def to_csv(sweep: Sweep) -> str:
     return head + str(plain_cells(sweep.points[filled]).to_csv(index=False, lineterminator="\n"))
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_LINES} more" if len(names) > _MOST_LINES else ""
-    return ", ".join(names[:_MOST_LINES]) + more
+# --- rows -------------------------------------------------------------------------------------------------------------
 
 
-def _have_units(cells: Sequence[str]) -> bool:
-    """Whether these are times that each have a unit: "20.5ms", "1.2 s"."""
-    return any(cells) and all(cell_seconds(cell) is not None for cell in cells if cell)
+@dataclass
+class Rows:
+    """The points of a table, the cells of each, and the lines that are no point by the reason."""
+
+    records: list[dict[str, Any]] = field(default_factory=list)
+    cells: list[Mapping[str, str]] = field(default_factory=list)
+    left_out: dict[str, list[int]] = field(default_factory=dict)
 
 
-def _numeric_columns(roles: Roles) -> list[str]:
-    """The columns that hold numbers, by their roles."""
-    given = [r for r in (*roles.by_role.values(), *roles.rivals) if r.constant is None and r.unit != IN_CELLS]
-    return [r.column for r in given if r.role not in TEXT_ROLES]
+def rows_of(table: TextTable, roles: Roles, name: str, most: int | None = None) -> Rows:
+    """The points of the first ``most`` rows. Where all lack a latency, or all a throughput, the law gives it later."""
+    found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows[:most]]
+    needed = ["load", *WORDS, *(["jobs"] if "jobs" in roles else [])]
+    given = {c for c in WORDS if any(record[c] is not None for *_, record in found)}
+    if roles.load.role == "depth" and given:
+        needed = [c for c in needed if c not in WORDS or c in given]
+    rows = Rows()
+    for line, cells, record in found:
+        lacking = [_WORDS[c] for c in needed if record[c] is None]
+        if lacking:
+            rows.left_out.setdefault(f"no {' and no '.join(lacking)} is given", []).append(line)
+        else:
+            rows.records.append(record)
+            rows.cells.append(cells)
+    return rows
 
 
-def _unit_of(roles: Roles, kind: LoadKind, *, multiplied: bool) -> str:
-    """The unit of the load: what the table calls its requests (clients, threads), or counts its delay in."""
-    load = roles.load
-    if LOADS[kind].is_delay and load.unit:
-        return load.unit
-    if LOADS[kind].is_closed and load.constant is None and not multiplied:
-        return load_noun(load.column)
-    return LOADS[kind].unit
-
-
-def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
-    details: dict[str, Any] = {
-        "throughput_from": _throughput_source(roles),
-        "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()},
+def _record(line: int, cells: Mapping[str, str], roles: Roles, name: str) -> dict[str, Any]:
+    """One tidy row; None where its cells hold no load, latency or throughput."""
+    value = {role: _value(cells, r, line, name) for role, r in roles.by_role.items() if role not in TEXT_ROLES}
+    text = {role: cells[roles[role].column] for role in TEXT_ROLES if role in roles}
+    block, buffer = value.get("block"), value.get("buffer")
+    # Under an injected delay it is a memory: each access moves one cache line, whatever its stride.
+    throughput, latency, bandwidth, share = _stream(value, CACHE_LINE_BYTES if "delay" in roles else block)
+    if throughput == 0:
+        raise DataError(
+            f"{name}: line {line} has a throughput of 0, at which no latency can have been measured; remove the row or "
+            "measure the point again"
+        )
+    mix = parse_mix(text.get("mix", ""))
+    written = value.get("write_percent")
+    shares = (value.get("read_percent"), None if written is None else 1 - written, share, mix.read_fraction)
+    read = next((f for f in shares if f is not None), None)
+    pattern = text.get("pattern") or mix.pattern
+    unknown = text["mix"] if text.get("mix") and read is None else mix.note
+    parts = [*([unknown] if unknown else []), *([f"buffer {format_bytes(buffer)}"] if buffer else [])]
+    return {
+        "series": text.get("series") or describe_series(block, read, pattern, parts),
+        "load": next((value[r] for r in LOAD_ROLES if r in value), None),
+        "throughput_per_s": throughput,
+        "latency_s": latency,
+        "bandwidth_bytes_per_s": bandwidth,
+        "block_bytes": block,
+        "read_fraction": read,
+        "pattern": pattern,
+        "buffer": buffer,
+        **({"jobs": value["jobs"]} if "jobs" in value else {}),
+        **({"engine": text["engine"] or None} if "engine" in text else {}),
+        **{f"{p}_s": value[p] for p in _PERCENTILES if p in value},
     }
-    if "buffer" in roles:
-        known = points.dropna(subset=["buffer"])
-        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
-    return details
 
 
-def _part_engines(records: Sequence[dict[str, Any]]) -> None:
-    """Each engine's points are curves of their own, where there are several: their latencies hold different things."""
-    if len({r.get("engine") for r in records}) > 1:
-        for record in records:
-            record["series"] = f"{record['series']} {record['engine'] or 'without an engine'}"
+Number = float | None
+
+
+def _stream(value: Mapping[str, Number], unit_bytes: Number) -> tuple[Number, Number, Number, Number]:
+    """Throughput, mean latency, bandwidth and share of reads, from one column each or from reads and writes."""
+
+    def rate(kind: str) -> Number:
+        found, moved = value.get(f"{kind}throughput"), value.get(f"{kind}bandwidth")
+        return moved / unit_bytes if found is None and moved is not None and unit_bytes else found
+
+    latency, bandwidth = value.get("latency"), value.get("bandwidth")
+    apart = "latency" not in value and bool({"read_latency", "write_latency"} & value.keys())
+    if not apart and ("throughput" in value or "bandwidth" in value):
+        whole = value["throughput"] if "throughput" in value else rate("")
+        moved = whole * unit_bytes if bandwidth is None and whole is not None and unit_bytes else bandwidth
+        return whole, latency, moved, None
+    rates = {kind: rate(f"{kind}_") or 0.0 for kind in ("read", "write")}
+    total = sum(rates.values())
+    if not total:
+        return None, latency, None, None
+    moved = total * unit_bytes if unit_bytes else None
+    if apart:
+        latencies = {kind: value.get(f"{kind}_latency") for kind, x in rates.items() if x}
+        if None in latencies.values():
+            return total, None, None, None
+        latency = sum(rates[kind] * (r or 0.0) for kind, r in latencies.items()) / total
+        counts = [value.get(f"{kind}_bandwidth") or x * (unit_bytes or math.nan) for kind, x in rates.items() if x]
+        moved = None if math.isnan(sum(counts)) else sum(counts)
+    return total, latency, moved, rates["read"] / total
+
+
+def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> Number:
+    """What the row holds of a role, in SI units; None where its cell is empty."""
+    if role.constant is not None:
+        return role.constant
+    cell = cells[role.column]
+    if role.unit == IN_CELLS:
+        return block_bytes(cell) if role.role == "block" else cell_seconds(cell)
+    return number(cell, role, line, name)
 
 
 def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
@@ -328,28 +228,41 @@ def _left_out(name: str, reason: str, lines: list[int]) -> Finding:
     )
 
 
-def _throughput_source(roles: Roles) -> str:
+def _unit_of(load: ColumnRole, kind: LoadKind, *, multiplied: bool) -> str:
+    """The unit of the load: what the table calls its requests (clients, threads), or counts its delay in."""
+    if LOADS[kind].is_delay and load.unit:
+        return load.unit
+    is_noun = LOADS[kind].is_closed and load.constant is None and not multiplied
+    return load_noun(load.column) if is_noun else LOADS[kind].unit
+
+
+def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
+    source = "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
     if any(r.endswith("throughput") for r in roles.by_role):
-        return "its own column"
-    if not any(r.endswith("bandwidth") for r in roles.by_role):
-        return "load / latency"
-    return "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
+        source = "its own column"
+    elif not any(r.endswith("bandwidth") for r in roles.by_role):
+        source = "load / latency"
+    columns = {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()}
+    details: dict[str, Any] = {"throughput_from": source, "columns": columns}
+    if "buffer" in roles:
+        known = points.dropna(subset=["buffer"])
+        details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}
+    return details
+
+
+# --- our own table ----------------------------------------------------------------------------------------------------
 
 
 def _own_table(table: TextTable, name: str) -> Sweep:
     """A table that ``to_csv`` (or a sweep directory of ours) wrote: SI columns, nothing to convert."""
+    known = {c: ColumnRole("", c) for c in table.header if c in REQUIRED or c in OPTIONAL}
     records: list[dict[str, Any]] = []
     for line, cells in table.rows:
-        records.append(
-            {
-                column: (cell or None) if column in _OWN_TEXT else number(cell, 1.0, line, column, name)
-                for column, cell in cells.items()
-                if column in REQUIRED or column in OPTIONAL
-            }
-        )
+        read = {c: cells[c] or None if c in _OWN_TEXT else number(cells[c], r, line, name) for c, r in known.items()}
         for column in REQUIRED:
-            if records[-1][column] is None:
+            if read[column] is None:
                 raise DataError(f"{name}: line {line} has no {column}; measure the point again or remove the line")
+        records.append(read)
     kind = _noted_kind(table.notes.get("load_kind"), records, name)
     unit = table.notes.get("load_unit", LOADS[kind].unit)
     return Sweep(pd.DataFrame(records), kind, unit, Provenance(tool="csv", source=name), name=name)

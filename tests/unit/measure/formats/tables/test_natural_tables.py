@@ -106,31 +106,11 @@ def test_what_is_ambiguous_is_refused_with_a_line_of_the_tables_own_names(text: 
     assert csv_sweep(text, columns, units, name="t.csv").points["load"].tolist()
 
 
-def test_what_littles_law_tells_is_said() -> None:
-    sweep = csv_sweep("users,tps,qps,latency\n1,100,2000,10\n8,400,8000,20\n", name="t.csv")
-    told = {f.check: f.message for f in sweep.findings}
-    assert "throughput-unit" not in told
-    assert "the column 'latency' names no unit; it is read as ms" in told["latency-unit"]
-    assert "'tps' is the throughput and not 'qps'" in told["throughput-column"]
-    assert sweep.points["latency_s"].tolist() == [0.01, 0.02]
-
-
 def test_a_declared_latency_without_a_unit_is_settled_or_refused() -> None:
     declared = {"load": "n", "latency": "t", "throughput": "x"}
     assert csv_sweep("n,t,x\n1,5,200\n", declared).points["latency_s"].tolist() == [5e-3]
     with pytest.raises(DataError, match=r"say it, for example --columns load=n,latency=t:ms,throughput=x"):
         csv_sweep("n,t,x\n1,5,20\n", declared)
-
-
-@pytest.mark.parametrize("text", ["depth;kIOPS;ms\n1;0,500;2\n2;1,000;2\n", "depth;kIOPS;ms\n1;1.000,5;2\n"])
-def test_decimal_commas_are_told_by_a_cell_that_leaves_no_choice(text: str) -> None:
-    assert csv_sweep(text, {"latency": "ms"}).points["throughput_per_s"].iloc[0] in (500, 1_000_500)
-
-
-def test_columns_are_kept_with_their_units_and_titles_stand_above_two_columns() -> None:
-    sweep = csv_sweep("Drive A\nqd,iops,lat (us)\n1,12345,81.2\n2,24100,83.0\n", name="t.csv")
-    assert sweep.provenance.details["columns"] == {"depth": "qd", "throughput": "iops:/s", "latency": "lat (us):us"}
-    assert csv_sweep("My disk\nqd;iops\n1;1000\n2;1900\n").points["throughput_per_s"].tolist() == [1000, 1900]
 
 
 @pytest.mark.parametrize(

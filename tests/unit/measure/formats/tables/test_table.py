@@ -13,13 +13,6 @@ from measure.formats.tables.table import csv_sweep, to_csv
 PLAIN = "io_depth,latency_us,iops\n1,100,10000\n8,200,40000\n"
 
 
-def test_undeclared_columns_with_units_are_read_in_si() -> None:
-    sweep = csv_sweep(PLAIN)
-    assert sweep.points["latency_s"].tolist() == [1e-4, 2e-4]
-    assert sweep.points["throughput_per_s"].tolist() == [10000, 40000]
-    assert (sweep.load_kind, sweep.load_unit) == ("queue_depth", "requests")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -36,38 +29,6 @@ def test_undeclared_columns_with_units_are_read_in_si() -> None:
 )
 def test_the_same_table_in_other_clothes_is_the_same_sweep(text: str) -> None:
     assert csv_sweep(text).points.equals(csv_sweep(PLAIN).points)
-
-
-def test_throughput_follows_from_bandwidth_and_block_in_fios_kilobytes() -> None:
-    sweep = csv_sweep("io_depth,latency_us,bandwidth_KBps,block_size_KB\n1,100,40000,4\n")
-    assert sweep.points["throughput_per_s"].iloc[0] == 10000
-    assert sweep.provenance.details["throughput_from"] == "bandwidth / block"
-
-
-def test_under_an_injected_delay_a_request_is_a_cache_line_whatever_the_stride() -> None:
-    sweep = csv_sweep("delay,latency_ns,bandwidth_MBps,access_size_B\n0,100,6400,256\n")
-    assert sweep.points["throughput_per_s"].iloc[0] == pytest.approx(1e8)
-    assert (sweep.load_kind, sweep.load_unit) == ("injected_delay", "cycles")
-
-
-def test_a_throughput_column_goes_before_a_bandwidth() -> None:
-    sweep = csv_sweep("io_depth,latency_us,iops,MBps,block_KB\n1,100,9000,1000,4\n")
-    assert sweep.points["throughput_per_s"].iloc[0] == 9000
-    assert sweep.points["bandwidth_bytes_per_s"].iloc[0] == 1e9
-
-
-def test_reads_and_writes_apart_are_joined_so_that_littles_law_holds_for_the_sum() -> None:
-    text = "depth,read_iops,read_latency_us,write_iops,write_latency_us\n4,3000,1000,1000,1000\n4,100,10,NA,NA\n"
-    points = csv_sweep(text).points.sort_values("throughput_per_s")
-    assert points["throughput_per_s"].tolist() == [100, 4000]
-    assert points["latency_s"].tolist() == pytest.approx([1e-5, 1e-3])
-    assert points["read_fraction"].tolist() == [1, 0.75]
-
-
-@pytest.mark.parametrize("latency", ["1000", ""])
-def test_reads_and_writes_apart_with_one_latency_or_none_are_one_stream(latency: str) -> None:
-    points = csv_sweep(f"depth,read_iops,write_iops,latency_us\n4,3000,1000,{latency}\n").points
-    assert points[["throughput_per_s", "latency_s", "read_fraction"]].to_numpy().tolist() == [[4000, 1e-3, 0.75]]
 
 
 def test_block_mix_and_percent_signs_make_the_curves() -> None:
@@ -92,10 +53,6 @@ def test_a_load_of_zero_is_refused_where_it_asks_for_nothing() -> None:
     with pytest.raises(DataError, match="arrival rate 0 in row 2"):
         csv_sweep("arrival_rate,iops,latency_us\n100,100,82\n0,78000,102\n")
     assert len(csv_sweep("delay,latency_ns,bandwidth_MBps\n0,150,20000\n100,120,15000\n")) == 2
-
-
-def test_the_same_load_again_is_a_repeat() -> None:
-    assert csv_sweep(PLAIN + "8,210,39000\n").points["repeat"].tolist() == [0, 0, 1]
 
 
 def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
@@ -143,11 +100,6 @@ def test_bad_tables_are_refused_with_the_row_and_the_column(text: str, says: str
         csv_sweep(text, name="t.csv")
     assert says in str(refusal.value)
     assert "t.csv" in str(refusal.value)
-
-
-def test_unused_columns_are_told() -> None:
-    (finding,) = csv_sweep("io_depth,latency_us,iops,mood\n1,2,3,good\n").findings
-    assert (finding.check, "mood" in finding.message) == ("columns", True)
 
 
 def test_our_own_table_comes_back_unchanged() -> None:

@@ -17,11 +17,6 @@ def test_a_block_is_read_as_tools_spell_it(cell: str, size: int) -> None:
     assert block_bytes(cell) == size
 
 
-@pytest.mark.parametrize("cell", ["", "4", "k", "4 elephants", "-4k", "0k"])
-def test_what_could_be_another_unit_is_no_block(cell: str) -> None:
-    assert block_bytes(cell) is None
-
-
 def test_blocks_and_patterns_in_cells_name_the_curves() -> None:
     """Such a table was read as one curve, its blocks and patterns as repeats of one point."""
     text = (
@@ -38,19 +33,6 @@ def test_a_block_without_a_unit_is_not_guessed() -> None:
     sweep = csv_sweep("bs,iodepth,iops,lat_us\n4,1,10000,95\n8,1,9000,105\n")
     assert sweep.points["block_bytes"].isna().all()
     assert any(f.check == "columns" and "bs" in f.message for f in sweep.findings)
-
-
-def test_a_bandwidth_over_blocks_with_units_gives_the_throughput() -> None:
-    points = csv_sweep("bs,iodepth,bw_MiBps,lat_us\n4k,1,39.0625,95\n64k,1,625,98\n").points
-    assert points["throughput_per_s"].tolist() == pytest.approx([10_000, 10_000])
-
-
-def test_percent_of_writes_is_the_rest_of_the_reads() -> None:
-    points = csv_sweep(
-        "Percentage of Write(%),IO Depth,IOPS(k),Latency avg (usec)\n30,16,18.5,866\n100,16,17.2,921\n"
-    ).points
-    assert points["read_fraction"].tolist() == [pytest.approx(0.7), 0.0]
-    assert points["throughput_per_s"].tolist() == [18_500, 17_200]
 
 
 def test_rows_at_one_load_that_differ_in_a_column_are_curves_and_no_repeats() -> None:
@@ -78,18 +60,7 @@ def test_a_declared_curve_is_left_as_declared() -> None:
     assert csv_sweep(text, {"series": "disk"}).series == ("a",)
 
 
-def test_a_table_of_markdown_is_a_table() -> None:
-    text = "| QD | IOPS | lat_us |\n|---:|:----:|--------|\n| 1 | 10000 | 95 |\n| 4 | 38000 | 100 |\n"
-    assert csv_sweep(text).points["throughput_per_s"].tolist() == [10_000, 38_000]
-
-
 def test_a_refusal_names_no_more_columns_than_one_can_read() -> None:
     header = ",".join(f"job options.{i}" for i in range(300))
     with pytest.raises(DataError, match=r"job options\.19 and 280 more; declare them"):
         csv_sweep(f"{header}\n{','.join('1' * 300)}\n")
-
-
-def test_rows_of_one_load_are_parted_by_the_blocks_they_share() -> None:
-    text = "file,bs,iops,lat_us\nseq,4k,10474,85\nseq,64k,7415,123\nrand,4k,6383,146\nrand,64k,3530,270\n"
-    points = csv_sweep(text, {"load": "1"}).points
-    assert points["series"].tolist() == ["4 KiB file seq", "64 KiB file seq", "4 KiB file rand", "64 KiB file rand"]
