@@ -120,6 +120,26 @@ QUESTIONS: Mapping[str, Question] = {
         lambda n: 64 * n["n"] / (n["r"] + n["z"]),
         "X = N / (R + Z) lines, 64 bytes each.",
     ),
+    "7a": Question(
+        "A transaction takes {s:g} ms of one of {c:g} processors and {v:g} reads of a drive that does {x:g} k reads a "
+        "second at most. How many transactions a second are possible?",
+        {"s": (1, 2, 4), "c": (2, 4), "v": (20, 50), "x": (40, 120)},
+        lambda n: 1e3 * min(n["c"] / n["s"], n["x"] / n["v"]),
+        "Each station does at most its own rate over its visits; the least of them limits.",
+    ),
+    "7b": Question(
+        "A client thinks {z:g} ms, computes {s:g} ms and reads {v:g} blocks of {r:g} µs one after another. The one "
+        "processor limits. At how many clients does waiting begin?",
+        {"z": (50, 100, 200), "s": (2, 5), "v": (5, 10), "r": (80, 120)},
+        lambda n: (n["z"] + n["s"] + 1e-3 * n["v"] * n["r"]) / n["s"],
+        "N* is the whole cycle of a client alone over the demand of the bottleneck.",
+    ),
+    "7c": Question(
+        "{n:g} clients get {x:g} transactions a second, and each thinks {z:g} ms. The mean response in ms?",
+        {"n": (40, 60, 90), "x": (150, 200), "z": (50, 100, 150)},
+        lambda n: 1e3 * n["n"] / n["x"] - n["z"],
+        "The response time law of a closed system: R = N / X - Z.",
+    ),
 }
 
 

@@ -12,8 +12,8 @@ import labs
 import pytest
 
 
-def test_there_are_six_labs_each_with_its_key() -> None:
-    assert [name[:2] for name in labs.names()] == ["01", "02", "03", "04", "05", "06"]
+def test_there_are_seven_labs_each_with_its_key() -> None:
+    assert [name[:2] for name in labs.names()] == ["01", "02", "03", "04", "05", "06", "07"]
     assert sorted(p.name for p in (labs.LABS / "key").glob("*.md")) == labs.names()
 
 
