@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
+
+from measure.loads import Load
 
 Severity = Literal["info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
@@ -28,19 +31,27 @@ class Finding:
     remedy: str = ""
     series: str | None = None
     load: float | None = None
+    place: str = field(default="", compare=False)
+    """The load in words, as "depth 16" or "16 clients"; filled in by the sweep, which knows what varied."""
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain JSON-ready values."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "place"}
 
     def __str__(self) -> str:
-        where = ", ".join(part for part in (self.series, None if self.load is None else f"load {self.load:g}") if part)
+        place = "" if self.load is None else self.place or f"load {self.load:g}"
+        where = ", ".join(part for part in (self.series, place) if part)
         text = _sentence(f"[{self.severity}] {self.check}{f' ({where})' if where else ''}: {self.message}")
         if self.hypothesis:
             text += f" Likely: {_sentence(self.hypothesis)}"
         if self.remedy:
             text += f" To settle it: {_sentence(self.remedy)}"
         return text
+
+
+def placed(findings: Iterable[Finding], load: Load) -> tuple[Finding, ...]:
+    """The findings with their places in words."""
+    return tuple(f if f.load is None else replace(f, place=load.at(f.load)) for f in findings)
 
 
 def unreadable(message: str, severity: Severity = "warning") -> Finding:

@@ -30,7 +30,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.errors import DataError
-from measure.findings import Finding
+from measure.findings import Finding, placed
 from measure.loads import LOADS, Load, LoadKind, load_of
 from measure.repeats import intervals
 from measure.units import counted, format_bytes, format_duration
@@ -135,6 +135,7 @@ class Sweep(Result):
             raise DataError(
                 f"{where or 'the table'}: load_kind is {self.load_kind!r}; it must be one of {', '.join(LOADS)}"
             )
+        object.__setattr__(self, "findings", placed(self.findings, self.load_type))
         if not self.load_type.may_be_zero and (idle := self.points["load"] == 0).any():
             raise DataError(
                 f"{where or 'the table'}: {self.load_type.at(0)} in row {int(idle.to_numpy().argmax()) + 1} "

@@ -89,10 +89,12 @@ def _remedy(change: Change) -> str:
 
 
 def load_table(change: Change) -> str:
-    """A row for each load, then the idle latency and the peak."""
+    """A row for each load, then the latency at the least one and the peak."""
     kind = change.load_type
     rows = [(kind.text(c.load), *_cells(c), _word(c)) for c in change.loads]
-    rows.append(("idle latency", *_cells(change.idle_latency), ""))
+    least = change.idle_latency.load
+    alone = kind.is_delay or kind.is_throughput or least == 1
+    rows.append(("idle latency" if alone else f"latency at {kind.at(least)}", *_cells(change.idle_latency), ""))
     rows.append(("peak", *_cells(change.peak), ""))
     return table((kind.noun.upper(), "OLD", "NEW", "CHANGE", ""), rows, left=1)
 

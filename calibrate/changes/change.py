@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from calibrate.between_runs import LOCAL
 from calibrate.changes.noise import Noise, noise_of
 from calibrate.inference.parameters import Array, Mask
 from calibrate.points import Points, points_of
@@ -195,7 +196,8 @@ def change(
         raise DataError(f"{before.series} and {after.series} vary different loads; compare sweeps of one kind")
     findings = (*_warnings(old, before.series), *_warnings(new, after.series))
     loads, earlier, later = _common(before, after, old.select(before.series), new.select(after.series))
-    return changed(before.series, before.load_type, loads, earlier, later, findings, margin, level)
+    between = math.hypot(before.between_runs, after.between_runs)
+    return changed(before.series, before.load_type, loads, earlier, later, findings, margin, level, between)
 
 
 def changed(
@@ -207,12 +209,16 @@ def changed(
     findings: Sequence[Finding] = (),
     margin: float = MARGIN,
     level: float = LEVEL,
+    between: float = math.sqrt(2) * LOCAL,
 ) -> Change:
-    """The change from the runs at the common ``loads`` (m,), ascending: tables (rounds, m), NaN for none."""
+    """The change from the runs at the common ``loads`` (m,), ascending: tables (rounds, m), NaN for none.
+
+    ``between`` is the standard deviation of a ratio between two sweeps, for those of single runs.
+    """
     wary = any(f.check in DOUBTFUL for f in findings)
     means = {q: [_mean(sweep["throughput"], sweep[q]) for sweep in (old, new)] for q in COLUMNS}
     logs = {q: np.log(later / earlier) for q, (earlier, later) in means.items()}
-    noises = {q: noise_of(np.log(old[q]), np.log(new[q]), logs[q], wary=wary) for q in COLUMNS}
+    noises = {q: noise_of(np.log(old[q]), np.log(new[q]), logs[q], wary=wary, between=between) for q in COLUMNS}
     judged: list[Quantity] = ["response time"] if kind.is_throughput else ["throughput"]
     if kind.is_delay:
         judged.append("response time")

@@ -6,11 +6,13 @@ Three parts, as variances of the logarithm of a ratio new / old:
 others' by as much as they agree (Smyth, Linear models and empirical Bayes methods, Stat. Appl. Genet. Mol. Biol. 2004).
 *rounds*: what slows all loads of one round together slows whole sweeps at least as much, and no number of loads
 averages it out. It is the variance between rounds beyond that of runs (one-way random effects).
-*rest*: local drives at rest still differ by 1 % or more from one sweep to the next (``AT_REST``).
+*rest*: what moves between sweeps. Repeats in different rounds show most of it, and 1 % is left (``AT_REST``). Single
+runs show none of it, and their share is that of their devices (:mod:`calibrate.between_runs`).
 
 Where nothing was repeated, a ratio that is smooth over the load stands for repeats: the variance of its second
-differences is six times that of one ratio. Rounds are then taken to vary as much as runs; so they are where the audit
-doubts the runs.
+differences is six times that of one ratio. A loss at some loads alone is no noise: where one block of neighbouring
+loads that moved together explains more of the scatter than it does in 98 of 100 ratios of mere noise, the rest of the
+scatter is the noise. Rounds are then taken to vary as much as runs; so they are where the audit doubts the runs.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import polygamma, psi
@@ -26,11 +29,13 @@ from scipy.stats import t
 from calibrate.inference.parameters import Array
 
 AT_REST = 0.01
-"""Standard deviation of the ratio of two sweeps of a drive at rest: public repeats of a test differ by 1 to 5 %."""
+"""Standard deviation of the ratio of two sweeps of a drive at rest that were repeated in rounds."""
 LEAST_COMMON = 4
 """Common loads without repeats that give a variance at least."""
 EXACT = 1e-6
 """The least relative standard deviation of a run; repeats that agree to the last digit are copies."""
+BLOCK_LEVEL, BLOCK_DRAWS = 0.02, 4000
+"""How often mere noise is taken for a block of loads that moved, and the simulated ratios that tell it."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,12 @@ class Noise:
     shared_freedom: float
     run_sd: float
     """The relative standard deviation of one run, for people; infinite where nothing tells it."""
+    rest: float = AT_REST**2
+    """What moves between sweeps: a known variance of every log ratio."""
 
     def half_widths(self, tail: float) -> Array:
         """Half the widths (m,) of the intervals of the log ratios that leave ``tail`` on each side."""
-        return _half_width(self.runs, self.runs_freedom, self.shared, self.shared_freedom, tail)
+        return self._half_width(self.runs, self.runs_freedom, tail)
 
     def weights(self) -> Array:
         """The inverse variances (m,); equal ones where these are unknown."""
@@ -58,7 +65,7 @@ class Noise:
         parts = weights**2 * self.runs
         whole = parts.sum()
         freedom = whole**2 / (parts**2 / self.runs_freedom).sum() if np.isfinite(whole) else 1.0
-        return float(_half_width(np.array([whole]), np.array([freedom]), self.shared, self.shared_freedom, tail)[0])
+        return float(self._half_width(np.array([whole]), np.array([freedom]), tail)[0])
 
     def with_repeats(self, now: float, often: int) -> Noise:
         """The noise if each load were measured ``often`` in both sweeps, not ``now``."""
@@ -66,34 +73,35 @@ class Noise:
         shared = self.shared if now > 1 else 0.0
         return Noise(self.runs * now / often, freedom, shared, max(2.0 * (often - 1), 1.0), self.run_sd)
 
+    def _half_width(self, runs: Array, freedom: Array, tail: float) -> Array:
+        whole = runs + self.shared + self.rest
+        with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
+            together = whole**2 / (runs**2 / freedom + self.shared**2 / self.shared_freedom)
+        known = np.isfinite(whole)
+        return np.where(known, t.isf(tail, np.where(known, np.maximum(together, 1.0), 1.0)) * np.sqrt(whole), np.inf)
 
-def _half_width(runs: Array, freedom: Array, shared: float, shared_freedom: float, tail: float) -> Array:
-    whole = runs + shared + AT_REST**2
-    with np.errstate(divide="ignore", invalid="ignore"):  # Satterthwaite's degrees of freedom
-        together = whole**2 / (runs**2 / freedom + shared**2 / shared_freedom)
-    known = np.isfinite(whole)
-    return np.where(known, t.isf(tail, np.where(known, np.maximum(together, 1.0), 1.0)) * np.sqrt(whole), np.inf)
 
-
-def noise_of(old: Array, new: Array, ratio: Array, *, wary: bool) -> Noise:
+def noise_of(old: Array, new: Array, ratio: Array, *, wary: bool, between: float = AT_REST) -> Noise:
     """The noise of ``ratio`` (m,), the logarithms of new / old at m common loads.
 
-    ``old`` (r, m) and ``new`` (q, m) are the logarithms of the runs, a row a round, NaN where a run is missing.
+    ``old`` (r, m) and ``new`` (q, m) are the logarithms of the runs, a row a round, NaN where a run is missing;
+    ``between`` is the standard deviation of a ratio between sweeps of single runs.
     """
     counts = [np.isfinite(runs).sum(axis=0) for runs in (old, new)]
     share, freedom = 1 / counts[0] + 1 / counts[1], np.asarray(counts[0] + counts[1] - 2, dtype=float)
-    rounds, rounds_freedom = None, 0.0
+    rounds, rounds_freedom, rest = None, 0.0, max(between, AT_REST)
     if freedom.sum() > 0:
         squares = sum(np.nansum((runs - np.nanmean(runs, axis=0)) ** 2, axis=0) for runs in (old, new))
         variance, known = moderated(np.maximum(squares, EXACT**2 * freedom), freedom)
         rounds, rounds_freedom = _rounds((old, new))
+        rest = AT_REST
     else:
-        variance, known = _smooth(ratio)
+        variance, known = _single(ratio)
     typical = float(np.median(variance))
     if rounds is None or wary:
         rounds_freedom = float(np.median(known)) if rounds is None else rounds_freedom
         rounds = max(rounds or 0.0, typical)
-    return Noise(variance * share, known, 2 * rounds, max(rounds_freedom, 1.0), math.sqrt(typical))
+    return Noise(variance * share, known, 2 * rounds, max(rounds_freedom, 1.0), math.sqrt(typical), rest**2)
 
 
 def moderated(squares: Array, freedom: Array) -> tuple[Array, Array]:
@@ -142,9 +150,37 @@ def _rounds(sweeps: Sequence[Array]) -> tuple[float | None, float]:
     return (max(0.0, excess / freedom), float(freedom)) if freedom else (None, 0.0)
 
 
-def _smooth(ratio: Array) -> tuple[Array, Array]:
-    """The variance of one run from the second differences of a ratio of two runs; infinite for too few loads."""
-    if len(ratio) < LEAST_COMMON:
-        return np.full(len(ratio), np.inf), np.ones(len(ratio))
-    variance = max(float((np.diff(ratio, 2) ** 2).mean()) / 12, EXACT**2)
-    return np.full(len(ratio), variance), np.full(len(ratio), len(ratio) - 2.0)
+def _single(ratio: Array) -> tuple[Array, Array]:
+    """The variance of one run from a ratio of two runs, and its degrees of freedom; infinite for too few loads."""
+    loads = len(ratio)
+    if loads < LEAST_COMMON:
+        return np.full(loads, np.inf), np.ones(loads)
+    variance, freedom = float((np.diff(ratio, 2) ** 2).mean()) / 12, loads - 2.0
+    whole, left = _scatter(ratio[None, :])
+    least, expected, of_left = _mere_noise(loads)
+    if whole[0] > least * left[0] and left[0] / expected / 2 < variance:
+        variance, freedom = left[0] / expected / 2, of_left
+    return np.full(loads, max(variance, EXACT**2)), np.full(loads, freedom)
+
+
+def _scatter(ratios: Array) -> tuple[Array, Array]:
+    """The sums of squares (d,) of ratios (d, m) around their mean, and what the best block of neighbours leaves."""
+    loads = ratios.shape[1]
+    steps = np.tri(loads, dtype=float)[:-1]  # the first k of m loads
+    blocks = np.concatenate([steps, *(steps[k + 1 :] - steps[k] for k in range(loads - 2))])
+    blocks -= blocks.mean(axis=1, keepdims=True)
+    blocks /= np.linalg.norm(blocks, axis=1, keepdims=True)
+    whole = ((ratios - ratios.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+    return whole, np.maximum(whole - ((ratios @ blocks.T) ** 2).max(axis=1), 0.0)
+
+
+@cache
+def _mere_noise(loads: int) -> tuple[float, float, float]:
+    """Of ratios of mere noise of variance 1: the factor by which the best block lowers the scatter in ``BLOCK_LEVEL``
+    of cases, the mean of what it leaves, and the degrees of freedom of that (by its variance)."""
+    whole, left = _scatter(np.random.default_rng(loads).standard_normal((BLOCK_DRAWS, loads)))
+    return (
+        float(np.quantile(whole / left, 1 - BLOCK_LEVEL)),
+        float(left.mean()),
+        float(2 * left.mean() ** 2 / left.var()),
+    )

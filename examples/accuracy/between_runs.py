@@ -3,6 +3,7 @@
 python between_runs.py FOLDER DIRECTORY    ten rounds of quick runs of the drive that DIRECTORY is on and of a known
                                            device (nbdkit, fio), in turns, stored in FOLDER; then the table
 python between_runs.py FOLDER              the table of the runs that FOLDER holds
+python between_runs.py                     the shares of :mod:`calibrate.between_runs`, from public repeats
 
 A run measures depths 1 to 64 for about 1.4 s each. A cell counts the runs whose 90 % interval holds the median of the
 other runs.
@@ -19,12 +20,15 @@ from pathlib import Path
 import numpy as np
 
 from calibrate import Fit, fit
-from measure import load
+from measure import Sweep, load, load_dataset
 
 ROUNDS = 10
 PAUSE_S = 60.0
 KNOWN = ("--servers", "4", "--service", "exponential:3ms", "--depths", "1,2,4,8,16,32,64", "--runtime", "1.5s")
 DEVICES = ("disk", "known")
+DATA = Path(__file__).resolve().parents[2] / "docs" / "data"
+LOCAL_SWEEPS = (("004-ssd-depth", "16 KiB"), ("004-ssd-block-size", "16 KiB"), ("004-ssd-mix", "16 KiB read"))
+VIRTUAL_PAIRS = (("azure-lisa32-vm", "azure-lisa74-vm"), ("azure-lisa610-12disk-raid0", "azure-lisa1424-12disk-raid0"))
 
 
 def measure(folder: Path, directory: Path) -> None:
@@ -76,7 +80,35 @@ def table(folder: Path) -> str:
     return f"| device | {head} |\n|---|{'---:|' * 9}\n{''.join(rows)}"
 
 
+def rates(sweep: Sweep, series: str | None = None) -> dict[float, float]:
+    """The throughput at each load."""
+    points = (sweep if series is None else sweep.select(series)).mean_points()
+    return dict(zip(points["load"], points["throughput_per_s"], strict=True))
+
+
+def learned() -> dict[str, tuple[float, int]]:
+    """The relative standard deviation between runs at one load, with its degrees of freedom, by kind of device.
+
+    A local drive: one load of 004-ssd in its three sweeps. Virtual drives: two pairs of runs of one kind of machine.
+    A service: three rounds of docs/data/llm-server, whose loads were measured in turn.
+    """
+    local = [{1.0: rates(load_dataset(name), series)[1.0]} for name, series in LOCAL_SWEEPS]
+    pairs = [[rates(load(DATA / "drives-later" / f"{n}-randread.csv")) for n in pair] for pair in VIRTUAL_PAIRS]
+    service = load(DATA / "llm-server").points.groupby("load")["throughput_per_s"].agg(list)
+    rounds = [dict(zip(service.index, values, strict=True)) for values in zip(*service, strict=True)]
+    found = {}
+    for kind, groups in (("local drive", [local]), ("virtual drive", pairs), ("service", [rounds])):
+        logs = [np.log([run[n] for run in runs]) for runs in groups for n in set.intersection(*map(set, runs))]
+        freedom = sum(len(one) - 1 for one in logs)
+        found[kind] = float(np.sqrt(sum(one.var() * len(one) for one in logs) / freedom)), freedom
+    return found
+
+
 if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        for kind, (share, freedom) in learned().items():
+            print(f"{kind}: {100 * share:.1f} % between runs ({freedom} degrees of freedom)")
+        sys.exit()
     if len(sys.argv) > 2:
         measure(Path(sys.argv[1]), Path(sys.argv[2]))
     sys.stdout.write(table(Path(sys.argv[1])))

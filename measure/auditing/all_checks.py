@@ -34,7 +34,7 @@ from measure.auditing.runs import (
     check_working_set,
     parse_link,
 )
-from measure.findings import SEVERITIES, Finding
+from measure.findings import SEVERITIES, Finding, placed
 from measure.formats.fio.record import is_direct
 from measure.formats.fio.steady_state import check_steady
 from measure.repeats import check_outliers
@@ -91,7 +91,7 @@ def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
     found += check_outliers(sweep.points, closed=sweep.load_type.is_closed)
     if crossed is not None:
         found += check_link(sweep, crossed)
-    return tuple(found)
+    return placed(found, sweep.load_type)
 
 
 def _littles_law(sweep: Sweep) -> Iterator[Finding]:

@@ -9,7 +9,9 @@ import accuracy as script
 import numpy as np
 import pytest
 from accuracy_devices import Device
+from between_runs import learned
 
+from calibrate.between_runs import LOCAL, SERVICE, VIRTUAL
 from measure import load
 
 BEHIND_IN_THE_MEDIAN, BEHIND_AT_P90 = 1.15, 1.10
@@ -77,3 +79,13 @@ def test_a_sweep_without_the_depths_of_a_column_is_left_out() -> None:
     floppy = next(d for d in script.collected() if d.depths[-1] < 512)
     assert script.judged([floppy], (1, 1.1)) == []
     assert script.table([]) == "no closed sweep has 3 or more depths near 1 and 32\n"
+
+
+def test_the_shares_are_those_of_public_repeats() -> None:
+    found = learned()
+    assert {kind: round(share, 2) for kind, (share, _) in found.items()} == {
+        "local drive": 0.02,
+        "virtual drive": VIRTUAL,
+        "service": SERVICE,
+    }
+    assert found["local drive"][0] < LOCAL

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, points_of
-from calibrate.between_runs import LOCAL, MOST, VIRTUAL
+from calibrate.between_runs import LOCAL, MOST, SERVICE, VIRTUAL
 from calibrate.inference.estimates import widened
 from measure.sweep import Provenance, Sweep
 
@@ -44,6 +44,10 @@ def share(one: Sweep) -> float:
 )
 def test_the_share_of_a_machine(details: dict[str, Any], expected: float) -> None:
     assert share(sweep(details)) == pytest.approx(expected)
+
+
+def test_a_service_moves_more_than_a_drive() -> None:
+    assert share(replace(sweep(), load_unit="clients")) == pytest.approx(SERVICE)
 
 
 def test_a_machine_that_wakes_late_adds_its_lateness_over_the_shortest_latency() -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import change
+from calibrate.between_runs import LOCAL
 from calibrate.changes.change import Change, changed
 from measure.errors import DataError
 from measure.findings import Finding
@@ -54,6 +55,19 @@ def test_what_did_not_change_is_called_changed_at_most_one_time_in_twenty(noise,
 def test_rounds_that_are_slow_as_a_whole_give_no_alarm():
     found = [compared(HEALTHY, 0.01, 3, seed, rounds=0.1).verdict for seed in range(DRAWS)]
     assert sum(verdict in ("slower", "faster") for verdict in found) <= 10 + 2.3 * np.sqrt(10)
+
+
+def test_single_runs_that_differ_as_runs_of_one_drive_do_give_no_alarm():
+    found = [compared(HEALTHY, 0.01, 1, seed, rounds=LOCAL).verdict for seed in range(DRAWS)]
+    assert sum(verdict in ("slower", "faster") for verdict in found) <= 10 + 2.3 * np.sqrt(10)
+
+
+def test_a_loss_at_two_of_six_loads_of_single_runs_is_found_where_the_rest_agrees():
+    found = [compared(LOST, 0.01, 1, seed) for seed in range(DRAWS)]
+    assert np.mean([c.verdict == "slower" for c in found]) > 0.95
+    where = [{c.load for c in one.loads if c.speed < 0} for one in found]
+    assert np.mean([16.0 in loads for loads in where]) > 0.9
+    assert np.mean([loads <= {8.0, 16.0} for loads in where]) > 0.95
 
 
 def test_a_peak_lost_by_thirty_per_cent_is_always_found():

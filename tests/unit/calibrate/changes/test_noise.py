@@ -51,3 +51,15 @@ def test_without_repeats_the_ratio_shows_the_noise():
         found.append(noise_of(*runs, (runs[1] - runs[0])[0], wary=False).run_sd ** 2)
     assert np.sqrt(np.mean(found)) == pytest.approx(0.03, rel=0.05)
     assert np.isinf(noise_of(np.zeros((1, 3)), np.zeros((1, 3)), np.zeros(3), wary=False).run_sd)
+
+
+def test_a_block_of_loads_that_moved_is_no_noise_and_mere_noise_seldom_a_block():
+    random = np.random.default_rng(6)
+    moved, plain = [], []
+    for _ in range(300):
+        runs = [0.01 * random.standard_normal((1, 7)) for _ in range(2)]
+        plain.append(noise_of(*runs, (runs[1] - runs[0])[0], wary=False).run_sd)
+        runs[1][0, 2:4] -= 0.3
+        moved.append(noise_of(*runs, (runs[1] - runs[0])[0], wary=False).run_sd)
+    assert np.median(moved) == pytest.approx(0.014, abs=0.004)  # the block is known, which the search allows for
+    assert np.sqrt(np.mean(np.square(plain))) == pytest.approx(0.01, rel=0.1)
