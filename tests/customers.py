@@ -8,41 +8,44 @@ import numpy as np
 
 from qsim import Network
 from qsim._types import FloatArray
-from qsim.engines.output.run_totals import RunTotals
-from qsim.engines.plan import Plan, plan
+from qsim.engines.plan import plan
+from qsim.engines.totals import Totals
 
 
-class Log(RunTotals):
-    """Every customer, as an engine hands it over."""
+class Log(Totals):
+    """Every customer and every stay, as an engine hands it over: rows of time, wait, service, kind and losses."""
 
-    def __init__(self, planned: Plan, expected: int) -> None:
+    def __init__(self, planned: Any, expected: int) -> None:
         super().__init__(planned, expected)
-        self.finished: list[FloatArray] = []
-        self.stays: list[list[FloatArray]] = [[] for _ in planned.part_of]
+        self._finished: list[FloatArray] = []
+        self._stays: dict[int, list[FloatArray]] = {place: [] for place in planned.parts}
 
-    def add_finished(self, *rows: Any, **others: Any) -> None:
-        self.finished.append(np.array(rows[:5]))
-        super().add_finished(*rows, **others)
+    def add(self, *rows: Any) -> None:
+        self._finished.append(np.array(rows))
+        super().add(*rows)
 
-    def add_stays(self, place: int, *rows: Any, **others: Any) -> None:
-        self.stays[place].append(np.array(rows))
-        super().add_stays(place, *rows, **others)
+    def add_stays(self, place: int, *rows: Any) -> None:
+        self._stays[place].append(np.array(rows))
+        super().add_stays(place, *rows)
+
+    @property
+    def finished(self) -> FloatArray:
+        """All customers, shape (rows, customers)."""
+        return np.hstack([rows[: len(self._finished[0])] for rows in self._finished])
+
+    @property
+    def stays(self) -> list[FloatArray]:
+        """All stays at each part of the plan."""
+        return [np.hstack(rows) for rows in self._stays.values()]
 
 
-def both_engines(model: Network, n: int) -> tuple[FloatArray, FloatArray]:
-    """Gaps, waits, services, kinds and losses of n customers by the compiled engine, and by the reference engine."""
-    one, other = (np.hstack(log.finished) for log in both_logs(model, n))
-    assert one.shape == (5, n)
-    return one, other
-
-
-def both_logs(model: Network, n: int) -> tuple[Log, Log]:
-    """What the compiled engine and the reference engine hand over of n customers."""
+def log_of(model: Network, engine: str, n: int, *, by_events: bool = False, seed: int = 3) -> Log:
+    """What an engine hands over of n customers."""
     from qsim.engines.compiled import engine as compiled
     from qsim.engines.reference import engine as reference
 
     planned = plan(model)
-    logs = Log(planned, n), Log(planned, n)
-    compiled.run(planned, n, 3, logs[0], None)
-    reference.run(planned, n, 3, logs[1], None)
-    return logs
+    log = Log(planned, n)
+    run = compiled.run if engine == "compiled" else reference.run
+    run(planned, n, seed, log, None, by_events=by_events)
+    return log

@@ -15,12 +15,12 @@ from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fitted import Fit
 from calibrate.fleet.drift import drifts
 from calibrate.fleet.odd import FALSE_ALARMS, Power, with_oddness
+from calibrate.fleet.workers import spread
 from calibrate.inference.estimates import how_sure
 from calibrate.points import points_of
 from measure.errors import DataError
 from measure.loading import load
 from measure.sweep import Sweep
-from qsim.engines.repeated.parallel import spread
 from qsim.result import Result, shown_by
 
 BATCH = 50
@@ -85,20 +85,19 @@ def fleet(
     inventory: Facts | None = None,
     false_alarms: float = FALSE_ALARMS,
     workers: int = 1,
-    cluster: str | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Fleet:
     """Fit every drive: each file, and each folder, in one of ``folders`` is a measurement of one.
 
     ``inventory`` tells of a file or folder, by its name, which ``drive`` it is of, its ``model`` and ``firmware`` and
     when it was ``measured_at`` (ISO 8601); what it does not tell comes from the measurement itself where that knows.
-    ``workers`` processes share the work, -1 is one a core; or a Dask ``cluster`` does, by its address, with the same
-    result. Raises DataError where nothing could be read, or a ``measured_at`` is no date.
+    ``workers`` processes share the work, -1 is one a core, with the same result. Raises DataError where nothing could
+    be read, or a ``measured_at`` is no date.
     """
     _check_dates(inventory or {})
     paths = [path for folder in folders for path in _entries(Path(folder))]
     batches = [(paths[i : i + BATCH], inventory or {}) for i in range(0, len(paths), BATCH)]
-    done = spread(_fitted, batches, workers=workers, cluster=cluster, progress=progress)
+    done = spread(_fitted, batches, workers=workers, progress=progress)
     rows = [row for found, _, _ in done for row in found]
     broken = {name: why for _, _, failed in done for name, why in failed}
     if not rows:

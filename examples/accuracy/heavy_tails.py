@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from qsim import MG1, BurrXII, Distribution, Exponential, Gamma, LogNormal, Weibull, simulate, solve
-from qsim.engines import heavy_tails
+from qsim.engines.run_length import customers_needed
 
 LOAD, CUSTOMERS, RUNS = 0.5, 1_000_000, 100
 LAWS: tuple[Distribution, ...] = (
@@ -34,7 +34,7 @@ def rows(runs: int) -> Iterator[tuple[str, ...]]:
         found = [simulate(model, customers=CUSTOMERS, seed=seed, allow_short=True) for seed in range(runs)]
         held = np.mean([low <= truth <= high for low, high in (r.interval("W") for r in found)])
         bias = np.mean([r.W for r in found]) / truth - 1
-        needed = heavy_tails.customers_needed(model)
+        needed = customers_needed(model)
         yield (
             f"`{law}`",
             f"{100 * held:.0f} %",

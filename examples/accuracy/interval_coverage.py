@@ -17,6 +17,7 @@ from types import MappingProxyType
 import numpy as np
 from class_networks import Flow, Row, circling, jackson, queue_of
 
+from calibrate.fleet.workers import spread
 from qsim import (
     Closed,
     Delay,
@@ -33,7 +34,6 @@ from qsim import (
     simulate,
     solve,
 )
-from qsim.engines.repeated.parallel import spread
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory" / "output-analysis.md"
 RUNS = 500
@@ -86,11 +86,6 @@ def short_run(model: Network, seed: int) -> Metrics:
     return simulate(model, customers=max(2000, 2 * shortest_run(model)), seed=seed, allow_short=True)
 
 
-def regenerative(model: Network, seed: int) -> Metrics:
-    """One million customers, intervals from regenerative cycles."""
-    return simulate(model, seed=seed, intervals="regenerative", allow_short=True)
-
-
 def replications(model: Network, seed: int) -> Metrics:
     """What replicate does if told nothing: twenty runs of 100,000 customers."""
     return replicate(model, seed=seed, allow_short=True)
@@ -103,7 +98,6 @@ def to_precision(model: Network, seed: int) -> Metrics:
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        '`intervals="regenerative"`': regenerative,
         "`replicate(model)`": replications,
         "`customers=20_000, precision=0.05`": to_precision,
         "the shortest run advised": short_run,

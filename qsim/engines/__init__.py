@@ -1,10 +1,10 @@
 """Simulation: two engines, one answer.
 
-``reference`` is SimPy: processes a student can read.  ``compiled`` is numba: the same model, the same random
-numbers drawn in the same order, hundreds of times faster.  Neither is imported before it is used.
+``reference`` is SimPy: processes a student can read. ``compiled`` is numba: the same model, the same random
+numbers drawn in the same order, hundreds of times faster. Neither is imported before it is used.
 """
 
-from qsim.engines.repeated.replications import replicate
+from qsim.engines.replications import replicate
 from qsim.engines.run import simulate
 from qsim.engines.trace import SamplePath, trace
 

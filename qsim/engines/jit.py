@@ -1,4 +1,4 @@
-"""Compilation of kernels: cached between runs where a place for the cache can be written."""
+"""Compilation of kernels: cached between runs where the cache folder can be written."""
 
 from __future__ import annotations
 
@@ -13,53 +13,48 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The records of a network begin as those of a lone queue, so that kernels take both.
 warnings.filterwarnings("ignore", ".*subtype", NumbaExperimentalFeatureWarning)
 
 
-def kernel(
-    *, reassociate: bool = False, inner: bool = False, borrows: bool = False, rare: bool = False
-) -> Callable[[F], F]:
+def kernel(*, reassociate: bool = False, inner: bool = False, borrows: bool = False) -> Callable[[F], F]:
     """Compile with numba, releasing the interpreter lock.
 
-    ``reassociate`` lets sums be taken in any order; ``inner`` is for what only other kernels call, and saves the
-    time to compile the way in from Python; ``borrows`` is for what only reads and writes the arrays it is given: they
-    are not counted as references, which takes longer than the work itself where many are passed on.  What is both
-    becomes part of its callers, unless it is ``rare``: then its code would only be in the way of theirs.
+    ``reassociate`` lets sums be taken in any order. ``inner`` is for what only other kernels call. ``borrows`` is for
+    what only reads and writes the arrays it is given: their references are not counted, which saves more time than the
+    work itself takes. An inner kernel that borrows is inlined.
     """
 
     def decorate(function: F) -> F:
         options: dict[str, Any] = {
             "nogil": True,
-            "error_model": "numpy",  # nobody catches a division by zero in there
+            "error_model": "numpy",
             "fastmath": {"reassoc", "nsz"} if reassociate else False,
             "no_cpython_wrapper": inner,
             "no_cfunc_wrapper": True,
             "_nrt": not borrows,
-            "forceinline": borrows and inner and not rare,
+            "forceinline": borrows and inner,
         }
         try:
             return cast(F, numba.njit(cache=True, **options)(function))
-        except RuntimeError:
-            # numba finds neither the package folder nor the user's cache folder writable: compile every time.
+        except RuntimeError:  # no cache folder can be written: compile in each process
             return cast(F, numba.njit(**options)(function))
 
     return decorate
 
 
 class _FirstCompilation(event.Listener):
-    def __init__(self, tell: Callable[[], object]) -> None:
-        self._tell: Callable[[], object] | None = tell
+    def __init__(self, notify: Callable[[], object]) -> None:
+        self._notify: Callable[[], object] | None = notify
 
     def on_start(self, event: object) -> None:
-        tell, self._tell = self._tell, None
-        if tell is not None:
-            tell()
+        notify, self._notify = self._notify, None
+        if notify is not None:
+            notify()
 
     def on_end(self, event: object) -> None:
-        """Nothing is said of that."""
+        """Only the start matters."""
 
 
-def before_compiling(tell: Callable[[], object]) -> AbstractContextManager[object]:
-    """A block in which ``tell()`` is called once, before the first kernel that has to be compiled."""
-    return cast(AbstractContextManager[object], event.install_listener("numba:compile", _FirstCompilation(tell)))
+def before_compiling(notify: Callable[[], object]) -> AbstractContextManager[object]:
+    """A block in which ``notify()`` is called once, before the first kernel that has to be compiled."""
+    return cast(AbstractContextManager[object], event.install_listener("numba:compile", _FirstCompilation(notify)))

@@ -1,4 +1,4 @@
-"""The plan that both engines run: stations, classes and ways as numbers, made from any model.
+"""The plan that both engines run: stations, classes and routes as numbers, made from any model.
 
 Both engines draw the same variates in the same order:
 
@@ -6,7 +6,7 @@ Both engines draw the same variates in the same order:
 - a customer that comes to a station draws its service time, then its queue there, then where it goes next.
 
 So two engines, or two systems to be compared, meet the same customers. A delay is a station of infinitely many servers.
-The cycle of a closed class begins and ends at its home, a delay, or a place of no time where it has none.
+The cycle of a closed class begins and ends at its home: a delay, or a place of no time where it has none.
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-import numpy as np
-
-from qsim._types import FloatArray
 from qsim.arrivals import Source
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError, NoEngineError
@@ -32,7 +29,7 @@ PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
 """Orders in which an arrival may interrupt another customer."""
 
 LEAST_WAIT = 1e-300
-"""The wait of a customer that shared a server for a time that rounding swallows: it did wait."""
+"""The wait of a customer that shared a server for a time lost in rounding: it did wait."""
 
 NOWHERE = -1
 
@@ -42,11 +39,13 @@ Way: TypeAlias = tuple[float, int, int]
 
 @dataclass(frozen=True)
 class PlannedStation:
-    """A station as the engines see it; tuples have one entry for each class."""
+    """A station as the engines see it; tuples have one entry for each class.
+
+    ``servers`` are those of each queue (math.inf where nobody waits). ``listed`` stations are part of the results.
+    """
 
     service: tuple[Distribution, ...]
     servers: float = 1
-    """At each queue; math.inf where nobody waits."""
     queues: int = 1
     routing: str = "shared"
     discipline: str = "FCFS"
@@ -54,7 +53,6 @@ class PlannedStation:
     speeds: tuple[float, ...] = ()
     urgency: tuple[int, ...] = (0,)
     is_delay: bool = False
-    """Whether its time is think time for customers that circulate."""
     listed: bool = True
     name: str = ""
 
@@ -79,21 +77,17 @@ class Entry:
 class Plan:
     """What the engines run. ``entries`` has those of the ``sources`` first, then those that circulate.
 
-    ``ways[place][class]`` is where customers go next; ``named``: every station is a part of the results.
+    ``ways[place][class]`` is where customers go next. ``streams`` are the classes in which customers enter. ``parts``
+    are the places whose stays are recorded, by their numbers.
     """
 
     places: tuple[PlannedStation, ...]
     entries: tuple[Entry, ...]
     ways: tuple[tuple[tuple[Way, ...], ...], ...]
-    sources: tuple[Source, ...] = ()
-    classes: tuple[str, ...] = ("customers",)
-    streams: tuple[str, ...] = ("customers",)
-    named: bool = False
-
-    @property
-    def kinds(self) -> int:
-        """Streams of customers: the classes in which they come."""
-        return len(self.streams)
+    sources: tuple[Source, ...]
+    classes: tuple[str, ...]
+    streams: tuple[str, ...]
+    parts: tuple[int, ...]
 
     @property
     def population(self) -> int:
@@ -101,66 +95,49 @@ class Plan:
         return sum(entry.number for entry in self.entries)
 
     @property
-    def part_of(self) -> tuple[int, ...]:
-        """For each place its number among the parts of the results, NOWHERE for one that is no part."""
-        if not self.named:
-            return (NOWHERE,) * len(self.places)
-        listed = [place.listed for place in self.places]
-        return tuple(sum(listed[:i]) if is_part else NOWHERE for i, is_part in enumerate(listed))
+    def listed(self) -> list[PlannedStation]:
+        """The places where time is part of a response."""
+        return [place for place in self.places if place.listed]
 
     @property
-    def parts(self) -> tuple[int, ...]:
-        """The places that are parts of the results, in their order."""
-        return tuple(i for i, part in enumerate(self.part_of) if part != NOWHERE)
+    def servers(self) -> float:
+        """All servers of the listed places."""
+        return math.fsum(place.all_servers for place in self.listed)
 
     @property
-    def kinds_at(self) -> tuple[tuple[int, ...], ...]:
-        """The classes that come to each place."""
-        seen: list[set[int]] = [set() for _ in self.places]
-        coming = [(entry.place, entry.kind) for entry in self.entries]
-        for to, kind in coming:  # grows on the way
-            if to != NOWHERE and kind not in seen[to]:
-                seen[to].add(kind)
-                coming += [(place, becoming) for _, place, becoming in self.ways[to][kind]]
-        return tuple(tuple(sorted(kinds)) for kinds in seen)
+    def typical_time(self) -> float:
+        """A mean service time, to place histograms by."""
+        times = [law.mean for place in self.listed for law in place.service if law.mean > 0]
+        return math.fsum(times) / len(times) * len(self.listed) if times else 1.0
+
+    @property
+    def has_losses(self) -> bool:
+        """Whether an arrival may find no place."""
+        return any(place.capacity is not None for place in self.places)
 
     @property
     def first_come(self) -> bool:
-        """Whether waiting times follow from the times at which servers become free, without events.
+        """Whether waiting times follow from when servers become free, without events.
 
-        One open station without limit on places, where customers that join a queue start in the order of arrival.
+        So it is at one open first-come-first-served station with a shared queue and no limit on places.
         """
         (place, *others) = self.places
         return (
-            not others
-            and not self.named
+            not (others or self.parts or self.has_losses or place.speeds)
             and len(self.sources) == 1
             and place.discipline == "FCFS"
-            and place.capacity is None
-            and not place.speeds
-            and place.routing != "shortest"
+            and place.routing == "shared"
         )
 
-    def open_rates(self) -> FloatArray:
-        """The traffic equations: open customers per time unit at each place and class, shape (places, classes)."""
-        size = len(self.classes)
-        P = np.zeros((len(self.places) * size,) * 2)
-        for here, by_class in enumerate(self.ways):
-            for kind, ways in enumerate(by_class):
-                before = 0.0
-                for upto, to, becoming in ways:
-                    if to != NOWHERE:
-                        P[here * size + kind, to * size + becoming] += upto - before
-                    before = upto
-        gamma = np.zeros(len(P))
-        for source, entry in zip(self.sources, self.entries, strict=False):
-            gamma[entry.place * size + entry.kind] += 1 / source.mean
-        used = gamma > 0
-        for _ in range(len(P)):
-            used |= (P[used] > 0).any(axis=0)
-        rates = np.zeros(len(P))
-        rates[used] = np.linalg.solve(np.eye(int(used.sum())) - P[np.ix_(used, used)].T, gamma[used])
-        return rates.reshape(len(self.places), size)
+    def kinds_at(self, place: int) -> list[int]:
+        """The classes that come to a place."""
+        coming = {(entry.place, entry.kind) for entry in self.entries}
+        new = coming
+        while new:
+            following = {(to, kind) for here, k in new for _, to, kind in self.ways[here][k] if to != NOWHERE}
+            new = following - coming
+            coming = coming | new
+        return sorted(kind for here, kind in coming if here == place)
 
 
 def plan(model: Network) -> Plan:
@@ -169,36 +146,27 @@ def plan(model: Network) -> Plan:
         raise InvalidParameterError(
             "model", f"must be a Network, or a short form such as MM1(...) or Closed(...), not {model!r}", value=model
         )
-    names, classes = list(model.stations), model.classes
-    places = [_station(model, name) for name in names]
+    names, classes = [*model.stations, OUTSIDE], model.classes
     ways = {c: model.ways(c) for c in classes}
-    sources, entries, begun = [], [], False
+    sources, entries = [], []
     for stream, c in enumerate(model.names):
         kind = classes.index(c)
-        if c in model.open_classes:
-            for given, source in model.sources_of(c).items():
-                first = ways[c].get(OUTSIDE, ())
-                at = first[0].to if given == OUTSIDE and len(first) == 1 else given
-                begun |= at == OUTSIDE
-                sources.append(source)
-                entries.append(Entry(stream, len(names) if at == OUTSIDE else names.index(at), kind))
-        else:
-            home = model.home_of(c)
-            begun |= home == OUTSIDE
-            place = len(names) if home == OUTSIDE else names.index(home)
-            entries.append(Entry(stream, place, kind, place, model.closed_classes[c].number))
-    limited = any(p.capacity is not None and p.capacity < model.population for p in places)
-    if limited and any(e.place == len(places) or _may_be_zero(places[e.place]) for e in entries if e.number):
-        raise NoEngineError(
-            f"{model.kendall} is not simulated: who finds no place would be back at once; give a Delay whose time "
-            "is never zero"
-        )
-    if begun:
-        kinds = len(classes)
-        begin = PlannedStation((NO_TIME,) * kinds, math.inf, urgency=(0,) * kinds, is_delay=True, listed=False)
-        places.append(begin)
-        names.append(OUTSIDE)
-    return Plan(
+        if c in model.closed_classes:
+            home = names.index(model.home_of(c))
+            entries.append(Entry(stream, home, kind, home, model.closed_classes[c].number))
+            continue
+        for given, source in model.sources_of(c).items():
+            first = ways[c].get(OUTSIDE, ())
+            at = first[0].to if given == OUTSIDE and len(first) == 1 else given
+            sources.append(source)
+            entries.append(Entry(stream, names.index(at), kind))
+    places = [_station(model, name) for name in model.stations]
+    if any(names[entry.place] == OUTSIDE for entry in entries):
+        none = (NO_TIME,) * len(classes)
+        places.append(PlannedStation(none, math.inf, urgency=(0,) * len(classes), is_delay=True, listed=False))
+    else:
+        names.pop()
+    made = Plan(
         tuple(places),
         tuple(entries),
         tuple(
@@ -208,8 +176,21 @@ def plan(model: Network) -> Plan:
         tuple(sources),
         classes,
         model.names,
-        named=model.lists_stations,
+        tuple(i for i, place in enumerate(places) if place.listed and model.lists_stations),
     )
+    _require_time_away(model, made)
+    return made
+
+
+def _require_time_away(model: Network, made: Plan) -> None:
+    """Refuse customers that find no place and are back at once, for ever."""
+    if any(place.capacity is not None and place.capacity < made.population for place in made.places):
+        homes = [made.places[entry.home] for entry in made.entries if entry.number]
+        if any(float(law.cdf(0.0)) > 0 for home in homes for law in home.service):
+            raise NoEngineError(
+                f"{model.kendall} is not simulated: an arrival that finds the system full would be back at once; "
+                "give a Delay whose time is never zero"
+            )
 
 
 def _way(way: ModelWay, names: Sequence[str], model: Network) -> Way:
@@ -218,17 +199,13 @@ def _way(way: ModelWay, names: Sequence[str], model: Network) -> Way:
     return way.p, NOWHERE if leaves else names.index(way.to), model.classes.index(way.name)
 
 
-def _numbered(ways: Sequence[tuple[float, int, int]]) -> tuple[Way, ...]:
+def _numbered(ways: Sequence[Way]) -> tuple[Way, ...]:
     """Ways of (probability, place, class) with the upper ends of their shares; what is missing to 1 leaves."""
     upto = accumulate(p for p, _, _ in ways)
     found = [(end, to, kind) for end, (_, to, kind) in zip(upto, ways, strict=True)]
     if not found or found[-1][0] < 1 - 1e-9:
         found.append((1.0, NOWHERE, 0))
     return (*found[:-1], (1.0, *found[-1][1:]))
-
-
-def _may_be_zero(place: PlannedStation) -> bool:
-    return any(float(law.cdf(0.0)) > 0 for law in place.service)
 
 
 def _station(model: Network, name: str) -> PlannedStation:
@@ -246,16 +223,3 @@ def _station(model: Network, name: str) -> PlannedStation:
         listed=name in model.listed,
         name=name,
     )
-
-
-def servers_of(plan: Plan) -> float:
-    """All servers of all places; 1 where there is no end of them."""
-    servers = math.fsum(place.all_servers for place in plan.places if place.listed)
-    return servers if servers < math.inf else 1.0
-
-
-def typical_time(plan: Plan) -> float:
-    """A mean service time, to place histograms by."""
-    serving = [place for place in plan.places if place.listed]
-    times = [service.mean for place in serving for service in place.service if service.mean > 0]
-    return math.fsum(times) / len(times) * len(serving) if times else 1.0

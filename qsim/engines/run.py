@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from qsim import _check
-from qsim.distributions import Distribution
-from qsim.engines import heavy_tails
-from qsim.engines.plan import Plan, servers_of, typical_time
-from qsim.engines.precision import PrecisionTarget, run_to_precision
-from qsim.engines.runnable import ENDLESS, RELAXATIONS, require_runnable, shortest_run
-from qsim.errors import InvalidParameterError, NoEngineError, PrecisionError, SteadyStateError
+from qsim.engines.run_length import ENDLESS, RELAXATIONS, customers_needed, require_runnable, shortcoming, shortest_run
+from qsim.errors import InvalidParameterError, PrecisionError, SteadyStateError
 from qsim.metrics import Metrics
 from qsim.models import Network
 
 Engine: TypeAlias = Literal["compiled", "reference"]
-Intervals: TypeAlias = Literal["batch means", "regenerative"]
-
-__all__ = ["Engine", "Intervals", "check_arguments", "shortest_run", "simulate"]
+Warmup: TypeAlias = Literal["mser5"] | float
+Progress: TypeAlias = Callable[[float], object]
 
 METHODS = {"compiled": "compiled engine (numba)", "reference": "reference engine (SimPy)"}
 
@@ -30,6 +27,24 @@ TOO_SHORT = "too short for a steady state: "
 FORGET = 3
 """Relaxation times left out at the beginning, at least: what is then left of the start is 5 %."""
 
+MARGIN = 1.2
+"""The next run is chosen this much longer than the last one's interval asks for."""
+
+STRETCH = 16
+"""A run is at most this many times as long as the one before: short runs misjudge their own spread."""
+
+
+class Run(NamedTuple):
+    """One run, checked: the arguments of ``simulate`` that matter for its outcome."""
+
+    model: Network
+    customers: int
+    seed: int
+    engine: Engine
+    warmup: Warmup
+    confidence: float
+    states: bool
+
 
 def simulate(
     model: Network,
@@ -37,30 +52,26 @@ def simulate(
     customers: float = 1_000_000,
     seed: int | None = None,
     engine: Engine = "compiled",
-    warmup: Literal["mser5"] | float = "mser5",
+    warmup: Warmup = "mser5",
     confidence: float = 0.95,
-    intervals: Intervals = "batch means",
     precision: float | None = None,
-    precision_of: str | Sequence[str] = "W",
     most_customers: float = 1e9,
     states: bool = False,
     allow_short: bool = False,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress | None = None,
 ) -> Metrics:
     """Simulate a model to its steady state; every value comes with a confidence interval.
 
     ``customers``: how many to simulate, warm-up included; ``seed``: a whole number, the same numbers for the
     same seed in both engines (None: a fresh one, found afterwards in ``.seed``); ``warmup``: what to leave out at
     the beginning, "mser5" to let the run decide, a share below 1, or a number of customers; ``confidence``: the
-    level of the intervals; ``intervals``: how they are made, "batch means" for any model, or "regenerative" from
-    the cycles of a first-come-first-served queue that empties (see qsim.engines.output.regenerative; it needs no
-    warm-up); ``states``: watch how many are present, for ``.p(n)``, also where waiting times alone would be had
-    ten times faster; ``progress``: called now and then with the share done, 0..1.
+    level of the intervals; ``states``: watch how many are present, for ``.p(n)``, also where waiting times alone would
+    be had ten times faster; ``progress``: called now and then with the share done, 0..1.
 
-    With ``precision`` the run is made longer, at least doubled each time, until the half-width of the interval
-    of each value named in ``precision_of`` is at most that share of the value: 0.01 for one percent.  Then
-    ``customers`` is the first length tried, ``most_customers`` the last, and ``.customers`` of the result the
-    one that was enough: simulating that many with the same seed gives the same result again.
+    With ``precision`` the run is made longer, at least doubled each time, until the half-width of the interval of W is
+    at most that share of it: 0.01 for one percent. Then ``customers`` is the first length tried, ``most_customers`` the
+    last, and ``.customers`` of the result the one that was enough: simulating that many with the same seed gives the
+    same result again.
 
     Raises ValueError for arguments that make no sense, UnstableQueueError for an open queue with rho >= 1,
     NoEngineError for a model the engines do not run, and SteadyStateError, which carries the estimate, when
@@ -73,19 +84,14 @@ def simulate(
     >>> low < metrics.W < high
     True
     """
-    n, entropy, chosen_warmup, level = check_arguments(
-        model, customers, seed, engine, warmup, confidence, intervals, states
-    )
-
-    def once(length: int, progress: Callable[[float], object] | None) -> Metrics:
-        return _simulate_once(model, length, entropy, engine, chosen_warmup, level, intervals, states, progress)
-
+    run = checked_run(model, customers, seed, engine, warmup, confidence, states)
     if precision is None:
-        metrics = once(n, progress)
+        metrics = simulate_once(run, progress)
     else:
-        target = PrecisionTarget.checked(precision, precision_of, most_customers, n)
-        enough = 2 * shortest_run(model)
-        metrics = run_to_precision(once, target, max(n, enough) if enough < ENDLESS else n, progress)
+        wanted = _check.fraction("precision", precision)
+        remedy = f"the first run already takes customers={run.customers}"
+        most = _check.count("most_customers", most_customers, run.customers, remedy)
+        metrics = _to_precision(run, wanted, most, progress)
     if progress is not None:
         progress(1.0)
     if metrics.warnings and not allow_short:
@@ -93,95 +99,79 @@ def simulate(
     return metrics
 
 
-def check_arguments(
+def checked_run(
     model: Network,
     customers: float,
     seed: int | None,
-    engine: str,
-    warmup: str | float,
+    engine: Engine,
+    warmup: Warmup,
     confidence: float,
-    intervals: str,
     states: bool = False,
-) -> tuple[int, int, str | float, float]:
-    """Customers, seed, warm-up and confidence as ``simulate`` uses them; raises what it raises, before any work."""
+) -> Run:
+    """The run that these arguments of ``simulate`` describe; raises what it raises, before any work."""
     n = _check.count("customers", customers)
     level = _check.fraction("confidence", confidence)
-    chosen_warmup = _warmup(warmup, n)
-    entropy = _seed(seed)
-    if engine not in METHODS:
-        raise InvalidParameterError("engine", f"must be 'compiled' or 'reference', not {engine!r}", value=engine)
-    if intervals not in ("batch means", "regenerative"):
-        raise InvalidParameterError(
-            "intervals", f"must be 'batch means' or 'regenerative', not {intervals!r}", value=intervals
-        )
-    plan = require_runnable(model)
-    if intervals == "regenerative":
-        _require_cycles(model, plan, states)
-    return n, entropy, chosen_warmup, level
+    run = Run(model, n, _seed(seed), engine, _warmup(warmup, n), level, states)
+    _check.one_of("engine", engine, tuple(METHODS))
+    require_runnable(model)
+    return run
 
 
-def _simulate_once(
-    model: Network,
-    n: int,
-    entropy: int,
-    engine: Engine,
-    warmup: str | float,
-    level: float,
-    intervals: Intervals,
-    states: bool,
-    progress: Callable[[float], object] | None,
-) -> Metrics:
-    """One run; what makes it too short is in the warnings of its Metrics."""
-    from qsim.engines.output import analysis as output_analysis
-    from qsim.engines.output import run_metrics as parts
-    from qsim.engines.output.recorder import Recorder
-    from qsim.engines.output.run_totals import RunTotals
+def simulate_once(run: Run, progress: Progress | None = None) -> Metrics:
+    """Make the run; what makes it too short is in the warnings of its Metrics."""
+    from qsim.engines.analysis import analyse
+    from qsim.engines.results import metrics_of
+    from qsim.engines.totals import Totals
 
-    plan = require_runnable(model)
-    recorder = Recorder(n, typical_time(plan), cycles=intervals == "regenerative")
-    totals = RunTotals(plan, n, recorder)
-    if engine == "compiled":
-        from qsim.engines.compiled import engine as compiled
-
-        compiled.run(plan, n, entropy, totals, progress, by_events=states)
+    plan = require_runnable(run.model)
+    totals = Totals(plan, run.customers)
+    if run.engine == "compiled":
+        from qsim.engines.compiled.engine import run as follow
     else:
-        from qsim.engines.reference import engine as reference
+        from qsim.engines.reference.engine import run as follow
+    follow(plan, run.customers, run.seed, totals, progress, by_events=run.states)
+    memory = shortest_run(run.model) * FORGET // RELAXATIONS
+    estimate = analyse(totals.whole, plan.servers, run.warmup, run.confidence, memory)
+    short = shortcoming(run.model, run.customers - estimate.warmup)
+    complaints = (*([short] if short else []), *estimate.complaints)
+    facts = {"model": run.model, "method": METHODS[run.engine], "confidence": run.confidence, "seed": run.seed}
+    metrics = metrics_of(estimate, plan, totals, facts)
+    return replace(metrics, warnings=tuple(TOO_SHORT + c for c in complaints))
 
-        reference.run(plan, n, entropy, totals, progress, by_events=states)
-    needed = shortest_run(model)
-    estimate = output_analysis.analyse(recorder, servers_of(plan), warmup, level, needed * FORGET // RELAXATIONS)
-    complaints = list(estimate.complaints)
-    if needed == ENDLESS:
-        complaints.insert(0, "its times have an infinite variance, and no run is long enough for a mean wait")
-    elif n - estimate.warmup < needed:
-        left = f"{n - estimate.warmup:,} customers after the warm-up"
-        complaints.insert(0, f"{left} are fewer than the {needed:,} in which this queue forgets its start")
-    elif heavy := heavy_tails.complaint(model, n - estimate.warmup):
-        complaints.insert(0, heavy)
-    p_block, p_block_interval = parts.blocking(plan, totals, estimate.warmup, level)
-    metrics = Metrics(
-        model=model,
-        throughput=estimate.values["throughput"],
-        utilization=estimate.values["utilization"],
-        L=estimate.values["L"],
-        Lq=estimate.values["Lq"],
-        W=estimate.values["W"],
-        Wq=estimate.values["Wq"],
-        p_wait=estimate.values["p_wait"],
-        p_block=p_block,
-        kind="simulated",
-        method=METHODS[engine] + estimate.method,
-        kinds={} if p_block_interval else {"p_block": "exact"},
-        intervals={**estimate.intervals, **({"p_block": p_block_interval} if p_block_interval else {})},
-        confidence=level,
-        customers=n,
-        warmup=estimate.warmup,
-        seed=entropy,
-        warnings=tuple(TOO_SHORT + c for c in complaints),
-        states=parts.observed_states(totals),
-        times=estimate.times,
-    )
-    return parts.with_parts(metrics, plan, totals)
+
+def half_width(metrics: Metrics) -> float:
+    """Half the length of the interval of W, as a share of W."""
+    low, high = metrics.interval("W")
+    reach = max(high - metrics.W, metrics.W - low)  # an interval may be cut off at zero
+    return 0.0 if reach == 0 else reach / metrics.W if metrics.W > 0 else math.inf
+
+
+def _to_precision(run: Run, precision: float, most: int, progress: Progress | None) -> Metrics:
+    """The first run long enough, or one of ``most`` customers whose warnings say what it missed.
+
+    An interval shrinks with the square root of the run, so one run says about how long the next must be. It is at least
+    doubled: a half-width from 20 batches is itself uncertain by a sixth, and looking after every customer would stop at
+    the luckiest moment. Each run starts afresh with the same seed.
+    Source: Law (2015), Simulation Modeling and Analysis, section 9.5.3, relative precision by repeated doubling.
+    """
+    enough = 2 * shortest_run(run.model)
+    customers, left = min(max(run.customers, enough) if enough < ENDLESS else run.customers, most), 1.0
+    while True:
+        metrics = simulate_once(run._replace(customers=customers), _second_half(progress, left))
+        width = half_width(metrics)
+        if width <= precision and not metrics.warnings:
+            return metrics
+        if customers == most:
+            missed = (f"the interval of W is ± {100 * width:.2g} % wide",) if width > precision else ()
+            return replace(metrics, warnings=(*metrics.warnings, *missed))
+        factor = min(STRETCH, max(2.0, MARGIN * (width / precision) ** 2))
+        customers = min(most, math.ceil(customers * factor))
+        left /= 2
+
+
+def _second_half(progress: Progress | None, left: float) -> Progress | None:
+    """Progress of a run that may not be the last: it takes half of what is left."""
+    return None if progress is None else lambda share: progress(1 - left + left / 2 * min(share, 1.0))
 
 
 def _refusal(model: Network, metrics: Metrics, precision: float | None) -> SteadyStateError:
@@ -194,37 +184,23 @@ def _refusal(model: Network, metrics: Metrics, precision: float | None) -> Stead
             metrics,
         )
     complaints = "; ".join(w.removeprefix(TOO_SHORT) for w in metrics.warnings)
-    enough = max(4 * n, 2 * shortest_run(model), heavy_tails.customers_needed(model))
-    remedy = f"Give at least {_round_up(int(enough)):,} customers, or" if enough < ENDLESS else "Give"
+    enough = max(4 * n, 2 * shortest_run(model), customers_needed(model))
+    remedy = "Give"
+    if enough < ENDLESS:
+        unit = int(10 ** max(0, len(str(int(enough))) - 2))  # two significant digits will do
+        remedy = f"Give at least {-(-int(enough) // unit) * unit:,} customers, or"
     return SteadyStateError(
         f"the run of {kendall} is too short for a steady state: {complaints}.", f"{remedy} {{allow_short}}.", metrics
     )
 
 
-def _round_up(n: int) -> int:
-    """To two significant digits: advice need not be precise."""
-    unit = int(10 ** max(0, len(str(n)) - 2))
-    return -(-n // unit) * unit
-
-
-def _require_cycles(model: Network, plan: Plan, states: bool) -> None:
-    """Raises for a model that does not start afresh whenever it empties, or is not recorded in order of arrival."""
-    renewal = all(isinstance(source, Distribution) for source in plan.sources)
-    if not (renewal and plan.first_come) or states:
-        raise NoEngineError(
-            f"intervals must not be 'regenerative' for {model.kendall}: cycles are followed in open first-come-"
-            "first-served queues without a limit on places, and without states; use intervals='batch means'"
-        )
-
-
-def _warmup(warmup: str | float, customers: int) -> str | float:
+def _warmup(warmup: Warmup, customers: int) -> Warmup:
     if warmup == "mser5":
         return warmup
+    choices = "'mser5', a share below 1 or a number of customers"
     if isinstance(warmup, str):
-        raise InvalidParameterError(
-            "warmup", f"must be 'mser5', a share below 1 or a number of customers, not {warmup!r}", value=warmup
-        )
-    value = _check.non_negative("warmup", warmup, "'mser5', a share below 1 or a number of customers")
+        raise InvalidParameterError("warmup", f"must be {choices}, not {warmup!r}", value=warmup)
+    value = _check.non_negative("warmup", warmup, choices)
     if value >= customers:
         raise InvalidParameterError(
             "warmup", f"must be below customers ({customers}), not {warmup!r}", "nothing would be measured", warmup

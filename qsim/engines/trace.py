@@ -1,19 +1,25 @@
 """Customer by customer: given when customers come and how long their services take, who waits and where.
 
-With the variates as inputs an engine has no freedom left, so two engines can be compared exactly, and a student
-can follow a queue by hand.
+With the variates as inputs an engine has no freedom left, so engines can be held against a trace, and a student can
+follow a queue by hand. The averages of a table are taken from it alone, L from the events and W from the customers, so
+that Little's law L = X·W can be checked on it: counted from the empty system at zero until the last customer has left,
+it is exact.
+
+Source: Stidham (1974), "A last word on L = λW", Oper. Res. 22, for the law on a finite interval.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from heapq import heapreplace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.engines.plan import plan
@@ -23,12 +29,33 @@ from qsim.models import Network
 if TYPE_CHECKING:
     import pandas as pd
 
+_OLD_FINISH, _OLD_START, _NEW = range(3)  # the order of what happens at one instant
+
+
+class Servers:
+    """When each of several servers is free: the recursion of first come, first served, one customer at a time.
+
+    Source: Lindley (1952) for one server; Kiefer and Wolfowitz (1955) for several.
+
+    >>> two = Servers(2)
+    >>> [two.admit(arrival, service=3.0) for arrival in (0.0, 1.0, 2.0)]
+    [(0.0, 0), (1.0, 1), (3.0, 0)]
+    """
+
+    def __init__(self, servers: int) -> None:
+        self._free = [(0.0, server) for server in range(servers)]  # a heap
+
+    def admit(self, arrival: float, service: float) -> tuple[float, int]:
+        """Start and server of a customer that arrives after all others: the server free longest takes it."""
+        since, server = self._free[0]
+        start = max(arrival, since)
+        heapreplace(self._free, (start + service, server))
+        return start, server
+
 
 @dataclass(frozen=True)
 class SamplePath:
     """What :func:`trace` gives: one entry per customer, in order of arrival; times in the model's unit, servers from 0.
-
-    Arrivals that were recorded, to be played back by a simulation, are :class:`qsim.Trace`.
 
     >>> from qsim import MM1, trace
     >>> path = trace(MM1(1, 1), interarrivals=[0, 1, 1], services=[2, 1, 1])
@@ -55,7 +82,7 @@ class SamplePath:
 
     @property
     def present(self) -> IntArray:
-        """How many customers each one finds in the system; who leaves at that very instant is gone."""
+        """How many customers each one finds in the system; one that leaves at that very instant is gone."""
         behind = np.arange(self.arrival.size)
         gone = np.searchsorted(np.sort(self.finish), self.arrival, side="right")
         # A customer behind that comes at the same instant and takes no time has not been seen: do not count it as gone.
@@ -72,18 +99,43 @@ class SamplePath:
         return pd.DataFrame({name: getattr(self, name) for name in columns}).rename_axis("customer")
 
 
-def trace(
-    model: Network,
-    interarrivals: npt.ArrayLike,
-    services: npt.ArrayLike,
-    engine: Literal["compiled", "reference"] = "compiled",
-) -> SamplePath:
+@dataclass(frozen=True)
+class Event:
+    """What happens at ``time`` to ``customer`` (from 0) and how many are present and waiting right after it."""
+
+    time: float
+    what: Literal["arrival", "start", "finish"]
+    customer: int
+    present: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class PathAverages:
+    """The averages of a table, by the symbols of :class:`qsim.Metrics`, over ``span``, from zero to the last finish.
+
+    ``L`` and ``Lq`` are areas below the numbers present and waiting over the span; ``W`` and ``Wq`` means over the
+    customers; ``p_wait`` the share of those who waited.
+    """
+
+    customers: int
+    span: float
+    throughput: float
+    utilization: float
+    L: float
+    Lq: float
+    W: float
+    Wq: float
+    p_wait: float
+
+
+def trace(model: Network, interarrivals: npt.ArrayLike, services: npt.ArrayLike) -> SamplePath:
     """Run the given customers through the model's servers, first come, first served.
 
     ``interarrivals[i]`` is the time between customers i - 1 and i (the first counts from time zero) and
-    ``services[i]`` the service time of customer i; the model supplies the number of servers.  A customer takes
-    the server that has been free longest.  Raises ValueError for arrays that are empty, of unequal length,
-    negative or not finite, and NoEngineError for a model with limited places, or any other order or choice of queue.
+    ``services[i]`` the service time of customer i; the model supplies the number of servers. Of servers free since the
+    same instant the first takes the customer. Raises ValueError for arrays that are empty, of unequal length, negative
+    or not finite, and NoEngineError for a model with limited places, or any other order or choice of queue.
 
     >>> from qsim import MM1
     >>> trace(MM1(1, 1), interarrivals=[0, 1, 1], services=[2, 1, 1]).start.tolist()
@@ -94,21 +146,18 @@ def trace(
         raise InvalidParameterError(
             "services", f"must be as many as interarrivals ({gaps.size}), not {times.size}", value=times.size
         )
-    servers = require_followed(model).servers
-    arrivals = np.cumsum(gaps)
-    if engine == "compiled":
-        return _compiled(arrivals, times, servers)
-    if engine == "reference":
-        return _reference(gaps, times, servers)
-    raise InvalidParameterError("engine", f"must be 'compiled' or 'reference', not {engine!r}", value=engine)
+    arrivals, servers = np.cumsum(gaps), Servers(followed_queue(model).servers)
+    steps = [servers.admit(*customer) for customer in zip(arrivals.tolist(), times.tolist(), strict=True)]
+    starts = np.array([start for start, _ in steps])
+    return SamplePath(arrivals, starts, starts + times, np.array([server for _, server in steps]))
 
 
-def require_followed(model: Network) -> OpenQueue:
+def followed_queue(model: Network) -> OpenQueue:
     """The queue that :func:`trace` follows; NoEngineError for another network."""
     if not isinstance(model, Network):
         raise InvalidParameterError("model", f"must be such as MM1(...) or GGc(...), not {model!r}", value=model)
     queue = open_queue(model)
-    if queue is None or queue.own_queues or queue.servers == math.inf or not plan(model).first_come:
+    if queue is None or queue.servers == math.inf or not plan(model).first_come:
         raise NoEngineError(
             f"trace follows open first-come-first-served queues without a limit on places, not {model.kendall}; "
             "use simulate"
@@ -133,40 +182,59 @@ def _times(name: str, values: npt.ArrayLike) -> FloatArray:
     return array
 
 
-def _compiled(arrivals: FloatArray, services: FloatArray, servers: int) -> SamplePath:
-    from qsim.engines.compiled.first_come import trace_fcfs
+def draw(model: Network, customers: int, seed: int) -> tuple[FloatArray, FloatArray]:
+    """The first times between arrivals and of service that :func:`qsim.simulate` meets with this seed.
 
-    starts, chosen = np.empty(arrivals.size), np.empty(arrivals.size, dtype=np.int64)
-    trace_fcfs(arrivals, services, servers, starts, chosen)
-    return SamplePath(arrivals, starts, starts + services, chosen)
+    Raises what :func:`qsim.trace` raises for a model that it does not follow.
+    """
+    from qsim.engines.variates import ARRIVALS, SERVICE, Role, streams_of
+
+    followed_queue(model)
+    customers = _check.count("customers", customers)
+    streams, _ = streams_of(plan(model), _check.count("seed", seed, minimum=0))
+    gaps, services = (
+        np.array([streams[Role(purpose)].next() for _ in range(customers)]) for purpose in (ARRIVALS, SERVICE)
+    )
+    return gaps, services
 
 
-def _reference(gaps: FloatArray, services: FloatArray, servers: int) -> SamplePath:
-    from collections import deque
+def events(path: SamplePath) -> tuple[Event, ...]:
+    """Everything that happens, in order.
 
-    import simpy
+    At one instant those who finish leave first, then those start who waited, then the next ones come.
+    """
+    listed: list[tuple[tuple[float, int, int, int], Literal["arrival", "start", "finish"]]] = []
+    for i, (came, began, left) in enumerate(zip(path.arrival, path.start, path.finish, strict=True)):
+        starting = _OLD_START if began > came else _NEW
+        leaving = _OLD_FINISH if left > began else starting
+        listed += [
+            ((float(came), _NEW, i, 0), "arrival"),
+            ((float(began), starting, i, 1), "start"),
+            ((float(left), leaving, i, 2), "finish"),
+        ]
+    found, present, waiting = [], 0, 0
+    for (time, _, customer, _), what in sorted(listed):
+        present += {"arrival": 1, "start": 0, "finish": -1}[what]
+        waiting += {"arrival": 1, "start": -1, "finish": 0}[what]
+        found.append(Event(time, what, customer, present, waiting))
+    return tuple(found)
 
-    env = simpy.Environment()
-    resource = simpy.Resource(env, capacity=servers)
-    free = deque(range(servers))  # longest free first
-    arrival, start, finish = (np.empty(gaps.size) for _ in range(3))
-    chosen = np.empty(gaps.size, dtype=np.int64)
 
-    def customer(i: int) -> Generator[simpy.Event, Any, None]:
-        arrival[i] = env.now
-        with resource.request() as turn:
-            yield turn
-            chosen[i] = free.popleft()
-            start[i] = env.now
-            yield env.timeout(float(services[i]))
-            finish[i] = env.now
-            free.append(int(chosen[i]))
-
-    def source() -> Generator[simpy.Event, Any, None]:
-        for i, gap in enumerate(gaps.tolist()):
-            yield env.timeout(gap)
-            env.process(customer(i))
-
-    env.process(source())
-    env.run()
-    return SamplePath(arrival, start, finish, chosen)
+def averages(path: SamplePath, servers: int, happened: Sequence[Event] = ()) -> PathAverages:
+    """The averages of the table; ``servers`` is how many there are, ``happened`` its :func:`events` where at hand."""
+    happened = happened or events(path)
+    span = happened[-1].time
+    if span == 0:
+        raise ValueError("interarrivals and services must not all be zero: no time passes, so there is no average")
+    length = np.diff([e.time for e in happened])
+    return PathAverages(
+        customers=path.arrival.size,
+        span=span,
+        throughput=path.arrival.size / span,
+        utilization=float((path.finish - path.start).sum()) / (servers * span),
+        L=float(length @ np.array([e.present for e in happened[:-1]])) / span,
+        Lq=float(length @ np.array([e.waiting for e in happened[:-1]])) / span,
+        W=float(path.response.mean()),
+        Wq=float(path.wait.mean()),
+        p_wait=float((path.wait > 0).mean()),
+    )

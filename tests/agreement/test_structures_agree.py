@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from class_networks import Flow, Row, circling, queue_of
+from customers import log_of
 from places import KNOWN_ANSWERS
 
 from qsim import (
@@ -35,10 +36,8 @@ from qsim import (
     simulate,
     solve,
 )
-from qsim._types import FloatArray, IntArray
+from qsim._types import FloatArray
 from qsim.arrivals import RecordedArrivals
-from qsim.engines.output.run_totals import RunTotals
-from qsim.engines.plan import Plan, plan
 
 CASES = {c["id"]: c for c in json.loads(KNOWN_ANSWERS.read_text())}
 LIGHT, HEAVY = LogNormal(0.8, 2.0), LogNormal(1.6, 2.0)
@@ -96,81 +95,34 @@ def name_of(model: Network) -> str:
     return model.kendall
 
 
-class Everything:
-    """Stands in for a Recorder and keeps every customer."""
-
-    customers = 0
-
-    def __init__(self) -> None:
-        self._parts: list[FloatArray] = []
-
-    def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray) -> None:
-        self.customers += gaps.size
-        self._parts.append(np.array((gaps, waits, services)))
-
-    @property
-    def rows(self) -> FloatArray:
-        return np.concatenate(self._parts, axis=1)
-
-
-class Watching(RunTotals):
-    """Keeps every customer, with kind and losses, and every stay."""
-
-    def __init__(self, made: Plan, customers: int) -> None:
-        super().__init__(made, customers, Everything())  # type: ignore[arg-type]
-        self.of_kind.recorders = {kind: Everything() for kind in self.of_kind.recorders}  # type: ignore[misc]
-        self.of_part = tuple(Everything() for _ in self.of_part)  # type: ignore[assignment]
-        self.kinds: list[IntArray] = []
-        self.lost: list[FloatArray] = []
-
-    def add_finished(self, gaps: Any, waits: Any, services: Any, kinds: Any, lost: Any) -> None:
-        self.kinds.append(kinds.copy())
-        self.lost.append(lost.copy())
-        super().add_finished(gaps, waits, services, kinds, lost)
-
-
-def watch(model: Network, engine: str, customers: int, by_events: bool) -> Watching:
-    from qsim.engines.compiled import engine as compiled
-    from qsim.engines.reference import engine as reference
-
-    made = plan(model)
-    seen = Watching(made, customers)
-    run = compiled.run if engine == "compiled" else reference.run
-    run(made, customers, 5, seen, None, by_events=by_events)
-    return seen
-
-
-def assert_same_customers(one: Any, other: Any, most: int = 9000) -> None:
-    # Clocks that start elsewhere round differently: times agree to 1e-8 of the time unit, thousands of units on.
-    n = min(one.shape[1], other.shape[1], most)
+def assert_same_customers(one: FloatArray, other: FloatArray, most: int = 9000) -> None:
+    """Times agree to 1e-8 of the time unit, thousands of units on; at the end some count in one engine alone."""
+    rows, n = min(len(one), len(other)), min(one.shape[1], other.shape[1], most)
     assert n > 100
-    np.testing.assert_allclose(one[:, :n], other[:, :n], rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(one[:rows, :n], other[:rows, :n], rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("model", FIRST_COME, ids=name_of)
 @pytest.mark.parametrize("by_events", [False, True])
 def test_both_engines_serve_the_same_customers_alike(model: Network, by_events: bool) -> None:
     n = 9000  # more than a block of variates
-    one, other = (watch(model, engine, n, by_events) for engine in ("compiled", "reference"))
-    assert one.recorder.customers == other.recorder.customers == n
-    assert_same_customers(one.recorder.rows, other.recorder.rows)
+    one, other = (log_of(model, engine, n, by_events=by_events) for engine in ("compiled", "reference"))
+    assert one.finished.shape[1] == other.finished.shape[1] == n
+    assert_same_customers(one.finished, other.finished)
 
 
 @pytest.mark.parametrize("model", BY_EVENTS, ids=name_of)
 def test_both_engines_agree_on_every_event(model: Network) -> None:
     n = 9000
-    one, other = (watch(model, engine, n, True) for engine in ("compiled", "reference"))
-    assert one.recorder.customers == other.recorder.customers == n
+    one, other = (log_of(model, engine, n) for engine in ("compiled", "reference"))
+    assert one.finished.shape[1] == other.finished.shape[1] == n
     if len(model.closed_classes) > 1:
         # Here a difference, however small, doubles every fifty customers: only the first can be compared.
-        assert_same_customers(one.recorder.rows, other.recorder.rows, 500)
+        assert_same_customers(one.finished, other.finished, 500)
         return
-    assert_same_customers(one.recorder.rows, other.recorder.rows)
-    np.testing.assert_array_equal(np.concatenate(one.kinds), np.concatenate(other.kinds))
-    np.testing.assert_array_equal(np.concatenate(one.lost), np.concatenate(other.lost))
-    recorders, others = ((*seen.of_part, *seen.of_kind.recorders.values()) for seen in (one, other))
-    for here, there in zip(recorders, others, strict=True):
-        assert_same_customers(here.rows, there.rows)
+    assert_same_customers(one.finished, other.finished)
+    for here, there in zip(one.stays, other.stays, strict=True):
+        assert_same_customers(here, there)
 
 
 VALUES = ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_block")
@@ -327,12 +279,11 @@ def test_a_published_record_of_customers_turned_away(engine: str) -> None:
     known = CASES["ka176"]
     given, expected = known["params"], known["expected"]
     model = Open(Deterministic(given["interarrival"]), Deterministic(given["service"]), capacity=given["K"])
-    seen = watch(model, engine, 2, by_events=True)
-    gaps, waits, services = seen.recorder.rows
+    gaps, waits, services, _, lost = log_of(model, engine, 2).finished
     ends = np.cumsum(gaps)
     assert ends.tolist() == expected["service_ends"]
     assert (ends - services).tolist() == expected["service_starts"]
     assert waits.tolist() == expected["completed_waits"]
     assert (ends - services - waits).tolist() == expected["completed_arrival_times"]
     lost_before = [sum(low < t < high for t in expected["lost_arrival_times"]) for low, high in ((0, 26), (26, 47))]
-    assert np.concatenate(seen.lost).tolist() == lost_before
+    assert lost.tolist() == lost_before

@@ -47,7 +47,6 @@ def fleet(
         "SHARE", parsing.share, "Share of healthy fleets with a drive called odd.", default=0.05, shown="5%"
     ),
     workers: int = option("N", None, "Processes; -1: one a core.", default=1, shown=True),
-    cluster: str | None = option("ADDRESS", None, "A Dask scheduler that shares the work."),
     as_json: o.AsJson = False,
 ) -> None:
     """Read, fit, print, write."""
@@ -60,9 +59,7 @@ def fleet(
 
     facts = _inventory(inventory) if inventory else None
     with Bar("fitting") as bar:
-        found = fitted(
-            folders, inventory=facts, false_alarms=false_alarms, workers=workers, cluster=cluster, progress=bar.share
-        )
+        found = fitted(folders, inventory=facts, false_alarms=false_alarms, workers=workers, progress=bar.share)
     if out is not None:
         _write(found, out)
     if report is not None:

@@ -21,8 +21,7 @@ from measure.units import parse_duration, parse_list
 if TYPE_CHECKING:
     from qsim import Metrics, Network
     from qsim._types import FloatArray
-    from qsim.engines.by_hand import Event, Totals
-    from qsim.engines.trace import SamplePath
+    from qsim.engines.trace import Event, PathAverages, SamplePath
 
 
 FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "gg1", "ggc")
@@ -94,11 +93,11 @@ def trace(
     _check_length(count if gaps is None else len(gaps.values), as_json=as_json)
 
     from qsim import trace as followed
-    from qsim.engines.by_hand import draw, totals
-    from qsim.engines.by_hand import events as listed
-    from qsim.engines.trace import SamplePath, require_followed
+    from qsim.engines.trace import SamplePath, draw, followed_queue
+    from qsim.engines.trace import averages as averages_of
+    from qsim.engines.trace import events as listed
 
-    seen = require_followed(queue)
+    seen = followed_queue(queue)
     servers = seen.servers
     if gaps is not None and times is not None:
         scale = scale_of([*gaps.values, *times.values], with_units)
@@ -111,7 +110,7 @@ def trace(
     steps = followed(queue, between, needed)
     path = SamplePath(scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server)
     happened = listed(path)
-    averages = totals(path, servers, happened)
+    averages = averages_of(path, servers, happened)
     steady = _steady(queue) if drawn else None
     rows = customer_rows(path, scale.times(between), scale.times(needed))
     if as_json:
@@ -267,10 +266,10 @@ _AVERAGES = (
 )
 
 
-def averages_table(found: Totals, steady: Metrics | None, scale: TraceScale, *, with_units: bool) -> str:
+def averages_table(found: PathAverages, steady: Metrics | None, scale: TraceScale, *, with_units: bool) -> str:
     """The averages, the long run next to them where a formula gives it, and Little's law on the table."""
 
-    def cells(source: Totals | Metrics) -> list[str]:
+    def cells(source: PathAverages | Metrics) -> list[str]:
         return [value_text(name, getattr(source, name), with_units) for name, *_ in _AVERAGES]
 
     columns = {"table": cells(found), **({} if steady is None else {"long run": cells(steady)})}

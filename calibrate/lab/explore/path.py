@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrate.lab.explore.settings import Settings
+from qsim.engines.trace import Servers
 
 REQUESTS = 80
 ROUNDS = 4
@@ -83,9 +84,9 @@ def _open(settings: Settings, seed: int) -> SampleStretch:
 
 def served(settings: Settings, arrivals: Sequence[float], services: Sequence[float]) -> SampleStretch:
     """The path of given arrivals and service times, first come first served."""
-    path, free = _nobody(settings), _idle(settings)
+    path, servers = _empty_path(settings), Servers(settings.servers)
     for arrival, service in zip(arrivals, services, strict=True):
-        _serve(path, free, arrival, service)
+        _serve(path, servers, arrival, service)
     return path
 
 
@@ -95,29 +96,22 @@ def _closed(settings: Settings, seed: int) -> SampleStretch:
     rng = np.random.default_rng(seed)
     thinking = [float(t) for t in rng.exponential(settings.think_time, settings.population)]
     heapq.heapify(thinking)
-    path, free = _nobody(settings), _idle(settings)
+    path, servers = _empty_path(settings), Servers(settings.servers)
     while len(path.arrival) < requests and thinking:
-        finish = _serve(path, free, heapq.heappop(thinking), float(rng.exponential(settings.service_time)))
+        finish = _serve(path, servers, heapq.heappop(thinking), float(rng.exponential(settings.service_time)))
         heapq.heappush(thinking, finish + float(rng.exponential(settings.think_time)))
     return path
 
 
-def _nobody(settings: Settings) -> SampleStretch:
+def _empty_path(settings: Settings) -> SampleStretch:
     return SampleStretch([], [], [], [], settings.servers, None if settings.is_open else settings.population)
 
 
-def _idle(settings: Settings) -> list[tuple[float, int]]:
-    """When each server is free, as a heap."""
-    return [(0.0, server) for server in range(settings.servers)]
-
-
-def _serve(path: SampleStretch, free: list[tuple[float, int]], arrival: float, service: float) -> float:
+def _serve(path: SampleStretch, servers: Servers, arrival: float, service: float) -> float:
     """Add a request that arrives after all others to ``path``; when it is done."""
-    since, server = free[0]
-    start = max(arrival, since)
-    finish = start + service
-    heapq.heapreplace(free, (finish, server))
-    for column, value in zip((path.arrival, path.start, path.finish), (arrival, start, finish), strict=True):
-        column.append(value)
+    start, server = servers.admit(arrival, service)
+    path.arrival.append(arrival)
+    path.start.append(start)
+    path.finish.append(start + service)
     path.server.append(server)
-    return finish
+    return start + service

@@ -10,7 +10,7 @@ five rounds. SNIA's rounds take a minute each; ours are a fifth of the run, what
 
 Both limits can be passed by noise alone, so a change is called a trend only where it stands out from the scatter of the
 intervals, the likeness of neighbouring ones taken into account. The beginning, a quarter of the run at most, is a
-warm-up where MSER leaves it out (:func:`qsim.engines.output.analysis.mser`) and no later stretch is like it.
+warm-up where MSER leaves it out (:func:`qsim.engines.analysis.mser`) and no later stretch is like it.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class SteadyState:
 
 def judge(intervals: Intervals) -> SteadyState | None:
     """How the run went; None where too few intervals are known to say, or nothing completed."""
-    from qsim.engines.output.analysis import mser
+    from qsim.engines.analysis import mser
 
     rates = np.array(intervals.throughput_per_s)
     if len(rates) < FEWEST_INTERVALS or not rates.sum() > 0:

@@ -1,87 +1,293 @@
 """The compiled event loop: any number of stations, queues and classes, described by small tables.
 
-The next event of each queue (see :mod:`qsim.engines.compiled.queue_kernels`) and of each source is a leaf of a
-tournament whose winner comes first; of events at the same time departures go before arrivals. The reference engine
-(:mod:`qsim.engines.reference.engine`) has the same steps under the same names.
+The next event of each queue and of each source takes part in a tournament whose winner comes first; of events at the
+same time departures go before arrivals. The reference engine has the same steps under the same names.
 
 The loop runs until an output is full or a stream of variates runs low; the caller empties, refills and calls again.
 """
 
 from __future__ import annotations
 
-from qsim.engines.compiled.moves import depart, enter
-from qsim.engines.compiled.queue_kernels import advance, heap_remove
-from qsim.engines.compiled.steps import draw, remember
-from qsim.engines.compiled.tables import Tables
-from qsim.engines.compiled.tournament import set_time
+import math
+
+from qsim.engines.compiled.queues import (
+    advance,
+    call_up,
+    give_server,
+    heap_remove,
+    least_urgent,
+    line_up,
+    next_finish,
+    set_time,
+    slowed,
+)
+from qsim.engines.compiled.tables import (
+    FIRST_WAY,
+    GAP,
+    KIND,
+    LAST_COME,
+    LOST,
+    MARGIN,
+    MOST_URGENT,
+    NEXT,
+    NOBODY,
+    RANDOM,
+    RANDOM_ORDER,
+    ROUND_ROBIN,
+    SERVED,
+    SERVING,
+    SHORTEST,
+    SHORTEST_JOB,
+    SHORTEST_LEFT,
+    URGENCY,
+    WAITING,
+    WAYS,
+    State,
+)
 from qsim.engines.jit import kernel
-
-
-@kernel(inner=True, borrows=True)
-def complete(t: Tables, leaf: int, clock: float) -> None:
-    """The first of a queue has been served."""
-    queue = t.queues[leaf]
-    advance(t.places[queue.place], queue, t.speeds[queue.place], clock)
-    customer = t.who[leaf, 0]
-    heap_remove(t.tags[leaf], t.who[leaf], queue.in_service, 0)
-    queue.in_service -= 1
-    depart(t, customer, clock)
-
-
-@kernel(inner=True, borrows=True)
-def come(t: Tables, entry: int, clock: float) -> None:
-    """A new customer, from outside or to begin with; one that finds no place is lost."""
-    to = t.entries[entry].place
-    if t.places[to].present >= t.places[to].capacity:
-        t.state[0].lost += 1
-    else:
-        enter(t, remember(t, entry), to, t.entries[entry].kind, clock)
+from qsim.engines.plan import NOWHERE
 
 
 @kernel(borrows=True)
-def run_events(t: Tables) -> None:
-    """Run until an output is full, a stream runs low, or rows for customers are needed.
-
-    On return all times count from the clock.
-    """
-    state = t.state[0]
-    clock = 0.0
+def run_events(t: State) -> None:
+    """Run until an output is full, a stream runs low, or rows for customers are needed."""
+    moment = t.moment[0]
     first_source = t.queues.size
     for entry in range(t.entries.size):
-        while t.entries[entry].number > 0 and state.pause == 0:
+        while t.entries[entry].number > 0 and moment.pause == 0:
             t.entries[entry].number -= 1
-            come(t, entry, clock)
-    while state.pause == 0 and (t.sources.size == 0 or state.spare > 0):
+            come(t, entry)
+    while moment.pause == 0 and (t.sources.size == 0 or moment.spare > 0):
         leaf = t.tree[1]
         now = t.times[leaf]
-        t.presence[min(state.present, t.presence.size - 1)] += now - clock
-        clock = now
+        t.presence[min(moment.present, t.presence.size - 1)] += now - moment.clock
+        moment.clock = now
         if leaf < first_source:
-            complete(t, leaf, clock)
+            complete(t, leaf)
         else:
             source = leaf - first_source
-            set_time(t.times, t.tree, leaf, clock + draw(t, t.sources[source]))
-            come(t, source, clock)
-    _count_from(t, clock)
+            set_time(t.times, t.tree, leaf, now + draw(t, t.sources[source]))
+            come(t, source)
 
 
-@kernel(inner=True, borrows=True, rare=True)
-def _count_from(t: Tables, clock: float) -> None:
-    """Move the origin of all times to the clock, so that digits are not lost in long runs."""
-    t.state[0].last_finish -= clock
-    for i in range(t.customers.size):
-        t.customers[i].arrived -= clock
-        t.customers[i].since -= clock
-    for i in range(t.times.size):
-        t.times[i] -= clock
-    for i in range(t.places.size):
-        t.places[i].last_departure -= clock
-    for q in range(t.queues.size):
-        queue = t.queues[q]
-        origin = queue.progress if t.places[queue.place].varying else clock
-        for i in range(queue.in_service):
-            t.tags[q, i] -= origin
-            t.customers[t.who[q, i]].share -= queue.share
-        queue.seen -= clock
-        queue.crowded -= clock
-        queue.progress, queue.share = 0.0, 0.0
+@kernel(inner=True, borrows=True)
+def come(t: State, entry: int) -> None:
+    """A new customer, from outside or to begin with; one that finds no place is lost."""
+    to, moment = t.entries[entry].place, t.moment[0]
+    if t.places[to].present >= t.places[to].capacity:
+        moment.lost += 1
+        return
+    customer = moment.unused
+    row = t.customers[customer]
+    moment.unused = row.next
+    moment.spare -= 1
+    row.entry, row.total_wait, row.total_service, row.cycling = entry, 0.0, 0.0, 0
+    enter(t, customer, to, t.entries[entry].kind)
+
+
+@kernel(inner=True, borrows=True)
+def enter(t: State, customer: int, to: int, kind: int) -> None:
+    """Come to a station: what it needs there, which queue it joins, and where it will go next."""
+    row, clock = t.customers[customer], t.moment[0].clock
+    if t.entries[row.entry].home == to:
+        if row.cycling == 1:
+            completion(t, customer)
+        row.cycling = 1
+    row.kind, row.place = kind, to
+    row.arrived, row.since, row.wait = clock, clock, 0.0
+    row.need = draw(t, t.roles[to, kind, SERVING])
+    row.work = row.need
+    row.queue = choose_queue(t, to)
+    choose_way(t, customer)
+    if not thinks(t, customer):
+        t.moment[0].present += 1
+    t.places[to].present += 1
+    join(t, customer)
+
+
+@kernel(inner=True, borrows=True)
+def join(t: State, customer: int) -> None:
+    """Wait, be served at once, or interrupt another."""
+    row, clock = t.customers[customer], t.moment[0].clock
+    place, queue = t.places[row.place], t.queues[row.queue]
+    tags, who = t.tags[row.queue], t.who[row.queue]
+    advance(place, queue, t.speeds[row.place], clock)
+    row.share = queue.share
+    queue.present += 1
+    take_number(t, customer)
+    starting, waiting = customer, NOBODY
+    if not place.sharing and queue.in_service >= place.servers:
+        starting, waiting = NOBODY, customer
+        if place.order == SHORTEST_LEFT:
+            for at in range(queue.in_service):
+                t.customers[who[at]].key = tags[at] - queue.progress
+        if place.preemptive and queue.in_service > 0:
+            worst = least_urgent(queue, t.customers, who)
+            other = who[worst]
+            if t.customers[other].key > row.key:
+                starting, waiting = customer, other
+                t.customers[other].work = tags[worst] - queue.progress
+                t.customers[other].since = clock
+                heap_remove(tags, who, queue.in_service, worst)
+                queue.in_service -= 1
+    if waiting != NOBODY:
+        line_up(queue, t.customers, waiting)
+    if starting != NOBODY:
+        give_server(queue, t.customers, starting, tags, who, clock)
+    reschedule(t, row.queue)
+
+
+@kernel(inner=True, borrows=True)
+def take_number(t: State, customer: int) -> None:
+    """Its position in the order of service: the smallest key goes first, of equal ones the earliest."""
+    row, moment = t.customers[customer], t.moment[0]
+    order = t.places[row.place].order
+    row.key, row.order = 0.0, moment.arrivals
+    moment.arrivals += 1
+    if order in (SHORTEST_JOB, SHORTEST_LEFT):
+        row.key = row.need
+    elif order == LAST_COME:
+        row.key = -float(row.order)
+    elif order == MOST_URGENT:
+        row.key = float(t.roles[row.place, row.kind, URGENCY])
+
+
+@kernel(inner=True, borrows=True)
+def complete(t: State, leaf: int) -> None:
+    """The first of a queue has been served: record its stay, call up the next one, send it on or out."""
+    queue, moment = t.queues[leaf], t.moment[0]
+    place, clock = t.places[queue.place], moment.clock
+    advance(place, queue, t.speeds[queue.place], clock)
+    customer = t.who[leaf, 0]
+    heap_remove(t.tags[leaf], t.who[leaf], queue.in_service, 0)
+    queue.in_service -= 1
+    queue.present -= 1
+    if queue.first != NOBODY and queue.in_service < place.servers:
+        position, waiting = 0, queue.present - queue.in_service
+        if place.order == RANDOM_ORDER and waiting > 1:
+            position = min(math.floor(draw(t, place.order_stream) * waiting), waiting - 1)
+        called = call_up(queue, t.customers, position)
+        give_server(queue, t.customers, called, t.tags[leaf], t.who[leaf], clock)
+    reschedule(t, leaf)
+
+    row = t.customers[customer]
+    response, wait, service = clock - row.arrived, row.wait, row.need
+    if place.sharing:
+        if place.speeds > 0:
+            service = queue.share - row.share
+        wait = slowed(queue, row.arrived, response, service)
+    elif place.speeds > 0:
+        service = response - wait
+    if place.part != NOWHERE:
+        record(t, place.part, wait, service, row.kind, 0)
+    place.present -= 1
+    if not thinks(t, customer):
+        row.total_wait += wait
+        row.total_service += service
+        moment.present -= 1
+    if row.to == NOWHERE:
+        completion(t, customer)
+        row.next, moment.unused = moment.unused, customer
+        moment.spare += 1
+    else:
+        go(t, customer, row.to, row.becoming)
+
+
+@kernel(inner=True, borrows=True)
+def go(t: State, customer: int, to: int, kind: int) -> None:
+    """On to a station, or home where a customer that circulates finds no place there."""
+    if t.places[to].present >= t.places[to].capacity:
+        t.moment[0].lost += 1
+        t.customers[customer].cycling = 0
+        to, kind = t.entries[t.customers[customer].entry].home, t.entries[t.customers[customer].entry].kind
+    enter(t, customer, to, kind)
+
+
+@kernel(inner=True, borrows=True)
+def completion(t: State, customer: int) -> None:
+    """A passage or a cycle is over."""
+    row = t.customers[customer]
+    record(t, 0, row.total_wait, row.total_service, t.entries[row.entry].stream, t.moment[0].lost)
+    row.total_wait, row.total_service = 0.0, 0.0
+    t.moment[0].lost = 0
+
+
+@kernel(inner=True, borrows=True)
+def record(t: State, output: int, wait: float, service: float, kind: int, lost: int) -> None:
+    """One column of an output."""
+    column = room(t, t.filled[output], t.outputs.shape[2])
+    clock = t.moment[0].clock
+    t.outputs[output, GAP, column] = clock - t.last[output]
+    t.outputs[output, WAITING, column] = wait
+    t.outputs[output, SERVED, column] = service
+    t.outputs[output, KIND, column] = kind
+    t.outputs[output, LOST, column] = lost
+    t.last[output] = clock
+    t.filled[output] = column + 1
+
+
+@kernel(inner=True, borrows=True)
+def draw(t: State, stream: int) -> float:
+    """The next variate of a stream."""
+    at = room(t, t.used[stream], t.ends[stream])
+    t.used[stream] = at + 1
+    value: float = t.streams[stream, at]
+    return value
+
+
+@kernel(inner=True, borrows=True)
+def room(t: State, at: int, end: int) -> int:
+    """``at``, before the end of a buffer or an output; pause where the next event may come to the end of it."""
+    if at + MARGIN >= end:
+        t.moment[0].pause = 1
+        if at == end:
+            t.moment[0].overflow = 1
+            return at - 1
+    return at
+
+
+@kernel(inner=True, borrows=True)
+def reschedule(t: State, queue: int) -> None:
+    """Set when the next service of a queue ends."""
+    place = t.queues[queue].place
+    finish = next_finish(t.places[place], t.queues[queue], t.speeds[place], t.tags[queue])
+    if finish != t.times[queue]:
+        set_time(t.times, t.tree, queue, finish)
+
+
+@kernel(inner=True, borrows=True)
+def thinks(t: State, customer: int) -> bool:
+    """Whether its time at this station is think time."""
+    row = t.customers[customer]
+    thinking: bool = t.places[row.place].is_delay == 1 and t.entries[row.entry].home != NOWHERE
+    return thinking
+
+
+@kernel(inner=True, borrows=True)
+def choose_way(t: State, customer: int) -> None:
+    """Where it will go next, and in which class."""
+    row = t.customers[customer]
+    roles = t.roles[row.place, row.kind]
+    way = roles[FIRST_WAY]
+    if roles[WAYS] > 1:
+        u = draw(t, roles[NEXT])
+        while u >= t.ways[way].upto:
+            way += 1
+    row.to, row.becoming = t.ways[way].place, t.ways[way].kind
+
+
+@kernel(inner=True, borrows=True)
+def choose_queue(t: State, to: int) -> int:
+    """The queue that the arriving customer joins."""
+    place = t.places[to]
+    chosen: int = place.first_queue
+    if place.routing == RANDOM:
+        chosen += min(math.floor(draw(t, place.route_stream) * place.queues), place.queues - 1)
+    elif place.routing == ROUND_ROBIN:
+        chosen += place.turn
+        place.turn = (place.turn + 1) % place.queues
+    elif place.routing == SHORTEST:
+        for other in range(place.first_queue + 1, place.first_queue + place.queues):
+            if t.queues[other].present < t.queues[chosen].present:
+                chosen = other
+    return chosen

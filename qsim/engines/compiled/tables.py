@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from qsim._types import FloatArray, IntArray
+from qsim.engines.plan import NOWHERE, PREEMPTIVE, Plan, Way
+from qsim.engines.variates import ARRIVALS, BLOCK, ORDER, ROUTE, SERVICE, Role
+from qsim.engines.variates import NEXT as NEXT_WAY
 
 Table: TypeAlias = npt.NDArray[Any]
 
@@ -16,8 +20,21 @@ UNLIMITED = 1 << 62
 
 # How a customer picks one of a station's queues.
 ANY, RANDOM, ROUND_ROBIN, SHORTEST = range(4)
+ROUTINGS = {"shared": ANY, "random": RANDOM, "round-robin": ROUND_ROBIN, "shortest": SHORTEST}
 # Which of the waiting customers is served next.
 FIRST_COME, LAST_COME, SHORTEST_JOB, MOST_URGENT, RANDOM_ORDER, SHORTEST_LEFT = range(6)
+ORDERS = {
+    "FCFS": FIRST_COME,
+    "LCFS": LAST_COME,
+    "LCFS-PR": LAST_COME,
+    "SJF": SHORTEST_JOB,
+    "PSJF": SHORTEST_JOB,
+    "SRPT": SHORTEST_LEFT,
+    "PS": FIRST_COME,
+    "SIRO": RANDOM_ORDER,
+    "priority": MOST_URGENT,
+    "preemptive priority": MOST_URGENT,
+}
 
 PLACE = np.dtype(
     [
@@ -34,9 +51,9 @@ PLACE = np.dtype(
         ("is_delay", "i8"),  # 1: its time is think time for customers that circulate
         ("route_stream", "i8"),  # uniform numbers for random queues
         ("order_stream", "i8"),  # uniform numbers for random order
+        ("part", "i8"),  # its row of the outputs, or NOWHERE
         ("present", "i8"),
         ("turn", "i8"),  # round robin: the queue of the next arrival
-        ("last_departure", "f8"),
     ]
 )
 QUEUE = np.dtype(
@@ -74,9 +91,9 @@ CUSTOMER = np.dtype(
         ("total_service", "f8"),
     ]
 )
-STATE = np.dtype(
+MOMENT = np.dtype(
     [
-        ("last_finish", "f8"),
+        ("clock", "f8"),
         ("unused", "i8"),  # the first unused row of customers
         ("spare", "i8"),  # unused rows of customers
         ("arrivals", "i8"),  # counts arrivals at any place
@@ -84,7 +101,6 @@ STATE = np.dtype(
         ("lost", "i8"),  # arrivals turned away since the last finish
         ("pause", "i8"),  # 1: some stream of variates runs low, or some output is nearly full
         ("overflow", "i8"),
-        ("done", "i8"),
     ]
 )
 ENTRY = np.dtype([("stream", "i8"), ("place", "i8"), ("kind", "i8"), ("home", "i8"), ("number", "i8")])
@@ -93,28 +109,17 @@ WAY = np.dtype([("upto", "f8"), ("place", "i8"), ("kind", "i8")])
 MARGIN = 200
 """More variates than one instant takes from one stream, and more columns than it fills of one output."""
 
-# Rows of the outputs: of customers, and of stays.
-GAP, WAIT, SERVICE, LOST = range(4)
-KIND = 3
+FIRST_ROWS = 1024
+"""Customers from outside that there is room for at first; more is made when they come."""
+
+# Fields of the outputs.
+FIELDS = 5
+GAP, WAITING, SERVED, KIND, LOST = range(FIELDS)
 # Entries of `roles`.
 SERVING, URGENCY, NEXT, FIRST_WAY, WAYS = range(5)
 
-ORDERS = {
-    "FCFS": FIRST_COME,
-    "LCFS": LAST_COME,
-    "LCFS-PR": LAST_COME,
-    "SJF": SHORTEST_JOB,
-    "PSJF": SHORTEST_JOB,
-    "SRPT": SHORTEST_LEFT,
-    "PS": FIRST_COME,
-    "SIRO": RANDOM_ORDER,
-    "priority": MOST_URGENT,
-    "preemptive priority": MOST_URGENT,
-}
-ROUTINGS = {"shared": ANY, "random": RANDOM, "round-robin": ROUND_ROBIN, "shortest": SHORTEST}
 
-
-class Tables(NamedTuple):
+class State(NamedTuple):
     """Everything the loop reads and writes."""
 
     streams: FloatArray
@@ -125,7 +130,7 @@ class Tables(NamedTuple):
     """[place, class]: streams, urgency, ways from which to how many."""
     ways: Table
     entries: Table
-    state: Table
+    moment: Table
     places: Table
     queues: Table
     customers: Table
@@ -135,8 +140,105 @@ class Tables(NamedTuple):
     times: FloatArray
     tree: IntArray
     presence: FloatArray
-    outcome: FloatArray
-    kinds: IntArray
-    stays: FloatArray
-    """[place, row, column]; of one place alone no column is filled."""
-    stayed: IntArray
+    outputs: FloatArray
+    """[row, field, column]: row 0 for passages and cycles, the others for stays at the parts of the plan."""
+    filled: IntArray
+    last: FloatArray
+    """The time of the last entry of each row of the outputs."""
+
+
+def new_state(
+    plan: Plan, roles: list[Role], streams: FloatArray, presence: FloatArray, times: FloatArray, tree: IntArray
+) -> State:
+    """The state of a plan before anyone comes."""
+    index = {role: i for i, role in enumerate(roles)}
+    places, size = plan.places, len(plan.places)
+    queues = np.zeros(sum(place.queues for place in places), dtype=QUEUE)
+    queues["first"] = queues["last"] = NOBODY
+    queues["place"] = np.repeat(np.arange(size), [place.queues for place in places])
+    rows = plan.population + (FIRST_ROWS if plan.sources else 0)
+    customers = np.zeros(rows, dtype=CUSTOMER)
+    customers["next"] = np.append(np.arange(1, rows), NOBODY)
+    most = max((int(place.servers) for place in places if place.servers < math.inf), default=1)
+    width = max(most, rows if all_at_once(plan) else 1)
+    speeds = np.zeros((size, max(1, *(len(place.speeds) for place in places))))
+    for row, place in zip(speeds, places, strict=True):
+        row[: len(place.speeds)] = place.speeds
+    moment = np.zeros(1, dtype=MOMENT)
+    moment["spare"] = rows
+    outputs = 1 + len(plan.parts)
+    table, ways = _roles(plan, index)
+    return State(
+        streams=streams,
+        used=np.zeros(len(roles), dtype=np.int64),
+        ends=np.zeros(len(roles), dtype=np.int64),
+        sources=np.array([index[Role(ARRIVALS, kind=k)] for k in range(len(plan.sources))], dtype=np.int64),
+        roles=table,
+        ways=ways,
+        entries=np.array([(e.stream, e.place, e.kind, e.home, e.number) for e in plan.entries], dtype=ENTRY),
+        moment=moment,
+        places=_places(plan, index),
+        queues=queues,
+        customers=customers,
+        speeds=speeds,
+        tags=np.zeros((queues.size, width)),
+        who=np.zeros((queues.size, width), dtype=np.int64),
+        times=times,
+        tree=tree,
+        presence=presence,
+        outputs=np.empty((outputs, FIELDS, BLOCK)),
+        filled=np.zeros(outputs, dtype=np.int64),
+        last=np.zeros(outputs),
+    )
+
+
+def with_room(plan: Plan, t: State) -> State:
+    """More rows for customers, if none is left."""
+    moment = t.moment[0]
+    if not plan.sources or moment["spare"] > 0:
+        return t
+    old = t.customers.size
+    more = np.zeros(old, dtype=CUSTOMER)
+    more["next"] = np.append(np.arange(old + 1, 2 * old), moment["unused"])
+    moment["unused"] = old
+    moment["spare"] += old
+    wider = ((0, 0), (0, max(0, 2 * old - t.tags.shape[1]) if all_at_once(plan) else 0))
+    return t._replace(
+        customers=np.concatenate([t.customers, more]), tags=np.pad(t.tags, wider), who=np.pad(t.who, wider)
+    )
+
+
+def all_at_once(plan: Plan) -> bool:
+    """Whether some station may serve everyone at once."""
+    return any(place.discipline == "PS" or place.servers == math.inf for place in plan.places)
+
+
+def _roles(plan: Plan, index: dict[Role, int]) -> tuple[IntArray, Table]:
+    roles = np.zeros((len(plan.places), len(plan.classes), 5), dtype=np.int64)
+    ways: list[Way] = []
+    for p, place in enumerate(plan.places):
+        for k, mine in enumerate(plan.ways[p]):
+            following = index.get(Role(NEXT_WAY, p, k), NOWHERE)
+            roles[p, k] = (index[Role(SERVICE, p, k)], place.urgency[k], following, len(ways), len(mine))
+            ways += mine
+    return roles, np.array(ways, dtype=WAY)
+
+
+def _places(plan: Plan, index: dict[Role, int]) -> Table:
+    table = np.zeros(len(plan.places), dtype=PLACE)
+    first = 0
+    for i, (row, place) in enumerate(zip(table, plan.places, strict=True)):
+        row["first_queue"], row["queues"] = first, place.queues
+        row["servers"] = UNLIMITED if place.servers == math.inf else place.servers
+        row["routing"], row["order"] = ROUTINGS[place.routing], ORDERS[place.discipline]
+        row["preemptive"] = place.discipline in PREEMPTIVE
+        row["sharing"] = place.discipline == "PS"
+        row["varying"] = place.discipline == "PS" or bool(place.speeds)
+        row["speeds"] = len(place.speeds)
+        row["capacity"] = UNLIMITED if place.capacity is None else place.capacity
+        row["is_delay"] = place.is_delay
+        row["route_stream"] = index.get(Role(ROUTE, i), NOWHERE)
+        row["order_stream"] = index.get(Role(ORDER, i), NOWHERE)
+        row["part"] = plan.parts.index(i) + 1 if i in plan.parts else NOWHERE
+        first += place.queues
+    return table

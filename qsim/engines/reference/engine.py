@@ -1,8 +1,8 @@
 """The reference engine: SimPy processes, in the order of the textbook.
 
-This is the simulation to read.  Begin here: sources send customers, and a population of them circulates; each stays at
-one station after another.  Then :mod:`queues` (first come, first served), :mod:`work_queue` (every other order) and
-:mod:`draws` (the random choices).  :mod:`recording` hands the customers over; it holds no queueing.
+This is the simulation to read. Begin here: sources send customers, and a population of them circulates; each stays at
+one station after another. Then :mod:`queues` (how a queue serves) and :mod:`recording` (what is handed over; it holds
+no queueing).
 
 The compiled engine does the same with the same random numbers and must come to the same answer.
 """
@@ -10,20 +10,25 @@ The compiled engine does the same with the same random numbers and must come to 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import simpy
 
-from qsim.engines.output.run_totals import RunTotals
 from qsim.engines.plan import NOWHERE, Plan
-from qsim.engines.reference.customer import Customer
-from qsim.engines.reference.draws import Draws
-from qsim.engines.reference.queues import FirstComeQueue, Process, Queue
-from qsim.engines.reference.recording import Progress, Recording
-from qsim.engines.reference.work_queue import WorkQueue
+from qsim.engines.reference.queues import Customer, FirstComeQueue, Process, Queue, WorkQueue
+from qsim.engines.reference.recording import Recording
+from qsim.engines.totals import Totals
+from qsim.engines.variates import ARRIVALS, NEXT, ORDER, ROUTE, SERVICE, Role, VariateStream, streams_of
 
 
 def run(
-    plan: Plan, customers: int, seed: int, totals: RunTotals, progress: Progress | None, *, by_events: bool = False
+    plan: Plan,
+    customers: int,
+    seed: int,
+    totals: Totals,
+    progress: Callable[[float], object] | None,
+    *,
+    by_events: bool = False,
 ) -> None:
     """Simulate until ``customers`` are recorded.
 
@@ -32,7 +37,7 @@ def run(
     """
     env = simpy.Environment()
     recording = Recording(env, plan, customers, totals, progress, by_arrival=plan.first_come and not by_events)
-    system = System(env, plan, Draws(plan, seed), recording)
+    system = System(env, plan, streams_of(plan, seed)[0], recording)
     for source in range(len(plan.sources)):
         env.process(system.source(source))
     for entry, begin in enumerate(plan.entries):
@@ -44,17 +49,19 @@ def run(
 class System:
     """The stations, and how customers move from one to the next."""
 
-    def __init__(self, env: simpy.Environment, plan: Plan, draws: Draws, recording: Recording) -> None:
+    def __init__(
+        self, env: simpy.Environment, plan: Plan, streams: dict[Role, VariateStream], recording: Recording
+    ) -> None:
         self.env = env
         self.plan = plan
-        self.draws = draws
+        self.streams = streams
         self.recording = recording
         self.stations = [RunningStation(self, index) for index in range(len(plan.places))]
 
     def source(self, number: int) -> Process:
         """Customers arrive from outside, one after another, forever."""
         while True:
-            yield self.env.timeout(self.draws.time_between_arrivals(number))
+            yield self.env.timeout(self.streams[Role(ARRIVALS, kind=number)].next())
             self.come(number)
 
     def come(self, entry: int) -> None:
@@ -73,9 +80,9 @@ class System:
             customer.cycling = True
         station = self.stations[to]
         customer.kind, customer.place, customer.arrived = kind, to, self.env.now
-        customer.service_time = self.draws.service_time(to, kind)
+        customer.service_time = self.streams[Role(SERVICE, to, kind)].next()
         queue = station.choose_queue()
-        customer.to, customer.becoming = self.draws.way(to, kind)
+        customer.to, customer.becoming = self.choose_way(to, kind)
         self.recording.arrival(customer, counts=not self.thinks(customer))
         station.present += 1
         queue.join(customer)
@@ -107,6 +114,16 @@ class System:
         circulates = self.plan.entries[customer.entry].home != NOWHERE
         return circulates and self.plan.places[customer.place].is_delay
 
+    def choose_way(self, station: int, kind: int) -> tuple[int, int]:
+        """Where a customer goes next, and in which class."""
+        ways = self.plan.ways[station][kind]
+        uniform = self.streams[Role(NEXT, station, kind)].next() if len(ways) > 1 else 0.0
+        return next((to, becoming) for upto, to, becoming in ways if uniform < upto)
+
+    def choose(self, role: Role, number: int) -> int:
+        """One of several, all equally likely."""
+        return min(int(self.streams[role].next() * number), number - 1)
+
 
 class RunningStation:
     """The queues of a station, and its places where they are limited."""
@@ -115,13 +132,13 @@ class RunningStation:
         plan = system.plan.places[index]
         self.present = 0
         self._capacity = math.inf if plan.capacity is None else plan.capacity
-        self._index, self._draws = index, system.draws
+        self._system, self._index = system, index
         self._routing, self._turn = plan.routing, 0
         textbook = plan.discipline == "FCFS" and not plan.speeds
         self._queues: list[Queue] = [
             FirstComeQueue(system.env, plan.servers, system.served)
             if textbook
-            else WorkQueue(system.env, index, plan, system.draws, system.served)
+            else WorkQueue(system.env, plan, lambda number: system.choose(Role(ORDER, index), number), system.served)
             for _ in range(plan.queues)
         ]
 
@@ -134,7 +151,7 @@ class RunningStation:
         """The queue that the arriving customer joins."""
         number = len(self._queues)
         if self._routing == "random":
-            return self._queues[self._draws.queue(self._index, number)]
+            return self._queues[self._system.choose(Role(ROUTE, self._index), number)]
         if self._routing == "round-robin":
             self._turn = (self._turn + 1) % number
             return self._queues[self._turn - 1]

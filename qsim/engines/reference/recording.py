@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 import simpy
 
-from qsim.engines.output.run_totals import MOST_PRESENT, RunTotals
 from qsim.engines.plan import Plan
-from qsim.engines.reference.customer import Customer
-
-Progress = Callable[[float], object]
-Row: TypeAlias = tuple[float, float, float, int, int]
-"""Time, totals of waiting and service, kind, and how many were lost since the customer before."""
+from qsim.engines.reference.queues import Customer
+from qsim.engines.totals import MOST_PRESENT, Totals
 
 CHUNK = 1000
 """Customers handed over at once."""
@@ -28,8 +23,8 @@ class Recording:
         env: simpy.Environment,
         plan: Plan,
         customers: int,
-        totals: RunTotals,
-        progress: Progress | None,
+        totals: Totals,
+        progress: Callable[[float], object] | None,
         *,
         by_arrival: bool,
     ) -> None:
@@ -41,27 +36,24 @@ class Recording:
         self._totals = totals
         self._progress = progress
         self._by_arrival = by_arrival
-        self._early: dict[int, Row] = {}  # by number, until the earlier ones are done
+        self._early: dict[int, tuple[float, ...]] = {}  # by number, until the earlier ones are done
         self._numbers, self._next = 0, 0
         self._last_time = 0.0
-        self._rows: list[Row] = []
+        self._rows: list[tuple[float, ...]] = []
         self._present, self._since = 0, 0.0
-        self._stays: list[list[tuple[float, ...]]] = [[] for _ in plan.places]
-        self._last_stay = [0.0 for _ in plan.places]
+        self._stays: dict[int, list[tuple[float, ...]]] = {place: [] for place in plan.parts}
+        self._last_stay = dict.fromkeys(plan.parts, 0.0)
 
     def arrival(self, customer: Customer, *, counts: bool) -> None:
         """A customer arrives at a station; ``counts``: among those present."""
         customer.number = self._numbers
         self._numbers += 1
-        if counts:
-            self._count_present(1)
+        self._count_present(int(counts))
 
     def stay(self, customer: Customer, *, counts: bool) -> None:
         """A customer's stay at a station is over."""
-        if counts:
-            self._count_present(-1)
-        if self._plan.parts:
-            place = customer.place
+        self._count_present(-int(counts))
+        if (place := customer.place) in self._stays:
             gap, self._last_stay[place] = self._env.now - self._last_stay[place], self._env.now
             self._stays[place].append((gap, customer.wait, customer.service, customer.kind))
 
@@ -80,7 +72,7 @@ class Recording:
             self._emit(self._early.pop(self._next))
             self._next += 1
 
-    def _emit(self, row: Row) -> None:
+    def _emit(self, row: tuple[float, ...]) -> None:
         if self._remaining == 0:
             return
         self._rows.append((row[0] - self._last_time, *row[1:]))
@@ -92,13 +84,9 @@ class Recording:
             self.complete.succeed()
 
     def _hand_over(self) -> None:
-        gaps, waits, services, kinds, lost = np.array(self._rows).T.copy()
+        self._totals.add(*np.array(self._rows).T.copy())
         self._rows.clear()
-        if self._by_arrival:
-            self._totals.add(gaps, waits, services)
-        else:
-            self._totals.add_finished(gaps, waits, services, kinds.astype(np.int64), lost)
-        for place, stays in enumerate(self._stays):
+        for place, stays in self._stays.items():
             if stays:
                 self._totals.add_stays(place, *np.array(stays).T.copy())
                 stays.clear()
@@ -106,7 +94,7 @@ class Recording:
             self._progress(1 - self._remaining / self._customers)
 
     def _count_present(self, change: int) -> None:
-        if self._by_arrival:
+        if self._by_arrival or change == 0:
             return
         now = self._env.now
         self._totals.presence[min(self._present, MOST_PRESENT)] += now - self._since

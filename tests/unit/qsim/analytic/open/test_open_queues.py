@@ -12,7 +12,7 @@ from class_networks import Flow, queue_of
 
 from qsim import Exponential, MMcc, Network, NoEngineError, Open, Station, Tandem, UnstableQueueError, simulate, trace
 from qsim.arrivals import RecordedArrivals
-from qsim.engines.variates.arrival_streams import sampler
+from qsim.engines.variates import sampler
 
 ONE = Exponential(1.0)
 HALF = Exponential(0.5)

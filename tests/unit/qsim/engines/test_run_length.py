@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from qsim import BurrXII, Closed, Delay, Exponential, LogNormal, MGc, Open, Station, SteadyStateError, simulate
-from qsim.engines.heavy_tails import complaint, customers_needed, services_needed
+from qsim import BurrXII, Closed, Delay, Exponential, LogNormal, MGc, Network, Open, Station, SteadyStateError, simulate
+from qsim.engines.run_length import customers_needed, services_needed, shortcoming
 
 NO_THIRD = BurrXII(2.2, 1.0, 1.0)
 
@@ -40,6 +40,6 @@ def test_no_run_is_long_enough_without_a_third_moment() -> None:
         Closed(8, [Delay(4.0), Station(NO_THIRD)]),
     ],
 )
-def test_a_queue_that_is_not_exposed_is_simulated(model: Open | Closed) -> None:
+def test_a_queue_that_is_not_exposed_is_simulated(model: Network) -> None:
     assert customers_needed(model) == 0
-    assert complaint(model, 1000) is None
+    assert shortcoming(model, 10**9) is None

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from qsim import Exponential
-from qsim.engines.variates.streams import VariateStream
-from qsim.engines.variates.ziggurat import AREA, EDGES, TAIL, FastExponential
+from qsim.engines.variates import VariateStream
+from qsim.engines.ziggurat import AREA, EDGES, TAIL, FastExponential
 
 
 def draws(n: int, seed: int = 1, mean: float = 1.0) -> np.ndarray:

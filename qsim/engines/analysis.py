@@ -1,23 +1,21 @@
 """From a run to numbers with intervals: warm-up, batch means, quantiles, and whether the run was long enough.
 
-Warm-up.  MSER drops the first d batches such that the rest gives the mean with the least estimated standard
-error, min over d of s²(d)/(n - d); a minimum in the second half means that the run never settled.  It is
-believed only where the beginning stands out from the rest (see find_warmup); a few relaxation times always go.
-Source: White (1997), Simulation 69(6); White, Cobb & Spratt (2000), WSC (MSER-5: batches of five customers,
-here longer ones in longer runs).
+Warm-up. MSER drops the first d batches such that the rest gives the mean with the least estimated standard error, min
+over d of s²(d)/(n - d); a minimum in the second half means that the run never settled. It is believed only where the
+beginning stands out from the rest (see find_warmup); a few relaxation times always go.
+Source: White (1997), Simulation 69(6); White, Cobb & Spratt (2000), WSC (MSER-5: batches of five customers, here longer
+ones in longer runs).
 
-Intervals.  What is left is cut into at most 20 batches.  Each value is a ratio of totals, such as waiting time
-per customer; the batches' deviations from it give its variance and Student's t its interval.  Where neighbouring
-batches still resemble each other (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), and where
-they are skewed, as queues that wander upwards make them, the interval reaches further on the side of the tail.
+Intervals. What is left is cut into at most 20 batches. Each value is a ratio of totals, such as waiting time per
+customer; the batches' deviations from it give its variance and Student's t its interval. Where neighbouring batches
+resemble each other (lag-1 correlation φ > 0) the variance is raised by (1 + φ)/(1 - φ), and where they are skewed, as
+queues that wander upwards make them, the interval reaches further on the side of the tail.
 Source: Law & Carson (1979), Oper. Res. 27; Law (2015), Simulation Modeling and Analysis, section 9.5.3; both
 corrections: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", INFORMS J. Comput. 23; the second:
 Willink (2005), Comm. Statist. Theory Methods 34, "A confidence interval and test for the mean of an asymmetric
 distribution".
 
-Regenerative cycles, where they were asked for, take the place of both: see qsim.engines.output.regenerative.
-
-Quantiles.  Batches again: the quantile of all batches together, its spread from the quantiles of single ones, and at
+Quantiles. Batches again: the quantile of all batches together, its spread from the quantiles of single ones, and at
 least the bin of the histogram in which it lies.
 """
 
@@ -30,8 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qsim._types import FloatArray, IntArray
-from qsim.engines.output.recorder import ROWS_PER_GROUP, SERVICE, WAIT, Recorder
-from qsim.engines.output.regenerative import FEWEST_CYCLES, Cycles
+from qsim.engines.recorder import COLUMNS, ROWS_PER_GROUP, SERVICE, WAIT, Recorder
 from qsim.errors import InvalidParameterError
 from qsim.metrics import SHARES, Interval
 
@@ -41,22 +38,19 @@ STANDS_OUT = 3.0
 """Standard errors by which the beginning must differ from the rest to be called a warm-up."""
 STRONGEST_CORRELATION = 0.75
 """Batch means more alike than this say little about each other's spread: the run is too short."""
-
 BEYOND_QUANTILE = 10
 """Customers each batch should have beyond a quantile."""
 
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """Values by the names of Metrics, their intervals, and what is wrong with them."""
+    """Values by the names of Metrics, and the mean ``service``; their intervals, and what is wrong with them."""
 
     values: Mapping[str, float]
     intervals: Mapping[str, Interval]
     warmup: int
     times: SampledTimes
     complaints: tuple[str, ...]
-    method: str = ""
-    """What to add to the engine's name where the intervals do not come from batch means."""
 
 
 def mser(means: FloatArray) -> tuple[int, bool]:
@@ -136,13 +130,18 @@ def reaches(deviations: FloatArray, confidence: float, *, independent: bool = Fa
     return below * error, above * error
 
 
+def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interval:
+    """The interval; no value is negative, and a share is at most one."""
+    low, high = value - reach[0], value + reach[1]
+    return (max(0.0, low), min(1.0, high) if name in SHARES else high)
+
+
 def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence: float, memory: int = 0) -> RunEstimate:
-    """Turn what was recorded into an Estimate; its complaints say why the run may be too short.
+    """The estimate from what was recorded; its complaints say why the run may be too short.
 
     ``memory``: the customers a queue of this kind takes to forget its start, dropped at least by "mser5".
     """
-    rows = recorder.rows
-    size = recorder.batch_size
+    rows, size = recorder.rows, recorder.batch_size
     if rows.shape[0] < 2:
         raise InvalidParameterError(
             "customers",
@@ -167,32 +166,29 @@ def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence:
                 warmup,
             )
     kept = rows[dropped:]
-    per_batch, count = divmod(kept.shape[0], min(kept.shape[0], MOST_BATCHES))
-    batches = kept[count:].reshape(-1, per_batch, 4).sum(axis=1)
-    dropped += count
+    per_batch, rest = divmod(kept.shape[0], min(kept.shape[0], MOST_BATCHES))
+    dropped += rest
+    batches = kept[rest:].reshape(-1, per_batch, COLUMNS).sum(axis=1)
     if batches.shape[0] < FEWEST_BATCHES:
         complaints.append(f"fewer than {FEWEST_BATCHES} batches of {size} customers are left after the warm-up")
-
-    groups = recorder.histograms[:, math.ceil(dropped / ROWS_PER_GROUP) :]
-    times = SampledTimes(recorder.bin_edges(), groups, recorder.batch_size * ROWS_PER_GROUP, confidence)
-    if recorder.cycles is not None:
-        return _from_cycles(recorder.cycles, servers, confidence, times)
-
-    totals = np.column_stack((batches, np.full(batches.shape[0], float(per_batch * size))))
     values: dict[str, float] = {}
     intervals: dict[str, Interval] = {}
-    for name, (weights_above, weights_below) in ratios(servers).items():
-        values[name], deviations = _ratio(totals @ weights_above, totals @ weights_below)
-        intervals[name] = _within_bounds(name, values[name], *reaches(deviations, confidence))
+    for name, (above, below) in _ratios(batches, float(per_batch * size), servers).items():
+        value = values[name] = float(above.sum() / below.sum())
+        deviations = (above - value * below) / below.mean()
+        intervals[name] = within_bounds(name, value, reaches(deviations, confidence))
         correlation = batch_error(deviations)[1]
         if name == "W" and correlation > STRONGEST_CORRELATION:
             complaints.append(f"neighbouring batch means still move together (correlation {correlation:.2f})")
+    groups = recorder.histograms[:, math.ceil(dropped / ROWS_PER_GROUP) :]
+    times = SampledTimes(recorder.bin_edges(), groups, size * ROWS_PER_GROUP, confidence)
     return RunEstimate(values, intervals, dropped * size, times, tuple(complaints))
 
 
-def ratios(servers: float) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Each value as a ratio of totals, given by the weights of time, waiting, service, waited and number."""
-    time, wait, service, waited, number = np.eye(5)
+def _ratios(batches: FloatArray, customers: float, servers: float) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Each value as a ratio of totals of the batches, which hold so many customers each."""
+    time, wait, service, waited, lost = batches.T
+    number = np.full(time.size, customers)
     return {
         "throughput": (number, time),
         "utilization": (service / servers, time),
@@ -201,37 +197,9 @@ def ratios(servers: float) -> dict[str, tuple[FloatArray, FloatArray]]:
         "W": (wait + service, number),
         "Wq": (wait, number),
         "p_wait": (waited, number),
+        "p_block": (lost, number + lost),
+        "service": (service, number),
     }
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> tuple[float, FloatArray]:
-    """The ratio of the totals of batches, and each batch's deviation from it, whose mean is zero."""
-    value = float(above.sum() / below.sum())
-    return value, (above - value * below) / below.mean()
-
-
-def _within_bounds(name: str, value: float, below: float, above: float) -> Interval:
-    """Nothing here is negative, and a share is at most one."""
-    high = value + above
-    return (max(0.0, value - below), min(1.0, high) if name in SHARES else high)
-
-
-def _from_cycles(cycles: Cycles, servers: float, confidence: float, times: SampledTimes) -> RunEstimate:
-    """Values and intervals of regenerative cycles: nothing is left out at the beginning."""
-    n = cycles.cycles
-    if n < 2:
-        raise InvalidParameterError(
-            "intervals",
-            f"must not be 'regenerative' for a run in which the queue was found empty {n + 1} times at most",
-            "use intervals='batch means', or give more customers",
-        )
-    values: dict[str, float] = {}
-    intervals: dict[str, Interval] = {}
-    for name, (weights_above, weights_below) in ratios(servers).items():
-        values[name], deviations = _ratio(cycles.rows @ weights_above, cycles.rows @ weights_below)
-        intervals[name] = _within_bounds(name, values[name], *reaches(deviations, confidence, independent=True))
-    complaints = (f"only {n} regenerative cycles, fewer than {FEWEST_CYCLES}",) if n < FEWEST_CYCLES else ()
-    return RunEstimate(values, intervals, 0, times, complaints, f", {n:,} regenerative cycles")
 
 
 class SampledTimes:

@@ -1,7 +1,7 @@
 """What a run leaves behind: totals of batches of customers, and counts of response times.
 
-The memory does not grow with the run.  A table holds at most ROWS batches; when it is full, neighbours are added
-together and the batches from then on are twice as long.  Response and waiting times are counted in bins, 64 of equal
+The memory does not grow with the run. A table holds at most ROWS batches; when it is full, neighbours are added
+together and the batches from then on are twice as long. Response and waiting times are counted in bins, 64 of equal
 width to the octave (0.8 to 1.6 % of the time), one histogram for every ROWS_PER_GROUP batches, so that quantiles get
 intervals from batches too.
 """
@@ -14,26 +14,32 @@ import numpy as np
 
 from qsim._types import FloatArray, IntArray
 from qsim.engines.jit import kernel
-from qsim.engines.output.regenerative import Cycles
 
 ROWS = 2048
 ROWS_PER_GROUP = 32
 SMALLEST_BATCH = 5  # customers; the 5 of MSER-5
 
-# Columns of the table.
-TIME, WAIT, SERVICE, WAITED = 0, 1, 2, 3
+COLUMNS = 5
+TIME, WAIT, SERVICE, WAITED, LOST = range(COLUMNS)
 
-MANTISSA_BITS = 6  # 64 bins an octave
+SHIFT = 46  # leaves six bits of the mantissa: 64 bins an octave
 OCTAVES_BELOW, OCTAVES_ABOVE = 30, 34  # of the mean service time
-BINS = (OCTAVES_BELOW + OCTAVES_ABOVE) << MANTISSA_BITS
+BINS = (OCTAVES_BELOW + OCTAVES_ABOVE) << 6
 
 # Entries of `position`.
-ROW, FILLED, USED = 0, 1, 2
+ROW, FILLED, USED = range(3)
+NO_LOSSES: FloatArray = np.empty(0)
 
 
 @kernel(reassociate=True)
 def _accumulate(
-    gaps: FloatArray, waits: FloatArray, services: FloatArray, size: int, table: FloatArray, position: IntArray
+    gaps: FloatArray,
+    waits: FloatArray,
+    services: FloatArray,
+    lost: FloatArray,
+    size: int,
+    table: FloatArray,
+    position: IntArray,
 ) -> None:
     """Add customers to the batches, ``size`` to a row, until they are used up or the table is full."""
     row, filled, i = position[ROW], position[FILLED], position[USED]
@@ -50,6 +56,8 @@ def _accumulate(
         table[row, WAIT] += wait
         table[row, SERVICE] += service
         table[row, WAITED] += waited
+        for j in range(i, min(stop, lost.size)):
+            table[row, LOST] += lost[j]
         filled += stop - i
         i = stop
         if filled == size:
@@ -58,44 +66,39 @@ def _accumulate(
 
 
 @kernel()
-def _count(
-    waits: FloatArray, services: FloatArray, lowest: int, responses_seen: IntArray, waits_seen: IntArray
-) -> None:
-    """Count times in bins, 64 to the octave: exponent and first mantissa bits of a float, read as an integer."""
-    last = responses_seen.size - 1
+def _count(waits: FloatArray, services: FloatArray, lowest: int, responses: IntArray, waiting: IntArray) -> None:
+    """Count times in bins: exponent and first mantissa bits of a float, read as an integer."""
+    last = responses.size - 1
     for i in range(waits.size):
         wait = np.float64(waits[i])
         response = np.float64(wait + services[i])
-        at = int(response.view(np.int64) >> (52 - MANTISSA_BITS)) - lowest
-        responses_seen[min(max(at, 0), last)] += 1
+        at = int(response.view(np.int64) >> SHIFT) - lowest
+        responses[min(max(at, 0), last)] += 1
         if wait > 0.0:
-            at = int(wait.view(np.int64) >> (52 - MANTISSA_BITS)) - lowest
-            waits_seen[min(max(at, 0), last)] += 1
+            at = int(wait.view(np.int64) >> SHIFT) - lowest
+            waiting[min(max(at, 0), last)] += 1
 
 
 class Recorder:
     """Takes (time since the customer before, waiting time, service time) of customers, in arrays of any length.
 
     ``expected`` customers set the first batch length, so that a run of known length is never merged;
-    ``typical_time`` places the histogram; with ``cycles`` the customers, who must then come in order of arrival,
-    are also gathered in regenerative cycles; ``rows``: the most batches it holds.
+    ``typical_time`` places the histogram; ``rows``: the most batches it holds.
     """
 
-    def __init__(self, expected: int, typical_time: float, *, cycles: bool = False, rows: int = ROWS) -> None:
+    def __init__(self, expected: int, typical_time: float, rows: int = ROWS) -> None:
         self.batch_size = max(SMALLEST_BATCH, math.ceil(expected / rows))
         self.customers = 0
-        self.cycles = Cycles() if cycles else None
-        self._table = np.zeros((rows, 4))
+        self._table = np.zeros((rows, COLUMNS))
         self._counts = np.zeros((2, rows // ROWS_PER_GROUP, BINS), dtype=np.int64)
         self._position = np.zeros(3, dtype=np.int64)
-        typical_bin = _bits(typical_time) >> (52 - MANTISSA_BITS)
+        typical = int(np.array([typical_time]).view(np.int64)[0]) >> SHIFT
         # Kept within the range of floats, for times near the smallest or largest there are.
-        lowest = typical_bin - (OCTAVES_BELOW << MANTISSA_BITS)
-        self.lowest_bin = min(max(0, lowest), (2046 << MANTISSA_BITS) - BINS)
+        self._lowest_bin = min(max(0, typical - (OCTAVES_BELOW << 6)), (2046 << 6) - BINS)
 
     @property
     def rows(self) -> FloatArray:
-        """Totals of the full batches, shape (batches, 4): time, waiting, service, customers that waited."""
+        """Totals of the full batches: time, waiting, service, customers that waited, customers lost."""
         return self._table[: self._position[ROW]]
 
     @property
@@ -103,11 +106,9 @@ class Recorder:
         """Counts of W and Wq (> 0) of each full group of batches, shape (2, groups, BINS)."""
         return self._counts[:, : int(self._position[ROW]) // ROWS_PER_GROUP]
 
-    def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray) -> None:
-        """Record customers, in order."""
+    def add(self, gaps: FloatArray, waits: FloatArray, services: FloatArray, lost: FloatArray = NO_LOSSES) -> None:
+        """Record customers, in order; ``lost[i]`` arrivals were turned away since the customer before."""
         self.customers += gaps.size
-        if self.cycles is not None:
-            self.cycles.add(gaps, waits, services)
         begin = 0
         while begin < gaps.size:
             if self._position[ROW] == self._table.shape[0]:
@@ -118,8 +119,10 @@ class Recorder:
             end = min(gaps.size, begin + room)
             part = slice(begin, end)
             self._position[USED] = 0
-            _accumulate(gaps[part], waits[part], services[part], self.batch_size, self._table, self._position)
-            _count(waits[part], services[part], self.lowest_bin, self._counts[0, group], self._counts[1, group])
+            _accumulate(
+                gaps[part], waits[part], services[part], lost[part], self.batch_size, self._table, self._position
+            )
+            _count(waits[part], services[part], self._lowest_bin, self._counts[0, group], self._counts[1, group])
             begin = end
 
     def _merge(self) -> None:
@@ -136,9 +139,5 @@ class Recorder:
 
     def bin_edges(self) -> FloatArray:
         """The BINS + 1 edges of the histograms' bins."""
-        index = np.arange(BINS + 1, dtype=np.int64) + self.lowest_bin
-        return (index << (52 - MANTISSA_BITS)).view(np.float64)
-
-
-def _bits(value: float) -> int:
-    return int(np.array([value], dtype=np.float64).view(np.int64)[0])
+        index = np.arange(BINS + 1, dtype=np.int64) + self._lowest_bin
+        return (index << SHIFT).view(np.float64)

@@ -1,9 +1,11 @@
-"""A queue and its servers in the compiled engine, whatever the network around them.
+"""A queue and its servers in the compiled engine, and which of many queues has the next event.
 
 A queue keeps its customers in service in a heap by the time they will finish, and those waiting in a linked list in
-the order in which they will be taken.  Where everyone is slowed by the others (processor sharing, load-dependent
+the order in which they will be taken. Where everyone is slowed by the others (processor sharing, load-dependent
 service) a queue has a clock of its own that runs at the speed at which each of those in service is served: finish
 times by that clock never change.
+
+The earliest of many times is the winner of a tournament between them; a change of one takes log2(times) matches.
 """
 
 from __future__ import annotations
@@ -11,10 +13,36 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from qsim._types import FloatArray, IntArray
 from qsim.engines.compiled.tables import NOBODY, Table
 from qsim.engines.jit import kernel
 from qsim.engines.plan import LEAST_WAIT
+
+
+def tournament(rows: int) -> tuple[FloatArray, IntArray]:
+    """Times (infinity) of at least so many rows, a power of two, and the tree of :func:`set_time`."""
+    size = 1 << (rows - 1).bit_length()
+    tree = np.zeros(2 * size, dtype=np.int64)
+    tree[size:] = np.arange(size)
+    for node in range(size - 1, 0, -1):
+        tree[node] = tree[2 * node]  # of equal times the lowest row wins
+    return np.full(size, math.inf), tree
+
+
+@kernel()
+def set_time(times: FloatArray, tree: IntArray, row: int, time: float) -> None:
+    """Change one time: ``tree[1]`` is then the row with the smallest, the lowest of equals."""
+    times[row] = time
+    winner, node = row, times.size + row
+    while node > 1:
+        other = tree[node ^ 1]
+        beaten = (times[other] < time) | ((times[other] == time) & (other < winner))
+        winner += beaten * (other - winner)  # no branch, as it could not be predicted
+        time = min(time, times[other])
+        node >>= 1
+        tree[node] = winner
 
 
 @kernel(inner=True, borrows=True)
@@ -99,7 +127,7 @@ def next_finish(place: Any, queue: Any, speeds: FloatArray, tags: FloatArray) ->
 
 @kernel(inner=True, borrows=True)
 def line_up(queue: Any, customers: Table, customer: int) -> None:
-    """Put a customer into the waiting list, where its key and order say."""
+    """Put a customer into the waiting list, sorted by key and order."""
     key, order = customers[customer].key, customers[customer].order
     before, after = queue.last, NOBODY
     if before != NOBODY and (
@@ -118,10 +146,10 @@ def line_up(queue: Any, customers: Table, customer: int) -> None:
 
 
 @kernel(inner=True, borrows=True)
-def call_up(queue: Any, customers: Table, ahead: int) -> int:
-    """Take the customer with ``ahead`` others before it out of the waiting list."""
+def call_up(queue: Any, customers: Table, position: int) -> int:
+    """Take the customer at a ``position``, from 0, out of the waiting list."""
     before, customer = NOBODY, queue.first
-    for _ in range(ahead):
+    for _ in range(position):
         before, customer = customer, customers[customer].next
     after = customers[customer].next
     if before == NOBODY:
@@ -145,7 +173,7 @@ def give_server(queue: Any, customers: Table, customer: int, tags: FloatArray, w
 
 @kernel(inner=True, borrows=True)
 def least_urgent(queue: Any, customers: Table, who: IntArray) -> int:
-    """Where in the heap the one stands who would be interrupted first."""
+    """Where in the heap the one stands that would be interrupted first."""
     worst = 0
     for at in range(1, queue.in_service):
         one, other = customers[who[at]], customers[who[worst]]

@@ -1,45 +1,18 @@
-"""Replications, sweeps and grids: one answer however the work is spread, and what is refused."""
+"""Replications: what they pool, their intervals, and what is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from class_networks import Flow, queue_of
 
-import qsim.engines.repeated.parallel
-from qsim import (
-    MM1,
-    Exponential,
-    MissingExtraError,
-    MMc,
-    MMcN,
-    Station,
-    SteadyStateError,
-    Tandem,
-    UnstableQueueError,
-    replicate,
-    simulate,
-    solve,
-)
-from qsim.engines.output.analysis import student_t
-from qsim.engines.repeated.parallel import spread
-from qsim.engines.repeated.replications import run_seeds
+from qsim import MM1, Exponential, MMc, MMcN, Station, SteadyStateError, Tandem, replicate, simulate, solve
+from qsim.engines.analysis import student_t
+from qsim.engines.replications import run_seeds
 
 MODEL = MM1(0.5, 1.0)
-GRID = {"arrival_rate": [0.5, 1.4], "service_rate": 1.0, "servers": range(2, 4)}
-
-
-@pytest.fixture(scope="module")
-def cluster(require_module: Callable[[str, str], None]) -> Iterator[str]:
-    """The address of a Dask cluster of two processes on this machine."""
-    require_module("distributed", "pip install 'qsim-queue[dask]'")
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
-        yield local.scheduler_address
 
 
 def test_replications_are_plain_runs_with_seeds_of_their_own() -> None:
@@ -95,23 +68,10 @@ def test_replications_find_the_formula(model: Any) -> None:
         assert low <= getattr(exact, name) <= high
 
 
-def fail(number: int) -> int:
-    if number == 2:
-        raise UnstableQueueError("M/M/1", 2.0, 1.0, 1)
-    return number
-
-
-def test_an_error_far_away_comes_home(cluster: str) -> None:
-    for options in ({}, {"workers": 2}, {"cluster": cluster}):
-        with pytest.raises(UnstableQueueError, match="rho = 2"):
-            spread(fail, [1, 2, 3], **options)  # type: ignore[arg-type]
-
-
 def test_progress_of_replications() -> None:
-    for workers in (1, 2):
-        seen: list[float] = []
-        replicate(MODEL, replications=4, customers=5000, seed=1, workers=workers, progress=seen.append)
-        assert seen == [0.25, 0.5, 0.75, 1.0]
+    seen: list[float] = []
+    replicate(MODEL, replications=4, customers=5000, seed=1, progress=seen.append)
+    assert seen == [0.25, 0.5, 0.75, 1.0]
 
 
 def test_short_replications_are_refused_with_their_estimate() -> None:
@@ -125,11 +85,6 @@ def test_short_replications_are_refused_with_their_estimate() -> None:
     [
         ({"replications": 1}, "^replications .* two"),
         ({"replications": 2.5}, "^replications"),
-        ({"workers": 0}, "^workers"),
-        ({"workers": -2}, "^workers"),
-        ({"cluster": 8786}, "^cluster"),
-        ({"cluster": "localhost"}, "^cluster .* port"),
-        ({"cluster": "tcp://127.0.0.1:1"}, "^cluster must be the address of a Dask scheduler that answers"),
         ({"customers": -1}, "^customers"),
         ({"seed": -1}, "^seed"),
         ({"engine": "gpu"}, "^engine"),
@@ -140,12 +95,3 @@ def test_short_replications_are_refused_with_their_estimate() -> None:
 def test_nonsense_is_refused_by_name(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replicate(MODEL, **{"customers": 1000, **arguments})
-
-
-def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> None:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(qsim.engines.repeated.parallel, "import_module", absent)
-    with pytest.raises(MissingExtraError, match=r"pip install 'qsim-queue\[dask\]'"):
-        replicate(MODEL, customers=1000, cluster="tcp://127.0.0.1:8786")

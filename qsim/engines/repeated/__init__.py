@@ -1,1 +1,0 @@
-"""Many runs: replications, common random numbers, sweeps over parameters."""

@@ -1,0 +1,164 @@
+"""Which models can be simulated, and how long a run must be.
+
+A run has to outlast the queue's memory of how it started, and to see enough of the rare long services. The mean wait
+follows E[S²], which n services determine to a relative error of √((E[S⁴]/E[S²]² - 1)/n). Where that is above a tenth,
+or the third moment is infinite (and with it the variance of the waits), 95 % intervals hold the truth less often than
+90 % of the time. A queue whose servers keep up without one of them, one that shares (PS), and closed ones are not
+exposed: there the intervals hold.
+Source: Whitt (1989), Management Science 35, "Planning queueing simulations"; Asmussen (2003), Applied Probability and
+Queues, section X.9; the tenth: `examples/accuracy/heavy_tails.py`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from qsim._types import FloatArray
+from qsim.analytic.views import ROUNDING, OpenQueue, open_queue
+from qsim.arrivals import dispersion_of
+from qsim.distributions import Distribution
+from qsim.engines.plan import Plan, plan
+from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
+from qsim.models import Network, Station
+
+MOST_AT_ONCE = 10_000_000
+"""Customers that circulate, or servers, in the tables of a run."""
+
+ENDLESS = 10**15
+"""More customers than any run has."""
+
+RELAXATIONS = 50
+"""A run must last this many relaxation times, the time in which a queue forgets how it started."""
+
+WORST_ERROR = 0.1
+INSENSITIVE = ("PS", "LCFS-PR")
+
+
+def require_runnable(model: Network) -> Plan:
+    """The plan of a model that has a steady state; raises what ``simulate`` raises."""
+    made = plan(model)
+    servers = math.fsum(place.all_servers for place in made.places if place.servers < math.inf)
+    for what, number in (("customers", made.population), ("servers", servers)):
+        if number > MOST_AT_ONCE:
+            raise NoEngineError(
+                f"{model.kendall} is not simulated: it has {number:,.0f} {what}, more than the {MOST_AT_ONCE:,} that "
+                "are followed at once; take fewer, of a longer think or service time"
+            )
+    if any(math.isinf(arrivals.mean) for arrivals in made.sources):
+        raise InvalidParameterError(
+            "arrival_rate", "must be positive for a simulation, not 0", "nobody would come; use solve"
+        )
+    if (queue := open_queue(model)) is not None:
+        queue.require_stable()
+    elif made.sources:
+        _require_stations_keep_up(model)
+    return made
+
+
+def _require_stations_keep_up(model: Network) -> None:
+    for (name, station), rates in zip(model.stations.items(), model.open_rates(), strict=True):
+        load, most = float(rates @ _means(model, station)), station.most_work
+        if load > most * (1 - ROUNDING):
+            servers = 1 if station.speeds is not None else station.servers
+            rate = float(rates.sum())
+            whole = f"{name} of {model.kendall}" if len(model.stations) > 1 else model.kendall
+            raise UnstableQueueError(whole, rate, rate / load * most / servers, servers)
+
+
+def _means(model: Network, station: Station) -> FloatArray:
+    return np.array([station.mean_of(c) for c in model.classes])
+
+
+def shortest_run(model: Network) -> int:
+    """Customers for RELAXATIONS relaxation times.
+
+    An open queue forgets its start in about (I + cs²)/2 · S/c / (1 - √ρ)², with I the dispersion of its arrivals:
+    exact for M/M/1 and the heavy-traffic value for others; a light one with many servers in a service time (Cohen
+    1982, The Single Server Queue, p. 180; Whitt 1989, Management Science 35, "Planning queueing simulations").
+    With K places (1 - √ρ)² becomes 1 + ρ - 2·√ρ·cos(π/(K + 1)), exact for M/M/1/K (Morse 1958, Queues, Inventories
+    and Maintenance, chapter 6). Of a tandem the slowest station counts. A closed system is given as many cycles
+    of its population. ENDLESS where times have an infinite variance, with which a queue never forgets.
+    """
+    longest = float(model.population)
+    sources = [source for c in model.open_classes for source in model.sources_of(c).values()]
+    if sources:
+        rates = [1 / source.mean for source in sources]
+        outside = math.fsum(rates)
+        dispersion = math.fsum(r * dispersion_of(a) for r, a in zip(rates, sources, strict=True)) / outside
+        for station, by_class in zip(model.stations.values(), model.open_rates(), strict=True):
+            passed = float(by_class.sum())
+            if passed > 0 and not (station.is_delay and model.lists_stations):
+                longest = max(longest, _relaxation(model, station, by_class, dispersion) * outside / passed)
+    return math.ceil(min(RELAXATIONS * longest, ENDLESS))
+
+
+def _relaxation(model: Network, station: Station, rates: FloatArray, dispersion: float) -> float:
+    """The relaxation time of a station, in arrivals."""
+    rate, load = float(rates.sum()), float(rates @ _means(model, station))
+    if load == 0 or station.is_delay:
+        return load
+    laws = [(r, station.service_of(c)) for r, c in zip(rates.tolist(), model.classes, strict=True)]
+    second = math.fsum(r * (law.scv + 1) * law.mean**2 for r, law in laws if law is not None and r > 0)
+    variability = (dispersion + second * rate / load**2 - 1) / 2
+    rho, queues = load / station.most_work, station.servers if station.own_queues else 1
+    places = math.inf if station.capacity is None else station.capacity / station.servers
+    slowness = 1 + rho - 2 * math.sqrt(rho) * math.cos(math.pi / (places + 1))
+    # Own queues each see only a share of the arrivals.
+    return queues * rho * variability / max(slowness, 1e-12) + load
+
+
+def _exposed(queue: OpenQueue) -> bool:
+    """Whether one long service holds everyone up: an open queue that falls behind when a server is taken away."""
+    return (
+        queue.capacity is None
+        and queue.speeds is None
+        and queue.discipline not in INSENSITIVE
+        and queue.servers < math.inf
+        and queue.offered_load > (queue.servers - 1 if queue.queues == "shared" else 0)
+    )
+
+
+def services_needed(law: Distribution, servers: int = 1) -> float:
+    """Services after which E[S²] is known to a tenth; infinite where the third moment is.
+
+    >>> from qsim import Exponential, LogNormal
+    >>> f"{services_needed(Exponential(1.0)):.0f}, {services_needed(LogNormal(1.0, scv=20)):.3g}"
+    '500, 1.94e+07'
+    """
+    unit = law.scaled(1 / law.mean)  # any unit of time will do
+    second, third, fourth = (unit.moment(k) for k in (2, 3, 4))
+    if not math.isfinite(third):
+        return math.inf
+    if not math.isfinite(fourth):
+        return 0.0  # the waits have a variance, and intervals held
+    return (fourth / second**2 - 1) / (WORST_ERROR * servers) ** 2
+
+
+def customers_needed(network: Network) -> float:
+    """Customers after which the second moment of the service times is known to a tenth; 0 where it does not matter."""
+    queue = open_queue(network)
+    return services_needed(queue.service, queue.servers) if queue is not None and _exposed(queue) else 0.0
+
+
+def shortcoming(model: Network, customers: int) -> str | None:
+    """Why so many customers after the warm-up are too few; None where they are enough."""
+    memory, needed = shortest_run(model), customers_needed(model)
+    if memory == ENDLESS:
+        return "its times have an infinite variance, and no run is long enough for a mean wait"
+    if customers < memory:
+        left = f"{customers:,} customers after the warm-up"
+        return f"{left} are fewer than the {memory:,} in which this queue forgets its start"
+    if needed <= customers:
+        return None
+    if math.isinf(needed):
+        return (
+            "its service times have no third moment, and no run is long enough for an interval of the mean wait (take "
+            "a law that ends, such as a histogram of measured times)"
+        )
+    error = 100 * WORST_ERROR * math.sqrt(needed / customers)
+    return (
+        f"its service times are so skewed that {customers:,} of them leave their second moment, which decides the mean "
+        f"wait, uncertain by {error:.0f} % (10 % are wanted; a law that ends sooner needs fewer)"
+    )

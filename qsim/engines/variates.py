@@ -1,0 +1,138 @@
+"""Streams of random times: one independent generator for each role in a plan.
+
+A stream's seed follows from its role alone. So the same customers come to every plan that has such a role, whatever
+else it has: what differs between two systems is the systems. Variates are drawn in blocks that stay in the processor's
+cache. The block length is part of what a seed means, so both engines use this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from qsim._types import FloatArray
+from qsim.arrivals import RecordedArrivals, Source
+from qsim.distributions import Distribution, Exponential, Uniform
+from qsim.engines.plan import Plan
+from qsim.engines.ziggurat import FastExponential
+from qsim.errors import InvalidParameterError
+
+BLOCK = 8192
+"""Variates drawn at once: 64 KiB a buffer."""
+
+CARRY = 256
+"""Variates that may be left over when a buffer is refilled."""
+
+ARRIVALS, SERVICE, ROUTE, ORDER, NEXT = range(5)
+
+
+class Filler(Protocol):
+    """Whatever overwrites an array with the next variates."""
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        """Draw the next ``out.size`` variates."""
+        ...
+
+
+class Role(NamedTuple):
+    """What the variates are for, at which place (from 0), for which kind of customer (from 0)."""
+
+    purpose: int
+    place: int = 0
+    kind: int = 0
+
+    def seed(self, seed: int) -> np.random.SeedSequence:
+        """The seed of this role's stream in a run with the given seed."""
+        where = () if self.place == self.kind == 0 else (self.place, self.kind)
+        return np.random.SeedSequence(seed, spawn_key=(self.purpose, *where))
+
+
+class VariateStream:
+    """Successive variates of one filler.
+
+    ``buffer[position:end]`` are the ones drawn but not used yet; the buffer, at least CARRY + BLOCK long, may be given.
+    """
+
+    def __init__(self, filler: Filler, seed: np.random.SeedSequence, buffer: FloatArray | None = None) -> None:
+        # Most of a simulation's time goes into drawing, and most of what is drawn is exponential.
+        self._filler = FastExponential(filler.mean, seed) if isinstance(filler, Exponential) else filler
+        self._rng = np.random.Generator(np.random.SFC64(seed))
+        self.buffer: FloatArray = np.empty(CARRY + BLOCK) if buffer is None else buffer
+        self.position = 0
+        self.end = 0
+
+    def fill_up(self) -> None:
+        """Draw as many blocks as there is room for behind what is left."""
+        while self.end - self.position + BLOCK <= self.buffer.size:
+            left = self.end - self.position
+            self.buffer[:left] = self.buffer[self.position : self.end]
+            self._filler.fill(self._rng, self.buffer[left : left + BLOCK])
+            self.position, self.end = 0, left + BLOCK
+
+    def block(self) -> FloatArray:
+        """The next BLOCK variates; the array is overwritten by the next call."""
+        self._filler.fill(self._rng, self.buffer[:BLOCK])
+        return self.buffer[:BLOCK]
+
+    def next(self) -> float:
+        """One variate."""
+        if self.position == self.end:
+            self.fill_up()
+        value = float(self.buffer[self.position])
+        self.position += 1
+        return value
+
+
+def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatArray]:
+    """A stream for each role, and the array whose rows are their buffers, in the same order.
+
+    Each has room for two blocks: refilled together, streams run low seldom, though each at a pace of its own.
+    """
+    fillers = list(_fillers(plan))
+    buffers = np.empty((len(fillers), CARRY + 2 * BLOCK))
+    streams = {
+        role: VariateStream(filler, role.seed(seed), row) for (role, filler), row in zip(fillers, buffers, strict=True)
+    }
+    return streams, buffers
+
+
+def _fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
+    """The roles of a plan and what fills their streams."""
+    uniform = Uniform(0.0, 1.0)
+    for kind, arrivals in enumerate(plan.sources):
+        yield Role(ARRIVALS, kind=kind), sampler(arrivals)
+    for index, place in enumerate(plan.places):
+        for kind, law in enumerate(place.service):
+            yield Role(SERVICE, index, kind), law
+        if place.routing == "random":
+            yield Role(ROUTE, index), uniform
+        if place.discipline == "SIRO":
+            yield Role(ORDER, index), uniform
+        for kind, ways in enumerate(plan.ways[index]):
+            if len(ways) > 1:
+                yield Role(NEXT, index, kind), uniform
+
+
+def sampler(arrivals: Source) -> Filler:
+    """A fresh source of successive gaps: a record remembers where it is."""
+    if isinstance(arrivals, Distribution):
+        return arrivals
+    if isinstance(arrivals, RecordedArrivals):
+        return _RecordedGaps(arrivals)
+    raise InvalidParameterError(
+        "arrivals", f"must be a Distribution or one of qsim.arrivals, not {arrivals!r}", value=arrivals
+    )
+
+
+class _RecordedGaps:
+    """Gap after gap of the record, and again from its beginning."""
+
+    def __init__(self, trace: RecordedArrivals) -> None:
+        self._gaps = np.diff(np.asarray(trace.times, dtype=np.float64), prepend=0.0)
+        self._next = 0
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        np.take(self._gaps, np.arange(self._next, self._next + out.size), mode="wrap", out=out)
+        self._next = (self._next + out.size) % self._gaps.size

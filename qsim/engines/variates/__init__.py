@@ -1,1 +1,0 @@
-"""Streams of random times, one for each random choice in a model."""
