@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrate.fitting.calibration import Calibration
-from calibrate.fitting.station import queue_of, reach
+from calibrate.fitting.station import queue_of
 from calibrate.inference.parameters import Array
 from qsim import Metrics, Network, simulate
 
 CUSTOMERS = 60_000
-DEEPEST = 512
+DEEPEST = 1024
 """Deeper queues are not simulated: all present share the device, and each event would move every one of them."""
 SHARES = (0.5, 0.99)
 
@@ -38,16 +38,17 @@ def run_queue(queue: Network, customers: int = CUSTOMERS, seed: int = 0) -> Metr
 
 
 def simulated_queue(fit: Calibration, loads: Sequence[float] | Array, seed: int = 0) -> SimulatedQueue:
-    """The queue of ``fit`` at those of ``loads`` that its station covers and that are whole and not too deep.
+    """The queue of ``fit`` at those of ``loads`` that are whole and not too deep.
+
+    They may lie beyond what its station covers: where something was measured, the two can be compared.
 
     >>> from calibrate import from_datasheet
     >>> found = simulated_queue(from_datasheet(idle_latency=80e-6, peak_iops=600e3), [1, 16, 4096])
     >>> found.load.tolist(), bool(found.throughput_per_s[1, 1] < found.throughput_per_s[0, 1])
     ([1.0, 16.0], True)
     """
-    most = min(DEEPEST, reach(fit))
-    kept = [float(n) for n in loads if n == int(n) and 1 <= n <= most]
-    runs = [run_queue(queue_of(fit, int(n)), seed=seed) for n in kept]
+    kept = [float(n) for n in loads if n == int(n) and 1 <= n <= DEEPEST]
+    runs = [run_queue(queue_of(fit, int(n), extrapolate=True), seed=seed) for n in kept]
     ends = [(float(m.throughput), *m.interval("throughput")) for m in runs]
     return SimulatedQueue(
         np.array(kept),
