@@ -43,13 +43,14 @@ class Points:
     variation of the times between arrivals and of service. ``response_error`` (m,) is the relative standard error of
     the mean response time by that log. ``requests`` (m,) is how many completed at each load (NaN where unknown),
     ``woken_late_s`` (m,) how late the machine woke a sleeping program meanwhile (``measure.machine.scheduling_delay``),
+    ``unsteady`` (m,) by what share the throughput changed during runs that were not steady (0: steady),
     ``alone`` what is known of the requests at depth 1, and ``delay`` the mean and the standard error of the part of a
     latency that keeps no server busy, in seconds, where it was measured by itself. ``not_poisson`` (m,) is True where
     an open sweep's requests are known to have arrived otherwise than asked for. ``host_cpu_s`` (m,) is the host's
     processor time for a request and ``jobs`` (m,) how many jobs of fio sent them; ``latency_cv`` and ``latency_p99``
     (m,) are the standard deviation and the p99 of the latency over its mean (NaN where unknown); ``block_bytes`` is the
-    size of a block, and ``carried_bytes_per_s`` the most that any series of the sweep moved; ``known_peak_per_s`` is
-    the peak that the tool listed for a memory, in cache lines a second.
+    size of a block, and ``link_bytes_per_s`` the bandwidth that two block sizes of the sweep both reach;
+    ``known_peak_per_s`` is the peak that the tool listed for a memory, in cache lines a second.
 
     >>> from calibrate import points_of
     >>> from measure import load_dataset
@@ -76,6 +77,7 @@ class Points:
     variability: tuple[float, float] | None = None
     requests: Array | None = None
     woken_late_s: Array | None = None
+    unsteady: Array | None = None
     alone: LoneRequests | None = None
     delay: tuple[float, float] | None = None
     not_poisson: Mask | None = None
@@ -84,7 +86,7 @@ class Points:
     latency_cv: Array | None = None
     latency_p99: Array | None = None
     block_bytes: float | None = None
-    carried_bytes_per_s: float | None = None
+    link_bytes_per_s: float | None = None
     known_peak_per_s: float | None = None
     between_runs: float = 0.0
 
@@ -114,6 +116,7 @@ class Points:
             "served_response_s",
             "requests",
             "woken_late_s",
+            "unsteady",
             "not_poisson",
             "host_cpu_s",
             "jobs",
@@ -309,6 +312,9 @@ def _of_closed(sweep: Sweep) -> dict[str, Any]:
         told["requests"] = sweep.points.groupby("load", sort=True)["requests"].sum().to_numpy(float)
     if COLUMN in sweep.points and sweep.points[COLUMN].notna().all():
         told["woken_late_s"] = sweep.points.groupby("load", sort=True)[COLUMN].mean().to_numpy(float)
+    if {"steady", "throughput_change"} <= set(sweep.points):
+        moved = sweep.points["throughput_change"].abs().where(sweep.points["steady"] == 0, 0.0)
+        told["unsteady"] = moved.groupby(sweep.points["load"], sort=True).mean().to_numpy(float)
     return told
 
 
@@ -323,9 +329,14 @@ def _of_host(one: Sweep, sweep: Sweep) -> dict[str, Any]:
         told = {"host_cpu_s": means[HOST_TIME].to_numpy(float), "jobs": means["jobs"].to_numpy(float)}
     if rows["block_bytes"].nunique() == 1 and rows["block_bytes"].notna().all():
         told["block_bytes"] = float(rows["block_bytes"].iloc[0])
-        moved = sweep.points["throughput_per_s"] * sweep.points["block_bytes"]
-        told["carried_bytes_per_s"] = float(moved.max())
+        told["link_bytes_per_s"] = _link(sweep.points[sweep.points["read_fraction"].isin(rows["read_fraction"])])
     return told
+
+
+def _link(rows: pd.DataFrame) -> float | None:
+    """The bandwidth that the two block sizes which move most have in common; None where they differ, or are one."""
+    most = (rows["throughput_per_s"] * rows["block_bytes"]).groupby(rows["block_bytes"]).max().nlargest(2)
+    return float(most.max()) if len(most) > 1 and most.max() <= ONE_LINK * most.min() else None
 
 
 def _of_log(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
@@ -385,4 +396,6 @@ def _of_buffer_sizes(sweep: Sweep) -> str:
     )
 
 
+ONE_LINK = 1.1
+"""Two block sizes whose bandwidths differ by no more than this factor are limited by the same link."""
 _COLUMNS = frozenset({"load", "throughput_per_s", "latency_s", "repeats", "throughput_spread", "latency_spread"})

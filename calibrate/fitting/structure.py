@@ -1,4 +1,9 @@
-"""The stations behind a fitted curve, as a queue, where the points determine them."""
+"""The stations behind a fitted curve, as a queue, where the measurements determine them.
+
+Means determine c servers of mean service S and a delay Z. Of Z the host and the link are stations of their own where
+they were measured: the host by fio's processor time of a request and its number of jobs, the link by the bandwidth that
+two block sizes both reach. What was not measured stays within Z, and the device says which measurement would tell it.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,20 @@ import numpy as np
 from calibrate.depth_one import SHORTEST, LoneRequests
 from calibrate.fitting.calibration import Calibration
 from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.station import DeviceStation
 from calibrate.models.servers_and_delay import servers_and_think
 from calibrate.models.stations import ServersAndDelay
 from calibrate.points import Points
 from measure.errors import DataError
+from measure.units import format_rate
 from qsim import Delay, Deterministic, Distribution, Exponential, Gamma, Network, Station
 from qsim.distributions.as_dict import law_from_dict
 
 SHEET_NOISE = 0.1
 """The relative error of points that a data sheet's curve stands for."""
+
+LIMIT = 1.1
+"""A host or a link that serves less than this times what the device does is the bottleneck."""
 
 SHORT = 1e-3
 """A delay below this share of the service is left out."""
@@ -38,8 +48,41 @@ def structure_queue(fit: Calibration, n: int) -> Network:
     law: Distribution = Gamma(service, scv) if scv > CONSTANT else Deterministic(service)
     if points.alone is None:
         law = Exponential(service)
-    device = Station(law, servers=round(servers), queues="random" if own and servers > 1 else "shared")
-    return Network({**({"delay": Delay(delay)} if delay > SHORT * service else {}), "device": device}, n)
+    way, unknown = _way(points, servers / service, fit.series or "the fit")
+    rest = delay - sum(station.demand for station in way.values())
+    device = DeviceStation(
+        law,
+        servers=round(servers),
+        queues="random" if own and servers > 1 else "shared",
+        fit=fit,
+        law=f"scv {law.scv:.2g}{unknown}",
+    )
+    return Network({**({"delay": Delay(rest)} if rest > SHORT * service else {}), **way, "device": device}, n)
+
+
+def _way(points: Points, peak: float, name: str) -> tuple[dict[str, Station], str]:
+    """Host and link as far as they were measured, and what would tell the others; ``peak`` is the device's.
+
+    Raises DataError where one of them is the bottleneck, so that the curve is its own and not the device's.
+    """
+    found, unknown = dict[str, Station](), list[str]()
+    if points.host_cpu_s is not None and points.jobs is not None and np.ptp(points.jobs) == 0:
+        found["host"] = Station(Exponential(float(np.median(points.host_cpu_s))), servers=round(float(points.jobs[0])))
+    else:
+        unknown.append("the host by fio's processor time (qsim measure fio)")
+    if points.link_bytes_per_s is not None and points.block_bytes is not None:
+        transfer = Deterministic(points.block_bytes / points.link_bytes_per_s)
+        found["link"] = Station(transfer, discipline="PS")
+    else:
+        unknown.append("the link by two large blocks (--block 256KiB,1MiB)")
+    remedy = {"host": "measure with more --jobs", "link": "measure a smaller block"}
+    for what, station in found.items():
+        if (most := station.peak / station.demand) < LIMIT * peak:
+            raise DataError(
+                f"{name} does not determine its stations: the {what} serves {format_rate(most)} at most, so that "
+                f"this curve says nothing of the servers behind it; {remedy[what]}"
+            )
+    return found, f"; what it leaves in the delay would be measured: {' and '.join(unknown)}" if unknown else ""
 
 
 def points_again(fit: Calibration) -> Points:

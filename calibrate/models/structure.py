@@ -228,11 +228,14 @@ def laws(points: Points, ratio: Array) -> Iterator[tuple[Array, float]]:
 
 
 def _noise(points: Points) -> Array:
-    """Relative standard errors (m,): of repeats, but no less than a mean over so many requests has."""
+    """Relative standard errors (m,): of repeats, but no less than a mean over so many requests has.
+
+    A run that was not steady is a mean of several devices: it may be off by as much as it changed meanwhile.
+    """
     known = points.noise()[0]
-    if points.alone is None or points.requests is None:
-        return known
-    return np.maximum(known, np.sqrt(points.alone.scv / np.maximum(points.requests, 1.0)))
+    if points.alone is not None and points.requests is not None:
+        known = np.maximum(known, np.sqrt(points.alone.scv / np.maximum(points.requests, 1.0)))
+    return known if points.unsteady is None else np.hypot(known, np.nan_to_num(points.unsteady))
 
 
 def _waits(points: Points) -> Array:

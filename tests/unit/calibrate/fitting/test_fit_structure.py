@@ -55,3 +55,44 @@ def test_constant_servers_are_open_and_the_line_says_what_would_tell_them() -> N
 def test_a_memory_has_no_servers() -> None:
     with pytest.raises(DataError, match="depths, clients or threads"):
         fit(load_dataset("001-memory"), series="64 B read").queue(4, structure=True)
+
+
+def with_way(*, link_s: float = 0.0, host_s: float = 0.0, blocks: bool = True) -> Fit:
+    """Three exponential servers behind a host of one job and a link that a larger block fills as well."""
+    way = [Station(Exponential(host_s))] if host_s else []
+    way += [Station(Exponential(link_s), discipline="PS")] if link_s else []
+    stations = [*way, Station(Exponential(SERVICE_S), servers=3)]
+    rates = np.array([solve(Closed(n, stations)).throughput for n in DEPTHS])
+    small = pd.DataFrame({"series": "4 KiB", "load": DEPTHS, "throughput_per_s": rates, "latency_s": DEPTHS / rates})
+    small = small.assign(latency_sd_s=SERVICE_S, block_bytes=4096.0, read_fraction=1.0)
+    if host_s:
+        small = small.assign(host_cpu_s=host_s, jobs=1.0)
+    large = [
+        small.assign(series=f"{k} blocks", block_bytes=4096.0 * k, throughput_per_s=1 / (link_s * k), latency_s=1.0)
+        for k in ((64, 256) if blocks and link_s else ())
+    ]
+    return fit(Sweep(pd.concat([small, *large], ignore_index=True)), series="4 KiB")
+
+
+def test_host_and_link_are_stations_of_their_own_where_they_were_measured() -> None:
+    made = with_way(link_s=2e-4, host_s=1e-4)
+    stations = made.queue(8, structure=True).stations
+    assert stations["link"].time.mean == pytest.approx(2e-4)
+    assert stations["host"].time.mean == pytest.approx(1e-4)
+    assert stations["device"].servers == 3
+    assert "would be measured" not in repr(stations["device"])
+    assert solve(made.queue(8, structure=True)).throughput == pytest.approx(
+        made.predict([8]).throughput_per_s[0], rel=0.05
+    )
+
+
+def test_what_was_not_measured_is_named_with_what_would() -> None:
+    stations = with_way(link_s=2e-4, blocks=False).queue(8, structure=True).stations
+    assert "link" not in stations
+    assert "two large blocks" in repr(stations["device"])
+    assert "processor time" in repr(stations["device"])
+
+
+def test_a_link_that_is_full_hides_the_servers_behind_it() -> None:
+    with pytest.raises(DataError, match=r"the link serves .* measure a smaller block"):
+        with_way(link_s=1e-3).queue(8, structure=True)

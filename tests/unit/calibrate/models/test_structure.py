@@ -162,3 +162,28 @@ def test_a_fit_takes_the_delay_that_was_measured_by_itself() -> None:
     assert fit(Sweep(table), DEPTHS, delay_s=(5e-5, 1.5e-4)).parameters["c"].estimate == 4
     with pytest.raises(ValueError, match="least and the most"):
         fit(Sweep(table), DEPTHS, delay_s=(2e-4, 1e-4))
+
+
+def disturbed(kind: str, servers: int, seed: int) -> Points:
+    """Points of a busy machine, with what the audit saw: requests wait for a processor, or runs were not steady."""
+    rng, count = np.random.default_rng(seed), len(DEPTHS)
+    late = rng.uniform(0.02, 0.2, count) * S if kind == "late" else np.zeros(count)
+    moved = np.where(rng.random(count) < 0.4, rng.uniform(0.1, 0.3, count), 0.0) if kind == "unsteady" else 0.0
+    waits = late * rng.uniform(1, 3, count)
+    rates = [float(solve(MMcN(int(n), wait, S, servers)).throughput) for n, wait in zip(DEPTHS, waits, strict=True)]
+    rates = np.array(rates) * np.exp(rng.normal(0, 0.01, count)) * (1 + moved * rng.uniform(-0.6, 0.6, count))
+    return replace(seen(rates, EXPONENTIAL), **({"woken_late_s": late} if kind == "late" else {"unsteady": moved}))
+
+
+@pytest.mark.parametrize("kind", ["late", "unsteady"])
+@pytest.mark.parametrize("servers", [4, 8])
+def test_a_busy_machine_gives_no_confident_wrong_number_of_servers(kind: str, servers: int) -> None:
+    blind = []
+    for seed in range(6):
+        points = disturbed(kind, servers, seed)
+        found = servers_and_think(points, 0.9)["c"]
+        assert inside(found, servers), seed
+        assert not found.identified or found.estimate == servers
+        blind.append(servers_and_think(replace(points, woken_late_s=None, unsteady=None), 0.9)["c"])
+    if servers == 8:  # without what the audit saw it is wrong at times
+        assert not all(inside(one, servers) for one in blind) or any(one.estimate not in (None, 8) for one in blind)
