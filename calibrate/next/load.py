@@ -8,6 +8,7 @@ experimental design in its linear-Gaussian form (Lindley 1956; Chaloner and Verd
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
@@ -34,6 +35,9 @@ SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95
 
 MOST_PERCENT = 0.5
 """Wider bands are written as a factor."""
+
+NEAR = math.log(2)
+"""How far from N* the third depth may lie, as a logarithm."""
 
 LEAST_SHARE = 0.1
 """A load that takes less than this share of the variance is not worth measuring."""
@@ -148,11 +152,30 @@ def next_load(
     shares = found.of_curve if chosen == "curve" else found.of_knee
     at = np.searchsorted(over, candidates)
     best = int(at[np.argmax(shares[at])])
+    if goal is None and (third := third_depth(fit, candidates)) is not None:
+        return found.described(int(np.searchsorted(over, third)), chosen)
     if goal is None and len(fit.used) == 3 and (fourth := fourth_point(fit, candidates.tolist())) is not None:
         return found.described(int(np.searchsorted(over, fourth)), chosen)
     if shares[best] < LEAST_SHARE and loads is None:
         return None
     return found.described(best, chosen)
+
+
+def third_depth(fit: Fit, candidates: Array) -> float | None:
+    """The third depth after depth 1 and a deeper one: of the ``candidates`` between, the nearest to N* = R1 X.
+
+    Over public sweeps it is as good as depth 8 and never worse. None of any other fit, where none lies near, and where
+    the deeper of the two hardly saturates the device: then a deeper one is wanted.
+    """
+    points = fit.points
+    if points is None or not fit.load_type.is_closed or len(fit.used) != 2 or min(fit.used) > 1:
+        return None
+    crossing = float(points.response_time_s[0] * points.throughput_per_s[-1])
+    inner = candidates[(candidates > min(fit.used)) & (candidates < max(fit.used))]
+    if not len(inner) or crossing > max(fit.used) / 2:
+        return None
+    apart = np.abs(np.log(inner / crossing))
+    return float(inner[apart.argmin()]) if apart.min() <= NEAR else None
 
 
 def knee_shares(fit: Fit, loads: Array) -> Array:

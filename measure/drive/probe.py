@@ -11,7 +11,6 @@ could hand over (:func:`ceiling`): the same loop on pages of the cache. Above ha
 
 from __future__ import annotations
 
-import fcntl
 import json
 import mmap
 import os
@@ -165,14 +164,6 @@ def sections(argv: Sequence[str]) -> Iterator[Workload]:
         yield Workload(name, own)
 
 
-def opened(path: str, *, writes: bool) -> int:
-    """The file, opened for direct I/O: O_DIRECT on Linux, F_NOCACHE on macOS."""
-    file = os.open(path, system.flags("O_RDWR" if writes else "O_RDONLY", "O_DIRECT"))
-    if hasattr(fcntl, "F_NOCACHE"):
-        fcntl.fcntl(file, fcntl.F_NOCACHE, 1)
-    return file
-
-
 def circulate(
     file: int,
     threads: int,
@@ -246,7 +237,7 @@ def measured(workload: Workload) -> dict[str, Any]:
     limit = 2**62 if timed else -(-size // block // workload.threads)
     most = ceiling(workload.threads, block) if timed else 0.0
     before, started = resource.getrusage(resource.RUSAGE_SELF), time.monotonic()
-    file = opened(options["filename"], writes=workload.read_share < 1 and "readonly" not in options)
+    file = system.opened_direct(options["filename"], writes=workload.read_share < 1 and "readonly" not in options)
     try:
         found = circulate(
             file,

@@ -64,16 +64,17 @@ def measured_together(
     logged = [replace(p, argv=(*p.argv, *interval_options(plan.runtime_s, f"{folder}/{p.key}"))) for p in single]
     waiting = list(single)
 
-    def look(_: float) -> None:
-        if len(waiting) > 1:
-            tick(waiting[0].describe())
+    def look(_: float = 0.0) -> None:
         if waiting and len(seen := _intervals(folder, waiting[0])):
             watch(waiting.pop(0), sum(seen.throughput_per_s) / len(seen))
+        if waiting:
+            tick(waiting[0].describe())
 
     with Wakeups() as woken:
         finished = run_tool(together_command(logged), len(single) * each_s + MARGIN_S, on_tick=look)
     if finished.returncode != 0 or finished.timed_out:
         return {}
+    look()  # the last one
     late = woken.lateness()
     notes = {NOTE: late.to_dict()} if late else {}
     outcomes = (

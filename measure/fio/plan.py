@@ -23,7 +23,7 @@ from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.host import tool_version
 from measure.machine.own_file import Target
 from measure.machine.process import find_tool
-from measure.machine.safety import check_export
+from measure.machine.safety import check_export, why_no_drive
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 
@@ -267,6 +267,8 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
     check_workloads(workloads, settings)
     if settings.engine != PROBE:
         find_tool("fio")
+        if reason := why_no_drive(by_probe=False):
+            raise UnsafeTargetError(reason)
     version = "" if settings.engine == PROBE else tool_version("fio") or ""
     uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
     is_open = workloads[0].is_open

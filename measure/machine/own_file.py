@@ -254,8 +254,10 @@ def _create_own(path: Path) -> int:
 def _try_direct_io(target: Target) -> None:
     """Write and read one block with O_DIRECT; the file is to be filled anyway. Nothing is written to a filled one."""
     try:
-        descriptor = os.open(target.path, system.flags("O_RDWR", "O_DIRECT"))
+        descriptor = system.opened_direct(str(target.path), writes=True)
         try:
+            if system.uncached_by_call():  # the file was opened so, or that failed
+                return
             with mmap.mmap(-1, DIRECT_BYTES) as block:  # anonymous memory is page-aligned, as O_DIRECT wants it
                 if not target.filled:
                     os.pwritev(descriptor, [block], 0)

@@ -33,17 +33,18 @@ from measure.units import format_bytes
 
 TEST_FILE = "qsim-test-file"
 MEMORY_FILESYSTEMS = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs", "proc", "sysfs"})
+PROBE_ON_MACOS = "; on macOS qsim's own probe measures: qsim measure drive TARGET"
 SPARE_BYTES = 64 * 2**20  # left free on the filesystem, whatever the test file takes
 
 
-def why_no_drive() -> str:
-    """Why this system cannot measure a drive at all; empty where it can."""
-    if hasattr(os, "O_DIRECT"):
+def why_no_drive(*, by_probe: bool = True) -> str:
+    """Why this system cannot measure a drive, by the probe or by fio; empty where it can."""
+    if hasattr(os, "O_DIRECT") or (by_probe and system.uncached_by_call()):
         return ""
-    system = named_system(platform.system())
+    name, by_itself = named_system(platform.system()), "" if by_probe else PROBE_ON_MACOS
     return (
-        f"{system} has no direct I/O (O_DIRECT), so the page cache would be measured and not the drive; measure on "
-        "Linux and bring the directory here: qsim compare DIR"
+        f"{name} has no direct I/O (O_DIRECT), so the page cache would be measured and not the drive; measure on Linux "
+        f"and bring the directory here: qsim compare DIR{by_itself}"
     )
 
 

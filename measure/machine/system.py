@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import platform
 import sys
 import time
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from importlib import import_module
 from operator import or_
 
 _RETRY_S = 0.05
+F_NOCACHE = 48
+"""Of fcntl on macOS: this file's data do not stay in the page cache."""
 SYSTEMS = ("Linux", "Darwin", "Windows")
 """As ``platform.system()`` names them."""
 
@@ -24,6 +27,25 @@ SYSTEMS = ("Linux", "Darwin", "Windows")
 def flags(*names: str) -> int:
     """The flags of ``os.open`` by these names; one that this system does not have is 0. Files are always binary."""
     return reduce(or_, (getattr(os, name, 0) for name in (*names, "O_CLOEXEC", "O_BINARY")))
+
+
+def uncached_by_call() -> bool:
+    """Whether a call on an open file turns the page cache off (macOS), not a flag with which it is opened."""
+    return platform.system() == "Darwin"
+
+
+def opened_direct(path: str, *, writes: bool) -> int:
+    """The file, opened for direct I/O: with O_DIRECT, or on macOS by F_NOCACHE. OSError where that is not possible."""
+    file = os.open(path, flags("O_RDWR" if writes else "O_RDONLY", "O_DIRECT"))
+    try:
+        if uncached_by_call():
+            import fcntl
+
+            fcntl.fcntl(file, F_NOCACHE, 1)
+    except OSError:
+        os.close(file)
+        raise
+    return file
 
 
 def user_number() -> int:

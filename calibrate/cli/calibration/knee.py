@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 HELP = """Measure a drive at depths 1 to 64 in fifteen seconds, and say where queueing starts.
 
 One fio process measures every depth for about 1.4 s; where fio is not installed, qsim's own probe does. While the last
-doubling of the depth still adds 5 % of throughput, deeper ones follow, to 1024, 2 s each. The points are an ordinary
-sweep: --out keeps them for qsim compare, predict and fit.
+doubling of the depth still adds 5 % of throughput, deeper ones follow, as long as all takes at most a quarter more than
+--seconds. The points are an ordinary sweep: --out keeps them for qsim compare, predict and fit.
 
 TARGET: as for qsim measure fio.
 
@@ -55,6 +55,8 @@ DEEPEST = 1024
 RAMP_S = 0.3
 GAIN = 1.05
 """Deeper points follow while a doubling of the depth raises the throughput by this factor."""
+BUDGET = 1.25
+"""The time in which deeper points may begin and end, as a multiple of that for the first depths: 15 s of 12 s."""
 SHORTEST_S, LONGEST_S = 0.5, 600.0
 SIZE_BYTES = 256 * 2**20
 """Of the test file: filling it takes a second or two."""
@@ -85,6 +87,7 @@ def knee(
     as_json: AsJson = False,
 ) -> None:
     """Measure the depths, fit all points, print the knee."""
+    started = time.monotonic()
     check_target(target)
     runtime_s = seconds / len(DEPTHS) - RAMP_S
     if not SHORTEST_S <= runtime_s <= LONGEST_S:
@@ -99,9 +102,8 @@ def knee(
 
     with naming_consent():
         plan = plan_knee(target, seconds, drive, block_bytes=block_bytes, read_percent=int(read_percent[0]), jobs=jobs)
-    started = time.monotonic()
     with _directory(out) as directory:
-        sweep = measure_knee(plan, directory, f", into {out}" if out else "")
+        sweep = measure_knee(plan, directory, started + BUDGET * seconds, f", into {out}" if out else "")
         found = fit(sweep)
         knees = knees_of(found, slo, sweep)
         written = outputs.write(_sections(sweep, target) if outputs.wanted else [], f"The knee of {target}")
@@ -116,7 +118,13 @@ def knee(
     if as_json:
         print_json({**fit_document(found, knees, sweep), "measured": measured, **written.to_dict()})
         return
-    lines = [*asked_lines(knees, found), *first_lines("", [found]), _moved(sweep), _doubling(found, max(depths))]
+    lines = [
+        *asked_lines(knees, found),
+        *first_lines("", [found]),
+        _moved(sweep),
+        *_deeper_text(sweep),
+        *_doubling(found),
+    ]
     say("\n".join(lines))
     say(f"\n{points_table(sweep, bandwidth=True)}\n")
     say("\n".join(_doubts(sweep)))
@@ -146,7 +154,7 @@ def plan_knee(
         jobs=jobs,
         runtime_s=seconds / len(DEPTHS) - RAMP_S,
         ramp_s=RAMP_S,
-        engine="auto" if "://" in target or shutil.which("fio") else PROBE,
+        engine="auto" if "://" in target or (shutil.which("fio") and hasattr(os, "O_DIRECT")) else PROBE,
         size_bytes=drive.size_bytes or (SIZE_BYTES if drive.allow == Consent() else None),
         **drive.allow.settings(),
     )
@@ -163,9 +171,19 @@ def _directory(out: Path | None) -> Iterator[Path]:
         yield Path(folder) / "sweep"
 
 
-def measure_knee(plan: FioPlan, directory: Path, after: str = "", before: str = "") -> Sweep:
-    """The depths of the plan, deeper ones while that pays, with the curve as it grows; raises as ``run_fio``."""
+def measure_knee(plan: FioPlan, directory: Path, end: float, after: str = "", before: str = "") -> Sweep:
+    """The depths of the plan, deeper ones while that pays and as they are done by ``end``, with the curve as it grows.
+
+    ``end`` is a time of ``time.monotonic``. Raises as ``run_fio``.
+    """
     from measure.fio.sweep import run_fio
+
+    def deeper(sweep: Sweep) -> Sequence[FioPoint]:
+        depth = 2 * max(plan.points[-1].job.depth, int(sweep.points["depth"].max()))
+        in_time = time.monotonic() + plan.point_seconds <= end
+        if not still_grows(sweep) or depth > DEEPEST or not in_time:
+            return ()
+        return [plan.point(replace(plan.points[-1].job, depth=depth), 0)]
 
     curve: dict[int, float] = {}
     size = "" if plan.file is None else f", {format_bytes(plan.file.size_bytes)} of it"
@@ -177,7 +195,7 @@ def measure_knee(plan: FioPlan, directory: Path, after: str = "", before: str = 
             plan,
             directory,
             bar.points,
-            lambda sweep: _deeper(plan, sweep),
+            deeper,
             together=True,
             watch=lambda point, throughput_per_s: curve.update({point.job.outstanding: throughput_per_s}),
         )
@@ -199,14 +217,6 @@ def still_grows(sweep: Sweep) -> bool:
     """Whether the last doubling of the depth took the throughput 5 % above all before it."""
     rates = sweep.points.sort_values("load")["throughput_per_s"].to_numpy()
     return len(rates) > 1 and bool(rates[-1] > GAIN * rates[:-1].max())
-
-
-def _deeper(plan: FioPlan, sweep: Sweep) -> Sequence[FioPoint]:
-    """The next depth while the throughput grows."""
-    depth = 2 * max(plan.points[-1].job.depth, int(sweep.points["depth"].max()))
-    if not still_grows(sweep) or depth > DEEPEST:
-        return ()
-    return [plan.point(replace(plan.points[-1].job, depth=depth), 0)]
 
 
 def _moved(sweep: Sweep) -> str:
@@ -253,21 +263,32 @@ def _host_limit(sweep: Sweep) -> str:
     )
 
 
-def _doubling(fit: Fit, deepest: int) -> str:
+def _deeper_text(sweep: Sweep) -> list[str]:
+    """What was not measured, where throughput grows at the deepest point."""
+    from calibrate.fitting.answer import labelled
+
+    deepest = int(sweep.points["depth"].max())
+    if not still_grows(sweep):
+        return []
+    beyond = f"depths {2 * deepest} to {DEEPEST} were not measured, the time is over" if deepest < DEEPEST else ""
+    how = f"qsim measure fio TARGET --depths {deepest}..{4 * deepest} --out DIR"
+    return [labelled("DEEPER", f"throughput still grows at depth {deepest}{f'; {beyond}' if beyond else ''}: {how}")]
+
+
+def _doubling(fit: Fit) -> list[str]:
     """What twice the knee's load buys and costs: throughput and response time, against those at the knee."""
     from calibrate.fitting.answer import labelled
     from calibrate.fitting.predicted_curve import predict
 
     if fit.knee.load is None:
-        return labelled("DEEPER", f"throughput still grows at depth {deepest}: measure deeper with qsim measure fio")
+        return []
     at, twice = fit.knee.load, 2 * fit.knee.load
     curve = predict(fit, [at, twice])
     gain, cost = (100 * (values[1] / values[0] - 1) for values in (curve.throughput_per_s, curve.response_time_s))
     times = " to ".join(format_duration(float(r), 2) for r in curve.response_time_s)
     rates = " to ".join(format_rate(float(x), 2) for x in curve.throughput_per_s)
-    return labelled(
-        "DOUBLE", f"twice the knee's depth: {gain:+.0f} % throughput ({rates}), {cost:+.0f} % latency ({times})"
-    )
+    text = f"twice the knee's depth: {gain:+.0f} % throughput ({rates}), {cost:+.0f} % latency ({times})"
+    return [labelled("DOUBLE", text)]
 
 
 def _sections(sweep: Sweep, target: str) -> list[Section]:

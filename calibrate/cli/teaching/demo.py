@@ -128,14 +128,15 @@ def _memory(pace: Pace, out: Path, step: str) -> Sweep | str:
 
 def _disk(pace: Pace, out: Path, step: str) -> Sweep | str:
     """The sweep of the disk in the first suitable temporary folder, or why there is none."""
-    from calibrate.cli.calibration.knee import measure_knee, plan_knee
+    from calibrate.cli.calibration.knee import BUDGET, measure_knee, plan_knee
     from measure.errors import ToolFailedError, UnsafeTargetError
 
     reasons: list[str] = []
     for place in _places():
         try:
             with _private_folder(place, out) as folder:
-                return measure_knee(plan_knee(str(folder), pace.disk_s), out, before=f"{step} disk: ")
+                end = time.monotonic() + BUDGET * pace.disk_s
+                return measure_knee(plan_knee(str(folder), pace.disk_s), out, end, before=f"{step} disk: ")
         except ToolFailedError as error:
             return str(error)
         except (UnsafeTargetError, OSError) as error:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from calibrate.cli.calibration import knee
 from calibrate.cli.calibration.knee import DEPTHS, still_grows
 from measure.sweep import Sweep
 
@@ -67,3 +69,19 @@ def test_a_file_of_others_is_refused(qsim, fio, disk):
 def test_deeper_points_follow_while_the_last_is_above_all_before(rates, grows):
     points = pd.DataFrame({"series": "a", "load": 2.0 ** np.arange(len(rates)), "throughput_per_s": rates})
     assert still_grows(Sweep(points.assign(latency_s=points["load"] / points["throughput_per_s"]))) == grows
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("budget_s", "deeper"), [(0.0, False), (600.0, True)])
+def test_deeper_points_end_with_the_time_and_what_was_not_measured_is_said(
+    fio, disk, tmp_path, monkeypatch, budget_s, deeper
+):
+    """Throughput that counts as growing for ever: only the time, or depth 1024, ends the doubling."""
+    monkeypatch.setattr(knee, "DEPTHS", (1, 2))
+    monkeypatch.setattr(knee, "DEEPEST", 8)
+    monkeypatch.setattr(knee, "still_grows", lambda sweep: True)
+    plan = knee.plan_knee(str(disk), 2.0, knee.DriveOptions(size_bytes=2**24))
+    sweep = knee.measure_knee(plan, tmp_path / "sweep", time.monotonic() + budget_s)
+    assert sorted(set(sweep.points["depth"])) == ([1, 2, 4, 8] if deeper else [1, 2])
+    (text,) = knee._deeper_text(sweep)
+    assert ("depths 4 to 8 were not measured, the time is over" in text) != deeper

@@ -43,10 +43,11 @@ def width(estimate: Knee | Estimate) -> float:
     return float(np.log(estimate.high / estimate.low))
 
 
-def test_between_one_and_thirty_two_it_takes_the_middle() -> None:
-    wanted = next_load(fit(drive(), [1, 32]))
+@pytest.mark.parametrize(("knee", "third"), [(2.2, 2.0), (4.5, 4.0), (9.0, 8.0), (14.0, 16.0)])
+def test_after_one_and_thirty_two_comes_the_start_of_queueing(knee: float, third: float) -> None:
+    wanted = next_load(fit(drive(onset=1.0, knee=knee), [1, 32]))
     assert wanted is not None
-    assert wanted.load in (4, 8, 64)
+    assert wanted.load == third  # the doubling nearest to R1 X32
     assert wanted.half_width_then < wanted.half_width_now
     assert f"measure depth {wanted.load:g} next: a fit to all points then has bands of about" in str(wanted)
     assert list(wanted.to_dict())[:3] == ["load", "load_kind", "goal"]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from measure.drive.probe import ceiling, circulate, main, measured, sections
+from measure.fio.plan import plan_fio
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import bin_edges, histogram
 from measure.formats.fio.steady_state import read_interval_logs
+from measure.machine.own_file import _try_direct_io
+from measure.machine.safety import why_no_drive
 
 BLOCK, BLOCKS = 4096, 64
 
@@ -122,3 +126,21 @@ def test_a_request_that_fails_ends_the_run_with_one_line(file, capsys):
 
 def test_the_ceiling_is_lower_for_large_blocks():
     assert ceiling(1, 2**20) < ceiling(1, 4096)
+
+
+def test_on_macos_the_page_cache_is_turned_off_by_a_call(file, tmp_path, monkeypatch):
+    """The path of macOS on this system: no flag of open, but fcntl's F_NOCACHE on each file that is measured."""
+    calls: list[tuple[int, int]] = []
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    monkeypatch.delattr("os.O_DIRECT", raising=False)
+    monkeypatch.setattr("fcntl.fcntl", lambda _, command, value: calls.append((command, value)))
+    assert why_no_drive() == ""
+    assert "qsim measure drive" in why_no_drive(by_probe=False)
+    plan = plan_fio(tmp_path / "new", (1, 2), engine="probe", size_bytes=2**20, runtime_s=0.2)
+    assert plan.file is not None
+    _try_direct_io(replace(plan.file, path=file))
+    assert calls == [(48, 1)]
+    argv = [f"--filename={file}", f"--size={BLOCK * BLOCKS}", "--name=p", "--rw=randread", "--time_based=1"]
+    (workload,) = sections([*argv, "--runtime=100ms", f"--bs={BLOCK}"])
+    assert measured(workload)["read"]["total_ios"] > 0
+    assert calls == [(48, 1)] * 2
