@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import print_sweep_findings
-from calibrate.cli.measuring.fio import plan_table
+from calibrate.cli.measuring.fio_plan import plan_table
 from calibrate.cli.measuring.measured_table import sweep_document
 from calibrate.cli.measuring.run import PlanOrRun, keeping
 from calibrate.cli.progress import Bar

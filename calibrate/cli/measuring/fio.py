@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.run import (
-    DriveOptions,
-    PlanOrRun,
-    PlanTable,
-    Target,
-    check_target,
-    naming_consent,
-    one_of,
-    ramp_of,
-)
+from calibrate.cli.measuring.fio_plan import left_text, plan_table
+from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, check_target, naming_consent, one_of, ramp_of
 from calibrate.cli.option_groups import OptionGroup, option, shared
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import ArrivalRates
 from measure import units
 from measure.fio.settings import Settling
-from measure.units import format_bytes, format_duration, format_rate
+from measure.units import format_duration
 
 if TYPE_CHECKING:
     from measure.fio.plan import FioPlan
@@ -311,7 +303,7 @@ def _measure(plan: FioPlan, repeats: Repeats, output: PlanOrRun, kept: SweepStor
     if repeats.most is not None:
         more = either(until_precise(plan, PRECISION / 100, repeats.most), flagged_again(plan))
     then = f"then {further}" if (further := repeats.further(plan)) else ""
-    opening = f"{_left(plan, finished)}{f'; {then}' if then else ''}, engine {plan.engine}"
+    opening = f"{left_text(plan, finished)}{f'; {then}' if then else ''}, engine {plan.engine}"
     output.measure(plan_table(plan, finished, then), opening, lambda out, bar: run_fio(plan, out, bar, more))
 
 
@@ -320,42 +312,3 @@ def _kept(directory: Path | None) -> SweepStore | None:
     from measure.store.directory import MANIFEST, SweepStore
 
     return SweepStore.read(directory) if directory is not None and (directory / MANIFEST).exists() else None
-
-
-def _left(plan: FioPlan, finished: Collection[str]) -> str:
-    """How many points there are to measure, and how long they take."""
-    left = sum(p.key not in finished for p in plan.points)
-    kept = f" ({len(plan.points) - left} of {len(plan.points)} are there already)" if finished else ""
-    if not left:
-        return f"nothing is left to measure{kept}"
-    return f"{units.counted(left, 'point')}{kept}, about {format_duration(plan.seconds(finished))}"
-
-
-def plan_table(plan: FioPlan, finished: Collection[str] = (), last: str = "", **facts: Any) -> PlanTable:
-    """Every point of a plan with its command; ``seconds`` is for what is not finished, ``last`` what comes after."""
-    rows = [
-        {
-            "key": p.key,
-            "load": p.job.load,
-            **asdict(p.job),
-            "repeat": p.repeat,
-            "seconds": plan.point_seconds,
-            "finished": p.key in finished,
-            "command": p.command,
-        }
-        for p in plan.points
-    ]
-    load = "arrivals" if plan.is_open else "depth"
-    columns = {
-        load: lambda r: format_rate(r["load"]) if plan.is_open else str(r["depth"]),
-        "block": lambda r: format_bytes(r["block_bytes"]),
-        "pattern": lambda r: str(r["pattern"]),
-        "reads": lambda r: f"{r['read_percent']} %",
-        "jobs": lambda r: str(r["jobs"]),
-        "repeat": lambda r: str(r["repeat"] + 1),
-        "time": lambda r: "kept" if r["finished"] else format_duration(r["seconds"]),
-    }
-    facts |= {name: getattr(plan, name) for name in ("engine", "engine_reason", "runtime_s", "ramp_s")}
-    facts |= {"fill_seconds": plan.fill_seconds(), "seconds": plan.seconds(finished)}
-    heading = "\n\n".join([plan.describe(), *([_left(plan, finished)] if finished else [])])
-    return PlanTable(heading, rows, columns, facts, plan.commands, last, always=(load, "time"))
