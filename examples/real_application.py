@@ -22,8 +22,6 @@ import time
 from pathlib import Path
 from statistics import median
 
-import psutil
-
 from calibrate import fit, system
 from measure import load
 from measure.units import format_duration, format_rate
@@ -31,12 +29,8 @@ from qsim import Delay, Exponential, Network, Station
 
 QSIM = [sys.executable, "-c", "from calibrate.cli.entry import main; main()"]
 WORK = bytes(384 * 1024)
-USES = {
-    "programs": ("user", "system", "nice"),
-    "interrupts": ("irq", "softirq"),
-    "the host of the virtual machine": ("steal",),
-    "nobody": ("idle", "iowait"),
-}
+USES = {"programs": (0, 1, 2), "interrupts": (5, 6), "the host of the virtual machine": (7,), "nobody": (3, 4)}
+"""Columns of the first line of /proc/stat."""
 
 
 class Program:
@@ -80,15 +74,20 @@ def client(seed: int, path: str, options: argparse.Namespace, begin: float) -> t
             finished, spent = finished + 1, spent + now - started
 
 
+def ticks() -> list[int]:
+    """What the processors did since the start."""
+    return [int(n) for n in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+
+
 def run(clients: int, path: str, options: argparse.Namespace) -> tuple[float, ...]:
     """Throughput and mean response time of so many processes, and the processors' shares in ``USES``."""
-    before = psutil.cpu_times()
+    before = ticks()
     with multiprocessing.get_context("fork").Pool(clients) as pool:
         begin = time.monotonic() + 0.2
         tasks = [(seed, path, options, begin) for seed in range(clients)]
         done = pool.starmap(client, tasks, chunksize=1)
-    after = psutil.cpu_times()
-    spent = [sum(getattr(after, part, 0) - getattr(before, part, 0) for part in parts) for parts in USES.values()]
+    after = ticks()
+    spent = [sum(after[i] - before[i] for i in columns) for columns in USES.values()]
     finished = sum(n for n, _ in done)
     return finished / options.runtime, sum(s for _, s in done) / finished, *(s / sum(spent) for s in spent)
 

@@ -48,7 +48,9 @@ def structure_queue(fit: Calibration, n: int) -> Network:
     law: Distribution = Gamma(service, scv) if scv > CONSTANT else Deterministic(service)
     if points.alone is None:
         law = Exponential(service)
-    way, unknown = _way(points, servers / service, fit.series or "the fit")
+    way, unknown = (
+        _way(points, servers / service, fit.series or "the fit") if not fit.load_type.is_counted else ({}, "")
+    )
     rest = delay - sum(station.demand for station in way.values())
     device = DeviceStation(
         law,

@@ -11,14 +11,23 @@ import pytest
 from _pytest.mark import ParameterSet
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-QUICK = {"bench_fit.py": ["1"], "bench_fleet.py": ["3"], "bench_lab_browser.py": ["2"], "peers.py": ["1", "500"]}
+QUICK = {
+    "bench_fit.py": ["1"],
+    "bench_fleet.py": ["3"],
+    "bench_lab_browser.py": ["2"],
+    "peers.py": ["1", "500"],
+    "real_application.py": ["--quick"],
+}
 """Arguments that shorten a program; each says in its own docstring what they do."""
 
 
 def programs() -> list[ParameterSet]:
     """Those that measure this machine are slow."""
     names = sorted(path.name for path in EXAMPLES.glob("*.py"))
-    return [pytest.param(n, marks=[pytest.mark.slow] if n.startswith(("bench_", "measure_")) else []) for n in names]
+    return [
+        pytest.param(n, marks=[pytest.mark.slow] if n.startswith(("bench_", "measure_", "real_")) else [])
+        for n in names
+    ]
 
 
 @pytest.mark.parametrize("name", programs())
