@@ -1,15 +1,14 @@
 # The public names and where each is defined; a name's module is imported when the name is first used.
 from .analytic import solve as solve
-from .analytic.bounds.asymptotic import Bounds as Bounds
-from .analytic.bounds.asymptotic import asymptotic_bounds as asymptotic_bounds
-from .analytic.bounds.asymptotic import largest_population as largest_population
-from .analytic.bounds.balanced import balanced_bounds as balanced_bounds
-from .analytic.bounds.geometric import geometric_bounds as geometric_bounds
-from .analytic.bounds.proportional import proportional_bounds as proportional_bounds
+from .analytic.bounds import Bounds as Bounds
+from .analytic.bounds import asymptotic_bounds as asymptotic_bounds
+from .analytic.bounds import balanced_bounds as balanced_bounds
+from .analytic.bounds import geometric_bounds as geometric_bounds
+from .analytic.bounds import largest_population as largest_population
+from .analytic.bounds import proportional_bounds as proportional_bounds
 from .analytic.networks.mean_value import schweitzer as schweitzer
 from .analytic.networks.product_form import closed_curve as closed_curve
 from .analytic.open.approximations import allen_cunneen as allen_cunneen
-from .analytic.open.approximations import cosmetatos as cosmetatos
 from .analytic.open.approximations import kimura as kimura
 from .analytic.open.approximations import kingman_bound as kingman_bound
 from .analytic.open.approximations import kraemer_langenbach_belz as kraemer_langenbach_belz

@@ -11,8 +11,12 @@ SCV, MOST_LOAD, MOST_SERVERS = (0.1, 4.0), 0.9, 8
 SCOPE = f"scv {SCV[0]:g} to {SCV[1]:g}, rho up to {MOST_LOAD:g}, up to {MOST_SERVERS} servers"
 
 
-def with_errors(method: str, name: str, scv: Iterable[float] = (), load: float = 0.0, servers: float = 1) -> str:
+def with_errors(
+    method: str, name: str, scv: Iterable[float], load: float, servers: float, alike: bool = True, scope: str = SCOPE
+) -> str:
     """The method with the errors of its W that were measured under ``name``, or that none were for such a queue.
+
+    ``alike``: whether the queue is of the kind that was measured, beyond its scv, load and servers.
 
     >>> from qsim import Gamma, GGc, solve
     >>> method = solve(GGc(Gamma(mean=1, scv=0.3), Gamma(mean=1.7, scv=0.8), servers=2)).method
@@ -21,10 +25,8 @@ def with_errors(method: str, name: str, scv: Iterable[float] = (), load: float =
     >>> solve(GGc(Gamma(mean=1, scv=0.3), Gamma(mean=1.7, scv=30), servers=2)).method
     'phase-type fit (error unknown: measured only for scv 0.1 to 4, rho up to 0.9, up to 8 servers)'
     """
-    if name not in ERRORS:
-        return method
     inside = all(SCV[0] - 1e-9 <= v <= SCV[1] + 1e-9 for v in scv)
-    if not inside or load > MOST_LOAD + 1e-9 or servers > MOST_SERVERS:
-        return f"{method} (error unknown: measured only for {SCOPE})"
+    if name not in ERRORS or not (alike and inside) or load > MOST_LOAD + 1e-9 or servers > MOST_SERVERS:
+        return f"{method} (error unknown: measured only for {scope})"
     median, worst = ERRORS[name]
-    return f"{method} (W off by {median:g} % at the median, {worst} % at worst, for {SCOPE})"
+    return f"{method} (W off by {median:g} % at the median, {worst} % at worst, for {scope})"

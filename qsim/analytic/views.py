@@ -6,6 +6,7 @@ Networks of several stations are seen as chains: :mod:`qsim.analytic.networks.ch
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qsim.arrivals import Source
@@ -222,3 +223,10 @@ def closed_queue(network: Network) -> ClosedQueue | None:
 def is_poisson(network: Network) -> bool:
     """Whether every class that comes from outside is a Poisson stream."""
     return all(isinstance(law, Exponential) for c in network.open_classes for law in network.sources_of(c).values())
+
+
+def is_one_exponential(laws: Sequence[Distribution | None]) -> bool:
+    """Whether all these services are exponential with one mean, but for rounding."""
+    known = [law for law in laws if law is not None]
+    means = [law.mean for law in known if isinstance(law, Exponential)]
+    return len(means) == len(known) and all(math.isclose(mean, means[0]) for mean in means)

@@ -59,7 +59,7 @@ class PhaseType(Distribution):
             for j, rate in enumerate(row):
                 if not math.isfinite(rate) or (i != j and rate < 0):
                     raise ValueError(
-                        f"generator[{i}][{j}] must be a finite rate, zero or more beside the diagonal, not {rate!r}"
+                        f"generator[{i}][{j}] must be a finite rate, zero or more off the diagonal, not {rate!r}"
                     )
             if math.fsum(row) > 1e-9 * abs(row[i]):
                 raise InvalidParameterError(

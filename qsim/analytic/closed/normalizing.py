@@ -54,7 +54,7 @@ class Centre:
     queues: int = 1
 
     def speed(self, present: IntArray) -> FloatArray:
-        """The speed with so many present (at least 1); the last one holds from there on."""
+        """The speed with that many present (at least 1); the last one holds from there on."""
         table = np.asarray(self.speeds)
         return np.asarray(table[np.minimum(present, table.size) - 1])
 
@@ -76,7 +76,7 @@ class Centre:
 
 
 def servers(demands: Sequence[float], count: int, population: int) -> Centre:
-    """``count`` servers, as far as ``population`` customers can tell."""
+    """``count`` servers, as far as ``population`` customers notice."""
     return Centre(tuple(demands), tuple(float(k) for k in range(1, min(count, population) + 1)))
 
 
@@ -177,7 +177,7 @@ def without_each(log_g: FloatArray, centres: Sequence[Centre]) -> list[FloatArra
 
 
 def present(centre: Centre, log_rest: FloatArray, populations: Sequence[int]) -> FloatArray:
-    """p(0), p(1), ...: probabilities of so many customers (of all classes) at a station, ``log_rest`` being its log F.
+    """p(0), p(1), ...: probabilities of each number of customers (of all classes) at a station, ``log_rest`` being its log F.
 
     For any ``populations`` within the lattice of ``log_rest``; normalised by their own sum, which is G.
     """

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.views import open_queue
+from qsim.analytic.views import is_one_exponential, open_queue
 from qsim.distributions import Distribution, Exponential, Mixture
 from qsim.errors import NoFormulaError
 from qsim.models import Network, Station
@@ -157,13 +157,6 @@ def is_insensitive(station: Station) -> bool:
     """
     apart = station.servers == 1 or station.queues == "random"
     return station.is_delay or station.discipline == "PS" or (station.discipline == "LCFS-PR" and apart)
-
-
-def is_one_exponential(laws: Sequence[Distribution | None]) -> bool:
-    """Whether all these services are exponential with one mean, but for rounding."""
-    known = [law for law in laws if law is not None]
-    means = [law.mean for law in known if isinstance(law, Exponential)]
-    return len(means) == len(known) and all(math.isclose(mean, means[0]) for mean in means)
 
 
 def chain_network(network: Network) -> ChainNetwork | None:

@@ -57,6 +57,10 @@ EXACT = "mean value analysis, exact for single servers of product form (Reiser &
 LATTICE = "mean value analysis with class-dependent FCFS service (Reiser 1979)"
 SERVERS = ", all servers busy with probability u^e (after Sakasegawa 1977)"
 
+MOST_MEASURED = 16
+MEASURED = f"one FCFS station of up to 8 servers, two classes of up to {MOST_MEASURED}, scv 0.1 to 4"
+"""The closed systems over which errors were measured."""
+
 CONVERGED = 1e-13
 MOST_ROUNDS = 200_000
 ROUNDS_A_STEP, LEAST_STEP = 1000, 1 / 64
@@ -191,7 +195,16 @@ def lattice(view: ChainNetwork) -> Metrics:
         busy[:, :, points] = rates * net.services[:, :, None]
     if _is_exact(view):
         return _metrics(view, net, response[:, :, -1], EXACT, "exact")
-    return _metrics(view, net, response[:, :, -1], with_errors(LATTICE, errors_of(view)))
+    return _metrics(view, net, response[:, :, -1], _with_errors(view))
+
+
+def _with_errors(view: ChainNetwork) -> str:
+    """The method with its errors, which were measured at one station."""
+    (first, *others), names = view.stations, errors_of(view)
+    alike = not others and first.queues == 1 and first.in_turn and len(view.chains) <= 2
+    scv = [law.scv for law in first.services if law is not None]
+    few = alike and max(view.populations) <= MOST_MEASURED
+    return with_errors(LATTICE, names, scv, 0.0, first.servers, few, MEASURED)
 
 
 def errors_of(view: ChainNetwork) -> str:

@@ -8,9 +8,6 @@ All start from two moments, ca² and cs² the scv of the times between arrivals 
 - **Kimura**: (ca²+cs²) / [(1-ca²)/Wq(D/M/c) + (1-cs²)/Wq(M/D/c) + 2(ca²+cs²-1)/Wq(M/M/c)], the three waits exact:
   a harmonic interpolation between queues whose answers are known; both scv at most 1.
 - **Whitt**: φ·(ca² + cs²)/2 · Wq(M/M/c) with φ from ρ, c, ca², cs² (the refined QNA formula).
-- **Cosmetatos**: cs²·Wq(M/M/c) + (1-cs²)·Wq(M/D/c) for Poisson arrivals, Wq(M/D/c) by Cosmetatos's approximation,
-  half of Wq(M/M/c) times 1 + (1-ρ)(c-1)(√(4+5c) - 2)/(16cρ).
-
 - **Kingman's bound**: Wq <= λ(Var[A] + Var[S]/c) / (2(1-ρ)).  A bound, not an approximation.  For c servers it is that
   of a server that gets every c-th customer, which FCFS over a shared queue only improves on (Wolff).
 
@@ -21,21 +18,22 @@ So the answer is better taken from a whole law:
   queue of these solved exactly.
 
 It is the answer wherever its Markov chain is small.  Elsewhere it is the author who came nearest to 144 exact PH/PH/c
-solutions: Krämer-Langenbach-Belz for one server; for several Cosmetatos with Poisson arrivals, Kimura where both scv
-are at most 1, and Whitt otherwise.  How far each is off: ``docs/theory``, approximations.  P(wait) is the fit's, else
+solutions: Krämer-Langenbach-Belz for one server; for several Kimura where both scv are at most 1, and Whitt otherwise.
+How far each is off: ``docs/theory``, approximations.  P(wait) is the fit's, else
 Erlang's C, as for M/M/c.
 
 Source: Allen (1990), Probability, Statistics and Queueing Theory, section 5.4; Krämer & Langenbach-Belz (1976), Proc.
 8th Int. Teletraffic Congress; Kimura (1986), Management Science 32; Whitt (1993), Production and Operations Management
-2, section 2; Cosmetatos (1976), INFOR 14; Kingman (1962), Biometrika 49; Wolff (1977), J. Appl. Prob. 14.
+2, section 2; Kingman (1962), Biometrika 49; Wolff (1977), J. Appl. Prob. 14.
 
->>> round(allen_cunneen(2.7, 1.0, 1.0, 0.0, servers=3), 6), round(cosmetatos(2.7, 1.0, 0.0, servers=3), 6)
+>>> round(allen_cunneen(2.7, 1.0, 1.0, 0.0, servers=3), 6), round(whitt(2.7, 1.0, 1.0, 0.0, servers=3), 6)
 (1.361768, 1.37664)
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from qsim import _check
@@ -46,7 +44,7 @@ from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, PhaseType
 from qsim.errors import InvalidParameterError, UnstableQueueError
-from qsim.metrics import Approximation, Metrics
+from qsim.metrics import Approximation, Kind, Metrics
 
 MOST_SERVERS = 100_000
 FIT = "phase-type fit"
@@ -54,7 +52,7 @@ LEAST_SCV = 0.05
 """Of a law that phases stand for: twenty of them have it."""
 MOST_WORK = 2e8
 """Multiplications of a fit's solution: a few tenths of a second."""
-PREFERRED = ("Cosmetatos", "Kimura", "Whitt")
+PREFERRED = ("Kimura", "Whitt")
 
 
 def mmc_wait(arrival_rate: float, service_time: float, servers: int = 1) -> float:
@@ -149,20 +147,6 @@ def whitt(arrival_rate: float, service_time: float, ca2: float, cs2: float, serv
     return phi * exponential
 
 
-def cosmetatos(arrival_rate: float, service_time: float, cs2: float, servers: int = 1) -> float:
-    """Wq of M/G/c (Cosmetatos 1976).
-
-    >>> round(cosmetatos(arrival_rate=1.6, service_time=1, cs2=0, servers=2), 3)
-    0.901
-    """
-    cs2, exponential = _check.non_negative("cs2", cs2), mmc_wait(arrival_rate, service_time, servers)
-    if exponential == 0:
-        return 0.0
-    c, rho = servers, arrival_rate * service_time / servers
-    even = exponential / 2 * (1 + (1 - rho) * (c - 1) * (math.sqrt(4 + 5 * c) - 2) / (16 * c * rho))
-    return cs2 * exponential + (1 - cs2) * even
-
-
 def kingman_bound(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
     """No G/G/c queue with these moments has a greater Wq (Kingman 1962; Wolff 1977 for c > 1).
 
@@ -181,21 +165,18 @@ def table(
     arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1
 ) -> dict[str, Approximation]:
     """Every formula that is valid for these moments, by its author."""
-    given = (arrival_rate, service_time, ca2, cs2, servers)
-    entries = {
-        "Allen-Cunneen": Approximation(allen_cunneen(*given), "approximation", "two moments; exact in heavy traffic"),
-        "Krämer-Langenbach-Belz": Approximation(
-            kraemer_langenbach_belz(*given), "approximation", "two moments; made for one server"
-        ),
-        "Whitt": Approximation(whitt(*given), "approximation", "two moments; any number of servers"),
+    formulas: list[tuple[str, Callable[..., float], Kind, str]] = [
+        ("Allen-Cunneen", allen_cunneen, "approximation", "two moments; exact in heavy traffic"),
+        ("Krämer-Langenbach-Belz", kraemer_langenbach_belz, "approximation", "two moments; made for one server"),
+        ("Whitt", whitt, "approximation", "two moments; any number of servers"),
+        ("Kimura", kimura, "approximation", "two moments; both scv at most 1"),
+        ("Kingman", kingman_bound, "bound", "upper bound for every law with these moments"),
+    ]
+    return {
+        name: Approximation(formula(arrival_rate, service_time, ca2, cs2, servers), kind, scope)
+        for name, formula, kind, scope in formulas
+        if name != "Kimura" or max(ca2, cs2) <= 1
     }
-    if ca2 <= 1 and cs2 <= 1:
-        entries["Kimura"] = Approximation(kimura(*given), "approximation", "two moments; both scv at most 1")
-    if ca2 == 1 and cs2 <= 1:
-        wait = cosmetatos(arrival_rate, service_time, cs2, servers)
-        entries["Cosmetatos"] = Approximation(wait, "approximation", "Poisson arrivals; scv of service at most 1")
-    entries["Kingman"] = Approximation(kingman_bound(*given), "bound", "upper bound for every law with these moments")
-    return entries
 
 
 def applies(model: OpenQueue) -> bool:

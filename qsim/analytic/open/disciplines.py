@@ -40,7 +40,7 @@ from qsim.analytic.open import mg1, size_based
 from qsim.analytic.open.first_come import TabulatedStates, require_few_states
 from qsim.analytic.open.mmc import ErlangStates, erlang_c
 from qsim.analytic.open.mmck import state_probabilities
-from qsim.analytic.times import delay_cycles, tagged
+from qsim.analytic.times import delay_cycles, markov
 from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, is_smooth
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
@@ -145,7 +145,7 @@ def _times(model: OpenQueue, first_come: Metrics) -> TimeDistribution | None:
         return None
     if model.discipline == "SIRO" and model.markovian:
         found = _found(model, first_come)
-        return None if found is None else tagged.in_random_order(found, lam, model.service_rate, c)
+        return None if found is None else markov.in_random_order(found, lam, model.service_rate, c)
     if model.discipline == "LCFS" and model.poisson and model.capacity is None:
         if c == 1:
             return delay_cycles.last_come(lam, service)
@@ -156,7 +156,7 @@ def _times(model: OpenQueue, first_come: Metrics) -> TimeDistribution | None:
 
 def _found(model: OpenQueue, metrics: Metrics) -> FloatArray | None:
     """The number present that those find who are let in, as far as it counts; None where that is too far."""
-    most = tagged.others(model.rho, None if model.capacity is None else model.capacity - 1)
+    most = markov.others(model.rho, None if model.capacity is None else model.capacity - 1)
     if most is None:
         return None
     p = np.array([metrics.p(n) for n in range(model.servers + most)])
@@ -222,7 +222,7 @@ def _times_of_symmetric(model: OpenQueue, metrics: Metrics) -> TimeDistribution 
     if not isinstance(model.service, Exponential):
         return None
     found = _found(model, metrics)
-    return None if found is None else tagged.sharing(found, model.arrival_rate, model.service_rate, model.servers)
+    return None if found is None else markov.sharing(found, model.arrival_rate, model.service_rate, model.servers)
 
 
 FORMULA = Formula(open_queue, applies, solve)

@@ -21,7 +21,7 @@ from qsim import _check
 from qsim.analytic.open.mmc import erlang_b, erlang_c
 from qsim.errors import InvalidParameterError
 
-MOST_SERVERS = 10_000_000
+MOST_SERVERS, STABLE = 10_000_000, 1 - 1e-15
 
 
 def servers_for_blocking(offered_load: float, target: float) -> int:
@@ -30,8 +30,8 @@ def servers_for_blocking(offered_load: float, target: float) -> int:
     >>> servers_for_blocking(offered_load=8, target=0.01)
     15
     """
-    a, target = _offered(offered_load), _check.fraction("target", target)
-    return next(c for c, blocked in _blocking(a) if blocked <= target)
+    target = _check.fraction("target", target)
+    return next(c for c, blocked, _ in _systems(offered_load) if blocked <= target)
 
 
 def servers_for_waiting(offered_load: float, target: float) -> int:
@@ -40,8 +40,8 @@ def servers_for_waiting(offered_load: float, target: float) -> int:
     >>> servers_for_waiting(offered_load=8, target=0.2)
     12
     """
-    a, target = _offered(offered_load), _check.fraction("target", target)
-    return next(c for c, waits in _waiting(a) if waits <= target)
+    target = _check.fraction("target", target)
+    return next(c for c, _, waits in _systems(offered_load) if waits <= target)
 
 
 def servers_for_wait(arrival_rate: float, service_time: float, target: float) -> int:
@@ -51,8 +51,8 @@ def servers_for_wait(arrival_rate: float, service_time: float, target: float) ->
     11
     """
     rate, S = _check.non_negative("arrival_rate", arrival_rate), _check.positive("service_time", service_time)
-    target = _check.positive("target", target, "give the mean waiting time that is allowed")
-    return next(c for c, waits in _waiting(_offered(rate * S)) if waits * S / (c - rate * S) <= target)
+    target, a = _check.positive("target", target, "give the mean waiting time that is allowed"), rate * S
+    return next(c for c, _, waits in _systems(a) if c > a and waits * S / (c - a) <= target)
 
 
 def load_for_blocking(servers: int, target: float) -> float:
@@ -75,7 +75,7 @@ def load_for_waiting(servers: int, target: float) -> float:
     6.85
     """
     c, target = _check.count("servers", servers), _check.fraction("target", target)
-    return _root(lambda a: erlang_c(c, a) - target, _just_below(c))
+    return _root(lambda a: erlang_c(c, a) - target, c * STABLE)
 
 
 def rate_for_wait(servers: int, service_time: float, target: float) -> float:
@@ -86,35 +86,20 @@ def rate_for_wait(servers: int, service_time: float, target: float) -> float:
     """
     c, S = _check.count("servers", servers), _check.positive("service_time", service_time)
     target = _check.positive("target", target, "give the mean waiting time that is allowed")
-    return _root(lambda a: erlang_c(c, a) * S - target * (c - a), _just_below(c)) / S
+    return _root(lambda a: erlang_c(c, a) * S - target * (c - a), c * STABLE) / S
 
 
-def _offered(offered_load: float) -> float:
+def _systems(offered_load: float) -> Iterator[tuple[int, float, float]]:
+    """(c, B(c, a), C(c, a)) for c = 1, 2, ...; C is 1 where the queue is not stable."""
     a = _check.non_negative("offered_load", offered_load, "arrival rate times mean service time")
     if a > MOST_SERVERS / 2:
         raise InvalidParameterError(
             "offered_load", f"must be below {MOST_SERVERS // 2} erlangs, not {offered_load!r}", value=offered_load
         )
-    return a
-
-
-def _just_below(servers: int) -> float:
-    return servers * (1 - 1e-15)
-
-
-def _blocking(a: float) -> Iterator[tuple[int, float]]:
-    """(c, B(c, a)) for c = 1, 2, ...; as long as it takes, since B falls to zero."""
     blocked = 1.0
     for c in range(1, MOST_SERVERS):
         blocked = a * blocked / (c + a * blocked)
-        yield c, blocked
-
-
-def _waiting(a: float) -> Iterator[tuple[int, float]]:
-    """(c, C(c, a)) for the c with which the queue is stable."""
-    for c, blocked in _blocking(a):
-        if c > a:
-            yield c, blocked / (1 - a / c * (1 - blocked))
+        yield c, blocked, blocked / (1 - a / c * (1 - blocked)) if c > a else 1.0
 
 
 def _root(excess: Callable[[float], float], high: float) -> float:

@@ -29,6 +29,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.mmc import ErlangTimes
 from qsim.analytic.views import OpenQueue, open_queue
@@ -47,24 +49,24 @@ LOSS_METHOD = "GI/M/c/c (Takács 1962, chapter 4)"
 
 def sigma(arrivals: Distribution, rate: float) -> float:
     """The root in (0, 1) of σ = A(rate·(1 - σ)), for rate·E[A] > 1."""
+    return 1 - _rest(arrivals, rate)
+
+
+def _rest(arrivals: Distribution, rate: float) -> float:
+    """x = 1 - σ.  With R(s) = (1 - A(s))/(s·E[A]), in which nothing cancels, it is where R(rate·x) = 1/(rate·E[A])."""
     from scipy.optimize import brentq
 
-    # In x = 1 - σ.  Near saturation x is small and A(rate·x) - (1 - x) cancels; its series does not.
     load = 1 / (rate * arrivals.mean)
-    second, third = rate**2 * arrivals.moment(2) / 2, rate**3 * arrivals.moment(3) / 6
-    x = (1 / load - 1) / second
-    if third * x < 5e-5 * second:  # the next term is below 1e-8, what cancels would be above
-        return 1 - x * (1 + third / second * x)
 
     def gap(log_x: float) -> float:
-        x = math.exp(log_x)
-        return arrivals.transform(rate * x) - (1 - x)
+        place = np.array([rate * math.exp(log_x)], dtype=np.complex128)
+        return float(arrivals.residual(place)[0].real) - load
 
-    # Near x = 0 the gap is below zero, at x = 1 it is A(rate) > 0.
-    low = math.log(min(x, 0.5))
-    while gap(low) > 0:
+    # R falls from 1 at x = 0 and is below the load at x = 1.
+    low = min(math.log((1 / load - 1) / (rate**2 * arrivals.moment(2) / 2)), -0.5)
+    while gap(low) < 0:
         low -= 0.5
-    return 1 - math.exp(float(brentq(gap, low, 0.0, xtol=1e-14)))
+    return math.exp(float(brentq(gap, low, 0.0, xtol=1e-14)))
 
 
 def waiting_probability(arrivals: Distribution, service_rate: float, servers: int, root: float) -> float:
@@ -147,34 +149,18 @@ def solve(model: OpenQueue) -> Metrics:
     if model.capacity is not None:
         lost = blocking_probability(model.arrivals, mu, c)
         X = model.arrival_rate * (1 - lost)
-        return Metrics(
-            model=model,
-            throughput=X,
-            utilization=X * S / c,
-            L=X * S,
-            Lq=0.0,
-            W=S,
-            Wq=0.0,
-            p_wait=0.0,
-            p_block=lost,
-            kind="exact",
-            method=LOSS_METHOD,
+        return Metrics.from_times(
+            model, throughput=X, service=S, servers=c, Wq=0.0, p_wait=0.0, p_block=lost, method=LOSS_METHOD
         )
     root = sigma(model.arrivals, c * mu)
     waits = waiting_probability(model.arrivals, mu, c, root)
-    Wq = waits * S / (c * (1 - root))
-    Lq = Wq * model.arrival_rate
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         throughput=model.arrival_rate,
-        utilization=model.rho,
-        L=Lq + model.offered_load,
-        Lq=Lq,
-        W=Wq + S,
-        Wq=Wq,
+        service=S,
+        servers=c,
+        Wq=waits * S / (c * (1 - root)),
         p_wait=waits,
-        p_block=0.0,
-        kind="exact",
         method=METHOD,
         states=GeometricTailStates(model.rho, c, waits, root),
         # Waiting ends at rate cμ(1 - σ), as it would in M/M/c with cσ erlangs.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from qsim.analytic.formula import Formula
 from qsim.analytic.views import OpenQueue, open_queue
-from qsim.distributions import Distribution, Exponential
+from qsim.distributions import Distribution
 from qsim.metrics import ExactTimes, Metrics
 
 METHOD = "infinite servers (Takács 1962, chapter 3)"
@@ -60,19 +60,15 @@ def applies(model: OpenQueue) -> bool:
 
 def solve(model: OpenQueue) -> Metrics:
     """Exact; state probabilities with Poisson arrivals."""
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         throughput=model.arrival_rate,
-        utilization=0.0,
-        L=model.offered_load,
-        Lq=0.0,
-        W=model.service.mean,
+        service=model.service.mean,
+        servers=math.inf,
         Wq=0.0,
         p_wait=0.0,
-        p_block=0.0,
-        kind="exact",
         method=METHOD,
-        states=Poisson(model.offered_load) if isinstance(model.arrivals, Exponential) else None,
+        states=Poisson(model.offered_load) if model.poisson else None,
         times=ServiceTimes(model.service),
     )
 

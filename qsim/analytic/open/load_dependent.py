@@ -89,19 +89,21 @@ def solve(model: OpenQueue) -> Metrics:
     few = [states.p(n) for n in range(c)]
     busy = math.fsum(n * p for n, p in enumerate(few)) + c * (1 - math.fsum(few))
     waits = (1 - math.fsum(few) - lost) / (1 - lost)  # of those let in
-    if model.discipline in ("PS", "LCFS-PR"):  # the state an arrival finds does not tell whether it will be held up
+    if model.discipline in (
+        "PS",
+        "LCFS-PR",
+    ):  # whether an arrival is held up does not follow from the state that it finds
         waits = math.nan
-    return Metrics(
-        model=model,
+    wait = (L - busy) / X if X > 0 else 0.0
+    return Metrics.from_times(
+        model,
         throughput=X,
         utilization=min(X * S / max(model.speeds), 1.0),
-        L=L,
-        Lq=L - busy,
-        W=L / X if X > 0 else S / model.speeds[0],
-        Wq=(L - busy) / X if X > 0 else 0.0,
+        service=busy / X if X > 0 else S / model.speeds[0],
+        servers=c,
+        Wq=wait,
         p_wait=waits,
         p_block=lost,
-        kind="exact",
         method=METHOD,
         states=states,
     )

@@ -39,18 +39,14 @@ def solve(model: OpenQueue) -> Metrics:
     require_few_states(model, model.capacity)
     S, c = model.service.mean, model.servers
     p = state_probabilities(model.offered_load, c, model.capacity)
-    X = model.arrival_rate * float(p[:-1].sum())
-    return Metrics(
-        model=model,
-        throughput=X,
-        utilization=X * S / c,
-        L=X * S,
-        Lq=0.0,
-        W=S,
+    return Metrics.from_times(
+        model,
+        throughput=model.arrival_rate * float(p[:-1].sum()),
+        service=S,
+        servers=c,
         Wq=0.0,
         p_wait=0.0,
         p_block=float(p[-1]),
-        kind="exact",
         method=METHOD,
         states=TabulatedStates(tuple(p.tolist())),
         times=ServiceTimes(model.service),

@@ -32,9 +32,10 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
-from qsim.analytic.times.uniformised import UniformisedTimes
+from qsim.analytic.times.markov import MarkovTimes
 from qsim.analytic.views import OpenQueue, open_queue
-from qsim.distributions import Distribution
+from qsim.arrivals import dispersion_of
+from qsim.distributions import Distribution, Exponential
 from qsim.distributions.base import Phases
 from qsim.metrics import Metrics
 
@@ -43,8 +44,8 @@ METHOD = "matrix-geometric solution (Neuts 1981), phases counted (Ramaswami & Lu
 LARGEST_LEVEL = 400
 """States of one level, beyond which a solution takes minutes."""
 
-NEAR_ONE = 1e-6
-"""Below this 1 - ρ rounding takes all but the first digits: the error is about 1e-16/(1 - ρ)²."""
+ROUGH = 1e-7
+"""From this error on a warning: rounding leaves about 1e-16·(ca² + cs²)/(1 - ρ)² of every value."""
 
 MOST_WORK = 4e9
 """Multiplications (levels times the cube of their states): a few seconds."""
@@ -213,7 +214,8 @@ def phases_of_arrivals(model: OpenQueue) -> tuple[FloatArray, FloatArray] | None
 
 def applies(model: OpenQueue, most_work: float = MOST_WORK) -> bool:
     """First come first served, phase-type times, and few enough phases."""
-    if not model.plain:
+    one_exponential = model.servers == 1 and model.capacity is None and isinstance(model.service, Exponential)
+    if not model.plain or one_exponential:  # GI/M/1 has one root, near saturation too
         return False
     arrivals, service = phases_of_arrivals(model), model.service.phases()
     return (
@@ -255,21 +257,19 @@ def solve(model: OpenQueue) -> Metrics:
         Lq = float((_beyond(beyond, R) @ R).sum())
         p_wait = float(found(beyond).sum())
     X = model.arrival_rate * (1 - lost)
-    Wq = Lq / X
-    near = model.capacity is None and 1 - model.rho < NEAR_ONE
-    return Metrics(
-        model=model,
+    variability = dispersion_of(model.arrivals) + model.service.scv
+    error = 0.0 if model.capacity is not None else 1e-16 * variability / (1 - model.rho) ** 2
+    rough = f"rho = {model.rho:.9g} is so near 1 that values are off by about {error:.0e}"
+    return Metrics.from_times(
+        model,
         throughput=X,
-        utilization=X * S / c,
-        L=Lq + X * S,
-        Lq=Lq,
-        W=Wq + S,
-        Wq=Wq,
+        service=S,
+        servers=c,
+        Wq=Lq / X,
         p_wait=p_wait,
         p_block=lost,
-        kind="exact",
         method=METHOD,
-        warnings=(f"1 - rho is {1 - model.rho:.1e}: so near saturation only a few digits are right",) if near else (),
+        warnings=(rough,) if error > ROUGH else (),
         states=solution,
         times=_times(arrivals, servers, service, solution, model),
     )
@@ -277,7 +277,7 @@ def solve(model: OpenQueue) -> Metrics:
 
 def _times(
     arrivals: tuple[FloatArray, FloatArray], servers: Servers, service: Phases, solution: Solution, model: OpenQueue
-) -> UniformisedTimes:
+) -> MarkovTimes:
     c = len(servers.move) - 1
     pace = c * float(np.abs(np.diag(service[1])).max())
     states = servers.move[c].shape[0]
@@ -285,22 +285,23 @@ def _times(
     leave = servers.finish[c] @ servers.begin[c - 1] / pace
     rates = arrivals[1].sum(axis=1) / model.arrival_rate
     if solution.ratio is not None:
-        R = solution.ratio
+        R, whole = solution.ratio, _beyond(solution.levels[c], solution.ratio)
         # Row i of the queue: level c + k started from state i of level c, summed up with R per departure.
         entry = np.kron(rates[:, np.newaxis], np.eye(states))
-        return UniformisedTimes(
-            entry, stay, leave, lambda rows: R @ rows, _beyond(solution.levels[c], R), service, pace
+        return MarkovTimes(
+            entry, lambda rows: rows @ stay + (R @ rows) @ leave, pace, service, lambda rows: (whole @ rows).sum()
         )
     accepted = 1 - float((rates @ solution.levels[-1].reshape(rates.size, -1)).sum())
     found = [rates @ level.reshape(rates.size, -1) / accepted for level in solution.levels[c:-1]]
     queue = np.array(found).reshape(len(found), states)
 
-    def shift(rows: FloatArray) -> FloatArray:
-        moved = np.zeros_like(rows)
-        moved[:-1] = rows[1:]
+    def step(rows: FloatArray) -> FloatArray:
+        """One row fewer to wait for with each departure."""
+        moved = rows @ stay
+        moved[:-1] += rows[1:] @ leave
         return moved
 
-    return UniformisedTimes(queue, stay, leave, shift, np.ones(len(found)), service, pace)
+    return MarkovTimes(queue, step, pace, service)
 
 
 FORMULA = Formula(open_queue, applies, solve)

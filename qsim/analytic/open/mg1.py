@@ -37,7 +37,7 @@ import numpy as np
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.arrivals_during import left_behind
 from qsim.analytic.times.compound import CompoundTimes
-from qsim.analytic.times.uniformised import UniformisedTimes
+from qsim.analytic.times.markov import MarkovTimes
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
@@ -71,7 +71,7 @@ class PollaczekStates:
     def p(self, n: int) -> float:
         if n >= MOST_STATES:
             raise InvalidParameterError(
-                "n", f"must be below {MOST_STATES} for M/G/1, not {n}", "so many are never present", value=n
+                "n", f"must be below {MOST_STATES} for M/G/1, not {n}", "more are never present", value=n
             )
         if n >= self._table.size:
             self._table = self._table[0] * left_behind(self._service, self._arrival_rate, max(64, 2 * n))
@@ -80,7 +80,7 @@ class PollaczekStates:
 
 def waiting_times(
     arrival_rate: float, service: Distribution, own: Distribution | None = None
-) -> CompoundTimes | UniformisedTimes:
+) -> CompoundTimes | MarkovTimes:
     """The distributions of W and Wq, first come first served, for 0 < ρ < 1; ``own`` is the service that follows."""
     own, rho = own or service, arrival_rate * service.mean
     phases, own_phases = service.phases(), own.phases()
@@ -92,9 +92,8 @@ def waiting_times(
     # The wait is phase-type: the first piece from the middle of a service, and after each another with probability ρ.
     residual = np.linalg.solve(-T.T, alpha) / service.mean
     stay = np.eye(alpha.size) + (T + rho * np.outer(ends, residual)) / pace
-    none = np.zeros_like(stay)
-    start = np.asarray(rho * residual[np.newaxis], dtype=np.float64)
-    return UniformisedTimes(start, stay, none, lambda rows: rows, np.ones(1), own_phases, pace)
+    start = np.asarray(rho * residual, dtype=np.float64)
+    return MarkovTimes(start, lambda state: np.asarray(state @ stay), pace, own_phases)
 
 
 class FirstComeTimes:
@@ -104,7 +103,7 @@ class FirstComeTimes:
         self._arrival_rate, self._service, self._own = arrival_rate, service, own
 
     @cached_property
-    def _times(self) -> CompoundTimes | UniformisedTimes:
+    def _times(self) -> CompoundTimes | MarkovTimes:
         return waiting_times(self._arrival_rate, self._service, self._own)
 
     def quantile(self, q: float, of: str) -> float:

@@ -58,18 +58,14 @@ def solve(model: OpenQueue) -> Metrics:
     p = state_probabilities(lam, model.service, model.capacity) if lam > 0 else np.eye(1, model.capacity + 1)[0]
     let_in = float(p[:-1].sum())
     X, L = lam * let_in, float(p @ np.arange(p.size))
-    W = L / X if X > 0 else S
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         throughput=X,
-        utilization=X * S,
-        L=L,
-        Lq=max(0.0, L - X * S),
-        W=W,
-        Wq=max(0.0, W - S),
+        service=S,
+        servers=1,
+        W=max(L / X, S) if X > 0 else S,
         p_wait=1 - float(p[0]) / let_in,
         p_block=float(p[-1]),
-        kind="exact",
         method=METHOD,
         states=TabulatedStates(tuple(p.tolist())),
     )

@@ -65,17 +65,13 @@ def solve(model: OpenQueue) -> Metrics:
     rho = model.rho
     model.require_stable()
     W = 1 / (mu - lam)
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         throughput=lam,
-        utilization=rho,
-        L=rho / (1 - rho),
-        Lq=rho * rho / (1 - rho),
-        W=W,
+        service=1 / mu,
+        servers=1,
         Wq=rho * W,
         p_wait=rho,
-        p_block=0.0,
-        kind="exact",
         method=METHOD,
         states=GeometricNumber(rho),
         times=ExponentialTimes(rho, W),

@@ -52,7 +52,7 @@ def erlang_b(servers: int, offered_load: float) -> float:
     a = _check.non_negative("offered_load", offered_load, "arrival rate times mean service time")
     if min(servers, a) > MOST_STEPS:
         raise InvalidParameterError(
-            "offered_load", f"must be below {MOST_STEPS:,} erlangs for so many servers, not {a:g}", value=a
+            "offered_load", f"must be below {MOST_STEPS:,} erlangs with that many servers, not {a:g}", value=a
         )
     blocked = 1.0
     for k in range(1, servers + 1):
@@ -145,25 +145,19 @@ def applies(model: OpenQueue) -> bool:
 
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1."""
-    a, rho, c = model.offered_load, model.rho, model.servers
+    a, c, S = model.offered_load, model.servers, model.service.mean
     model.require_stable()
     waits = erlang_c(c, a)
-    Lq = waits * rho / (1 - rho)
-    Wq = waits * model.service.mean / (c - a)
-    return Metrics(
-        model=model,
+    return Metrics.from_times(
+        model,
         throughput=model.arrival_rate,
-        utilization=rho,
-        L=Lq + a,
-        Lq=Lq,
-        W=Wq + model.service.mean,
-        Wq=Wq,
+        service=S,
+        servers=c,
+        Wq=waits * S / (c - a),
         p_wait=waits,
-        p_block=0.0,
-        kind="exact",
         method=METHOD,
         states=ErlangStates(c, a),
-        times=ErlangTimes(c, a, model.service.mean, waits),
+        times=ErlangTimes(c, a, S, waits),
     )
 
 

@@ -50,19 +50,14 @@ def solve(model: OpenQueue) -> Metrics:
     n = np.arange(p.size)
     # An arrival that is let in finds n < K; with these and nobody else, p(n)/(1 - p(K)) without cancellation.
     found = p[:-1] / p[:-1].sum()
-    X = model.arrival_rate * float(p[:-1].sum())
-    Wq = float(found @ np.maximum(n[1:] - c, 0)) * S / c
-    return Metrics(
-        model=model,
-        throughput=X,
-        utilization=X * S / c,
-        L=X * (Wq + S),
-        Lq=X * Wq,
-        W=Wq + S,
-        Wq=Wq,
+    return Metrics.from_times(
+        model,
+        throughput=model.arrival_rate * float(p[:-1].sum()),
+        service=S,
+        servers=c,
+        Wq=float(found @ np.maximum(n[1:] - c, 0)) * S / c,
         p_wait=float(found[c:].sum()),
         p_block=float(p[-1]),
-        kind="exact",
         method=METHOD,
         states=TabulatedStates(tuple(p.tolist())),
         times=FirstComeTimes(tuple(found.tolist()), S, c),

@@ -29,17 +29,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from qsim.analytic.evidence import with_errors
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.mg1 import FirstComeTimes
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.times.delay_cycles import Flow, class_times
-from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, MixedPart, MixedTimes, is_smooth
-from qsim.analytic.views import ROUNDING, ClassFlow, ClassQueue, OpenQueue, class_queue
+from qsim.analytic.times.inversion import APPROXIMATE, MixedPart, MixedTimes, is_smooth
+from qsim.analytic.views import ROUNDING, ClassFlow, ClassQueue, OpenQueue, class_queue, is_one_exponential
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
-from qsim.errors import NoFormulaError, UnstableQueueError
+from qsim.errors import UnstableQueueError
 from qsim.metrics import Kind, Metrics, TimeDistribution
 
 COBHAM = "non-preemptive priorities (Cobham 1954)"
@@ -63,8 +62,12 @@ def mixed_service(classes: Sequence[ClassFlow]) -> Distribution:
     return Mixture(tuple(laws), shares)
 
 
-def _first_come(classes: Sequence[ClassFlow], servers: int) -> OpenQueue:
-    return OpenQueue(Exponential(1 / math.fsum(c.arrival_rate for c in classes)), mixed_service(classes), servers)
+def _first_come(classes: Sequence[ClassFlow], servers: int) -> Metrics:
+    """All of them in order of arrival."""
+    from qsim.analytic import solve_queue
+
+    gaps = Exponential(1 / math.fsum(c.arrival_rate for c in classes))
+    return solve_queue(OpenQueue(gaps, mixed_service(classes), servers))
 
 
 def _levels(classes: Sequence[ClassFlow]) -> list[list[int]]:
@@ -120,17 +123,10 @@ def _scaled_waits(classes: Sequence[ClassFlow], servers: int, preemptive: bool) 
     waits = waits_on_one(fast, preemptive)
     for level in _levels(classes):
         noticed = [i for i, k in enumerate(classes) if not preemptive or k.priority <= classes[level[0]].priority]
-        several = _solved(_first_come([classes[i] for i in noticed], servers)).Wq
-        ratio = several / _solved(_first_come([fast[i] for i in noticed], 1)).Wq
+        several, one = _first_come([classes[i] for i in noticed], servers), _first_come([fast[i] for i in noticed], 1)
         for i in level:
-            waits[i] *= ratio
+            waits[i] *= several.Wq / one.Wq
     return waits
-
-
-def _solved(model: OpenQueue) -> Metrics:
-    from qsim.analytic import solve_queue
-
-    return solve_queue(model)
 
 
 def applies(model: ClassQueue) -> bool:
@@ -140,61 +136,44 @@ def applies(model: ClassQueue) -> bool:
 
 def solve(model: ClassQueue) -> Metrics:
     """Exact, or by a named approximation; raises UnstableQueueError when ρ >= 1."""
-    classes, c = tuple(model.classes), model.servers
+    classes, c, preemptive = model.classes, model.servers, model.priority == "preemptive-resume"
     if model.rho > 1 - ROUNDING:
         raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, c)
-    one_mean = all(
-        isinstance(k.service, Exponential) and math.isclose(k.service.mean, classes[0].service.mean) for k in classes
-    )
-    preemptive = model.priority == "preemptive-resume"
     kind: Kind = "exact"
-    common: float | None = None
+    common = math.nan
     if model.priority == "none":
-        whole = _solved(_first_come(classes, c))
+        whole = _first_come(classes, c)
         waits, kind, method, common = [whole.Wq] * len(classes), whole.kind, whole.method, whole.p_wait
     elif c == 1:
         waits, method = waits_on_one(classes, preemptive), RESUME if preemptive else COBHAM
-        common = None if preemptive else model.rho
-    elif one_mean:
+        common = math.nan if preemptive else model.rho
+    elif is_one_exponential([k.service for k in classes]):
         waits, method = waits_on_several(classes, c, preemptive), SEVERAL[model.priority]
-        common = None if preemptive else erlang_c(c, model.offered_load)
+        common = math.nan if preemptive else erlang_c(c, model.offered_load)
     else:
-        try:
-            waits = _scaled_waits(classes, c, preemptive)
-        except NoFormulaError:
-            raise NoFormulaError(model.kendall) from None
-        kind, method = (
-            "approximation",
-            with_errors(BONDI, model.priority, (k.service.scv for k in classes), model.rho, c),
+        waits, kind = _scaled_waits(classes, c, preemptive), "approximation"
+        method = with_errors(BONDI, model.priority, (k.service.scv for k in classes), model.rho, c, len(classes) == 2)
+    first = _levels(classes)[0] if kind == "approximation" and preemptive else []
+    alone = _first_come([classes[i] for i in first], c) if first else None  # they notice nobody else
+    warnings = () if model.priority == "none" or c > 1 or is_smooth(k.service for k in classes) else (APPROXIMATE,)
+
+    def part(i: int, k: ClassFlow) -> Metrics:
+        known = alone if i in first else None
+        return Metrics.from_times(
+            model,
+            name=model.names[i],
+            throughput=k.arrival_rate,
+            service=k.service.mean,
+            servers=c,
+            Wq=waits[i],
+            p_wait=common,
+            kind=known.kind if known else kind,
+            method=f"the first level alone: {known.method}" if known else method,
+            times=_times(model, k) if c == 1 else None,
+            warnings=warnings,
         )
-    parts = tuple(
-        _part(model, name, k, wait, kind, method, common)
-        for name, k, wait in zip(model.names, classes, waits, strict=True)
-    )
-    whole_times: TimeDistribution | None = None
-    warnings: tuple[str, ...] = ()
-    if c == 1 and model.priority == "none":
-        rate, service = model.arrival_rate, mixed_service(classes)
-        parts = tuple(
-            replace(part, times=FirstComeTimes(rate, service, k.service))
-            for part, k in zip(parts, classes, strict=True)
-        )
-        whole_times = FirstComeTimes(rate, service, service)
-    elif c == 1:
-        warnings = () if is_smooth(k.service for k in classes) else (APPROXIMATE,)
-        parts = tuple(
-            replace(part, times=_times(classes, k, preemptive), warnings=warnings)
-            for part, k in zip(parts, classes, strict=True)
-        )
-        whole_times = MixedTimes(
-            tuple(
-                MixedPart(k.arrival_rate / model.arrival_rate, part.times, {"W": part.W, "Wq": part.Wq})
-                for k, part in zip(classes, parts, strict=True)
-                if part.times is not None
-            )
-        )
-    if kind == "approximation" and preemptive:
-        parts = _with_first_level(parts, classes, c)
+
+    parts = tuple(part(i, k) for i, k in enumerate(classes))
     X = model.arrival_rate
     return Metrics.from_times(
         model,
@@ -202,50 +181,37 @@ def solve(model: ClassQueue) -> Metrics:
         service=model.offered_load / X,
         servers=c,
         Wq=math.fsum(p.Lq for p in parts) / X,
-        p_wait=math.nan if common is None else common,
+        p_wait=common,
         kind=kind,
         method=method,
         classes=parts,
-        times=whole_times,
+        times=_times_of_all(model, parts) if c == 1 else None,
         warnings=warnings,
     )
 
 
-def _times(classes: Sequence[ClassFlow], k: ClassFlow, preemptive: bool) -> InvertedTimes:
+def _times(model: ClassQueue, k: ClassFlow) -> TimeDistribution:
     """W and Wq of class ``k`` on one server."""
+    classes = model.classes
+    if model.priority == "none":
+        return FirstComeTimes(model.arrival_rate, mixed_service(classes), k.service)
 
     def flow(members: Sequence[ClassFlow]) -> Flow:
-        rate = math.fsum(m.arrival_rate for m in members)
-        return Flow(rate, mixed_service(members)) if members else Flow()
+        return Flow(math.fsum(m.arrival_rate for m in members), mixed_service(members)) if members else Flow()
 
     above = flow([m for m in classes if m.priority < k.priority])
     own = flow([m for m in classes if m.priority == k.priority])
     below = flow([m for m in classes if m.priority > k.priority])
-    return class_times(above, own, below, k.service, preemptive=preemptive)
+    return class_times(above, own, below, k.service, preemptive=model.priority == "preemptive-resume")
 
 
-def _with_first_level(parts: Sequence[Metrics], classes: Sequence[ClassFlow], servers: int) -> tuple[Metrics, ...]:
-    """The parts, those of the first level as well known as M/G/c: under preemption they notice nobody else."""
-    first = _levels(classes)[0]
-    alone = _solved(_first_come([classes[i] for i in first], servers))
-    method = f"the first level alone: {alone.method}"
-    return tuple(replace(p, kind=alone.kind, method=method) if i in first else p for i, p in enumerate(parts))
-
-
-def _part(
-    model: ClassQueue, name: str, k: ClassFlow, wait: float, kind: Kind, method: str, p_wait: float | None
-) -> Metrics:
-    return Metrics.from_times(
-        model,
-        name=name,
-        throughput=k.arrival_rate,
-        service=k.service.mean,
-        servers=model.servers,
-        Wq=wait,
-        p_wait=math.nan if p_wait is None else p_wait,
-        kind=kind,
-        method=method,
-    )
+def _times_of_all(model: ClassQueue, parts: Sequence[Metrics]) -> TimeDistribution:
+    if model.priority == "none":
+        service = mixed_service(model.classes)
+        return FirstComeTimes(model.arrival_rate, service, service)
+    shares = [k.arrival_rate / model.arrival_rate for k in model.classes]
+    pairs = zip(shares, parts, strict=True)
+    return MixedTimes(tuple(MixedPart(s, p.times, {"W": p.W, "Wq": p.Wq}) for s, p in pairs if p.times is not None))
 
 
 FORMULA = Formula(class_queue, applies, solve)

@@ -26,7 +26,7 @@ from qsim.metrics import Interval
 
 POINTS = 2**15
 CROWDED, MORE_POINTS = 0.99, 2**17
-"""At higher loads a wait adds up so many pieces that the lattice must be finer."""
+"""At higher loads a wait adds up more pieces, and the lattice must be finer."""
 MOST_MEANS = 1e9
 ROUNDING = 1e-12
 

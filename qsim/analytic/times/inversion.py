@@ -5,7 +5,7 @@ With F(s) = E[e^(-sT)] the survival function P(T > t) has the transform f(s) = (
     P(T > t) = e^(A/2)/(2t)·Re f(A/(2t)) + e^(A/2)/t·sum over k >= 1 of (-1)^k·Re f((A + 2πik)/(2t)),
 
 up to an error of e^-A; the alternating sum is taken by Euler's method, a binomial mean of its last partial sums.
-Where the law is smooth the result is right to about 1e-8, absolutely; beside a corner to 1e-3, beside a jump to 1e-1.
+Where the law is smooth the result is right to about 1e-8, absolutely; next to a corner to 1e-3, next to a jump to 1e-1.
 So the jumps of a service that follows a wait are split off before; what corners are left makes the result an
 approximation (:func:`is_smooth`).  Means and variances come from formulas.
 
@@ -42,7 +42,7 @@ NOISE = 1e-9
 
 APPROXIMATE = (
     "the percentiles are approximate: services have jumps or corners, and an inverted transform misses P(T > t) "
-    "by up to 0.1 beside a jump and 0.001 beside a corner"
+    "by up to 0.1 next to a jump and 0.001 next to a corner"
 )
 
 

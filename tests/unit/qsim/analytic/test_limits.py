@@ -31,7 +31,6 @@ from qsim import (
     Weibull,
     asymptotic_bounds,
     closed_curve,
-    cosmetatos,
     erlang_b,
     load_for_blocking,
     mean_response,
@@ -53,8 +52,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: BurrXII(1e-3, 2000, 1.0), "c must not be as small"),
     (lambda: Empirical.from_histogram(3, 4), "edges must be a list"),  # type: ignore[arg-type]
     (lambda: Empirical.from_histogram([0, 1, "a"], [1, 2]), r"edges\[2\] must be a number"),  # type: ignore[list-item]
-    (lambda: cosmetatos(2.7, 1.0, -1.0, servers=3), "cs2 must be zero or positive"),
-    (lambda: cosmetatos(2.7, 1.0, math.nan, servers=3), "cs2 must be a number"),
     (lambda: mean_response(0.5, 1.0, "SJF"), "service must be a Distribution"),  # type: ignore[arg-type]
     (lambda: wait_variance(0.5, 1.0), "service must be a Distribution"),  # type: ignore[arg-type]
     (lambda: erlang_b(10**9, 5e8), "offered_load must be below"),

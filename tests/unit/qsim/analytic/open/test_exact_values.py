@@ -31,7 +31,6 @@ from qsim import (
     UnstableQueueError,
     Weibull,
     allen_cunneen,
-    cosmetatos,
     erlang_c,
     kingman_bound,
     kraemer_langenbach_belz,
@@ -163,10 +162,6 @@ def test_approximations_worked_by_hand() -> None:
     assert kingman_bound(0.8, 1.0, 0.5, 2.0) == pytest.approx(0.8 * (0.5 / 0.64 + 2) / 0.4)
     assert kingman_bound(1.6, 1.0, 0.5, 2.0, 2) == pytest.approx(1.6 * (0.5 / 2.56 + 1) / 0.4)
     assert kingman_bound(0.8, 0.5, 0.5, 2.0) == pytest.approx(0.8 * (0.5 / 0.64 + 0.5) / 1.2)
-    gamma = 0.2 * 1 * (math.sqrt(14) - 2) / (16 * 2 * 0.8)
-    assert cosmetatos(1.6, 1.0, 0.0, 2) == pytest.approx(8 / 9 * (1 + gamma))
-    assert cosmetatos(1.6, 1.0, 0.5, 2) == pytest.approx(0.5 * 16 / 9 + 0.5 * 8 / 9 * (1 + gamma))
-    assert cosmetatos(0.8, 1.0, 0.25) == pytest.approx(0.25 * 4 + 0.75 * 2)
 
 
 # --- GI/M/c, M/D/c, M/G/1 -------------------------------------------------------------------------------------------

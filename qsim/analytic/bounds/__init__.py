@@ -1,1 +1,0 @@
-"""Bounds on closed systems: one family a file."""
