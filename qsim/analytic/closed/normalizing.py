@@ -177,7 +177,7 @@ def without_each(log_g: FloatArray, centres: Sequence[Centre]) -> list[FloatArra
 
 
 def present(centre: Centre, log_rest: FloatArray, populations: Sequence[int]) -> FloatArray:
-    """p(0), p(1), ...: probabilities of each number of customers (of all classes) at a station, ``log_rest`` being its log F.
+    """p(0), p(1), ... of the number (of all classes) at a station, ``log_rest`` being its log F.
 
     For any ``populations`` within the lattice of ``log_rest``; normalised by their own sum, which is G.
     """
