@@ -29,8 +29,8 @@ def shown_by(place: str, doc: str = "") -> Callable[[Any], Any]:
     4
     """
 
-    def method(self: Any) -> Any:
-        return resolve_name(place)(self)
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return resolve_name(place)(self, *args, **options)
 
     method.__doc__ = doc
     return method

@@ -120,8 +120,9 @@ def _of_speeds(station: Metrics, planned: PlannedStation, names: tuple[str, ...]
     mean = max(means.values())
     if known := [c for c in station.classes if c.throughput > 0]:
         mean = math.fsum(c.throughput * means[c.name] for c in known) / math.fsum(c.throughput for c in known)
-    value, *ends = (min(x * mean / max(planned.speeds), 1.0) for x in (station.throughput, *station.interval("X")))
-    return _with_utilization(station, value, (ends[0], ends[1]))
+    rates = (station.throughput, *station.interval("throughput"))
+    value, low, high = (min(rate * mean / max(planned.speeds), 1.0) for rate in rates)
+    return _with_utilization(station, value, (low, high))
 
 
 def _with_utilization(part: Metrics, value: float, ends: tuple[float, float] | None = None) -> Metrics:

@@ -22,7 +22,7 @@ _TIMES = ("W", "Wq")
 def metrics_text(metrics: Metrics, *, with_units: bool, quantiles: Sequence[float] = (), details: bool = False) -> str:
     """The table of the values; units only where the input had them."""
     show = (lambda name, value: value_text(name, value, with_units)) if with_units else None
-    text = metrics.text(show, details=details)
+    text = str(metrics.text(show, details=details))
     if with_units:
         text = text.replace("customers per time unit", "customers a second")
     for q in quantiles:

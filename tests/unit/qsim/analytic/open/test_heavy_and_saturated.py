@@ -41,7 +41,7 @@ def test_the_mean_is_given_where_the_probabilities_cannot_be() -> None:
 def test_whose_probabilities_these_are() -> None:
     text = solve(MM1K(2, 1, 3)).text()
     assert "an arrival that is let in waits" in text
-    assert "an arrival is lost, of all" in text
+    assert "an arrival finds the system full and is lost" in text
 
 
 def test_a_stated_error_names_its_scope_and_is_not_stated_beyond() -> None:

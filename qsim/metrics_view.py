@@ -1,0 +1,181 @@
+"""How Metrics are shown: text, a data frame, a figure, plain data for JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from qsim.metrics import SYMBOLS, Metrics
+from qsim.text_table import table, without_empty
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ShowValue: TypeAlias = Callable[[str, float], str]
+"""Writes the value of that name."""
+
+LOSSES = {
+    "p_wait": "probability that an arrival that is let in waits",
+    "p_block": "probability that an arrival finds the system full and is lost",
+}
+"""The meaning of two values where arrivals are lost: they are not shares of the same arrivals."""
+
+MOST_DRAWN = 256  # states in a figure
+LONGEST_DRAWN, POINTS_DRAWN = 0.995, 201  # times in a figure
+
+
+def _six_digits(_: str, value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _four_digits(_: str, value: float) -> str:
+    return f"{value:.4g}"
+
+
+def short_text(metrics: Metrics) -> str:
+    """The model with its method, and the answer."""
+    return f"{_headline(metrics)}\n{_answer(metrics, _four_digits)}"
+
+
+def long_text(metrics: Metrics, show: ShowValue | None = None, *, details: bool = False) -> str:
+    """The answer, then a table of the values and one of the parts; ``show`` writes a value by its name.
+
+    With ``details`` each station is followed by its classes.
+    """
+    first = [_headline(metrics), _answer(metrics, show or _four_digits)]
+    show = show or _six_digits
+    header, rows = without_empty(("", "value", _level(metrics), ""), _rows(metrics, show))
+    values = table(header, rows, left=[i in (0, len(header) - 1) for i in range(len(header))])
+    parts = [table(head, rows) for head, *rows in _part_tables(metrics, show, details=details)]
+    return "\n".join([*first, "", values, *parts, *(f"warning: {w}" for w in metrics.warnings)])
+
+
+def _headline(metrics: Metrics) -> str:
+    part = f"{metrics.name} of " if metrics.name else ""
+    return f"{part}{metrics.model.kendall}: {metrics.kind}, {metrics.method}"
+
+
+def _answer(metrics: Metrics, show: ShowValue) -> str:
+    """The time a customer stays and waits, the number present and the utilization, in a sentence."""
+    between = metrics.intervals.get("W")
+    ends = f" ({show('W', between[0])} to {show('W', between[1])})" if between else ""
+    stays = f"a customer stays W = {show('W', metrics.W)}{ends} on average"
+    waits = f"{show('Wq', metrics.Wq)} of it waiting"
+    known = [(metrics.W, stays), (metrics.Wq, waits)]
+    parts = [
+        ", ".join(words for value, words in known if not math.isnan(value)),
+        "" if math.isnan(metrics.L) else f"L = {metrics.L:.4g} present",
+        "" if math.isnan(metrics.utilization) else f"servers {100 * metrics.utilization:.3g} % busy",
+    ]
+    text = "; ".join(part for part in parts if part)
+    return text[:1].upper() + text[1:]
+
+
+def _level(metrics: Metrics) -> str:
+    return "" if metrics.confidence is None else f"{100 * metrics.confidence:g} % interval"
+
+
+def _rows(metrics: Metrics, show: ShowValue) -> list[tuple[str, str, str, str]]:
+    """Symbol, value, interval or "", and meaning of the values that are known."""
+    rows = []
+    for name, (symbol, meaning) in SYMBOLS.items():
+        value = getattr(metrics, name)
+        if math.isnan(value):
+            continue
+        ends = metrics.intervals.get(name)
+        between = f"{show(name, ends[0])} .. {show(name, ends[1])}" if ends else ""
+        kind = metrics.kind_of(name)
+        words = LOSSES.get(name, meaning) if metrics.p_block > 0 else meaning
+        rows.append((symbol, show(name, value), between, words if kind == metrics.kind else f"{words} [{kind}]"))
+    return rows
+
+
+def _part_tables(metrics: Metrics, show: ShowValue, *, details: bool) -> list[list[list[str]]]:
+    """Stations and classes as rows of cells, the first row being the head."""
+    stations = [
+        part
+        for station in metrics.stations
+        for part in (station, *(replace(c, name=f"  {c.name}") for c in station.classes if details))
+    ]
+    tables = []
+    for heading, parts in (("per visit", stations), ("class", metrics.classes)):
+        known = [name for name in SYMBOLS if any(math.isfinite(getattr(part, name)) for part in parts)]
+        if parts:
+            rows = [[part.name, *(_cell(part, name, show) for name in known)] for part in parts]
+            tables.append([[heading, *(SYMBOLS[name][0] for name in known)], *rows])
+    return tables
+
+
+def _cell(part: Metrics, name: str, show: ShowValue) -> str:
+    value = getattr(part, name)
+    return "" if math.isnan(value) else show(name, value)
+
+
+def document(metrics: Metrics) -> dict[str, Any]:
+    """Plain data for JSON; values that are not known are None."""
+
+    def plain(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    parts = (("stations", metrics.stations), ("classes", metrics.classes))
+    return {
+        "model": metrics.model.kendall,
+        **({"name": metrics.name} if metrics.name else {}),
+        **{name: plain(getattr(metrics, name)) for name in SYMBOLS},
+        "kind": metrics.kind,
+        "kinds": {name: metrics.kind_of(name) for name in SYMBOLS},
+        "method": metrics.method,
+        "intervals": {name: [plain(low), plain(high)] for name, (low, high) in metrics.intervals.items()},
+        "confidence": metrics.confidence,
+        "customers": metrics.customers,
+        "warmup": metrics.warmup,
+        "seed": metrics.seed,
+        "approximations": {
+            name: {"Wq": plain(entry.Wq), "kind": entry.kind, "validity": entry.validity}
+            for name, entry in metrics.approximations.items()
+        },
+        "warnings": list(metrics.warnings),
+        **{key: [document(part) for part in listed] for key, listed in parts if listed},
+    }
+
+
+def frame(metrics: Metrics) -> pd.DataFrame:
+    """A row for the model, then one for each station and class: ``name``, the values, the ends of their intervals."""
+    import pandas as pd
+
+    rows = [(metrics.name or metrics.model.kendall, metrics)]
+    for station in metrics.stations:
+        rows += [(station.name, station), *((f"{station.name}, {c.name}", c) for c in station.classes)]
+    rows += [(part.name, part) for part in metrics.classes]
+    return pd.DataFrame([{"name": name, **_frame_row(part)} for name, part in rows])
+
+
+def _frame_row(part: Metrics) -> dict[str, float]:
+    row: dict[str, float] = {}
+    for name in SYMBOLS:
+        row[name] = getattr(part, name)
+        if name in part.intervals:
+            row[f"{name}_low"], row[f"{name}_high"] = part.intervals[name]
+    return row
+
+
+def figure(metrics: Metrics, of: str = "L") -> Any:
+    """A plotly Figure: P(n present) or, of a network, the utilization of each part; P(T > t) where ``of`` is a time."""
+    import pandas as pd
+
+    title = _headline(metrics)
+    if of != "L":
+        t = np.linspace(0, metrics.quantile(LONGEST_DRAWN, of), POINTS_DRAWN)
+        drawn = pd.DataFrame({"t": t, f"P({of} > t)": metrics.survival(t, of)})
+        return drawn.plot(kind="line", x="t", y=f"P({of} > t)", title=title, backend="plotly")
+    if metrics.stations or metrics.classes or metrics.states is None:
+        return frame(metrics).plot(kind="bar", x="name", y="utilization", title=title, backend="plotly")
+    most = 1
+    while most < MOST_DRAWN and metrics.p(range(most)).sum() < 0.999:
+        most *= 2
+    states = pd.DataFrame({"n": range(most), "p(n)": metrics.p(range(most))})
+    return states.plot(kind="bar", x="n", y="p(n)", title=title, backend="plotly")
