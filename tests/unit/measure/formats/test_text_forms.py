@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
-
 import pytest
 
 from measure.errors import DataError
-from measure.formats.by_format import InputFile, sniff, sweep_of
 from measure.formats.fio.normal_output import parse_normal
-from measure.formats.law_file import read_histogram
 from measure.formats.mess_curves import curves_sweep, looks_like_curves
 from measure.formats.mlc import W_FLAGS, mlc_figures, mlc_sweep, mlc_version
 
@@ -90,29 +85,6 @@ def test_bandwidths_of_a_report(bw: str, decimal: str, rate: float) -> None:
     assert parse_normal(report(bw=bw, decimal=decimal), "f")[0].bandwidth_bytes_per_s == pytest.approx(rate)
 
 
-@pytest.mark.parametrize(("unit", "scale"), [("nsec", 1e-9), ("usec", 1e-6), ("msec", 1e-3)])
-def test_units_of_a_report(unit: str, scale: float) -> None:
-    found = parse_normal(report().replace("usec", unit), "f")[0].latency
-    assert (found.mean_s, found.percentiles_s[50.0]) == pytest.approx((100 * scale, 88 * scale))
-
-
-def test_snapshots_of_a_report_are_windows_and_clones_are_added() -> None:
-    head, _, body = report().partition("j: (groupid")
-    later = f"j: (groupid{body}".replace("2000msec", "4000msec").replace("200040", "400080")
-    (found,) = parse_normal(f"{head}j: (groupid{body}{later}", "f")
-    assert [(w.start_s, w.end_s, w.requests) for w in found.windows] == [(0, 2, 200_040), (2, 4, 200_040)]
-    assert [w.latency_sum_s for w in found.windows] == pytest.approx([20.004] * 2)
-    clones = head.replace("fio-3.33", "...\nfio-3.33") + f"j: (groupid{body}" + f"j: (groupid{body}".replace("=7", "=8")
-    (both,) = parse_normal(clones, "f")
-    assert (both.records, both.throughput_per_s, both.windows) == (2, 200_040, ())
-    (group,) = parse_normal(report().replace("jobs=1", "jobs=3"), "f")
-    assert (group.options["numjobs"], group.options["group_reporting"]) == ("3", "1")
-    mixed = parse_normal(report().replace("  read:", "  mixed:"), "f")[0]
-    assert (mixed.throughput_per_s, math.isnan(mixed.read_fraction)) == (100_000, True)
-    only = "\n".join(line for line in report().splitlines() if "     lat (" not in line)
-    assert [f.check for f in parse_normal(only, "f")[0].findings] == ["completion-latency-only"]
-
-
 # --- MLC --------------------------------------------------------------------------------------------------------------
 
 MLC = """\
@@ -141,25 +113,6 @@ def test_a_table_of_mlc_in_si_units() -> None:
     for size, scale in (("K", 2**10), ("G", 2**30)):
         text = MLC.format(flags="").replace("100.000M", f"2{size}")
         assert mlc_sweep({"m": text}).provenance.details["buffer_bytes"] == {"read": 2 * scale}
-
-
-@pytest.mark.parametrize(
-    ("flags", "series"),
-    [
-        ("-W2", "67/33 mix"),
-        ("-W5", "50/50 mix"),
-        ("-R", "read"),
-        ("-l128", "read stride 128 B"),
-        ("-r", "read random"),
-        ("-b2m", "read buffer 100 MiB"),
-        ("-W6", "non-temporal"),
-    ],
-)
-def test_a_curve_of_mlc_is_named_by_its_flags(flags: str, series: str) -> None:
-    (found,) = mlc_sweep({"m": MLC.format(flags=flags)}).series
-    assert all(word in found for word in series.split())
-    assert ("stride" in found) == (flags == "-l128")
-    assert ("buffer" in found) == (flags == "-b2m")
 
 
 def test_the_mixes_of_mlc_are_those_of_its_readme() -> None:
@@ -235,53 +188,6 @@ Each iteration took 250.0 core clocks ( 100.0 ns)
 # --- curves -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("latency_ns", "severity"), [(95, "info"), (89, "warning"), (129, "info"), (131, "warning"), (91, "info")]
-)
-def test_a_chaser_alone_confirms_the_units(latency_ns: float, severity: str) -> None:
-    """640 MB/s are 1e7 lines a second: 0.9 to 1.3 in flight is 90 to 130 ns."""
-    sweep = curves_sweep({"bwlat_50.txt": f"100000 400\n640 {latency_ns}\n"})
-    assert [f.severity for f in sweep.findings] == [severity]
-    assert sweep.points["throughput_per_s"].tolist() == [1.5625e9, 1e7]
-
-
-@pytest.mark.parametrize(
-    ("name", "share"),
-    [
-        ("bwlat_70.txt", 0.7),
-        ("bwlat_100.txt", 1.0),
-        ("bwlat_0.txt", 0.0),
-        ("bwlat_101.txt", math.nan),
-        ("x.txt", math.nan),
-    ],
-)
-def test_the_share_of_reads_stands_in_the_name(name: str, share: float) -> None:
-    points = curves_sweep({name: "640 95\n1280 96\n"}).points
-    assert points["read_fraction"].tolist() == pytest.approx([share] * 2, nan_ok=True)
-
-
-def test_messs_table_with_what_is_left_out() -> None:
-    header = "pause,bandwidth_mean,latency_mean,read_pct_rounded"
-    sweep = curves_sweep({"m.csv": f"{header}\n0,64,200,100\n10,6.4,100,100\n99,0,80,100\n50,-1,90,100\n"})
-    assert sweep.points["bandwidth_bytes_per_s"].tolist() == [64e9, 6.4e9]
-    assert sweep.points["latency_s"].tolist() == pytest.approx([2e-7, 1e-7])
-    assert sweep.provenance.details["idle_latency_s"] == {"read": pytest.approx(8e-8)}
-    assert {f.check: f.severity for f in sweep.findings} == {"rows-left-out": "warning", "idle-point": "info"}
-    assert "idle latency, 80 ns," in next(f.message for f in sweep.findings if f.check == "idle-point")
-    for rows, says in (
-        ("5,64,200,100\n5,6.4,100,100", "same pause"),
-        ("5,0,200,100", "above zero"),
-        ("5,64,0,100", "cannot be right"),
-        ("5,64,200,101", "cannot be right"),
-        ("5,64,200", "3 cells under 4 columns"),
-        ("5,x,200,100", "not a number"),
-    ):
-        with pytest.raises(DataError, match=says):
-            curves_sweep({"m.csv": f"{header}\n{rows}\n"})
-    with pytest.raises(DataError, match="line 21 has 3 numbers"):
-        curves_sweep({"x.txt": "1 2\n" * 20 + "5 6 7\n"})
-
-
 def test_files_of_curves_are_told_apart() -> None:
     same = curves_sweep({"a/bwlat_50.txt": "640 95\n1280 96\n", "b/bwlat_50.txt": "640 95\n1280 96\n"})
     assert list(same.series) == ["a/bwlat_50.txt: 50/50 mix", "b/bwlat_50.txt: 50/50 mix"]
@@ -299,36 +205,3 @@ def test_files_of_curves_are_told_apart() -> None:
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_sweep_has_the_name_and_the_paths_of_its_files() -> None:
-    tables = [InputFile(f"{n}.csv", Path(f"x/{n}.csv"), "depth,iops,latency_us\n4,4000,1000\n") for n in "ab"]
-    one = sweep_of("table", tables[:1], None, None)
-    assert (one.name, one.raw) == ("a.csv", (Path("x/a.csv"),))
-    both = sweep_of("table", tables, None, None)
-    assert both.raw == (Path("x/a.csv"), Path("x/b.csv"))
-    assert len(both) == 2
-    assert sniff("depth,iops,latency_us\n4,4000,1000\n", "f") == "table"
-    fio = InputFile("r.txt", Path("r.txt"), report())
-    assert sweep_of("fio", [fio], None, None).name == "r.txt"
-
-
-def test_a_law_of_service_times_from_a_table(tmp_path: Path) -> None:
-    path = tmp_path / "law.csv"
-    path.write_text("latency_s, count\n0.001,3\n\n0.005,1\n")
-    law = read_histogram(path)
-    assert law.mean == pytest.approx(0.002)
-    for body, says in (
-        ("time,count\n1,2\n", "neither fio's"),
-        ("latency_s,count\n0,3\n", "counts no time above zero"),
-        ("latency_s,count\n0.1,0\n", "counts no time above zero"),
-        ("latency_s,count\n0.1,3\n-1,2\n", "row 3: a time and a count are zero or more"),
-        ("latency_s,count\n0.1,-3\n", "row 2: a time"),
-        ("latency_s,count\n0.1\n", "row 2: invalid"),
-        ("latency_s,count\ninf,3\n", "row 2: a time"),
-    ):
-        path.write_text(body)
-        with pytest.raises(DataError, match=says):
-            read_histogram(path)
-    path.write_text("latency_s,count\n0,1\n0.1,1\n")
-    assert read_histogram(path).mean == pytest.approx(0.05)

@@ -4,45 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from measure.errors import DataError
-from measure.fio.request_logs import interval_options
-from measure.formats.fio.documents import fio_documents, number_in, positive, runs_of, why_nothing
+from measure.formats.fio.documents import number_in, positive, runs_of
 from measure.formats.fio.json_output import parse_fio, processor_time
-from measure.formats.fio.latency_bins import BINS_FIO_2, BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
 from measure.formats.fio.log_records import choose_logs, record_of_logs, with_windows
-from measure.formats.fio.logs import read_latency_log, summarise
 from measure.formats.fio.record import (
     FioRecord,
     Moments,
-    Window,
     added,
-    between_snapshots,
     bin_quantile,
     check_record,
-    drift_within,
     host_columns,
-    merged,
     near_power_of_two,
     parse_fio_size,
     pooled,
     whole,
-)
-from measure.formats.fio.steady_state import (
-    COLUMNS,
-    Intervals,
-    SteadyState,
-    check_steady,
-    judge,
-    noted_columns,
-    read_interval_logs,
 )
 from measure.formats.fio.sweep import fio_sweep, why_unusable
 from measure.formats.fio.terse_output import parse_terse
@@ -103,18 +86,6 @@ def test_reads_and_writes_are_added_and_kept_apart() -> None:
     assert "read_latency_s" not in only
 
 
-def test_clones_are_one_record_and_jobs_of_one_name_are_several() -> None:
-    clones = [job({"numjobs": "2"}, read=section(1000, 1e5)) for _ in range(2)]
-    found = one(*clones)
-    assert (found.records, found.jobs, found.throughput_per_s, found.findings) == (2, 2, 2000, ())
-    assert len(parse_fio(text(job(read=section(1, 1e5)), job(read=section(1, 1e5))), "f")) == 2
-    lacking = one(*[job({"numjobs": "3"}, read=section(1000, 1e5)) for _ in range(2)])
-    assert [f.check for f in lacking.findings] == ["clones-missing"]
-    assert "asked for 3 clones, 2 are reported" in lacking.findings[0].message
-    grouped = one(job({"numjobs": "3", "group_reporting": "1"}, read=section(1000, 1e5)))
-    assert (grouped.jobs, grouped.findings) == (3, ())
-
-
 @pytest.mark.parametrize(("in_flight", "grouped"), [(4.9, True), (4.7, False)])
 def test_more_in_flight_than_a_clone_can_hold_is_a_group(in_flight: float, grouped: bool) -> None:
     """At depth 4 a fifth more than 4 is 4.8."""
@@ -123,26 +94,10 @@ def test_more_in_flight_than_a_clone_can_hold_is_a_group(in_flight: float, group
     assert [f.check for f in found.findings] == ([] if grouped else ["clones-missing"])
 
 
-def test_all_clients_is_left_out_beside_the_clients() -> None:
-    alone = {"jobname": "All clients", "read": section(2000, 1e5)}
-    assert one(alone).throughput_per_s == 2000
-    client = {**job(read=section(1000, 1e5)), "hostname": "a"}
-    assert [r.host for r in parse_fio(text(client, alone), "f")] == ["a"]
-
-
 @pytest.mark.parametrize(("port", "host"), [(8765, "a"), (8766, "a:8766"), (0, "a")])
 def test_a_host_is_named_with_a_port_that_is_not_the_usual_one(port: int, host: str) -> None:
     assert one({**job(read=section(1000, 1e5)), "hostname": "a", "port": port}).host == host
     assert one({**job(read=section(1000, 1e5)), "port": port}).host == ""
-
-
-@pytest.mark.parametrize(
-    ("more", "checks"), [({}, []), ({"total_err": 3}, ["io-errors"]), ({"total_err": 3, "error": 5}, [])]
-)
-def test_errors_that_a_job_survived_are_told(more: Mapping[str, Any], checks: Sequence[str]) -> None:
-    found = one({**job(read=section(1000, 1e5)), **more})
-    assert [f.check for f in found.findings] == checks
-    assert found.error == more.get("error", 0)
 
 
 def test_completion_latency_alone_is_told() -> None:
@@ -180,13 +135,6 @@ def test_records_of_one_point_keep_the_direction_that_only_one_of_them_has() -> 
     assert rates == {"read": 4000, "write": 500}
 
 
-def test_what_old_versions_leave_out_is_filled_in() -> None:
-    part = {"iops": 1000.5, "runtime": 2000, "bw": 4002, "lat": {"mean": 100.0, "stddev": 10.0}}
-    found = one(job(read=part))
-    assert (found.requests, found.bandwidth_bytes_per_s) == (2001, 4002 * 1024)
-    assert (found.latency.mean_s, found.latency.sd_s) == pytest.approx((1e-4, 1e-5))
-
-
 @pytest.mark.parametrize(
     ("rw", "options", "both", "fraction"),
     [
@@ -209,15 +157,6 @@ def test_unified_reporting_is_divided_as_asked_or_as_counted(
     found = one({**job({"rw": rw, **options}), "mixed": section(1000, 1e5), **apart})
     assert found.read_fraction == pytest.approx(fraction, nan_ok=True)
     assert (found.throughput_per_s, found.directions) == (1000, {})
-
-
-def test_reads_in_a_write_job_come_from_verification_only() -> None:
-    both = {"read": section(10, 1e5), "write": section(1000, 1e5)}
-    assert one(job({"rw": "randwrite", "verify": "crc32c"}, **both)).throughput_per_s == 1010
-    for rw, other in (("randwrite", "reads"), ("write", "reads"), ("randread", "writes"), ("read", "writes")):
-        with pytest.raises(DataError, match=f"rw={rw}, yet it records {other}"):
-            one(job({"rw": rw}, **both))
-    assert one(job({"rw": "write"}, read=section(0, 1e5, runtime=0), write=section(5, 1e5))).throughput_per_s == 5
 
 
 @pytest.mark.parametrize(
@@ -258,13 +197,6 @@ def test_a_job_that_did_nothing_took_no_time() -> None:
 def test_both_directions_alike_in_unified_reporting() -> None:
     found = one({**job({"rw": "rw"}, read=section(500, 1e5), write=section(500, 1e5)), "mixed": section(1000, 1e5)})
     assert found.read_fraction == 0.5
-
-
-def test_bins_of_fio_2_with_32_to_an_octave() -> None:
-    old = {"iops": 1000, "runtime": 2000, "bw": 4000}
-    constants = {"FIO_IO_U_PLAT_BITS": 5, "FIO_IO_U_PLAT_VAL": 32, "FIO_IO_U_PLAT_NR": 640}
-    found = one(job(read={**old, "clat": {"mean": 100.0, "bins": {**constants, "5": 1, "32": 2, "64": 3}}})).latency
-    assert {round(k, 9): n for k, n in found.bins_s.items()} == {5e-6: 1, 32e-6: 2, 65e-6: 3}
 
 
 def test_bins_of_json_plus_and_of_fio_2() -> None:
@@ -485,13 +417,6 @@ def test_a_curve_is_named_by_what_differs() -> None:
     assert series({}, grouped) == ["4 KiB random read"]
 
 
-def test_two_jobs_of_one_file_at_one_load_are_named_apart() -> None:
-    jobs = [{**job(read=section(1e4, 8e5)), "jobname": name} for name in ("a", "b")]
-    assert sorted(fio_sweep({"f": text(*jobs)}).series) == ["4 KiB random read (a)", "4 KiB random read (b)"]
-    other = [jobs[0], {**job({"iodepth": "8"}, read=section(1e4, 8e5)), "jobname": "b"}]
-    assert list(fio_sweep({"f": text(*other)}).series) == ["4 KiB random read"]
-
-
 def test_repeats_are_numbered_in_the_order_of_their_times() -> None:
     texts = {
         f"r{i}": text(job(read=section(1e4 + i, 4e5)), timestamp_ms=1_700_000_000_000 - 10_000 * i) for i in range(3)
@@ -527,18 +452,6 @@ def test_where_no_depth_is_recorded_the_load_is_x_times_r(in_flight: float, load
     assert math.isnan(sweep.points["depth"].iloc[0])
     assert [f.check for f in sweep.findings] == ["depth-not-recorded"]
     assert sweep.findings[0].load == load
-
-
-def test_refusals_are_counted() -> None:
-    failed = text({**job(read=section(1e4, 1e5)), "error": 5})
-    with pytest.raises(DataError, match=r"ended with error 5 .* then measure again$"):
-        fio_sweep({"a": failed})
-    with pytest.raises(DataError, match=r"\(and 1 more like it\)$"):
-        fio_sweep({"a": failed, "b": failed})
-    with pytest.raises(DataError, match="no fio output was given"):
-        fio_sweep({})
-    good = fio_sweep({"a": failed, "b": text(job(read=section(1e4, 4e5)))})
-    assert [f.check for f in good.findings] == ["job-failed"]
 
 
 # --- documents --------------------------------------------------------------------------------------------------------
@@ -583,48 +496,6 @@ def test_stamps_of_one_run_lie_as_far_apart_as_its_run_times(runtime: int, stamp
     assert len(runs_of([snapshot(1000, 10, 5000), snapshot(runtime, 20, stamp)])) == runs
 
 
-def test_a_stamp_that_is_missing_tells_nothing() -> None:
-    for one_, other in ((5000, 0), (0, 5000)):
-        assert len(runs_of([snapshot(1000, 10, one_), snapshot(2000, 20, other)])) == 1
-        assert len(runs_of([snapshot(1000, 10, one_), snapshot(1000, 20, other)])) == 2
-
-
-def test_documents_are_found_among_messages() -> None:
-    whole_ = json.dumps(snapshot(1000, 10))
-    assert fio_documents(whole_) == ([snapshot(1000, 10)], False)
-    assert fio_documents(f"\ufeff[{whole_}, 3, {{}}]") == ([snapshot(1000, 10)], False)
-    assert fio_documents(f"fio: hello\n{whole_}\nbye") == ([snapshot(1000, 10)], False)
-    found, cut = fio_documents(f"x{whole_}\n{whole_[:-20]}")
-    assert (len(found), cut) == (1, True)
-    assert fio_documents("3") == ([], False)
-    clients = {"fio version": "fio-3", "client_stats": []}
-    assert fio_documents(json.dumps(clients)) == ([clients], False)
-    assert fio_documents('{"fio version": "x", "jobs": 3}') == ([], False)
-
-
-@pytest.mark.parametrize(
-    ("body", "truncated", "says"),
-    [
-        ("\ufeff \n", False, "is empty"),
-        ("a\0b", False, "is binary"),
-        ("\ufffd" * 6 + "a" * 94, False, "is binary"),
-        ("\ufffd" * 5 + "a" * 95, False, "is not fio's JSON output"),
-        ("x", True, "is cut off"),
-        ('{ "fio version"', False, "is cut off"),
-        ("3;fio-3.1", False, "terse"),
-        ("verify: bad", False, "verification"),
-        ("a verify failed b", False, "verification"),
-        ("j: (g=0): rw=read", False, "human-readable"),
-        ("x\n  read : io=3", False, "human-readable"),
-        ("fio: no\nfio: yes", False, "only fio's message 'fio: no'"),
-        ("[1]", False, 'no "fio version" with jobs'),
-        ("hello", False, "is not fio's JSON output"),
-    ],
-)
-def test_a_text_without_records_is_named(body: str, truncated: bool, says: str) -> None:
-    assert says in why_nothing(body, "f", truncated)
-
-
 def test_numbers_are_positive_and_possible() -> None:
     assert [positive(v) for v in (3, "2.5", 0, -1, None, "x", math.nan, math.inf)] == [3, 2.5, 0, 0, 0, 0, 0, 0]
     assert number_in({"a": "4"}, "a") == 4
@@ -632,40 +503,6 @@ def test_numbers_are_positive_and_possible() -> None:
 
 
 # --- windows, intervals, steadiness -----------------------------------------------------------------------------------
-
-
-def test_windows_between_snapshots_and_merged() -> None:
-    # Of the second no time passed, of the third no request completed, of the fourth no latency was added.
-    found = between_snapshots([(1, 100, 1.0), (1, 110, 1.2), (2, 100, 1.1), (2, 110, 1.0), (3, 300, 2.0)])
-    assert [(w.start_s, w.end_s, w.requests, w.latency_sum_s) for w in found] == [(0, 1, 100, 1), (1, 3, 200, 1)]
-    assert (found[1].throughput_per_s, found[1].latency_s) == (100, 0.005)
-    assert between_snapshots([(0.5, 1, 0.25)]) == (Window(0, 0.5, 1, 0.25),)
-    many = [Window(i, i + 1, 10 * i, i) for i in range(5)]
-    assert merged(many, 5) == tuple(many)
-    assert [(w.start_s, w.end_s, w.requests, w.latency_sum_s) for w in merged(many, 2)] == [
-        (0, 3, 30, 3),
-        (3, 5, 70, 7),
-    ]
-    assert len(merged(many, 4)) == 3
-
-
-def drift(rates: Sequence[float], latencies: Sequence[float] | None = None) -> str:
-    latencies = latencies or [1e-3] * len(rates)
-    windows = [Window(i, i + 1, x, x * r) for i, (x, r) in enumerate(zip(rates, latencies, strict=True))]
-    return "".join(f.message for f in drift_within(windows, "f"))
-
-
-def test_a_run_drifts_by_more_than_a_seventh_and_its_noise() -> None:
-    assert "from 100 /s to 200 /s (+100 %)" in drift([100, 100, 200, 200])
-    assert drift([100, 100, 200]) == ""
-    assert drift([1000, 1000, 1149, 1149]) == ""
-    assert "(+15 %)" in drift([1000, 1000, 1151, 1151])
-    assert "(-16 %)" in drift([1000, 1000, 840, 840])
-    assert "latency goes from 1.00 ms to 2.00 ms" in drift([100] * 4, [1e-3, 1e-3, 2e-3, 2e-3])
-    # Thirds of six: 800 and 1200 have a deviation of 283, two of them a noise of 0.28: a change of 0.4 is no drift.
-    assert drift([800, 1200, 1000, 1000, 1200, 1600]) == ""
-    assert "(+70 %)" in drift([800, 1200, 1000, 1000, 1500, 1900])
-    assert "over the 9 s of the run, by 9 windows" in drift([100] * 3 + [150] * 3 + [200] * 3)
 
 
 def test_a_depth_that_counts_for_nothing() -> None:
@@ -680,239 +517,10 @@ def test_a_depth_that_counts_for_nothing() -> None:
     assert not ignored(ioengine="psync", iodepth="8", io_submit_mode="offload")
 
 
-def test_intervals_count_what_completed() -> None:
-    course = Intervals((1.0, 3.0), (100.0, 50.0))
-    assert course.completed(np.array([0.0, 0.5, 1.0, 2.0, 3.0])).tolist() == [0, 50, 100, 150, 200]
-    assert (len(course), Intervals.from_dict(course.to_dict())) == (2, course)
-    assert interval_options(10.0, "p") == ("--write_iops_log=p", "--log_avg_msec=400")
-    assert interval_options(0.1, "p")[1] == "--log_avg_msec=20"
-    assert len(read_interval_logs([])) == 0
-    one_job = read_interval_logs(["1000, 100, 0\n2000, 80, 0\n2000, 20, 1\n0, 9, 0\nx\n"])
-    assert (one_job.end_s, one_job.throughput_per_s) == ((1, 2), (100, 100))
-    both = read_interval_logs(["1000, 100, 0\n2000, 100, 0\n", "500, 40, 0\n1500, 80, 0\n"])
-    # The longer first: up to 1 s 100 + 20 + 40 requests.
-    assert (both.end_s, both.throughput_per_s) == ((1.0,), (pytest.approx(160),))
-
-
-def course(rates: Sequence[float]) -> SteadyState:
-    found = judge(Intervals(tuple(float(i + 1) for i in range(len(rates))), tuple(map(float, rates))))
-    assert found is not None
-    return found
-
-
-def test_steadiness_is_snias() -> None:
-    """Five rounds of two seconds: 90, 95, 100, 105, 110 have a range of 20 and a line that rises by 20."""
-    rising = course([90, 90, 95, 95, 100, 100, 105, 105, 110, 110])
-    assert (rising.throughput_range, rising.throughput_change) == pytest.approx((0.2, 0.2))
-    assert (rising.steady, rising.throughput_trend) == (False, True)
-    flat = course([100] * 10)
-    assert (flat.throughput_range, flat.steady, flat.throughput_trend) == (0, True, False)
-    assert flat.throughput_change == pytest.approx(0, abs=1e-12)
-    assert set(flat.columns()) == set(COLUMNS)
-    assert judge(Intervals(tuple(range(1, 10)), (1.0,) * 9)) is None
-    assert judge(Intervals(tuple(range(1, 11)), (0.0,) * 10)) is None
-    for far, change, steady in ((0.2, 0.1, True), (0.201, 0.1, False), (0.2, -0.101, False), (0.2, -0.1, True)):
-        assert SteadyState(far, change, False, 0, 0).steady is steady
-
-
-def test_a_warm_up_stands_out_from_what_follows() -> None:
-    """Twenty at 100 after two at 200: the mean is 2400/22, of the rest 100."""
-    rates = [200, 200, *[99, 101] * 10]
-    found = course(rates)
-    assert found.warmup_s == 2
-    assert found.warmup_bias == pytest.approx(2400 / 22 / 100 - 1)
-    slight = course([100.3, 100.3, *[99.99, 100.01] * 10])
-    assert (slight.warmup_s, slight.warmup_bias) == (0, 0)
-
-
-def test_a_step_is_a_trend_and_noise_is_none() -> None:
-    assert course([100] * 6 + [110] * 6).throughput_trend
-    assert not course([100, 110] * 6).throughput_trend
-    assert course([100, 101, 100, 101, 100, 101, 110, 111, 110, 111, 110, 111]).throughput_trend
-
-
-def test_a_change_stands_out_by_its_standard_errors() -> None:
-    """Of 1, 1, -1, -1 the square is 4 and neighbours are alike by a quarter: an error of sqrt(4/2·5/3) = 1.826."""
-    from measure.formats.fio.steady_state import _stands_out, _step, _unlike_any_later
-
-    left = np.array([1.0, 1.0, -1.0, -1.0])
-    assert [_stands_out(change, 1.0, left, 10.0, 3.0) for change in (5.47, 5.48, -5.48)] == [False, True, True]
-    assert [_stands_out(change, 0.25, left, 10.0, 3.0) for change in (2.73, 2.74)] == [False, True]
-    # Unlike neighbours count as independent ones: an error of sqrt(2); nine tenths is the most that alike ones count.
-    unlike = np.array([1.0, -1.0, 1.0, -1.0])
-    assert [_stands_out(change, 1.0, unlike, 10.0, 3.0) for change in (4.24, 4.25)] == [False, True]
-    same = np.ones(100)
-    error = math.sqrt(100 / 98 * 19)
-    assert [_stands_out(k * error, 1.0, same, 10.0, 3.0) for k in (2.99, 3.01)] == [False, True]
-    assert [_stands_out(change, 1.0, np.zeros(9), 10.0, 3.0) for change in (0.0, 1e-9)] == [False, True]
-    height, variance, rest = _step(np.array([1.0, 3.0, 5.0, 6.0, 7.0]), 2)
-    assert (height, variance, rest.tolist()) == (4, pytest.approx(1 / 2 + 1 / 3), [-1, 1, -1, 0, 1])
-    later = [99.0, 99, 101, 101, 100, 100]
-    assert [_unlike_any_later(np.array([b, b, *later]), 2) for b in (101.4, 101.6, 98.4, 98.6)] == [
-        False,
-        True,
-        True,
-        False,
-    ]
-    assert not _unlike_any_later(np.array([200.0, 200, *later[:5]]), 2)
-    assert _unlike_any_later(np.array([200.0, 200, 0, *[100.0] * 6]), 2)  # what is left over stands before them
-
-
-def test_notes_of_a_kept_point_become_columns() -> None:
-    intervals = Intervals(tuple(range(1, 11)), (100.0,) * 10).to_dict()
-    closed: dict[str, Any] = {"request": {"arrival_rate_per_s": None}, "intervals": intervals}
-    assert noted_columns(closed)["steady"] == 1
-    assert noted_columns({**closed, "request": {"arrival_rate_per_s": 10}}) == {}
-    assert noted_columns({"request": {}, "settled": {"attained": True, "seconds": 3}, "preconditioned": 1}) == {
-        "preconditioned": 1,
-        "settled": 1,
-        "settling_s": 3,
-    }
-
-
-def test_findings_on_unsteady_runs_name_the_worst() -> None:
-    import pandas as pd
-
-    def told(**columns: Any) -> dict[str, Any]:
-        usual = {
-            "series": "c",
-            "load": [1.0, 2.0, 4.0],
-            "steady": 0.0,
-            "throughput_range": [0.3, 0.5, 0.4],
-            "throughput_change": [0.2, -0.4, 0.3],
-            "throughput_trend": 0.0,
-            "warmup_s": 0.0,
-            "warmup_bias": 0.0,
-            "read_fraction": 1.0,
-        }
-        return {f.check: f for f in check_steady(pd.DataFrame({**usual, **columns}))}
-
-    noise = told()
-    assert {check: (f.severity, f.load) for check, f in noise.items()} == {"unsteady": ("info", 2.0)}
-    trend = told(throughput_trend=1.0)
-    assert {check: f.load for check, f in trend.items()} == {"drift-within-run": 2.0}
-    assert "changes by -40 %" in trend["drift-within-run"].message
-    assert "other programs" in trend["drift-within-run"].hypothesis
-    assert "write cache" in told(throughput_trend=1.0, read_fraction=0.5)["drift-within-run"].hypothesis
-    warm = told(warmup_s=[0.4, 3.0, 0.0], warmup_bias=[0.1, -0.2, 0.0])
-    assert {check: f.load for check, f in warm.items()} == {"warm-up": 2.0, "unsteady": 4.0}
-    assert "at 2 of 3 runs" in warm["warm-up"].message
-    assert "--runtime 24s at least" in warm["warm-up"].remedy
-    assert "--runtime 8s at least" in told(warmup_s=[0.4, 0, 0], warmup_bias=[0.1, 0, 0])["warm-up"].remedy
-    assert told(steady=1.0) == {}
-    settled = pd.DataFrame({"series": "c", "load": [1.0, 2.0, 2.0], "settled": [1.0, 0.0, 0.0]})
-    (never,) = check_steady(settled)
-    assert (never.check, never.load, "2 of 3 points" in never.message) == ("never-settled", 2.0, True)
-    (several,) = check_steady(settled.assign(settled=0.0))
-    assert (several.load, "at load 1, 2." in several.message) == (None, True)
-    assert not list(check_steady(settled.assign(settled=1.0)))
-
-
 # --- histograms and logs ----------------------------------------------------------------------------------------------
 
 
-def test_bins_and_edges_are_inverse() -> None:
-    numbers = np.arange(BINS_FIO_3)
-    lower, upper = bin_edges(numbers)
-    assert (upper[:-1] == lower[1:]).all()
-    assert (bin_of(lower) == numbers).all()
-    assert (bin_of(upper - 1) == numbers).all()
-    lower, upper, unit_s = coarse_edges(BINS_FIO_2)
-    assert (len(lower), lower[0], upper[0], unit_s) == (1216, 0, 1, 1e-6)
-    lower, upper, unit_s = coarse_edges(BINS_FIO_3 // 8)
-    assert (len(lower), lower[1], upper[0], upper[-1], unit_s) == (232, 8, 8, bin_edges(BINS_FIO_3 - 1)[1], 1e-9)
-    assert len(coarse_edges(BINS_FIO_3 // 64)[0]) == 29
-    for wrong in (BINS_FIO_3 // 128, 1215, 1217):
-        with pytest.raises(DataError, match="invalid histogram log"):
-            coarse_edges(wrong)
-
-
-def test_moments_and_quantiles_of_a_histogram() -> None:
-    found = Histogram(np.array([0.0, 2.0]), np.array([2.0, 4.0]), np.array([3, 1]))
-    assert (found.total, found.mean_s, found.sd_s) == (4, 1.5, pytest.approx(math.sqrt(0.75)))
-    assert [found.quantile(q) for q in (0, 0.75, 0.76, 1)] == [1, 1, 3, 3]
-    for wrong in (-0.01, 1.01):
-        with pytest.raises(ValueError, match="between 0 and 1"):
-            found.quantile(wrong)
-
-
 LOG = "0, 1000, 0, 4096\n600, 3000, 1, 4096\n1400, 2000, 0, 4096\n2600, 4000, 0, 4096\n"
-
-
-def test_a_log_of_requests_is_summed_up(tmp_path: Path) -> None:
-    path = tmp_path / "a_lat.1.log"
-    path.write_text(LOG)
-    found = summarise(path)
-    assert (found.requests, found.reads, found.runtime_s, found.block_bytes) == (4, 3, 2.6, 4096)
-    assert (found.mean_s, found.sd_s) == pytest.approx((2.5e-6, math.sqrt(1.25) * 1e-6))
-    assert found.bandwidth_bytes_per_s == pytest.approx(4 * 4096 / 2.6)
-    assert [(w.start_s, w.end_s, w.requests) for w in found.windows] == [(0, 1, 2), (1, 2, 1), (2, 2.6, 1)]
-    assert [w.latency_sum_s for w in found.windows] == pytest.approx([4e-6, 2e-6, 4e-6])
-    assert (found.averaged, found.unit_known, found.cut) == (False, False, False)
-    path.write_text(LOG.replace("2600", "2400"))
-    assert [w.end_s for w in summarise(path).windows] == [1, 2]  # less than half a second is left out
-    path.write_text(LOG.replace("4096\n", "4096, 0\n"))
-    assert summarise(path).unit_known
-    path.write_text(LOG.replace("4096", "0"))
-    assert summarise(path).averaged
-    path.write_text("5000000000000, 1000, 0, 4096\n5000000001000, 1000, 0, 8192\n")
-    of_day = summarise(path)
-    assert (of_day.runtime_s, math.isnan(of_day.block_bytes)) == (1, True)
-    path.write_text("0, 1000, 0, 4096\n2678400001, 1000, 0, 4096\n")
-    with pytest.raises(DataError, match="spans 31 days"):
-        summarise(path)
-
-
-def test_every_request_of_a_log_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a_lat.1.log"
-    path.write_text(LOG)
-    found = read_latency_log(path)
-    assert found.time_s.tolist() == [0, 0.6, 1.4, 2.6]
-    assert found.latency_s.tolist() == pytest.approx([1e-6, 3e-6, 2e-6, 4e-6])
-    assert (found.direction.tolist(), found.block_bytes.tolist()) == ([0, 1, 0, 0], [4096] * 4)
-    assert (found.averaged, len(found)) == (False, 4)
-    assert read_latency_log(path, "us").latency_s[0] == pytest.approx(1e-3)
-    path.write_text("0, 1000, 2, 4096\n")
-    assert read_latency_log(path).direction.tolist() == [2]
-    for bad in ("0, 1000, 3, 4096\n", "0, -1, 0, 4096\n", "0, 9007199254740992, 0, 4096\n"):
-        path.write_text("0, 1000, 0, 4096\n" + bad)
-        with pytest.raises(DataError, match="line 2 is not a line of a latency log"):
-            read_latency_log(path)
-    with pytest.raises(ValueError, match="invalid unit 'ms'"):
-        read_latency_log(path, "ms")  # type: ignore[arg-type]
-
-
-def test_a_histogram_log_is_summed_up(tmp_path: Path) -> None:
-    def line(time: int, direction: int, **counts: int) -> str:
-        bins = [0] * BINS_FIO_3
-        for number, count in counts.items():
-            bins[int(number[1:])] = count
-        return f"{time}, {direction}, 4096, {', '.join(map(str, bins))}\n"
-
-    path = tmp_path / "a_clat_hist.1.log"
-    path.write_text(line(1000, 0, b100=3) + line(1000, 1, b200=1) + line(3000, 0, b100=4))
-    found = summarise(path)
-    assert (found.requests, found.reads, found.runtime_s, found.block_bytes) == (8, 7, 3, 4096)
-    # Bin 100 is 100 to 101 ns, bin 200 (of 4 ns from 256) 288 to 292 ns.
-    assert found.mean_s == pytest.approx((7 * 100.5e-9 + 290e-9) / 8)
-    assert [(w.start_s, w.end_s, w.requests) for w in found.windows] == [(0, 1, 4), (1, 3, 4)]
-    assert [w.latency_sum_s for w in found.windows] == pytest.approx([3 * 100.5e-9 + 290e-9, 4 * 100.5e-9])
-    assert found.bandwidth_bytes_per_s == pytest.approx(8 * 4096 / 3)
-    assert (found.unit_known, found.averaged, found.cut) == (True, False, False)
-    path.write_text(line(1000, 0, b100=3) + line(2000, 3, b100=1))
-    with pytest.raises(DataError, match="line 2 is not a line of a histogram log"):
-        summarise(path)
-    path.write_text(line(1000, 0) + line(2000, 0))
-    with pytest.raises(DataError, match="holds no whole histogram"):
-        summarise(path)
-    path.write_text(line(1000, 0, b100=3) + line(2000, 0, b100=1).rpartition(",")[0] + "\n")
-    cut = summarise(path)
-    assert (cut.cut, cut.requests) == (True, 3)
-    path.write_text(line(500, 0, b100=3))
-    short = summarise(path)
-    assert (short.runtime_s, short.bandwidth_bytes_per_s) == (0.5, 3 * 4096 / 0.5)
-    path.write_text(line(0, 0, b100=3))
-    assert summarise(path).runtime_s == 1e-3
 
 
 def test_logs_become_a_record_with_the_options_of_their_name(tmp_path: Path) -> None:
@@ -973,14 +581,3 @@ def test_every_version_of_the_terse_output(version: int) -> None:
     assert parse_terse(terse(version, error=5), "f")[0].error == 5
     with pytest.raises(DataError, match=f"line 1 .* where format {version} has .* and more; it is cut off"):
         parse_terse(terse(version).rsplit(";", 27)[0], "f")
-
-
-def test_the_terse_rate_is_finer_where_a_block_explains_it() -> None:
-    assert parse_terse(terse(3, kib=8010), "f")[0].throughput_per_s == 1000  # 1001.25 of 4 KiB are too many
-    assert parse_terse(terse(3, kib=8008), "f")[0].throughput_per_s == 1000  # just one too many
-    assert parse_terse(terse(3, kib=8000), "f")[0].throughput_per_s == 1000
-    assert parse_terse(terse(3, iops=0), "f")[0].throughput_per_s == 0
-    assert parse_terse(terse(3, runtime=0), "f")[0].bandwidth_bytes_per_s == 4001 * 1024
-    (only,) = parse_terse(terse(3, lat=0), "f")
-    assert (only.latency.kind, only.latency.mean_s) == ("clat", pytest.approx(100e-6))
-    assert [f.check for f in only.findings] == ["completion-latency-only"]
