@@ -31,6 +31,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from measure.findings import Finding
+from measure.loads import Load
 from measure.units import format_rate
 
 LEVEL = 0.95
@@ -200,15 +201,15 @@ def _pooled(spread: list[tuple[float, int]]) -> float:
     return math.sqrt(float(np.median(known))) if known else math.nan
 
 
-def check_outliers(points: pd.DataFrame, *, closed: bool) -> Iterator[Finding]:
+def check_outliers(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     """A finding for each curve and kind of outlier; the same rule as :func:`flag_outliers`."""
-    flags = flag_outliers(points, closed=closed)
+    flags = flag_outliers(points, closed=load.is_closed)
     for (series, flag), rows in points[flags != ""].groupby([points["series"], flags], sort=False):
         curve = points[points["series"] == series]
         yield Finding(
             "outlier",
             "warning",
-            _repeats_told(curve, rows) if flag == "repeat" else _course_told(curve, rows),
+            _off_repeats(curve, rows, load) if flag == "repeat" else _off_course(curve, rows, load),
             "something else used the device or the processors during that run.",
             "measure the load again; qsim measure fio does so with --repeats auto, and keeps all.",
             str(series),
@@ -216,27 +217,27 @@ def check_outliers(points: pd.DataFrame, *, closed: bool) -> Iterator[Finding]:
         )
 
 
-def _repeats_told(curve: pd.DataFrame, rows: pd.DataFrame) -> str:
+def _off_repeats(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
     """The repeats in ``rows`` against the others of their points."""
-    told = []
+    found = []
     for _, row in rows.iterrows():
         others = curve[curve["load"] == row["load"]]["throughput_per_s"].drop(row.name)
-        told.append(
-            f"repeat {int(row['repeat']) + 1} at load {row['load']:g} gives {format_rate(row['throughput_per_s'])} "
+        found.append(
+            f"repeat {int(row['repeat']) + 1} at {of.at(row['load'])} gives {format_rate(row['throughput_per_s'])} "
             f"where the other {len(others)} give {format_rate(others.min())} to {format_rate(others.max())}"
         )
-    return "; ".join(told) + ". The means hold all of them."
+    return "; ".join(found) + ". The means hold all of them."
 
 
-def _course_told(curve: pd.DataFrame, rows: pd.DataFrame) -> str:
-    """The loads in ``rows`` against those beside them on the curve."""
+def _off_course(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
+    """The loads in ``rows`` against their neighbours on the curve."""
     medians = curve.groupby("load")["throughput_per_s"].median()
-    told = []
+    found = []
     for load in dict.fromkeys(rows["load"]):
         below, above = medians[medians.index < load], medians[medians.index > load]
-        beside = [f"{format_rate(c.iloc[i])} at {c.index[i]:g}" for c, i in ((below, -1), (above, 0)) if len(c)]
-        told.append(f"{format_rate(medians[load])} at load {load:g}, beside {' and '.join(beside)}")
-    return "; ".join(told) + ": the curve leaves its course and comes back."
+        around = [f"{format_rate(c.iloc[i])} at {c.index[i]:g}" for c, i in ((below, -1), (above, 0)) if len(c)]
+        found.append(f"{format_rate(medians[load])} at {of.at(load)}, between {' and '.join(around)}")
+    return "; ".join(found) + ": the curve leaves its course and comes back."
 
 
 def flags(points: pd.DataFrame, *, closed: bool) -> pd.Series[str]:

@@ -87,8 +87,8 @@ def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
         found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
         found += [*check_arrivals(sweep), *check_way(sweep), *check_wakeups(sweep)]
         found += [*check_saturation(sweep), *check_bins(sweep), *check_submission(sweep)]
-    found += [*check_repeats(sweep), *check_steady(sweep.points), *check_preconditioning(sweep.points)]
-    found += check_outliers(sweep.points, closed=sweep.load_type.is_closed)
+    found += [*check_repeats(sweep), *check_steady(sweep.points, sweep.load_type), *check_preconditioning(sweep.points)]
+    found += check_outliers(sweep.points, sweep.load_type)
     if crossed is not None:
         found += check_link(sweep, crossed)
     return placed(found, sweep.load_type)

@@ -30,6 +30,7 @@ _MOST = 2.0**63
 _TEXTS = ("kind", "traffic", "started_at")
 _LISTS = ("loader_cpus", "huge_page_shares", "trials", "discarded", "loaders")
 _PARTS = ("", "chaser", "chunk_ns_per_hop")
+_MAY_BE_UNKNOWN = ("chaser_cpu", "loader_cpus", "huge_page_shares", "chaser")
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
         for name in ("trials", "discarded"):
             document[name] = tuple(_trial(trial) for trial in document[name])
         record = ProbeRecord(**document)
-        if not all(_is_number(leaf) or leaf is None for leaf in _leaves(asdict(record))):
+        if not all(map(_is_number, _leaves(asdict(record)))):
             raise TypeError("a value is of another kind than the probe writes")
         possible = record.trials and record.stride_bytes >= CACHE_LINE_BYTES and record.burst_lines > 0
         possible = possible and 0 <= record.streamed_lines <= record.burst_lines and record.bus_lines > 0
@@ -200,9 +201,11 @@ def _leaves(value: Any, name: str = "") -> Iterator[object]:
             yield from _leaves(part, str(key))
     elif isinstance(value, tuple) and name in _LISTS:
         for part in value:
-            yield from _leaves(part)
+            yield from _leaves(part, name if name in _MAY_BE_UNKNOWN else "")
+    elif value is None:
+        yield 0 if name in _MAY_BE_UNKNOWN else None
     elif name not in _TEXTS or not isinstance(value, str):
-        yield "" if name in _TEXTS else value
+        yield None if name in (*_TEXTS, "chunk_ns_per_hop") else value
 
 
 def _is_number(value: object) -> bool:

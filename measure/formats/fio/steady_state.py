@@ -26,6 +26,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.findings import Finding
+from measure.loads import Load
 from measure.sweep import each_series
 
 _LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
@@ -204,7 +205,7 @@ def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
+def check_steady(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     """Findings on the runs of a table with the columns of ``SteadyState``: one for each curve and cause."""
     judged = set(COLUMNS) <= set(points.columns)
     for series, group in each_series(points):
@@ -212,17 +213,17 @@ def check_steady(points: pd.DataFrame) -> Iterator[Finding]:
             unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
             warm = group["warmup_s"] > 0
             chosen = {_warmup: warm, _trend: unsteady & trend & ~warm, _noise: unsteady & ~trend & ~warm}
-            yield from (told(series, group[runs], len(group)) for told, runs in chosen.items() if runs.any())
+            yield from (check(series, group[runs], len(group), load) for check, runs in chosen.items() if runs.any())
         if "settled" in group and not (unsettled := group[group["settled"] == 0]).empty:
-            yield _unsettled(series, unsettled, len(group))
+            yield _unsettled(series, unsettled, len(group), load)
 
 
-def _warmup(series: str, runs: pd.DataFrame, of: int) -> Finding:
+def _warmup(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["warmup_bias"].abs()))]
     return Finding(
         "warm-up",
         "warning",
-        f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER); at load {worst['load']:g} the "
+        f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER); at {load.at(worst['load'])} the "
         f"first {worst['warmup_s']:.2g} s move the mean by {100 * worst['warmup_bias']:+.1f} %.",
         "the ramp was too short for the device to reach its pace, or something else ran at first.",
         f"measure longer, --runtime {4 * max(2.0, math.ceil(2 * float(runs['warmup_s'].max()))):g}s at least, or let "
@@ -236,12 +237,12 @@ def _were(runs: pd.DataFrame) -> str:
     return "was" if len(runs) == 1 else "were"
 
 
-def _trend(series: str, runs: pd.DataFrame, of: int) -> Finding:
+def _trend(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_change"].abs()))]
     return Finding(
         "drift-within-run",
         "warning",
-        f"{len(runs)} of {of} runs {_were(runs)} not steady and drifted; at load {worst['load']:g} the throughput "
+        f"{len(runs)} of {of} runs {_were(runs)} not steady and drifted; at {load.at(worst['load'])} the throughput "
         f"changes by {100 * worst['throughput_change']:+.0f} % over the run (SNIA allows {100 * MOST_SLOPE:.0f} %).",
         (
             "other programs on this machine or on a shared device, or throttling"
@@ -255,14 +256,14 @@ def _trend(series: str, runs: pd.DataFrame, of: int) -> Finding:
     )
 
 
-def _noise(series: str, runs: pd.DataFrame, of: int) -> Finding:
+def _noise(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
     worst = runs.iloc[int(np.argmax(runs["throughput_range"]))]
     return Finding(
         "unsteady",
         "info",
-        f"{len(runs)} of {of} runs {_were(runs)} not steady by SNIA's definition, by noise and not by a trend; at load "
-        f"{worst['load']:g} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of its "
-        f"mean (SNIA allows {100 * MOST_RANGE:.0f} %), and the line through them changes by "
+        f"{len(runs)} of {of} runs {_were(runs)} not steady by SNIA's definition, by noise and not by a trend; at "
+        f"{load.at(worst['load'])} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of "
+        f"its mean (SNIA allows {100 * MOST_RANGE:.0f} %), and the line through them changes by "
         f"{100 * worst['throughput_change']:+.0f} % ({100 * MOST_SLOPE:.0f} %).",
         "other programs on this machine or on a shared device, or too few requests in a round.",
         "measure longer (--runtime) or more often (--repeats), so that the noise averages out.",
@@ -271,12 +272,12 @@ def _noise(series: str, runs: pd.DataFrame, of: int) -> Finding:
     )
 
 
-def _unsettled(series: str, runs: pd.DataFrame, of: int) -> Finding:
-    loads = ", ".join(f"{n:g}" for n in dict.fromkeys(runs["load"]))
+def _unsettled(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
+    loads = load.at(*dict.fromkeys(runs["load"]))
     return Finding(
         "never-settled",
         "warning",
-        f"{len(runs)} of {of} points were measured before they met the criterion of --runtime steady, at load {loads}.",
+        f"{len(runs)} of {of} points were measured before they met the criterion of --runtime steady, at {loads}.",
         "the device is still changing, or the criterion is tighter than its noise.",
         "measure again, or from Python, where FioSettings(settling=Settling(...)) takes a longer time or a wider "
         "tolerance.",

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from measure.auditing.all_checks import audit
+from measure.loads import LOADS as KINDS
 from measure.repeats import (
     check_outliers,
     flag_outliers,
@@ -180,16 +181,16 @@ def test_outliers_are_findings_of_the_audit_with_the_way_to_measure_again() -> N
     points.loc[4, "throughput_per_s"] *= 0.6
     found = [f for f in audit(Sweep(points)) if f.check == "outlier"]
     assert [(f.severity, f.load) for f in found] == [("warning", 2.0)]
-    assert "repeat 2 at load 2 gives 1.20 k/s where the other 2 give 2.00 k/s to 2.00 k/s" in found[0].message
+    assert "repeat 2 at depth 2 gives 1.20 k/s where the other 2 give 2.00 k/s to 2.00 k/s" in found[0].message
     assert "--repeats auto" in found[0].remedy
 
 
 def test_a_point_off_its_curve_is_told_beside_its_neighbours() -> None:
     points = table(1, 0.0)
     points.loc[3, "throughput_per_s"] *= 0.5
-    (found,) = check_outliers(points, closed=True)
+    (found,) = check_outliers(points, KINDS["queue_depth"])
     assert found.load == 8
-    assert "3.85 k/s at load 8, beside 3.97 k/s at 4 and 13.4 k/s at 16" in found.message
+    assert "3.85 k/s at depth 8, between 3.97 k/s at 4 and 13.4 k/s at 16" in found.message
 
 
 # --- means ----------------------------------------------------------------------------------------------------------

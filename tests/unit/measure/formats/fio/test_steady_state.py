@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from measure.fio.request_logs import interval_options, run_with_intervals
 from measure.fio.settings import Settling, read_settled
 from measure.formats.fio.steady_state import COLUMNS, Intervals, SteadyState, check_steady, judge, read_interval_logs
+from measure.loads import LOADS
 from measure.machine.process import Finished
 
 Rates = NDArray[np.float64]
@@ -171,8 +172,8 @@ def table(**columns: list[float]) -> pd.DataFrame:
 
 
 def test_steady_runs_and_tables_that_know_nothing_give_no_finding() -> None:
-    assert not list(check_steady(table(steady=[1.0, 1.0, math.nan])))
-    assert not list(check_steady(pd.DataFrame({"series": ["c"], "load": [1.0]})))
+    assert not list(check_steady(table(steady=[1.0, 1.0, math.nan]), LOADS["queue_depth"]))
+    assert not list(check_steady(pd.DataFrame({"series": ["c"], "load": [1.0]}), LOADS["queue_depth"]))
 
 
 def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
@@ -184,7 +185,8 @@ def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
                 throughput_trend=[0.0, 1.0, 1.0, 0.0],
                 throughput_change=[0, 0.2, -0.4, 0.02],
                 throughput_range=[0.1, 0.2, 0.5, 0.31],
-            )
+            ),
+            LOADS["queue_depth"],
         )
     }
     assert set(found) == {"drift-within-run", "unsteady"}
@@ -198,13 +200,16 @@ def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
 
 
 def test_writes_that_drift_are_suspected_of_a_cache() -> None:
-    (found,) = check_steady(table(steady=[0.0], throughput_trend=[1.0], throughput_change=[-0.5], read_fraction=[0.3]))
+    (found,) = check_steady(
+        table(steady=[0.0], throughput_trend=[1.0], throughput_change=[-0.5], read_fraction=[0.3]), LOADS["queue_depth"]
+    )
     assert found.hypothesis.startswith("a write cache that fills")
 
 
 def test_a_warmup_is_found_with_the_time_that_would_do() -> None:
     (found,) = check_steady(
-        table(warmup_s=[0.0, 1.4], warmup_bias=[0.0, -0.06], steady=[1.0, 0.0], throughput_trend=[0.0, 1.0])
+        table(warmup_s=[0.0, 1.4], warmup_bias=[0.0, -0.06], steady=[1.0, 0.0], throughput_trend=[0.0, 1.0]),
+        LOADS["queue_depth"],
     )
     assert (found.check, found.load) == ("warm-up", 2.0)
     assert "the first 1.4 s move the mean by -6.0 %" in found.message
@@ -212,12 +217,12 @@ def test_a_warmup_is_found_with_the_time_that_would_do() -> None:
 
 
 def test_points_that_never_settled_are_told() -> None:
-    (found,) = check_steady(table(settled=[1.0, 0.0, 0.0]))
+    (found,) = check_steady(table(settled=[1.0, 0.0, 0.0]), LOADS["queue_depth"])
     assert found.check == "never-settled"
     assert "2 of 3 points" in found.message
-    assert "at load 2, 4" in found.message
+    assert "at depths 2, 4" in found.message
     short = pd.DataFrame({"series": "c", "load": [1.0], "settled": [0.0]})  # too short to be judged
-    assert [f.check for f in check_steady(short)] == ["never-settled"]
+    assert [f.check for f in check_steady(short, LOADS["queue_depth"])] == ["never-settled"]
 
 
 # --- settling -------------------------------------------------------------------------------------------------------
