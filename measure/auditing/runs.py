@@ -354,8 +354,8 @@ def check_speed(sweep: Sweep) -> Iterator[Finding]:
             yield Finding(
                 "faster-than-a-drive",
                 "warning",
-                f"a request takes {first['latency_s'] * 1e6:.2f} us at {sweep.load_type.at(first['load'])}; the fastest "
-                "drives take some 5 us.",
+                f"a request takes {first['latency_s'] * 1e6:.2f} us at {sweep.load_type.at(first['load'])}; the "
+                "fastest drives take some 5 us.",
                 "the page cache, a RAM disk or a null device answered.",
                 "run again with --direct=1 on a file of a real file system, and look at what --filename is (lsblk).",
                 series,

@@ -262,8 +262,8 @@ def _noise(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
         "unsteady",
         "info",
         f"{len(runs)} of {of} runs {_were(runs)} not steady by SNIA's definition, by noise and not by a trend; at "
-        f"{load.at(worst['load'])} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % of "
-        f"its mean (SNIA allows {100 * MOST_RANGE:.0f} %), and the line through them changes by "
+        f"{load.at(worst['load'])} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % "
+        f"of its mean (SNIA allows {100 * MOST_RANGE:.0f} %), and the line through them changes by "
         f"{100 * worst['throughput_change']:+.0f} % ({100 * MOST_SLOPE:.0f} %).",
         "other programs on this machine or on a shared device, or too few requests in a round.",
         "measure longer (--runtime) or more often (--repeats), so that the noise averages out.",
