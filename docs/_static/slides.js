@@ -5,12 +5,11 @@
 
   // A slide that is too full is set in smaller letters, never cut off.
   slides.forEach(slide => {
-    document.querySelectorAll(".figure").forEach(plot => { plot.style.minHeight = "480px"; });
-    for (let size = 1; slide.scrollHeight > slide.clientHeight && size > 0.5; size -= 0.04) Object.assign(slide.style, {zoom: size, width: 1280 / size + "px", height: 720 / size + "px"});
+    for (let size = 1; (slide.scrollHeight > slide.clientHeight || slide.scrollWidth > slide.clientWidth) && size > 0.5; size -= 0.04) Object.assign(slide.style, {zoom: size, width: 1280 / size + "px", height: 720 / size + "px"});
   });
   document.querySelectorAll(".figure").forEach(plot => {
     const drawn = pictures[plot.dataset.picture];
-    Plotly.newPlot(plot, drawn.data, Object.assign({}, drawn.layout, {width: 1150, height: 480, font: {size: 18}}), {staticPlot: true});
+    Plotly.newPlot(plot, drawn.data, Object.assign({}, drawn.layout, {width: plot.clientWidth, height: plot.clientHeight, font: {size: 18}}), {staticPlot: true});
   });
 
   function show(next) {
@@ -20,8 +19,7 @@
   }
   document.addEventListener("keydown", event => {
     const steps = {ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1, Home: -slides.length, End: slides.length};
-    if (event.key === "n") document.body.classList.toggle("notes");
-    else if (event.key in steps) { event.preventDefault(); document.body.classList.add("one"); show(at + steps[event.key]); }
+    if (event.key in steps) { event.preventDefault(); document.body.classList.add("one"); show(at + steps[event.key]); }
     else if (event.key === "Escape") document.body.classList.remove("one");
   });
   if (location.hash) { document.body.classList.add("one"); show(at); }

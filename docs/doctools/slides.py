@@ -1,9 +1,8 @@
 """The pages as slides: ``make slides`` writes each as one HTML file that opens offline, and as a PDF.
 
-A slide is a section. It shows lists, tables, blocks and pictures as they are, and of each paragraph the first sentence,
-or all of it where the slide would be half empty; the notes (key N) hold the whole text. A section too long for a slide
-is spread evenly over several; a slide not a third full takes its neighbour in. plotly draws the pictures, Chromium
-prints the PDF, and nothing is fetched.
+The text of a page flows over its slides whole: paragraphs part between sentences, code between statements, and a
+section that ends before half of a slide shares it with the next. Formulas are MathML, code stands without prompts and
+apart from what it prints, plotly draws the pictures, Chromium prints the PDF, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -13,33 +12,43 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+
+from doctools.formulas import is_formula, mathml_table
 
 DOCS = Path(__file__).resolve().parent.parent
 TAUGHT = ("tutorial-*.md", "explanation-*.md", "theory/*.md")
 """The pages that a course is made of."""
 
-LINES, COLUMNS = 18, 95
+LINES, COLUMNS = 17, 88
 """What fits on a slide, in lines of text and in letters."""
 
-CODE_LINES, CODE_COLUMNS, CODE_LINE = 20, 105, 0.75
-"""Of a block of code that fits below a sentence; and the height of its lines, in lines of text."""
+CODE_COLUMNS, CODE_LINE, CODE_FRAME, FORMULA_LINE = 104, 0.75, 1.0, 1.6
+"""The letters of a line of code, and the heights of its lines, its frame and a formula, in lines of text."""
+
+PICTURE, FEWEST_CODE = 11, 5
+"""The least lines of text that a picture needs, and the fewest lines of code that are parted from others."""
 
 _PICTURE = re.compile(r"^\[([^\]]+)\]\((?:\.\./)+examples/gallery/(\w+)\.py\)$")
-_SENTENCE = re.compile(r"(.+?[.:?!])(?=\s+[A-Z`*\"]|$)", re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z`*\"])")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+_DIRECTIVE = re.compile(r"\s*# doctest:.*")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Slide:
-    """A heading, its parts in Markdown, and the text in full for the notes."""
+    """A heading, and its parts in Markdown."""
 
     title: str
-    parts: tuple[str, ...]
-    notes: str = ""
+    parts: list[str] = field(default_factory=list)
+
+    @property
+    def height(self) -> float:
+        """In lines of text."""
+        return sum(map(_height, self.parts))
 
 
 def slides_of(page: str) -> list[Slide]:
@@ -47,35 +56,69 @@ def slides_of(page: str) -> list[Slide]:
 
     >>> [slide.title for slide in slides_of("# Queues\\n\\nThey form. They grow.\\n\\n## Why\\n\\nArrivals vary.")]
     ['Queues', 'Why']
-    >>> slides_of("# Queues\\n\\nThey form. They grow.")[0].parts
-    ('They form. They grow.',)
     """
     page = _COMMENT.sub("", page).partition("\n## Sources")[0]
     found: list[Slide] = []
     for title, blocks in _sections(page):
-        prose = "\n\n".join(b for b in blocks if _is_prose(b))
-        whole = [part for block in blocks for part in _shown(block, whole=True)]
-        short = [part for block in blocks for part in _shown(block)]
-        packed = _evenly(
-            whole if sum(map(_height, short)) <= LINES / 2 and sum(map(_height, whole)) <= LINES else short
-        )
-        for number, parts in enumerate(packed or [[]]):
-            heading = f"{title} ({number + 1})" if number else title
-            slide = Slide(heading, tuple(parts), "" if number else prose)
-            if len(found) > 1 and (both := _together(found[-1], slide)) is not None:
-                found[-1] = both
-            else:
-                found.append(slide)
+        first, *more = _with_lead_ins(blocks) or [[]]
+        heading = f"### {title}"
+        joins = len(found) > 1 and found[-1].height < LINES / 2
+        if joins and found[-1].height + sum(map(_height, [heading, *first])) <= LINES:
+            found[-1].parts.append(heading)
+        else:
+            found.append(Slide(title))
+        number = 1
+        for unit in [first, *more]:
+            left = unit
+            while left:
+                here, left = _parted(left, LINES - found[-1].height, fresh=not found[-1].parts)
+                found[-1].parts += here
+                if left:
+                    number += 1
+                    found.append(Slide(f"{title} ({number})"))
     return found
 
 
-def _together(slide: Slide, following: Slide) -> Slide | None:
-    """Both as one slide, where one of them is not a third full and both fit."""
-    heights = [sum(map(_height, one.parts)) for one in (slide, following)]
-    if min(heights) >= LINES / 3 or sum(heights) + 2 > LINES:
-        return None
-    parts = (*slide.parts, f"### {following.title}", *following.parts)
-    return Slide(slide.title, parts, "\n\n".join(filter(None, (slide.notes, following.notes))))
+def _with_lead_ins(blocks: Sequence[str]) -> list[list[str]]:
+    """The blocks, each with the sentences that lead in to it."""
+    units: list[list[str]] = []
+    for block in blocks:
+        if units and _leads_in(units[-1][-1]):
+            units[-1].append(block)
+        else:
+            units.append([block])
+    return units
+
+
+def _parted(unit: list[str], room: float, *, fresh: bool) -> tuple[list[str], list[str]]:
+    """What of a unit fits into ``room``, and what is left; something always fits on a ``fresh`` slide."""
+    if sum(map(_height, unit)) <= room:
+        return unit, []
+    *before, last = unit
+    left = room - sum(map(_height, before))
+    if last.startswith("```") and not is_formula_block(last):
+        fence, *code, end = last.splitlines()
+        most = int((left - CODE_FRAME) / CODE_LINE)
+        cut = next((n for n in range(min(most, len(code)), FEWEST_CODE - 1, -1) if _may_part(code, n)), 0)
+        if cut and len(code) - cut >= FEWEST_CODE:
+            return [*before, "\n".join([fence, *code[:cut], end])], ["\n".join([fence, *code[cut:], end])]
+    if _is_prose(unit[0]):
+        sentences = _SENTENCE.split(unit[0])
+        for count in range(len(sentences) - 1, 0, -1):
+            some = " ".join(sentences[:count])
+            if _height(some) <= room and (count < len(sentences) or len(unit) == 1):
+                return [some], [" ".join(sentences[count:]), *unit[1:]]
+    return (unit, []) if fresh else ([], unit)
+
+
+def _may_part(code: list[str], at: int) -> bool:
+    """Whether a block may part before this line: not within a statement, and not from what it prints."""
+    return (at < len(code) and code[at].startswith((">>> ", "$ "))) or not any(c.startswith(">>> ") for c in code)
+
+
+def is_formula_block(block: str) -> bool:
+    """Whether a fenced block holds formulas."""
+    return block.startswith("```text") and is_formula(block.split("\n", 1)[1].removesuffix("```"))
 
 
 def _sections(page: str) -> Iterator[tuple[str, list[str]]]:
@@ -98,48 +141,27 @@ def _sections(page: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _is_prose(block: str) -> bool:
-    return not block.startswith(("```", "|", "- ", "1. ", ">", "![")) and not _PICTURE.match(block)
+    return not block.startswith(("```", "|", "- ", "1. ", ">", "![", "#")) and not _PICTURE.match(block)
 
 
-def _shown(block: str, *, whole: bool = False) -> list[str]:
-    """What of a block is on the slide: the first sentence of prose, or the ``whole``; long code is parted."""
-    if _is_prose(block) and not whole:
-        first = _SENTENCE.match(block)
-        return [first[1] if first else block]
-    if not block.startswith("```"):
-        return [block]
-    fence, *code, _ = block.splitlines()
-    pieces = max(-(-len(code) // CODE_LINES), 1)
-    each = -(-len(code) // pieces)
-    return ["\n".join([fence, *code[i : i + each], "```"]) for i in range(0, len(code), each)]
-
-
-def _evenly(parts: Sequence[str]) -> list[list[str]]:
-    """The parts on as few slides as hold them, the emptiest as full as can be."""
-    forward = [list(_packed(parts, most)) for most in range(LINES + 1)]
-    backward = [[lot[::-1] for lot in _packed(parts[::-1], most)][::-1] for most in range(LINES + 1)]
-    fewest = [lots for lots in forward + backward if len(lots) == len(forward[-1])]
-    return max(fewest, key=lambda lots: min((sum(map(_height, lot)) for lot in lots), default=0))
-
-
-def _packed(parts: Sequence[str], most: int) -> Iterator[list[str]]:
-    """The parts in lots of at most so many lines each; a longer part is a lot."""
-    lot: list[str] = []
-    for part in parts:
-        if lot and sum(map(_height, [*lot, part])) > most:
-            yield lot
-            lot = []
-        lot.append(part)
-    if lot:
-        yield lot
+def _leads_in(block: str) -> bool:
+    """Whether a sentence of the block goes on in the next one."""
+    return _is_prose(block) and not block.rstrip('*`)"').endswith((".", "?", "!"))
 
 
 def _height(part: str) -> float:
     if _PICTURE.match(part):
-        return LINES - 3
+        return PICTURE
+    lines = part.splitlines()
+    if is_formula_block(part):
+        return 0.5 + FORMULA_LINE * (len(lines) - 2)
     if part.startswith("```"):
-        return 1 + CODE_LINE * sum(1 + len(line) // CODE_COLUMNS for line in part.splitlines()[1:-1])
-    return 1 + sum(1 + len(line) // COLUMNS for line in part.splitlines())
+        return CODE_FRAME + CODE_LINE * sum(1 + len(line) // CODE_COLUMNS for line in lines[1:-1])
+    if part.startswith("|"):
+        return 0.4 + 1.1 * sum(1 + len(line) // COLUMNS for line in lines if not line.startswith("|--"))
+    if _is_prose(part):
+        return 0.4 + 1 + len(" ".join(lines)) // COLUMNS
+    return 0.4 + sum(1 + len(line) // COLUMNS for line in lines)
 
 
 def html_of(title: str, slides: Sequence[Slide], figures: dict[str, str]) -> str:
@@ -148,19 +170,18 @@ def html_of(title: str, slides: Sequence[Slide], figures: dict[str, str]) -> str
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
-    def rendered(text: str) -> str:
-        return str(markdown.render(_LINK.sub(r"\1", text)))  # links lead out of the slides
-
     def drawn(part: str) -> str:
         picture = _PICTURE.match(part)
-        if picture is None:
-            return rendered(part)
-        label = html.escape(picture[1])
-        return f'<div class="figure" data-picture="{picture[2]}" role="img" aria-label="{label}"></div>'
+        if picture is not None:
+            label = html.escape(picture[1])
+            return f'<div class="figure" data-picture="{picture[2]}" role="img" aria-label="{label}"></div>'
+        if part.startswith("```"):
+            return _code(part)
+        return str(markdown.render(_LINK.sub(r"\1", part)))  # links lead out of the slides
 
     body = "\n".join(
         f'<section class="slide{"" if i else " title"}"><h2>{html.escape(slide.title)}</h2>'
-        f"{''.join(map(drawn, slide.parts))}<aside>{rendered(slide.notes)}</aside></section>"
+        f"{''.join(map(drawn, slide.parts))}</section>"
         for i, slide in enumerate(slides)
     )
     static = DOCS / "_static"
@@ -174,8 +195,26 @@ def html_of(title: str, slides: Sequence[Slide], figures: dict[str, str]) -> str
     )
 
 
+def _code(block: str) -> str:
+    """A block of code: formulas typeset, statements without prompts, and apart what they print."""
+    if is_formula_block(block):
+        return mathml_table(block.split("\n", 1)[1].removesuffix("```"))
+    lots: list[tuple[str, list[str]]] = []
+    lines = block.splitlines()[1:-1]
+    typed = any(line.startswith((">>> ", "$ ")) for line in lines)
+    for line in lines:
+        code = re.match(r"(?:>>>|\.\.\.) ?", line) if lots and lots[-1][0] == "code" else re.match(">>> ", line)
+        kind = "code" if code or not typed or line.startswith("$ ") else "output"
+        text = _DIRECTIVE.sub("", line[code.end() :] if code else line)
+        text = {"<BLANKLINE>": "", "...": "…"}.get(text, text)
+        if not lots or lots[-1][0] != kind:
+            lots.append((kind, []))
+        lots[-1][1].append(text)
+    return "".join(f'<pre class="{kind}">{html.escape(chr(10).join(text))}</pre>' for kind, text in lots)
+
+
 def write_slides(out: Path) -> list[Path]:
-    """Write the slides of every taught page into ``out``; a PDF beside each where a browser is here."""
+    """Write the slides of every taught page into ``out``, with a PDF of each where a browser is here."""
     from calibrate.report.paper import print_pdf
     from doctools.gallery import pictures
     from measure.errors import MeasureError

@@ -11,27 +11,40 @@ PAGES = sorted(page for pattern in slides.TAUGHT for page in slides.DOCS.glob(pa
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_and_table_of_a_page_is_on_a_slide_and_all_its_prose_in_the_notes(page: Path) -> None:
+def test_all_of_a_page_is_on_its_slides_in_whole_sentences(page: Path) -> None:
     text = slides._COMMENT.sub("", page.read_text(encoding="utf-8")).partition("\n## Sources")[0]
     made = slides.slides_of(page.read_text(encoding="utf-8"))
-    shown = "\n".join(part for slide in made for part in slide.parts)
-    notes = "\n".join(slide.notes for slide in made)
-    headings = {slide.title.partition(" (")[0] for slide in made}
-    headings |= {part[4:].partition(" (")[0] for slide in made for part in slide.parts if part.startswith("### ")}
-    fenced = False
-    for line in text.splitlines():
-        fenced ^= line.startswith("```")
-        if line.startswith("#") and not fenced:
-            assert line.lstrip("# ").partition(" (")[0] in headings
-        elif line:
-            assert line in shown or line in notes, line
+    shown = " ".join(" ".join(part.split()) for slide in made for part in slide.parts)
+    headings = {slide.title for slide in made} | {part.removeprefix("### ") for slide in made for part in slide.parts}
+    for title, blocks in slides._sections(text):
+        assert title in headings
+        for line in (line for block in blocks for line in block.splitlines() if not line.startswith("```")):
+            assert " ".join(line.split()) in shown
     assert made[0].title == text.splitlines()[0].removeprefix("# ")
     for slide in made:
-        assert len(slide.parts) == 1 or sum(map(slides._height, slide.parts)) <= slides.LINES
+        assert len(slide.parts) <= 2 or slide.height <= slides.LINES
+        assert not slide.parts or not slides._leads_in(slide.parts[-1])
+
+
+def test_slides_are_at_least_half_full() -> None:
+    heights = [s.height for page in PAGES for s in slides.slides_of(page.read_text(encoding="utf-8"))[1:-1]]
+    assert sum(height >= slides.LINES / 2 for height in heights) > 0.8 * len(heights)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_has_no_prompts_and_formulas_are_typeset(page: Path) -> None:
+    made = slides.slides_of(page.read_text(encoding="utf-8"))
+    written = slides.html_of("t", made, {})
+    assert "&gt;&gt;&gt;" not in written
+    assert "BLANKLINE" not in written
+    formulas = sum(map(slides.is_formula_block, (part for slide in made for part in slide.parts)))
+    assert written.count('class="math"') == formulas
+    if page.parent.name == "theory":
+        assert written.count("<math>") >= formulas
 
 
 def test_a_page_of_slides_fetches_nothing_and_lets_no_tag_through() -> None:
-    made = [slides.Slide("a < b", ("See [there](https://example.org/x) <script>alert(1)</script>.",), "Notes.")]
+    made = [slides.Slide("a < b", ["See [there](https://example.org/x) <script>alert(1)</script>."])]
     page = slides.html_of("t", made, {})
     assert "a &lt; b" in page
     assert "<script>alert" not in page
