@@ -1,8 +1,7 @@
 """What a queue is, before anyone computes with it.
 
 There is one description, :class:`Network`: stations by name, the customers that arrive or circulate, and who goes
-where.  The textbook names are short ways to write one.  All are frozen values: ``solve`` and ``simulate`` only read
-them.
+where. The textbook names are short ways to write one. All are frozen values: ``solve`` and ``simulate`` only read them.
 
 >>> MMc(arrival_rate=2.7, service_rate=1.0, servers=3).kendall
 'M/M/3'
@@ -10,56 +9,27 @@ them.
 True
 """
 
-from __future__ import annotations
-
-from qsim.distributions import Exponential
-from qsim.models.customers import Arrivals, Population
-from qsim.models.network import Network
-from qsim.models.short import (
-    GG1,
-    MD1,
-    MG1,
-    MG1PS,
-    MM1,
-    MM1K,
-    Closed,
-    GGc,
-    MDc,
-    MGc,
-    MMc,
-    MMcc,
-    MMcK,
-    MMcKN,
-    MMcN,
-    MMInf,
-    Open,
-    Tandem,
-)
-from qsim.models.station import Delay, Station
-
-__all__ = [
-    "GG1",
-    "MD1",
-    "MG1",
-    "MG1PS",
-    "MM1",
-    "MM1K",
-    "Arrivals",
-    "Closed",
-    "Delay",
-    "Exponential",
-    "GGc",
-    "MDc",
-    "MGc",
-    "MMInf",
-    "MMc",
-    "MMcK",
-    "MMcKN",
-    "MMcN",
-    "MMcc",
-    "Network",
-    "Open",
-    "Population",
-    "Station",
-    "Tandem",
-]
+from qsim.distributions import Exponential as Exponential
+from qsim.models.customers import Arrivals as Arrivals
+from qsim.models.customers import Population as Population
+from qsim.models.network import Network as Network
+from qsim.models.short import GG1 as GG1
+from qsim.models.short import MD1 as MD1
+from qsim.models.short import MG1 as MG1
+from qsim.models.short import MG1PS as MG1PS
+from qsim.models.short import MM1 as MM1
+from qsim.models.short import MM1K as MM1K
+from qsim.models.short import Closed as Closed
+from qsim.models.short import GGc as GGc
+from qsim.models.short import MDc as MDc
+from qsim.models.short import MGc as MGc
+from qsim.models.short import MMc as MMc
+from qsim.models.short import MMcc as MMcc
+from qsim.models.short import MMcK as MMcK
+from qsim.models.short import MMcKN as MMcKN
+from qsim.models.short import MMcN as MMcN
+from qsim.models.short import MMInf as MMInf
+from qsim.models.short import Open as Open
+from qsim.models.short import Tandem as Tandem
+from qsim.models.station import Delay as Delay
+from qsim.models.station import Station as Station

@@ -1,8 +1,8 @@
 """A network as a picture: SVG that stands alone, in a page, a notebook or a file.
 
-Stations stand in columns by how many steps they are from where customers come in.  A station is a line of places and a
-circle of servers; a delay is a circle alone.  An arrow is a way, with its probability where there are several; ways
-back run below.
+Stations stand in columns by how many steps they are from where customers come in. A station is a line of places and a
+circle of servers; a delay is a circle alone. An arrow is a way, with its probability where there are several; ways
+back run below, and those past other columns above.
 """
 
 from __future__ import annotations
@@ -10,66 +10,63 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from qsim.models.network import Network
 from qsim.models.routes import OUTSIDE
 from qsim.models.station import Station
 
 COLUMN, ROW, LEFT, TOP = 190, 130, 90, 100
-WIDTH, HEIGHT, RADIUS = 50, 28, 17
-"""Of the line of places and of the servers."""
-INK = "#334155"
+INK, PALE = "#334155", "#64748b"
+Point: TypeAlias = tuple[float, float]
 
 
 def drawing(network: Network) -> str:
     """The network as an SVG document."""
-    at = _positions(network)
-    columns, rows = (max(place[axis] for place in at.values()) + 1 for axis in (0, 1))
-    width, height = 2 * LEFT + (columns - 1) * COLUMN + 60, 2 * TOP + (rows - 1) * ROW + 30
+    ways = {here: _following(network, here) for here in network.stations}
+    at = _positions(network, ways)
+    width = max(x for x, _ in at.values()) + LEFT + 60
+    height = max(y for _, y in at.values()) + TOP + 30
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" font-family="sans-serif" font-size="12" fill="none" stroke="{INK}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}" role="img" font-family="sans-serif" font-size="12" fill="none" stroke="{INK}">',
         f"<title>{html.escape(network.kendall)}</title>",
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         f'<path d="M0 0L8 4L0 8z" fill="{INK}" stroke="none"/></marker></defs>',
-        f'<rect width="{width}" height="{height}" fill="white" stroke="none"/>',
-        *_ways(network, at),
-        *(part for name, node in network.stations.items() for part in _station(name, node, *_point(at[name]))),
+        f'<rect width="{width:g}" height="{height:g}" fill="white" stroke="none"/>',
+        *(part for here in ways for to, shares in ways[here].items() for part in _arrow(at[here], at[to], shares)),
+        *(part for here in ways if _leaves(network, here) for part in _way_out(*at[here])),
+        *(part for name, station in _entered(network) for part in _way_in(network, name, *at[station])),
+        *(part for name, station in network.stations.items() for part in _station(name, station, *at[name])),
         "</svg>",
     ]
     return "\n".join(parts)
 
 
-def _positions(network: Network) -> dict[str, tuple[int, int]]:
-    """Column and row of each station: a column behind all from which it is reached for the first time."""
+def _positions(network: Network, ways: dict[str, dict[str, list[float]]]) -> dict[str, Point]:
+    """The place of each station: in a column behind all from which it is reached for the first time."""
     column: dict[str, int] = {}
 
     def place(station: str, at_least: int, before: tuple[str, ...]) -> None:
         if station not in before and column.get(station, -1) < at_least:
             column[station] = at_least
-            for following in _following(network, station):
+            for following in ways[station]:
                 place(following, at_least + 1, (*before, station))
 
-    homes = [network.home_of(name) for name in network.closed_classes if network.home_of(name)]
-    for start in [*homes, *(s for _, s in _entered(network) if s not in homes), *network.stations]:
+    homes = [home for name in network.closed_classes if (home := network.home_of(name))]
+    for start in [*homes, *(station for _, station in _entered(network)), *network.stations]:
         if start not in column:
             place(start, 0, ())
-    used: dict[int, int] = {}
-    at = {}
+    rows: dict[int, list[str]] = {}
     for station in network.stations:
-        x = column[station]
-        at[station] = (x, used.get(x, 0))
-        used[x] = used.get(x, 0) + 1
-    return at
+        rows.setdefault(column[station], []).append(station)
+    return {s: (LEFT + x * COLUMN, TOP + y * ROW) for x, listed in rows.items() for y, s in enumerate(listed)}
 
 
 def _entered(network: Network) -> Iterator[tuple[str, str]]:
     """Every class with each station that it enters first."""
     for name, station in network.entries():
-        if station:
-            yield name, station
-        else:
-            yield from ((name, way.to) for way in network.ways(name)[OUTSIDE] if way.to)
+        yield from ((name, first) for first, _ in network.first_stations(name, station))
 
 
 def _following(network: Network, station: str) -> dict[str, list[float]]:
@@ -86,71 +83,58 @@ def _following(network: Network, station: str) -> dict[str, list[float]]:
     return found
 
 
-def _point(place: tuple[int, int]) -> tuple[float, float]:
-    return LEFT + place[0] * COLUMN, TOP + place[1] * ROW
+def _leaves(network: Network, station: str) -> bool:
+    """Whether some customers leave the network from a station."""
+    open_ways = [network.ways(name) for name in network.classes if name not in network.closed_classes]
+    rows = [ways[station] for ways in open_ways if station in ways]
+    if not rows:
+        return bool(open_ways) and len(network.classes) == 1
+    return any(math.fsum(way.p for way in row if way.to) < 1 - 1e-9 for row in rows)
 
 
-def _text(x: float, y: float, words: str, *, ink: str = INK, anchor: str = "middle") -> str:
+def _text(x: float, y: float, words: str, ink: str = INK, anchor: str = "middle") -> str:
     return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="{ink}" stroke="none">{html.escape(words)}</text>'
 
 
-def _station(name: str, node: Station, x: float, y: float) -> Iterator[str]:
-    if node.servers == math.inf:
-        yield f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS + 3}" fill="#e2e8f0"/>'
+def _station(name: str, station: Station, x: float, y: float) -> Iterator[str]:
+    if station.is_delay:
+        yield f'<circle cx="{x:g}" cy="{y:g}" r="20" fill="#e2e8f0"/>'
         yield _text(x, y + 4, "∞")
     else:
-        left = x - WIDTH + RADIUS
         for i in range(4):
-            corner = f'x="{left + i * 12 - 16:g}" y="{y - HEIGHT / 2:g}"'
-            yield f'<rect {corner} width="12" height="{HEIGHT}" fill="#f8fafc"/>'
-        yield f'<circle cx="{x + RADIUS + 1:g}" cy="{y:g}" r="{RADIUS}" fill="#dbeafe"/>'
-        yield _text(x + RADIUS + 1, y + 4, f"{node.servers:g}")
+            yield f'<rect x="{x - 49 + i * 12:g}" y="{y - 14:g}" width="12" height="28" fill="#f8fafc"/>'
+        yield f'<circle cx="{x + 18:g}" cy="{y:g}" r="17" fill="#dbeafe"/>'
+        yield _text(x + 18, y + 4, f"{station.servers:g}")
     yield _text(x, y - 26, name)
-    if node.discipline != "FCFS":
-        yield _text(x, y + 32, node.discipline, ink="#64748b")
+    if station.discipline != "FCFS":
+        yield _text(x, y + 32, station.discipline, PALE)
 
 
-def _ways(network: Network, at: dict[str, tuple[int, int]]) -> Iterator[str]:
-    for here in network.stations:
-        x, y = _point(at[here])
-        leaves = any(_leaves(network, name, here) for name in network.classes)
-        for to, shares in _following(network, here).items():
-            label = "" if all(p == 1 for p in shares) else " / ".join(f"{p:.3g}" for p in shares)
-            yield from _arrow(x, y, *_point(at[to]), label)
-        if leaves:
-            yield f'<path d="M{x + 38:g} {y - 6:g}l28 -22" marker-end="url(#tip)"/>' + _text(x + 68, y - 32, "out")
-    for name, station in _entered(network):
-        x, y = _point(at[station])
-        if name in network.open_classes:
-            yield f'<path d="M{x - 82:g} {y:g}h28" marker-end="url(#tip)"/>'
-            yield _text(x - 84, y - 8, name if len(network.names) > 1 else "in", anchor="start")
-        else:
-            yield _text(x, y - 42, f"{network.closed_classes[name].number} {name}")
+def _way_out(x: float, y: float) -> Iterator[str]:
+    yield f'<path d="M{x + 38:g} {y - 6:g}l28 -22" marker-end="url(#tip)"/>' + _text(x + 68, y - 32, "out")
 
 
-def _leaves(network: Network, name: str, station: str) -> bool:
-    """Whether some of a class leave the network from a station."""
-    if name in network.closed_classes:
-        return False
-    row = network.ways(name).get(station)
-    if row is None:
-        return len(network.classes) == 1
-    return math.fsum(way.p for way in row if way.to) < 1 - 1e-9
+def _way_in(network: Network, name: str, x: float, y: float) -> Iterator[str]:
+    if name in network.open_classes:
+        yield f'<path d="M{x - 82:g} {y:g}h28" marker-end="url(#tip)"/>'
+        yield _text(x - 84, y - 8, name if len(network.names) > 1 else "in", anchor="start")
+    else:
+        yield _text(x, y - 42, f"{network.closed_classes[name].number} {name}")
 
 
-def _arrow(x: float, y: float, to_x: float, to_y: float, label: str) -> Iterator[str]:
-    if to_x - x > 1.5 * COLUMN:  # over those between
-        high = min(y, to_y) - 52 - (to_x - x) / 12
-        path = f"M{x + 24:g} {y - 18:g}C{x + 60:g} {high:g} {to_x - 70:g} {high:g} {to_x - 40:g} {to_y - 16:g}"
-        where = ((x + to_x) / 2, (y + to_y) / 8 + 0.75 * high - 14)
-    elif to_x > x:
+def _arrow(start: Point, end: Point, shares: list[float]) -> Iterator[str]:
+    (x, y), (to_x, to_y) = start, end
+    if 0 < to_x - x <= 1.5 * COLUMN:
         middle = (x + to_x) / 2
         path = f"M{x + 38:g} {y:g}C{middle:g} {y:g} {middle:g} {to_y:g} {to_x - 52:g} {to_y:g}"
-        where = (middle - 8, (y + to_y) / 2 - 6)
+        label = (middle - 8, (y + to_y) / 2 - 6)
     else:
-        low = max(y, to_y) + 58 + (x - to_x) / 12
-        path = f"M{x + 30:g} {y + 14:g}C{x + 60:g} {low:g} {to_x - 70:g} {low:g} {to_x - 44:g} {to_y + 16:g}"
-        where = ((x + to_x) / 2, (y + to_y) / 8 + 0.75 * low + 18)
+        side = -1 if to_x > x else 1  # above or below
+        far = (min(y, to_y) if side < 0 else max(y, to_y)) + side * (55 + abs(to_x - x) / 12)
+        path = (
+            f"M{x + 27:g} {y + side * 16:g}C{x + 60:g} {far:g} {to_x - 70:g} {far:g} {to_x - 42:g} {to_y + side * 16:g}"
+        )
+        label = ((x + to_x) / 2, (y + to_y) / 8 + 0.75 * far + side * 16)
     yield f'<path d="{path}" marker-end="url(#tip)"/>'
-    if label:
-        yield _text(*where, label, ink="#64748b")
+    if any(p != 1 for p in shares):
+        yield _text(*label, " / ".join(f"{p:.3g}" for p in shares), PALE)

@@ -4,49 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from qsim.models.network import Network
 
-
-class StationKind(Protocol):
-    """What a name says of a station."""
-
-    @property
-    def servers(self) -> float: ...
-    @property
-    def capacity(self) -> int | None: ...
-    @property
-    def discipline(self) -> str: ...
-    @property
-    def queues(self) -> str: ...
-    @property
-    def own_queues(self) -> bool: ...
-    @property
-    def speeds(self) -> Sequence[float] | None: ...
+ORDER = {"priority": ", non-preemptive priority", "preemptive priority": ", preemptive-resume priority"}
 
 
 def name_of(network: Network) -> str:
     """Kendall's name of a single station, and in words what it has no letters for; else a description."""
+    stations = _count(len(network.stations), "station")
     if network.customers is None:
-        return f"network of {_count(len(network.stations), 'station')} without customers"
+        return f"network of {stations} without customers"
     if network.routing is None:
-        if network.closed_classes:
-            if (name := _closed_queue(network)) is not None:
-                return name
-        elif len(network.stations) == 1:
-            return _open_queue(network)
+        name = _closed_queue(network) if network.closed_classes else _open_queue(network)
+        if name is not None:
+            return name
     kind = "open" if not network.closed_classes else "mixed" if network.open_classes else "closed"
     several = f"{_count(len(network.classes), 'class')} and " if len(network.classes) > 1 else ""
     populations = "+".join(str(each.number) for each in network.closed_classes.values())
-    return f"{kind} network of {several}{_count(len(network.stations), 'station')}" + (
-        f"//{populations}" if populations else ""
-    )
+    return f"{kind} network of {several}{stations}" + (f"//{populations}" if populations else "")
 
 
-def station_name(arrivals: str, service: str, station: StationKind, population: str = "") -> str:
-    """A/S/c/K//N of a station, given the letters of its arrivals and services."""
+def station_name(arrivals: str, service: str, station: Any, population: str = "") -> str:
+    """A/S/c/K//N of a Station, or of another description of one, given the letters of its arrivals and services."""
     servers = "∞" if station.servers == math.inf else str(station.servers)
     places = "" if station.capacity is None else str(station.capacity)
     tail = f"/{places}/{population}" if population else f"/{places}" if places else ""
@@ -59,30 +41,30 @@ def station_name(arrivals: str, service: str, station: StationKind, population: 
     return ", ".join([f"{arrivals}/{service}/{servers}{tail}{order}", *extras])
 
 
-def _open_queue(network: Network) -> str:
+def _open_queue(network: Network) -> str | None:
+    """The name of a lone station without closed classes; None for others."""
+    if len(network.stations) > 1:
+        return None
     (station,) = network.stations.values()
     arrivals = [source.letter for c in network.open_classes for source in network.sources_of(c).values()]
     services = [law.letter for c in network.open_classes if (law := station.service_of(c)) is not None]
     name = station_name(_letter(arrivals), _letter(services), station)
     if len(network.open_classes) == 1:
         return name
-    order = {"priority": ", non-preemptive priority", "preemptive priority": ", preemptive-resume priority"}
-    return f"{name}, {_count(len(network.open_classes), 'class')}{order.get(station.discipline, '')}"
+    return f"{name}, {_count(len(network.open_classes), 'class')}{ORDER.get(station.discipline, '')}"
 
 
 def _closed_queue(network: Network) -> str | None:
     """The name of a single station with one class that thinks at one Delay at most; None for others."""
-    if network.open_classes or len(network.closed_classes) > 1:
-        return None
-    (name,) = network.closed_classes
     queueing = [station for station in network.stations.values() if not station.is_delay]
     delays = [station for station in network.stations.values() if station.is_delay]
-    if len(queueing) != 1 or len(delays) > 1:
+    if network.open_classes or len(network.closed_classes) > 1 or len(queueing) != 1 or len(delays) > 1:
         return None
-    thinking = [law for station in delays if (law := station.service_of(name)) is not None and law.mean > 0]
+    (name,) = network.closed_classes
+    thinking = [law.letter for station in delays if (law := station.service_of(name)) is not None and law.mean > 0]
     service = queueing[0].service_of(name)
-    letter = thinking[0].letter if thinking else "M"
-    return station_name(letter, "G" if service is None else service.letter, queueing[0], str(network.population))
+    letter = "G" if service is None else service.letter
+    return station_name(thinking[0] if thinking else "M", letter, queueing[0], str(network.population))
 
 
 def _letter(letters: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """The one description of a queue: named stations, the customers that come or circulate, and who goes where.
 
-Everything else that has a name here (:mod:`qsim.models.constructors`) is a short way to write a :class:`Network`.
+Everything else that has a name (:mod:`qsim.models.short`) is a short way to write a :class:`Network`.
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ class Network:
         object.__setattr__(self, "stations", _stations(self.stations))
         object.__setattr__(self, "customers", _by_class(self.customers))
         object.__setattr__(self, "routing", None if self.routing is None else self._checked_routing(self.routing))
-        self._check_capacity()
-        if self.routing is not None:
-            self._check_visits()
+        self._check_stations()
         if self.customers is not None:
             self._check_customers()
 
@@ -155,7 +153,7 @@ class Network:
         By visits, OUTSIDE has ways too: those of an arrival, or of one that begins a cycle without a Delay.
         """
         if self.routing is not None:
-            return {here: list(self._routed(name, here)) for here in self.routing.get(name, {})}
+            return {here: _routed(name, row) for here, row in self.routing.get(name, {}).items()}
         order = [station for station in self.stations if self._comes(name, station)]
         if name not in self.closed_classes or self.home_of(name) == OUTSIDE:
             return passing(order, [self.stations[s].visits_of(name) for s in order], name)
@@ -233,13 +231,6 @@ class Network:
     def _repr_html_(self) -> str | None:
         return None if self.customers is None else str(self.svg())
 
-    def _routed(self, name: ClassName, here: str) -> Iterator[Way]:
-        assert self.routing is not None  # noqa: S101
-        for to, p in self.routing[name][here].items():
-            following, _, switched = to.partition(AS)
-            if p > 0:
-                yield Way(following, switched or name, p)
-
     def _comes(self, name: ClassName, station: str) -> bool:
         """Whether a class comes to a station."""
         if self.routing is None:
@@ -265,9 +256,8 @@ class Network:
         routes: dict[ClassName, dict[str, ByName]] = {name: {} for name in entering}
         for name, rows in by_class.items():
             for here, row in rows.items():
-                place = f"routing of {name} at {here}"
                 self._require_station(f"routing of {name}", here)
-                routes.setdefault(str(name), {})[here] = self._checked_row(place, row)
+                routes.setdefault(str(name), {})[here] = self._checked_row(f"routing of {name} at {here}", row)
                 for to in row:
                     if switched := to.partition(AS)[2]:
                         routes.setdefault(switched, {})
@@ -277,44 +267,32 @@ class Network:
         if not isinstance(row, Mapping):
             raise InvalidParameterError(place, f"must be a mapping, not {row!r}", "give {station: probability}")
         checked = {str(to): _check.non_negative(f"{place} to {to}", p) for to, p in row.items()}
-        if math.fsum(checked.values()) > 1 + SUM_ROUNDING:
-            raise InvalidParameterError(
-                place,
-                f"must not add up to more than 1, not {math.fsum(checked.values()):.6g}",
-                "it holds the probabilities of going on, and what is missing to 1 leaves",
-            )
+        total = math.fsum(checked.values())
+        if total > 1 + SUM_ROUNDING:
+            remedy = "it holds the probabilities of going on, and what is missing to 1 leaves"
+            raise InvalidParameterError(place, f"must not add up to more than 1, not {total:.6g}", remedy)
         for to in checked:
             self._require_station(place, to.partition(AS)[0])
         return ByName(checked)
 
-    def _check_capacity(self) -> None:
-        queueing = [name for name, station in self.stations.items() if not station.is_delay]
-        for name in queueing:
-            if self.stations[name].capacity is not None and len(queueing) > 1:
-                raise InvalidParameterError(
-                    f"capacity of {name}",
-                    f"must be None beside other stations, not {self.stations[name].capacity}",
-                    "a single station may have it",
-                )
-
-    def _check_visits(self) -> None:
+    def _check_stations(self) -> None:
+        queueing = [station for station in self.stations.values() if not station.is_delay]
         for name, station in self.stations.items():
-            if station.visits != 1:
-                raise InvalidParameterError(
-                    f"visits of {name}", f"must be left at 1, not {station.visits}", "routing says it"
-                )
+            if station.capacity is not None and len(queueing) > 1:
+                problem = f"must be None in a network of several stations, not {station.capacity}"
+                raise InvalidParameterError(f"capacity of {name}", problem, "a single station may have it")
+            if self.routing is not None and station.visits != 1:
+                problem = f"must be left at 1, not {station.visits}"
+                raise InvalidParameterError(f"visits of {name}", problem, "routing says it")
 
     def _check_customers(self) -> None:
         for name, given in self.by_class.items():
-            ats = [given.at] if isinstance(given, Population) else list(given.sources)
-            for at in ats:
-                if at is None:
-                    continue
-                self._require_station(f"customers of {name}", at)
-                if self.routing is None:
-                    raise InvalidParameterError(
-                        f"customers of {name}", f"must not begin at {at!r} without routing", "leave it out", at
-                    )
+            for at in [given.at] if isinstance(given, Population) else given.sources:
+                if at is not None:
+                    self._require_station(f"customers of {name}", at)
+                    if self.routing is None:
+                        problem = f"must not begin at {at!r} without routing"
+                        raise InvalidParameterError(f"customers of {name}", problem, "leave it out", at)
         if self.routing is None:
             for name in self.by_class:
                 coming = [station for station in self.stations if self._comes(name, station)]
@@ -339,21 +317,22 @@ class Network:
             for i in np.flatnonzero(seen):
                 station, as_class = routes.place(int(i))
                 if self.stations[station].service_of(as_class) is None:
-                    raise InvalidParameterError(
-                        f"service of {station}", f"must hold a law for {as_class}", "its customers come there"
-                    )
+                    problem = f"must hold a law for {as_class}"
+                    raise InvalidParameterError(f"service of {station}", problem, "its customers come there")
                 if closed and leak[i]:
-                    raise InvalidParameterError(
-                        f"routing of {as_class} at {station}",
-                        "must add up to 1",
-                        f"{name} is closed, and nobody leaves it",
-                    )
+                    remedy = f"{name} is closed, and nobody leaves it"
+                    raise InvalidParameterError(f"routing of {as_class} at {station}", "must add up to 1", remedy)
             homes = np.array([routes.place(i)[0] == start for i in range(len(leak))])
             ends = routes.leading_to(homes if closed else leak)
             if stuck := [routes.place(int(i))[0] for i in np.flatnonzero(seen & ~ends)]:
                 wanted = f"bring everyone back to {start}" if closed else "let everyone leave in the end"
                 where = ", ".join(dict.fromkeys(stuck))
                 raise InvalidParameterError("routing", f"must {wanted}", f"{name} at {where} cannot")
+
+
+def _routed(name: ClassName, row: Mapping[str, float]) -> list[Way]:
+    parts = [(*to.partition(AS)[::2], p) for to, p in row.items() if p > 0]
+    return [Way(to, switched or name, p) for to, switched, p in parts]
 
 
 def _stations(given: object) -> ByName:

@@ -44,7 +44,7 @@ def Open(  # noqa: N802
 def Closed(population: int, stations: Sequence[Station]) -> Network:  # noqa: N802
     """``population`` customers circle for ever through ``stations``, a list of Station and Delay, in order.
 
-    With a ``capacity`` at the one Station, a customer that finds every place taken goes back to think.
+    With a ``capacity`` at the one Station, a customer that finds it full goes back to think.
 
     >>> from qsim import Delay, Exponential, Station, solve
     >>> drive = Closed(population=64, stations=[Delay(1e-6), Station(Exponential(80e-6), servers=32)])
@@ -73,31 +73,37 @@ def _named(stations: object) -> dict[str, Station]:
     given = _check.sequence("stations", stations)
     if not given:
         raise InvalidParameterError("stations", "must not be empty", "give at least one Station(service)")
+    named: dict[str, Station] = {}
     for index, station in enumerate(given):
         if not isinstance(station, Station):
-            raise InvalidParameterError(
-                f"stations[{index}]", f"must be a Delay or a Station, not {station!r}", value=station
-            )
-    kinds = ["delay" if station.is_delay else "station" for station in given]
-    names = []
-    for i, (station, kind) in enumerate(zip(given, kinds, strict=True)):
-        number = f" {kinds[: i + 1].count(kind)}" if kinds.count(kind) > 1 else ""
-        names.append(station.name or f"{kind}{number}")
-    for name in names:
-        if names.count(name) > 1:
+            problem = f"must be a Delay or a Station, not {station!r}"
+            raise InvalidParameterError(f"stations[{index}]", problem, value=station)
+        alike = [i for i, other in enumerate(given) if getattr(other, "is_delay", None) == station.is_delay]
+        number = f" {alike.index(index) + 1}" if len(alike) > 1 else ""
+        name = station.name or f"{'delay' if station.is_delay else 'station'}{number}"
+        if name in named:
             raise InvalidParameterError("stations", f"must not have the name {name!r} twice", value=name)
-    return dict(zip(names, given, strict=True))
+        named[name] = station
+    return named
 
 
 def _poisson(arrival_rate: object) -> Exponential:
-    remedy = "give the mean number of arrivals per time unit"
-    rate = _check.non_negative("arrival_rate", arrival_rate, remedy)
+    rate = _check.non_negative("arrival_rate", arrival_rate, "give the mean number of arrivals per time unit")
     return Exponential(1 / rate if rate > 0 else math.inf)
 
 
 def _exponential(service_rate: object) -> Exponential:
     remedy = "give the customers one busy server finishes per time unit"
     return Exponential(1 / _check.positive("service_rate", service_rate, remedy))
+
+
+def _constant(service_time: object) -> Deterministic:
+    return Deterministic(_check.positive("service_time", service_time))
+
+
+def _repairman(population: int, think: float, service_time: object, servers: int, capacity: int | None) -> Network:
+    service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
+    return Closed(population, (Delay(think), Station(service, servers, capacity=capacity)))
 
 
 def MM1(arrival_rate: float, service_rate: float) -> Network:  # noqa: N802
@@ -141,7 +147,7 @@ def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) 
 
 
 def MMcc(arrival_rate: float, service_rate: float, servers: int) -> Network:  # noqa: N802
-    """M/M/c/c, Erlang's loss system: no place to wait, an arrival that finds every server busy is lost.
+    """M/M/c/c, Erlang's loss system: an arrival that finds every server busy is lost.
 
     >>> from qsim import solve
     >>> round(solve(MMcc(arrival_rate=2, service_rate=1, servers=4)).p_block, 4)
@@ -168,7 +174,7 @@ def MD1(arrival_rate: float, service_time: float) -> Network:  # noqa: N802
     >>> round(solve(MD1(arrival_rate=0.8, service_time=1)).Wq, 6)
     2.0
     """
-    return MG1(arrival_rate, Deterministic(_check.positive("service_time", service_time)))
+    return MG1(arrival_rate, _constant(service_time))
 
 
 def MG1(arrival_rate: float, service: Distribution) -> Network:  # noqa: N802
@@ -188,7 +194,7 @@ def MDc(arrival_rate: float, service_time: float, servers: int) -> Network:  # n
     >>> round(solve(MDc(arrival_rate=1.6, service_time=1, servers=2)).Wq, 3)
     0.903
     """
-    return MGc(arrival_rate, Deterministic(_check.positive("service_time", service_time)), servers)
+    return MGc(arrival_rate, _constant(service_time), servers)
 
 
 def MGc(arrival_rate: float, service: Distribution, servers: int) -> Network:  # noqa: N802
@@ -243,17 +249,15 @@ def MMcN(population: int, think_time: float, service_time: float, servers: int =
     3.815
     """
     think = _check.non_negative("think_time", think_time, "the mean time between an answer and the next request")
-    service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
-    return Closed(population, (Delay(think), Station(service, servers)))
+    return _repairman(population, think, service_time, servers, None)
 
 
 def MMcKN(population: int, think_time: float, service_time: float, servers: int, capacity: int) -> Network:  # noqa: N802
-    """M/M/c/K//N: as M/M/c//N with ``capacity`` places, the servers included; if all are taken it thinks again.
+    """M/M/c/K//N: as M/M/c//N with ``capacity`` places; an arrival that finds them full thinks again.
 
     >>> from qsim import solve
     >>> round(solve(MMcKN(population=8, think_time=1, service_time=0.5, servers=1, capacity=4)).throughput, 3)
     1.988
     """
-    think = _check.positive("think_time", think_time, "without thinking, who is turned away returns at once, for ever")
-    service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
-    return Closed(population, (Delay(think), Station(service, servers, capacity=capacity)))
+    think = _check.positive("think_time", think_time, "without thinking, a customer turned away returns at once")
+    return _repairman(population, think, service_time, servers, capacity)

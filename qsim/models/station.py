@@ -140,16 +140,19 @@ class Station:
     @property
     def time(self) -> Distribution:
         """The law of service times, where one holds for everyone."""
-        if isinstance(self.service, Mapping):
-            raise InvalidParameterError("service", "must be one law, not one for each class", "the model has one class")
-        return self.service
+        return self._common("service", self.service)  # type: ignore[no-any-return]
 
     @property
     def visit_count(self) -> float:
         """The visits, where one number holds for everyone."""
-        if isinstance(self.visits, Mapping):
-            raise InvalidParameterError("visits", "must be a number, not one for each class", "the model has one class")
-        return self.visits
+        return self._common("visits", self.visits)  # type: ignore[no-any-return]
+
+    def _common(self, parameter: str, given: Any) -> Any:
+        if isinstance(given, Mapping):
+            raise InvalidParameterError(
+                parameter, "must be the same for all, not one for each class", "the model has one class"
+            )
+        return given
 
     @property
     def demand(self) -> float:
@@ -197,7 +200,7 @@ def _time(parameter: str, given: object) -> Distribution:
         return Exponential(mean) if mean > 0 else NO_TIME
     if not math.isfinite(given.mean):
         raise InvalidParameterError(
-            parameter, f"must have a finite mean, not {given.mean!r}", "nobody would come back", given.mean
+            parameter, f"must have a finite mean, not {given.mean!r}", "customers would never come back", given.mean
         )
     return given
 

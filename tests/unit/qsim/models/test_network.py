@@ -59,7 +59,7 @@ def test_what_describes_no_network_is_refused(given: tuple[Any, ...], said: str)
         (lambda: Network({}), "stations must hold stations by their names"),
         (lambda: Network({"a as b": Station(ONE)}), "must not have 'a as b' for a name"),
         (lambda: Network({"a": ONE}), "must be a Station or a Delay"),
-        (lambda: Network({**TWO, "c": Station(ONE, capacity=3)}), "capacity of c must be None beside other stations"),
+        (lambda: Network({**TWO, "c": Station(ONE, capacity=3)}), "capacity of c must be None in a network of"),
         (lambda: Network({"a": Station(ONE, visits=2)}, 1, {"a": {"a": 1}}), "visits of a must be left at 1"),
         (lambda: Network({"a": Station({"x": ONE})}, {"y": 2}), "must hold one where y queue"),
         (lambda: Network({"a": Delay(1.0)}, 2), "must hold one where customers queue"),
