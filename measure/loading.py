@@ -1,7 +1,7 @@
 """``load``: whatever a tool wrote becomes a Sweep.
 
-Detects a file's format from its content, not its name: fio's output (JSON, also with messages around it, terse, the
-report for people), MLC's text, bandwidth-latency curves, a table. Of fio's logs the name tells what they log. Logs
+Detects a file's format from its content, not its name: fio's output (JSON, also with messages around it, or the report
+for people), MLC's text, bandwidth-latency curves, a table. Of fio's logs the name tells what they log. Logs
 beside fio's results tell how those runs went; logs alone are points themselves, and are read in pieces, so that their
 size does not matter. Directories are read by :mod:`measure.directories`.
 """

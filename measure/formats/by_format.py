@@ -13,9 +13,9 @@ from typing import Literal
 
 from measure.errors import DataError
 from measure.findings import unreadable
+from measure.formats.fio.documents import looks_like_terse
 from measure.formats.fio.log_records import log_name
 from measure.formats.fio.normal_output import looks_like_normal
-from measure.formats.fio.terse_output import looks_like_terse
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
 from measure.formats.servers.tools import looks_like_server_run, server_runs_sweep

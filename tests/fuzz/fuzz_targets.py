@@ -25,14 +25,6 @@ def fio_json(content: bytes) -> object:
     return sweep_of_all(parse_fio(decode(content, "f"), "f"))
 
 
-def fio_terse(content: bytes) -> object:
-    from measure.formats.fio.sweep import sweep_of_all
-    from measure.formats.fio.terse_output import parse_terse
-    from measure.text_files import decode
-
-    return sweep_of_all(parse_terse(decode(content, "f"), "f"))
-
-
 def fio_normal(content: bytes) -> object:
     from measure.formats.fio.normal_output import parse_normal
     from measure.formats.fio.sweep import sweep_of_all
@@ -385,7 +377,6 @@ disk = {service = "8ms", visits = 3}
 [customers]
 population = 10
 """
-_LAW = b'{"schema": "qsim-law/1", "unit": "s", "law": {"family": "exponential", "mean": 0.001}, "about": {}}'
 _INVENTORY = b"file,drive,model,firmware,measured_at\na.json,A,KXG60,1.0,2026-01-02\nb.json,B,KXG60,1.0,2026-01-03\n"
 _RECORD = (
     b"time_s,reads_per_s,writes_per_s,read_latency_s,write_latency_s,outstanding\n"
@@ -406,7 +397,6 @@ def _laws() -> Iterator[bytes]:
 FIO = "measure.formats.fio"
 TARGETS: dict[str, Target] = {
     "fio_json": Target(fio_json, ("golden/data/fio/*",), (f"{FIO}.documents",)),
-    "fio_terse": Target(fio_terse, ("golden/data/fio-text/terse*",)),
     "fio_normal": Target(fio_normal, ("golden/data/fio-text/report*",)),
     "mlc": Target(mlc, ("golden/data/mlc/*",)),
     "csv": Target(csv, ("golden/data/curves/*", "data/tables/*"), ("measure.formats.tables.cells",)),

@@ -1,4 +1,4 @@
-"""fio's terse output and its report for people, as fio 3.33 wrote them here; and a report of version 2."""
+"""fio's report for people, as fio 3.33 wrote them here; and a report of version 2."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from measure.errors import DataError
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.normal_output import parse_normal
 from measure.formats.fio.sweep import fio_sweep, read_fio
-from measure.formats.fio.terse_output import parse_terse
 
 DATA = Path(__file__).parent / "data" / "fio-text"
 ALL = sorted(p.name for p in DATA.iterdir())
@@ -26,37 +25,11 @@ def test_every_record_obeys_littles_law(name: str) -> None:
     assert records
     for record in records:
         outstanding = record.throughput_per_s * record.latency.mean_s
-        unknown = 4 if name in ("terse-3-read.txt", "report-two-jobs.txt") else 8
+        unknown = 4 if name == "report-two-jobs.txt" else 8
         depth = unknown if record.depth is None else record.depth * record.jobs
         assert outstanding == pytest.approx(depth, rel=0.03)
         assert record.latency.kind == "lat"
         assert record.bandwidth_bytes_per_s == pytest.approx(record.throughput_per_s * record.block_bytes, rel=0.01)
-
-
-@pytest.mark.parametrize("version", [2, 3, 4, 5])
-def test_all_versions_of_the_terse_format_give_the_fields_of_their_line(version: int) -> None:
-    name = f"terse-{version}.txt"
-    (record,) = parse_terse(text(name), name)
-    fields = text(name).strip().split(";")
-    start = 4 if version == 2 else 5
-    write = start + 41 + (6 if version == 5 else 0)
-    reads, writes = int(fields[start + 2]), int(fields[write + 2])
-    assert reads + writes <= record.throughput_per_s < reads + writes + 2
-    assert record.read_fraction == pytest.approx(0.7, abs=0.02)
-    assert record.job == "mix"
-    assert record.version == ("" if version == 2 else "fio-3.33")
-    assert record.iodepth_levels["8"] == 100.0
-    mean = (reads * float(fields[start + 34]) + writes * float(fields[write + 34])) / (reads + writes)
-    assert record.latency.mean_s == pytest.approx(mean * 1e-6, rel=1e-3)
-    sweep = fio_sweep({name: text(name)})
-    assert sweep.points["load"].tolist() == [8.0]
-    assert [f.check for f in sweep.findings] == ["depth-not-recorded"]
-
-
-def test_percentiles_of_a_terse_line_are_microseconds() -> None:
-    (record,) = parse_terse(text("terse-3-read.txt"), "t")
-    assert record.latency.percentile_s(99.0) == pytest.approx(2473e-6)
-    assert record.read_fraction == 1.0
 
 
 def test_the_report_tells_what_the_json_of_the_same_run_tells() -> None:
@@ -145,13 +118,3 @@ def test_any_truncation_is_refused_or_read_without_a_crash(name: str) -> None:
         except DataError as error:
             refused = str(error)
         assert (points is not None and (points["latency_s"] > 0).all()) or refused.startswith(name)
-
-
-def test_an_edited_terse_line_is_refused_with_its_number() -> None:
-    line = text("terse-3.txt")
-    edited = line.split(";")
-    edited[7] = "fast"
-    with pytest.raises(DataError, match=r"t: line 2 of fio's terse output: expected a number, not 'fast'"):
-        parse_terse("note\n" + ";".join(edited), "t")
-    with pytest.raises(DataError, match=r"line 1 of fio's terse output has 40 fields where format 3 has 99 and more"):
-        parse_terse(";".join(line.split(";")[:40]), "t")

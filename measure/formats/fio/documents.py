@@ -15,6 +15,7 @@ from measure.formats.fio.record import IMPOSSIBLE
 
 MAX_FAILED_DOCUMENTS = 64  # a bound on the work that a hostile or damaged text can cause
 
+_TERSE = re.compile(r"^[2-5];[^;\n]{0,200};[^;\n]{0,200};\d{1,9};", re.MULTILINE)
 _START = re.compile(r'\{\s*"fio version"')
 
 
@@ -59,6 +60,11 @@ def _listed(document: Mapping[str, Any]) -> Any:
     return document.get("jobs", document.get("client_stats"))
 
 
+def looks_like_terse(text: str) -> bool:
+    """Whether a line of the text is fio's terse output, which is not read."""
+    return _TERSE.search(text) is not None
+
+
 def why_nothing(text: str, name: str, truncated: bool) -> str:
     """One sentence: what the text is, if it is not fio's JSON."""
     again = "run fio with --output-format=json --output=FILE"
@@ -74,7 +80,7 @@ def why_nothing(text: str, name: str, truncated: bool) -> str:
             truncated or _START.search(text),
             "is cut off: its fio JSON has no end; fio was killed or the disk was full, so measure again",
         ),
-        (re.match(r"\d;fio-", body), f"is fio's terse output, which lacks what is needed here; {again}"),
+        (looks_like_terse(body), f"is fio's terse output, which names neither options nor depth; {again}"),
         (
             "verify failed" in body or any(m.startswith("verify:") for m in messages),
             f"holds no JSON: fio's data verification failed in this run; settle that, then {again}",

@@ -1,6 +1,6 @@
 """fio's outputs as a Sweep: which records are points of one curve, at which load, and which are no points at all.
 
-``read_fio`` reads one text into records, whichever of its formats fio wrote (JSON, terse, or the report for people);
+``read_fio`` reads one text into records, whichever of its formats fio wrote (JSON, or the report for people);
 ``fio_sweep`` puts the records of many texts into one table. Both are pure functions of text.
 
 One curve holds what differs in depth only: block size, direction and pattern name it, and whatever else differs
@@ -25,21 +25,16 @@ from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import Histogram, histogram
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
 from measure.formats.fio.record import FioRecord, check_record, host_columns, is_direct, near_power_of_two
-from measure.formats.fio.terse_output import looks_like_terse, parse_terse
 from measure.sweep import Provenance, RowKey, Sweep, describe_series
 
 
 def read_fio(text: str, name: str) -> list[FioRecord]:
-    """The records in one output of fio: its JSON where there is any, else its terse lines, else its report.
+    """The records in one output of fio: its JSON where there is any, else its report.
 
     ``name`` is the file's name, for the messages. Raises DataError in one sentence where nothing of it is there.
     """
-    if '"fio version"' not in text:
-        if looks_like_terse(text):
-            return parse_terse(text, name)
-        if looks_like_normal(text):
-            return parse_normal(text, name)
-    return parse_fio(text, name)
+    is_report = '"fio version"' not in text and looks_like_normal(text)
+    return parse_normal(text, name) if is_report else parse_fio(text, name)
 
 
 def fio_sweep(texts: Mapping[str, str]) -> Sweep:
@@ -106,7 +101,7 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
                     "warning",
                     f"{point.record.source}: job {point.record.job!r} does not record its depth; the load is taken as "
                     f"throughput x latency = {point.outstanding:.4g}, so Little's law cannot be checked",
-                    "an fio before 2.17, or its terse output or a log, which do not hold the options",
+                    "an fio before 2.17, or a log, which do not hold the options",
                     "measure with fio 3 and --output-format=json+, or with qsim measure fio, which keep them",
                     point.series,
                     point.load,

@@ -28,7 +28,6 @@ from measure.formats.fio.record import (
     whole,
 )
 from measure.formats.fio.sweep import fio_sweep, why_unusable
-from measure.formats.fio.terse_output import parse_terse
 
 EXACT: dict[str, Any] = {"rel": 1e-12}
 
@@ -545,39 +544,3 @@ def test_logs_become_a_record_with_the_options_of_their_name(tmp_path: Path) -> 
     assert with_windows([record()], [group])[1] == [group]
     twice = [record(options={"write_lat_log": "randread-iodepth-8-numjobs-2"})] * 2
     assert with_windows(twice, [group]) == (twice, [])
-
-
-# --- the terse output -------------------------------------------------------------------------------------------------
-
-
-def terse(version: int, **parts: Any) -> str:
-    """One line: reads of 2,000 ms, 100 to 300 us, and nothing written."""
-
-    def direction(kib: float, rate: float, iops: float, runtime: float, clat: float, lat: float) -> list[str]:
-        flow = [kib, rate, iops, runtime, 1, 2, 3, 4, 1, 9, clat, clat / 10, "50.000000%=90", "99.000000%=180"]
-        flow += ["0%=0"] * 18 + [1, 9, lat, lat / 5] + [0] * 5 + [0] * (6 if version == 5 else 0)
-        return [str(f) for f in flow]
-
-    given = {"kib": 8002, "rate": 4001, "iops": 1000, "runtime": 2000, "clat": 100, "lat": 110, **parts}
-    head = [str(version), *(["fio-3.1"] if version > 2 else []), "j", "0", str(given.pop("error", 0))]
-    flows = direction(**given) + direction(0, 0, 0, 0, 0, 0) + (direction(0, 0, 0, 0, 0, 0) if version >= 4 else [])
-    return ";".join([*head, *flows, "1%", "2%", "3", "4", "5", "100.0%", *["0.0%"] * 6, *["0.0%"] * 20])
-
-
-@pytest.mark.parametrize("version", [2, 3, 4, 5])
-def test_every_version_of_the_terse_output(version: int) -> None:
-    (found,) = parse_terse(terse(version), "f")
-    # 8,002 KiB in 2 s are 1000.25 blocks of 4 KiB a second, where fio prints 1000.
-    assert (found.throughput_per_s, found.bandwidth_bytes_per_s) == (1000.25, 8002 * 512)
-    assert (found.requests, found.runtime_s, found.read_fraction) == (2000, 2, 1)
-    assert (found.latency.mean_s, found.latency.sd_s) == pytest.approx((110e-6, 22e-6))
-    assert found.latency.percentiles_s == pytest.approx({50.0: 90e-6, 99.0: 180e-6})
-    assert (found.latency.kind, found.latency.percentiles_kind, found.version) == (
-        "lat",
-        "clat",
-        "" if version == 2 else "fio-3.1",
-    )
-    assert (found.job, found.iodepth_levels["1"], found.iodepth_levels[">=64"]) == ("j", 100, 0)
-    assert parse_terse(terse(version, error=5), "f")[0].error == 5
-    with pytest.raises(DataError, match=f"line 1 .* where format {version} has .* and more; it is cut off"):
-        parse_terse(terse(version).rsplit(";", 27)[0], "f")
