@@ -37,34 +37,11 @@ def found(sweep: Sweep, check: str) -> list[Finding]:
     return [f for f in audit(sweep) if f.check == check]
 
 
-def test_a_sweep_without_a_saturated_point_says_which_depths_to_measure() -> None:
-    (one,) = found(closed(knee=1000), "no-saturated-point")
-    assert (one.severity, one.load) == ("warning", 32)
-    assert "--depths 64,128,256" in one.remedy
-    assert not found(closed(knee=8), "no-saturated-point")
-    assert not found(closed(knee=1000, depths=(1.0, 2.0)), "no-saturated-point")  # two depths claim no peak
-
-
-def test_open_rates_at_which_nobody_waits_say_which_to_measure() -> None:
-    (one,) = found(opened([0.05, 0.1, 0.2]), "no-saturated-point")
-    assert "--arrival-rates 400,800" in one.remedy
-    assert not found(opened([0.2, 0.5, 0.8]), "no-saturated-point")
-
-
 def test_a_server_with_percentiles_of_one_bin_is_not_sent_to_fio() -> None:
     same = {f"latency_{p}_s": [1e-4, 2e-4] for p in ("p50", "p99")}
     sweep = closed(8, (1.0, 32.0), **same)
     (one,) = found(replace(sweep, load_unit="clients"), "one-bin")
     assert "fio" not in one.hypothesis + one.remedy
-
-
-def test_a_histogram_of_one_bin_is_told_with_the_command_that_refines_it() -> None:
-    same = {f"latency_{p}_s": [1e-4, 2e-4] for p in ("p50", "p99", "p999")}
-    (one,) = found(closed(8, (1.0, 32.0), **{**same, "latency_p999_s": [1e-4, 3e-4]}), "one-bin")
-    assert (one.severity, one.load) == ("warning", 1)
-    assert "all percentiles are 100 µs, at 1 of 2 points" in one.message
-    assert "--depths 1 " in one.remedy
-    assert not found(closed(8, (1.0, 32.0), latency_p50_s=[1e-4] * 2), "one-bin")  # a single percentile is no histogram
 
 
 def test_ways_of_submission_that_are_kept_apart_are_a_warning() -> None:

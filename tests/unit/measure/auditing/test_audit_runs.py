@@ -32,16 +32,6 @@ def _checks(sweep: Sweep, **asked: Any) -> set[str]:
 POINT = {"load": [4.0], "throughput_per_s": [40_000.0], "latency_s": [1e-4]}
 
 
-def test_repeats_that_disagree_are_told_with_their_span() -> None:
-    rows = {"load": [4.0, 4.0, 4.0], "throughput_per_s": [40e3, 41e3, 25e3], "latency_s": [1e-4, 1e-4, 1.6e-4]}
-    found = _one(_sweep(rows), "repeats-disagree")
-    assert found.severity == "warning"
-    assert "3 repeats give 25.0 k/s to 41.0 k/s" in found.message
-    assert "qsim measure fio TARGET --depths 4 --repeats 5 --out DIR" in found.remedy
-    steady = {**rows, "throughput_per_s": [40e3, 41e3, 40.5e3], "latency_s": [1e-4] * 3}
-    assert "repeats-disagree" not in _checks(_sweep(steady))
-
-
 @pytest.mark.parametrize(
     ("tool", "kind", "told", "command"),
     [
@@ -72,26 +62,6 @@ def test_the_command_that_repeats_a_point_is_of_its_tool_and_workload(
     assert (f"({command} --out DIR)" if command else "in a row, and") in found.remedy
 
 
-def test_runs_of_different_files_are_named_where_they_disagree_badly() -> None:
-    rows = {"load": [4.0, 4.0], "throughput_per_s": [40e3, 4e3], "latency_s": [1e-4, 1e-3], "source": ["a", "b"]}
-    found = _one(_sweep(rows), "repeats-disagree")
-    assert found.severity == "error"
-    assert "different things: a, b" in found.hypothesis
-
-
-def test_a_small_file_may_have_been_cached() -> None:
-    options = {"options": {"size": "16m", "direct": "1", "ioengine": "libaio"}}
-    assert _one(_sweep(POINT, options), "small-file").severity == "info"
-    recorded = {**options, "host_facts": {"caches": [{"level": 3, "kind": "Unified", "size_bytes": 2**25}]}}
-    found = _one(_sweep(POINT, recorded), "small-file")
-    assert found.severity == "info"  # direct I/O goes past the caches of the CPU
-    buffered = {**recorded, "options": {**options["options"], "direct": "0"}}
-    assert _one(_sweep(POINT, buffered), "small-file").severity == "warning"
-    assert "fits the level-3 cache of 32 MiB" in found.message
-    large = {"options": {**options["options"], "size": "8g"}}
-    assert "small-file" not in _checks(_sweep(POINT, large))
-
-
 def test_the_recorded_cpus_caches_count_for_memory_curves() -> None:
     rows = {"load": [0.0, 100.0], "throughput_per_s": [2e8, 1e8], "latency_s": [90e-9, 60e-9]}
     details = {
@@ -105,32 +75,6 @@ def test_the_recorded_cpus_caches_count_for_memory_curves() -> None:
     }
     found = _one(_sweep(rows, details, "mlc", load_kind="injected_delay"), "fits-a-cache")
     assert (found.severity, "fits the level-3 cache" in found.hypothesis) == ("error", True)
-
-
-def test_more_than_the_link_carries_is_an_error_and_its_limit_an_info() -> None:
-    rows = {**POINT, "bandwidth_bytes_per_s": [700e6]}
-    found = _one(_sweep(rows), "above-the-link", link="sata3")
-    assert (found.severity, found.message) == ("error", "700 MB/s were measured, and SATA 3 carries 600 MB/s one way.")
-    assert "above-the-link" not in _checks(_sweep(rows), link="pcie3x4")
-    assert "at-the-link" in _checks(_sweep({**rows, "bandwidth_bytes_per_s": [560e6]}), link="SATA 3")
-    assert "above-the-link" in _checks(_sweep(rows, {"link": "sata3"}))
-
-
-@pytest.mark.parametrize(
-    ("text", "gigabytes"),
-    [
-        ("pcie4x4", 7.877),
-        ("PCIe 3.0 x4", 3.938),
-        ("sata", 0.6),
-        ("SAS3", 1.2),
-        ("25GbE", 3.125),
-        ("usb3.1", 1.212),
-        ("DDR4-3200x6", 153.6),
-        ("nvme pcie5 x4", 15.754),
-    ],
-)
-def test_links_are_known_by_their_names(text: str, gigabytes: float) -> None:
-    assert parse_link(text).bytes_per_s == pytest.approx(gigabytes * 1e9, rel=1e-3)
 
 
 @pytest.mark.parametrize("text", ["", "pcie9x4", "wire", "sata9", "ddr"])
@@ -148,19 +92,6 @@ def test_memory_beyond_the_tools_own_peak_is_told() -> None:
     }
     details = {"run.txt": {"bandwidths_bytes_per_s": {"Peak": {"ALL Reads": 100e9}}}}
     assert "above-the-peak" in _checks(_sweep(rows, details, "mlc", load_kind="injected_delay"))
-
-
-def test_a_latency_that_no_drive_has_is_told_but_not_of_a_null_device() -> None:
-    rows = {"load": [1.0], "throughput_per_s": [1e6], "latency_s": [1e-6], "engine": ["libaio"]}
-    assert "faster-than-a-drive" in _checks(_sweep(rows))
-    assert "faster-than-a-drive" not in _checks(_sweep({**rows, "engine": ["null"]}))
-
-
-def test_means_and_percentiles_of_different_latencies_are_told() -> None:
-    rows = {**POINT, "latency_of": ["lat"], "percentiles_of": ["clat"]}
-    assert _one(_sweep(rows), "latency-definitions").severity == "info"
-    mixed = {k: v * 2 for k, v in POINT.items()} | {"latency_of": ["lat", "clat"], "percentiles_of": [None, None]}
-    assert _one(_sweep(mixed), "latency-definitions").severity == "warning"
 
 
 def _fio(options: dict[str, str], iops: float = 10_000.0, mean_ns: float = 1e5) -> str:
