@@ -34,14 +34,19 @@ class Finding:
     place: str = field(default="", compare=False)
     """The load in words, as "depth 16" or "16 clients"; filled in by the sweep, which knows what varied."""
 
+    @property
+    def where(self) -> str:
+        """The curve and the place, as "4 KiB, depth 2"; empty where it concerns the whole sweep."""
+        place = "" if self.load is None else self.place or f"load {self.load:g}"
+        return ", ".join(part for part in (self.series, place) if part)
+
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain JSON-ready values."""
         return {name: value for name, value in asdict(self).items() if name != "place"}
 
     def __str__(self) -> str:
-        place = "" if self.load is None else self.place or f"load {self.load:g}"
-        where = ", ".join(part for part in (self.series, place) if part)
-        text = _sentence(f"[{self.severity}] {self.check}{f' ({where})' if where else ''}: {self.message}")
+        where = f" ({self.where})" if self.where else ""
+        text = _sentence(f"[{self.severity}] {self.check}{where}: {self.message}")
         if self.hypothesis:
             text += f" Likely: {_sentence(self.hypothesis)}"
         if self.remedy:

@@ -11,8 +11,7 @@ from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, dashed, empty_figure, marker, solid
 from calibrate.report.view import Column, FormattedTable, Section, View, parameter_table
-from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
-from calibrate.service.goodness import GoodnessOfFit
+from calibrate.service.fitted import QUANTILES, FamilyFit, GoodnessOfFit, ServiceFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance
 from measure.units import format_duration
@@ -59,8 +58,7 @@ def service_section(
             "service-families",
             "Families",
             "Ranked by BIC: what a family gains must be worth its "
-            "parameters. KS is the largest share of requests that the law is wrong about at any time; so many "
-            "requests cannot be distinguished from it.",
+            "parameters. KS is the largest share of requests that the law is wrong about at any time.",
             fit.to_frame(),
             None,
             _family_text(fit),
@@ -219,7 +217,7 @@ def _qq(fit: ServiceFit, axis: Axis) -> Drawing:
 
 
 def _family_text(fit: ServiceFit) -> FormattedTable:
-    best, least = fit.best.bic, min(f.aic for f in fit.families)
+    best = fit.best.bic
 
     def quantile(share: float) -> Column[FamilyFit | None]:
         return Column(f"p{100 * share:g}", lambda f: format_duration((f.law if f else fit.times).quantile(share)))
@@ -232,9 +230,7 @@ def _family_text(fit: ServiceFit) -> FormattedTable:
         Column("family", lambda f: f.name if f else "observed", words=True),
         of_law("parameters", lambda f: f"{f.candidate.free}"),
         of_law("ΔBIC", lambda f: f"{f.bic - best:,.1f}"),
-        of_law("ΔAIC", lambda f: f"{f.aic - least:,.1f}"),
         of_law("KS", lambda f: f"{f.ks:.2g}"),
-        of_law("unnoticed below", lambda f: f"{f.unnoticed_requests:,.0f}"),
         Column("mean", lambda f: format_duration(f.law.mean if f else fit.times.mean_s)),
         of_law("scv", lambda f: f"{f.law.scv:.3g}"),
         *map(quantile, QUANTILES),

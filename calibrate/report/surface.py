@@ -14,8 +14,10 @@ from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View
 from calibrate.surface.compare import SurfaceComparison, knees, parameter_rows
+from calibrate.surface.explored import ExploredSurface
+from calibrate.surface.fit import Surface
 from calibrate.surface.memory import MixComparison
-from calibrate.surface.places import Places
+from calibrate.surface.places import Places, SurfacePoints
 from measure.findings import Finding
 from measure.sweep import Provenance
 from measure.units import format_bytes
@@ -80,30 +82,46 @@ def mix_views_of(compared: MixComparison) -> list[View]:
     return [View("surface-mixes", "surface-mixes", "Latency over bandwidth", caption, rows, figure, shown(rows, NAMES))]
 
 
+def explored_section(found: ExploredSurface, source: str) -> Section:
+    """The section of a surface that was measured where it says most: its curves, and every place."""
+    rows = pd.DataFrame(found.rows())
+    lead = ". ".join(line.replace("  ", " ").strip() for line in found.answer()) + "."
+    every = np.ones(len(found.points), dtype=bool)
+    views = _curve_views(found.points, found.surface, every, found.predicted.places, rows)
+    views.append(View("surface-points", "surface-points", "All places", "", rows, text=shown(rows, NAMES)))
+    return Section(f"Surface of {source}", views, (), Provenance(source=source), lead)
+
+
+def _curve_views(
+    points: SurfacePoints, surface: Surface, used: Mask, drawn_at: Places, rows: pd.DataFrame
+) -> list[View]:
+    """A view for each share of reads, all to one scale."""
+    axis = throughput_axis(points.throughput_per_s)
+    shares = drawn_at.values("read_fraction")
+    figures = [_curves(points, surface, used, drawn_at, float(share), axis) for share in shares]
+    _to_one_scale(figures)
+    caption = (
+        "Lines and shades: what the surface predicts, and where a single new measurement is expected. Squares were "
+        "used to calibrate; circles were held out. The scale is the same at every share of reads."
+    )
+    return [
+        View(
+            "surface-curves",
+            f"surface-{100 * share:.0f}-percent-read",
+            f"Throughput at {100 * share:.3g} % reads",
+            caption,
+            rows[np.isclose(rows["read_fraction"], share)],
+            figure,
+        )
+        for share, figure in zip(shares, figures, strict=True)
+    ]
+
+
 def views_of(compared: SurfaceComparison) -> list[View]:
     """Curves over the depth for each share of reads, errors as a heat map, points, parameters, knees."""
     points, rows = compared.points, pd.DataFrame(compared.rows())
     axis = throughput_axis(points.throughput_per_s)
-    shares = points.places.values("read_fraction")
-    figures = [_curves(compared, float(share), axis) for share in shares]
-    _to_one_scale(figures)
-    views = []
-    for share, figure in zip(shares, figures, strict=True):
-        table = rows[np.isclose(rows["read_fraction"], share)]
-        views.append(
-            View(
-                "surface-curves",
-                f"surface-{100 * share:.0f}-percent-read",
-                f"Throughput at {100 * share:.3g} % reads",
-                "Lines and shades: what the surface predicts, and where a single new measurement is expected. "
-                "Squares were "
-                "used to calibrate; circles were held out, and the surface knew nothing of them. The scale is "
-                "the same at "
-                "every share of reads.",
-                table,
-                figure,
-            )
-        )
+    views = _curve_views(points, compared.surface, compared.used, points.places, rows)
     views.append(
         View(
             "surface-errors",
@@ -129,8 +147,8 @@ def views_of(compared: SurfaceComparison) -> list[View]:
         "predicted_response_time_s",
         "use",
     ]
-    told = rows[[c for c in columns if c != "jobs" or rows["jobs"].nunique() > 1]]
-    views.append(View("surface-points", "surface-points", "All points", "", told, text=shown(told, NAMES)))
+    table = rows[[c for c in columns if c != "jobs" or rows["jobs"].nunique() > 1]]
+    views.append(View("surface-points", "surface-points", "All points", "", table, text=shown(table, NAMES)))
     views.append(_parameters(compared))
     bends = pd.DataFrame(knees(compared.surface, points.places))
     if len(bends):
@@ -163,35 +181,36 @@ def _parameters(compared: SurfaceComparison) -> View:
     return View("surface-parameters", "surface-parameters", "Parameters", _PARAMETERS, table, text=text)
 
 
-def _curves(compared: SurfaceComparison, share: float, axis: Axis) -> Drawing:
-    places = compared.points.places
+def _curves(points: SurfacePoints, surface: Surface, used: Mask, drawn_at: Places, share: float, axis: Axis) -> Drawing:
+    """The curves over the depth of every block of ``drawn_at`` at this share of reads, with the points measured."""
+    places = points.places
     figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
-    depths = places.values("outstanding")
+    depths = drawn_at.values("outstanding")
     depth_ticks(figure, depths)
     at = np.geomspace(depths[0], depths[-1], DRAWN)
     here = np.isclose(places.read_fraction, share)
-    for i, block in enumerate(np.unique(places.block_bytes[here])):
+    for i, block in enumerate(np.unique(drawn_at.block_bytes[np.isclose(drawn_at.read_fraction, share)])):
         colour = PALETTE[i % len(PALETTE)]
         name = format_bytes(block) if block > 0 else "all blocks"
         line = np.ones(DRAWN)
         jobs = float(np.median(places.jobs))
-        drawn = compared.surface.predict(Places(block * line, share * line, at, jobs * line))
+        drawn = surface.predict(Places(block * line, share * line, at, jobs * line))
         figure.add_band(
             at, axis.of(drawn.throughput_low_per_s), axis.of(drawn.throughput_high_per_s), colour, legendgroup=name
         )
         figure.add_scatter(
             x=at, y=axis.of(drawn.throughput_per_s), mode="lines", name=name, legendgroup=name, line=solid(colour)
         )
-        for used, symbol, how in ((True, "square", "calibrated on"), (False, "circle-open", "held out")):
-            chosen = here & np.isclose(places.block_bytes, block) & (compared.used == used)
+        for known, symbol, how in ((True, "square", "calibrated on"), (False, "circle-open", "held out")):
+            chosen = here & np.isclose(places.block_bytes, block) & (used == known)
             figure.add_scatter(
                 x=places.outstanding[chosen],
-                y=axis.of(compared.points.throughput_per_s[chosen]),
+                y=axis.of(points.throughput_per_s[chosen]),
                 mode="markers",
                 marker=outlined(colour, symbol),
                 showlegend=False,
                 legendgroup=name,
-                text=_texts(compared, chosen),
+                text=_texts(places, chosen),
                 hovertemplate="%{text}<br>%{y:.4g}<extra>" + how + "</extra>",
             )
     return figure
@@ -205,8 +224,8 @@ def _to_one_scale(figures: Sequence[Drawing]) -> None:
         figure.update_yaxes(range=[low - 0.04 * (high - low), high + 0.04 * (high - low)])
 
 
-def _texts(compared: SurfaceComparison, chosen: Mask) -> list[str]:
-    return [compared.points.places.text(int(i)) for i in np.flatnonzero(chosen)]
+def _texts(places: Places, chosen: Mask) -> list[str]:
+    return [places.text(int(i)) for i in np.flatnonzero(chosen)]
 
 
 def _errors(compared: SurfaceComparison, axis: Axis) -> Drawing:
@@ -226,7 +245,7 @@ def _errors(compared: SurfaceComparison, axis: Axis) -> Drawing:
                 name=f"{100 * share:.3g} % read",
                 legendgroup=str(i),
                 showlegend=not used,
-                text=_texts(compared, chosen),
+                text=_texts(places, chosen),
                 marker=marker(colour, "circle-open" if used else "circle"),
                 hovertemplate="%{text}<br>%{y:+.1f} %<extra></extra>",
             )

@@ -6,9 +6,8 @@
 True
 """
 
-from calibrate.service.fitted import FamilyFit, ServiceFit
-from calibrate.service.goodness import GoodnessOfFit, goodness
-from calibrate.service.ladder import fit_service
+from calibrate.service.fitted import FamilyFit, GoodnessOfFit, ServiceFit
+from calibrate.service.ladder import fit_service, goodness
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
 from calibrate.service.warnings import modes
 

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from calibrate.fitting.answer import labelled
-from calibrate.service.fitted import QUANTILES, FamilyFit, ServiceFit
+from calibrate.service.fitted import QUANTILES, FamilyFit, GoodnessOfFit, ServiceFit
 from measure.units import counted, format_duration, format_percent
 from qsim.text_table import table
 
-if TYPE_CHECKING:
-    from calibrate.service.goodness import GoodnessOfFit
-
 MOST_FAMILIES = 7
-"""So many families are shown."""
+"""The families that are shown."""
 LEAST = 1e-4
 """Smaller shares of the requests are none."""
 

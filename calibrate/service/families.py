@@ -1,4 +1,4 @@
-"""The families of laws that service times are fitted with.
+"""The families of laws that service times are fitted with: one adapter of scipy.stats, mixtures and shifts of it.
 
 A ``Candidate`` is a family with the number of its components fixed. Its free parameters are a vector θ without bounds
 (logarithms of times and shapes, log-ratios of weights), so that any optimiser may walk in it; ``natural`` gives what
@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from calibrate.inference.parameters import Array
 from qsim import (
@@ -32,9 +32,7 @@ from qsim.distributions.phase_type import hyper_erlang
 
 Tails = tuple[Array, Array]
 Sort = Literal["time", "shape", "share"]
-
-NARROW = 1e-3
-"""Spread of the logarithms that a start is never narrower than."""
+Values = tuple[tuple[str, Sort], ...]
 
 
 @dataclass(frozen=True)
@@ -42,70 +40,78 @@ class Candidate:
     """A family: ``values`` names and sorts what ``natural`` makes of θ; ``tails`` gives P(T <= x) and P(T > x).
 
     ``law`` makes the distribution of values whose times are in seconds; ``free`` counts what was fitted, stages of
-    Erlang parts among them.
+    Erlang parts among them; ``start`` gives θ to begin with from the mean and spread of the logarithm.
     """
 
     name: str
-    values: tuple[tuple[str, Sort], ...]
+    values: Values
     natural: Callable[[Array], Array]
     tails: Callable[[Array, Array], Tails]
     law: Callable[[Array], Distribution]
     free: int
     stages: tuple[int, ...] = ()
     """Stages of its Erlang parts, which are whole numbers and so not in θ."""
+    start: Callable[[float, float], Sequence[Array]] = lambda mu, sd: ()
 
     def in_units(self, values: Array, unit_s: float) -> Array:
         """The values with their times in seconds."""
         return np.array([v * unit_s if sort == "time" else v for v, (_, sort) in zip(values, self.values, strict=True)])
 
 
-@dataclass(frozen=True)
-class OneMode:
-    """A family of two or three parameters: ``start`` gives θ from the mean and spread of the logarithm."""
-
-    candidate: Candidate
-    start: Callable[[float, float], Sequence[Array]]
+def scipy_tails(family: Any, x: Array, scale: Any, *shapes: Any) -> Tails:
+    """P(T <= x) and P(T > x) of a family of scipy.stats."""
+    return family.cdf(x, *shapes, scale=scale), family.sf(x, *shapes, scale=scale)
 
 
-def one_mode_families() -> tuple[OneMode, ...]:
+def one_mode_families() -> tuple[Candidate, ...]:
     """Exponential, gamma, Weibull, lognormal and Burr XII; Erlang follows from gamma (``erlang``)."""
     return (
-        OneMode(
-            Candidate("exponential", (("mean", "time"),), np.exp, _exponential, lambda v: Exponential(float(v[0])), 1),
-            lambda mu, sd: [np.array([mu + 0.58])],
+        Candidate(
+            "exponential",
+            (("mean", "time"),),
+            np.exp,
+            lambda v, x: scipy_tails(stats.expon, x, v[0]),
+            lambda v: Exponential(float(v[0])),
+            1,
+            start=lambda mu, sd: [np.array([mu + 0.58])],
         ),
-        OneMode(
-            Candidate(
-                "gamma",
-                (("mean", "time"), ("shape", "shape")),
-                np.exp,
-                _gamma,
-                lambda v: Gamma(float(v[0]), 1 / float(v[1])),
-                2,
-            ),
-            lambda mu, sd: [np.array([mu + sd**2 / 4, -2 * math.log(sd)])],
+        Candidate(
+            "gamma",
+            (("mean", "time"), ("shape", "shape")),
+            np.exp,
+            lambda v, x: scipy_tails(stats.gamma, x, v[0] / v[1], v[1]),
+            lambda v: Gamma(float(v[0]), 1 / float(v[1])),
+            2,
+            start=lambda mu, sd: [np.array([mu + sd**2 / 4, -2 * math.log(sd)])],
         ),
-        OneMode(
-            Candidate(
-                "Weibull",
-                (("scale", "time"), ("shape", "shape")),
-                np.exp,
-                _weibull,
-                lambda v: Weibull(float(v[1]), float(v[0]) * math.gamma(1 + 1 / float(v[1]))),
-                2,
-            ),
-            lambda mu, sd: [np.array([mu + sd / 3, math.log(1.28 / sd)])],
+        Candidate(
+            "Weibull",
+            (("scale", "time"), ("shape", "shape")),
+            np.exp,
+            lambda v, x: scipy_tails(stats.weibull_min, x, v[0], v[1]),
+            lambda v: Weibull(float(v[1]), float(v[0]) * math.gamma(1 + 1 / float(v[1]))),
+            2,
+            start=lambda mu, sd: [np.array([mu + sd / 3, math.log(1.28 / sd)])],
         ),
-        OneMode(
-            Candidate("lognormal", (("median", "time"), ("sigma", "shape")), np.exp, _lognormal, _lognormal_law, 2),
-            lambda mu, sd: [np.array([mu, math.log(sd)])],
+        Candidate(
+            "lognormal",
+            (("median", "time"), ("sigma", "shape")),
+            np.exp,
+            lambda v, x: scipy_tails(stats.lognorm, x, v[0], v[1]),
+            _lognormal_law,
+            2,
+            start=lambda mu, sd: [np.array([mu, math.log(sd)])],
         ),
-        OneMode(
-            Candidate(
-                "Burr XII", (("scale", "time"), ("c", "shape"), ("k", "shape")), _burr_values, _burr, _burr_law, 3
-            ),
+        Candidate(
+            "Burr XII",
+            (("scale", "time"), ("c", "shape"), ("k", "shape")),
+            # c k exceeds 1 for every θ, or the law would have no mean.
+            lambda t: np.array([np.exp(t[0]), np.exp(t[1]), (1 + np.exp(t[2])) / np.exp(t[1])]),
+            lambda v, x: scipy_tails(stats.burr12, x, v[0], v[1], v[2]),
+            lambda v: BurrXII(float(v[1]), float(v[2]), float(v[0]) / BurrXII(float(v[1]), float(v[2]), 1.0).scale),
+            3,
             # With c half as wide and k below 1: a steep rise and a heavy tail.
-            lambda mu, sd: [
+            start=lambda mu, sd: [
                 np.array([mu, math.log(c), math.log(max(c * k - 1, 0.05))]) for c, k in ((1.8 / sd, 1.0), (4 / sd, 0.4))
             ],
         ),
@@ -118,7 +124,7 @@ def erlang(k: int) -> Candidate:
         "Erlang",
         (("mean", "time"),),
         np.exp,
-        lambda v, x: (special.gammainc(k, k * x / v[0]), special.gammaincc(k, k * x / v[0])),
+        lambda v, x: scipy_tails(stats.gamma, x, v[0] / k, k),
         lambda v: Erlang(k, float(v[0])),
         2,
         (k,),
@@ -129,7 +135,7 @@ def lognormals(parts: int) -> Candidate:
     """A mixture of lognormal parts: θ has the log-ratios of the weights, then log medians, then log sigmas."""
     j = parts
 
-    def tails(v: Array, x: Array) -> Tails:
+    def tails(v: Array, x: Array) -> Tails:  # as scipy.stats.lognorm, in a third of the time
         with np.errstate(divide="ignore"):
             z = (np.log(x)[:, np.newaxis] - np.log(v[j : 2 * j])) / v[2 * j :]
         return special.ndtr(z) @ v[:j], special.ndtr(-z) @ v[:j]
@@ -138,14 +144,20 @@ def lognormals(parts: int) -> Candidate:
         made = [_lognormal_law(np.array([m, s])) for m, s in zip(v[j : 2 * j], v[2 * j :], strict=True)]
         return Mixture(tuple(made), _weights(v[:j]))
 
-    values = (*_numbered("weight", "share", j), *_numbered("median", "time", j), *_numbered("sigma", "shape", j))
-    return Candidate(f"{j} lognormals", values, lambda t: _mixed(t, j), tails, law, 3 * j - 1)
+    return Candidate(
+        f"{j} lognormals",
+        _numbered(j, weight="share", median="time", sigma="shape"),
+        lambda t: _mixed(t, j),
+        tails,
+        law,
+        3 * j - 1,
+    )
 
 
 def erlangs(stages: Sequence[int]) -> Candidate:
     """A mixture of Erlang parts with these stages (all 1: hyperexponential): weights, then means."""
     k = np.asarray(stages, dtype=float)
-    j = len(k)
+    j, plain = len(k), bool(np.all(k == 1))
 
     def tails(v: Array, x: Array) -> Tails:
         at = x[:, np.newaxis] * k / v[j:]
@@ -153,15 +165,17 @@ def erlangs(stages: Sequence[int]) -> Candidate:
 
     def law(v: Array) -> Distribution:
         means = tuple(float(m) for m in v[j:])
-        if np.all(k == 1):
-            return HyperExponential(_weights(v[:j]), means)
-        return hyper_erlang(_weights(v[:j]), [int(n) for n in k], means)
+        return HyperExponential(_weights(v[:j]), means) if plain else hyper_erlang(_weights(v[:j]), list(stages), means)
 
-    plain = bool(np.all(k == 1))
-    name = f"hyperexponential, {j} phases" if plain else f"hyper-Erlang, {j} parts"
-    values = (*_numbered("weight", "share", j), *_numbered("mean", "time", j))
-    fitted = 2 * j - 1 + (0 if plain else j)
-    return Candidate(name, values, lambda t: _mixed(t, j), tails, law, fitted, () if plain else tuple(map(int, k)))
+    return Candidate(
+        f"hyperexponential, {j} phases" if plain else f"hyper-Erlang, {j} parts",
+        _numbered(j, weight="share", mean="time"),
+        lambda t: _mixed(t, j),
+        tails,
+        law,
+        2 * j - 1 + (0 if plain else j),
+        () if plain else tuple(map(int, k)),
+    )
 
 
 def mixture_theta(weights: Array, *positive: Array) -> Array:
@@ -171,26 +185,19 @@ def mixture_theta(weights: Array, *positive: Array) -> Array:
 
 def shifted(base: Candidate, most: float) -> Candidate:
     """``base`` after a fixed time below ``most``, the shortest that any request can take: θ ends with its logit."""
-
-    def natural(theta: Array) -> Array:
-        return np.append(base.natural(theta[:-1]), most * special.expit(theta[-1]))
-
-    def tails(v: Array, x: Array) -> Tails:
-        return base.tails(v[:-1], np.maximum(x - v[-1], 0.0))
-
     return Candidate(
         f"shifted {base.name}",
         (*base.values, ("shift", "time")),
-        natural,
-        tails,
+        lambda t: np.append(base.natural(t[:-1]), most * special.expit(t[-1])),
+        lambda v, x: base.tails(v[:-1], np.maximum(x - v[-1], 0.0)),
         lambda v: Shifted(base.law(v[:-1]), float(v[-1])),
         base.free + 1,
         base.stages,
     )
 
 
-def _numbered(name: str, sort: Sort, parts: int) -> tuple[tuple[str, Sort], ...]:
-    return tuple((f"{name} {i}", sort) for i in range(1, parts + 1))
+def _numbered(parts: int, **sorts: Sort) -> Values:
+    return tuple((f"{name} {i}", sort) for name, sort in sorts.items() for i in range(1, parts + 1))
 
 
 def _mixed(theta: Array, parts: int) -> Array:
@@ -202,43 +209,5 @@ def _weights(shares: Array) -> tuple[float, ...]:
     return tuple(float(w) for w in shares / shares.sum())
 
 
-def _exponential(v: Array, x: Array) -> Tails:
-    return -np.expm1(-x / v[0]), np.exp(-x / v[0])
-
-
-def _gamma(v: Array, x: Array) -> Tails:
-    at = x * v[1] / v[0]
-    return special.gammainc(v[1], at), special.gammaincc(v[1], at)
-
-
-def _weibull(v: Array, x: Array) -> Tails:
-    with np.errstate(over="ignore"):
-        hazard = (x / v[0]) ** v[1]
-    return -np.expm1(-hazard), np.exp(-hazard)
-
-
-def _lognormal(v: Array, x: Array) -> Tails:
-    with np.errstate(divide="ignore"):
-        z = np.log(x / v[0]) / v[1]
-    return special.ndtr(z), special.ndtr(-z)
-
-
 def _lognormal_law(v: Array) -> Distribution:
     return LogNormal(float(v[0]) * math.exp(float(v[1]) ** 2 / 2), math.expm1(float(v[1]) ** 2))
-
-
-def _burr_values(theta: Array) -> Array:
-    """c·k exceeds 1 for every θ, or the law would have no mean."""
-    c = np.exp(theta[1])
-    return np.array([np.exp(theta[0]), c, (1 + np.exp(theta[2])) / c])
-
-
-def _burr(v: Array, x: Array) -> Tails:
-    with np.errstate(over="ignore"):
-        hazard = v[2] * np.logaddexp(0.0, v[1] * np.log(np.maximum(x / v[0], 1e-300)))
-    return -np.expm1(-hazard), np.exp(-hazard)
-
-
-def _burr_law(v: Array) -> Distribution:
-    unit = BurrXII(float(v[1]), float(v[2]), 1.0)
-    return BurrXII(float(v[1]), float(v[2]), float(v[0]) / unit.scale)

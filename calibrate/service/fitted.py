@@ -1,9 +1,9 @@
-"""What a fit to service times is: each family at its likeliest with its criteria, and all of them ranked."""
+"""The fit to service times: each family at its likeliest with its criteria, all of them ranked, and the check."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,12 @@ from calibrate.service.families import Candidate
 from calibrate.service.likelihood import Binned, covariance, limits
 from calibrate.service.times import Times
 from measure.findings import Finding
-from measure.units import format_duration
 from qsim import Distribution
 from qsim.result import Result, shown_by
 from qsim.text_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-NOTICED = 1.358
-"""The 5 % point of Kolmogorov's distribution: a distance D is noticed from (1.358 / D)^2 requests on."""
-
 
 QUANTILES = (0.5, 0.95, 0.99, 0.999)
 """The percentiles of a law that are shown."""
@@ -59,11 +54,6 @@ class FamilyFit:
         return self.candidate.law(self.candidate.in_units(values, self.unit_s))
 
     @property
-    def aic(self) -> float:
-        """Akaike's criterion; less is better."""
-        return 2 * self.candidate.free - 2 * self.log_likelihood
-
-    @property
     def bic(self) -> float:
         """Schwarz's criterion; less is better."""
         return self.candidate.free * math.log(self.times.total) - 2 * self.log_likelihood
@@ -78,11 +68,6 @@ class FamilyFit:
     def ks(self) -> float:
         """The distance of Kolmogorov and Smirnov, at the edges of the bins."""
         return float(np.max(np.abs(self.below_edges - self.times.shares_below)))
-
-    @property
-    def unnoticed_requests(self) -> float:
-        """So many requests cannot be distinguished from the law: with more, a test at 5 % notices the difference."""
-        return (NOTICED / max(self.ks, 1e-12)) ** 2
 
     @cached_property
     def parameters(self) -> dict[str, Estimate]:
@@ -120,10 +105,8 @@ class FamilyFit:
             "name": self.name,
             "free_parameters": self.candidate.free,
             "log_likelihood": self.log_likelihood,
-            "aic": self.aic,
             "bic": self.bic,
             "ks": self.ks,
-            "unnoticed_requests": self.unnoticed_requests,
             "mean_s": self.law.mean,
             "scv": self.law.scv,
             "quantiles_s": {f"p{100 * q:g}": self.law.quantile(q) for q in QUANTILES},
@@ -131,16 +114,40 @@ class FamilyFit:
 
 
 @dataclass(frozen=True)
-class ServiceSummary:
-    """The best law in a few figures, times in seconds; ``ks`` is the share of requests that it is wrong about."""
+class GoodnessOfFit:
+    """``p_value``: the share of draws that are as far from their refitted law, itself known to ± ``p_error``."""
 
-    law: str
-    requests: float
-    mean_s: float
-    scv: float
-    p99_s: float
-    observed_p99_s: float
+    family: str
     ks: float
+    p_value: float
+    p_error: float
+    replicates: int
+    ks_of_draws_95: float
+
+    def sentence(self) -> str:
+        """The outcome in words."""
+        most = f"at no time is the law off by more than {100 * self.ks:.2g} % of the requests"
+        return f"{self.family}: {most}. {self.outcome()}."
+
+    @property
+    def passed(self) -> bool:
+        """Whether the observed distance is no surprise (p above 5 %)."""
+        return self.p_value > 0.05
+
+    def outcome(self) -> str:
+        """The test in a line, first what follows from it."""
+        verdict = "The law passes" if self.passed else "The law is not quite theirs"
+        return f"{verdict}: {self}"
+
+    def __str__(self) -> str:
+        return (
+            f"draws from the law reach {100 * self.ks_of_draws_95:.2g} % once in twenty, p = {self.p_value:.2g} "
+            f"± {self.p_error:.1g} ({self.replicates} draws)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,50 +183,28 @@ class ServiceFit(Result):
                 return one
         raise ValueError(f"no family {name!r} was fitted; there are {', '.join(f.name for f in self.families)}")
 
-    def summary(self) -> ServiceSummary:
-        """The figures of the best law."""
-        law, seen = self.law, self.times.quantile(0.99)
-        return ServiceSummary(
-            self.best.name, self.times.total, law.mean, law.scv, law.quantile(0.99), seen, self.best.ks
-        )
-
     def to_frame(self) -> pd.DataFrame:
         """A row for each family, the best first, SI units."""
         import pandas as pd
 
-        told = [family.to_dict() for family in self.families]
-        quantiles = [{f"{name}_s": value for name, value in row.pop("quantiles_s").items()} for row in told]
-        return pd.DataFrame([{**row, **more} for row, more in zip(told, quantiles, strict=True)])
+        rows = [family.to_dict() for family in self.families]
+        quantiles = [{f"{name}_s": value for name, value in row.pop("quantiles_s").items()} for row in rows]
+        return pd.DataFrame([{**row, **more} for row, more in zip(rows, quantiles, strict=True)])
 
     plot = shown_by("calibrate.report.plots:service_figure", "The histogram of the times with the best law.")
     __repr__ = shown_by("calibrate.service.answer:short_text")
 
     def __str__(self) -> str:
-        best, lowest = self.best, min(f.aic for f in self.families)
+        """Every family, then the parameters of the best."""
+        best = self.best
         ranked = [
-            (
-                f.name,
-                str(f.candidate.free),
-                f"{f.bic - best.bic:,.1f}",
-                f"{f.aic - lowest:,.1f}",
-                f"{f.ks:.2g}",
-                format_duration(f.law.mean),
-                f"{f.law.scv:.3g}",
-            )
+            (f.name, str(f.candidate.free), f"{f.bic - best.bic:,.1f}", f"{f.ks:.2g}", f"{f.law.scv:.3g}")
             for f in self.families
         ]
         values = [(name, quantity(e.estimate, e.unit), _ends(e)) for name, e in best.parameters.items()]
-        tails = [
-            (f"p{100 * q:g}", format_duration(self.times.quantile(q)), format_duration(best.law.quantile(q)))
-            for q in QUANTILES
-        ]
-        return "\n\n".join(
-            [
-                table(("", "parameters", "ΔBIC", "ΔAIC", "KS", "mean", "scv"), ranked),
-                table((f"{best.name}:", "", f"{100 * best.level:g} % interval"), values, left=(True, False, True)),
-                table(("", "observed", "the law"), tails),
-            ]
-        )
+        level = f"{100 * best.level:g} % interval"
+        parameters = table((f"{best.name}:", "", level), values, left=(True, False, True))
+        return f"{table(('', 'parameters', 'ΔBIC', 'KS', 'scv'), ranked)}\n\n{parameters}"
 
 
 def _ends(e: Estimate) -> str:

@@ -4,7 +4,7 @@ Each step gives every bin to the parts in proportion to how likely they put a ti
 share, with the mean of what lies inside a bin under that part (Dempster, Laird and Rubin 1977; for grouped data
 McLachlan and Jones 1988, Biometrics 44). The likelihood never falls, but where the stages of an Erlang part change,
 which are chosen by the middles of the bins (compare Thümmler, Buchholz and Telek 2006, IEEE TDSC 3). Whole stages would
-hold it fast, as a step seldom reaches the next one: they are let be any number first, and rounded at the end.
+hold it fast, as a step seldom reaches the next one: they are real numbers first, and rounded at the end.
 """
 
 from __future__ import annotations

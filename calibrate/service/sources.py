@@ -1,10 +1,11 @@
-"""Service times out of a measured sweep: from its logs, else its histograms, else its percentiles."""
+"""Service times from a list of latencies, or from a sweep: its logs, else its histograms, else its percentiles."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ import pandas as pd
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
 from measure.errors import DataError
 from measure.fio.request_logs import samples
+from measure.formats.by_format import InputFile, sniff, sweep_of
+from measure.loading import load
 from measure.sweep import Sweep, histograms
+from measure.text_files import STDIN, read_head, read_text
 from measure.units import parse_duration
 
 COLUMNS: Mapping[str, float] = {
@@ -22,6 +26,10 @@ COLUMNS: Mapping[str, float] = {
     "latency_p99_s": 0.99,
     "latency_p999_s": 0.999,
 }
+UNITS = ("ns", "us", "µs", "ms", "s")
+_LATENCY = re.compile(r"(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(ns|us|µs|ms|s)?")
+_ONE_COLUMN = re.compile(r"[^\n,;\t{}\[<|]+\n\s*\d[^\n,;\t ]*\s*\n")
+"""The first lines of a file with one value a line, for which the whole is read."""
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)\s*=\s*(\S+)")
 
 
@@ -29,7 +37,7 @@ def service_times(sweep: Sweep, series: str, load: float | None = None, requests
     """The times of one point with all its repeats together; by default of the smallest load.
 
     ``requests`` is asked for only where nothing but percentiles is there. Raises DataError where the point was not
-    measured or tells nothing of how its latencies are distributed.
+    measured or nothing is known of how its latencies are distributed.
 
     >>> import pandas as pd
     >>> from measure import Sweep
@@ -55,17 +63,54 @@ def service_times(sweep: Sweep, series: str, load: float | None = None, requests
 
 
 def table_times(rows: pd.DataFrame, series: str, load: float, requests: float | None = None) -> Times:
-    """The times told by a table's percentile columns (means over repeats). DataError where it has fewer than two."""
+    """The times by a table's percentile columns (means over repeats). DataError where it has fewer than two."""
     chosen = rows[(rows["series"] == series) & (rows["load"] == load)]
     where = f"{series} at load {load:g}"
     means = {share: _mean(chosen, column) for column, share in COLUMNS.items()}
-    told = {share: value for share, value in means.items() if math.isfinite(value)}
-    if len(told) < 2:
+    known = {share: value for share, value in means.items() if math.isfinite(value)}
+    if len(known) < 2:
         raise DataError(
             f"{where}: neither a histogram nor a log nor percentiles are there; measure again with "
             "--output-format=json+ (qsim measure fio does), or with fio's write_lat_log"
         )
-    return of_percentiles(told, requests, where)
+    return of_percentiles(known, requests, where)
+
+
+def times_or_sweep(path: Path) -> Times | Sweep:
+    """The times in a file (or the standard input) with one latency a line, else the sweep that it holds."""
+    if path.is_dir():
+        return load(path)
+    name = "stdin" if path == STDIN else path.name
+    if path != STDIN and not _ONE_COLUMN.match(read_head(path)):
+        return load(path)
+    text = read_text(path)
+    if (times := parse_latencies(text, name)) is not None:
+        return times
+    return sweep_of(sniff(text, name), [InputFile(name, path, text)], None, None)
+
+
+def parse_latencies(text: str, source: str) -> Times | None:
+    """The times in a text with one latency a line; None where it is no such list.
+
+    A first line may name the column. The unit is that of each value (``80us``), else that at the end of the name
+    (``latency_us``). Raises DataError where neither says it.
+
+    >>> parse_latencies("latency_us\\n80\\n95\\n120", "requests.txt").total
+    3.0
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    header = [] if not lines or lines[0][:1].isdigit() else re.split(r"[^a-zµ]+", lines.pop(0).lower())
+    values = [_LATENCY.fullmatch(line) for line in lines]
+    if len(lines) < 2 or not all(values):
+        return None
+    named = next((word for word in reversed(header) if word in UNITS), "")
+    found = []
+    for number, unit in (value.groups() for value in values if value is not None):
+        if not (unit or named):
+            what = f"{source}: its {len(lines)} latencies have no unit"
+            raise DataError(f"{what}; name the column latency_us, or write 80us in each line")
+        found.append(parse_duration(f"{number}{unit or named}", source))
+    return of_samples(found, source)
 
 
 def parse_percentiles(text: str) -> dict[float, float]:

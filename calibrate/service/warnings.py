@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from calibrate.inference.parameters import Array
 from calibrate.service.fitted import FamilyFit
 from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import format_duration
 
 BEYOND = 10
-"""A quantile needs so many requests above it to be seen."""
+"""The requests that must lie above a quantile for it to be seen."""
 HIGH_ENOUGH = 0.05
 SMOOTHEST = 0.06
 """The least width of the smoothing, in units of log time: 6 %."""
@@ -106,11 +105,11 @@ def _beyond(times: Times, quantiles: Sequence[float]) -> Iterator[Finding]:
     over = [q for q in quantiles if q > highest + 1e-9]
     if over:
         names = ", ".join(f"p{100 * q:g}" for q in over)
-        told = "p50" if highest < 0.5 else f"p{100 * highest:.6g}"
+        reached = "p50" if highest < 0.5 else f"p{100 * highest:.6g}"
         yield Finding(
             "tail-beyond-data",
             "warning",
-            f"{names} of the law is beyond the data, which reach to {told} ({times.total:g} requests); what "
+            f"{names} of the law is beyond the data, which reach to {reached} ({times.total:g} requests); what "
             "the families say of it differs",
             "",
             f"measure at least {BEYOND / (1 - max(over)):.3g} requests",
@@ -134,11 +133,6 @@ def modes(times: Times) -> list[float]:
     spread = min(sd, quarter) if quarter > 0 else sd
     width = max(0.9 * spread * times.total**-0.2, SMOOTHEST)
     grid = np.linspace(log_t.min() - 4 * width, log_t.max() + 4 * width, 2048)
-    density = _smoothed(grid, log_t, weight, width)
+    density = np.exp(-(((grid[:, np.newaxis] - log_t) / width) ** 2) / 2) @ weight
     peaks, _ = find_peaks(density, prominence=HIGH_ENOUGH * density.max())
     return [float(t) for t in np.exp(grid[peaks])]
-
-
-def _smoothed(grid: Array, at: Array, weight: Array, width: float) -> Array:
-    near = np.exp(-(((grid[:, np.newaxis] - at) / width) ** 2) / 2)
-    return np.asarray(near @ weight)

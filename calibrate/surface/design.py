@@ -114,15 +114,17 @@ def neighbour(places: Places, of: int, used: Mask) -> int | None:
 def next_place(surface: Surface, points: SurfacePoints, *, drifting: bool = False) -> NextPlace | None:
     """What to measure after all of ``points``, which ``surface`` is fitted to; None where nothing is left to tell.
 
-    First what surprises, again; then corners that were not measured; then any place between.
+    First what surprises, again; then corners that were not measured; then any place between. A decline at depths that
+    are not predicted surprises nobody.
     """
     places, candidates = points.places, _candidates(points.places)
     everywhere = Places(*np.vstack([places.as_rows(), candidates.as_rows()]).T)
     worth, taken, variance = _worth(surface, everywhere, places, drifting=drifting)
     used = np.arange(len(everywhere)) < len(places)
-    best = int((np.abs(surface.left_out()[1]) * (points.repeats == 1)).argmax())
+    best = int((np.abs(surface.left_out()[1]) * (points.repeats == 1) * shallow(places)).argmax())
     everything = np.ones(len(points), dtype=bool)
-    again = bool(points.repeats[best] == 1 and len(points) > FEWEST and contradicted(points, best, everything, FAR) > 0)
+    alone = points.repeats[best] == 1 and shallow(places)[best] and len(points) > FEWEST
+    again = bool(alone and contradicted(points, best, everything, FAR) > 0)
     ends = corners(everywhere) & ~used
     corner = bool(ends.any()) and not again
     if not again and not len(candidates):
@@ -141,8 +143,8 @@ def contradicted(points: SurfacePoints, which: int, others: Mask, beyond: float)
     They do where less than the share ``beyond`` of their distribution lies beyond it, on its side.
     """
     alone = np.arange(len(points)) == which
-    told = fit_surface(points, others & ~alone).predictive(points.places.at(alone))
-    low, middle, high = told.quantiles((beyond, 0.5, 1 - beyond))[:, 0]
+    others_say = fit_surface(points, others & ~alone).predictive(points.places.at(alone))
+    low, middle, high = others_say.quantiles((beyond, 0.5, 1 - beyond))[:, 0]
     found = float(points.throughput_per_s[which])
     return 0.0 if low <= found <= high else abs(float(np.log(found / middle)))
 

@@ -25,7 +25,7 @@ import numpy as np
 from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
 from calibrate.points import points_of
-from calibrate.tails.results import QUANTILES, Z90, TailPoint, Tails
+from calibrate.tails.results import MISFIT, QUANTILES, Z90, TailPoint, Tails
 from calibrate.tails.structures import Structure, candidates, response
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from calibrate.prediction.comparison import Comparison
 
 CUSTOMERS = 60_000
-MISFIT = 0.06
-"""Relative error of a percentile that a structure which is right for all purposes has."""
 DRIFT = (0.05, 0.05, 0.05, 0.2)
 """Relative errors of the percentiles that come on top with each doubling of the depth away from a calibrated one."""
 UNTRUSTED_DRIFT = 0.2

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import beta, norm
 
 from calibrate.tails.structures import Structure
 from measure.units import counted, format_percent
@@ -19,8 +21,14 @@ if TYPE_CHECKING:
 
 QUANTILES: Mapping[str, float] = {"p50_s": 0.5, "p95_s": 0.95, "p99_s": 0.99, "p999_s": 0.999}
 
-RELIABLE_PCT = 25.0
-"""Tails whose p99 is missed by no more than this at the held-out depths may be relied on."""
+MISFIT = 0.06
+"""Relative error of a percentile that a structure which is right for all purposes has."""
+
+LEVEL = 0.95
+"""A right prediction is called so in this share of cases."""
+
+USEFUL_PCT = 100 * (math.sqrt(2) - 1)
+"""Tails that are missed by more are not relied on, however much they scatter: no 90 % interval within a factor of 2."""
 
 FITS = 0.5
 """Where no depth is held out, tails may be relied on whose structure is trusted more than this."""
@@ -109,23 +117,41 @@ class Tails(Result):
             noise = f" Nothing was repeated; one histogram gives p99 to ±{format_percent(100 * Z90 * self.sampling)}."
         return f"{self.reliance()}.{noise} Model: {self.structure.label}."
 
+    @property
+    def limit_pct(self) -> float:
+        """The median residual of p99 that a right prediction stays within, in ``LEVEL`` of cases, or ``USEFUL_PCT``.
+
+        The p99 at each held-out depth scatters by its noise between repeats or, where nothing was repeated, by the
+        number of requests, and so does that which the prediction rests on. The median of k absolute normal residuals
+        is an order statistic: its share of the normal law is a beta variate.
+        """
+        held = max(1, self._held)
+        own = self.noise if self.noise is not None else self.sampling or 0.0
+        reached = beta.ppf(LEVEL, (held + 1) / 2, (held + 1) / 2)
+        log = float(norm.ppf((1 + reached) / 2)) * math.hypot(math.sqrt(2) * own, MISFIT)
+        return min(100 * math.expm1(log), USEFUL_PCT)
+
+    @property
+    def _held(self) -> int:
+        """The held-out depths at which p99 was observed."""
+        return sum(bool(p.held_out and "p99_s" in p.observed) for p in self.points)
+
     def reliance(self) -> str:
-        """What p99 is missed by at the held-out depths, and whether to rely on it: within ``RELIABLE_PCT``."""
+        """What p99 is missed by at the held-out depths, and whether to rely on it: within ``limit_pct``."""
         error, advice = self.median_error_pct(), "rely on it" if self.reliable else "do not rely on it"
         if error is None:
             fits = "fits" if self.reliable else "does not fit"
             return f"p99 is not checked at any held-out depth; the model {fits} the calibrated ones: {advice}"
-        held = sum(bool(p.held_out and p.observed) for p in self.points)
-        at = "the held-out depth" if held == 1 else f"{held} held-out depths (median)"
+        at = "the held-out depth" if self._held == 1 else f"{self._held} held-out depths (median)"
         missed = format_percent(round(error, 1)) if error <= FACTOR_PCT else f"a factor of {1 + error / 100:.2g}"
-        limit = f"{'within' if self.reliable else 'beyond'} {RELIABLE_PCT:g} %"
+        limit = f"{'within' if self.reliable else 'beyond'} the {format_percent(self.limit_pct)} of a right prediction"
         return f"p99 is missed by {missed} at {at}, {limit}: {advice}"
 
     @property
     def reliable(self) -> bool:
         """Whether p99 is missed by little at the held-out depths; without any, whether the model fits the others."""
         error = self.median_error_pct()
-        return self.trust > FITS if error is None else error <= RELIABLE_PCT
+        return self.trust > FITS if error is None else error <= self.limit_pct
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each depth: each percentile observed (or NaN), predicted and with its interval, seconds."""

@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 
 HELP = """Fit laws of service times to the latencies of one load, and rank them.
 
-Takes the log of every request where there is one, else the histogram (json+), else percentiles. Exponential, Erlang,
+Takes the log of every request where there is one, else the histogram (json+), else percentiles; or a list of
+latencies, one a line, in a file or from stdin (-). Exponential, Erlang,
 gamma, Weibull, lognormal, Burr XII, hyperexponential, hyper-Erlang and mixtures of lognormals, each also after a fixed
 time, ranked by BIC; the best is checked by drawing from it and fitting again.
 
 \b
 Examples:
 qsim fit-service sweep/ --report service.html
+cut -d, -f3 requests.csv | qsim fit-service -
 qsim fit-service --dataset 002-ssd-tails --load 1 --requests 10k
 qsim fit-service --percentiles p50=80us,p90=110us,p95=140us,p99=300us,p99.9=1.2ms --requests 1e6
 qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s --service fitted:law.json
@@ -77,7 +79,7 @@ def fit_service(
         if percentiles is not None
         else of_table(dataset, series, load, requests)
         if dataset is not None and is_table(dataset)
-        else of_sweep(DataSource(data or (), dataset, columns), series, load, requests)
+        else of_data(DataSource(data or (), dataset, columns), series, load, requests)
     )
     if out is not None and len(found) > 1:
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
@@ -216,11 +218,18 @@ def of_table(dataset: str, series: str | None, load: float | None, requests: flo
     return *read, shown.provenance
 
 
-def of_sweep(source: DataSource, series: str | None, load: float | None, requests: float | None) -> Found:
-    """The logs, histograms or percentiles of a sweep."""
-    from calibrate.service.sources import service_times
+def of_data(source: DataSource, series: str | None, load: float | None, requests: float | None) -> Found:
+    """A list of latencies, or the logs, histograms or percentiles of a sweep."""
+    from calibrate.service.sources import service_times, times_or_sweep
+    from calibrate.service.times import Times
+    from measure.sweep import Provenance
 
-    sweep = source.load()
+    alone = source.dataset is None and source.columns is None and len(source.data) == 1
+    sweep = times_or_sweep(Path(source.data[0])) if alone else source.load()
+    if isinstance(sweep, Times):
+        if series is not None or load is not None:
+            raise wrong_usage("--series and --load select from a sweep, and DATA is a list of latencies")
+        return {sweep.source: sweep}, {}, Provenance(source=source.name)
     names = known_series(sweep, series)
     rows = sweep.points[sweep.points["series"].isin(names)]
     at = _load(sorted(set(rows["load"])), load) if load is not None else None

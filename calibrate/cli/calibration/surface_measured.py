@@ -15,6 +15,7 @@ from calibrate.cli.calibration.typed_places import TypedPlaces, at_places
 from calibrate.cli.console import complain, print_json, say
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import Consent, check_target, keeping, naming_consent
+from calibrate.cli.outputs import Outputs, Written
 from measure.units import counted, format_duration
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def measured_surface(
 
     if len(data) != 1:
         raise wrong_usage("--budget measures one target; name a directory on the drive, or one device")
-    if report is not None:
-        raise wrong_usage("--report goes with points that are kept: qsim surface DIR --report FILE after --out DIR")
+    outputs = Outputs(report)
+    outputs.check()
     check_target(data[0])
     places = _places(at)
     with _directory(out) as directory, naming_consent():
@@ -57,8 +58,14 @@ def measured_surface(
             found = explore(run.measure, places, budget_s, RUNTIME_S + RAMP_S, on_group=_show)
         finally:
             run.tidy()
+    written = Written()
+    if outputs.wanted:
+        from calibrate.report.surface import explored_section
+
+        section = explored_section(found, data[0])
+        written = outputs.write([section], section.title)
     if as_json:
-        print_json(_document(data[0], found, out))
+        print_json({**_document(data[0], found, out), **written.to_dict()})
         return
     text = ["\n".join(found.answer()), found.map_text() + "\n\n# measured   . predicted   ? unknown"]
     if details:
@@ -66,6 +73,7 @@ def measured_surface(
     kept = f"saved in {out}; next: qsim surface {out}" if out is not None else "--out DIR: keep the points"
     text.append(f"MORE    --details: every place;   {kept}")
     say("\n\n".join(text))
+    written.say()
 
 
 def _places(at: TypedPlaces | None) -> Places:

@@ -65,9 +65,7 @@ def findings_text(name: str, findings: Sequence[Finding], *, details: bool) -> s
     found = ", ".join(counted(n, _WORDS[s]) for s, n in counts.items())
     lines = [f"{name}: {found}: {verdict}"]
     for f in findings:
-        at = "" if f.load is None else f.place or f"load {f.load:g}"
-        place = ", ".join(part for part in (f.series, at) if part)
-        lines.append(f"{_WORDS[f.severity].upper():<9}{f.check}{f' ({place})' if place else ''}: {f.message}")
+        lines.append(f"{_WORDS[f.severity].upper():<9}{f.check}{f' ({f.where})' if f.where else ''}: {f.message}")
         if details or f.severity != "info":
             lines += [f"{'':<9}{word}: {text}" for word, text in (("Likely", f.hypothesis), ("Do", f.remedy)) if text]
     if not details and any(f.hypothesis or f.remedy for f in findings if f.severity == "info"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+
+import numpy as np
 import pytest
 from places import GOLDEN
 
@@ -159,3 +162,17 @@ def test_what_cannot_be_done_is_one_line(qsim, args, code, words):
     assert run.code == code
     assert words in run.err.splitlines()[-1]
     assert run.out == ""
+
+
+def test_a_list_of_latencies_from_a_file_and_from_stdin(qsim, tmp_path, monkeypatch):
+    times = np.random.default_rng(1).gamma(4, 20, size=500)
+    text = "latency_us\n" + "\n".join(f"{t:.2f}" for t in times)
+    (tmp_path / "requests.txt").write_text(text)
+    run = qsim("fit-service", "requests.txt", "--json")
+    assert run.code == 0, run.err
+    assert run.json["requests"] == 500
+    assert law_from_dict(run.json["law"]).mean == pytest.approx(80e-6, rel=0.05)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert qsim("fit-service", "-", "--json").json["law"] == run.json["law"]
+    (tmp_path / "bare.txt").write_text("80\n95\n120\n")
+    assert "name the column latency_us" in qsim("fit-service", "bare.txt").err

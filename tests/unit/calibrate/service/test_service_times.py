@@ -9,7 +9,7 @@ from calibrate.service import Times, fit_service, goodness, modes, of_histogram,
 from calibrate.service.families import erlangs, lognormals, mixture_theta
 from calibrate.service.likelihood import Binned
 from calibrate.service.mixing import _Erlangs, _Lognormals, fit_erlangs
-from calibrate.service.sources import parse_percentiles
+from calibrate.service.sources import parse_latencies, parse_percentiles
 from calibrate.service.warnings import findings_of
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
@@ -98,7 +98,7 @@ def fit_one(times: Times, name: str):
     from calibrate.service.ladder import _plain
 
     binned = Binned.of(times)
-    family = next(f for f in one_mode_families() if f.candidate.name == name)
+    family = next(f for f in one_mode_families() if f.name == name)
     candidate, theta = _plain(binned, family)
     return FamilyFit(candidate, theta, binned.unit_s, times, binned.log_likelihood(candidate, theta))
 
@@ -241,6 +241,30 @@ def test_percentiles_as_typed() -> None:
     for wrong in ("50=80us", "p100=1ms", "p50=80us,p50=90us", "p50=soon"):
         with pytest.raises(ValueError, match=r"percentile|twice|soon"):
             parse_percentiles(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("latency_us\n80\n95\n120\n", 80e-6),
+        ("80us\n95us\n1.2 ms\n", 80e-6),
+        ("Response time (ms)\n0.8\n2\n3\n", 0.8e-3),
+        ("0.002s\n0.003s", 2e-3),
+    ],
+)
+def test_a_list_of_latencies_has_the_unit_that_it_says(text: str, first: float) -> None:
+    times = parse_latencies(text, "list")
+    assert times is not None
+    assert times.total == len([line for line in text.splitlines() if line[0].isdigit()])
+    assert times.lower_s[0] <= first * (1 + 1e-6)
+    assert first <= times.upper_s[0]
+
+
+def test_a_list_without_a_unit_is_refused_and_what_is_no_list_is_left_to_other_readers() -> None:
+    with pytest.raises(DataError, match="have no unit; name the column latency_us"):
+        parse_latencies("80\n95\n", "list")
+    assert parse_latencies("depth,iops\n1,2000\n", "table") is None
+    assert parse_latencies("latency_us\nnone\n", "text") is None
 
 
 def test_impossible_questions_are_refused() -> None:

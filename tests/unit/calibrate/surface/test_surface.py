@@ -321,6 +321,15 @@ def test_a_point_that_surprises_is_measured_again_before_it_is_believed() -> Non
     assert after is None or not after.again
 
 
+def test_a_decline_at_depths_that_are_not_predicted_is_not_asked_for_again() -> None:
+    points = known(grid(depths=(1, 4, 16, 64, 512)))
+    deepest = int(np.flatnonzero(points.places.outstanding == 512)[3])
+    fallen = halved(halved(points, deepest), deepest)
+    following = next_place(fit_surface(fallen, np.ones(len(fallen), dtype=bool)), fallen)
+    assert following is None or not (following.again and following.outstanding == 512)
+    assert following is None or following.outstanding < 512
+
+
 def test_a_surprise_in_a_finished_table_is_doubted_where_its_neighbours_contradict_it() -> None:
     points = known(grid())
     first = compare_surface(points, ask=1).asked[0]
