@@ -130,11 +130,11 @@ def _arrow(start: Point, end: Point, shares: list[float]) -> Iterator[str]:
         label = (middle - 8, (y + to_y) / 2 - 6)
     else:
         side = -1 if to_x > x else 1  # above or below
-        far = (min(y, to_y) if side < 0 else max(y, to_y)) + side * (55 + abs(to_x - x) / 12)
+        far = (min(y, to_y) if side < 0 else max(y, to_y)) + side * (55 + abs(to_x - x) / 24)
         path = (
-            f"M{x + 27:g} {y + side * 16:g}C{x + 60:g} {far:g} {to_x - 70:g} {far:g} {to_x - 42:g} {to_y + side * 16:g}"
+            f"M{x + 27:g} {y + side * 16:g}C{x + 60:g} {far:g} {to_x - 70:g} {far:g} {to_x - 16:g} {to_y + side * 20:g}"
         )
-        label = ((x + to_x) / 2, (y + to_y) / 8 + 0.75 * far + side * 16)
+        label = ((x + to_x) / 2, (y + to_y) / 8 + 0.75 * far + 4 + side * 12)
     yield f'<path d="{path}" marker-end="url(#tip)"/>'
     if any(p != 1 for p in shares):
         yield _text(*label, " / ".join(f"{p:.3g}" for p in shares), PALE)

@@ -12,6 +12,7 @@ from _pytest.mark import ParameterSet
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 QUICK = {
+    "bench_engines.py": ["1", "1e6"],
     "bench_fit.py": ["1"],
     "bench_fleet.py": ["3"],
     "bench_lab_browser.py": ["2"],
