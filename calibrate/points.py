@@ -1,26 +1,30 @@
-"""The points of one curve as arrays, and the choice of those to calibrate on."""
+"""The points of one curve as arrays, with their noise, and the choice of those to calibrate on.
+
+Noise is of three kinds. Repeats of a point within a run differ. The mean of an open queue is that of successive
+response times, which go together: for M/M/1 the mean of n has, for large n, the relative standard error (1 + rho) / (1
+- rho) / sqrt(n) (from Daley, Advances in Applied Probability 1968, with the services and their covariance with later
+waits), at rho = 0.95 and 10,000 requests 39 %. And a device moves between runs: by public repeats
+(``examples/accuracy/between_runs.py`` computes it) 2.4 % for a local drive, 20 % for drives of virtual machines, 6.7 %
+for a service. The bands of a prediction are those of one run; the intervals of parameters and knees hold what moves
+between runs too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.arrival_noise import error_of_mean
-from calibrate.between_runs import Runs, between_runs
-from calibrate.depth_one import LoneRequests, lone_requests
 from calibrate.inference.parameters import Array, Mask
 from calibrate.load_text import loads_text
 from measure.auditing.memory import cache_sized, known_peak
 from measure.auditing.runs import not_poisson
 from measure.errors import DataError
-from measure.formats.fio.record import HOST_TIME
 from measure.loads import Load, LoadKind, load_of
-from measure.machine.scheduling_delay import COLUMN
-from measure.sweep import Sweep, recorded_caches
+from measure.sweep import Sweep, histograms, recorded_caches
 from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -32,31 +36,55 @@ Z90 = 1.645
 BROKEN, HOLDS = float(np.log(1.25)), float(np.log(1.1))
 """A latency further (in logarithms) than the first from N / X is wrong if half of its curve is within the second."""
 
+LOCAL, VIRTUAL, SERVICE = 0.03, 0.2, 0.07
+"""Relative standard deviations of a figure between runs; the first rounded up, as it rests on three runs."""
+
+MOST = 0.5
+"""However late the machine wakes programs, no share between runs is larger."""
+
+COUNTS_AS = 4.0
+"""How many repeats the expected share between runs counts as."""
+
+SHORTEST = 0.01
+"""The share of latencies below the one that is taken as the shortest: a few stray ones say nothing."""
+
+ONE_LINK = 1.1
+"""Two block sizes whose bandwidths differ by no more than this factor are limited by the same link."""
+
+HOST_TIME, WOKEN_LATE = "host_cpu_s", "wakeup_late_s"
+"""The columns of the host's processor time for a request, and of how late the machine woke a sleeping program."""
+
+
+@dataclass(frozen=True)
+class LoneRequests:
+    """The latencies at depth 1: their squared coefficient of variation, and the shortest, in seconds."""
+
+    scv: float
+    shortest_s: float
+
 
 @dataclass(frozen=True)
 class Points:
     """One series, averaged over repeats, ascending in load: arrays (m,) in SI units.
 
     ``repeats`` (m,) and the relative standard deviations of one repeat (NaN where there was none). Of open sweeps
-    ``asked`` (m,) are the rates asked for, by which a point may be named too. A device that keeps a log tells more:
-    ``served_response_s`` (m,), the response time by that log, and ``variability``, the squared coefficients of
-    variation of the times between arrivals and of service. ``response_error`` (m,) is the relative standard error of
-    the mean response time by that log. ``requests`` (m,) is how many completed at each load (NaN where unknown),
-    ``woken_late_s`` (m,) how late the machine woke a sleeping program meanwhile (``measure.machine.scheduling_delay``),
-    ``unsteady`` (m,) by what share the throughput changed during runs that were not steady (0: steady),
-    ``alone`` what is known of the requests at depth 1, and ``delay`` the mean and the standard error of the part of a
-    latency that keeps no server busy, in seconds, where it was measured by itself. ``not_poisson`` (m,) is True where
-    an open sweep's requests are known to have arrived otherwise than asked for. ``host_cpu_s`` (m,) is the host's
-    processor time for a request and ``jobs`` (m,) how many jobs of fio sent them; ``latency_cv`` and ``latency_p99``
-    (m,) are the standard deviation and the p99 of the latency over its mean (NaN where unknown); ``block_bytes`` is the
-    size of a block, and ``link_bytes_per_s`` the bandwidth that two block sizes of the sweep both reach;
-    ``known_peak_per_s`` is the peak that the tool listed for a memory, in cache lines a second.
+    ``asked`` (m,) are the rates asked for, by which a point may be named too, and ``not_poisson`` (m,) is True where
+    the requests arrived otherwise. ``requests`` (m,) is how many completed at each load (NaN where unknown). The log of
+    a known device gives ``served_response_s`` (m,), ``response_error`` (m,), the relative standard error of its mean,
+    and ``variability``, the squared coefficients of variation of the times between arrivals and of service. Of closed
+    sweeps ``alone`` is what is known of the requests at depth 1, ``delay`` the mean and the standard error of the part
+    of a latency that keeps no server busy, where it was measured by itself, ``woken_late_s`` (m,) how late the machine
+    woke a sleeping program, ``unsteady`` (m,) by what share the throughput changed during runs that were not steady,
+    ``latency_cv`` and ``latency_p99`` (m,) the standard deviation and the p99 of the latency over its mean.
+    ``host_cpu_s`` (m,) is the host's processor time for a request, ``jobs`` (m,) how many jobs of fio sent them,
+    ``block_bytes`` the size of a block, ``link_bytes_per_s`` the bandwidth that two block sizes both reach.
+    ``known_peak_per_s`` is the peak that the tool listed for a memory, in cache lines a second, ``between_runs`` the
+    relative standard deviation of a figure between runs.
 
     >>> from calibrate import points_of
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
-    >>> points = points_of(sweep)
-    >>> points.load.tolist()
+    >>> points_of(sweep).load.tolist()
     [4.0, 8.0, 32.0, 256.0, 1024.0]
     """
 
@@ -72,21 +100,21 @@ class Points:
     source: str = ""
     notes: tuple[str, ...] = ()
     asked: Array | None = None
-    response_error: Array | None = None
-    served_response_s: Array | None = None
-    variability: tuple[float, float] | None = None
+    not_poisson: Mask | None = None
     requests: Array | None = None
-    woken_late_s: Array | None = None
-    unsteady: Array | None = None
+    served_response_s: Array | None = None
+    response_error: Array | None = None
+    variability: tuple[float, float] | None = None
     alone: LoneRequests | None = None
     delay: tuple[float, float] | None = None
-    not_poisson: Mask | None = None
+    woken_late_s: Array | None = None
+    unsteady: Array | None = None
     host_cpu_s: Array | None = None
     jobs: Array | None = None
-    latency_cv: Array | None = None
-    latency_p99: Array | None = None
     block_bytes: float | None = None
     link_bytes_per_s: float | None = None
+    latency_cv: Array | None = None
+    latency_p99: Array | None = None
     known_peak_per_s: float | None = None
     between_runs: float = 0.0
 
@@ -109,23 +137,9 @@ class Points:
 
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
-        names = ("load", "throughput_per_s", "response_time_s", "repeats", "throughput_spread", "response_spread")
-        more = (
-            "asked",
-            "response_error",
-            "served_response_s",
-            "requests",
-            "woken_late_s",
-            "unsteady",
-            "not_poisson",
-            "host_cpu_s",
-            "jobs",
-            "latency_cv",
-            "latency_p99",
-        )
-        told = {n: v[mask] for n in more if (v := getattr(self, n)) is not None}
+        chosen: Any = {name: column[mask] for name, column in vars(self).items() if isinstance(column, np.ndarray)}
         alone = self.alone if (self.load[mask] == 1).any() else None
-        return replace(self, **{n: getattr(self, n)[mask] for n in names}, **told, alone=alone)
+        return replace(self, **chosen, alone=alone)
 
     def mask(self, use: Sequence[float]) -> Mask:
         """True (m,) for the points at the loads ``use``. DataError where one was not measured."""
@@ -149,19 +163,23 @@ class Points:
         """The points to calibrate on; None takes all but those whose arrivals were not Poisson. Notes say which."""
         mask = self._all_usable() if use is None else self.mask(use)
         chosen = replace(self.at(mask), notes=(*self.notes, *self._disturbed(mask)))
-        return chosen._by_littles_law(self)
+        return chosen._by_littles_law(self) if self.load_type.is_closed else chosen
 
     def _by_littles_law(self, curve: Points) -> Points:
-        """Points of a closed ``curve`` that alone break N = X R badly have N / X for their latency, and a note.
+        """Points of a closed ``curve`` whose latencies break N = X R badly have N / X in their place, and a note.
 
-        Where half of the curve breaks the law, its loads or units are wrong, and the latencies stay.
+        That are single points, or all of them where one unit is wrong by a power of 1000. Where half of the curve
+        breaks the law otherwise, its loads may be wrong, and the latencies stay.
         """
-        if not self.load_type.is_closed:
-            return self
-        off = np.abs(np.log(curve.throughput_per_s * curve.response_time_s / curve.load))
-        if np.median(off) > HOLDS:
-            return self
+        off = np.log(curve.throughput_per_s * curve.response_time_s / curve.load)
         by_law = self.load / self.throughput_per_s
+        thousands = round(float(np.median(off)) / np.log(1000))
+        if thousands and (np.abs(off - thousands * np.log(1000)) < BROKEN).all():
+            times = f"{1000 ** abs(thousands):g} times too {'long' if thousands > 0 else 'short'}"
+            note = f"the latencies are {times} for N = X R, as in another unit; calibrated on N / X"
+            return replace(self, response_time_s=by_law, notes=(*self.notes, note))
+        if np.median(np.abs(off)) > HOLDS:
+            return self
         broken = np.abs(np.log(self.response_time_s / by_law)) > BROKEN
         notes = [
             f"{self.load_type.at(n)}: the latency of {format_duration(r)} breaks Little's law; calibrated on N / X = "
@@ -200,7 +218,7 @@ class Points:
     def noise(self) -> tuple[Array, Array]:
         """Relative standard errors (m,) of the mean throughputs and of the mean response times; 0 where unknown.
 
-        Of open sweeps also by ``open_noise``, which needs the least response time: that of these points, so choose
+        Of open sweeps also by ``error_of_mean``, which needs the least response time: that of these points, so choose
         those to calibrate on first.
         """
         root = np.sqrt(np.maximum(self.repeats, 1))
@@ -228,109 +246,108 @@ class Points:
         return float(100 * np.median(known)) if len(known) else None
 
 
-@lru_cache(maxsize=64)
+MEANS = {
+    "load": "load",
+    "throughput_per_s": "throughput_per_s",
+    "response_time_s": "latency_s",
+    "repeats": "repeats",
+    "throughput_spread": "throughput_spread",
+    "response_spread": "latency_spread",
+}
+"""The fields that every curve has, and their columns in the table of means."""
+
+
 def points_of(sweep: Sweep, series: str | None = None) -> Points:
     """The points of one series.
 
     DataError where several are there and none is named, where no load was varied, where a load is beyond any device's,
-    or where a memory is a cache's.
+    or where a memory is a cache's; TypeError for anything but a Sweep.
 
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
     >>> [round(x / 1000) for x in points_of(sweep).throughput_per_s]
     [56, 106, 245, 235, 282]
     """
-    if sweep.load_type.is_size:
+    if not isinstance(sweep, Sweep):
+        raise TypeError(f"expected a Sweep, as measure.load(path) gives, not {type(sweep).__name__}")
+    return _points_of(sweep, series)
+
+
+@lru_cache(maxsize=64)
+def _points_of(sweep: Sweep, series: str | None) -> Points:
+    load = sweep.load_type
+    if load.is_size:
         raise DataError(_of_buffer_sizes(sweep))
     if series is None and len(sweep.series) > 1:
         raise DataError(
             f"{sweep.name or 'the sweep'} holds {len(sweep.series)} series; name one of: {', '.join(sweep.series)}"
         )
     one = sweep.select(series) if series is not None else sweep
-    told = _of_memory(one)
+    if load.is_memory:
+        refuse_caches(one)
     table = one.mean_points()
-    if (highest := float(table["load"].max())) > sweep.load_type.most:
+    if (highest := float(table["load"].max())) > load.most:
         raise DataError(
-            f"{sweep.name or one.series[0]}: {sweep.load_type.name} = {highest:g} (series {one.series[0]!r}) is "
+            f"{sweep.name or one.series[0]}: {load.name} = {highest:g} (series {one.series[0]!r}) is "
             "more than any device was given; say which column is the load (--columns load=COLUMN), or remove the point"
         )
-    column = {c: table[c].to_numpy(float) for c in table.columns if c in _COLUMNS}
-    told |= _of_closed(one) | _of_host(one, sweep) | _of_log(one, table) | _of_open(one, table)
-    spread = column["latency_spread" if sweep.load_type.is_throughput else "throughput_spread"]
-    runs = Runs(column["latency_s"], spread, column["repeats"], told.get("woken_late_s"))
-    return Points(
+    columns: Any = {field: table[column].to_numpy(float) for field, column in MEANS.items()}
+    known = next((of(one, sweep) for holds, of in KNOWN if holds(load)), {})
+    if "served_response_s" in one.points:
+        known |= _of_log(one, columns["repeats"])
+    made = Points(
         series=one.series[0],
         load_kind=sweep.load_kind,
         load_unit=sweep.load_unit,
-        load=column["load"],
-        throughput_per_s=column["throughput_per_s"],
-        response_time_s=column["latency_s"],
-        repeats=column["repeats"],
-        throughput_spread=column["throughput_spread"],
-        response_spread=column["latency_spread"],
         source=sweep.name or sweep.provenance.source,
-        between_runs=between_runs(sweep.provenance.details, sweep.load_type, runs),
-        **told,
+        **columns,
+        **known,
     )
+    return replace(made, between_runs=between_runs(sweep.provenance.details, made))
 
 
-def _of_memory(sweep: Sweep) -> dict[str, Any]:
-    """The peak that is listed of a memory. DataError where a cache was measured in its place."""
-    if not sweep.load_type.is_memory:
-        return {}
-    refuse_caches(sweep)
-    peak = known_peak(sweep)
+def _of_memory(one: Sweep, _: Sweep) -> dict[str, Any]:
+    """The peak that is listed of a memory."""
+    peak = known_peak(one)
     return {} if peak is None else {"known_peak_per_s": peak / CACHE_LINE_BYTES}
 
 
-def _of_open(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
-    """Of the mean points of an open sweep: the rates that were asked for, how many requests completed, and where they
-    came otherwise than asked."""
-    if not sweep.load_type.is_open:
-        return {}
-    told: dict[str, Any] = {}
-    if "requests" in sweep.points:
-        told["requests"] = sweep.points.groupby("load", sort=True)["requests"].sum(min_count=1).to_numpy(float)
-    if "asked_rate_per_s" in table:
-        told["asked"] = table["asked_rate_per_s"].to_numpy(float)
-    if (disturbed := not_poisson(sweep)).any():
-        told["not_poisson"] = np.isin(table["load"].to_numpy(float), sweep.points["load"][disturbed].to_numpy(float))
-    return told
+def _of_open(one: Sweep, _: Sweep) -> dict[str, Any]:
+    """The rates that were asked for, how many requests completed, and where they came otherwise than asked."""
+    rows = one.points
+    by_load = rows.groupby("load", sort=True)
+    found: dict[str, Any] = {}
+    if "requests" in rows:
+        found["requests"] = by_load["requests"].sum(min_count=1).to_numpy(float)
+    if "asked_rate_per_s" in rows:
+        found["asked"] = by_load["asked_rate_per_s"].first().to_numpy(float)
+    if (disturbed := not_poisson(one)).any():
+        found["not_poisson"] = np.isin(np.unique(rows["load"]), rows["load"][disturbed])
+    return found
 
 
-def _of_closed(sweep: Sweep) -> dict[str, Any]:
-    """What more than means was kept of a sweep over depths."""
-    if not sweep.load_type.is_closed:
-        return {}
-    told: dict[str, Any] = {"alone": lone_requests(sweep)}
-    rows = sweep.points
+def _of_closed(one: Sweep, sweep: Sweep) -> dict[str, Any]:
+    """What more than means the table holds of a curve over depths, and of the link that all of the ``sweep`` share."""
+    rows = one.points
+    by_load = rows.groupby("load", sort=True)
+    found: dict[str, Any] = {"alone": lone_requests(one)}
     for name, column in (("latency_cv", "latency_sd_s"), ("latency_p99", "latency_p99_s")):
         if rows[column].notna().any():
             ratio = rows[column] / rows["latency_s"]
-            told[name] = ratio.groupby(rows["load"], sort=True).mean().to_numpy(float)
-    if "requests" in sweep.points and sweep.points["requests"].notna().all():
-        told["requests"] = sweep.points.groupby("load", sort=True)["requests"].sum().to_numpy(float)
-    if COLUMN in sweep.points and sweep.points[COLUMN].notna().all():
-        told["woken_late_s"] = sweep.points.groupby("load", sort=True)[COLUMN].mean().to_numpy(float)
-    if {"steady", "throughput_change"} <= set(sweep.points):
-        moved = sweep.points["throughput_change"].abs().where(sweep.points["steady"] == 0, 0.0)
-        told["unsteady"] = moved.groupby(sweep.points["load"], sort=True).mean().to_numpy(float)
-    return told
-
-
-def _of_host(one: Sweep, sweep: Sweep) -> dict[str, Any]:
-    """What the host and the link had to do for the curve ``one`` of ``sweep``, over depths."""
-    if not sweep.load_type.is_closed:
-        return {}
-    told: dict[str, Any] = {}
-    rows = one.points
+            found[name] = ratio.groupby(rows["load"], sort=True).mean().to_numpy(float)
+    if "requests" in rows and rows["requests"].notna().all():
+        found["requests"] = by_load["requests"].sum().to_numpy(float)
+    if WOKEN_LATE in rows and rows[WOKEN_LATE].notna().all():
+        found["woken_late_s"] = by_load[WOKEN_LATE].mean().to_numpy(float)
+    if {"steady", "throughput_change"} <= set(rows):
+        moved = rows["throughput_change"].abs().where(rows["steady"] == 0, 0.0)
+        found["unsteady"] = moved.groupby(rows["load"], sort=True).mean().to_numpy(float)
     if HOST_TIME in rows and rows[[HOST_TIME, "jobs"]].notna().all(axis=None):
-        means = rows.groupby("load", sort=True)[[HOST_TIME, "jobs"]].mean()
-        told = {"host_cpu_s": means[HOST_TIME].to_numpy(float), "jobs": means["jobs"].to_numpy(float)}
+        found |= {name: by_load[name].mean().to_numpy(float) for name in (HOST_TIME, "jobs")}
     if rows["block_bytes"].nunique() == 1 and rows["block_bytes"].notna().all():
-        told["block_bytes"] = float(rows["block_bytes"].iloc[0])
-        told["link_bytes_per_s"] = _link(sweep.points[sweep.points["read_fraction"].isin(rows["read_fraction"])])
-    return told
+        found["block_bytes"] = float(rows["block_bytes"].iloc[0])
+        found["link_bytes_per_s"] = _link(sweep.points[sweep.points["read_fraction"].isin(rows["read_fraction"])])
+    return found
 
 
 def _link(rows: pd.DataFrame) -> float | None:
@@ -339,21 +356,71 @@ def _link(rows: pd.DataFrame) -> float | None:
     return float(most.max()) if len(most) > 1 and most.max() <= ONE_LINK * most.min() else None
 
 
-def _of_log(sweep: Sweep, table: pd.DataFrame) -> dict[str, Any]:
-    """What the log of a known device tells. ``table`` holds the mean points.
+KNOWN: Sequence[tuple[Callable[[Load], bool], Callable[[Sweep, Sweep], dict[str, Any]]]] = (
+    (lambda load: load.is_closed, _of_closed),
+    (lambda load: load.is_open, _of_open),
+    (lambda load: load.is_memory, _of_memory),
+)
+"""What is known besides the means, by the kind of load."""
 
-    The error of a mean of r repeats is that of one over the root of r.
-    """
-    if "served_response_s" not in sweep.points:
-        return {}
+
+def _of_log(sweep: Sweep, repeats: Array) -> dict[str, Any]:
+    """What the log of a known device holds. The error of a mean of r repeats is that of one over the root of r."""
     runs = sweep.points.assign(error=sweep.points["served_response_error_s"] / sweep.points["served_response_s"])
     means = runs.groupby("load", sort=True)[["error", "served_response_s"]].mean()
     gaps, services = (float(runs[c].median()) for c in ("served_gap_scv", "served_service_scv"))
     return {
-        "response_error": np.nan_to_num(means["error"].to_numpy(float)) / np.sqrt(table["repeats"].to_numpy(float)),
+        "response_error": np.nan_to_num(means["error"].to_numpy(float)) / np.sqrt(repeats),
         "served_response_s": means["served_response_s"].to_numpy(float),
         "variability": (gaps, services) if np.isfinite([gaps, services]).all() else None,
     }
+
+
+def lone_requests(sweep: Sweep) -> LoneRequests | None:
+    """Those of a closed sweep of one series; None where it has no depth 1 or no spread of latencies.
+
+    The scv is the mean over repeats. Where there is no histogram, the mean latency takes the place of the shortest,
+    which it is for constant times.
+    """
+    table = sweep.points
+    rows = table[(table["load"] == 1) & table["latency_sd_s"].notna()]
+    if rows.empty:
+        return None
+    shortest = [h.quantile(SHORTEST) for h in histograms(replace(sweep, points=rows)).values()]
+    scv = float(((rows["latency_sd_s"] / rows["latency_s"]) ** 2).mean())
+    return LoneRequests(scv, float(np.median(shortest or rows["latency_s"].tolist())))
+
+
+def error_of_mean(response: Array, requests: Array) -> Array:
+    """Relative standard errors (m,) of mean response times (m,), each over ``requests`` (m,), NaN where unknown.
+
+    They are about right: the utilization is taken from the ratio of each response time to the least, as in M/M/1,
+    where that is 1 / (1 - rho) if nobody waits at the least. With several servers, another law of service or a least
+    rate at which requests wait, the error may be more or less.
+    """
+    idle = response.min() / response
+    return np.asarray((2 - idle) / idle / np.sqrt(np.maximum(requests, 1.0)))
+
+
+def between_runs(details: Mapping[str, Any], points: Points) -> float:
+    """The relative standard deviation of a figure between runs; ``details`` are those of the sweep's provenance.
+
+    That of the kind of machine and, in squares, how late it woke a sleeping program in the median, over the shortest
+    latency. Repeats correct the sum, which counts as four of them.
+    """
+    facts = details.get("host_facts")
+    virtual = isinstance(facts, Mapping) and facts.get("virtual") is True
+    has_truth = "truth" in details  # a known device waits by the clock, whatever machine it is on
+    load = points.load_type
+    expected = VIRTUAL if virtual and load.is_drive and not has_truth else SERVICE if load.is_counted else LOCAL
+    if points.woken_late_s is not None:
+        late = float(np.median(points.woken_late_s) / points.response_time_s.min())
+        expected = min(float(np.hypot(expected, late)), MOST)
+    spread = points.response_spread if points.throughput_is_given else points.throughput_spread
+    known = np.isfinite(spread)
+    freedom = points.repeats[known] - 1
+    squares = COUNTS_AS * expected**2 + float(freedom @ spread[known] ** 2)
+    return float(np.sqrt(squares / (COUNTS_AS + freedom.sum())))
 
 
 def with_delay(points: Points, delay_s: tuple[float, float] | None) -> Points:
@@ -394,8 +461,3 @@ def _of_buffer_sizes(sweep: Sweep) -> str:
         f"{format_bytes(sizes.max())}, and injects no load; a buffer that fits a cache is not a memory curve (some fit "
         f"{fit}). Measure under load instead: qsim measure memory --delays 0,100,500,2500 --out DIR"
     )
-
-
-ONE_LINK = 1.1
-"""Two block sizes whose bandwidths differ by no more than this factor are limited by the same link."""
-_COLUMNS = frozenset({"load", "throughput_per_s", "latency_s", "repeats", "throughput_spread", "latency_spread"})

@@ -14,7 +14,7 @@ from measure.formats.watched.steady import LEAST_S, like, series_of, stretches, 
 from measure.units import format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
-    from calibrate.fitting.fitted import Fit
+    from calibrate.fitting.fit import Fit
 
 REMEMBERED = 3600
 """So many intervals of each device are remembered to learn from."""

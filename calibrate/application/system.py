@@ -228,12 +228,13 @@ def system(
     queues = {name: s for name, s in stations.items() if not s.is_delay}
     top = _followed_to(stations, int(wanted[-1]))
     seeds = _seeds(stations, seed)
-    rows = {name: _rows(s, top, draws, seeds.get(name)) for name, s in stations.items()}
+    drawn = {name: _drawn_rates(s, top, draws, seeds.get(name)) for name, s in stations.items()}
+    rows = {name: found[0] for name, found in drawn.items()}
     others = {n: _other_devices(s, draws, seeds[n]) for n, s in queues.items() if n in seeds and len(rows[n]) == 1}
     rows |= {n: np.array([product_form.rates(s, top) for s in (queues[n], *o)]) for n, o in others.items()}
-    peaks = np.column_stack(
-        [np.broadcast_to(_peaks(s, rows[name], others.get(name, [])), draws + 1) for name, s in queues.items()]
-    )
+    known = {name: found[1] for name, found in drawn.items()}
+    known |= {n: np.array([product_form.peak(s) for s in (queues[n], *o)]) for n, o in others.items()}
+    peaks = np.column_stack([np.broadcast_to(known[name], draws + 1) for name in queues])
     thinking = sum(s.demand for s in stations.values() if s.is_delay)
     if not simulate and all(product_form.has_product_form(s) for s in queues.values()):
         known_at = np.arange(1.0, top + 1)
@@ -299,14 +300,19 @@ def _other_devices(station: Station, draws: int, seed: list[int]) -> list[Statio
     return [station_of(one, station.visit_count) for one in draws_of(station.fit, draws, seed)]
 
 
-def _rows(station: Station, top: int, draws: int, seed: list[int] | None) -> Array:
-    """The rates (rows, top): the estimate, and below it each draw where the station is calibrated."""
+def _drawn_rates(station: Station, top: int, draws: int, seed: list[int] | None) -> tuple[Array, Array]:
+    """The rates (rows, top) and the peaks (rows,): the estimate, then each draw where the station is calibrated.
+
+    A drawn peak is to that of the station as its curve's peak is to the median of all.
+    """
     estimate = product_form.rates(station, top)[None, :]
+    peak = np.array([np.inf if station.is_delay else product_form.peak(station)])
     if not isinstance(station, DeviceStation) or station.fit is None or seed is None:
-        return estimate
+        return estimate, peak
     if station.speeds is None or not station.fit.load_type.is_closed:
-        return estimate
-    return np.vstack([estimate, drawn_throughputs(station.fit, top, draws, seed) / station.visit_count])
+        return estimate, peak
+    rates, peaks = drawn_throughputs(station.fit, top, draws, seed)
+    return np.vstack([estimate, rates / station.visit_count]), np.append(peak, peak * peaks / np.median(peaks))
 
 
 def _followed_to(stations: product_form.Places, most: int) -> int:
@@ -336,17 +342,6 @@ def _overtaxed(stations: product_form.Places, clients: int) -> str | None:
         if most is not None and clients > most and product_form.beyond(alone, i, most) > RARE:
             return name
     return None
-
-
-def _peaks(station: Station, rows: Array, others: Sequence[Station]) -> Array:
-    """The most that the station serves in each row (rows,): that of a draw is taken where the estimate is highest.
-
-    The highest of each draw's own curve would be high by chance.
-    """
-    if others:
-        return np.array([product_form.peak(s) for s in (station, *others)])
-    best = int(rows[0].argmax())
-    return np.asarray(product_form.peak(station) * rows[:, best] / rows[0, best])
 
 
 def _with_two(rows: Mapping[str, Array], name: str) -> Array:

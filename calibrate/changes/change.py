@@ -20,10 +20,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from calibrate.between_runs import LOCAL
 from calibrate.changes.noise import Noise, noise_of
 from calibrate.inference.parameters import Array, Mask
-from calibrate.points import Points, points_of
+from calibrate.points import LOCAL, Points, points_of
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding

@@ -45,7 +45,7 @@ def write_fits(fits: Sequence[Fit], path: Path) -> None:
 
 def read_fits(path: Path) -> list[Fit]:
     """The fits in a file. Raises DataError naming the file, what is wrong and the remedy."""
-    from calibrate.fitting.curve_fit import Fit
+    from calibrate.fitting.fit import Fit
 
     remedy = "write one with: qsim fit DATA --out fit.json"
     document = read_document(path, (ONE, SEVERAL), "a fit of qsim", remedy)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from calibrate.fitting.answer import LABEL
-from calibrate.fitting.fitted import Fit
+from calibrate.fitting.fit import Fit
 from calibrate.load_text import Figure, load_figure, throughput_figure, with_interval
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison

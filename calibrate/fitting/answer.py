@@ -12,14 +12,14 @@ from textwrap import indent
 from typing import TYPE_CHECKING
 
 from calibrate.inference.estimates import how_sure, quantity
-from calibrate.knees.peak_share import share_text
+from calibrate.knees.knee import share_text
 from calibrate.load_text import Figure, knee_text, load_figure, throughput_figure, throughput_text, with_interval
 from measure.loads import LOADS
 from measure.units import format_bandwidth, format_duration
 from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
-    from calibrate.fitting.fitted import Fit
+    from calibrate.fitting.fit import Fit
     from calibrate.knees.knee import Knee
     from measure.loads import Load, LoadKind
 

@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from calibrate.fitting.fitted import Fit
-from calibrate.inference.estimates import LEVEL, Estimate, estimates, quantity, reaching
+from calibrate.fitting.fit import Fit
+from calibrate.inference.estimates import LEVEL, Estimate, estimates
 from calibrate.inference.weights import Weights
 from calibrate.knees.knee import SHEET
-from calibrate.models.curves import CurveModel, Peak, PNorm
+from calibrate.models.calibration import USED
+from calibrate.models.closed import PNorm
+from calibrate.models.curves import CurveModel, Peak
 from calibrate.models.names import model_for, model_named
 from calibrate.points import Points, points_of, with_delay
 from measure.auditing.calibration import check_submission
 from measure.errors import DataError
 from measure.sweep import Sweep, histograms
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
-from qsim.distributions import Empirical
-from qsim.distributions.as_dict import law_to_dict
 from qsim.errors import InvalidParameterError
-
-__all__ = [
-    "LEVEL",
-    "Estimate",
-    "Fit",
-    "fit",
-    "fit_points",
-    "from_datasheet",
-    "model_named",
-    "needed",
-    "quantity",
-    "reaching",
-]
 
 TOLERANCE = 0.1
 """How far (relative standard deviation) a data sheet's figures are from what a device reaches."""
 
 BEFORE = "before any measurement: two points of a run (depth 1 and 32) replace these assumptions"
+
+LAW_BINS = 64
+
+NOTHING_USED: Mapping[str, Any] = dict.fromkeys(USED, ())
+"""The fields of a fit that was calibrated on no measurement."""
 
 
 def fit(
@@ -64,7 +57,7 @@ def fit(
 
     The same points give the same fit, on any machine. Raises ValueError where the arguments make no sense, DataError
     where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
-    open one, three for a memory.
+    open one, three for a memory. Raises TypeError for anything but a Sweep.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -95,19 +88,19 @@ def fit_curve(
         )
     _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
-    return replace(made, measured=len(points), law=_lone_law(sweep, chosen))
+    return replace(made, measured=len(points), law=_law_at_depth_one(sweep, chosen))
 
 
-LAW_BINS = 64
-
-
-def _lone_law(sweep: Sweep, points: Points) -> dict[str, Any] | None:
+def _law_at_depth_one(sweep: Sweep, points: Points) -> dict[str, Any] | None:
     """The law of the latencies of requests that were alone, from the histograms of depth 1; None without any."""
     if not points.load_type.is_closed or 1 not in points.load or not sweep.latencies:
         return None
     alone = [h for (name, n, _), h in histograms(sweep).items() if name == points.series and n == 1]
     if not alone or all(len(h.counts) == 1 for h in alone):
         return None
+    from qsim.distributions import Empirical
+    from qsim.distributions.as_dict import law_to_dict
+
     lower, upper = min(h.lower_s[0] for h in alone), max(h.upper_s[-1] for h in alone)
     edges = np.geomspace(max(lower, 1e-3 * upper), upper * (1 + 1e-9), LAW_BINS + 1)
     counts = np.zeros(LAW_BINS)
@@ -121,16 +114,16 @@ def fit_points(
 ) -> Fit:
     """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
     _check_count(points, curve_model.name)
-    peak = _told_peak(points, peak_per_s)
+    peak = _known_peak(points, peak_per_s)
     table = curve_model.weights(points, peak).thinned()
-    return Fit.of(curve_model, points, table, level, _assumed(points, peak), peak)
+    return Fit.of(curve_model, points, table, level, [*_assumed(points, peak)], peak)
 
 
 def whole_table(fit: Fit) -> Weights:
     """All rows of the table of weights of a fit that has its points at hand; the fit itself holds some of them."""
     if fit.points is None:
         raise DataError(f"{fit.series or 'the fit'} was not calibrated on these points")
-    if fit.table.log_likelihood is None:  # linearised: so few rows that none was left out
+    if fit.table.log_likelihood is None:  # linearised: no row was left out
         return fit.table
     peak = None if fit.known_peak_per_s is None else Peak(fit.known_peak_per_s, TOLERANCE)
     return fit.curve_model.weights(fit.points, peak)
@@ -141,7 +134,7 @@ def _check_count(points: Points, model: str) -> None:
         here = f" (here: {points.loads_text()})" if len(points) else ""
         raise DataError(
             f"{points.series}: {counted(len(points), 'point')} cannot calibrate the {model} model, which needs "
-            f"{needed(points)}; {_lacking(points)}{here}"
+            f"{needed(points)}; name (--use) or measure {points.load_type.more}{here}"
         )
 
 
@@ -150,7 +143,7 @@ def needed(points: Points) -> int:
     return points.load_type.least_points
 
 
-def _told_peak(points: Points, peak_per_s: float | None) -> Peak | None:
+def _known_peak(points: Points, peak_per_s: float | None) -> Peak | None:
     """The peak from elsewhere; ValueError or DataError where it cannot be that of these points."""
     memory = points.load_type.is_memory
     if peak_per_s is None:
@@ -172,26 +165,18 @@ def _told_peak(points: Points, peak_per_s: float | None) -> Peak | None:
     return Peak(peak_per_s / each, TOLERANCE)
 
 
-def _assumed(points: Points, peak: Peak | None) -> list[str]:
+def _assumed(points: Points, peak: Peak | None) -> Iterator[str]:
     """What a single point, or a given peak, leaves to assumptions."""
-    notes = []
     if peak is not None and points.load_type.is_memory:
         whose = "is the tool's own" if peak.per_s == points.known_peak_per_s else "is given"
-        notes.append(f"the peak of {format_bandwidth(peak.per_s * CACHE_LINE_BYTES)} {whose}")
+        yield f"the peak of {format_bandwidth(peak.per_s * CACHE_LINE_BYTES)} {whose}"
     elif peak is not None:
-        notes.append(f"the peak of {format_rate(peak.per_s)} is given, taken as right to {100 * TOLERANCE:g} %")
+        yield f"the peak of {format_rate(peak.per_s)} is given, taken as right to {100 * TOLERANCE:g} %"
     if len(points) == 1 and points.load_type.is_closed:
         rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
         deep = "a second, deep point" if points.load[0] <= 4 else points.load_type.at(1)
-        notes.append(
-            f"1 point ({points.load_type.at(points.load[0])}): {rest} are assumed as on public devices; measure {deep}"
-        )
-    return notes
-
-
-def _lacking(points: Points) -> str:
-    """What else to measure, where the points are too few, and by which command."""
-    return f"name (--use) or measure {points.load_type.more}"
+        only = points.load_type.at(points.load[0])
+        yield f"1 point ({only}): {rest} are assumed as on public devices; measure {deep}"
 
 
 def from_datasheet(
@@ -212,11 +197,8 @@ def from_datasheet(
     >>> round(from_datasheet(idle_latency=80e-6, peak_iops=600e3).knee.load)
     48
     """
-    for name, value in (
-        ("idle_latency", idle_latency),
-        ("peak_iops", peak_iops),
-        ("sharpness", 1.0 if sharpness is None else sharpness),
-    ):
+    given = {"idle_latency": idle_latency, "peak_iops": peak_iops, "sharpness": 1.0 if sharpness is None else sharpness}
+    for name, value in given.items():
         if not (np.isfinite(value) and value > 0):
             raise InvalidParameterError(name, f"must be a positive number, not {value!r}", value=value)
     if not 0 < tolerance < 1:
@@ -229,42 +211,59 @@ def from_datasheet(
             "check the units (seconds, requests a second)",
             idle_latency,
         )
-    model = PNorm(sharpness)
-    sheet = _sheet(idle_latency, tolerance)
+    model, one = PNorm(sharpness), np.ones(1)
+    rate, time, off = one / idle_latency, one * idle_latency, one * tolerance
+    sheet = Points("data sheet", "queue_depth", "requests", one, rate, time, one, off, off, source="data sheet")
     made = Fit.of(model, sheet, model.weights(sheet, Peak(peak_iops, tolerance)), level, [BEFORE])
-    found = estimates(model, made.table, {}, level)
     from_sheet = f"from the data sheet, assumed right to {100 * tolerance:g} %"
-    told = {
+    parameters = {
         name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")
-        for name, e in found.items()
+        for name, e in estimates(model.report, made.table, {}, level).items()
     }
-    none: tuple[float, ...] = ()
-    sheet_fit = replace(
-        made,
-        used=none,
-        used_throughput_per_s=none,
-        used_noise=none,
-        used_response_s=none,
-        used_response_noise=none,
-        told=told,
-        points=None,
-        details={SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}},
-    )
-    return replace(sheet_fit, told={**told, "N*": replace(told["N*"], estimate=sheet_fit.knee.load)})
+    details = {SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}}
+    made = replace(made, **NOTHING_USED, given=parameters, points=None, details=details)
+    return replace(made, given={**parameters, "N*": replace(parameters["N*"], estimate=made.knee.load)})
 
 
-def _sheet(idle_latency: float, tolerance: float) -> Points:
-    """A data sheet's latency as what depth 1 would show."""
-    one = np.ones(1)
-    return Points(
-        series="data sheet",
-        load_kind="queue_depth",
-        load_unit="requests",
-        load=one,
-        throughput_per_s=one / idle_latency,
-        response_time_s=one * idle_latency,
-        repeats=one,
-        throughput_spread=one * tolerance,
-        response_spread=one * tolerance,
-        source="data sheet",
-    )
+def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
+    """``contention`` and ``coherency`` of Gunther's law, which services are known by, with intervals.
+
+    Contention is the share of the work that is done one at a time, coherency what each pair of requests costs the
+    others (Gunther, Guerrilla Capacity Planning, 2007). Empty where the load is no number of clients, or the points
+    are fewer than three.
+    """
+    if not points.load_type.is_counted or len(points) < 3:
+        return {}
+    figures = fit_points(points, model_named("Universal Scalability Law"), level=level).parameters
+    return {name: figures[name] for name in ("contention", "coherency")}
+
+
+def with_origin(fit: Fit, sweep: Sweep) -> Fit:
+    """The fit with what it was calibrated on under ``details["calibrated_on"]``: SHA-256 of raw files, block, mix.
+
+    Raises DataError where a raw file cannot be read any more.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
+    >>> with_origin(fit(sweep), sweep).details["calibrated_on"]
+    {'files': {}, 'block_bytes': 4096.0, 'read_fraction': 1.0}
+    """
+    rows = sweep.select(fit.series).points
+    rows = rows[[bool(np.isclose(fit.used, load).any()) for load in rows["load"]]]
+    hashes = hashes_of(sweep)
+    named = {name: hashes[name] for name in dict.fromkeys(rows["source"].dropna()) if name in hashes}
+    origin: dict[str, Any] = {"files": named or hashes}
+    for column in ("block_bytes", "read_fraction"):
+        values = rows[column].dropna().unique()
+        if len(values) == 1:
+            origin[column] = float(values[0])
+    return replace(fit, details={**fit.details, "calibrated_on": origin})
+
+
+def hashes_of(sweep: Sweep) -> dict[str, str]:
+    """SHA-256 (hex) of each raw file of a sweep, by its name. DataError where one cannot be read."""
+    try:
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sweep.raw if path.is_file()}
+    except OSError as error:
+        raise DataError(f"{error.filename} cannot be read: {error.strerror or error}; check its permissions") from error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import Fit
+from calibrate.fitting.fit import Fit
 from calibrate.load_text import load_text
 from calibrate.points import Points, points_of
 from measure.auditing.all_checks import audit

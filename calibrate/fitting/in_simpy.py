@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 BLOCK = 4096
-"""Service times are drawn so many at a time."""
+"""Service times are drawn in blocks of this size."""
 
 
 class DeviceRequest(Event):
@@ -66,6 +66,8 @@ class DeviceInSimPy:
     """
 
     def __init__(self, env: Environment, station: DeviceStation, seed: int = 0) -> None:
+        if not isinstance(env, Environment):
+            raise TypeError(f"env must be a simpy.Environment, not {env!r}")
         if station.speeds is None:
             raise DataError(
                 f"{station.name} is M/G/{station.servers}, by an open sweep; in SimPy that is "

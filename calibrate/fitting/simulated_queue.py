@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.fitting.calibration import Calibration
 from calibrate.fitting.station import queue_of
 from calibrate.inference.parameters import Array
+from calibrate.models.calibration import Calibration
 from qsim import Metrics, Network, simulate
 
 CUSTOMERS = 60_000

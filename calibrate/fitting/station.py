@@ -17,24 +17,41 @@ from typing import TypeVar
 
 import numpy as np
 
-from calibrate.fitting.calibration import Calibration
-from calibrate.fitting.predicted_curve import grid, predict
-from calibrate.inference.misfit import carried
+from calibrate.fitting.fit import collapses_beyond, grid, predict
 from calibrate.inference.parameters import Array
+from calibrate.inference.weights import Weights
 from calibrate.knees.knee import knee_of
+from calibrate.models.calibration import Calibration
+from calibrate.models.closed import ClosedModel
+from calibrate.models.collapse import DELAYS, GAMMA_WEIGHTS, GAMMAS
 from calibrate.models.open import OpenModel
+from calibrate.models.stations import ServersAndDelay, servers_and_think
+from calibrate.points import SHORTEST, LoneRequests, Points
 from measure.errors import DataError
 from measure.units import format_duration, format_rate
-from qsim import Closed, Deterministic, Distribution, Exponential, Gamma, Network, Station
+from qsim import Closed, Delay, Deterministic, Distribution, Exponential, Gamma, Network, Station
 from qsim.distributions.as_dict import law_from_dict
 from qsim.errors import InvalidParameterError
 
 COVERED = 4
-"""A station covers up to so many times the deepest load that was measured; a data sheet's, so many times its N*."""
+"""A station covers up to this many times the deepest load that was measured; a data sheet's, this many times its N*."""
 MOST = 1 << 16
 EVERY, PER_OCTAVE = 32, 8
-"""X(n) is predicted at every n up to the first, then at so many an octave; between them log X is a cubic of log n."""
+"""X(n) is predicted at every n up to the first, then at this many an octave; between, log X is a cubic of log n."""
 LEAST_SCV = 1e-3
+
+SHEET_NOISE = 0.1
+"""The relative error of points that a data sheet's curve stands for."""
+
+LIMIT = 1.1
+"""A host or a link that serves less than this times what the device does is the bottleneck."""
+
+SHORT = 1e-3
+"""A delay below this share of the service is left out."""
+
+KNOTS = 48
+"""Loads at which drawn curves are computed."""
+
 
 C = TypeVar("C", bound=Calibration)
 
@@ -178,40 +195,172 @@ def _open_station(fit: Calibration, model: OpenModel, visits: float, name: str) 
     )
 
 
+def structure_queue(fit: Calibration, n: int) -> Network:
+    """``n`` requests on the delay and the servers behind the curve; DataError where the points leave them open.
+
+    Means determine c servers of mean service S and a delay Z. Of Z the host and the link are stations of their own
+    where they were measured: the host by fio's processor time of a request and its number of jobs, the link by the
+    bandwidth that two block sizes both reach. What was not measured stays within Z, and the device says what would
+    measure it.
+    """
+    points = points_again(fit)
+    known = servers_and_think(points, fit.level)
+    if not all(e.identified and e.estimate is not None for e in known.values()):
+        why = next(e.note for e in known.values() if e.note)
+        raise DataError(f"{fit.series or 'the fit'} does not determine its stations: {why}")
+    servers, service, delay = (float(known[name].estimate or 0.0) for name in ("c", "S", "Z"))
+    table = ServersAndDelay(round(servers)).weights(points)
+    own = float(table.weight @ table.values[:, 3]) > 0.5
+    scv = float(table.weight @ table.values[:, 4])
+    law: Distribution = Gamma(service, scv) if scv > LEAST_SCV else Deterministic(service)
+    if points.alone is None:
+        law = Exponential(service)
+    way, unknown = dict[str, Station](), ""
+    if not fit.load_type.is_counted:
+        way, unknown = _way(points, servers / service, fit.series or "the fit")
+    rest = delay - sum(station.demand for station in way.values())
+    device = DeviceStation(
+        law,
+        servers=round(servers),
+        queues="random" if own and servers > 1 else "shared",
+        fit=fit,
+        law=f"scv {law.scv:.2g}{unknown}",
+    )
+    return Network({**({"delay": Delay(rest)} if rest > SHORT * service else {}), **way, "device": device}, n)
+
+
+def _way(points: Points, peak: float, name: str) -> tuple[dict[str, Station], str]:
+    """Host and link as far as they were measured, and what would tell the others; ``peak`` is the device's.
+
+    Raises DataError where one of them is the bottleneck, so that the curve is its own and not the device's.
+    """
+    found, unknown = dict[str, Station](), list[str]()
+    if points.host_cpu_s is not None and points.jobs is not None and np.ptp(points.jobs) == 0:
+        found["host"] = Station(Exponential(float(np.median(points.host_cpu_s))), servers=round(float(points.jobs[0])))
+    else:
+        unknown.append("the host by fio's processor time (qsim measure fio)")
+    if points.link_bytes_per_s is not None and points.block_bytes is not None:
+        transfer = Deterministic(points.block_bytes / points.link_bytes_per_s)
+        found["link"] = Station(transfer, discipline="PS")
+    else:
+        unknown.append("the link by two large blocks (--block 256KiB,1MiB)")
+    remedy = {"host": "measure with more --jobs", "link": "measure a smaller block"}
+    for what, station in found.items():
+        if (most := station.peak / station.demand) < LIMIT * peak:
+            raise DataError(
+                f"{name} does not determine its stations: the {what} serves {format_rate(most)} at most, so that "
+                f"this curve says nothing of the servers behind it; {remedy[what]}"
+            )
+    return found, f"; what it leaves in the delay would be measured: {' and '.join(unknown)}" if unknown else ""
+
+
+def points_again(fit: Calibration) -> Points:
+    """The points of a fit: those that its file holds, or some on the curve of a data sheet.
+
+    Raises DataError for a fit of no closed sweep.
+    """
+    if not fit.load_type.is_closed:
+        raise DataError(
+            f"{fit.series or 'the fit'} varies the {fit.load_type.name}, and stations are told apart by a sweep over "
+            "depths, clients or threads"
+        )
+    if fit.points is not None:
+        return fit.points
+    noise = np.array(fit.used_noise)
+    load, rate = np.array(fit.used), np.array(fit.used_throughput_per_s)
+    if not fit.used:
+        knee = float(fit.curve_model.knee(fit.table.most_probable[None, :]).load[0])
+        load = np.unique([1.0, max(round(knee), 2.0), max(round(8 * knee), 16.0)])
+        rate, noise = predict(fit, load).throughput_per_s, np.full(len(load), SHEET_NOISE)
+    law = None if fit.law is None else law_from_dict(fit.law)
+    return Points(
+        fit.series,
+        fit.load_kind,
+        fit.load_unit,
+        load,
+        rate,
+        load / rate,
+        np.ones(len(load)),
+        noise,
+        noise,
+        source=fit.source,
+        alone=None if law is None else LoneRequests(law.scv, law.quantile(SHORTEST)),
+    )
+
+
 def draws_of(fit: C, count: int, seed: int | list[int] = 0) -> list[C]:
-    """``fit.draws``: fits of one row each, drawn from the table of weights; the same seed draws the same."""
+    """``fit.draws``: fits of one row each, drawn from the table of weights; the same seed draws the same.
+
+    Each is one device of one run: what a single measurement misses, and what moves between runs, is drawn for it, so
+    that a measured N* is as uncertain over the draws as in the fit. Of a service each has a load of its own from which
+    its throughput falls.
+    """
     if isinstance(count, bool) or count != int(count) or count < 1:
         raise InvalidParameterError("k", f"must be a whole number of draws, 1 or more, not {count!r}", value=count)
     rng = np.random.default_rng(seed)
     rows = rng.choice(len(fit.table), size=int(count), p=fit.table.weight)
+    noise, own = np.array(fit.used_noise), fit.curve_model.process.own
+    collapses = _collapses(fit, int(count), seed)
     made = []
-    for row in rows:
+    for row, collapse in zip(rows, collapses, strict=True):
         one = fit.table.at(np.arange(len(fit.table)) == row)
         z = rng.standard_normal(one.directions.shape[2])
+        run = math.exp(fit.between_runs * rng.standard_normal())
         values = one.values * np.exp(one.directions @ z)
-        table = replace(one, values=values, directions=np.zeros((1, values.shape[1], 0)), scale=None)
-        made.append(replace(fit, table=table, told=None, points=None))
+        if one.scale is not None:
+            values[:, one.scale] *= run
+        deviation = np.sqrt(noise**2 + own * fit.table.misfit[row] ** 2 + 0.5 * fit.between_runs**2)
+        each = deviation * rng.standard_normal(len(noise))
+        moved = run * np.exp(each) if fit.load_type.is_closed else np.ones(len(noise))
+        made.append(
+            replace(
+                fit,
+                table=_one_row(one, values),
+                given=None,
+                points=None,
+                collapse=collapse,
+                between_runs=0.0,
+                used_throughput_per_s=tuple((np.array(fit.used_throughput_per_s) * moved).tolist()),
+                used_response_s=tuple((np.array(fit.used_response_s) / moved).tolist()),
+            )
+        )
     return made
 
 
-def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[int] = 0) -> Array:
-    """X (count, top) at 1, 2, ... requests of devices drawn from the fit, with what its curve misses.
+def _one_row(table: Weights, values: Array) -> Weights:
+    return replace(table, values=values, directions=np.zeros((1, values.shape[1], 0)), scale=None)
 
-    Beyond what the station covers the last value holds.
+
+def _collapses(fit: Calibration, count: int, seed: int | list[int]) -> list[tuple[float, float] | None]:
+    """The load from which throughput falls, and its power, of each device drawn; None where there is no such hazard."""
+    origin = collapses_beyond(fit)
+    if origin is None:
+        return [None] * count
+    rng = np.random.default_rng(np.append(seed, count))
+    starts = origin * np.exp(rng.choice(DELAYS, count))
+    return [*zip(starts.tolist(), rng.choice(GAMMAS, count, p=GAMMA_WEIGHTS).tolist(), strict=True)]
+
+
+def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[int] = 0) -> tuple[Array, Array]:
+    """X (count, top) at 1, 2, ... requests of drawn devices, and the peak (count,) of each.
+
+    The devices are those of ``Calibration.drawn`` in an order of their own for each seed, times what moves between
+    runs; a service collapses. Beyond what the station covers the last value holds.
     """
     covered = min(top, reach(fit))
-    loads = np.unique(np.rint(np.geomspace(1, covered, 48)))
-    known = fit.measurements(loads)
+    loads = np.unique(np.rint(np.geomspace(1, covered, KNOTS)))
+    logs, rows = fit.drawn(loads, count=count)
     rng = np.random.default_rng(seed)
-    rows = rng.choice(len(known.weight), size=count, p=known.weight / known.weight.sum())
-    along = rng.standard_normal((count, known.slopes.shape[2]))
-    missed, misfit = rng.standard_normal((count, len(loads))), fit.table.misfit[rows]
-    sizes = np.unique(misfit)
-    left = carried(fit.curve_model.process, np.array(fit.used), np.array(fit.used_noise), sizes, loads).covariance
-    for size, covariance in zip(sizes, left, strict=True):
-        variance, axes = np.linalg.eigh(covariance)
-        missed[misfit == size] @= (axes * np.sqrt(np.maximum(variance, 0.0))).T
-    logs = known.mean[rows] + np.einsum("kmr,kr->km", known.slopes[rows], along) + missed
+    order, run = rng.permutation(count), fit.between_runs * rng.standard_normal(count)
+    logs, rows = logs[order] + run[:, None], rows[order]
+    for i, collapse in enumerate(_collapses(fit, count, seed)):
+        if collapse is not None:
+            logs[i] += collapse[1] * np.log(np.minimum(collapse[0] / loads, 1.0))
     every = np.log(np.arange(1, covered + 1))
     drawn = np.exp([np.interp(every, np.log(loads), one) for one in logs])
-    return np.concatenate([drawn, np.repeat(drawn[:, -1:], top - covered, axis=1)], axis=1)
+    model = fit.curve_model
+    assert isinstance(model, ClosedModel)  # noqa: S101
+    middle, deviation = fit.table.moments(model.peak)
+    along = deviation[rows, 0] * rng.standard_normal(count)
+    peaks = np.exp(middle[rows, 0] + along + run)
+    return np.concatenate([drawn, np.repeat(drawn[:, -1:], top - covered, axis=1)], axis=1), peaks

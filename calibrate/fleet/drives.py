@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting.curve_fit import fit
-from calibrate.fitting.fitted import Fit
+from calibrate.fitting.fit import Fit
 from calibrate.fleet.drift import drifts
 from calibrate.fleet.odd import FALSE_ALARMS, Power, with_oddness
 from calibrate.fleet.workers import spread

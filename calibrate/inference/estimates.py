@@ -5,9 +5,9 @@ The estimate is the median and the ends are quantiles of the same distribution, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Quantity, Weights
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, format_rate, plain_number
 
-if TYPE_CHECKING:
-    from calibrate.models.curves import CurveModel
+Report = Callable[[Array], Mapping[str, tuple[str, Array]]]
+"""The parameters of a model as people name them, {name: (unit, values (n,))}, from rows of fitted ones (n, d)."""
 
 LEVEL = 0.9
 
@@ -105,31 +105,22 @@ def widened(low: float, estimate: float, high: float, share: float, level: float
     return float(estimate * np.exp(-below)), float(estimate * np.exp(above))
 
 
-def estimates(model: CurveModel, table: Weights, prior_log_sd: dict[str, float], level: float) -> dict[str, Estimate]:
-    """The parameters of ``model`` as people name them; ``prior_log_sd`` of those with a prior that has a say."""
-    told: dict[str, Estimate] = {}
-    mean, deviation = table.moments(lambda rows: np.stack([v for _, v in model.report(rows).values()], axis=1))
+def estimates(report: Report, table: Weights, prior_log_sd: dict[str, float], level: float) -> dict[str, Estimate]:
+    """The parameters that ``report`` names; ``prior_log_sd`` of those with a prior that has a say."""
+    made: dict[str, Estimate] = {}
+    mean, deviation = table.moments(lambda rows: np.stack([v for _, v in report(rows).values()], axis=1))
     log_sd = np.sqrt(table.weight @ ((mean - table.weight @ mean) ** 2 + deviation**2))
     shares = (0.5, 0.5 * (1 - level), 0.5 * (1 + level), 0.05, 0.95)
     with np.errstate(over="ignore"):  # infinite where no number is as large
         found = np.exp(quantiles(mean, deviation, table.weight, shares)).T.tolist()
-    reports = model.report(table.values[:1]).items()
+    reports = report(table.values[:1]).items()
     for (name, (unit, _)), of_one, width in zip(reports, found, log_sd, strict=True):
         estimate, low, high, least, most = of_one
         identified, note = _identified(least, most, width, unit, prior_log_sd.get(name))
         if name == "c":  # servers are whole, although the curve that is fitted lets them be any number
             low, high = float(np.floor(low)), float(np.ceil(high))
-        told[name] = Estimate(estimate, low, high, identified, unit, note)
-    return told
-
-
-def reported(model: CurveModel, name: str) -> Quantity:
-    """The parameter that ``model`` reports by that name."""
-
-    def of(values: Array) -> Array:
-        return model.report(values)[name][1]
-
-    return of
+        made[name] = Estimate(estimate, low, high, identified, unit, note)
+    return made
 
 
 def _identified(low: float, high: float, log_sd: float, unit: str, prior_log_sd: float | None) -> tuple[bool, str]:

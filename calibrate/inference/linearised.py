@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.inference.misfit import MisfitProcess
-from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
 from calibrate.inference.weights import Weights
 
 STEPS, CLOSE = 60, 1e-3

@@ -1,13 +1,12 @@
 """Few parameters that are not linear: a fixed quasi-random set of nodes, refined once around its weight.
 
-The prior of the parameters is a sum of strata (:class:`Stratum`): in each, some parameters are fixed (a point mass) and
-the others are log-normal. In every stratum the nodes are evenly spread normal deviates
-(:mod:`calibrate.inference.even`). The first set of them covers the prior. Then the sizes of the misfit are taken from
-the largest down, as the weight of a smaller one lies within that of a larger one. Where too few nodes carry the weight
-of a size, another set covers a normal distribution twice as wide as that weight or, where that is too narrow to be seen
-yet, as a power of the likelihood that enough nodes share. All nodes are weighted against all sets together (multiple
-importance sampling; Veach and Guibas 1995). For each node and each size, the curve's scale and the misfit are
-integrated out exactly, by generalised least squares.
+The prior of the parameters is a sum of strata (:class:`Stratum`): in each, some parameters are fixed (a point mass)
+and the others are log-normal. In every stratum the nodes are evenly spread normal deviates. The first set covers the
+prior. Then the sizes of the misfit are taken from the largest down, as the weight of a smaller one lies within that
+of a larger one. Where too few nodes carry the weight of a size, another set covers a normal distribution twice as
+wide as that weight or, where that is too narrow to be seen yet, as a power of the likelihood that enough nodes share.
+All nodes are weighted against all sets together (multiple importance sampling; Veach and Guibas 1995). For each node
+and each size, the curve's scale and the misfit are integrated out exactly, by generalised least squares.
 """
 
 from __future__ import annotations
@@ -18,10 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from calibrate.inference.even import normal_nodes
-from calibrate.inference.misfit import MisfitProcess
-from calibrate.inference.parameters import Array, MisfitPrior, Parameter
-from calibrate.inference.weights import Weights
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
+from calibrate.inference.weights import Weights, normal_nodes
 
 NODES = {0: 1, 1: 256, 2: 512, 3: 512}
 """How many nodes a set of so many free parameters has; more parameters have as many as three."""

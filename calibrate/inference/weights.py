@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrate.inference.misfit import MisfitProcess, carried
 from calibrate.inference.mixture import quantiles
-from calibrate.inference.parameters import Array, Mask
+from calibrate.inference.parameters import Array, Mask, MisfitProcess, carried
 
 Quantity = Callable[[Array], Array]
 """Of parameters (n, d) in natural units: a positive quantity of each, (n,) or (n, m)."""
@@ -28,7 +29,7 @@ NEGLIGIBLE = 1e-3
 """The lightest rows are dropped that have together no more than this share of the weight."""
 
 ROWS = 2500
-"""Of more rows the light ones stand for each other: band ends move by 0.5 % of the band, and answers come sooner."""
+"""Larger tables are thinned to this many rows: band ends move by 0.5 % of the band, and answers come sooner."""
 
 LEAST = 1e-300
 
@@ -110,8 +111,6 @@ class Weights:
         They lie at even steps of the cumulative weight, at even normal deviates along the directions. Scales that only
         rounding tells apart do not decide the order.
         """
-        from calibrate.inference.even import even, normal_nodes
-
         keys = self.values.copy()
         if self.scale is not None:
             keys[:, self.scale] = np.log(keys[:, self.scale]).round(DIGITS)
@@ -217,25 +216,6 @@ def predictive(
     return Predictive(expected, np.sqrt(variance), table.weight, directions, left)
 
 
-def expected_logs(
-    table: Weights,
-    curve: Callable[[Array, Array], Array],
-    process: MisfitProcess,
-    used: Array,
-    noise: Array,
-    observed: Array,
-    loads: Array,
-) -> Array:
-    """The mean (m,) of what ``predictive`` says, alone and in a fraction of its time."""
-    mean, _ = table.logs(lambda values: curve(values, np.concatenate([used, loads])))
-    k, expected = len(used), table.weight @ mean[:, len(used) :]
-    sizes = np.unique(table.misfit)
-    for size, gain in zip(sizes, carried(process, used, noise, sizes, loads).gain, strict=True):
-        weight = np.where(table.misfit == size, table.weight, 0.0)
-        expected += gain @ (weight.sum() * np.log(observed) - weight @ mean[:, :k])
-    return np.asarray(expected)
-
-
 def _log(values: Array) -> Array:
     """Logarithms (n, m), of one column where ``values`` are (n,)."""
     return np.log(np.maximum(values.reshape(len(values), -1), LEAST))
@@ -267,3 +247,28 @@ def thinned(weight: Array, order: NDArray[np.int64], rows: int = ROWS) -> Array:
     kept = np.where(weight > ascending[heaviest], weight, 0.0)
     kept[light[np.minimum(np.searchsorted(np.cumsum(weight[light]), steps), len(light) - 1)]] = common[heaviest]
     return np.asarray(kept)
+
+
+def even(count: int, dimensions: int, after: int = 0) -> Array:
+    """Points (count, dimensions) that fill the unit cube evenly: those of the sequence that follow ``after`` others.
+
+    An additive recurrence of irrational steps (Roberts 2018, the generalised golden ratio).
+
+    >>> even(4, 1).round(3).tolist()
+    [[0.118], [0.736], [0.354], [0.972]]
+    """
+    root = 2.0
+    for _ in range(60):
+        root = (1 + root) ** (1 / (dimensions + 1))
+    steps = root ** -np.arange(1.0, dimensions + 1)
+    return np.asarray((0.5 + np.arange(after + 1, after + count + 1)[:, None] * steps) % 1)
+
+
+@lru_cache(maxsize=256)
+def normal_nodes(count: int, dimensions: int, after: int = 0) -> Array:
+    """Standard normal deviates (count, dimensions), evenly spread, that follow ``after`` others of the sequence."""
+    normal = NormalDist()  # its inverse is that of scipy.special, which takes a quarter of a second to import
+    places = np.clip(even(count, dimensions, after), 1e-9, 1 - 1e-9)
+    nodes = np.array([normal.inv_cdf(p) for p in places.ravel().tolist()]).reshape(places.shape)
+    nodes.setflags(write=False)
+    return nodes

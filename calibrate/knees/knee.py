@@ -1,33 +1,40 @@
 """The knee: where more load stops buying throughput and starts buying latency.
 
-There is no single knee; each definition answers another question. These are here:
+There is no single knee; each definition answers another question. These are the two that are always printed:
 
 ``N*``       R1 Xpeak, the idle latency times the peak, of a closed system: where queueing starts (Denning and Buzen,
              ACM Computing Surveys 1978, section 4.2; Lazowska et al., Quantitative System Performance, 1984,
              chapter 5). Straight from the two measurements where both were made, else from the model. It is the most
-             stable definition: without every second depth it moves by 1.4 % on public sweeps.
+             stable definition: without every second depth it moves by 1.4 % on public sweeps. Other loads have
+
 ``tangent``  rho* = 1 / (1 + sqrt(a / L0)) for an open latency curve R = L0 + a rho / (1 - rho): the load of maximal
-             power rho / R (Kleinrock, ICC 1979), where a line through the origin touches the curve.
+             power X / R (Kleinrock, ICC 1979), where a line through the origin touches the curve. Power is flat
+             there, so that what the model misses moves it far: its interval holds all loads that are as good
+
+``N90``      the first load with 90 % of the peak: where throughput is had. Of X = [(N/N*)^-p + 1]^(-1/p) Xmax it is
+             N* (0.9^-p - 1)^(-1/p): it moves with the sharpness p, so that its interval is wider than that of N*
 
 Others are in :mod:`calibrate.knees.definitions`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calibrate.inference.estimates import ROUGH, middle, reaching, widened
 from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array
-from calibrate.load_text import load_text
-from calibrate.models.curves import ClosedModel
-from calibrate.models.past_the_peak import TIE
-
-if TYPE_CHECKING:
-    from calibrate.fitting.calibration import Calibration
+from calibrate.inference.weights import SPREAD
+from calibrate.load_text import knee_text, load_text
+from calibrate.models.calibration import Calibration
+from calibrate.models.closed import TIE, ClosedModel, Tabulated
+from calibrate.models.curves import CurveModel
+from calibrate.points import Z90
+from measure.units import CACHE_LINE_BYTES
 
 PAST = 2.0
 """The peak counts as measured where the deepest point lies so many times beyond R1 Xpeak."""
@@ -35,11 +42,22 @@ PAST = 2.0
 SOFT = 0.5
 """A knee at which less than this share of the peak is reached is not sharp."""
 
+USUAL = 0.9
+"""The share of the peak that most performance reports mean."""
+
 MEASURED = "N* = R1 Xpeak, both measured"
-_DEEPER = ("deepest calibrated point", "deeper")
 
 SHEET = "data sheet"
 """Where a fit's details keep the figures of a data sheet."""
+
+STEPS = 240
+REACH = 64.0
+"""How far beyond the knee, or the deepest point, the curve is followed."""
+
+PEAKS = ("Xmax", "B")
+
+FEW = 64
+"""Devices that stand for the table of a model whose curve is a loop and no formula."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +98,8 @@ class Knee:
 
 
 def knee_of(fit: Calibration) -> Knee:
-    """The knee of ``fit``: N* of queue depths, else that of its model."""
-    if isinstance(fit.curve_model, ClosedModel) or fit.load_type.is_closed:
-        return _closed(fit)
-    return _of_model(fit)
+    """The knee of ``fit``: N* of closed loads, else that of its model."""
+    return _closed(fit) if isinstance(fit.curve_model, ClosedModel) else _tangent(fit)
 
 
 def measured_crossing(loads: Array, throughput: Array, response: Array) -> float | None:
@@ -100,9 +116,11 @@ def measured_crossing(loads: Array, throughput: Array, response: Array) -> float
 
 def _closed(fit: Calibration) -> Knee:
     used, x, r = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
+    model = fit.curve_model
+    assert isinstance(model, ClosedModel)  # noqa: S101
     crossing = measured_crossing(used, x, r)
     if crossing is None:
-        load, low, high = middle(fit.table, fit.curve_model.knee_load, fit.level)
+        load, low, high = middle(fit.table, model.knee_load, fit.level)
         definition = f"N* = R1 Xpeak, from the model{_lacking(fit)}"
         if (sheet := fit.details.get(SHEET)) is not None:
             load, definition = sheet["idle_latency_s"] * sheet["peak_per_s"], "N* = R1 Xpeak, both from the data sheet"
@@ -110,11 +128,14 @@ def _closed(fit: Calibration) -> Knee:
         (low, high), load, definition = _around(fit, crossing), crossing, MEASURED
     low, high = widened(low, load, high, fit.between_runs, fit.level)
     low = float(np.exp(reaching(np.log(low), np.log(high), 0.0, fit.level)))
-    peak = fit.table.quantiles(_peak_of(fit), (0.5,))[0]
+    peak = fit.table.quantiles(model.peak, (0.5,))[0]
     at = min(fit.measurements(np.array([load])).quantiles((0.5,))[0, 0], peak)
-    beyond = bool(fit.used) and load > max(fit.used)
-    counts = fit.load_type.is_counted
-    words = ("largest load calibrated on", f"more {fit.load_type.plural}") if counts else _DEEPER
+    kind = fit.load_type
+    words = (
+        ("largest load calibrated on", f"more {kind.plural}")
+        if kind.is_counted
+        else ("deepest calibrated point", "deeper")
+    )
     return Knee(
         load=load,
         low=low,
@@ -124,7 +145,7 @@ def _closed(fit: Calibration) -> Knee:
         definition=definition,
         load_name=fit.load_name,
         identified=bool(high / low < ROUGH),
-        note=_beyond(fit, *words) if beyond else "",
+        note=_beyond(fit, load, *words),
         sharp=bool(at >= SOFT * peak),
     )
 
@@ -137,66 +158,194 @@ def _lacking(fit: Calibration) -> str:
 
 
 def _around(fit: Calibration, crossing: float) -> tuple[float, float]:
-    """The interval around a measured N*: both measurements repeat so well only."""
+    """The interval around a measured N*: both measurements repeat only so well."""
     reached = np.array(fit.used_throughput_per_s)
     deep = int(np.flatnonzero(reached >= (1 - TIE) * reached.max())[-1])
     noise = fit.used_noise[0] ** 2 + fit.used_noise[deep] ** 2
-    own = 2 * fit.curve_model.process.own * fit.table.misfit**2
-    deviation = np.sqrt(noise + own)[:, None]
+    deviation = np.sqrt(noise + 2 * fit.curve_model.process.own * fit.table.misfit**2)[:, None]
     low, high = quantiles(0 * deviation, deviation, fit.table.weight, (0.5 * (1 - fit.level), 0.5 * (1 + fit.level)))
     return crossing * float(np.exp(low[0])), crossing * max(float(np.exp(high[0])), 1.0)
 
 
-def _peak_of(fit: Calibration) -> Any:
-    """The highest throughput (n,) of rows of parameters."""
-    model = fit.curve_model
-    if isinstance(model, ClosedModel):
-        return model.peak
-    return lambda values: model.report(values)["Xmax"][1]
-
-
-def _of_model(fit: Calibration) -> Knee:
+def _tangent(fit: Calibration) -> Knee:
     """The knee by the model's own definition."""
+    model, delay = fit.curve_model, fit.load_type.is_delay
     shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    throughput, x_low, x_high = (
-        float(v) for v in fit.table.quantiles(lambda v: fit.curve_model.knee(v).throughput, shares)
-    )
-    response = float(fit.table.quantiles(lambda v: fit.curve_model.knee(v).response, (0.5,))[0])
-    reached = np.isfinite(fit.curve_model.knee(fit.table.values).load)
+    throughput, x_low, x_high = (float(v) for v in fit.table.quantiles(lambda v: model.knee(v).throughput, shares))
+    response = float(fit.table.quantiles(lambda v: model.knee(v).response, (0.5,))[0])
+    reached = np.isfinite(model.knee(fit.table.values).load)
     share = float(fit.table.weight[reached].sum())
     load, low, high, note = None, None, None, ""
     if share > 1 - fit.level:
-        load, low, high = middle(fit.table.at(reached), lambda v: _finite(fit.curve_model.knee(v).load), fit.level)
+        load, low, high = middle(fit.table.at(reached), lambda v: np.nan_to_num(model.knee(v).load), fit.level)
         high = high if np.isfinite(high) else None  # points that contradict each other leave it open
-    x_low, x_high = widened(x_low, throughput, x_high, fit.between_runs, fit.level)
-    if load is not None and low is not None and high is not None and not fit.load_type.is_delay:
-        low, high = widened(low, load, high, fit.between_runs, fit.level)
+    moves = float(np.hypot(fit.between_runs, _flatness(fit)))
+    x_low, x_high = widened(x_low, throughput, x_high, moves, fit.level)
+    if load is not None and low is not None and high is not None and not delay:
+        low, high = widened(low, load, high, moves, fit.level)
     if load is None or share < 0.5:
         load, note = None, "the loaders of this sweep do not reach the knee"
-    elif fit.used and not fit.load_type.is_delay and load > max(fit.used):
-        note = _beyond(fit, "highest calibrated load", "at higher loads")
-    ends = (x_low, x_high) if fit.load_type.is_delay else (low, high)
-    identified = ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < ROUGH
+    elif not delay:
+        note = _beyond(fit, load, "highest calibrated load", "at higher loads")
+    ends = (x_low, x_high) if delay else (low, high)
     return Knee(
         load=load,
         low=low,
         high=high,
         throughput_per_s=throughput,
         response_time_s=response,
-        definition=fit.curve_model.knee_definition,
+        definition=model.knee_definition,
         load_name=fit.load_name,
-        identified=identified,
+        identified=ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < ROUGH,
         note=note,
         throughput_low_per_s=x_low,
         throughput_high_per_s=x_high,
     )
 
 
-def _finite(loads: Array) -> Array:
-    """Loads that are not reached, a step away from rows that reach theirs, as no load at all."""
-    return np.nan_to_num(loads, nan=0.0)
+def _flatness(fit: Calibration) -> float:
+    """The relative standard deviation of the load of maximal power X / R by what the model misses.
+
+    Where power is within the typical misfit of its highest, no curve of this kind says which load is the best: such
+    loads are taken as 90 % of what may be.
+    """
+    model, row = fit.curve_model, fit.table.most_probable[None, :]
+    if model.process.own >= 1 or not fit.used:  # misses of a single load move no bend
+        return 0.0
+    loads = _followed(fit, _peak(model, row), None)
+    throughput, response = (one[0] for one in model.curve(row, loads))
+    power = np.log(throughput / response)
+    near = throughput[power >= power.max() - fit.table.typical_misfit()]
+    return float(0.5 * np.log(near.max() / near.min()) / Z90)
 
 
-def _beyond(fit: Calibration, end: str, more: str) -> str:
-    told = load_text(fit.load_kind, max(fit.used))
-    return f"beyond the {end} ({told}): an extrapolation; measure {more} to pin it"
+def _beyond(fit: Calibration, load: float, end: str, more: str) -> str:
+    """A remark on a knee beyond every load calibrated on; empty for others."""
+    if not fit.used or load <= max(fit.used):
+        return ""
+    last = load_text(fit.load_kind, max(fit.used))
+    return f"beyond the {end} ({last}): an extrapolation; measure {more} to pin it"
+
+
+@dataclass(frozen=True)
+class CurvePaths:
+    """Curves from light load to heavy: ``load`` (m,), throughput and response (w, m), the peak (w,).
+
+    A place on them lies between two steps as a rule: NaN before the beginning, infinity beyond the end.
+    """
+
+    load: Array
+    throughput: Array
+    response: Array
+    peak: Array
+    is_closed: bool
+
+
+def paths(fit: Calibration, knee: float | None) -> CurvePaths:
+    """The curves of devices that stand for the fit, far enough beyond the load of its ``knee``."""
+    model = fit.curve_model
+    values, _ = fit.table.spread(FEW if isinstance(model, Tabulated) else SPREAD)
+    peak = _peak(model, values)
+    loads = _followed(fit, peak, knee)
+    throughput, response = model.curve(values, loads)
+    reached = throughput.max(axis=1) if peak is None else peak
+    if fit.load_type.is_bandwidth and peak is not None:
+        reached = peak / CACHE_LINE_BYTES  # throughputs of a memory are lines a second
+    return CurvePaths(loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_type.is_closed)
+
+
+def _peak(model: CurveModel, values: Array) -> Array | None:
+    """The peak (n,) that a model reports, in the unit of the load where that is a throughput."""
+    named = model.report(values)
+    return next((named[name][1] for name in PEAKS if name in named), None)
+
+
+def _followed(fit: Calibration, peak: Array | None, knee: float | None) -> Array:
+    """Loads from light to heavy: depths and rates rise, delays fall."""
+    used = max(fit.used) if fit.used else 1.0
+    if fit.load_type.is_throughput:  # the load is what gets through
+        top = float(np.median(peak)) if peak is not None else 2 * used
+        return np.linspace(0.002, 0.999, STEPS) * top
+    if fit.load_type.is_delay:
+        return np.append(np.geomspace(max(used, 1.0) * 4, 1e-3, STEPS - 1), 0.0)
+    most = (knee or 1.0) * REACH
+    most = min(most, 4096.0) if isinstance(fit.curve_model, Tabulated) else most
+    return np.geomspace(1.0, max(most, 2 * used, 64.0), STEPS)
+
+
+def first_reaching(ratio: Array) -> Array:
+    """The place (w,) where each row first reaches 1, log-linear between steps; NaN before, infinity beyond."""
+    reached = ratio >= 1
+    at = reached.argmax(axis=1)
+    rows, before = np.arange(len(ratio)), np.maximum(at - 1, 0)
+    low, high = np.log(ratio[rows, before]), np.log(ratio[rows, at])
+    part = np.divide(-low, high - low, out=np.zeros_like(low), where=high > low)
+    place = np.where(at == 0, np.nan, before + part)
+    return np.asarray(np.where(reached.any(axis=1), place, np.inf))
+
+
+def load_at(load: Array, index: Array) -> Array:
+    """The loads (w,) at places along ``load`` (m,); 0 before its beginning, infinity beyond its end."""
+    inside = np.isfinite(index)
+    positive = load > 0
+    logs = np.log(np.where(positive, load, load[positive].min()))
+    loads = np.exp(np.interp(np.where(inside, index, 0.0), np.arange(len(load)), logs))
+    return np.asarray(np.where(np.isnan(index), 0.0, np.where(inside, loads, np.inf)))
+
+
+def ends_of(loads: Array, level: float) -> tuple[float | None, float | None]:
+    """The quantiles of loads of which some may be 0 or infinite; None for an end that is."""
+    tails = [50 * (1 - level), 50 * (1 + level)]
+    low, high = (float(v) for v in np.percentile(loads, tails, method="nearest"))
+    return (low if 0 < low < np.inf else None), (high if 0 < high < np.inf else None)
+
+
+def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
+    """The load that gives 90 % of the peak of ``fit``, with its interval; its load is None where there is none."""
+    return knee_at(fit, path, f"{100 * USUAL:g} % of the peak throughput", share_of_peak(path))
+
+
+def share_of_peak(path: CurvePaths) -> Array:
+    """Where along the path (w,) each curve first has 90 % of its peak."""
+    return first_reaching(path.throughput / (USUAL * path.peak[:, None]))
+
+
+def share_text(knee: Knee, written: Callable[[float], str]) -> str:
+    """``90 % of the peak at 23 (19 to 29)``; ``written`` writes a load. Empty where it is not reached."""
+    if knee.load is None:
+        return ""
+    low, high = ("..." if end is None else written(end) for end in (knee.low, knee.high))
+    return f"{knee.definition.removesuffix(' throughput')} at {written(knee.load)} ({low} to {high})"
+
+
+def knee_at(fit: Calibration, drawn: CurvePaths, definition: str, places: Array) -> Knee:
+    """A knee from its places (w,) on the devices' curves: their median, and the interval that they leave."""
+    loads = load_at(drawn.load, places)
+    load = float(np.percentile(loads, 50, method="nearest"))
+    low, high = ends_of(loads, fit.level)
+    note = ""
+    if fit.load_type.is_delay:  # the throughput is what counts: a delay of 0 is no knee of its own
+        note = "" if 0 < load < np.inf else "the loaders of this sweep do not reach it"
+    elif not np.isfinite(load):
+        note = f"beyond {knee_text(fit.load_kind, drawn.load[-1])}"
+    if not 0 < load < np.inf:
+        return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
+    throughput, response = (float(np.median(_along(v, places))) for v in (drawn.throughput, drawn.response))
+    if drawn.is_closed:
+        response = load / throughput  # N = X R: the medians of the two over devices do not obey it
+    if fit.used and not fit.load_type.is_delay and load > max(fit.used):
+        note = note or f"beyond the heaviest load calibrated on ({load_text(fit.load_kind, max(fit.used))})"
+    if low is not None and high is not None:
+        low, high = widened(low, load, high, fit.between_runs, fit.level)
+    known = low is not None and high is not None and high / low < ROUGH
+    return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
+
+
+def _along(values: Array, index: Array) -> Array:
+    """Values (w, m) along the path at the places (w,) where there is one."""
+    inside = np.isfinite(index)
+    place, rows = index[inside], values[inside]
+    before = np.clip(place.astype(int), 0, values.shape[1] - 2)
+    every = np.arange(len(rows))
+    step = rows[every, before + 1] - rows[every, before]
+    return np.asarray(rows[every, before] + (place - before) * step)

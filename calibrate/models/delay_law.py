@@ -25,19 +25,15 @@ L0 exp(b rho) / (1 - rho^4)^w, needs no root; learned in the same way it misses 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.misfit import MisfitProcess
-from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import KneePoint, MemoryModel
-
-if TYPE_CHECKING:
-    from calibrate.models.curves import Peak
-    from calibrate.points import Points
+from calibrate.models.curves import KneePoint, MemoryModel, Peak
+from calibrate.points import Points
 
 MISSES = MisfitProcess(length=1.0, own=0.2, pivot=20.0)
 """Misses alike within a factor e of the delay; below 20 units a delay hardly differs from none. A fifth of the variance

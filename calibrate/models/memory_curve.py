@@ -14,20 +14,16 @@ that bends back has two latencies at one bandwidth, and only the lower branch is
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.misfit import MisfitProcess
-from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
 from calibrate.inference.weights import Weights
-from calibrate.models.curves import KneePoint, MemoryModel
+from calibrate.models.curves import KneePoint, MemoryModel, Peak
+from calibrate.points import Points
 from measure.units import CACHE_LINE_BYTES
-
-if TYPE_CHECKING:
-    from calibrate.models.curves import Peak
-    from calibrate.points import Points
 
 WALL_POWER = 4
 """How near to B the wall begins: 2 and 3 miss published memories by more, and 6 by as much."""

@@ -1,18 +1,40 @@
-"""Device models by name, and the usual one for each kind of load."""
+"""Device models by name, and the usual one for each kind of load; a model's module is imported when it is asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from calibrate.models.curves import AsymptoticBounds, CurveModel, OnsetPNorm, PNorm
-from calibrate.models.delay_law import DelayLaw, Unloaded
-from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
-from calibrate.models.open import MGc, MGcEach, OpenModel, ggc, open_named
-from calibrate.models.open_setup import SleepingQueue, falls
-from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
-from calibrate.models.stations import TIMES, ServersAndDelay, copies_named
+from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_decline
+from calibrate.models.curves import CurveModel
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from calibrate.models.open import OpenModel
+
+MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "queue_depth": {
+        "p-norm with onset": ("closed", "OnsetPNorm"),
+        "p-norm with onset and decline": ("closed", "Declining"),
+        "p-norm": ("closed", "PNorm"),
+        "asymptotic bounds": ("closed", "AsymptoticBounds"),
+        "Universal Scalability Law": ("closed", "ScalabilityLaw"),
+        "servers and delay": ("stations", "ServersAndDelay"),
+    },
+    "injected_delay": {"delay law": ("delay_law", "DelayLaw"), "no queueing": ("delay_law", "Unloaded")},
+    "bandwidth": {
+        "latency curve": ("memory_curve", "MemoryCurve"),
+        "latency of a queue": ("memory_curve", "MemoryQueue"),
+    },
+}
+"""The module and the class of each model, by the kind of load; those of arrival rates are named in ``open``."""
+
+USUAL = {"injected_delay": "delay law", "bandwidth": "latency curve"}
+
+TIMES = " times "
+"""A model of many alike is named after that of one, as ``p-norm times 2``."""
 
 MARGIN = 2.0
 """A queue each, or setup, must make the points more probable by a factor of e squared, else one queue it is."""
@@ -24,6 +46,8 @@ def usual_open(points: Points) -> OpenModel:
     The first two have the same parameters. One queue lets W stay at S until shortly before saturation, a queue each
     bends it from the first request on.
     """
+    from calibrate.models.open import MGc, MGcEach, SleepingQueue, falls
+
     each, one = (model.weights(points).log_evidence for model in (MGcEach, MGc))
     usual = MGcEach if each > one + MARGIN else MGc
     if not falls(points):
@@ -34,27 +58,24 @@ def usual_open(points: Points) -> OpenModel:
 
 def model_for(points: Points, name: str | None) -> CurveModel:
     """The model of that name, or the usual one; ValueError where it is for another kind of load."""
-    is_open = points.load_type.is_open
     if name is None and points.load_type.is_closed:
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
     if name is None:
-        return usual_open(points) if is_open else MemoryCurve() if points.load_type.is_bandwidth else DelayLaw()
+        return usual_open(points) if points.load_type.is_open else model_named(USUAL[points.load_kind])
     found = model_named(name)
-    if isinstance(found, MemoryQueue) != points.load_type.is_bandwidth:
+    kind = next((kind for kind, models in MODELS.items() if name in models), "arrival_rate")
+    kind = "queue_depth" if isinstance(found, ClosedModel) else kind
+    if kind != points.load_kind:
+        wanted = f"{kind.replace('_', ' ')}s"
         raise InvalidParameterError(
             "model",
-            (
-                f"{name!r} is for {('' if isinstance(found, MemoryQueue) else 'no ')}curves over the bandwidth "
-                f"itself, and the load of {points.series} is {points.load_type.name}"
-            ),
-            value=name,
-        )
-    if isinstance(found, OpenModel) != is_open:
-        meant = "arrival rates (open)" if isinstance(found, OpenModel) else "queue depths or delays (closed)"
-        raise InvalidParameterError(
-            "model", f"{name!r} needs a sweep over {meant}", f"{points.series} is over another load", value=name
+            f"{name!r} needs a sweep over {wanted}",
+            f"{points.series} varies the {points.load_type.name}",
+            name,
         )
     if name == "G/G/c":
+        from calibrate.models.open import ggc
+
         if points.variability is None:
             raise InvalidParameterError(
                 "model",
@@ -67,36 +88,24 @@ def model_for(points: Points, name: str | None) -> CurveModel:
 
 def model_named(name: str) -> CurveModel:
     """The device model of that name (``p-norm``, ``M/M/4``...). Raises ValueError listing what there is."""
-    models: dict[str, Callable[[], CurveModel]] = {
-        m.name: m
-        for m in (
-            OnsetPNorm,
-            Declining,
-            PNorm,
-            AsymptoticBounds,
-            ScalabilityLaw,
-            ServersAndDelay,
-            DelayLaw,
-            Unloaded,
-            MemoryCurve,
-            MemoryQueue,
-        )
-    }
-    if name in models:
-        return models[name]()
-    if name == (sleeping := SleepingQueue()).name:
-        return sleeping
+    known = {model: place for models in MODELS.values() for model, place in models.items()}
+    if name in known:
+        module, made = known[name]
+        model: CurveModel = getattr(import_module(f"calibrate.models.{module}"), made)()
+        return model
+    one, times, factor = name.rpartition(TIMES)
+    if times:
+        from calibrate.models.stations import copies
+
+        return copies(model_named(one), factor)
+    from calibrate.models.open import open_named
+
     if (found := open_named(name)) is not None:
         return found
-    if TIMES in name and (copies := copies_named(name, model_named(name.rpartition(TIMES)[0]))) is not None:
-        return copies
     raise InvalidParameterError(
         "model",
         f"{name!r} is unknown",
-        (
-            f"there are: {', '.join(models)}, "
-            "and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a queue each; M/G/c with setup), "
-            "G/G/c, where the c of M/M/c is a number"
-        ),
+        f"there are: {', '.join(known)}, and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a queue "
+        "each; M/G/c with setup), G/G/c, where the c of M/M/c is a number",
         value=name,
     )

@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.default_loads import PAIR
-from calibrate.fitting.curve_fit import Fit, fit
+from calibrate.fitting.curve_fit import fit
+from calibrate.fitting.fit import Fit
 from calibrate.inference.parameters import Array, Mask
-from calibrate.knees.knee import Knee
-from calibrate.knees.peak_share import share_text
+from calibrate.knees.knee import Knee, share_text
+from calibrate.next.first import PAIR
 from calibrate.next.load import knee_shares
 from calibrate.points import Points, points_of
 from measure.errors import DataError

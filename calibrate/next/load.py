@@ -16,13 +16,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import LEVEL, Fit, fit_points, needed
+from calibrate.fitting.curve_fit import fit_points, needed
+from calibrate.fitting.fit import Fit
+from calibrate.inference.estimates import LEVEL
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Predictive
+from calibrate.knees.knee import Knee
 from calibrate.load_text import load_figure
+from calibrate.models.closed import DECLINE_FROM
 from calibrate.models.names import model_for
-from calibrate.models.past_the_peak import DECLINE_FROM
-from calibrate.next.fourth import fourth_point, unmeasured
+from calibrate.next.first import fourth_point, unmeasured
 from calibrate.points import Points
 from measure.loads import Load, LoadKind, load_of
 from measure.units import format_bandwidth, format_percent, format_rate
@@ -82,12 +85,16 @@ class NextLoad:
         """JSON-ready, SI units."""
         return asdict(self)
 
-    def gain(self) -> str:
-        """How narrow the bands and the knee of a fit to all points are expected to be then."""
+    def gain(self, printed: Knee | None = None) -> str:
+        """How narrow the bands of a fit to all points are expected to be then, and the knee.
+
+        The knee is left out where another one is ``printed``, as that of a fit to some of the points.
+        """
         now, then = (_half_width_text(width) for width in (self.half_width_now, self.half_width_then))
         knee = ""
         by_load = not self.load_type.is_delay  # of a memory the knee is known by its bandwidth
-        if by_load and self.knee_now is not None and self.knee_then is not None:
+        same = printed is None or (printed.low, printed.high) == self.knee_now
+        if by_load and same and self.knee_now is not None and self.knee_then is not None:
             show = load_figure(self.load_kind)
             ranges = (self.knee_now, self.knee_then)
             before, after = (f"{show(low, 2, high)} to {show(high, 2)}" for low, high in ranges)

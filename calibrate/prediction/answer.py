@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.fitting.answer import (
+    NINETY,
+    QUEUEING,
     fit_text,
     knee_cell,
     knee_heading,
+    knee_line,
     knee_lines,
     knees_labelled,
     labelled,
+    ninety_line,
     peak_figure,
     second_cell,
     second_heading,
@@ -29,16 +33,20 @@ from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.inference.parameters import Array, Mask
+    from calibrate.knees.knee import Knee
     from calibrate.next.load import NextLoad
     from calibrate.points import Points
     from calibrate.prediction.comparison import Comparison
     from calibrate.prediction.truth import TruthCheck
 
 MOST_POINTS = 9
-"""So many points of a curve are shown."""
+"""Points of a curve that are shown."""
 
 FACTOR = 1.5
 """An error beyond this ratio is written as a factor, and a smaller one in percent."""
+
+FLAGGED = frozenset({"outlier", "warm-up", "drift-within-run", "never-settled"})
+"""Checks of the audit on single runs: what measuring again may mend."""
 
 WIDE = 2.0
 """Bands whose ends differ by more than this factor are wide."""
@@ -75,7 +83,7 @@ def last_lines(done: Sequence[Comparison]) -> list[str]:
         lines.append(labelled("WORST", worst.text(named=len(done) > 1)))
     if len(done) == 1 and done[0].truth is not None:
         lines.append(labelled("TRUTH", done[0].truth.sentence().rstrip(".")))
-    if following := next_text([(c.series, c.next) for c in done]):
+    if following := next_text([(c.series, c.next, c.knee) for c in done]):
         lines.append(labelled("NEXT", following))
     return lines
 
@@ -89,8 +97,8 @@ def _heading(done: Sequence[Comparison]) -> str:
         return f"{counted(len(done), 'curve')}, each {ways.pop()}"
     counts = sorted({len(c.fit.used) for c in done})
     some = "points" if counts[-1] != 1 else "point"
-    told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"{counted(len(done), 'curve')}, each predicted from {told} of its {some}"
+    used = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{counted(len(done), 'curve')}, each predicted from {used} of its {some}"
 
 
 def _basis(comparison: Comparison) -> str:
@@ -124,9 +132,9 @@ def _missed(done: Sequence[Comparison]) -> str:
     response = f"response time by {_mean_text(r)}"
     parts = [response] if done[0].is_open else [f"throughput by {_mean_text(x)}", response]
     noise = [n for c in done if (n := c.points.repeat_noise_pct()) is not None]
-    beside = f"; repeats differ by {format_percent(float(np.median(noise)))}" if noise else ""
+    repeats = f"; repeats differ by {format_percent(float(np.median(noise)))}" if noise else ""
     of = f"{'mean of ' if held > 1 else ''}{counted(held, 'held-out point')}"
-    return f"{', '.join(parts)} ({of}){beside}"
+    return f"{', '.join(parts)} ({of}){repeats}"
 
 
 def _short_mean(percent: float) -> str:
@@ -219,21 +227,25 @@ def worst_point(done: Sequence[Comparison]) -> WorstPoint | None:
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
-def next_text(wanted: Sequence[tuple[str, NextLoad | None]]) -> str:
-    """What to measure next of so many curves, the load that most of them want; empty where nothing would tell more."""
-    told = [(name, one) for name, one in wanted if one is not None]
-    if not told:
+def next_text(wanted: Sequence[tuple[str, NextLoad | None, Knee]]) -> str:
+    """What to measure next of some curves, the load that most of them want; empty where nothing would say more.
+
+    Each curve has its name, the advice, and the knee that is printed.
+    """
+    advised = [(name, one, knee) for name, one, knee in wanted if one is not None]
+    if not advised:
         return ""
-    places = [one.where for _, one in told]
+    places = [one.where for _, one, _ in advised]
     place = max(places, key=places.count)
-    of_place = [(name, one) for name, one in told if one.where == place]
-    name, best = max(of_place, key=lambda pair: pair[1].half_width_now - pair[1].half_width_then)
+    of_place = [each for each in advised if each[1].where == place]
+    name, best, knee = max(of_place, key=lambda each: each[1].half_width_now - each[1].half_width_then)
+    gain = best.gain(knee)
     if len(wanted) == 1:
-        return f"Measure {place}: {best.gain()}"
+        return f"Measure {place}: {gain}"
     if len(of_place) == 1:
-        return f"Measure {place} of {name}: {best.gain()}"
+        return f"Measure {place} of {name}: {gain}"
     of = "every curve" if len(of_place) == len(wanted) else f"{len(of_place)} of {len(wanted)} curves"
-    return f"Measure {place} for {of}: {best.gain()} ({name})"
+    return f"Measure {place} for {of}: {gain} ({name})"
 
 
 def curves_table(done: Sequence[Comparison]) -> str:
@@ -275,7 +287,7 @@ def points_table(comparison: Comparison, most: int | None = None) -> str:
     inside = inside_band(comparison)
     rows = []
     for i in map(int, shown):
-        told = "calibrated on" if not comparison.held_out[i] else "" if inside[i] else "outside its band"
+        remark = "calibrated on" if not comparison.held_out[i] else "" if inside[i] else "outside its band"
         x = (
             show(float(points.throughput_per_s[i])),
             with_interval(show, *p.throughput_band(i), to="-"),
@@ -287,7 +299,7 @@ def points_table(comparison: Comparison, most: int | None = None) -> str:
             missed_text(comparison.residual_response_pct[i]),
         )
         given = comparison.is_open  # what arrives leaves
-        rows.append((load_text(points.load_kind, points.load[i]), *(() if given else x), *r, told))
+        rows.append((load_text(points.load_kind, points.load[i]), *(() if given else x), *r, remark))
     half = ("PREDICTED (band)", "ERROR")
     throughput = () if comparison.is_open else (points.load_type.rate_name.upper(), *half)
     header = (points.load_type.symbol.upper(), *throughput, "RESPONSE", *half, "")
@@ -309,6 +321,29 @@ def long_text(comparison: Comparison) -> str:
     parts = [fit_text(c.fit, f"{c.series}: {c.split} ({c.fit.model})"), points_table(c)]
     parts += [] if c.truth is None else _truth_tables(c.truth, c.points)
     return "\n\n".join(part for part in (*parts, c.verdict()) if part)
+
+
+def verdict(c: Comparison) -> str:
+    """The result in a few sentences: the knee, what is missed, a known truth, flagged runs, the audit, what is next."""
+    closed, fit = c.fit.load_type.is_closed and c.knee.load is not None, c.fit
+    knee = f"{QUEUEING.capitalize()} at {knee_line(fit)}" if closed else f"The knee: {knee_line(fit)}"
+    ninety = f"; {NINETY.lower()} {ninety_line(fit)}" if closed and fit.ninety.load is not None else ""
+    flagged = sorted({f.check for f in c.audit if f.check in FLAGGED})
+    errors = [f for f in c.audit if f.severity == "error"]
+    following = next_text([("", c.next, c.knee)])
+    parts = (
+        f"{knee}{ninety}.",
+        f"{_heading([c])}.",
+        f"Missed: {_missed([c])}.",
+        f"{_sure([c])}.",
+        "" if c.truth is None else c.truth.sentence(),
+        f"Some runs are flagged ({', '.join(flagged)}), and no model can be expected to hit them." if flagged else "",
+        f"The audit finds {counted(len(errors), 'error')} in the data: {errors[0].hypothesis or errors[0].message}"
+        if errors
+        else "",
+        f"{following}." if following else "",
+    )
+    return " ".join(part for part in parts if part)
 
 
 def _truth_tables(check: TruthCheck, points: Points) -> list[str]:

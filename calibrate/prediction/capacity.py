@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from calibrate.fitting.fitted import Fit
+from calibrate.fitting.fit import Fit
 from measure.errors import DataError
 from measure.units import format_percent, format_rate
 

@@ -9,33 +9,108 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.default_loads import to_calibrate_on
-from calibrate.fitting.curve_fit import LEVEL, Fit, fit_curve, needed
+from calibrate.fitting.curve_fit import fit_curve, needed
+from calibrate.fitting.fit import Fit, Prediction, grid, predict
 from calibrate.fitting.fit_warnings import doubts_of_its_points
-from calibrate.fitting.predicted_curve import Prediction, grid, predict
+from calibrate.inference.estimates import LEVEL
 from calibrate.inference.parameters import Array, Mask
 from calibrate.knees.knee import Knee
 from calibrate.load_text import loads_text
-from calibrate.next.fourth import loads_with_fourth
+from calibrate.next.first import loads_to_calibrate_on
 from calibrate.next.load import NextLoad, advice
 from calibrate.points import Points, points_of
-from calibrate.prediction.baselines import BaselineError, baseline_errors, error_of
-from calibrate.prediction.fit_ladder import Rung, ladder
-from calibrate.prediction.summary import Summary, residuals_pct, summary_of
-from calibrate.prediction.verdict import verdict
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.sweep import Provenance, Sweep
-from measure.units import counted
+from measure.units import counted, format_percent
 from qsim.result import Result, shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from calibrate.prediction.baselines import BaselineError
+    from calibrate.prediction.fit_ladder import Rung
     from calibrate.prediction.truth import TruthCheck
 
-DRAWN = 120  # loads of a smooth curve over rates; depths span fewer decades, and delays bend more sharply
+DRAWN = 120
+"""Loads of a smooth curve over rates; depths span fewer decades, and delays bend more sharply."""
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """Errors of a comparison in percent: mean absolute (``mape``) and median absolute (``mdape``) ones.
+
+    Held-out numbers are None where no point was held out; ``repeat_noise_pct`` is the median relative standard
+    deviation of one repeat of a point's throughput, None where nothing was repeated: no model can be expected to miss
+    by less. ``inside_band_pct`` is the share of held-out throughputs inside the band. In open sweeps, whose throughput
+    is given, both are those of the response time.
+    """
+
+    held_out_points: int
+    held_out_mape_throughput_pct: float | None
+    held_out_mape_response_pct: float | None
+    held_out_mdape_throughput_pct: float | None
+    held_out_mdape_response_pct: float | None
+    in_sample_mape_throughput_pct: float | None
+    in_sample_mape_response_pct: float | None
+    inside_band_pct: float | None
+    band_level: float
+    repeat_noise_pct: float | None
+
+    def __repr__(self) -> str:
+        """A line or two: what is missed at the held-out points, and how many lie inside their bands."""
+        missed = [
+            f"{what} missed by {format_percent(median)}"
+            for what, median in (
+                ("throughput", self.held_out_mdape_throughput_pct),
+                ("response time", self.held_out_mdape_response_pct),
+            )
+            if median is not None
+        ]
+        noise = "" if self.repeat_noise_pct is None else f"\nrepeats differ by {format_percent(self.repeat_noise_pct)}"
+        if self.inside_band_pct is None:
+            return f"no point held out{noise}"
+        inside = f"{self.inside_band_pct:.0f} % inside their {100 * self.band_level:g} % bands"
+        return f"{counted(self.held_out_points, 'point')} held out: {', '.join(missed)} (medians); {inside}{noise}"
+
+
+def residuals_pct(predicted: Array, observed: Array) -> Array:
+    """100 (predicted / observed - 1), (m,)."""
+    return np.asarray(100 * (predicted / observed - 1))
+
+
+def summary_of(points: Points, predicted: Prediction, held_out: Mask) -> Summary:
+    """The errors of ``predicted`` at the loads of ``points``, held out (m,) and in sample."""
+    x, r, used = points.throughput_per_s, points.response_time_s, ~held_out
+    inside = (predicted.throughput_low_per_s <= x) & (x <= predicted.throughput_high_per_s)
+    if points.throughput_is_given:
+        inside = (predicted.response_time_low_s <= r) & (r <= predicted.response_time_high_s)
+
+    def error(which: Mask, expected: Array, observed: Array) -> float | None:
+        return mape(expected[which], observed[which]) if which.any() else None
+
+    def median(expected: Array, observed: Array) -> float | None:
+        misses = np.abs(residuals_pct(expected, observed))[held_out]
+        return float(np.median(misses)) if held_out.any() else None
+
+    return Summary(
+        held_out_points=int(held_out.sum()),
+        held_out_mape_throughput_pct=error(held_out, predicted.throughput_per_s, x),
+        held_out_mape_response_pct=error(held_out, predicted.response_time_s, r),
+        held_out_mdape_throughput_pct=median(predicted.throughput_per_s, x),
+        held_out_mdape_response_pct=median(predicted.response_time_s, r),
+        in_sample_mape_throughput_pct=error(used, predicted.throughput_per_s, x),
+        in_sample_mape_response_pct=error(used, predicted.response_time_s, r),
+        inside_band_pct=float(100 * inside[held_out].mean()) if held_out.any() else None,
+        band_level=predicted.level,
+        repeat_noise_pct=points.repeat_noise_pct(),
+    )
+
+
+def mape(predicted: Array, observed: Array) -> float:
+    """Mean absolute error in percent of what was observed."""
+    return float(100 * np.mean(np.abs(predicted / observed - 1)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,11 +159,10 @@ class Comparison(Result):
     @cached_property
     def models(self) -> tuple[Rung, ...]:
         """The ladder of models on the same points; none where too few of these points were calibrated on."""
-        return (
-            tuple(ladder(self.points, self.fit, self.predicted))
-            if (~self.held_out).sum() >= needed(self.points)
-            else ()
-        )
+        from calibrate.prediction.fit_ladder import ladder
+
+        enough = (~self.held_out).sum() >= needed(self.points)
+        return tuple(ladder(self.points, self.fit, self.predicted)) if enough else ()
 
     @cached_property
     def smooth(self) -> Prediction:
@@ -106,7 +180,7 @@ class Comparison(Result):
     def at_knee(self) -> tuple[float, float]:
         """Throughput and response time that the predicted curve has at the knee's load; the knee's own without one.
 
-        The knee's own are medians over all curves that fit, each at its own knee, and may lie beside the median curve.
+        The knee's own are medians over all curves that fit, each at its own knee, and may lie off the median curve.
         """
         knee, curve = self.knee, self.smooth
         if knee.load is None:
@@ -149,17 +223,21 @@ class Comparison(Result):
         return residuals_pct(self.predicted.response_time_s, self.points.response_time_s)
 
     def summary(self) -> Summary:
-        """The errors, held out and in sample, with the noise of repeats beside them."""
+        """The errors, held out and in sample, and the noise of repeats."""
         return summary_of(self.points, self.predicted, self.held_out)
 
     @cached_property
     def baselines(self) -> tuple[BaselineError, ...]:
         """What each baseline misses on the same held-out points; empty where none can be calibrated here."""
+        from calibrate.prediction.baselines import baseline_errors
+
         return baseline_errors(self.points, self.held_out) if self.calibrated_here else ()
 
     @cached_property
     def model_error(self) -> BaselineError:
         """What the model itself misses on the held-out points (at least one), in the terms of ``baselines``."""
+        from calibrate.prediction.baselines import error_of
+
         unseen, made = self.points.at(self.held_out), self.predicted
         predicted = made.throughput_per_s[self.held_out], made.response_time_s[self.held_out]
         observed = None if self.is_open else unseen.throughput_per_s
@@ -183,7 +261,9 @@ class Comparison(Result):
 
     def verdict(self) -> str:
         """The result in a few sentences with numbers."""
-        return verdict(self.fit, self.points, self.summary(), self.truth, self.audit, self.next)
+        from calibrate.prediction.answer import verdict
+
+        return verdict(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units, the keys of ``qsim compare --json``."""
@@ -224,7 +304,7 @@ class Comparison(Result):
         }
 
     def _truth_dict(self) -> dict[str, Any]:
-        """The truth beside each estimate and each point, where it is known."""
+        """The truth of each estimate and each point, where it is known."""
         check = self.truth
         if check is None:
             return {}
@@ -279,12 +359,11 @@ def compare(
 ) -> Comparison:
     """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
 
-    ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends and
-    the middle (:mod:`calibrate.default_loads`), and of six or more of a memory a fourth near the bend
-    (:mod:`calibrate.next.fourth`). ``series``, ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes
-    a fit made before (from a data sheet, another run, or this one) in place of a calibration; a point counts as
-    calibrated on when that very measurement, load and throughput, is among the fit's. Raises DataError and ValueError
-    as ``fit`` does.
+    ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends
+    and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next.first`). ``series``,
+    ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes a fit made before (from a data sheet,
+    another run, or this one) in place of a calibration; a point counts as calibrated on when that very measurement,
+    load and throughput, is among the fit's. Raises DataError and ValueError as ``fit`` does.
 
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
@@ -293,7 +372,7 @@ def compare(
     """
     points = points_of(sweep, series)
     if fitted is None:
-        chosen = _to_calibrate_on(points, peak_per_s) if use is None else use
+        chosen = loads_to_calibrate_on(points, peak_per_s) if use is None else use
         fitted = fit_curve(sweep, points, chosen, model=model, level=level, peak_per_s=peak_per_s)
     made = fitted
     if made.load_kind != points.load_kind:
@@ -303,11 +382,6 @@ def compare(
         )
     used = made.was_used(points)
     return Comparison(fit=made, points=points, held_out=~used, predicted=predict(made, points.load), sweep=sweep)
-
-
-def _to_calibrate_on(points: Points, peak_per_s: float | None) -> list[float]:
-    memory = points.load_type.is_memory
-    return loads_with_fourth(points, peak_per_s) if memory else to_calibrate_on(points)
 
 
 def compare_all(

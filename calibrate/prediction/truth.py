@@ -20,7 +20,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import Estimate, Fit
+from calibrate.fitting.fit import Fit
+from calibrate.inference.estimates import Estimate
 from calibrate.inference.parameters import Array
 from calibrate.models.open import MGcEach
 from measure.known_device.server import Truth

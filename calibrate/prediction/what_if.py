@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.answer import fit_answer
-from calibrate.fitting.fitted import Fit
-from calibrate.fitting.structure_fit import structure_fit
-from calibrate.inference.estimates import Estimate, middle, reported
+from calibrate.fitting.curve_fit import NOTHING_USED, fit_points
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.station import points_again
+from calibrate.inference.estimates import Estimate, middle
 from calibrate.inference.parameters import Array
 from calibrate.knees.knee import SHEET
-from calibrate.models.curves import ClosedModel
-from calibrate.models.servers_and_delay import UNLIKELY
-from calibrate.models.stations import LEAST_DELAY, Copies
+from calibrate.models.calibration import Calibration
+from calibrate.models.closed import ClosedModel
+from calibrate.models.stations import LEAST_DELAY, UNLIKELY, Copies, ServersAndDelay
 from measure.errors import DataError
 from measure.units import counted, format_duration
 from qsim.errors import InvalidParameterError
@@ -132,13 +133,20 @@ def what_if(fit: Fit, change: WhatIf) -> Scenario:
         changed,
         series=f"{fit.series}, {', '.join(words)}",
         notes=(*fit.notes, *assumptions),
-        told=_parameters(changed, fit),
+        given=_parameters(changed, fit),
         points=None,
         measured=0,
         law=None,
         details={name: value for name, value in fit.details.items() if name != SHEET},
     )
     return Scenario(changed, tuple(words), tuple(assumptions))
+
+
+def structure_fit(fit: Calibration, servers: int | None = None) -> Fit:
+    """The points of ``fit``, calibrated as ``servers`` (None: unknown) and a delay. DataError for no closed sweep."""
+    made = fit_points(points_again(fit), ServersAndDelay(servers), level=fit.level)
+    made = replace(made, details=fit.details, measured=fit.measured, law=fit.law)
+    return made if fit.used else replace(made, **NOTHING_USED)
 
 
 def _stations(fit: Fit, change: WhatIf) -> tuple[Fit, list[str], list[str]]:
@@ -219,9 +227,9 @@ def _carried(fit: Fit, changed: Fit, loads: Array) -> Fit:
 
 def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:
     """The parameters of the changed device; what was not identifiable is not so now."""
-    told = {}
-    for name, (unit, _) in changed.curve_model.report(changed.table.values[:1]).items():
-        estimate, low, high = middle(changed.table, reported(changed.curve_model, name), fit.level)
+    found, report = {}, changed.curve_model.report
+    for name, (unit, _) in report(changed.table.values[:1]).items():
+        estimate, low, high = middle(changed.table, lambda values, name=name: report(values)[name][1], fit.level)  # type: ignore[misc]
         before = fit.parameters.get(name)
-        told[name] = Estimate(estimate, low, high, before is not None and before.identified, unit)
-    return told
+        found[name] = Estimate(estimate, low, high, before is not None and before.identified, unit)
+    return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import LEVEL, Estimate, quantity
+from calibrate.inference.estimates import LEVEL, Estimate, quantity
 from calibrate.inference.parameters import Array
 from calibrate.service.families import Candidate
 from calibrate.service.likelihood import Binned, covariance, limits

@@ -15,7 +15,7 @@ import numpy as np
 
 from calibrate.inference.estimates import LEVEL, quantity
 from calibrate.inference.parameters import Array, Mask
-from calibrate.models.past_the_peak import DECLINE_FROM
+from calibrate.models.closed import DECLINE_FROM
 from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place
 from calibrate.surface.fit import Surface, SurfacePrediction, fit_surface

@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from calibrate.models.past_the_peak import DECLINE_FROM
+from calibrate.models.closed import DECLINE_FROM
 from calibrate.surface.fit import Surface, fit_surface
 from calibrate.surface.model import NEAR
 from calibrate.surface.places import Places, SurfacePoints

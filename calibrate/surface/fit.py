@@ -13,9 +13,8 @@ import numpy as np
 
 from calibrate.inference.estimates import LEVEL, ROUGH, Estimate
 from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.misfit import covariance_of
 from calibrate.inference.mixture import quantiles
-from calibrate.inference.parameters import Array, Mask
+from calibrate.inference.parameters import Array, Mask, covariance_of
 from calibrate.inference.weights import Predictive, Quantity, Weights, predictive
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text

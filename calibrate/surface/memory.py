@@ -20,8 +20,7 @@ import numpy as np
 
 from calibrate.inference.estimates import LEVEL
 from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.misfit import MisfitProcess
-from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
 from calibrate.inference.weights import predictive
 from calibrate.models.memory_curve import NEVER_BEYOND, AlongBandwidth, MemoryCurve
 from calibrate.points import refuse_caches

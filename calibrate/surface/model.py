@@ -24,8 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.inference.misfit import MisfitProcess
-from calibrate.inference.parameters import Array, MisfitPrior, Parameter
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
 from calibrate.surface.places import Places
 
 SMALL_BYTES = 4096.0

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.fit import predict
 from calibrate.inference.parameters import Array
 from calibrate.points import points_of
 from calibrate.tails.results import MISFIT, QUANTILES, Z90, TailPoint, Tails
@@ -33,7 +33,7 @@ from measure.sweep import Sweep, histograms
 from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from calibrate.fitting.curve_fit import Fit
+    from calibrate.fitting.fit import Fit
     from calibrate.prediction.comparison import Comparison
 
 CUSTOMERS = 60_000

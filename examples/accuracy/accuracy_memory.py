@@ -20,13 +20,12 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrate.default_loads import to_calibrate_on
 from calibrate.fitting.curve_fit import fit_points
-from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.fit import predict
 from calibrate.models.curves import CurveModel
 from calibrate.models.delay_law import DelayLaw, LawPriors
 from calibrate.models.memory_curve import CurvePriors, MemoryCurve
-from calibrate.next.fourth import fourth_point
+from calibrate.next.first import fourth_point, to_calibrate_on
 from calibrate.points import Points, points_of
 from calibrate.prediction.baselines import baselines_for, three_parameter_queue
 from measure import load, load_dataset

@@ -19,9 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrate.depth_one import LoneRequests
-from calibrate.models.servers_and_delay import servers_and_think
-from calibrate.points import Points, points_of
+from calibrate.models.stations import servers_and_think
+from calibrate.points import LoneRequests, Points, points_of
 from measure.known_device.server import Truth, truth_of
 from measure.known_device.sweep import DeviceSweep
 from measure.units import format_duration, parse_duration

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from calibrate.models.past_the_peak import DECLINE_FROM
+from calibrate.models.closed import DECLINE_FROM
 from calibrate.surface import (
     Places,
     SurfaceComparison,

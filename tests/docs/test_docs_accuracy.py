@@ -11,7 +11,7 @@ import pytest
 from accuracy_devices import Device
 from between_runs import learned
 
-from calibrate.between_runs import LOCAL, SERVICE, VIRTUAL
+from calibrate.points import LOCAL, SERVICE, VIRTUAL
 from measure import load
 
 BEHIND_IN_THE_MEDIAN, BEHIND_AT_P90 = 1.15, 1.10

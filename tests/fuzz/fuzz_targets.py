@@ -130,7 +130,7 @@ def store(content: bytes) -> object:
 
 def fit(content: bytes) -> object:
     from calibrate.cli.fit_files import read_fits
-    from calibrate.fitting.predicted_curve import predict
+    from calibrate.fitting.fit import predict
 
     path = Path(_folder()) / "fit.json"
     path.write_bytes(content)
@@ -359,7 +359,7 @@ def _words() -> Iterator[bytes]:
 
 def _seals() -> Iterator[bytes]:
     from calibrate import fit as fit_sweep
-    from calibrate.fitting.fitted import Fit
+    from calibrate.fitting.fit import Fit
     from calibrate.sealing.sealed_prediction import seal
     from measure.datasets import load_dataset
 

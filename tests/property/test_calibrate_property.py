@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrate import fit, from_datasheet, predict
-from calibrate.models.curves import AsymptoticBounds, PNorm
+from calibrate.models.closed import AsymptoticBounds, PNorm
 from calibrate.models.delay_law import DelayLaw
 from measure import Sweep
 

@@ -84,7 +84,7 @@ def compare(
     as_json: o.AsJson = False,
 ) -> None:
     """Load, compare every series or the one named, print, report, check."""
-    from calibrate.fitting.curve_fit import model_named
+    from calibrate.models.names import model_named
 
     if model is not None:
         model_named(model)

@@ -57,7 +57,7 @@ def fit(
     source = DataSource(data or (), dataset, columns)
 
     from calibrate.cli.fit_files import check_writable, write_fits
-    from calibrate.fitting.curve_fit import model_named
+    from calibrate.models.names import model_named
 
     if model is not None:
         model_named(model)
@@ -108,13 +108,15 @@ def last_lines(fits: Sequence[Fit], sweep: Sweep | None, more: str) -> list[str]
     from calibrate.points import points_of
     from calibrate.prediction.answer import next_text
 
-    wanted = "" if sweep is None else next_text([(f.series, advice(points_of(sweep, f.series), f)) for f in fits])
+    wanted = (
+        "" if sweep is None else next_text([(f.series, advice(points_of(sweep, f.series), f), f.knee) for f in fits])
+    )
     return [*([labelled("NEXT", wanted)] if wanted else []), labelled("MORE", more)]
 
 
 def _scalability(fit: Fit, sweep: Sweep | None) -> Mapping[str, Estimate]:
     """Contention and coherency of a service, by all points of its curve."""
-    from calibrate.fitting.scalability import scalability
+    from calibrate.fitting.curve_fit import scalability
     from calibrate.points import points_of
 
     return {} if sweep is None else scalability(points_of(sweep, fit.series), fit.level)

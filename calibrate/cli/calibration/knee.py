@@ -278,7 +278,7 @@ def _deeper_text(sweep: Sweep) -> list[str]:
 def _doubling(fit: Fit) -> list[str]:
     """What twice the knee's load buys and costs: throughput and response time, against those at the knee."""
     from calibrate.fitting.answer import labelled
-    from calibrate.fitting.predicted_curve import predict
+    from calibrate.fitting.fit import predict
 
     if fit.knee.load is None:
         return []

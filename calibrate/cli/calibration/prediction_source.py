@@ -68,8 +68,7 @@ def calibrated(
     check_use(sweep, names, use)
     check_peak(sweep, peak)
 
-    from calibrate.fitting.curve_fit import fit
-    from calibrate.fitting.origin import with_origin
+    from calibrate.fitting.curve_fit import fit, with_origin
 
     known_peak = peak if peak is not None else peak_iops
 

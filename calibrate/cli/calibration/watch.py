@@ -22,7 +22,7 @@ from calibrate.cli.option_rules import conflicts
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
-    from calibrate.fitting.fitted import Fit
+    from calibrate.fitting.fit import Fit
     from calibrate.watched import WatchedCurves
     from measure.formats.watched.interval import DeviceInterval
     from measure.watching.watch import Lost

@@ -143,7 +143,7 @@ class Knees:
         from calibrate.next.load import advice
         from calibrate.prediction.answer import next_text
 
-        wanted = next_text([(f.series, advice(f.points, f)) for f in self.fits if f.points is not None])
+        wanted = next_text([(f.series, advice(f.points, f), f.knee) for f in self.fits if f.points is not None])
         return [labelled("NEXT", wanted)] if wanted else []
 
 

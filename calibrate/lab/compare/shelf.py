@@ -15,7 +15,7 @@ from calibrate.lab.folder import LabFolder, LabSource
 from measure.loads import LOADS, Load
 
 if TYPE_CHECKING:
-    from calibrate.fitting.curve_fit import Fit
+    from calibrate.fitting.fit import Fit
     from calibrate.report.measured.points import MeasuredData
 
 KEPT = 24

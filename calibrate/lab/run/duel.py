@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import Fit
-from calibrate.knees.peak_share import USUAL
+from calibrate.fitting.fit import Fit
+from calibrate.knees.knee import USUAL
 from calibrate.lab.run.guesses import MODEL_NAME, Guess
 from calibrate.lab.run.orders import Order
 from measure.loads import Load

@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from calibrate.default_loads import ENOUGH, recommended, to_begin_with
-from calibrate.fitting.curve_fit import Fit, fit
-from calibrate.fitting.origin import with_origin
-from calibrate.fitting.predicted_curve import grid, predict
+from calibrate.fitting.curve_fit import fit, with_origin
+from calibrate.fitting.fit import Fit, grid, predict
 from calibrate.lab.run.event_log import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order
+from calibrate.next.first import ENOUGH, recommended, to_begin_with
 from calibrate.sealing.sealed_prediction import seal
 from measure import load
 from measure.errors import DataError
@@ -127,7 +126,7 @@ def first_loads(order: Order) -> tuple[float, ...]:
     """The loads on which the model is calibrated: two depths, or the delays that are recommended to begin with.
 
     Of six or more delays a fourth lies between the shortest and the middle, near the bend of most memories: a run whose
-    prediction is sealed before the rest cannot wait for :func:`calibrate.next.fourth.fourth_point`.
+    prediction is sealed before the rest cannot wait for :func:`calibrate.next.first.fourth_point`.
     """
     loads = order.loads
     if order.load_type.is_closed:

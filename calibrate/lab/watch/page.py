@@ -19,7 +19,7 @@ from measure.formats.watched.interval import DeviceInterval, pooled
 from measure.units import format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:
-    from calibrate.fitting.fitted import Fit
+    from calibrate.fitting.fit import Fit
 
 _Figures = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 EVERY_MS, SPOKEN_OF = 1000, 10

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from calibrate.fitting.answer import knee_word
-from calibrate.fitting.curve_fit import quantity
+from calibrate.inference.estimates import quantity
 from calibrate.load_text import load_text, throughput_text
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import Column, FormattedTable, parameter_table

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from calibrate.fitting.curve_fit import quantity
-from calibrate.inference.estimates import how_sure
+from calibrate.inference.estimates import how_sure, quantity
 from calibrate.knees.definitions import NamedKnee
 from calibrate.prediction.answer import FACTOR
 from calibrate.prediction.comparison import Comparison

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.curve_fit import LEVEL
+from calibrate.inference.estimates import LEVEL
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import bandwidth_axis, size_scale, throughput_axis
 from calibrate.report.drawing import BLUE, GREY, ORANGE, RED, Drawing, axis_layout, empty_figure, marker, solid

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, fit
-from calibrate.arrival_noise import error_of_mean
-from calibrate.points import points_of
+from calibrate.points import error_of_mean, points_of
 from measure import Sweep
 from measure.known_device.server import truth_of
 from measure.sweep import Provenance
@@ -51,6 +50,25 @@ def test_a_point_near_saturation_does_not_decide_a_fit() -> None:
     assert few.low < 500 < few.high
     assert few.estimate == pytest.approx(500, rel=0.005)
     assert many.estimate < 495  # the interval is wider than that: what moves between runs no number of requests tells
+
+
+def test_the_interval_of_the_peak_ends_where_simulated_runs_end() -> None:
+    """Nine in ten runs of a queue have a fitted peak whose interval holds the true one, and few are all too wide."""
+    rates, requests = np.array([150.0, 300.0, 450.0]), 4000
+    held, widths = [], []
+    for seed in range(40):
+        means = [
+            simulate(MM1(rate, 500.0), customers=requests, seed=10 * seed + i, engine="compiled", allow_short=True).W
+            for i, rate in enumerate(rates)
+        ]
+        table = {"series": "made", "load": rates, "throughput_per_s": rates, "latency_s": means, "requests": requests}
+        peak = fit(Sweep(pd.DataFrame(table), load_kind="arrival_rate"), model="M/M/1").parameters["Xmax"]
+        held.append((peak.low <= 500, 500 <= peak.high))
+        widths.append(peak.high / peak.low)
+    below, above = np.mean(held, axis=0)
+    assert below >= 0.85
+    assert above >= 0.85
+    assert np.median(widths) < 1.25
 
 
 def test_the_least_response_time_is_known_no_better_than_its_requests_tell() -> None:

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, points_of
-from calibrate.between_runs import LOCAL, MOST, SERVICE, VIRTUAL
 from calibrate.inference.estimates import widened
+from calibrate.points import LOCAL, MOST, SERVICE, VIRTUAL
 from measure.sweep import Provenance, Sweep
 
 N = np.array([1.0, 2, 4, 8, 16, 32, 64])

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from calibrate import change
-from calibrate.between_runs import LOCAL
 from calibrate.changes.change import Change, changed
+from calibrate.points import LOCAL
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.loads import LOADS

@@ -118,3 +118,15 @@ def test_latencies_that_all_break_littles_law_stay() -> None:
 def test_the_throughput_at_the_knee_is_at_most_the_peak() -> None:
     made = fit(clients(1 / 80))
     assert made.knee.throughput_per_s <= made.parameters["Xmax"].estimate
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3, 1e6])
+def test_latencies_in_another_unit_move_no_knee(factor: float) -> None:
+    n = np.array([1.0, 4, 16, 64])
+    x = 1e5 * n / (n + 7)
+    right, wrong = (
+        fit(Sweep(pd.DataFrame({"series": "s", "load": n, "throughput_per_s": x, "latency_s": times * n / x})))
+        for times in (1.0, factor)
+    )
+    assert wrong.knee == right.knee
+    assert any("as in another unit; calibrated on N / X" in note for note in wrong.notes)

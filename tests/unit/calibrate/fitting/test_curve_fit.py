@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from calibrate import Fit, fit, from_datasheet, predict
-from calibrate.fitting.curve_fit import reaching
-from calibrate.models.curves import PNorm
+from calibrate.inference.estimates import reaching
+from calibrate.models.closed import PNorm
 from calibrate.models.delay_law import DelayLaw
 from calibrate.points import points_of
 from measure import DataError, Sweep, load_dataset
@@ -325,7 +325,7 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
         (lambda d: table(d, scale="Xmax"), "invalid scale 'Xmax'"),
         (lambda d: d | {"table": 5}, "table must be an object, not 5"),
         (lambda d: d | {"table": {"values": d["table"]["values"]}}, "table lacks misfit, weight, directions"),
-        (lambda d: d | {"level": 7}, "level 7"),
+        (lambda d: d | {"level": 7}, "level must be between 0 and 1, not 7"),
         (lambda d: d | {"load_kind": "moon"}, "'moon' is unknown"),
         (lambda d: d | {"used": ["a", "b"]}, "used must be numbers"),
         (lambda d: d | {"used_noise": [0.0]}, "as many of each"),

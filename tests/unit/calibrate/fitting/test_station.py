@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate import Fit, fit, from_datasheet
+from calibrate import Fit, fit, from_datasheet, system
 from calibrate.fitting.station import drawn_throughputs
+from calibrate.knees.knee import MEASURED
 from measure import Sweep, load_dataset
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
@@ -161,9 +162,45 @@ def test_draws_are_possible_devices(drive: Fit) -> None:
 
 
 def test_drawn_throughputs_have_the_predicted_band(drive: Fit) -> None:
-    drawn = drawn_throughputs(drive, 64, 2000)
+    drawn, _ = drawn_throughputs(drive, 64, 2000)
     for n in (3, 16, 60):
         low, high = np.quantile(drawn[:, n - 1], [0.05, 0.95])
         _, expected_low, expected_high = drive.predict([n]).throughput_band(0)
         assert low == pytest.approx(expected_low, rel=0.03)
         assert high == pytest.approx(expected_high, rel=0.03)
+
+
+def test_draws_are_as_uncertain_as_the_fit_in_its_knee_and_its_peak() -> None:
+    made = fit(load_dataset("001-ssd"), series=load_dataset("001-ssd").series[0])
+    assert made.knee.definition == MEASURED
+    drawn = made.draws(400, seed=1)
+    for low, high, found in (
+        (made.knee.low, made.knee.high, [f.knee.load for f in drawn]),
+        (made.parameters["Xmax"].low, made.parameters["Xmax"].high, [f.parameters["Xmax"].estimate for f in drawn]),
+    ):
+        ends = np.quantile(found, [0.05, 0.95])
+        assert np.log(ends[1] / ends[0]) == pytest.approx(np.log(high / low), rel=0.25)
+    peak = system({"disk": made.station()}, [1, 32], draws=400).peak
+    assert np.log(peak.high / peak.low) == pytest.approx(
+        np.log(made.parameters["Xmax"].high / made.parameters["Xmax"].low), rel=0.25
+    )
+
+
+def test_drawn_services_collapse_beyond_the_deepest_load_as_often_as_the_prediction_says() -> None:
+    n = np.array([1.0, 4, 16, 64])
+    x = 100 * n / (n + 7)
+    table = pd.DataFrame({"series": "s", "load": n, "throughput_per_s": x, "latency_s": n / x})
+    made = fit(Sweep(table, load_unit="clients"))
+    deep = [f.predict([640]).throughput_per_s[0] for f in made.draws(300, seed=2)]
+    _, low, _ = made.predict([640]).throughput_band(0)
+    assert 0.02 < np.mean(np.array(deep) < low) < 0.12
+    drawn, _ = drawn_throughputs(made, 256, 400)
+    _, low, _ = made.predict([256]).throughput_band(0)
+    assert np.quantile(drawn[:, 255], 0.05) == pytest.approx(low, rel=0.1)
+
+
+def test_what_is_no_sweep_and_no_environment_is_refused_in_a_line(drive: Fit) -> None:
+    with pytest.raises(TypeError, match=r"expected a Sweep, as measure.load\(path\) gives, not list"):
+        fit([1, 2])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"env must be a simpy\.Environment, not None"):
+        drive.simpy(None)  # type: ignore[arg-type]

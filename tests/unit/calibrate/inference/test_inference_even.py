@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.inference.even import even, normal_nodes
+from calibrate.inference.weights import even, normal_nodes
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 3, 4])

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from calibrate.inference import even, nodes
+from calibrate.inference import nodes
 from calibrate.inference.estimates import Estimate, estimates, middle, quantity, reaching
 from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.misfit import MisfitProcess, covariance_of
 from calibrate.inference.mixture import quantiles
 from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_of
-from calibrate.inference.parameters import SIZE_NODES, MisfitPrior, Parameter
-from calibrate.inference.weights import Weights, thinned
+from calibrate.inference.parameters import SIZE_NODES, MisfitPrior, MisfitProcess, Parameter, covariance_of
+from calibrate.inference.weights import Weights, even, normal_nodes, thinned
 
 LOADS = np.array([1.0, 2.0, 8.0, 64.0])
 NOISE = np.array([0.02, 0.05, 0.03, 0.01])
@@ -135,7 +134,7 @@ def test_a_set_of_nodes_is_a_normal_distribution() -> None:
 
 
 def test_a_refined_set_is_twice_as_wide_as_the_weight_and_lies_on_it() -> None:
-    z = even.normal_nodes(20_000, 1)
+    z = normal_nodes(20_000, 1)
     log_like = norm.logpdf(z[:, 0], 0.5, 0.4)
     found = nodes._refined(z, np.zeros(len(z)), log_like)
     # The weight of a standard normal and of that likelihood: precision 1 + 1/0.16.
@@ -171,12 +170,12 @@ def test_strata_share_the_prior() -> None:
 def test_points_of_the_sequence_are_those_of_roberts() -> None:
     golden, plastic = (1 + 5**0.5) / 2, 1.324717957244746
     k = np.arange(1, 6)
-    assert even.even(5, 1)[:, 0] == pytest.approx((0.5 + k / golden) % 1)
-    assert even.even(5, 2)[:, 0] == pytest.approx((0.5 + k / plastic) % 1)
-    assert even.even(5, 2)[:, 1] == pytest.approx((0.5 + k / plastic**2) % 1)
-    assert even.even(3, 1, after=2)[:, 0] == pytest.approx((0.5 + k[2:] / golden) % 1)
-    assert even.normal_nodes(5, 2) == pytest.approx(norm.ppf(even.even(5, 2)))
-    assert even.normal_nodes(5, 2).flags.writeable is False
+    assert even(5, 1)[:, 0] == pytest.approx((0.5 + k / golden) % 1)
+    assert even(5, 2)[:, 0] == pytest.approx((0.5 + k / plastic) % 1)
+    assert even(5, 2)[:, 1] == pytest.approx((0.5 + k / plastic**2) % 1)
+    assert even(3, 1, after=2)[:, 0] == pytest.approx((0.5 + k[2:] / golden) % 1)
+    assert normal_nodes(5, 2) == pytest.approx(norm.ppf(even(5, 2)))
+    assert normal_nodes(5, 2).flags.writeable is False
 
 
 def test_nearness_with_a_pivot() -> None:
@@ -196,7 +195,7 @@ def rows(*values: float, weight: list[float], misfit: list[float] | None = None,
 def test_what_stands_for_one_row_lies_along_its_direction() -> None:
     table = Weights(np.array([[3.0, 5.0]]), np.array([0.1]), np.ones(1), np.array([[[0.2], [-0.4]]]))
     values, misfit = table.spread(50)
-    z = even.normal_nodes(50, 1)[:, 0]
+    z = normal_nodes(50, 1)[:, 0]
     assert values[:, 0] == pytest.approx(3 * np.exp(0.2 * z))
     assert values[:, 1] == pytest.approx(5 * np.exp(-0.4 * z))
     assert misfit.tolist() == [0.1] * 50
@@ -225,7 +224,7 @@ def test_the_heaviest_row_and_the_median_misfit() -> None:
 @pytest.mark.parametrize(("prior", "told"), [(1.66, "mostly its prior"), (1.67, "anything from")])
 def test_what_is_left_of_a_prior_is_the_deviation_of_the_mixture(prior: float, told: str) -> None:
     table = rows(np.e, np.e**3, weight=[0.25, 0.75], sd=0.5)  # 1.5 and 0.5 off the mean, each 0.5 wide: 1 in all
-    found = estimates(Servers(), table, {"S": prior}, 0.9)  # type: ignore[arg-type]
+    found = estimates(Servers().report, table, {"S": prior}, 0.9)
     assert found["S"].note.startswith(told)
 
 
@@ -312,7 +311,7 @@ def test_a_parameter_is_sure_within_a_factor_of_two_and_beyond_its_prior(
 ) -> None:
     """A factor of two over 90 % is a deviation of 0.2107."""
     priors = {} if prior is None else {"c": prior}
-    found = estimates(Servers(), rows(4.49, weight=[1.0], sd=sd), priors, 0.9)  # type: ignore[arg-type]
+    found = estimates(Servers().report, rows(4.49, weight=[1.0], sd=sd), priors, 0.9)
     assert (found["c"].identified, found["c"].note) == (identified, note)
     assert (found["c"].low, found["c"].high) == (3, 7)
     assert found["S"].low == pytest.approx(4.49 * np.exp(-1.645 * sd), rel=2e-3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.inference.misfit import Independent, MisfitProcess, carried, covariance_of
+from calibrate.inference.parameters import Independent, MisfitProcess, carried, covariance_of
 
 PROCESS = MisfitProcess(length=1.0, own=0.2)
 LOADS = np.array([1.0, 4.0, 32.0])

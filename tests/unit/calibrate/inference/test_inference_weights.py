@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import norm
 
 from calibrate.inference.estimates import how_sure
-from calibrate.inference.misfit import MisfitProcess
 from calibrate.inference.nodes import Observed, Scale, table_of
-from calibrate.inference.weights import Weights, expected_logs, predictive
-from calibrate.models.curves import OnsetPNorm
+from calibrate.inference.parameters import MisfitProcess
+from calibrate.inference.weights import Weights, predictive
+from calibrate.models.closed import OnsetPNorm
 
 SHARES = (0.05, 0.5, 0.95)
 PROCESS = MisfitProcess(length=1.0, own=0.2)
@@ -99,15 +99,6 @@ def test_a_prediction_of_one_row_is_the_exact_normal_distribution() -> None:
     assert found.deviation[0, 0] == pytest.approx(np.sqrt(left))
     assert found.covariance[0, 0] == pytest.approx(left)
     assert np.log(found.quantiles(SHARES)[:, 0]) == pytest.approx(mean + np.sqrt(left) * norm.ppf(SHARES), abs=2e-3)
-
-
-def test_the_mean_of_a_prediction_alone_is_that_of_the_whole() -> None:
-    used, new, noise = np.array([1.0, 8, 64]), np.array([3.0, 30, 300]), np.array([0.03, 0.05, 0.02])
-    given = (lambda v, at: OnsetPNorm().throughput(v, at), PROCESS, used, noise, np.array([1.1e4, 5e4, 9.5e4]))
-    table = scaled_table()
-    assert len(np.unique(table.misfit)) > 1
-    found = predictive(table, *given, loads=new)
-    assert expected_logs(table, *given, loads=new) == pytest.approx(table.weight @ found.mean, rel=1e-9)
 
 
 def test_what_stands_for_a_table_has_its_quantiles() -> None:

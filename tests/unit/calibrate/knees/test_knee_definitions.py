@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from calibrate.fitting.curve_fit import fit, from_datasheet
-from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.fit import predict
 from calibrate.knees.definitions import knee_rows, named_knees
+from calibrate.prediction.comparison import compare
 from calibrate.sealing.sealed_prediction import seal
 from measure import load_dataset
 from measure.sweep import Sweep
@@ -70,9 +71,9 @@ def test_rounding_moves_no_knee(at):
     rounded = Sweep(
         points=sweep.points.assign(throughput_per_s=lambda t: t["throughput_per_s"] * (1 + 1e-14 * t["load"]))
     )
-    both = [by_name(named_knees(fit(s, [1, 8, 64]), share=0.5)) for s in (sweep, rounded)]
+    both = [by_name(named_knees(fit(s, [1, 8, 64]))) for s in (sweep, rounded)]
     loads = [[(name, one.knee.load or 0.0, one.knee.high or 0.0) for name, one in found.items()] for found in both]
-    assert len(loads[0]) == 5
+    assert len(loads[0]) == 4
     for (name, load, high), (_, again, high_again) in zip(*loads, strict=True):
         assert (again, high_again) == pytest.approx((load, high), rel=1e-9), name
 
@@ -154,3 +155,23 @@ def test_a_knee_that_contradicting_points_leave_open_has_no_end_and_is_sealed_al
     assert fitted.knee.load is not None
     assert fitted.knee.high is None
     assert seal([fitted], [[0.0, 100.0]], tmp_path / "sealed.json").fits[0].knee == fitted.knee
+
+
+@pytest.mark.parametrize("sharpness", [0.7, 1.0, 2.6])
+def test_the_response_at_a_knee_obeys_n_equals_x_r(sharpness):
+    found = named_knees(from_datasheet(80e-6, 600e3, sharpness=sharpness))
+    assert found[2].name == "ninety"
+    for one in (one.knee for one in found):
+        assert one.throughput_per_s * one.response_time_s == pytest.approx(one.load, rel=1e-9)
+
+
+def test_knees_of_a_memory_from_some_and_from_all_points_meet():
+    """Power is flat near the knee, so that its interval holds what the model misses, not its parameters alone."""
+    sweep = load_dataset("001-memory")
+    held = []
+    for series in sweep.series:
+        few, every = compare(sweep, series=series).knee, fit(sweep, series=series).knee
+        assert few.throughput_low_per_s < every.throughput_high_per_s, series
+        assert every.throughput_low_per_s < few.throughput_high_per_s, series
+        held.append(few.throughput_low_per_s < every.throughput_per_s < few.throughput_high_per_s)
+    assert sum(held) >= 0.8 * len(held)

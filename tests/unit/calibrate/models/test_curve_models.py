@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.curves import MOST_SHARPNESS, SHARP, AsymptoticBounds, OnsetPNorm, PNorm, server_counts
+from calibrate.models.closed import MOST_SHARPNESS, SHARP, AsymptoticBounds, OnsetPNorm, PNorm
 from qsim import Closed, Exponential, Station, solve
 
 LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])
@@ -68,8 +68,3 @@ def test_the_bound_itself_is_the_p_norm_of_the_sharp_stratum() -> None:
     sharp, _ = PNorm().curve(np.array([[3.0, 1000.0, SHARP]]), np.array([1.0, 2, 3, 4, 32]))
     assert sharp[0] == pytest.approx(np.array([1, 2, 3, 3, 3]) * 1000 / 3, rel=1e-4)
     assert PNorm().report(np.array([[3.0, 1000.0, SHARP]]))["p"][1] == MOST_SHARPNESS
-
-
-def test_server_counts_go_up_to_the_crossing() -> None:
-    assert server_counts(1.2) == [1]
-    assert server_counts(19.4) == [1, 2, 4, 8, 16, 19]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 
-from calibrate.fitting.curve_fit import Fit, fit_points
-from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.curve_fit import fit_points
+from calibrate.fitting.fit import Fit, predict
 from calibrate.models.delay_law import MISSES, BothAxes, DelayLaw
-from calibrate.next.fourth import fourth_point
+from calibrate.next.first import fourth_point
 from calibrate.points import Points
 from measure.errors import DataError
 

@@ -8,9 +8,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from calibrate import Fit, compare, fit, predict
-from calibrate.default_loads import to_calibrate_on
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
-from calibrate.next.fourth import loads_with_fourth
+from calibrate.next.first import loads_to_calibrate_on, to_calibrate_on
 from calibrate.points import points_of
 from calibrate.surface.memory import mix_family
 from measure import load_dataset
@@ -30,9 +29,9 @@ def published(values: np.ndarray = TRUE) -> Sweep:
 def test_the_ends_a_point_near_the_middle_and_one_near_the_wall_are_calibrated_on() -> None:
     points = points_of(published())
     assert to_calibrate_on(points) == [0.2e9, 66e9, 100e9]
-    assert loads_with_fourth(points) == [0.2e9, 66e9, 88e9, 100e9]
+    assert loads_to_calibrate_on(points) == [0.2e9, 66e9, 88e9, 100e9]
     few = points.at(points.load > 80e9)
-    assert loads_with_fourth(few) == to_calibrate_on(few)
+    assert loads_to_calibrate_on(few) == to_calibrate_on(few)
 
 
 @pytest.mark.parametrize("climb", [0.1, 0.35, 0.9])
@@ -89,7 +88,7 @@ def test_a_known_peak_sharpens_the_curve() -> None:
 
 
 def test_models_for_other_loads_are_refused_and_two_points_are_too_few() -> None:
-    with pytest.raises(ValueError, match="'delay law' is for no curves over the bandwidth itself"):
+    with pytest.raises(ValueError, match="'delay law' needs a sweep over injected delays"):
         fit(published(), model="delay law")
     with pytest.raises(ValueError, match=r"2 points cannot calibrate the usual model, which needs 3"):
         fit(published(), [0.2e9, 100e9])
@@ -97,7 +96,7 @@ def test_models_for_other_loads_are_refused_and_two_points_are_too_few() -> None
 
 def test_it_says_what_it_found_and_ranks_the_queue_beside_it() -> None:
     made = compare(published())
-    assert made.verdict().startswith("The knee is at ")
+    assert made.verdict().startswith("The knee: ")
     assert "GB/s" in made.verdict()
     assert {rung.name for rung in made.models} == {"latency curve", "latency of a queue"}
     assert all(rung.ranked_by == "response time" for rung in made.models)

@@ -180,8 +180,8 @@ def test_a_comparison_of_an_open_sweep_speaks_of_response_times() -> None:
     assert comparison.summary().held_out_points == 2
     assert comparison.summary().held_out_mape_throughput_pct == pytest.approx(0, abs=1e-9)
     assert comparison.summary().held_out_mape_response_pct is not None
-    assert "in response time" in comparison.verdict()
-    assert "in throughput" not in comparison.verdict()
+    assert "Missed: response time by" in comparison.verdict()
+    assert "throughput by" not in comparison.verdict()
     assert "tangent" in comparison.knee.definition
     assert comparison.truth is None
     assert "truth" not in comparison.to_dict()

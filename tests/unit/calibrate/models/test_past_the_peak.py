@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, fit, predict
-from calibrate.models.curves import OnsetPNorm
-from calibrate.models.past_the_peak import Declining, ScalabilityLaw, shows_decline
+from calibrate.models.closed import Declining, OnsetPNorm, ScalabilityLaw, shows_decline
 from measure import Sweep, load_dataset
 
 DEPTHS = np.array([1.0, 4, 8, 32, 64, 256, 512, 1024])

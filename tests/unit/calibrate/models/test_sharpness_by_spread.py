@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, points_of
-from calibrate.models.curves import OnsetPNorm, sharpness_by_spread
-from calibrate.models.past_the_peak import Declining
+from calibrate.models.closed import Declining, OnsetPNorm, sharpness_by_spread
 from measure.sweep import Sweep
 
 UNKNOWN = float("nan")

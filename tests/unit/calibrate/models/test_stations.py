@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.curves import OnsetPNorm, PNorm
+from calibrate.models.closed import OnsetPNorm, PNorm
 from calibrate.models.stations import Copies, ServersAndDelay
 from qsim import Closed, Delay, Exponential, Station, solve
 

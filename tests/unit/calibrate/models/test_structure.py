@@ -9,12 +9,11 @@ import pandas as pd
 import pytest
 
 from calibrate import fit
-from calibrate.depth_one import LoneRequests
 from calibrate.inference.estimates import Estimate
 from calibrate.models.closed_structures import busy_servers
-from calibrate.models.servers_and_delay import servers_and_think
+from calibrate.models.stations import servers_and_think
 from calibrate.models.structure import structure_posterior
-from calibrate.points import Points
+from calibrate.points import LoneRequests, Points
 from measure import Sweep
 from qsim import Closed, Exponential, MMcN, Station, solve
 

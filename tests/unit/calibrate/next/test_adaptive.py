@@ -12,7 +12,7 @@ import pytest
 
 from calibrate import fit
 from calibrate.fitting.curve_fit import fit_points
-from calibrate.models.curves import PNorm
+from calibrate.models.closed import PNorm
 from calibrate.next.adaptive import LOADS, AdaptiveResult, adaptive, next_choice, pooled_noise
 from calibrate.next.load import knee_shares
 from calibrate.points import points_of

@@ -9,7 +9,7 @@ import pytest
 from calibrate import fit, from_datasheet
 from calibrate.inference.estimates import Estimate
 from calibrate.knees.knee import Knee
-from calibrate.models.curves import OnsetPNorm
+from calibrate.models.closed import OnsetPNorm
 from calibrate.models.delay_law import DelayLaw
 from calibrate.next.load import advice, knee_shares, next_load
 from calibrate.points import points_of

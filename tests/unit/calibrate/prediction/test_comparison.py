@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, compare_all, fit
-from calibrate.default_loads import recommended
+from calibrate.next.first import recommended
 from calibrate.next.load import advice
 from calibrate.points import points_of
 from measure import DataError, Sweep, load_dataset
@@ -79,7 +79,7 @@ def test_the_ladder_is_ranked_by_held_out_error(published) -> None:  # type: ign
 def test_using_every_point_leaves_nothing_to_check() -> None:
     comparison = compare(load_dataset("004-ssd-depth"), [1, 4, 32, 256, 1024])
     assert comparison.summary().held_out_mape_throughput_pct is None
-    assert "none is left to check" in comparison.verdict()
+    assert "nothing checks the prediction" in comparison.verdict()
 
 
 def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ignore[no-untyped-def]
@@ -87,22 +87,16 @@ def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ig
     assert "flagged" not in comparison.verdict()
     drift = Finding("drift-within-run", "warning", "2 of 5 runs drifted", series=comparison.series, load=16.0)
 
-    def verdict(*found: Finding) -> str:
-        return replace(comparison, sweep=replace(comparison.sweep, findings=found)).verdict()
-
-    told = verdict(drift)
-    assert "Some runs are flagged, and no model can be expected to hit them: drifting (at 16)." in told
-    told = verdict(replace(drift, load=4.0), drift, replace(drift, check="outlier", load=None))
-    assert told.count("drifting") == 1
-    assert "hit them: drifting (at 4, 16), outliers." in told
+    flagged = replace(comparison, sweep=replace(comparison.sweep, findings=(drift, replace(drift, load=4.0))))
+    assert flagged.verdict().count("Some runs are flagged (drift-within-run), and no model can be expected") == 1
 
 
 @pytest.mark.parametrize(
     ("measured", "used", "said"),
     [
-        ([1, 16, 64], [1, 16, 64], "easure depth 128 next"),
-        ([1, 16, 64, 128], [1, 16, 64], "easure depth 256 next"),
-        ([1, 16, 256], [1, 16, 256], "Every point was used to calibrate"),
+        ([1, 16, 64], [1, 16, 64], "easure depth 128"),
+        ([1, 16, 64, 128], [1, 16, 64], "easure depth 256"),
+        ([1, 16, 256], [1, 16, 256], "every point was used to calibrate"),
     ],
 )
 def test_no_depth_is_advised_that_was_measured(measured: list[int], used: list[int], said: str) -> None:
@@ -129,7 +123,7 @@ def test_nothing_comparable_is_an_error() -> None:
 def test_one_point_is_compared_with_itself() -> None:
     sweep = load_dataset("004-ssd-depth")
     made = compare(replace(sweep, points=sweep.points.iloc[:1]))
-    assert "Every point was used to calibrate" in made.verdict()
+    assert "one point checks nothing" in made.verdict()
 
 
 def held_out_errors(name: str, series: str, use: list[float] | None = None, below: float = 512) -> list[float]:
@@ -195,3 +189,14 @@ def test_one_point_is_inside_and_several_are() -> None:
     outside[[1, 3]] *= 10
     points = replace(found.points, throughput_per_s=outside)
     assert "SURE?   1 of 3 held-out points is inside its" in repr(replace(found, points=points))
+
+
+def test_next_names_no_other_knee_than_the_one_that_is_printed() -> None:
+    sweep = load_dataset("003-ssd-read").select("4 KiB read")
+    assert "the start of queueing" not in repr(compare(sweep))  # whose fit is not the one to all points
+    every = fit(sweep)
+    wanted = advice(points_of(sweep), every)
+    assert wanted is not None
+    ends = f"not {every.knee.low:.2g} to {every.knee.high:.2g}"
+    assert ends in wanted.gain(every.knee)
+    assert ends in str(wanted)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare
-from calibrate.fitting.curve_fit import model_named
+from calibrate.models.names import model_named
 from measure import load_dataset
 from measure.sweep import Sweep
 

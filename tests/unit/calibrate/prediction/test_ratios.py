@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fitting.curve_fit import Fit, fit
+from calibrate.fitting.curve_fit import fit
+from calibrate.fitting.fit import Fit
 from calibrate.inference.estimates import Estimate
 from calibrate.prediction.ratios import ParameterDifference, differences, ratio_of_curves, untold
 from measure.errors import DataError
@@ -99,7 +100,7 @@ def test_loads_of_different_kinds_are_not_compared(old: Fit) -> None:
 
 
 def with_structure(made: Fit, service: Estimate, delay: Estimate) -> Fit:
-    return replace(made, told={**made.parameters, "S": service, "Z": delay})
+    return replace(made, given={**made.parameters, "S": service, "Z": delay})
 
 
 def test_servers_and_delay_have_ratios_where_both_devices_tell_them(old: Fit) -> None:

@@ -10,15 +10,22 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from calibrate.inference.estimates import LEVEL, Estimate
-from calibrate.inference.misfit import MisfitProcess
-from calibrate.inference.parameters import Array, Mask
-from calibrate.inference.weights import Predictive, Weights, expected_logs, predictive
+from calibrate.inference.parameters import Array, Mask, MisfitProcess, carried
+from calibrate.inference.weights import SPREAD, Predictive, Weights, normal_nodes, predictive
 from calibrate.load_text import listed
 from calibrate.models.curves import CurveModel, Peak
 from calibrate.models.names import model_named
 from calibrate.points import Points
 from measure.loads import Load, LoadKind, load_of
 from measure.units import counted
+
+Observable = Literal["throughput", "response"]
+
+USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
+"""The fields that hold the points calibrated on."""
+
+AXES = 4
+"""What a curve misses varies mostly along so many axes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,11 +34,11 @@ class Calibration:
 
     ``used``, ``used_throughput_per_s`` and ``used_response_s`` are those points (empty for a data sheet),
     ``used_noise`` and ``used_response_noise`` their relative standard errors by repeats (0 where unknown).
-    ``measured`` is how many points the curve has in all (0: unknown). ``told`` are the parameters where they are not
+    ``measured`` is how many points the curve has in all (0: unknown). ``given`` are the parameters where they are not
     read off the table: those of a fit on file, a data sheet, a what-if. ``known_peak_per_s`` is a peak throughput from
-    elsewhere (of a memory in cache lines a second). ``law`` are the latencies of the requests that were alone, as plain
-    data (:func:`qsim.distributions.as_dict.law_to_dict`), where their histogram is known. ``between_runs`` is the
-    relative standard deviation of a figure between runs (:mod:`calibrate.between_runs`).
+    elsewhere (of a memory in cache lines a second). ``law`` are the latencies at depth 1 as plain data, where their
+    histogram is known. ``between_runs`` is the relative standard deviation of a figure between runs. ``collapse`` is
+    the load from which throughput falls, and as which power, of a device drawn from the fit of a service.
     """
 
     model: str
@@ -49,12 +56,13 @@ class Calibration:
     notes: tuple[str, ...] = ()
     source: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
-    told: Mapping[str, Estimate] | None = None
+    given: Mapping[str, Estimate] | None = None
     measured: int = 0
     points: Points | None = field(default=None, repr=False, compare=False)
     known_peak_per_s: float | None = None
     law: Mapping[str, Any] | None = None
     between_runs: float = 0.0
+    collapse: tuple[float, float] | None = None
 
     @classmethod
     def of(
@@ -69,18 +77,13 @@ class Calibration:
         """The fit of a model to points, from the table that they leave."""
         noise = points.noise()
         columns = (points.load, points.throughput_per_s, noise[0], points.response_time_s, noise[1])
-        used, throughput, x_noise, response, r_noise = (tuple(float(v) for v in column) for column in columns)
+        used: Any = {name: tuple(column.tolist()) for name, column in zip(USED, columns, strict=True)}
         return cls(
             model=curve_model.name,
             assumption=curve_model.assumption,
             load_kind=points.load_kind,
             load_unit=points.load_unit,
             series=points.series,
-            used=used,
-            used_throughput_per_s=throughput,
-            used_noise=x_noise,
-            used_response_s=response,
-            used_response_noise=r_noise,
             table=table,
             level=level,
             notes=(*points.notes, *notes),
@@ -88,6 +91,7 @@ class Calibration:
             points=points,
             between_runs=points.between_runs,
             known_peak_per_s=None if peak is None else peak.per_s,
+            **used,
         )
 
     @cached_property
@@ -105,17 +109,39 @@ class Calibration:
         """What the load is, with its unit."""
         return self.load_type.named(self.load_unit)
 
-    def measurements(self, loads: Array, what: Literal["throughput", "response"] = "throughput") -> Predictive:
+    def measurements(self, loads: Array, what: Observable = "throughput") -> Predictive:
         """What is expected of new measurements at ``loads`` (m,), in logarithms."""
         return predictive(*self._known(what), loads)
 
-    def expected(self, loads: Array, what: Literal["throughput", "response"] = "throughput") -> Array:
+    def expected(self, loads: Array, what: Observable = "throughput") -> Array:
         """The geometric mean (m,) of new measurements at ``loads`` (m,)."""
-        return np.asarray(np.exp(expected_logs(*self._known(what), loads)))
+        known = self.measurements(loads, what)
+        return np.asarray(np.exp(known.weight @ known.mean))
 
-    def _known(
-        self, what: Literal["throughput", "response"]
-    ) -> tuple[Weights, Any, MisfitProcess, Array, Array, Array]:
+    def drawn(self, loads: Array, what: Observable = "throughput", count: int = SPREAD) -> tuple[Array, Array]:
+        """Logarithms (count, m) of what possible devices do at ``loads`` (m,), and the row of the table of each.
+
+        A device is a row with what its curve misses, which goes together along the loads; the noise of a single
+        measurement is left out. The devices are evenly spread over the table, so that their quantiles are its own.
+        """
+        known = self.measurements(loads, what)
+        z = normal_nodes(count, 1 + AXES + known.slopes.shape[2])
+        places = np.argsort(np.argsort(z[:, 0])) / count + 0.5 / count
+        rows = np.minimum(np.searchsorted(np.cumsum(known.weight), places), len(known.weight) - 1)
+        process, sizes = self.curve_model.process, self.table.misfit[rows]
+        each = np.unique(sizes)
+        noise = np.array(self.used_noise if what == "throughput" else self.used_response_noise)
+        missed = np.empty((count, len(loads)))
+        left = carried(process, np.array(self.used), noise, each, loads).covariance
+        for size, covariance in zip(each, left, strict=True):
+            smooth = covariance - process.own * size**2 * np.eye(len(loads))
+            variance, vectors = np.linalg.eigh(smooth)
+            axes = vectors[:, -AXES:] * np.sqrt(np.maximum(variance[-AXES:], 0.0))
+            missed[sizes == size] = z[sizes == size, 1 : 1 + axes.shape[1]] @ axes.T
+        along = np.einsum("kmr,kr->km", known.slopes[rows], z[:, 1 + AXES :])
+        return known.mean[rows] + along + missed, rows
+
+    def _known(self, what: Observable) -> tuple[Weights, Any, MisfitProcess, Array, Array, Array]:
         """The table, the curve, how it misses, the loads calibrated on, their noise, and what was observed there."""
         first = what == "throughput"
         seen, noise = (

@@ -1,0 +1,143 @@
+"""A fit that is read from a file: each field is what it must be, and the numbers fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, replace
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from calibrate.fitting.fit import TABLE, Fit
+from calibrate.inference.estimates import Estimate
+from calibrate.inference.weights import Weights
+from calibrate.models.calibration import USED
+from measure.errors import DataError
+from measure.loads import LOADS
+from qsim.distributions.as_dict import law_from_dict
+
+LARGEST, LARGEST_LOG = 1e18, 100.0
+"""Of any figure of a device, and of any logarithm."""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+
+
+def _is_list_of(holds: Callable[[Any], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, (list, tuple)) and all(map(holds, value))
+
+
+TEXT = (lambda value: isinstance(value, str), "text")
+OBJECT = (lambda value: isinstance(value, Mapping), "an object")
+NUMBER = (lambda value: value is None or _is_number(value), "a number or null")
+NOT_NEGATIVE = (_is_list_of(lambda v: _is_number(v) and v >= 0), "numbers, none negative")
+
+FIELDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("model", "assumption", "load_kind", "load_unit", "series", "source"), TEXT),
+    **dict.fromkeys(USED, NOT_NEGATIVE),
+    **dict.fromkeys(("table", "parameters", "details"), OBJECT),
+    "notes": (_is_list_of(lambda note: isinstance(note, str)), "a list"),
+    "level": (lambda value: _is_number(value) and 0 < value < 1, "between 0 and 1"),
+    "measured": (lambda value: type(value) is int and value >= 0, "a whole number, none negative"),
+    "known_peak_per_s": (lambda value: value is None or (_is_number(value) and value > 0), "above zero or null"),
+    "between_runs": (lambda value: _is_number(value) and value >= 0, "a number, not negative"),
+    "law": (lambda value: value is None or isinstance(value, Mapping), "an object or null"),
+}
+"""What each field must hold, as a check and in words."""
+
+ESTIMATE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("estimate", "low", "high"), NUMBER),
+    "identified": (lambda value: isinstance(value, bool), "true or false"),
+    **dict.fromkeys(("unit", "note"), TEXT),
+}
+
+
+def read_fit(values: Mapping[str, Any]) -> Fit:
+    """The fit that ``Fit.to_dict`` wrote. Raises DataError for a missing or damaged field."""
+    try:
+        needed = [f.name for f in fields(Fit) if f.default is MISSING and f.default_factory is MISSING]
+        _check_fields(values, [*needed, "parameters"])
+        table = values["table"]
+        columns: Any = [np.asarray(table[name], dtype=float) for name in TABLE]
+        read = {name: values[name] for name in Fit.__dataclass_fields__ if name in values and name != "collapse"}
+        read |= {name: tuple(map(float, values[name])) for name in USED}
+        read["notes"] = tuple(values.get("notes", ()))
+        read["given"] = {name: Estimate(**estimate) for name, estimate in values["parameters"].items()}
+        read["table"] = replace(Weights(*columns), scale=table.get("scale"))
+        fit = Fit(**read)
+        _check_numbers(fit)
+        if fit.law is not None:
+            law_from_dict(fit.law)
+    except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
+        raise DataError(f"the fit is damaged ({error}); make it again with: qsim fit DATA --out fit.json") from error
+    return fit
+
+
+def _demand(met: bool, name: str, wanted: str, value: object) -> None:
+    if not met:
+        raise ValueError(f"{name} must be {wanted}, not {value!r:.40}")
+
+
+def _check_fields(values: Mapping[str, Any], needed: list[str]) -> None:
+    """ValueError where a field is missing, or is not of the kind that it must be."""
+    if missing := [name for name in needed if name not in values]:
+        raise ValueError(f"it lacks {', '.join(missing)}")
+    for name, (holds, wanted) in FIELDS.items():
+        if name in values:
+            _demand(holds(values[name]), name, wanted, values[name])
+    if missing := [name for name in TABLE if name not in values["table"]]:
+        raise ValueError(f"the table lacks {', '.join(missing)}")
+    for name, estimate in values["parameters"].items():
+        _demand(isinstance(estimate, Mapping), f"parameter {name}", "an object", estimate)
+        for key, (holds, wanted) in ESTIMATE.items():
+            if key in estimate:
+                _demand(holds(estimate[key]), f"{key} of parameter {name}", wanted, estimate[key])
+    origin = values.get("details", {}).get("calibrated_on", {})
+    _demand(isinstance(origin, Mapping), "calibrated_on", "an object", origin)
+    _demand(isinstance(origin.get("files", {}), Mapping), "files of calibrated_on", "an object", origin.get("files"))
+
+
+def _check_numbers(fit: Fit) -> None:
+    """ValueError where the numbers cannot be a fit's: an unknown load, columns of other shapes, impossible values."""
+    if fit.load_kind not in LOADS:
+        raise ValueError(f"load_kind {fit.load_kind!r} is unknown")
+    values, misfit, weight, directions = columns = [getattr(fit.table, name) for name in TABLE]
+    if values.ndim != 2 or directions.shape[:2] != values.shape or not misfit.shape == weight.shape == values.shape[:1]:
+        raise ValueError(f"a table with columns of shapes {', '.join(str(c.shape) for c in columns)}")
+    scale = fit.table.scale
+    if scale is not None and not (type(scale) is int and 0 <= scale < values.shape[1] and directions.shape[2] == 1):
+        raise ValueError(f"invalid scale {scale!r}: expected a column of a table with one direction")
+    if not values.size or not all(np.isfinite(c).all() for c in columns):
+        raise ValueError("the table must hold finite numbers, and not none")
+    if (misfit < 0).any() or (weight < 0).any() or not weight.sum() > 0:
+        raise ValueError("misfit and weight must not be negative")
+    if np.abs(values).max() > LARGEST or max(np.abs(directions).max(initial=0.0), misfit.max()) > LARGEST_LOG:
+        raise ValueError("the table holds numbers that no device has")
+    _check_points(fit)
+    with np.errstate(all="ignore"):
+        curve = fit.curve_model.curve(values, np.array([min(fit.used, default=1.0)]))
+    if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
+        raise ValueError("invalid rows: every throughput and response time must be above zero")
+    given = fit.given or {}
+    for name, e in given.items():
+        bounds = [end for end in (e.low, e.estimate, e.high) if end is not None]
+        if bounds != sorted(bounds):
+            raise ValueError(f"{name} {e.estimate} does not lie in its interval ({e.low} to {e.high})")
+    if missing := [name for name in fit.curve_model.report(values[:1]) if name not in given]:
+        raise ValueError(f"parameters lacks {', '.join(missing)}")
+
+
+def _check_points(fit: Fit) -> None:
+    """ValueError where the points calibrated on cannot be a device's."""
+    if any(len(getattr(fit, name)) != len(fit.used) for name in USED):
+        raise ValueError(f"{', '.join(USED)} must be numbers, as many of each")
+    if not all(1 / LARGEST <= v <= LARGEST for v in (*fit.used_throughput_per_s, *fit.used_response_s)):
+        raise ValueError("used_throughput_per_s and used_response_s must be above zero")
+    noise = (*fit.used_noise, *fit.used_response_noise)
+    if not all(0 <= v <= LARGEST for v in fit.used) or not all(0 <= v <= LARGEST_LOG for v in noise):
+        raise ValueError("used, used_noise and used_response_noise must not be negative")
+    if fit.used and not fit.table.misfit.min() > 0 and not min(fit.used_noise) > 0:
+        raise ValueError("misfit must be above zero where used_noise is not")

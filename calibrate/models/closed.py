@@ -1,0 +1,376 @@
+"""Closed device models: N requests circle, N = X R, and the two asymptotes are N / R1 and the peak.
+
+Most devices are the p-norm with onset. Thread pools, databases and many drives lose throughput again at loads far
+beyond their knee. Nothing at smaller loads foretells where, so a decline is fitted only where a measured point shows
+it. Its terms are those of Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007),
+X = g N / (1 + a (N - 1) + b N (N - 1)): contention a, the share of work that waits its turn, and coherency b, the cost
+of every pair of requests.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_of
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
+from calibrate.inference.weights import Weights
+from calibrate.models.curves import CurveModel, KneePoint, Peak
+from calibrate.points import Points
+
+SHARPNESS_MEDIAN, SHARPNESS_LOG_SD = 2.6, 0.75
+"""The knee's sharpness p: 2.6 is the middle of public NVMe tables, and two thirds of the devices lie within a factor of
+two of it (a virtual disk near 1, a SATA link 6 and more)."""
+
+FINITE = 0.8
+"""A quarter of the prior of p is the bound itself; the median of the finite rest is 0.8 times 2.6, and that of both
+together 2.9. Chosen over the sweeps of docs/data, where 0.72 (2.6 for both together) misses more from two depths."""
+
+SHARP = 1e4
+"""The sharpness that stands for the bound itself: one queue."""
+
+MOST_SHARPNESS = 60.0
+"""A sharper knee is reported as this: no measurement tells it from the bound."""
+
+CROSSING_MEDIAN, CROSSING_LOG_SD = 4.0, 2.0
+"""N* before any point: 2 to 9 on SATA and RAID, 1 on hard disks, 66 on an NVMe drive; what lies below 1 is 1. From two
+points on the prior is centred on where their asymptotes cross, and so wide that it has no say."""
+
+ONSET_LOG_SD = 0.4
+"""How far R1 / Rbusy is from 1 on those devices where it is not 1."""
+
+ONSET_POWER = 2.0
+"""How fast the onset fades, as N^-2: a quarter of it is left at depth 2 and a sixteenth at depth 4."""
+
+CLOSED_MISFIT = MisfitPrior(median=0.06, log_sd=1.0)
+CLOSED_PROCESS = MisfitProcess(length=1.0, own=1 / 6)
+"""What devices do that no smooth curve does: 6 %, uncertain by a factor of e, alike within a factor of e of the depth.
+A sixth of its variance belongs to one measurement alone."""
+
+DECLINE_FROM = 512
+"""Depths from here on are beyond what a model without a decline covers."""
+
+SHOWN = 0.93
+"""The deepest point at this share of the best throughput or below shows a decline..."""
+
+TIMES_DEEPER = 3.0
+"""...where it lies this many times deeper than the best one: drives that dip before their knee do not decline."""
+
+TIE = 1e-9
+"""Throughputs that differ by no more than this are one peak, whatever a machine's rounding makes the higher."""
+
+DECLINE_LOG_SD = 1.5
+"""How uncertain the depth of the decline is before any point, around the deepest one measured."""
+
+CONTENTION, COHERENCY = (
+    Parameter("contention", "", 1e-6, 1.0, 0.1, 2.0),
+    Parameter("coherency", "", 1e-12, 1.0, 1e-4, 3.0),
+)
+
+
+def log_p_norm(below: Array, sharpness: Array | float) -> Array:
+    """ln of [(a/b)^-p + 1]^(-1/p), where ``below`` is ln(a/b): how far under the asymptote b the bend keeps a curve.
+
+    >>> log_p_norm(np.array([0.0]), 1.0).round(3).tolist()
+    [-0.693]
+    """
+    return np.asarray(-np.logaddexp(0.0, -sharpness * below) / sharpness)  # a power like (1e-5)^-60 would overflow
+
+
+class ClosedModel(CurveModel):
+    """The two asymptotes; the sub-class says how they are joined.
+
+    Asymptotic bounds: Muntz and Wong 1974; Denning and Buzen 1978. R1 (seconds) is the response time of a lone
+    request, Xmax (1/second) the peak throughput. They are fitted as the crossing N* = R1 Xmax and Xmax, because
+    N* >= 1 is the constraint: c servers of service time S have Xmax = c / S, and a lone request takes at least S.
+    Throughput is in proportion to Xmax, which is therefore integrated out exactly.
+    """
+
+    knee_definition = "N* = R1 Xpeak"
+    misfit = CLOSED_MISFIT
+    process = CLOSED_PROCESS
+    strata: Sequence[Stratum] = EVERYWHERE
+    scale = "Xmax"
+    declines = False
+    """Whether throughput may fall past the peak."""
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        crossing = CROSSING_MEDIAN
+        if len(loads) > 1:
+            crossing = max(float((loads / throughput).min() * throughput.max()), 1.0)
+        most = max(float(throughput.max()), 1e-300)
+        return (
+            Parameter("N*", "", 1.0, 1e9, crossing, CROSSING_LOG_SD),
+            Parameter("Xmax", "1/s", most * 1e-6, most * 1e9),
+        )
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        return {"R1": ("s", self.lone(values)), "Xmax": ("1/s", self.peak(values)), "N*": ("", self.knee_load(values))}
+
+    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
+        throughput = self.throughput(values, loads)
+        return throughput, loads / throughput
+
+    def throughput(self, values: Array, loads: Array) -> Array:
+        """X (n, m) at ``loads`` (m,)."""
+        return self._at(values, loads[None, :])
+
+    def at_own(self, values: Array, loads: Array) -> Array:
+        """X (n,) of each row at a load (n,) of its own."""
+        return np.asarray(self._at(values, loads[:, None])[:, 0])
+
+    @abstractmethod
+    def _at(self, values: Array, loads: Array) -> Array:
+        """X (n, m) at loads (1, m), or (n, m) of each row's own."""
+
+    def peak(self, values: Array) -> Array:
+        """The highest throughput (n,) at any depth."""
+        return np.asarray(values[:, 1])
+
+    def lone(self, values: Array) -> Array:
+        """R1 (n,): the response time of a lone request."""
+        return np.asarray(1 / self.throughput(values, np.ones(1))[:, 0])
+
+    def knee_load(self, values: Array) -> Array:
+        return np.asarray(np.maximum(self.lone(values) * self.peak(values), 1.0))
+
+    def knee(self, values: Array) -> KneePoint:
+        load = self.knee_load(values)
+        at_knee = self.at_own(values, load)
+        return KneePoint(load, at_knee, load / at_knee)
+
+    def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
+        """The parameters with the priors that all that is known of ``points`` leads to."""
+        return self.parameters(points.load, points.throughput_per_s, points.response_time_s)
+
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        first, *others = self.parameters_of(points)
+        scale = Scale(self.scale)
+        if peak is not None and first.name == "N*":
+            scale = Scale(self.scale, float(np.log(peak.per_s)), peak.tolerance)
+            known = max(float((points.load / points.throughput_per_s).min() * peak.per_s), 1.0)
+            first = replace(first, prior_median=known)
+        return table_of(
+            (first, *others),
+            self.strata,
+            lambda values: np.log(self.throughput(values, points.load)),
+            Observed(points.load, np.log(points.throughput_per_s), points.noise()[0]),
+            self.process,
+            self.misfit,
+            scale,
+        )
+
+
+class PNorm(ClosedModel):
+    """X = [(N/R1)^-p + Xmax^-p]^(-1/p): both asymptotes, joined with sharpness p.
+
+    p = infinity is the bound itself, p = 1 random routing to many exponential servers, p near 2.6 an NVMe drive. A
+    quarter of the prior is the bound: many devices are one queue.
+    """
+
+    name = "p-norm"
+    assumption = "both asymptotes hold; the bend between them has one sharpness p"
+    strata: Sequence[Stratum] = (Stratum(0.25, {"p": SHARP}), Stratum(0.75))
+
+    def __init__(self, sharpness: float | None = None) -> None:
+        """With a ``sharpness`` that is known to be about this, the bound itself is ruled out."""
+        self.sharpness = FINITE * SHARPNESS_MEDIAN if sharpness is None else sharpness
+        if sharpness is not None:
+            self.strata = EVERYWHERE
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        sharpness = Parameter("p", "", 0.3, MOST_SHARPNESS, self.sharpness, SHARPNESS_LOG_SD)
+        return (*super().parameters(loads, throughput, response), sharpness)
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        return {**super().report(values), "p": ("", np.minimum(values[:, 2], MOST_SHARPNESS))}
+
+    def _at(self, values: Array, loads: Array) -> Array:
+        crossing, peak, p = (values[:, i, None] for i in range(3))
+        return np.asarray(peak * np.exp(log_p_norm(self._below(values, loads, crossing), p)))
+
+    def _below(self, values: Array, loads: Array, crossing: Array) -> Array:
+        """ln of the first asymptote over the second."""
+        return np.asarray(np.log(loads / crossing))
+
+
+CV_AT, CV_MEDIAN, CV_POWER = 0.24, 1.82, -0.37
+TAIL_AT, TAIL_MEDIAN, TAIL_POWER = 0.47, 1.97, -0.23
+"""How the median of p falls with the spread of latencies, learned from 78 sweeps of 14 families of drives."""
+
+NORMAL_P99 = 2.33
+"""The p99 of a normal distribution in standard deviations above its mean."""
+
+SPREADS = (0.01, 3.0)
+
+
+def sharpness_by_spread(cv: float, p99: float) -> float | None:
+    """The median of p before any throughput, by ``cv`` or ``p99``: those of the latencies, over their mean.
+
+    One server in turn gives nearly equal latencies and a sharp knee, parallel queues give unequal ones and a soft
+    knee. None where both are unknown (NaN).
+
+    >>> round(sharpness_by_spread(0.24, float("nan")), 2), round(sharpness_by_spread(float("nan"), 2.1), 2)
+    (1.82, 1.97)
+    """
+    if np.isfinite(cv):
+        return float(CV_MEDIAN * (np.clip(cv, *SPREADS) / CV_AT) ** CV_POWER)
+    if np.isfinite(p99):
+        return float(TAIL_MEDIAN * (np.clip((p99 - 1) / NORMAL_P99, *SPREADS) / TAIL_AT) ** TAIL_POWER)
+    return None
+
+
+class OnsetPNorm(PNorm):
+    """The p-norm over the latency r(N) of a device that N requests keep awake: N / r(N) in the place of N / R1.
+
+    r(N) = Rbusy (R1 / Rbusy)^(N^-2): R1 for a lone request, Rbusy from a few on. The ratio R1 / Rbusy is the onset:
+    below 1 where the device waits for more requests before it answers (coalesced interrupts, batches), above 1 where
+    a lone request finds it asleep (power states). Half of the prior has no onset, so that a simple device stays simple;
+    the fitted crossing is Rbusy Xmax.
+    """
+
+    name = "p-norm with onset"
+    assumption = "both asymptotes hold, from a few requests on; a lone one may take longer or less than among others"
+    strata = (
+        Stratum(0.2, {"p": SHARP, "onset": 1.0}),
+        Stratum(0.05, {"p": SHARP}),
+        Stratum(0.3, {"onset": 1.0}),
+        Stratum(0.45),
+    )
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        onset = Parameter("onset", "", 0.05, 20.0, 1.0, ONSET_LOG_SD)
+        return (*super().parameters(loads, throughput, response), onset)
+
+    def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
+        """With the sharpness that the spread of latencies at the deepest point suggests."""
+        known = super().parameters_of(points)
+        cv, p99 = (np.nan if v is None else float(v[-1]) for v in (points.latency_cv, points.latency_p99))
+        sharpness = sharpness_by_spread(cv, p99)
+        if sharpness is None:
+            return known
+        return tuple(replace(p, prior_median=sharpness) if p.name == "p" else p for p in known)
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        busy = values[:, 0] / values[:, 1]
+        return {**super().report(values), "Rbusy": ("s", busy), "onset": ("", values[:, 3])}
+
+    def _below(self, values: Array, loads: Array, crossing: Array) -> Array:
+        return np.asarray(np.log(loads / crossing) - np.log(values[:, 3, None]) * loads**-ONSET_POWER)
+
+
+class AsymptoticBounds(ClosedModel):
+    """X = min(N / R1, Xmax): the optimistic bound, a knee without a bend."""
+
+    name = "asymptotic bounds"
+    assumption = "no request ever waits before the peak is reached"
+
+    def _at(self, values: Array, loads: Array) -> Array:
+        crossing, peak = values[:, 0, None], values[:, 1, None]
+        return np.asarray(peak * np.minimum(loads / crossing, 1.0))
+
+
+class Declining(OnsetPNorm):
+    """The p-norm of three asymptotes: N / R1, Xmax, and Xmax Nfall / N, along which throughput falls.
+
+    With p = 1 it is the Universal Scalability Law, whose contention is 1 / N* and whose coherency is 1 / (N* Nfall).
+    The peak is where the first and the third asymptote meet, at sqrt(N* Nfall).
+    """
+
+    name = "p-norm with onset and decline"
+    assumption = "as the p-norm with onset, and every pair of requests in flight has a cost, so that throughput falls"
+    declines = True
+    strata = (
+        Stratum(0.1, {"p": SHARP, "onset": 1.0}),
+        Stratum(0.2, {"p": 1.0, "onset": 1.0}),
+        Stratum(0.4, {"onset": 1.0}),
+        Stratum(0.3),
+    )
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        deepest = float(loads.max())
+        falls = Parameter("Nfall", "", 1.0, 1e12, deepest, DECLINE_LOG_SD)
+        return (*super().parameters(loads, throughput, response), falls)
+
+    def parameters_of(self, points: Points) -> tuple[Parameter, ...]:
+        """Past the peak the spread of latencies says nothing of the knee."""
+        return self.parameters(points.load, points.throughput_per_s, points.response_time_s)
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        coherency = 1 / (values[:, 0] * values[:, 4])
+        return {**super().report(values), "contention": ("", 1 / values[:, 0]), "coherency": ("", coherency)}
+
+    def peak(self, values: Array) -> Array:
+        crossing, limit, p, _, falls = values.T
+        most = np.logaddexp(0.0, np.log(2.0) + 0.5 * p * np.log(crossing / falls))
+        return np.asarray(limit * np.exp(-most / p))
+
+    def _at(self, values: Array, loads: Array) -> Array:
+        limit, p, falls = (values[:, i, None] for i in (1, 2, 4))
+        rises = -p * self._below(values, loads, values[:, 0, None])
+        return np.asarray(limit * np.exp(-np.logaddexp(np.logaddexp(0.0, rises), p * np.log(loads / falls)) / p))
+
+
+class ScalabilityLaw(ClosedModel):
+    """Gunther's Universal Scalability Law by itself, for comparison. Its knee is R1 times its peak."""
+
+    name = "Universal Scalability Law"
+    assumption = "contention in proportion to the requests in flight, and a cost for every pair of them"
+    strata = (Stratum(0.5, {"coherency": 0.0}), Stratum(0.5))
+    scale = "g"
+
+    def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
+        alone = float((throughput / loads).max())
+        return Parameter("g", "1/s", alone / 1e6, alone * 1e6), CONTENTION, COHERENCY
+
+    def report(self, values: Array) -> dict[str, tuple[str, Array]]:
+        return {
+            "R1": ("s", 1 / values[:, 0]),
+            "N*": ("", self.knee_load(values)),
+            "contention": ("", values[:, 1]),
+            "coherency": ("", np.maximum(values[:, 2], COHERENCY.low)),
+        }
+
+    def peak(self, values: Array) -> Array:
+        _, contention, coherency = values.T
+        best = np.sqrt(np.maximum(1 - contention, 1e-9) / np.maximum(coherency, 1e-18)).clip(min=1.0)
+        return self.at_own(values, best)
+
+    def _at(self, values: Array, loads: Array) -> Array:
+        alone, contention, coherency = (values[:, i, None] for i in range(3))
+        return np.asarray(alone * (loads / (1 + (contention + coherency * loads) * (loads - 1))))
+
+
+class Tabulated(ClosedModel):
+    """A closed model whose curve is computed at one set of loads for all rows."""
+
+    @abstractmethod
+    def throughput(self, values: Array, loads: Array) -> Array:
+        """X (n, m) at ``loads`` (m,)."""
+
+    def at_own(self, values: Array, loads: Array) -> Array:
+        """X (n,), interpolated between some loads that reach from the least to the greatest."""
+        at = np.unique(np.geomspace(loads.min(), loads.max() * (1 + 1e-9), 48))
+        curves = np.log(self.throughput(values, at))
+        rows = zip(loads, curves, strict=True)
+        return np.exp([np.interp(np.log(n), np.log(at), curve) for n, curve in rows])
+
+    def _at(self, values: Array, loads: Array) -> Array:
+        raise NotImplementedError("a tabulated model has one set of loads")
+
+
+def shows_decline(loads: Array, throughput: Array) -> bool:
+    """Whether the deepest of these points (m,) lies past a peak; two points have no peak between them to fall from.
+
+    >>> shows_decline(np.array([1.0, 8, 64]), np.array([1.0, 5, 3]))
+    True
+    >>> shows_decline(np.array([1.0, 2]), np.array([3.0, 2]))
+    False
+    """
+    best = int(np.argmax(throughput >= (1 - TIE) * throughput.max()))
+    if len(loads) < 3:
+        return False
+    return bool(throughput[-1] <= SHOWN * throughput[best] and loads[-1] >= TIMES_DEEPER * loads[best])
