@@ -423,6 +423,11 @@ def between_runs(details: Mapping[str, Any], points: Points) -> float:
     return float(np.sqrt(squares / (COUNTS_AS + freedom.sum())))
 
 
+def mape(predicted: Array, observed: Array) -> float:
+    """Mean absolute error in percent of what was observed."""
+    return float(100 * np.mean(np.abs(predicted / observed - 1)))
+
+
 def with_delay(points: Points, delay_s: tuple[float, float] | None) -> Points:
     """The points, with a delay known to lie between two values at 90 %. ValueError where it cannot be."""
     if delay_s is None:

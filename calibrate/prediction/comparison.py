@@ -18,7 +18,7 @@ from calibrate.knees.knee import Knee
 from calibrate.load_text import loads_text
 from calibrate.next.first import loads_to_calibrate_on
 from calibrate.next.load import NextLoad, advice
-from calibrate.points import Points, points_of
+from calibrate.points import Points, mape, points_of
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
@@ -106,11 +106,6 @@ def summary_of(points: Points, predicted: Prediction, held_out: Mask) -> Summary
         band_level=predicted.level,
         repeat_noise_pct=points.repeat_noise_pct(),
     )
-
-
-def mape(predicted: Array, observed: Array) -> float:
-    """Mean absolute error in percent of what was observed."""
-    return float(100 * np.mean(np.abs(predicted / observed - 1)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -259,11 +254,7 @@ class Comparison(Result):
             return f"calibrated on all {counted(len(self.points), 'point')}; none is held out"
         return f"calibrated on {self.fit.load_type.plural} {used}; the other {_are(held)} held out"
 
-    def verdict(self) -> str:
-        """The result in a few sentences with numbers."""
-        from calibrate.prediction.answer import verdict
-
-        return verdict(self)
+    verdict = shown_by("calibrate.prediction.answer:verdict", "The result in a few sentences with numbers.")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units, the keys of ``qsim compare --json``."""

@@ -19,8 +19,7 @@ from calibrate.inference.parameters import Array, Mask
 from calibrate.models.closed import AsymptoticBounds, Declining, OnsetPNorm, PNorm, ScalabilityLaw, shows_decline
 from calibrate.models.curves import CurveModel
 from calibrate.models.names import MODELS, model_named
-from calibrate.points import Points
-from calibrate.prediction.comparison import mape
+from calibrate.points import Points, mape
 
 FOLDS = 8
 """Points are left out in this many groups, one after another."""
