@@ -7,9 +7,9 @@ from .fitting.curve_fit import fit as fit
 from .fitting.curve_fit import from_datasheet as from_datasheet
 from .fitting.curve_fit import with_origin as with_origin
 from .fitting.fit import Fit as Fit
-from .fitting.fit import Prediction as Prediction
-from .fitting.fit import predict as predict
 from .fitting.fit_warnings import doubts_about as doubts_about
+from .fitting.predicted_curve import Prediction as Prediction
+from .fitting.predicted_curve import predict as predict
 from .fitting.station import DeviceStation as DeviceStation
 from .knees.definitions import NamedKnee as NamedKnee
 from .knees.definitions import named_knees as named_knees

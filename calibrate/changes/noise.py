@@ -7,7 +7,7 @@ others' by as much as they agree (Smyth, Linear models and empirical Bayes metho
 *rounds*: what slows all loads of one round together slows whole sweeps at least as much, and no number of loads
 averages it out. It is the variance between rounds beyond that of runs (one-way random effects).
 *rest*: what moves between sweeps. Repeats in different rounds show most of it, and 1 % is left (``AT_REST``). Single
-runs show none of it, and their share is that of their devices (:mod:`calibrate.between_runs`).
+runs show none of it, and their share is that of their devices (:mod:`calibrate.points`).
 
 Where nothing was repeated, a ratio that is smooth over the load stands for repeats: the variance of its second
 differences is six times that of one ratio. A loss at some loads alone is no noise: where one block of neighbouring

@@ -1,4 +1,4 @@
-"""A calibrated device model, and the curve that it predicts."""
+"""A calibrated device model: what was fitted to which points, and what is needed to predict with it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.fitting.predicted_curve import Prediction, predict
 from calibrate.inference.estimates import ROUGH, Estimate, estimates, widened
 from calibrate.inference.parameters import Array
 from calibrate.knees.knee import CurvePaths, Knee, knee_of, ninety_of, paths
-from calibrate.load_text import load_text, throughput_figure, with_interval
-from calibrate.models.calibration import Calibration
-from calibrate.models.closed import DECLINE_FROM, ClosedModel
+from calibrate.models.calibration import TABLE, Calibration
 from measure.errors import DataError
-from measure.loads import LOADS, LoadKind
-from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration
 from qsim.result import Result, shown_by
-from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,15 +26,6 @@ if TYPE_CHECKING:
     from qsim import Network
 
 SCHEMA = "qsim-fit/3"
-
-TABLE = ("values", "misfit", "weight", "directions")
-"""The columns of a table of weights in a file."""
-
-BEYOND = 1.001
-"""Relative tolerance above the highest bandwidth."""
-
-SHOWN = 5
-"""Loads in a short text."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,7 +155,7 @@ class Fit(Calibration, Result):
             raise DataError(f"this is not a fit of schema {SCHEMA}; write one with: qsim fit DATA --out fit.json")
         from calibrate.fitting.fit_file import read_fit
 
-        return read_fit(values)
+        return read_fit(cls, values)
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each parameter: ``parameter``, ``estimate``, ``low``, ``high``, their ``unit``, and how sure.
@@ -184,183 +171,3 @@ class Fit(Calibration, Result):
     )
     __repr__ = shown_by("calibrate.fitting.answer:short_text")
     __str__ = shown_by("calibrate.fitting.answer:long_text")
-
-
-@dataclass(frozen=True, repr=False)
-class Prediction(Result):
-    """Predictions at ``load`` (m,): medians and the ends of the band for a single new measurement.
-
-    The band covers the parameters' uncertainty and the model's own misfit with probability ``level``. All three are
-    quantiles of the same distribution: an estimate lies in its band.
-
-    >>> from calibrate import from_datasheet
-    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> curve = drive.predict([1, 8, 64])
-    >>> [round(x) for x in curve.throughput_per_s]
-    [12545, 96399, 510991]
-    >>> curve.to_frame().shape
-    (3, 7)
-    """
-
-    load: Array
-    throughput_per_s: Array
-    throughput_low_per_s: Array
-    throughput_high_per_s: Array
-    response_time_s: Array
-    response_time_low_s: Array
-    response_time_high_s: Array
-    level: float
-    load_kind: LoadKind
-    load_name: str
-    notes: tuple[str, ...] = ()
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per load, columns as the attributes, SI units."""
-        import pandas as pd
-
-        return pd.DataFrame(self._columns())
-
-    plot = shown_by(
-        "calibrate.report.plots:prediction_figure", "Throughput and response time with their bands against the load."
-    )
-
-    def __repr__(self) -> str:
-        return "\n".join([f"Prediction at {counted(len(self.load), 'load')}", *str(self).splitlines()[: SHOWN + 1]])
-
-    def to_dicts(self) -> list[dict[str, float]]:
-        """JSON-ready rows, SI units."""
-        columns = self._columns()
-        return [{name: float(column[i]) for name, column in columns.items()} for i in range(len(self.load))]
-
-    def throughput_band(self, i: int) -> tuple[float, float, float]:
-        """The predicted throughput at a load, with the ends of its band."""
-        return (
-            float(self.throughput_per_s[i]),
-            float(self.throughput_low_per_s[i]),
-            float(self.throughput_high_per_s[i]),
-        )
-
-    def response_band(self, i: int) -> tuple[float, float, float]:
-        """The predicted response time at a load, with the ends of its band."""
-        return float(self.response_time_s[i]), float(self.response_time_low_s[i]), float(self.response_time_high_s[i])
-
-    def _columns(self) -> dict[str, Array]:
-        return {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
-
-    def __str__(self) -> str:
-        load, show = LOADS[self.load_kind], throughput_figure(self.load_kind)
-        rows = [
-            (
-                load_text(self.load_kind, n),
-                "" if load.is_throughput else with_interval(show, *self.throughput_band(i)),
-                with_interval(format_duration, *self.response_band(i)),
-            )
-            for i, n in enumerate(self.load)
-        ]
-        band = f"({100 * self.level:g} % band)"
-        header = (load.symbol.upper(), f"{load.rate_name.upper()} {band}", f"RESPONSE {band}")
-        return "\n".join([table(*without_empty(header, rows), left=0), *(f"note: {n}" for n in self.notes)])
-
-
-def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
-    """Throughput and response time at the loads ``at``, with bands, by a fitted (or data-sheet) model.
-
-    ``at``: loads in the unit of the fit (outstanding requests; injected delay). Raises ValueError for a load that is
-    not positive (zero is allowed for an injected delay) or not finite.
-
-    >>> from calibrate import from_datasheet
-    >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    >>> predict(drive, [1, 8, 64]).load.tolist()
-    [1.0, 8.0, 64.0]
-    """
-    loads = np.atleast_1d(np.asarray(at, dtype=float))
-    allows_zero = fit.load_type.is_delay
-    bad = ~np.isfinite(loads) | ((loads < 0) if allows_zero else (loads <= 0))
-    if loads.size == 0 or bad.any():
-        what = f"{loads[bad][0]:g}" if loads.size else "an empty list"
-        least = "zero or more" if allows_zero else "greater than zero"
-        raise ValueError(f"cannot predict at load {what}: every load must be {least}")
-    _check_reach(fit, loads)
-    shares = (0.5, 0.5 * (1 - fit.level), 0.5 * (1 + fit.level))
-    if fit.load_type.is_throughput:  # what arrives leaves, but for a peak below it
-        x, x_low, x_high = _given(fit, loads, shares)
-    else:
-        x, x_low, x_high = _throughputs(fit, loads, shares)
-    if fit.load_type.is_closed:
-        r, r_low, r_high = loads / x, loads / x_high, loads / x_low  # N = X R
-    else:
-        r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
-    columns = (loads, x, x_low, x_high, r, r_low, r_high)
-    return Prediction(*columns, fit.level, fit.load_kind, fit.load_name, _not_covered(fit, loads))
-
-
-def _check_reach(fit: Calibration, loads: Array) -> None:
-    """DataError for a bandwidth beyond the highest: where the wall lies is unknown, and errors are 70 % and more."""
-    if not fit.load_type.is_bandwidth or not fit.used:
-        return
-    highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
-    if loads.max() > highest * BEYOND:
-        what = "the highest calibrated on" if highest == max(fit.used) else "the known peak"
-        wanted = format_bandwidth(float(loads.max()))
-        raise DataError(
-            f"{fit.series}: {wanted} is beyond {what}, {format_bandwidth(highest)}; give the peak of a bandwidth test"
-            f" to qsim fit, as --peak {wanted.replace(' ', '')}, or calibrate on a higher bandwidth"
-        )
-
-
-def _throughputs(fit: Calibration, loads: Array, shares: tuple[float, ...]) -> Array:
-    """Quantiles (k, m) of the throughput; of services beyond the deepest load and the knee with their hazard."""
-    known = fit.measurements(loads)
-    found = known.quantiles(shares)
-    if fit.collapse is not None:
-        start, power = fit.collapse
-        return np.asarray(found * np.minimum(start / loads, 1.0) ** power)
-    if (origin := collapses_beyond(fit)) is not None and (beyond := loads > origin).any():
-        from calibrate.models.collapse import SHARES, collapsing
-
-        deeper = loads[beyond]
-        found[:, beyond] = collapsing(fit.measurements(deeper).quantiles(SHARES), deeper, origin, shares)
-    return found
-
-
-def collapses_beyond(fit: Calibration) -> float | None:
-    """The load beyond which the throughput of a service may collapse; None for a device without that hazard."""
-    if not (fit.load_type.is_counted and fit.used) or _declines(fit):
-        return None
-    return max(*fit.used, knee_of(fit).load or 0.0)
-
-
-def _declines(fit: Calibration) -> bool:
-    """Whether the fitted curve itself falls past its peak."""
-    return isinstance(fit.curve_model, ClosedModel) and fit.curve_model.declines
-
-
-def _given(fit: Calibration, loads: Array, shares: Sequence[float]) -> Array:
-    """Quantiles (3, m) of the throughput where the load is the throughput itself."""
-    each = [fit.table.quantiles(lambda v, n=n: fit.curve_model.curve(v, np.array([n]))[0], shares) for n in loads]  # type: ignore[misc]
-    return np.array(each).T
-
-
-def _not_covered(fit: Calibration, loads: Array) -> tuple[str, ...]:
-    """A word on depths where throughput may decline, and nothing was measured."""
-    load = fit.load_type
-    is_service = load.is_counted and bool(fit.used)
-    covered = max(fit.used) if is_service else max((*fit.used, DECLINE_FROM - 1))
-    if not load.is_closed or _declines(fit) or loads.max() <= covered:
-        return ()
-    if is_service:
-        return (
-            f"nothing is known beyond {load.at(covered)}, the most that were measured: many servers lose throughput "
-            f"there, and the bands allow for it; measure {load.more}",
-        )
-    return (
-        f"not covered beyond N = {covered:g}: many drives lose throughput there, which no shallower point foretells; "
-        f"measure {load.at(loads.max())}, and the decline is fitted",
-    )
-
-
-def grid(low: float, high: float, points: int = 72) -> Array:
-    """Loads for a smooth curve: logarithmic, or linear-logarithmic from zero where ``low`` is zero."""
-    if low <= 0:
-        return np.concatenate([[0.0], np.geomspace(max(high / 1e4, 1e-3), high, points - 1)])
-    return np.geomspace(low, high, points)

@@ -6,17 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from calibrate.fitting.fit import TABLE, Fit
 from calibrate.inference.estimates import Estimate
 from calibrate.inference.weights import Weights
-from calibrate.models.calibration import USED
+from calibrate.models.calibration import TABLE, USED, Calibration
 from measure.errors import DataError
 from measure.loads import LOADS
 from qsim.distributions.as_dict import law_from_dict
+
+C = TypeVar("C", bound=Calibration)
 
 LARGEST, LARGEST_LOG = 1e18, 100.0
 """Of any figure of a device, and of any logarithm."""
@@ -55,19 +56,19 @@ ESTIMATE: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def read_fit(values: Mapping[str, Any]) -> Fit:
-    """The fit that ``Fit.to_dict`` wrote. Raises DataError for a missing or damaged field."""
+def read_fit(kind: type[C], values: Mapping[str, Any]) -> C:
+    """The fit of that ``kind`` which ``Fit.to_dict`` wrote. Raises DataError for a missing or damaged field."""
     try:
-        needed = [f.name for f in fields(Fit) if f.default is MISSING and f.default_factory is MISSING]
+        needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
         _check_fields(values, [*needed, "parameters"])
         table = values["table"]
         columns: Any = [np.asarray(table[name], dtype=float) for name in TABLE]
-        read = {name: values[name] for name in Fit.__dataclass_fields__ if name in values and name != "collapse"}
+        read = {name: values[name] for name in kind.__dataclass_fields__ if name in values and name != "collapse"}
         read |= {name: tuple(map(float, values[name])) for name in USED}
         read["notes"] = tuple(values.get("notes", ()))
         read["given"] = {name: Estimate(**estimate) for name, estimate in values["parameters"].items()}
         read["table"] = replace(Weights(*columns), scale=table.get("scale"))
-        fit = Fit(**read)
+        fit = kind(**read)
         _check_numbers(fit)
         if fit.law is not None:
             law_from_dict(fit.law)
@@ -100,7 +101,7 @@ def _check_fields(values: Mapping[str, Any], needed: list[str]) -> None:
     _demand(isinstance(origin.get("files", {}), Mapping), "files of calibrated_on", "an object", origin.get("files"))
 
 
-def _check_numbers(fit: Fit) -> None:
+def _check_numbers(fit: Calibration) -> None:
     """ValueError where the numbers cannot be a fit's: an unknown load, columns of other shapes, impossible values."""
     if fit.load_kind not in LOADS:
         raise ValueError(f"load_kind {fit.load_kind!r} is unknown")
@@ -130,7 +131,7 @@ def _check_numbers(fit: Fit) -> None:
         raise ValueError(f"parameters lacks {', '.join(missing)}")
 
 
-def _check_points(fit: Fit) -> None:
+def _check_points(fit: Calibration) -> None:
     """ValueError where the points calibrated on cannot be a device's."""
     if any(len(getattr(fit, name)) != len(fit.used) for name in USED):
         raise ValueError(f"{', '.join(USED)} must be numbers, as many of each")

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from calibrate.fitting.fit import collapses_beyond, grid, predict
+from calibrate.fitting.predicted_curve import collapses_beyond, grid, predict
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
 from calibrate.knees.knee import knee_of

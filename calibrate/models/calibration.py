@@ -24,6 +24,9 @@ Observable = Literal["throughput", "response"]
 USED = ("used", "used_throughput_per_s", "used_noise", "used_response_s", "used_response_noise")
 """The fields that hold the points calibrated on."""
 
+TABLE = ("values", "misfit", "weight", "directions")
+"""The columns of a table of weights in a file."""
+
 AXES = 4
 """What a curve misses varies mostly along so many axes."""
 

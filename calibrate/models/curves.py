@@ -16,6 +16,9 @@ from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Pa
 from calibrate.inference.weights import Weights
 from calibrate.points import Points
 
+TIMES = " times "
+"""A model of many alike is named after that of one, as ``p-norm times 2``."""
+
 
 @dataclass(frozen=True)
 class Peak:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_decline
-from calibrate.models.curves import CurveModel
+from calibrate.models.curves import TIMES, CurveModel
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
 
@@ -32,9 +32,6 @@ MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 """The module and the class of each model, by the kind of load; those of arrival rates are named in ``open``."""
 
 USUAL = {"injected_delay": "delay law", "bandwidth": "latency curve"}
-
-TIMES = " times "
-"""A model of many alike is named after that of one, as ``p-norm times 2``."""
 
 MARGIN = 2.0
 """A queue each, or setup, must make the points more probable by a factor of e squared, else one queue it is."""

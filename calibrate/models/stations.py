@@ -18,8 +18,7 @@ from calibrate.inference.parameters import Array, MisfitProcess, Parameter
 from calibrate.inference.weights import Weights
 from calibrate.models.closed import ClosedModel, Tabulated
 from calibrate.models.closed_structures import busy_servers
-from calibrate.models.curves import CurveModel, Peak
-from calibrate.models.names import TIMES
+from calibrate.models.curves import TIMES, CurveModel, Peak
 from calibrate.models.structure import BEYOND, KINDS, StructurePosterior, laws, structure_posterior
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.curve_fit import fit_curve, needed
-from calibrate.fitting.fit import Fit, Prediction, grid, predict
+from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_warnings import doubts_of_its_points
+from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.estimates import LEVEL
 from calibrate.inference.parameters import Array, Mask
 from calibrate.knees.knee import Knee

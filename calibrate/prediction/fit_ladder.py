@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrate.fitting.curve_fit import fit_points, needed
-from calibrate.fitting.fit import Fit, Prediction
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
 from calibrate.models.closed import AsymptoticBounds, Declining, OnsetPNorm, PNorm, ScalabilityLaw, shows_decline
 from calibrate.models.curves import CurveModel

@@ -20,7 +20,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.fitting.fit import Fit, Prediction, predict
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.predicted_curve import Prediction, predict
 from calibrate.inference.estimates import Estimate
 from calibrate.inference.parameters import Array
 from measure.errors import DataError

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting.answer import knee_word
-from calibrate.fitting.fit import Fit, Prediction, grid, predict
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.knees.knee import share_text
 from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
 from calibrate.prediction.what_if import Scenario

@@ -21,7 +21,8 @@ import numpy as np
 
 from calibrate.fitting.answer import knees_labelled
 from calibrate.fitting.curve_fit import hashes_of
-from calibrate.fitting.fit import Fit, predict
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Mask
 from calibrate.points import points_of
 from calibrate.sealing.sealed_tails import tails_from_dict, tails_to_dict

@@ -11,7 +11,8 @@ import math
 import numpy as np
 from scipy.special import ndtri
 
-from calibrate.fitting.fit import Fit, predict
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
 from calibrate.knees.definitions import NamedKnee
 from calibrate.knees.knee import Knee

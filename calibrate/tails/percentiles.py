@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from calibrate.fitting.fit import predict
+from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Array
 from calibrate.points import points_of
 from calibrate.tails.results import MISFIT, QUANTILES, Z90, TailPoint, Tails

@@ -3,7 +3,7 @@
 python between_runs.py FOLDER DIRECTORY    ten rounds of quick runs of the drive that DIRECTORY is on and of a known
                                            device (nbdkit, fio), in turns, stored in FOLDER; then the table
 python between_runs.py FOLDER              the table of the runs that FOLDER holds
-python between_runs.py                     the shares of :mod:`calibrate.between_runs`, from public repeats
+python between_runs.py                     the shares of :mod:`calibrate.points`, from public repeats
 
 A run measures depths 1 to 64 for about 1.4 s each. A cell counts the runs whose 90 % interval holds the median of the
 other runs.

@@ -130,7 +130,7 @@ def store(content: bytes) -> object:
 
 def fit(content: bytes) -> object:
     from calibrate.cli.fit_files import read_fits
-    from calibrate.fitting.fit import predict
+    from calibrate.fitting.predicted_curve import predict
 
     path = Path(_folder()) / "fit.json"
     path.write_bytes(content)

@@ -25,7 +25,7 @@ from calibrate.cli.option_groups import option
 from calibrate.cli.options import AsJson
 from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar
-from measure.units import format_bandwidth, format_bytes, format_duration, format_rate
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -278,7 +278,7 @@ def _deeper_text(sweep: Sweep) -> list[str]:
 def _doubling(fit: Fit) -> list[str]:
     """What twice the knee's load buys and costs: throughput and response time, against those at the knee."""
     from calibrate.fitting.answer import labelled
-    from calibrate.fitting.fit import predict
+    from calibrate.fitting.predicted_curve import predict
 
     if fit.knee.load is None:
         return []
@@ -287,8 +287,9 @@ def _doubling(fit: Fit) -> list[str]:
     gain, cost = (100 * (values[1] / values[0] - 1) for values in (curve.throughput_per_s, curve.response_time_s))
     times = " to ".join(format_duration(float(r), 2) for r in curve.response_time_s)
     rates = " to ".join(format_rate(float(x), 2) for x in curve.throughput_per_s)
-    text = f"twice the knee's depth: {gain:+.0f} % throughput ({rates}), {cost:+.0f} % latency ({times})"
-    return [labelled("DOUBLE", text)]
+    place = f"depth {significant(twice, 2)}, twice where queueing starts"
+    gained = f"{gain:+.0f} % throughput ({rates}), {cost:+.0f} % latency ({times})"
+    return [labelled("DOUBLE", f"{place}: {gained}")]
 
 
 def _sections(sweep: Sweep, target: str) -> list[Section]:

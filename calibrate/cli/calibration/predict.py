@@ -150,7 +150,7 @@ def _predicted(
     knees: Callable[[Fit], Sequence[NamedKnee]],
 ) -> Iterator[PredictedCurve]:
     """The curve of each fit that is meant; the others may be of another block size, for ``change``."""
-    from calibrate.fitting.fit import predict as predicted
+    from calibrate.fitting.predicted_curve import predict as predicted
     from calibrate.prediction.capacity import capacity_for
     from calibrate.prediction.what_if import what_if
 

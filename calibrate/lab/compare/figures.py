@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.fitting.fit import Prediction
+from calibrate.fitting.predicted_curve import Prediction
 from calibrate.lab.compare.shelf import ShelfCurve
 from calibrate.lab.themes import Theme, line, marks
 from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis

@@ -151,7 +151,7 @@ def shown(
 
 def what_if(curve: ShelfCurve | None, shelf: Shelf, drives: object, service: object, theme: Theme) -> list[Component]:
     """A curve over outstanding requests with another number of drives and another service time."""
-    from calibrate.fitting.fit import grid, predict
+    from calibrate.fitting.predicted_curve import grid, predict
     from calibrate.lab.compare.figures import what_if_figures
     from calibrate.prediction.what_if import WhatIf
     from calibrate.prediction.what_if import what_if as changed

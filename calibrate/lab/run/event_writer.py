@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from calibrate.fitting.curve_fit import fit, with_origin
-from calibrate.fitting.fit import Fit, grid, predict
+from calibrate.fitting.fit import Fit
+from calibrate.fitting.predicted_curve import grid, predict
 from calibrate.lab.run.event_log import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order
 from calibrate.next.first import ENOUGH, recommended, to_begin_with

@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.fit import grid
+from calibrate.fitting.predicted_curve import grid
 from calibrate.inference.parameters import Array
 from calibrate.prediction.ratios import ratio_of_curves
 from calibrate.report.compared import curves

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fitting.fit import predict
+from calibrate.fitting.predicted_curve import predict
 from calibrate.fitting.simulated_queue import SHARES, SimulatedQueue, simulated_queue
 from calibrate.inference.parameters import Array
 from calibrate.knees.definitions import NamedKnee, named_knees

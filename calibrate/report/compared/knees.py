@@ -9,7 +9,7 @@ from operator import itemgetter
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.fit import Prediction, grid, predict
+from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array
 from calibrate.knees.definitions import NamedKnee, knee_rows
 from calibrate.prediction.comparison import Comparison

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate.fitting.curve_fit import fit, from_datasheet
-from calibrate.fitting.fit import predict
+from calibrate.fitting.predicted_curve import predict
 from calibrate.knees.definitions import knee_rows, named_knees
 from calibrate.prediction.comparison import compare
 from calibrate.sealing.sealed_prediction import seal
