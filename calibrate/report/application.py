@@ -9,8 +9,9 @@ from calibrate.application.system import System
 from calibrate.report.axes import latency_axis
 from calibrate.report.drawing import BLUE, empty_figure, solid
 from calibrate.report.lines import Line, figure_of, table_of
-from calibrate.report.view import Column, FormattedTable, Section, View, parameter_table
-from measure.units import format_duration, format_rate
+from calibrate.report.measured.points import end_of
+from calibrate.report.measured.tables import shown
+from calibrate.report.view import Section, View, parameter_table
 
 BANDS = "Shades are {level:g} % bands: what the calibrated stations leave open."
 
@@ -41,14 +42,9 @@ def system_section(found: System) -> Section:
     )
     busy = _busy(found)
     frame = found.to_frame()
-    text = FormattedTable.of(
-        range(len(found.clients)),
-        Column("clients", lambda i: f"{found.clients[i]:g}"),
-        Column("throughput", lambda i: format_rate(rate[0][i])),
-        Column("band", lambda i: f"[{format_rate(rate[1][i])}, {format_rate(rate[2][i])}]"),
-        Column("response time", lambda i: format_duration(time[0][i])),
-        Column("band", lambda i: f"[{format_duration(time[1][i])}, {format_duration(time[2][i])}]"),
-    )
+    columns = ["clients", "throughput_per_s", "response_time_s", *(f"p{100 * q:g}_s" for q in found.percentiles)]
+    kept = [c for name in columns for c in (name, f"{name}_low", f"{name}_high") if c in frame]
+    text = shown(frame[kept].rename(columns=_ends_last))
     parameters = {"peak": found.peak, "knee (clients)": found.knee, "90 % of the peak (clients)": found.ninety}
     views = [
         View("system", "latency-throughput", "Latency against throughput", caption, frame, figure),
@@ -65,6 +61,12 @@ def system_section(found: System) -> Section:
     ]
     lead = " ".join(f"{label.capitalize()}: {words}." for label, words in answer_parts(found).items())
     return Section("The application", views, lead=lead, name="application")
+
+
+def _ends_last(column: str) -> str:
+    """``throughput_per_s_low`` as a table to read has it, ``throughput_low_per_s``."""
+    name, _, end = column.rpartition("_")
+    return end_of(name, end) if end in ("low", "high") else column
 
 
 def _busy(found: System) -> list[Line]:

@@ -9,7 +9,7 @@ import numpy as np
 from calibrate.fitting.answer import LABEL
 from calibrate.fleet.answer import fleet_answer
 from calibrate.fleet.odd import LIKE
-from calibrate.report.drawing import AXIS, LOG, PALETTE, Drawing, marker
+from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View
 from measure.sweep import Provenance
@@ -51,23 +51,13 @@ def section_of(fleet: Fleet) -> Section:
 
 def against_like(fleet: Fleet) -> Drawing:
     """Throughput at each load in percent of the median of like drives: a line an odd drive, an area for the others."""
-    drawing = Drawing(
-        xaxis={**AXIS, **LOG, "title": {"text": "outstanding requests N"}},
-        yaxis={**AXIS, "title": {"text": "of the median of its like (%)"}},
-    )
+    drawing = empty_figure("outstanding requests N", "of the median of its like (%)", log_x=True)
+    drawing.update_yaxes(rangemode=None)
     medians = fleet.curves.groupby([fleet.drives[name] for name in LIKE]).transform("median")
     shares = 100 * fleet.curves / medians
     loads = shares.columns.to_numpy(float)
     low, high = (shares[fleet.drives["odd"] == ""].quantile(q).to_numpy() for q in CENTRAL)
-    drawing.add_scatter(
-        x=np.concatenate([loads, loads[::-1]]),
-        y=np.concatenate([high, low[::-1]]),
-        mode="lines",
-        fill="toself",
-        line={"width": 0},
-        fillcolor="rgba(128,128,128,0.3)",
-        name="90 % of the others",
-    )
+    drawing.add_band(loads, low, high, GREY, 0.3, name="90 % of the others", showlegend=True)
     furthest = np.abs(shares.loc[fleet.odd.index] - 100).max(axis=1).nlargest(MOST_LINES).index
     for number, row in enumerate(furthest):
         color = PALETTE[number % len(PALETTE)]

@@ -30,14 +30,6 @@ def service_section(
         density_view(fit),
         View(
             "service",
-            "service-cdf",
-            "Distribution function",
-            "The share of requests done after this time; the staircase was observed.",
-            _functions(fit),
-            _cdf(fit, axis),
-        ),
-        View(
-            "service",
             "service-tail",
             "Tail",
             "The share that takes longer, both axes logarithmic: an exponential "
@@ -68,7 +60,7 @@ def service_section(
             "service-parameters",
             f"Parameters of the {best.name}",
             f"Intervals are {100 * best.level:g} %, and hold also where the family is not the true one.",
-            _parameter_table(best),
+            pd.DataFrame([{"parameter": name, **vars(e)} for name, e in best.parameters.items()]),
             None,
             parameter_table(best.parameters),
         ),
@@ -164,40 +156,22 @@ def density_figure(fit: ServiceFit) -> Drawing:
     return figure
 
 
-def _cdf(fit: ServiceFit, axis: Axis) -> Drawing:
-    figure = empty_figure(axis.title, "share of requests done", log_x=True)
-    _draw(figure, fit, axis, above=False)
-    return figure
-
-
 def _tail(fit: ServiceFit, axis: Axis) -> Drawing:
+    """What takes longer: the observed share as steps, and those of the first families."""
     figure = empty_figure(axis.title, "share of requests that take longer", log_x=True, log_y=True)
-    _draw(figure, fit, axis, above=True)
-    lowest = -float(np.log10(10 * fit.times.total))
-    figure.update_yaxes(range=[lowest, 0.1])
-    return figure
-
-
-def _draw(figure: Drawing, fit: ServiceFit, axis: Axis, *, above: bool) -> None:
-    """The observed function as steps and those of the first families; with ``above`` what is left to one."""
     times, grid = fit.times, _grid(fit.times)
-    edges, shares = times.edges_s[1:-1], times.shares_below[1:-1]
+    edges, left = times.edges_s[1:-1], 1 - times.shares_below[1:-1]
     steps = (
         {"mode": "markers", "marker": marker(GREY)}
         if times.kind == "percentiles"
         else {"mode": "lines", "line": {"color": GREY, "width": 6}, "opacity": 0.5}
     )
-    kept = shares < 1 if above else np.ones(len(shares), dtype=bool)
-    figure.add_scatter(x=axis.of(edges[kept]), y=(1 - shares if above else shares)[kept], name="observed", **steps)
+    figure.add_scatter(x=axis.of(edges[left > 0]), y=left[left > 0], name="observed", **steps)
     for colour, family in zip(PALETTE, fit.families[:DRAWN_FAMILIES], strict=False):
-        below = family.law.cdf(grid)
-        figure.add_scatter(
-            x=axis.of(grid),
-            y=1 - below if above else below,
-            mode="lines",
-            name=family.name,
-            line={"color": colour, "width": 2},
-        )
+        y, line = 1 - family.law.cdf(grid), {"color": colour, "width": 2}
+        figure.add_scatter(x=axis.of(grid), y=y, mode="lines", name=family.name, line=line)
+    figure.update_yaxes(range=[-float(np.log10(10 * times.total)), 0.1])
+    return figure
 
 
 def _qq(fit: ServiceFit, axis: Axis) -> Drawing:
@@ -234,13 +208,4 @@ def _family_text(fit: ServiceFit) -> FormattedTable:
         Column("mean", lambda f: format_duration(f.law.mean if f else fit.times.mean_s)),
         of_law("scv", lambda f: f"{f.law.scv:.3g}"),
         *map(quantile, QUANTILES),
-    )
-
-
-def _parameter_table(best: FamilyFit) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"parameter": name, "estimate": e.estimate, "low": e.low, "high": e.high, "unit": e.unit, "note": e.note}
-            for name, e in best.parameters.items()
-        ]
     )

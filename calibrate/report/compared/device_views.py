@@ -13,19 +13,16 @@ from calibrate.prediction.ratios import ratio_of_curves
 from calibrate.report.compared import curves
 from calibrate.report.compared.devices import MOST_IN_FULL, Matched, SideBySide, difference_text, parameter_text
 from calibrate.report.compared.figure_elements import add_band, at_among, axes_of, figure_over
-from calibrate.report.compared.residuals import TITLE, missed
 from calibrate.report.drawing import (
     DASHES,
     GREY,
     PALETTE,
     Drawing,
-    by_use,
     dashed,
     empty_figure,
     interval,
     marker,
     name_rows,
-    outlined,
     spans_decade,
     symbol_of,
     ticks,
@@ -38,10 +35,7 @@ _BEYOND = (
     "holds 1, these points cannot tell the two apart. The intervals know the noise of these runs, and nothing of "
     "another day or another drive of the same make; about one in ten lies beyond by chance."
 )
-_PARAMETERS = (
-    "Above, the knees with their intervals; an open end reaches the edge. In the table, everything. Rough: the "
-    "interval spans more than a factor of 2; assumed: the number comes mostly from the prior."
-)
+_PARAMETERS = "Rough: the interval spans more than a factor of 2; assumed: the number comes mostly from the prior."
 _RATIO = (
     "Predicted throughput over that of the baseline (the first device), at the loads both were measured over; the "
     "shade is where the ratio of one new measurement of each is expected, at {level:g} %."
@@ -75,16 +69,6 @@ def side_section(found: SideBySide) -> Section:
         ]
     for number, matched in enumerate(found.matched, 1):
         views += _matched_views(matched, f"-{number}" if len(found.matched) > 1 else "")
-    views.append(
-        View(
-            "devices",
-            "devices-residuals",
-            "Residuals of each device",
-            "Filled: held out. Open: calibrated on.",
-            _residual_table(found),
-            _residuals(found),
-        )
-    )
     lead = " ".join(m.sentence() for m in found.matched) or "No curve of these devices has the name of another's."
     return Section(found.title, views, lead=lead, name=found.title.lower(), load_kind=_kind(found))
 
@@ -117,7 +101,7 @@ def _matched_views(matched: Matched, suffix: str) -> list[View]:
             f"Parameters and knees{about}",
             _PARAMETERS,
             _parameter_table(matched),
-            _knee_figure(matched),
+            None,
             parameter_text(matched),
         ),
         View(
@@ -188,34 +172,6 @@ def _ratio_ticks(low: float, high: float) -> list[float]:
     return sorted(v for v in [*ticks, *near] if low * 0.8 <= v <= high * 1.25)
 
 
-def _knee_figure(matched: Matched) -> Drawing | None:
-    """The knee of each device by each definition, with its interval; None where none is within reach."""
-    known = [k for found in matched.knees for k in found if k.knee.load is not None]
-    if not known:
-        return None
-    names = list(dict.fromkeys(k.knee.definition for k in known))
-    reach = np.array([v for k in known for v in (k.knee.load, k.knee.low, k.knee.high) if v is not None and v > 0])
-    first = matched.comparisons[0]
-    figure = figure_over(first, np.append(reach, [reach.min() / 1.1, reach.max() * 1.1]), "", log_y=False)
-    count = len(matched.devices)
-    for i, (device, found) in enumerate(zip(matched.devices, matched.knees, strict=True)):
-        rows = [k.knee for k in found if k.knee.load is not None]
-        load = np.array([k.load for k in rows], dtype=float)
-        low = np.array([reach.min() if k.low is None else k.low for k in rows], dtype=float)
-        high = np.array([reach.max() if k.high is None else k.high for k in rows], dtype=float)
-        lift = _spread(count) * ((i + 0.5) / count - 0.5)
-        figure.add_scatter(
-            x=load,
-            y=[names.index(k.definition) + lift for k in rows],
-            mode="markers",
-            name=escape(device),
-            marker=marker(PALETTE[i % len(PALETTE)], symbol_of(i)),
-            error_x=interval(load, low, high, width=6),
-        )
-    name_rows(figure, names, max(52, _EACH * count))
-    return figure
-
-
 def _ratio_loads(matched: Matched) -> Array:
     loads = [c.points.load for c in matched.comparisons]
     low, high = max(float(v.min()) for v in loads), min(float(v.max()) for v in loads)
@@ -245,35 +201,17 @@ def _ratio_figure(matched: Matched) -> Drawing:
 
 
 def _ratio_table(matched: Matched) -> pd.DataFrame:
-    loads = _ratio_loads(matched)
-    parts = []
+    loads, parts = _ratio_loads(matched), []
     for device, comparison in zip(matched.devices[1:], matched.comparisons[1:], strict=True):
         found = ratio_of_curves(matched.comparisons[0].fit, comparison.fit, loads, (matched.devices[0], device))
-        parts.append(
-            pd.DataFrame(
-                {
-                    "device": device,
-                    "load": found.load,
-                    "throughput_ratio": found.ratio,
-                    "low": found.low,
-                    "high": found.high,
-                }
-            )
-        )
+        columns = {"load": found.load, "throughput_ratio": found.ratio, "low": found.low, "high": found.high}
+        parts.append(pd.DataFrame(columns).assign(device=device))
     return pd.concat(parts, ignore_index=True)
 
 
 def _parameter_table(matched: Matched) -> pd.DataFrame:
     rows = [
-        {
-            "device": device,
-            "parameter": name,
-            "unit": e.unit,
-            "estimate": e.estimate,
-            "low": e.low,
-            "high": e.high,
-            "identified": e.identified,
-        }
+        {"device": device, "parameter": name, **{k: v for k, v in vars(e).items() if k != "note"}}
         for device, c in zip(matched.devices, matched.comparisons, strict=True)
         for name, e in c.fit.parameters.items()
     ]
@@ -291,43 +229,3 @@ def _parameter_table(matched: Matched) -> pd.DataFrame:
         for k in found
     ]
     return pd.DataFrame(rows + knees)
-
-
-def _residuals(found: SideBySide) -> Drawing:
-    """Residuals of throughput (of open sweeps: response time) against the load, a colour for each curve."""
-    load = np.concatenate([c.points.load for _, c in found.curves])
-    what = missed(found.curves[0][1])[0].name
-    figure = figure_over(found.curves[0][1], load, f"{what}: {TITLE}", log_y=False)
-    figure.add_level(0, {"color": GREY, "width": 1})
-    for i, (label, (_, comparison)) in enumerate(zip(found.labels, found.curves, strict=True)):
-        values, x = missed(comparison)[0].values, at_among(load, comparison.points.load)
-        for j, (mask, _, opened) in enumerate(by_use(comparison.held_out)):
-            figure.add_scatter(
-                x=x[mask],
-                y=values[mask],
-                mode="markers",
-                name=escape(label),
-                legendgroup=label,
-                showlegend=j == 0,
-                marker=outlined(PALETTE[i % len(PALETTE)], symbol_of(i) + opened),
-            )
-    return figure
-
-
-def _residual_table(found: SideBySide) -> pd.DataFrame:
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "device": device,
-                    "series": c.series,
-                    "load": c.points.load,
-                    "held_out": c.held_out,
-                    "residual_throughput_pct": c.residual_throughput_pct,
-                    "residual_response_time_pct": c.residual_response_pct,
-                }
-            )
-            for device, c in found.curves
-        ],
-        ignore_index=True,
-    )

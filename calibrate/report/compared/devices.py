@@ -13,16 +13,14 @@ from functools import cached_property
 
 from calibrate.inference.estimates import how_sure, quantity
 from calibrate.knees.definitions import NamedKnee
-from calibrate.prediction.answer import FACTOR
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import ParameterDifference, Untold, differences, untold
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.view import Column, FormattedTable
 from measure.loads import LOADS
-from measure.units import format_percent
 
 MOST_IN_FULL = 3
-"""Of more devices than these a sentence tells only what follows; the tables have everything."""
+"""Of more devices than these the sentence has peaks and knees alone; the tables have everything."""
 
 TOLD_OF_MANY = ("Xmax", "B", "N*", "knee")
 
@@ -52,33 +50,19 @@ class Matched:
 
     @property
     def many(self) -> bool:
-        """Whether there are too many devices for a column each, and for a sentence about each."""
+        """Whether there are too many devices to say everything about each."""
         return len(self.devices) > MOST_IN_FULL
 
     def sentence(self) -> str:
-        """Which of the differences lie beyond the intervals; of many devices the peaks and crossings alone."""
-        about = f"{self.name}: " if self.name else ""
-        if self.many:
-            return about + self._sentence_of_many()
+        """Which of the differences lie beyond the intervals; of many devices those of peaks and knees alone."""
+        kept = [d for d in self.differences if d.beyond and (d.quantity in TOLD_OF_MANY or not self.many)]
         parts = []
         for device in self.devices[1:]:
-            found = [d.sentence() for d in self.differences if d.beyond and d.other == device]
-            what = ", ".join(found) if found else "no parameter differs by more than its interval allows"
-            parts.append(f"{device} beside {self.devices[0]}: {what}")
-        return f"{about}{'; '.join(parts)}."
-
-    def _sentence_of_many(self) -> str:
-        """By quantity, the largest ratio first, as the intervals stand in the table."""
-        told = [d for d in self.differences if d.quantity in TOLD_OF_MANY]
-        parts = []
-        for name in dict.fromkeys(d.quantity for d in told):
-            beyond = sorted((d for d in told if d.quantity == name and d.beyond), key=lambda d: -d.ratio)
-            if beyond:
-                parts.append(f"{name} is {', '.join(f'{_times(d.ratio)} on {d.other}' for d in beyond)}")
-        same = [n for n in self.devices[1:] if not any(d.beyond for d in told if d.other == n)]
-        if same:
-            parts.append(f"neither peak nor knee differs by more than its interval allows on {', '.join(same)}")
-        return f"Beside {self.devices[0]}, {'; '.join(parts)}."
+            found = ", ".join(d.sentence() for d in kept if d.other == device)
+            which = "peak nor knee differs" if self.many else "parameter differs"
+            none = f"{'neither' if self.many else 'no'} {which} by more than its interval allows"
+            parts.append(f"{device} against {self.devices[0]}: {found or none}")
+        return f"{f'{self.name}: ' if self.name else ''}{'; '.join(parts)}."
 
 
 @dataclass(frozen=True)
@@ -145,11 +129,7 @@ def _together(name: str, rows: Sequence[tuple[str, Evidence]]) -> Matched:
 
 
 def parameter_text(matched: Matched) -> FormattedTable:
-    """Every parameter, and the knee by each definition, of every device, intervals included.
-
-    A row for each parameter and a column for each device; of many devices, which no page is wide enough for, a row for
-    each parameter of each device.
-    """
+    """Every parameter, and the knee by each definition, with intervals: a column for each device."""
     names = dict.fromkeys(name for c in matched.comparisons for name in c.fit.parameters)
     rows = [(name, *(_parameter(c, name) for c in matched.comparisons)) for name in names]
     for definition in dict.fromkeys(k.knee.definition for found in matched.knees for k in found):
@@ -157,11 +137,6 @@ def parameter_text(matched: Matched) -> FormattedTable:
     models = {c.fit.model for c in matched.comparisons}
     if len(models) > 1:
         rows.insert(0, ("model", *(c.fit.model for c in matched.comparisons)))
-    if matched.many:
-        each = [
-            (name, device, cell) for name, *cells in rows for device, cell in zip(matched.devices, cells, strict=True)
-        ]
-        return FormattedTable((matched.name or "parameter", "device", "value"), tuple(each), (True, True, False))
     return FormattedTable(
         (matched.name or "parameter", *matched.devices), tuple(rows), (True, *[False] * len(matched.devices))
     )
@@ -195,15 +170,6 @@ def difference_text(matched: Matched) -> FormattedTable:
             "beyond?", lambda row: row.reason if isinstance(row, Untold) else "yes" if row.beyond else "no", words=True
         ),
     )
-
-
-def _times(ratio: float) -> str:
-    """A ratio as it is said: "4 % higher", "2.5 times as high", "1/400 as high", "1/1,000,000 as high"."""
-    if 1 / FACTOR < ratio < FACTOR:
-        return f"{format_percent(100 * abs(ratio - 1))} {'higher' if ratio > 1 else 'lower'}"
-    value = float(f"{1 / ratio if ratio < 0.1 else ratio:.3g}")
-    said = f"{value:,.0f}" if value >= 1000 else f"{value:g}"
-    return f"1/{said} as high" if ratio < 0.1 else f"{said} times as high"
 
 
 def _parameter(comparison: Comparison, name: str) -> str:

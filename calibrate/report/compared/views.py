@@ -8,11 +8,9 @@ from dataclasses import replace
 from calibrate.prediction.answer import curve_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves, residuals
-from calibrate.report.compared.beliefs import ladder_figure, ladder_table, ladder_text
 from calibrate.report.compared.evidence import Evidence
-from calibrate.report.compared.host import host_view
-from calibrate.report.compared.knees import knee_view
 from calibrate.report.compared.queue import add_simulated, queue_view
+from calibrate.report.compared.support import host_view, knee_view, ladder_view
 from calibrate.report.view import ComparedCurve, FormattedTable, Section, View
 from measure.sweep import Provenance
 
@@ -65,7 +63,7 @@ def views_of(evidence: Evidence) -> ComparedCurve:
     checks = [] if comparison.is_open else [_little(comparison)]
     left_out = tuple(f"{what}: {why}" for what, why in evidence.left_out.items())
     if comparison.models:
-        checks.append(_ladder(comparison))
+        checks.append(ladder_view(comparison))
     return ComparedCurve(comparison, tuple(main), tuple(checks), left_out)
 
 
@@ -171,17 +169,4 @@ def _little(comparison: Comparison) -> View:
         "ratio.",
         curves.little_table(comparison),
         curves.little_check(comparison),
-    )
-
-
-def _ladder(comparison: Comparison) -> View:
-    models = comparison.models
-    return View(
-        "ladder",
-        "models",
-        "Other models on the same points",
-        "Ranked by mean error at the held-out points; the model in bold was fixed before they were looked at.",
-        ladder_table(models),
-        ladder_figure(models, comparison.fit.model, comparison.summary().repeat_noise_pct),
-        ladder_text(models),
     )

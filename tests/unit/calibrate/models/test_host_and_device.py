@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from calibrate.models.host_and_device import host_and_device, host_findings, two_stations
-from calibrate.report.compared.host import host_view
+from calibrate.report.compared.support import host_view
 from measure.errors import DataError
 from measure.sweep import Provenance, Sweep
 from measure.units import format_rate

@@ -1,0 +1,124 @@
+"""What supports a comparison: the knee by each definition, where a request's time goes, what other models miss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from operator import itemgetter
+
+import pandas as pd
+
+from calibrate.knees.definitions import NamedKnee, knee_rows
+from calibrate.models.host_and_device import HostAndDevice
+from calibrate.prediction.comparison import Comparison
+from calibrate.prediction.fit_ladder import Rung
+from calibrate.report.drawing import GREY, INK, ORANGE, RED, SKY, Drawing, empty_figure, marker, outlined
+from calibrate.report.view import Column, FormattedTable, View
+from measure.units import format_duration, format_percent
+
+LEAST_PCT = 0.01
+"""Errors below this many percent are drawn there: an exact fit has no place on a logarithmic axis."""
+
+
+def knee_view(comparison: Comparison, found: Sequence[NamedKnee]) -> View:
+    """Where each definition puts the knee, with its interval."""
+    fit = comparison.fit
+    header = ("knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", "")
+    columns = [Column[tuple[str, ...]](name, itemgetter(i), i in (0, 5)) for i, name in enumerate(header)]
+    return View(
+        "knees",
+        "knees",
+        "The knee by each definition",
+        'Each definition asks another question, so they need not agree; the page "The knee" of the manual says which '
+        "to take when. Medians over all curves that fit, each at its own knee.",
+        pd.DataFrame([one.to_dict() for one in found]),
+        text=FormattedTable.of(knee_rows(found, comparison.fit.load_kind), *columns),
+    )
+
+
+def host_view(found: HostAndDevice) -> View:
+    """The share of a request's time in the device and in the host as stacked bars; marks where the model parts them."""
+    _, host, device = found.predicted(found.load)
+    table = pd.DataFrame(
+        {
+            "load": found.load,
+            "throughput_per_s": found.throughput_per_s,
+            "device_s": found.device_s,
+            "host_s": found.host_s,
+            "device_by_model_s": device,
+            "host_by_model_s": host,
+        }
+    )
+    figure = empty_figure("outstanding requests", "share of the response time (%)")
+    loads, whole = [f"{n:g}" for n in found.load], found.device_s + found.host_s
+    parts = (("in the device", found.device_s, SKY, "start"), ("in the host", found.host_s, ORANGE, "end"))
+    for name, times, colour, clear_of_the_mark in parts:
+        figure.add_bar(
+            x=loads,
+            y=100 * times / whole,
+            name=name,
+            marker={"color": colour},
+            text=[format_duration(t, 2) for t in times],
+            textangle=0,
+            insidetextanchor=clear_of_the_mark,
+        )
+    share, mark = 100 * device / (device + host), marker(INK, "diamond", 9)
+    figure.add_scatter(x=loads, y=share, name="parted by the model", mode="markers", marker=mark)
+    figure.update_layout(barmode="stack")
+    figure.update_xaxes(type="category", rangemode=None)
+    sentence = found.sentence()
+    caption = f"{sentence[0].upper()}{sentence[1:]}."
+    return View("host", "host-and-device", "Where the time goes", caption, table, figure)
+
+
+def ladder_view(comparison: Comparison) -> View:
+    """What each model misses on the same points."""
+    models = comparison.models
+    return View(
+        "ladder",
+        "models",
+        "Other models on the same points",
+        "Ranked by mean error at the held-out points; the model in bold was fixed before they were looked at.",
+        _ladder_table(models),
+        ladder_figure(models, comparison.fit.model, comparison.summary().repeat_noise_pct),
+        FormattedTable.of(
+            models,
+            Column("", lambda m: str(m.rank)),
+            Column("model", lambda m: m.name, words=True),
+            Column("calibration error", lambda m: _percent(m.in_sample_pct)),
+            Column("held-out error, throughput", lambda m: _percent(m.held_out_mape_throughput_pct)),
+            Column("response", lambda m: _percent(m.held_out_mape_response_pct)),
+            Column("assumes", lambda m: m.assumption, words=True),
+        ),
+    )
+
+
+def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) -> Drawing:
+    """Mean absolute errors of every model in percent, the best at the top; the model ``chosen`` has a bold name."""
+    names = [f"<b>{escape(m.name)}</b>" if m.name == chosen else escape(m.name) for m in models]
+    figure = empty_figure(f"mean absolute error in {models[0].ranked_by} (%)", "", log_x=True)
+    errors = [("where it was calibrated", [m.in_sample_pct for m in models], outlined(INK, "square-open", 10))]
+    if models[0].held_out_pct is not None:
+        errors.append(("held out", [m.held_out_pct or 0.0 for m in models], marker(RED)))
+    for name, values, look in errors:
+        x = [max(v, LEAST_PCT) for v in values]
+        figure.add_scatter(x=x, y=names, mode="markers", name=name, marker=look, hovertemplate="%{y}: %{x:.3g} %")
+    if noise_pct is not None and noise_pct > 0:
+        floor = {"color": GREY, "width": 2, "dash": "dot"}
+        figure.add_upright(noise_pct, floor)
+        figure.add_to_legend(f"noise floor of repeats, {format_percent(noise_pct)}", floor)
+    figure.update_yaxes(type="category", autorange="reversed", rangemode=None, tickfont={"size": 14}, showline=False)
+    figure.update_layout(height=190 + 30 * len(models))
+    return figure
+
+
+def _ladder_table(models: Sequence[Rung]) -> pd.DataFrame:
+    parts = ("in_sample_mape", "held_out_mape")
+    kept = ("rank", *(f"{part}_{what}_pct" for part in parts for what in ("throughput", "response")), "assumption")
+    return pd.DataFrame([{"model": m.name, **{name: getattr(m, name) for name in kept}} for m in models])
+
+
+def _percent(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"< {LEAST_PCT:g} %" if value < LEAST_PCT else f"{value:.3g} %"
