@@ -1,4 +1,4 @@
-"""Views over the load: throughput and latency against it, and the latency-bandwidth curve with its knee."""
+"""Views over the load: throughput, latency and its tails against it, the latency-bandwidth curve, the baseline."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from calibrate.inference.estimates import LEVEL
 from calibrate.knees.definitions import NamedKnee
 from calibrate.knees.knee import Knee
 from calibrate.next.load import advice
-from calibrate.report.axes import AxisScale, load_scale
+from calibrate.report.axes import AxisScale, latency_axis, load_scale
 from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker
-from calibrate.report.measured.drawings import MOST_LINES, lines
-from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.tables import axis_of, columns_of, rate_of, shown, word_of
+from calibrate.report.measured.drawings import MOST_LINES, bars, lines, several_lines
+from calibrate.report.measured.points import PERCENTILES, MeasuredData
+from calibrate.report.measured.tables import axis_of, columns_of, rate_of, shown, text_of, with_ends, word_of
 from calibrate.report.view import View
 from measure import repeats
 from measure.errors import DataError
 from measure.sweep import Sweep
 
 _ENOUGH_FOR_A_KNEE = 3
+MOST_TAILS = 6
+MOST_WORKLOADS = 8  # with more, depth 1 is no baseline but a point of something else
 
 Answers = Callable[[Fit, Sweep], Sequence[NamedKnee]]
 """Operating points that were asked for: the load within a response time, or with a share of the peak."""
@@ -236,3 +238,68 @@ def _bars_caption(measured: MeasuredData) -> str:
 def _shortened(rows: pd.DataFrame) -> str:
     count = rows["series"].nunique()
     return f" The first {MOST_LINES} of {count} curves are drawn." if count > MOST_LINES else ""
+
+
+def baseline(measured: MeasuredData) -> list[View]:
+    """One request at a time: mean, deviation and percentiles of each workload."""
+    table = measured.table
+    told = [c for c in ("latency_sd_s", "latency_p95_s", "latency_p99_s") if measured.known(c)]
+    rows = table[(table["load"] == 1) & table["latency_s"].notna()] if told else table.head(0)
+    rows = rows[rows[told].notna().any(axis=1)]
+    if not 0 < len(rows) <= MOST_WORKLOADS or not measured.load_type.is_closed:
+        return []
+    columns = {"latency_s": "mean"} | {c: PERCENTILES[c] for c in told if c in PERCENTILES}
+    axis = latency_axis(rows["latency_s"].to_numpy(float))
+    shown_table = rows[columns_of(measured, "series")]
+    return [
+        View(
+            "baseline",
+            "baseline",
+            "Baseline: one request at a time",
+            "The latency of a lone request, the device idle before it." + _bars_caption(measured),
+            shown_table,
+            bars(rows, "series", columns, axis),
+            shown(shown_table),
+        )
+    ]
+
+
+def tails(measured: MeasuredData) -> list[View]:
+    """Percentiles against the load, a figure for each of the first curves, and the table of all."""
+    known = [c for c in PERCENTILES if measured.known(c)]
+    rows = curves(measured)
+    rows = rows[rows[known].notna().any(axis=1)] if known else rows.head(0)
+    if rows.empty or not {"latency_p99_s", "latency_p999_s"} & set(known):
+        return []
+    views = []
+    scale = load_scale(measured)
+    labels = {c: PERCENTILES[c] for c in known}
+    if rows["latency_s"].notna().any():
+        labels = {"latency_s": "mean", **labels}
+    for number, (series, group) in enumerate(rows.groupby("series", sort=False), 1):
+        if number > MOST_TAILS:
+            break
+        values = group[list(labels)].to_numpy(float)
+        views.append(
+            View(
+                "tails",
+                f"tails-{number}",
+                f"Tail latency: {series}",
+                "1 request in 100 takes longer than p99, 1 in 1000 longer than p99.9." + _bars_caption(measured),
+                group[["series", "load", *with_ends(measured, list(labels))]],
+                several_lines(group, "load", labels, scale, latency_axis(values[np.isfinite(values)])),
+            )
+        )
+    table = rows[["series", "load", *with_ends(measured, list(labels))]]
+    views.append(
+        View(
+            "tails",
+            "tail-table",
+            "Tail table",
+            f"Percentiles of the latency.{_bars_caption(measured)}",
+            table,
+            None,
+            text_of(measured, table, {"latency_s": "mean"}),
+        )
+    )
+    return views

@@ -9,10 +9,9 @@ import pandas as pd
 
 from calibrate.report.axes import AxisScale, bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.drawing import dashed, empty_figure
-from calibrate.report.measured.by_load import Answers, against_load, latency_bandwidth
+from calibrate.report.measured.by_load import Answers, against_load, baseline, latency_bandwidth, tails
 from calibrate.report.measured.by_mix import against_mix, heat_maps, read_against_write
 from calibrate.report.measured.by_size import against_size
-from calibrate.report.measured.by_statistic import baseline, tails
 from calibrate.report.measured.drawings import bars, lines
 from calibrate.report.measured.points import MeasuredData
 from calibrate.report.measured.tables import columns_of, shown, text_of, with_ends
