@@ -28,7 +28,7 @@ TINY = 1e-290
 """Probabilities below this are zero: arithmetic with denormal numbers is slow."""
 
 SWEEP = 16
-"""They are swept away every so many steps."""
+"""Steps after which they are set to zero."""
 
 
 def has_product_form(station: Station) -> bool:

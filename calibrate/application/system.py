@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NINETY = 0.9
 PAST_THE_KNEE, FOLLOWED = 2.0, 1000
-"""The curve is drawn to so many times the knee, if that is no more than so many clients."""
+"""The curve is drawn to this multiple of the knee, if that is no more than these clients."""
 MOST_SIMULATED = 20
 """Draws that are simulated."""
 RARE = 0.01

@@ -3,7 +3,7 @@
 plotly.js draws in the browser what a :class:`Drawing` holds; ``to_plotly`` makes it a plotly Figure for a notebook.
 Nothing is checked on the way, which takes plotly longer than all of the arithmetic.
 
-Colours are Okabe and Ito's (Color Universal Design, 2008), told apart by the colour-blind. Figures are made for white
+Colours are Okabe and Ito's (Color Universal Design, 2008), for the colour-blind too. Figures are made for white
 paper; a page that is shown on a dark screen replaces the colours named in ``DARK``, and no others.
 """
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 ImageFormat = Literal["svg", "png", "pdf"]
 FORMATS: tuple[str, ...] = get_args(ImageFormat)
 WIDTH = 1000
-"""Pixels; a PNG has twice as many. Of a figure that says its width and height, just so many."""
+"""Pixels; a PNG has twice as many. A figure that says its width and height keeps them."""
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _LETTERS, _TITLE = 16, 50

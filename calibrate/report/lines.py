@@ -72,7 +72,7 @@ def figure_of(
         for kind, of in shown.items()
     }
     figure = panels(x_title, [axes[kind].title for kind in kinds], log_x=log_x, log_y=log_y)
-    told: set[str] = set()
+    named: set[str] = set()
     mixed = any(len(names) > 1 for names in symbols.values())
     for row, kind in enumerate(kinds, 1):
         for line in shown[kind]:
@@ -81,12 +81,12 @@ def figure_of(
                 escape(label),
                 PALETTE[colours.index(line.curve or line.name) % len(PALETTE)],
                 symbols[kind].index(line.symbol),
-                in_legend=label not in told,
+                in_legend=label not in named,
             )
             _draw(figure, line, look, axes[kind], str(row) if row > 1 else "")
-            told.add(label)
+            named.add(label)
     figure.update_layout(
-        height=max(HEIGHT, _PANEL_HEIGHT * len(kinds) + 80), legend={"traceorder": "normal"}, showlegend=len(told) > 1
+        height=max(HEIGHT, _PANEL_HEIGHT * len(kinds) + 80), legend={"traceorder": "normal"}, showlegend=len(named) > 1
     )
     return figure
 
@@ -100,11 +100,11 @@ def view_of(
     bars = any(line.low is not None and line.measured for line in lines)
     caption = " ".join(
         text
-        for told, text in (
+        for holds, text in (
             (bands, "A shade is where a single new measurement is expected."),
             (bars, "Bars: 95 % intervals over repeats."),
         )
-        if told
+        if holds
     )
     return View("lines", name, title, caption, table_of(lines, x), figure)
 
@@ -131,7 +131,7 @@ def _axis(kind: Kind, symbols: Sequence[str], values: Array, *, in_seconds: bool
 
 
 def _draw(figure: Drawing, line: Line, look: _Look, axis: Axis, panel: str) -> None:
-    told = {
+    legend = {
         "name": look.label,
         "legendgroup": look.label,
         "showlegend": look.in_legend,
@@ -143,9 +143,9 @@ def _draw(figure: Drawing, line: Line, look: _Look, axis: Axis, panel: str) -> N
     if line.measured:
         mark = marker(look.colour, SYMBOLS[look.number % len(SYMBOLS)])
         bar = None if ends is None else interval(y, *ends)
-        figure.add_scatter(x=line.x, y=y, mode="markers", marker=mark, error_y=bar, **told, **place)
+        figure.add_scatter(x=line.x, y=y, mode="markers", marker=mark, error_y=bar, **legend, **place)
         return
     if ends is not None:
         figure.add_band(line.x, *ends, look.colour, **place)
     stroke = {**solid(look.colour), "dash": DASHES[look.number % len(DASHES)]}
-    figure.add_scatter(x=line.x, y=y, mode="lines", line=stroke, **told, **place)
+    figure.add_scatter(x=line.x, y=y, mode="lines", line=stroke, **legend, **place)

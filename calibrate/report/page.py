@@ -26,7 +26,7 @@ from measure.machine.durable import write_durably
 from measure.sweep import Provenance
 
 MARK = '<meta name="generator" content="qsim report">'
-"""What makes an HTML file ours, so that only ours is ever replaced."""
+"""The mark of a report of qsim: no other file is ever replaced."""
 PLOTLY = "plotly-cartesian.min.js.gz"
 """plotly.js 4.1.1 (MIT) with lines, bars and heat maps alone, packed: 0.5 MB in a page where all of it is 4.8 MB."""
 
@@ -43,11 +43,11 @@ def write_report(
 def write_sections(
     sections: Sequence[Section], path: str | Path, *, title: str, front: FrontPage | None = None
 ) -> Path:
-    """Write one page for several sweeps, replacing an earlier report of ours but no other file.
+    """Write one page for several sweeps, replacing an earlier report of qsim but no other file.
 
     With a ``front`` the page opens with it, and every section is folded.
 
-    Raises MeasureError where ``path`` is a file that is no report of ours, or cannot be written.
+    Raises MeasureError where ``path`` is a file that is no report of qsim, or cannot be written.
     """
     target = Path(path)
     try:

@@ -1,4 +1,4 @@
-"""A report as a PDF, printed by a Chromium or Chrome of this machine from a page of our own; nothing is fetched."""
+"""A report as a PDF, printed by a Chromium or Chrome of this machine from a page of qsim; nothing is fetched."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from measure.errors import MeasureError
 
 PATIENCE_S = 120
 MARK = b"/Title (qsim: "
-"""What makes a PDF ours, so that only ours is ever replaced."""
+"""The mark of a PDF of qsim: no other file is ever replaced."""
 
 
 def write_paper(
@@ -24,7 +24,7 @@ def write_paper(
     """Print the first page and of each section its verdict and one plot to ``path``.
 
     ``browser`` is the path of a Chromium or Chrome; None looks on PATH. Raises MeasureError where there is none, where
-    it fails, and where ``path`` is a file that is not ours.
+    it fails, and where ``path`` is a file that is not of qsim.
     """
     try:
         if path.exists() and MARK not in path.read_bytes():
@@ -39,7 +39,7 @@ def write_paper(
 
 
 def print_pdf(page: Path, path: Path, browser: str | None = None) -> None:
-    """Print a page of ours to ``path``. MeasureError where no browser is here, or where it fails."""
+    """Print a page of qsim to ``path``. MeasureError where no browser is here, or where it fails."""
     program = browser_here(browser)
     try:
         with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:  # a browser in a box reads no /tmp

@@ -1,4 +1,4 @@
-"""The section of a report that shows predictions alone: the curve, and beside it that of the device changed."""
+"""The section of a report that shows predictions alone: the curve, and that of the changed device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a singl
 
 
 def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | None = None) -> Section:
-    """Throughput and response time of ``fit`` over ``loads``, of the scenario beside it, and what they rest on."""
+    """Throughput and response time of ``fit`` over ``loads``, of the scenario, and what they rest on."""
     low, high = float(min(loads)), float(max(loads))
     at = np.linspace(low, high, 120) if fit.load_type.is_open else grid(low, high)
     curves = [("as it is" if scenario else "predicted", predict(fit, at), BLUE)]

@@ -113,8 +113,8 @@ def _functions(fit: ServiceFit) -> pd.DataFrame:
 def _quantiles(fit: ServiceFit) -> pd.DataFrame:
     """Quantiles as far as one request reaches, evenly in the middle and densely in the tail."""
     times = fit.times
-    told = times.shares_below[1:-1]
-    shares = told[(told > 0) & (told < 1)]
+    known = times.shares_below[1:-1]
+    shares = known[(known > 0) & (known < 1)]
     if times.kind != "percentiles":
         reach = 1 - 1 / times.total
         tail = 1 - np.geomspace(0.5, max(1 - reach, 1e-6), 60)

@@ -67,7 +67,7 @@ def lead_of(compared: SurfaceComparison | MixComparison) -> str:
 
 
 def mix_views_of(compared: MixComparison) -> list[View]:
-    """Latency over bandwidth of every measured mix beside what the mixes used predict, and all points."""
+    """Latency over bandwidth of every measured mix with what the mixes used predict, and all points."""
     rows = pd.DataFrame(compared.rows())
     lines: list[Line] = []
     for curve in compared.curves:

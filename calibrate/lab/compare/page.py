@@ -192,7 +192,7 @@ def _heat_view(shelf: Shelf, sources: Sequence[str], _: Sequence[ShelfCurve], th
 
 
 def _tail_view(shelf: Shelf, sources: Sequence[str], _: Sequence[ShelfCurve], theme: Theme) -> list[Component]:
-    from calibrate.report.measured.by_statistic import tails
+    from calibrate.report.measured.by_load import tails
 
     return _report_views(shelf, sources, tails, theme) or [
         _note("None of these measurements tells percentiles. Try 002-ssd-tails, or a run of the lab on a disk.")

@@ -55,7 +55,7 @@ _BEYOND = 2.0
 
 
 def latency_against_throughput(comparison: Comparison) -> Drawing:
-    """The latency-bandwidth curve: observed and predicted, calibration and held-out points told apart, knee marked.
+    """The latency-bandwidth curve: observed and predicted, calibration and held-out points marked, and the knee.
 
     Where both axes are predicted from a load, crossbars at the measured loads stand for the bands.
     """
@@ -364,7 +364,7 @@ def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
 
 
 def queue_against_utilization(comparison: Comparison) -> Drawing:
-    """The mean number waiting, Lq = λ (W - S), against ρ = λ S / c, with ρ²/(1 - ρ) of M/M/1 beside it.
+    """The mean number waiting, Lq = λ (W - S), against ρ = λ S / c, with ρ²/(1 - ρ) of M/M/1 for comparison.
 
     S and c are the model's, whose own Lq is the line; so an observed Lq below zero is a W below S.
     """

@@ -31,7 +31,7 @@ from calibrate.report.view import Section, View
 
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 _BEYOND = (
-    "Each device beside the baseline (the first): the ratio of what was fitted, with its interval. Where the interval "
+    "Each device against the baseline (the first): the ratio of what was fitted, with its interval. Where the interval "
     "holds 1, these points cannot tell the two apart. The intervals know the noise of these runs, and nothing of "
     "another day or another drive of the same make; about one in ten lies beyond by chance."
 )
@@ -160,7 +160,7 @@ def _difference_figure(matched: Matched) -> Drawing:
 
 
 def _spread(count: int) -> float:
-    """How much of its row's height so many intervals take."""
+    """The share of its row's height that ``count`` intervals take."""
     return 0.5 if count <= MOST_IN_FULL + 1 else 0.75
 
 

@@ -36,7 +36,7 @@ class Matched:
 
     @cached_property
     def differences(self) -> tuple[ParameterDifference, ...]:
-        """Of each device beside the first."""
+        """Of each device against the first."""
         first, *others = zip(self.devices, self.comparisons, strict=True)
         return tuple(
             d for name, comparison in others for d in differences(first[1].fit, comparison.fit, (first[0], name))
@@ -155,17 +155,17 @@ def difference_text(matched: Matched) -> FormattedTable:
         without.setdefault((u.other, u.reason), []).append(u.quantity)
     rows += [Untold(", ".join(names), matched.devices[0], other, why) for (other, why), names in without.items()]
 
-    def told(cell: Callable[[ParameterDifference], str]) -> Callable[[ParameterDifference | Untold], str]:
+    def known(cell: Callable[[ParameterDifference], str]) -> Callable[[ParameterDifference | Untold], str]:
         return lambda row: cell(row) if isinstance(row, ParameterDifference) else ""
 
     return FormattedTable.of(
         rows,
         Column("", lambda row: row.quantity, words=True),
-        Column(matched.devices[0], told(lambda d: quantity(d.first_value, d.unit))),
+        Column(matched.devices[0], known(lambda d: quantity(d.first_value, d.unit))),
         Column("device", lambda row: row.other, words=True),
-        Column("value", told(lambda d: quantity(d.other_value, d.unit))),
-        Column("ratio", told(lambda d: f"{d.ratio:.3g}")),
-        Column("interval", told(lambda d: f"[{d.low:.3g}, {d.high:.3g}]")),
+        Column("value", known(lambda d: quantity(d.other_value, d.unit))),
+        Column("ratio", known(lambda d: f"{d.ratio:.3g}")),
+        Column("interval", known(lambda d: f"[{d.low:.3g}, {d.high:.3g}]")),
         Column(
             "beyond?", lambda row: row.reason if isinstance(row, Untold) else "yes" if row.beyond else "no", words=True
         ),

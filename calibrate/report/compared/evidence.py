@@ -1,4 +1,4 @@
-"""What a report may show of one curve beside its comparison, gathered before anything is drawn."""
+"""What a report may show of one curve besides its comparison, gathered before anything is drawn."""
 
 from __future__ import annotations
 

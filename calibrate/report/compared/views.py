@@ -15,7 +15,7 @@ from calibrate.report.view import ComparedCurve, FormattedTable, Section, View
 from measure.sweep import Provenance
 
 FEW = 4
-"""Curves that can be told apart in one plot."""
+"""Curves that one plot shows clearly."""
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 _SQUARES = (
     "Squares were used to calibrate. Circles were held out: the line knew nothing of them. The star is the knee. The "
@@ -165,7 +165,7 @@ def _little(comparison: Comparison) -> View:
         "Lines in flight" if memory else "Little's law",
         "Throughput times latency: how many cache lines were outstanding at once."
         if memory
-        else "Throughput times response time must give the load that was asked for; the number beside a point is their "
+        else "Throughput times response time must give the load that was asked for; the number at a point is their "
         "ratio.",
         curves.little_table(comparison),
         curves.little_check(comparison),

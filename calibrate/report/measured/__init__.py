@@ -1,7 +1,7 @@
 """What was measured, as tables and plots, without a model of it: the views of one Sweep and of several together.
 
 ``measured(sweep)`` or ``published(name)`` gives a ``Measured``; ``views_of`` its views; ``section_of`` a section that
-:func:`calibrate.report.page.write_sections` writes beside comparisons or alone.
+:func:`calibrate.report.page.write_sections` writes with comparisons or alone.
 """
 
 from __future__ import annotations

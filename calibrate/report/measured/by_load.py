@@ -69,7 +69,7 @@ def latency_bandwidth(
 ) -> list[View]:
     """Latency against bandwidth (throughput without a block size), the knee of each curve as a star, their table.
 
-    ``answers`` gives further operating points of a fit, which stand beside the knee.
+    ``answers`` gives further operating points of a fit, which stand with the knee.
     """
     rows = curves(measured, _ENOUGH_FOR_A_KNEE)
     rows = rows[rows["latency_s"].notna()]
@@ -87,8 +87,8 @@ def latency_bandwidth(
     fits = _fits(measured, rows, progress)
     first = rows.groupby("series", sort=False).first()
     per_request = first[column] / first["throughput_per_s"]
-    told = [(series, made.knee) for series, made in fits.items() if made.knee.identified and made.knee.sharp]
-    for i, (series, knee) in enumerate(told):
+    sharp = [(series, made.knee) for series, made in fits.items() if made.knee.identified and made.knee.sharp]
+    for i, (series, knee) in enumerate(sharp):
         _star(
             figure,
             i,
@@ -97,7 +97,7 @@ def latency_bandwidth(
             first=i == 0,
         )
     table, asked = _knee_table(measured, rows, fits, answers)
-    title, caption = f"Latency against {word}, with the knee", _knee_caption([knee for _, knee in told])
+    title, caption = f"Latency against {word}, with the knee", _knee_caption([knee for _, knee in sharp])
     return [
         View(
             "latency-bandwidth",
@@ -243,12 +243,12 @@ def _shortened(rows: pd.DataFrame) -> str:
 def baseline(measured: MeasuredData) -> list[View]:
     """One request at a time: mean, deviation and percentiles of each workload."""
     table = measured.table
-    told = [c for c in ("latency_sd_s", "latency_p95_s", "latency_p99_s") if measured.known(c)]
-    rows = table[(table["load"] == 1) & table["latency_s"].notna()] if told else table.head(0)
-    rows = rows[rows[told].notna().any(axis=1)]
+    known = [c for c in ("latency_sd_s", "latency_p95_s", "latency_p99_s") if measured.known(c)]
+    rows = table[(table["load"] == 1) & table["latency_s"].notna()] if known else table.head(0)
+    rows = rows[rows[known].notna().any(axis=1)]
     if not 0 < len(rows) <= MOST_WORKLOADS or not measured.load_type.is_closed:
         return []
-    columns = {"latency_s": "mean"} | {c: PERCENTILES[c] for c in told if c in PERCENTILES}
+    columns = {"latency_s": "mean"} | {c: PERCENTILES[c] for c in known if c in PERCENTILES}
     axis = latency_axis(rows["latency_s"].to_numpy(float))
     shown_table = rows[columns_of(measured, "series")]
     return [

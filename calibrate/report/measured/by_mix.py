@@ -99,22 +99,22 @@ def _by_direction(measured: MeasuredData, rows: pd.DataFrame, scale: AxisScale) 
         )[["line", "size_bytes", "read_fraction", "load", *columns]]
         for direction, alone in (("read", 1.0), ("write", 0.0))
     ]
-    told = pd.concat(parts, ignore_index=True).dropna(subset=list(columns))
+    parted = pd.concat(parts, ignore_index=True).dropna(subset=list(columns))
     return [
         View(
             "mix",
             f"{word_of(column)}-by-direction",
             f"{word_of(column).capitalize()} of the reads and of the writes",
             "What each got of the mix, and what it took.",
-            told,
-            lines(told, "read_fraction", column, scale, axis_of(measured, column, told), by="line"),
+            parted,
+            lines(parted, "read_fraction", column, scale, axis_of(measured, column, parted), by="line"),
         )
         for column in columns
     ]
 
 
 def read_against_write(measured: MeasuredData) -> list[View]:
-    """Reads alone beside writes alone, wherever both were measured of the same size and load."""
+    """Reads alone against writes alone, wherever both were measured of the same size and load."""
     results = with_ends(measured, [c for c in (rate_of(measured), "latency_s") if measured.known(c)])
     keys = ["place", "size_bytes", "load"]
     reads, writes = (

@@ -191,8 +191,8 @@ def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
             return points.assign(size_bytes=points["series"].map(dict(given)).astype(float)), name
     if not sweep.load_type.is_probed:
         return points.assign(size_bytes=points["block_bytes"]), "block size"
-    told = [_STRIDE.search(s) for s in points["series"]]  # our probe names strides that are not one line
-    strides = [parse_bytes(t.group(1)) if t else b for t, b in zip(told, points["block_bytes"], strict=True)]
+    found = [_STRIDE.search(s) for s in points["series"]]  # the probe names strides that are not one line
+    strides = [parse_bytes(t.group(1)) if t else b for t, b in zip(found, points["block_bytes"], strict=True)]
     return points.assign(size_bytes=np.array(strides, dtype=float)), "stride"
 
 
@@ -213,8 +213,8 @@ def _averaged(points: pd.DataFrame, *, closed: bool = True) -> pd.DataFrame:
 
 def _share(series: str, read_fraction: float) -> float:
     """The share of reads that was asked for: fio draws each request, so that 70 % come out as 70.03 %."""
-    told = _MIX.search(series)
-    return int(told.group(1)) / 100 if told else round(read_fraction, 2)
+    mix = _MIX.search(series)
+    return int(mix.group(1)) / 100 if mix else round(read_fraction, 2)
 
 
 def _mean(group: pd.DataFrame) -> dict[str, object]:

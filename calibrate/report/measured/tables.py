@@ -47,7 +47,7 @@ _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
 def shown(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> FormattedTable:
     """``table`` as text. Columns that are empty are left out, ``x_low`` and ``x_high`` go into the cell of ``x``.
 
-    ``names`` are headings beside those of NAMES; a column without either keeps its own name in words.
+    ``names`` are headings besides those of NAMES; a column without either keeps its own name in words.
     """
     ends = {end_of(c, e) for c in map(str, table.columns) for e in ("low", "high")}
     columns = [c for c in map(str, table.columns) if c not in ends and (table[c].notna() & (table[c] != "")).any()]
@@ -127,7 +127,7 @@ def some_loads(rows: pd.DataFrame, most: int = MOST_LOADS) -> list[float]:
 
 
 def fewer_lines(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """``rows`` at as many loads, three or fewer, as keep the lines that can be told apart at a glance."""
+    """``rows`` at as many loads, three or fewer, as keep the lines that are distinguished at a glance."""
     for most in range(MOST_LOADS, 1, -1):
         chosen = rows[rows["load"].isin(some_loads(rows, most))]
         if len(chosen[[column, "load"]].drop_duplicates()) <= MOST_LINES:

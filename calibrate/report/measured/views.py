@@ -50,9 +50,9 @@ def views_of(
 ) -> list[View]:
     """The views that apply, in reading order, the table of all points last.
 
-    ``kinds`` keeps those kinds only (and the points). ``datasheet_iops`` is a data sheet's, to stand beside the peak.
+    ``kinds`` keeps those kinds only (and the points). ``datasheet_iops`` is a data sheet's, to hold the peak against.
     Calls ``progress`` with the share done; what takes time are the models of the knees.
-    ``answers`` gives operating points to stand beside the knee of each curve.
+    ``answers`` gives operating points to stand with the knee of each curve.
     """
     wanted = kinds is None or "latency-bandwidth" in kinds
     views = [
@@ -82,7 +82,7 @@ def views_of(
 
 
 def datasheet(measured: MeasuredData, iops: float) -> list[View]:
-    """The peak of each curve of the smallest block beside the data sheet's ``iops``."""
+    """The peak of each curve of the smallest block against the data sheet's ``iops``."""
     table = measured.table[measured.table["throughput_per_s"].notna()]
     if measured.memory or table.empty:
         return []
@@ -108,7 +108,7 @@ def datasheet(measured: MeasuredData, iops: float) -> list[View]:
         View(
             "datasheet",
             "datasheet",
-            "Peak IOPS beside the data sheet",
+            "Peak IOPS against the data sheet",
             f"The largest throughput at any load.{block} A data sheet states it for the drive alone, fresh or "
             "preconditioned as it says, mostly for 4 KiB, often from several jobs.",
             peaks,
