@@ -12,14 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import ComplexArray, FloatArray
-from qsim.distributions.base import GammaTimes, LengthBiased, triangle
+from qsim._types import FloatArray
+from qsim.distributions.base import Composed, GammaTimes, LengthBiased
+from qsim.distributions.empirical import Empirical
 from qsim.distributions.mixtures import Shifted
 from qsim.errors import InvalidParameterError
 
@@ -272,11 +274,14 @@ class BurrXII(LengthBiased):
         return np.asarray(betaincc(self.k - 1 / self.c, 1 + 1 / self.c, expit(-self._log_power(x))))
 
     def pdf(self, x: npt.ArrayLike) -> FloatArray:
+        from scipy.special import xlogy
+
         t = np.asarray(x, dtype=np.float64)
-        y = np.where(t > 0, t, 1.0) / self.scale
-        power = self.c * np.log(y)
-        logs = math.log(self.c * self.k / self.scale) + power - np.log(y) - (self.k + 1) * np.logaddexp(0.0, power)
-        return np.asarray(np.where(t > 0, np.exp(logs), 0.0))
+        y = np.maximum(t, 0.0) / self.scale
+        with np.errstate(divide="ignore"):
+            tail = (self.k + 1) * np.logaddexp(0.0, self.c * np.log(y))
+            logs = math.log(self.c * self.k / self.scale) + xlogy(self.c - 1, y) - tail
+        return np.asarray(np.where(t < 0, 0.0, np.exp(logs)))
 
     def quantile(self, q: float) -> float:
         hazard = -math.log1p(-_check.fraction("q", q)) / self.k
@@ -288,7 +293,7 @@ class BurrXII(LengthBiased):
 
 
 @dataclass(frozen=True)
-class Pareto(LengthBiased):
+class Pareto(Composed):
     """P(T > t) = (smallest/t)^shape for t above the smallest; shape > 1, and above 2 for a finite scv.
 
     >>> Pareto(shape=3, smallest=2).mean, round(Pareto(shape=3, smallest=2).scv, 6)
@@ -312,16 +317,14 @@ class Pareto(LengthBiased):
         shape = 1 + math.sqrt(1 + 1 / _positive_scv(scv))
         return cls(shape, _check.positive("mean", mean) * (shape - 1) / shape)
 
-    @property
-    def mean(self) -> float:
-        return self.shape * self.smallest / (self.shape - 1)
+    @cached_property
+    def law(self) -> Shifted:  # type: ignore[override]
+        """The smallest, and a Lomax time."""
+        return Shifted(BurrXII(1.0, self.shape, self.smallest / (self.shape - 1)), self.smallest)
 
     @property
     def scv(self) -> float:
         return 1 / (self.shape * (self.shape - 2)) if self.shape > 2 else math.inf
-
-    def _log_ratio(self, x: npt.ArrayLike) -> FloatArray:
-        return np.asarray(np.log(self.smallest / np.maximum(np.asarray(x, dtype=np.float64), self.smallest)))
 
     @property
     def smooth(self) -> bool:
@@ -333,25 +336,6 @@ class Pareto(LengthBiased):
         np.exp(out, out=out)
         out *= self.smallest
 
-    def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        return np.asarray(-np.expm1(self.shape * self._log_ratio(x)))
-
-    def survival(self, x: npt.ArrayLike) -> FloatArray:
-        return np.asarray(np.exp(self.shape * self._log_ratio(x)))
-
-    def biased(self, x: npt.ArrayLike) -> FloatArray:
-        return np.asarray(-np.expm1((self.shape - 1) * self._log_ratio(x)))
-
-    def residual(self, s: ComplexArray) -> ComplexArray:
-        beyond = BurrXII(1.0, self.shape, self.smallest / (self.shape - 1))  # Lomax
-        return Shifted(beyond, self.smallest).residual(s)
-
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        t = np.asarray(x, dtype=np.float64)
-        return np.asarray(
-            np.where(t < self.smallest, 0.0, self.shape / np.maximum(t, self.smallest) * self.survival(t))
-        )
-
     def quantile(self, q: float) -> float:
         return self.smallest * math.exp(-math.log1p(-_check.fraction("q", q)) / self.shape)
 
@@ -361,7 +345,7 @@ class Pareto(LengthBiased):
 
 
 @dataclass(frozen=True)
-class Uniform(LengthBiased):
+class Uniform(Composed):
     """Anything between ``low`` and ``high``, alike.
 
     >>> Uniform(1, 3).mean, round(Uniform(0, 2).scv, 6)
@@ -393,49 +377,18 @@ class Uniform(LengthBiased):
         half = mean * math.sqrt(3 * scv)
         return cls(max(0.0, mean - half), mean + half)
 
-    @property
-    def mean(self) -> float:
-        return (self.low + self.high) / 2
-
-    @property
-    def scv(self) -> float:
-        return (self.high - self.low) ** 2 / 12 / self.mean**2
-
-    @property
-    def smooth(self) -> bool:
-        return False
+    @cached_property
+    def law(self) -> Empirical:  # type: ignore[override]
+        """A histogram of one bin."""
+        return Empirical((self.low,), widths=(self.high - self.low,))
 
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         rng.random(out=out)
         out *= self.high - self.low
         out += self.low
 
-    def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        return np.asarray(np.clip((np.asarray(x, dtype=np.float64) - self.low) / (self.high - self.low), 0.0, 1.0))
-
-    def biased(self, x: npt.ArrayLike) -> FloatArray:
-        t = np.clip(np.asarray(x, dtype=np.float64), self.low, self.high)
-        return np.asarray((t - self.low) * (t + self.low) / ((self.high - self.low) * (self.high + self.low)))
-
-    def residual(self, s: ComplexArray) -> ComplexArray:
-        if self.low > 0:
-            return Shifted(Uniform(0.0, self.high - self.low), self.low).residual(s)
-        return triangle(s * self.high)
-
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        t = np.asarray(x, dtype=np.float64)
-        return np.asarray(np.where((t >= self.low) & (t <= self.high), 1 / (self.high - self.low), 0.0))
-
     def quantile(self, q: float) -> float:
         return self.low + (self.high - self.low) * _check.fraction("q", q)
-
-    def moment(self, k: int) -> float:
-        k = _check.count("k", k, minimum=0)
-        return sum(self.low ** (k - j) * self.high**j for j in range(k + 1)) / (k + 1)
-
-    def transform(self, s: float) -> float:
-        width = s * (self.high - self.low)
-        return math.exp(-s * self.low) * (-math.expm1(-width) / width if width > 0 else 1.0)
 
 
 @dataclass(frozen=True)

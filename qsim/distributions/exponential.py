@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import ComplexArray, FloatArray
-from qsim.distributions.base import Distribution, GammaTimes, Phases, only_scv, ramp
+from qsim.distributions.base import Composed, Distribution, GammaTimes, Phases, only_scv, ramp
+from qsim.distributions.mixtures import Mixture
 from qsim.errors import InvalidParameterError
 
 
@@ -185,7 +187,7 @@ class Erlang(GammaTimes):
 
 
 @dataclass(frozen=True)
-class HyperExponential(Distribution):
+class HyperExponential(Composed):
     """With probability ``probabilities[i]`` an exponential time of mean ``means[i]``; scv >= 1.
 
     >>> time = HyperExponential((0.9, 0.1), (1, 11))
@@ -241,14 +243,10 @@ class HyperExponential(Distribution):
         rare = 1 / (scv + 1) / (1 + math.sqrt((scv - 1) / (scv + 1)))  # (1 - √((scv-1)/(scv+1)))/2, which would cancel
         return cls((1 - rare, rare), (mean / (2 * (1 - rare)), mean / (2 * rare)))
 
-    @property
-    def mean(self) -> float:
-        return math.fsum(p * m for p, m in zip(self.probabilities, self.means, strict=True))
-
-    @property
-    def scv(self) -> float:
-        second_moment = math.fsum(2 * p * m * m for p, m in zip(self.probabilities, self.means, strict=True))
-        return second_moment / self.mean**2 - 1
+    @cached_property
+    def law(self) -> Mixture:  # type: ignore[override]
+        """The same as a mixture."""
+        return Mixture(tuple(map(Exponential, self.means)), self.probabilities)
 
     @property
     def letter(self) -> str:
@@ -258,33 +256,6 @@ class HyperExponential(Distribution):
         phase = np.searchsorted(np.cumsum(self.probabilities)[:-1], rng.random(out.size), side="right")
         rng.standard_exponential(out=out)
         out *= np.asarray(self.means)[phase]
-
-    def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        t = np.maximum(x, 0.0)[..., np.newaxis]
-        return np.asarray(-np.expm1(-t / np.asarray(self.means)) @ np.asarray(self.probabilities))
-
-    def survival(self, x: npt.ArrayLike) -> FloatArray:
-        t = np.maximum(x, 0.0)[..., np.newaxis]
-        return np.asarray(np.exp(-t / np.asarray(self.means)) @ np.asarray(self.probabilities))
-
-    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
-        t, means = np.maximum(x, 0.0)[..., np.newaxis], np.asarray(self.means)
-        return np.asarray(-np.expm1(-t / means) @ (means * self.probabilities))
-
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        parts = [p * Exponential(m).pdf(x) for p, m in zip(self.probabilities, self.means, strict=True)]
-        return np.asarray(np.sum(parts, axis=0))
-
-    def moment(self, k: int) -> float:
-        parts = math.fsum(p * m**k for p, m in zip(self.probabilities, self.means, strict=True))
-        return math.factorial(_check.count("k", k, minimum=0)) * parts
-
-    def transform(self, s: float) -> float:
-        return math.fsum(p / (1 + s * m) for p, m in zip(self.probabilities, self.means, strict=True))
-
-    def residual(self, s: ComplexArray) -> ComplexArray:
-        means = np.asarray(self.means)
-        return np.asarray(1 / (1 + np.multiply.outer(s, means)) @ (means * self.probabilities / self.mean))
 
     def phases(self) -> Phases:
         return np.asarray(self.probabilities), np.diag(-1 / np.asarray(self.means))

@@ -18,7 +18,8 @@ from calibrate.cli.options import AsJson
 from calibrate.cli.outputs import Outputs, write_new
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, say_solved
-from calibrate.cli.theory.queue_models import Explain, Population, ThinkTime
+from calibrate.cli.theory.network_file import read_network
+from calibrate.cli.theory.queue_models import Explain, Population, ThinkTime, hinting_at_units
 from calibrate.cli.theory.solve import Customers, SimulationSeed, say_simulated, simulated
 from measure.units import parse_count
 
@@ -115,9 +116,7 @@ def network(
 ) -> None:
     """Build the network, solve or simulate it, print it as a whole and station by station."""
     if file is not None and clients is not None:
-        from calibrate.cli.theory.application import say_application
-
-        say_application(file, clients, slo, Outputs(report), simulate=simulate, seed=seed, as_json=as_json)
+        _say_application(file, clients, slo, Outputs(report), simulate=simulate, seed=seed, as_json=as_json)
         return
     if file is not None:
         run = (customers, seed) if simulate else None
@@ -131,7 +130,9 @@ def network(
     model = _typed(station, arrival_rate, population or 0, think_time)
     quantities = [*(s.time for s in station), arrival_rate, think_time]
     with_units = any(quantity is not None and quantity.has_unit for quantity in quantities)
-    say_solved(model, qsim.solve(model), with_units=with_units, explain=explain, as_json=as_json)
+    with hinting_at_units(with_units):
+        metrics = qsim.solve(model)
+    say_solved(model, metrics, with_units=with_units, explain=explain, as_json=as_json)
 
 
 def _of_file(
@@ -139,7 +140,6 @@ def _of_file(
 ) -> None:
     """Solve the network of a file, or simulate it with ``run``: the customers and the seed."""
     import qsim
-    from calibrate.cli.theory.network_file import read_network
 
     written = read_network(file)
     model, with_units = written.network, written.has_units
@@ -176,3 +176,38 @@ def _typed(
         return Network(made, Arrivals(arrival_rate.value))
     thinking = {"thinking": Delay(think_time.value)} if think_time is not None else {}
     return Network({**thinking, **made}, population)
+
+
+def _say_application(
+    file: Path,
+    clients: parsing.Numbers,
+    slo: parsing.Objective | None,
+    outputs: Outputs,
+    *,
+    simulate: bool,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Print the bottleneck, the knee, what two of a station give, and the curve; write the report."""
+    outputs.check()
+    if slo is not None and slo.quantile is not None and not simulate:
+        raise wrong_usage("--slo of a percentile needs --simulate: a formula gives the mean response time")
+
+    from calibrate.application.answer import system_answer, system_table, within_text
+    from calibrate.application.system import system
+    from calibrate.report.application import system_section
+
+    network = read_network(file).network
+    whole = [n for n in clients if n != int(n) or n < 1]
+    if whole:
+        raise wrong_usage(f"invalid --clients {whole[0]:g}: expected whole numbers, 1 or more, as 1..500")
+    share = None if slo is None or slo.quantile is None else float(slo.quantile[1:]) / 100
+    found = system(network, [int(n) for n in clients], simulate=simulate, seed=seed or 0)
+    written = outputs.write([system_section(found)] if outputs.wanted else [], f"Application: {file.stem}")
+    if as_json:
+        kept = {} if slo is None else {"objective": vars(found.within(slo.time_s, share))}
+        print_json({**found.to_dict(), **kept, **written.to_dict()})
+        return
+    lines = [] if slo is None else [f"{'OBJECTIVE':<12}{within_text(found, slo.time_s, share)}"]
+    say("\n".join([*lines, system_answer(found), "", system_table(found)]))
+    written.say()

@@ -7,7 +7,8 @@ them does, all are in seconds and so are the results.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -65,6 +66,11 @@ class QueueArguments:
         return shlex.join(words)
 
     @property
+    def arrival_rate(self) -> float:
+        """Arrivals per time."""
+        return self.number("arrival-rate")
+
+    @property
     def service_time(self) -> float:
         """The mean service time."""
         return self.number("service") if self.has("service") else 1 / self.positive("service-rate")
@@ -77,21 +83,24 @@ class QueueArguments:
     @property
     def service(self) -> Distribution:
         """The law of service: exponential where only its mean was typed."""
-        return _law(self.values["service"]) or _exponential(self.service_time)
+        value = self.values["service"]
+        return value.distribution() if isinstance(value, Law) else _exponential(self.service_time)
 
     @property
     def arrivals(self) -> Distribution:
         """The law of the times between arrivals: exponential where only the rate was typed."""
-        return _law(self.values["arrival-rate"]) or _exponential(1 / self.positive("arrival-rate"))
+        value = self.values["arrival-rate"]
+        return value.distribution() if isinstance(value, Law) else _exponential(1 / self.positive("arrival-rate"))
 
     @property
     def servers(self) -> int:
         """The number of servers, 1 where none was typed."""
         return int(self.values["servers"]) if self.has("servers") else 1
 
-
-def _law(value: object) -> Distribution | None:
-    return value.distribution() if isinstance(value, Law) else None
+    @property
+    def capacity(self) -> int:
+        """The places."""
+        return int(self.values["capacity"])
 
 
 def _exponential(mean: float) -> Distribution:
@@ -198,7 +207,8 @@ class QueueModel:
     kendall: str
     what: str
     needs: tuple[str, ...]
-    build: Callable[[QueueArguments], Network]
+    made_by: str
+    """What makes it in qsim, and its arguments, names of QueueArguments."""
     may: tuple[str, ...] = ()
 
     @property
@@ -226,9 +236,15 @@ class QueueModel:
 
     def make(self, given: QueueArguments) -> Network:
         """The model, with the order of service and the kind of queues where they were given."""
-        model = self.build(given)
-        changes = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
-        return _with_station(model, **changes) if changes and model.open_classes else model
+        import qsim
+
+        if self.name == "mmcn":
+            return _closed(given)
+        maker, *arguments = self.made_by.split()
+        network: Network = getattr(qsim, maker)(*(getattr(given, name) for name in arguments))
+        changes: dict[str, Any] = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
+        stations = network.stations.items()
+        return replace(network, stations={n: replace(s, **changes) for n, s in stations}) if changes else network
 
     def usage(self, given: QueueArguments) -> str:
         """The options in words, those that are optional only where the command has them."""
@@ -236,98 +252,51 @@ class QueueModel:
         return ", ".join([*(_or(need.split("|")) for need in self.needs), *optional])
 
 
-def _with_station(network: Network, **changes: Any) -> Network:
-    """The network of one station, with that station changed."""
-    return replace(network, stations={name: replace(s, **changes) for name, s in network.stations.items()})
-
-
 def _or(options: Any) -> str:
     return " or ".join(f"--{o}" for o in options)
 
 
-def _markovian(given: QueueArguments) -> Network:
-    from qsim import MMc
-
-    return MMc(given.number("arrival-rate"), given.service_rate, given.servers)
-
-
-def _limited(given: QueueArguments) -> Network:
-    from qsim import MMcK
-
-    return MMcK(given.number("arrival-rate"), given.service_rate, given.servers, given.values["capacity"])
-
-
-def _loss(given: QueueArguments) -> Network:
-    from qsim import MMcc
-
-    return MMcc(given.number("arrival-rate"), given.service_rate, given.servers)
-
-
-def _endless(given: QueueArguments) -> Network:
-    from qsim import MMInf
-
-    return MMInf(given.number("arrival-rate"), given.service_rate)
-
-
-def _deterministic(given: QueueArguments) -> Network:
-    from qsim import MDc
-
-    return MDc(given.number("arrival-rate"), given.service_time, given.servers)
-
-
-def _poisson(given: QueueArguments) -> Network:
-    from qsim import MGc
-
-    return MGc(given.number("arrival-rate"), given.service, given.servers)
-
-
-def _general(given: QueueArguments) -> Network:
-    from qsim import GGc
-
-    return GGc(given.arrivals, given.service, given.servers)
-
-
 def _closed(given: QueueArguments) -> Network:
-    from qsim import Closed, Delay, Exponential, MMcN, Station
+    from qsim import Closed, Delay, Exponential, Station
 
-    population = given.values["population"]
+    queues: Any = given.values.get("queues") or "shared"
+    if queues not in ("shared", "random"):
+        raise wrong_usage(f"--queues {queues} is for customers from outside; mmcn takes shared or random")
     think = given.number("think-time") if given.has("think-time") else 0.0
-    if given.values.get("queues") == "random":
-        station = Station(Exponential(given.service_time), given.servers, queues="random")
-        return Closed(population, (Delay(think), station))
-    return MMcN(population, think, given.service_time, given.servers)
+    station = Station(Exponential(given.service_time), given.servers, queues=queues)
+    return Closed(given.values["population"], (Delay(think), station))
 
 
-_RATE = "arrival-rate"
-_SERVICE = "service-rate|service"
-_ONE = (_RATE, _SERVICE)
-_SEVERAL = (_RATE, _SERVICE, "servers")
-_ORDER = ("discipline",)
-_MANY = ("discipline", "queues")
+_ONE = ("arrival-rate", "service-rate|service")
+_SEVERAL = (*_ONE, "servers")
+_ORDER, _MANY = ("discipline",), ("discipline", "queues")
+_RATES, _CLOSED = "arrival_rate service_rate", "a fixed population that thinks and queues: fio at depth N"
+_CIRCLE = ("think-time", "servers", "queues")
 
 MODELS: Mapping[str, QueueModel] = {
     m.name: m
     for m in (
-        QueueModel("mm1", "M/M/1", "one server", _ONE, _markovian, _ORDER),
-        QueueModel("mmc", "M/M/c", "several servers, one queue", _SEVERAL, _markovian, _MANY),
-        QueueModel("mm1k", "M/M/1/K", "one server, limited places", (*_ONE, "capacity"), _limited),
-        QueueModel("mmck", "M/M/c/K", "several servers, limited places", (*_SEVERAL, "capacity"), _limited),
-        QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", _SEVERAL, _loss),
-        QueueModel("mminf", "M/M/∞", "a server for everyone", _ONE, _endless),
+        QueueModel("mm1", "M/M/1", "one server", _ONE, f"MMc {_RATES} servers", _ORDER),
+        QueueModel("mmc", "M/M/c", "several servers, one queue", _SEVERAL, f"MMc {_RATES} servers", _MANY),
+        QueueModel("mm1k", "M/M/1/K", "one server, limited places", (*_ONE, "capacity"), f"MM1K {_RATES} capacity"),
         QueueModel(
-            "mmcn",
-            "M/M/c//N",
-            "a fixed population that thinks and queues: fio at depth N",
-            ("population", _SERVICE),
-            _closed,
-            ("think-time", "servers", "queues"),
+            "mmck",
+            "M/M/c/K",
+            "several servers, limited places",
+            (*_SEVERAL, "capacity"),
+            f"MMcK {_RATES} servers capacity",
         ),
-        QueueModel("md1", "M/D/1", "constant service times", _ONE, _deterministic, _ORDER),
-        QueueModel("mdc", "M/D/c", "the same, several servers", _SEVERAL, _deterministic, _MANY),
-        QueueModel("mg1", "M/G/1", "any service times", _ONE, _poisson, _ORDER),
-        QueueModel("mgc", "M/G/c", "the same, several servers", _SEVERAL, _poisson, _MANY),
-        QueueModel("gg1", "G/G/1", "any arrivals, any service times", _ONE, _general, _ORDER),
-        QueueModel("ggc", "G/G/c", "the same, several servers", _SEVERAL, _general, _MANY),
+        QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", _SEVERAL, f"MMcc {_RATES} servers"),
+        QueueModel("mminf", "M/M/∞", "a server for everyone", _ONE, f"MMInf {_RATES}"),
+        QueueModel("mmcn", "M/M/c//N", _CLOSED, ("population", "service-rate|service"), "", _CIRCLE),
+        QueueModel("md1", "M/D/1", "constant service times", _ONE, "MDc arrival_rate service_time servers", _ORDER),
+        QueueModel(
+            "mdc", "M/D/c", "the same, several servers", _SEVERAL, "MDc arrival_rate service_time servers", _MANY
+        ),
+        QueueModel("mg1", "M/G/1", "any service times", _ONE, "MGc arrival_rate service servers", _ORDER),
+        QueueModel("mgc", "M/G/c", "the same, several servers", _SEVERAL, "MGc arrival_rate service servers", _MANY),
+        QueueModel("gg1", "G/G/1", "any arrivals, any service times", _ONE, "GGc arrivals service servers", _ORDER),
+        QueueModel("ggc", "G/G/c", "the same, several servers", _SEVERAL, "GGc arrivals service servers", _MANY),
     )
 }
 
@@ -337,6 +306,20 @@ def queue_of(given: QueueArguments) -> Network:
     queue = MODELS[given.model]
     queue.check(given)
     return queue.make(given)
+
+
+@contextmanager
+def hinting_at_units(with_units: bool) -> Iterator[None]:
+    """An overload of bare numbers may be a forgotten unit: the error says so."""
+    from qsim import UnstableQueueError
+
+    try:
+        yield
+    except UnstableQueueError as error:
+        if with_units:
+            raise
+        hint = "Numbers without units share one time unit; with units, write 300us and 5/s."
+        raise wrong_usage(f"{error} {hint}") from error
 
 
 @parsing.parser

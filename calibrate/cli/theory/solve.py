@@ -12,7 +12,7 @@ from calibrate.cli.failures import FAILED, CommandError, wrong_usage
 from calibrate.cli.option_groups import option, shared
 from calibrate.cli.options import AsJson
 from calibrate.cli.progress import simulating
-from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, QueueOptions, queue_of
+from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, QueueOptions, hinting_at_units, queue_of
 
 if TYPE_CHECKING:
     from qsim import Metrics, Network
@@ -64,7 +64,8 @@ def solve(
     from calibrate.cli.theory.metrics_text import say_solved
 
     try:
-        metrics = qsim.solve(queue)
+        with hinting_at_units(given.with_units):
+            metrics = qsim.solve(queue)
     except qsim.NoFormulaError as error:
         raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {given.command_line()}") from error
     say_solved(queue, metrics, with_units=given.with_units, explain=explain, as_json=as_json, quantiles=quantiles or ())
@@ -119,9 +120,10 @@ def simulated(
 
     with simulating(f"simulating {model.kendall}") as bar:
         try:
-            return qsim.simulate(
-                model, customers=customers, seed=seed, engine=engine, precision=precision, progress=bar.share
-            )
+            with hinting_at_units(with_units):
+                return qsim.simulate(
+                    model, customers=customers, seed=seed, engine=engine, precision=precision, progress=bar.share
+                )
         except qsim.SteadyStateError as error:
             low, high = error.metrics.intervals.get("W", (error.metrics.W, error.metrics.W))
             message = error.sentence("--customers", "--precision", "simulate() with allow_short=True")

@@ -41,7 +41,7 @@ def solve(view: ChainNetwork) -> Metrics:
     busy = 1.0 if speeds is not None else float(min(N, place.servers))
     pace = busy if speeds is None else speeds[min(N, len(speeds)) - 1]
     W, Wq, p_wait = (np.array([[v]]) for v in (N * S / pace, (N - busy) * S / pace, float(busy < N)))
-    return network_metrics(view, ChainTimes(W, Wq, p_wait), "exact", METHOD)
+    return network_metrics(view, ChainTimes(W, Wq, p_wait), "exact", METHOD, forgets=True)
 
 
 FORMULA = Formula(chain_network, applies, solve)

@@ -36,12 +36,17 @@ def is_clockwork(laws: Sequence[Distribution | None], population: int) -> bool:
     return population > 1 and all(law is None or isinstance(law, Deterministic) for law in laws)
 
 
-def network_metrics(view: ChainNetwork, found: ChainTimes, kind: Kind, method: str) -> Metrics:
-    """Totals per cycle or passage; ``classes`` likewise; ``stations`` per visit, each with its classes."""
+def network_metrics(
+    view: ChainNetwork, found: ChainTimes, kind: Kind, method: str, *, forgets: bool = False
+) -> Metrics:
+    """Totals per cycle or passage; ``classes`` likewise; ``stations`` per visit, each with its classes.
+
+    ``forgets``: whether the values hold however the system began, constant times or not.
+    """
     net = view.network
     if net.routing is not None:
         method = f"chains of classes; {method}"
-    if any(is_clockwork(_laws(view, r), chain.population) for r, chain in enumerate(view.chains)):
+    if not forgets and any(is_clockwork(_laws(view, r), chain.population) for r, chain in enumerate(view.chains)):
         kind, method = "approximation", method + CLOCKWORK
     response, waiting, p_wait = _by_class(view, found)
     rate, passages = _throughputs(view, response)

@@ -55,10 +55,6 @@ def test_the_events_are_listed_when_asked_for(qsim):
     assert len(listed) == 1 + 2 * 3
 
 
-def test_the_seed_decides(qsim):
-    assert qsim(*MM1, "--seed", "3").out == qsim(*MM1, "--seed", "3").out != qsim(*MM1, "--seed", "4").out
-
-
 @pytest.mark.parametrize("model", FOLLOWED)
 def test_every_model_it_names_is_followed(qsim, model):
     options = {"arrival-rate": "0.4", "service": "1", "servers": "2"}
