@@ -20,6 +20,18 @@ def served(require_module: Callable[..., None], tmp_path_factory: pytest.TempPat
     assert stop(lab.process) == 130
 
 
+@pytest.fixture(scope="module")
+def revealed(served: Served) -> Served:
+    """The lab with a run of four guesses, one at the edge of the axis, measured and revealed."""
+    assert served.press("open", "dataset-003-ssd-read") == ""
+    for name, knee in (("Ann", 19), ("Bob", 7), ("A name that is as long as it may be, trul", 40), ("Cleo", 60)):
+        served.guess(name[:40], knee)
+    assert served.press("start") == ""
+    served.wait_for("measured")
+    assert served.press("reveal") == ""
+    return served
+
+
 def stop(process: subprocess.Popen[str]) -> int:
     """End a lab as its teacher does, with Ctrl-C; its exit code."""
     if process.poll() is None:

@@ -166,7 +166,10 @@ class Page:
         """Load a part of the lab and wait until it is there."""
         self.browser.get(self.served.address + part)
         part = part.partition("?")[0]
-        until(lambda: self.all(f"#{part}-shown, #{part}-formulas .formula, #{part}-status"), f"page {part}")
+        until(
+            lambda: self.all(f"#{part}-shown, #{part}-formulas .formula, #{part}-status, #{part}-network img"),
+            f"page {part}",
+        )
 
     def all(self, selector: str) -> list[WebElement]:
         """Every element of a CSS selector."""

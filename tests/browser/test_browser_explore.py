@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from driving import Page, until
 from selenium.webdriver.common.keys import Keys
@@ -95,12 +97,36 @@ def test_light_and_dark_are_chosen_and_kept(served, open_page):
     assert page.value(look) == "light"
 
 
-@pytest.mark.parametrize("part", ["explore", "run", "compare"])
-def test_a_phone_shows_every_part_without_scrolling_sideways(served, open_page, part):
-    page = open_page(served, part, width=390)
-    until(lambda: page.value("document.documentElement.scrollWidth") <= 390, "a page as wide as the phone")
+@pytest.mark.parametrize("part", ["explore", "run", "compare", "system", "watch"])
+def test_every_control_has_a_name_and_a_value_that_a_screen_reader_says(revealed, open_page, part):
+    page = open_page(revealed, part, width=390)
     assert float(page.value("parseFloat(getComputedStyle(document.body).fontSize)")) >= 18
+    if part != "watch":
+        until(lambda: page.all(".chart svg .xtick"), "a plot")
+        charts = "[...document.querySelectorAll('.chart')].filter((c) => c.offsetParent)"
+        said = f"{charts}.map((c) => [c.getAttribute('role'), c.getAttribute('aria-label')])"
+        until(
+            lambda: all(role == "img" and re.search(r"plot: .+: .*\d", name) for role, name in page.value(said)), said
+        )
     assert page.value(UNNAMED) == []
+    values = page.value("[...document.querySelectorAll('[role=slider]')].map((s) => s.getAttribute('aria-valuenow'))")
+    assert all(value and float(value) >= 0 for value in values)
+    assert bool(values) == (part in ("explore", "system", "compare"))
+
+
+def test_people_model_and_truth_differ_without_colour(revealed, open_page):
+    page = open_page(revealed, "run")
+    board = page.wait_text("run-leaderboard", "the model (qsim)")
+    assert board.count("\u25b2") == 4
+    assert board.count("\u25c6") == 1
+    marks = "document.querySelector('#run-throughput .js-plotly-plot').layout.annotations.map((a) => a.text)"
+    found = until(lambda: page.value(marks), "marks")
+    assert sum("\u25b2" in text for text in found) == 4
+    assert sum("\u25c6" in text for text in found) == 1
+    shapes = "document.querySelector('#run-throughput .js-plotly-plot').layout.shapes.map((s) => s.line.dash)"
+    assert "solid" in page.value(shapes)
+    traces = page.value("document.querySelector('#run-throughput .js-plotly-plot').data.map((t) => t.name)")
+    assert any(name.startswith("N90, the measured one") for name in traces)
 
 
 def test_focus_can_be_seen_on_the_way_through_the_page(served, open_page):

@@ -1,12 +1,13 @@
-"""Every picture of the reports, on a desktop and on a phone: no text of a plot is cut off or lies over another."""
+"""Every picture of the reports and the lab, on a desktop and a phone: no text of a plot is cut off or over another."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from driving import prepare, until
+from driving import Page, Served, prepare, until
 from selenium import webdriver
 
 from calibrate import compare_all
@@ -19,7 +20,7 @@ from calibrate.surface import compare_surface, surface_points
 from measure import load_dataset
 
 FAULTS = """
-const plot = document.querySelectorAll('.plot')[arguments[0]], whole = plot.getBoundingClientRect();
+const plot = document.querySelectorAll(arguments[1])[arguments[0]], whole = plot.getBoundingClientRect();
 const boxes = Array.from(plot.querySelectorAll('svg text')).map(t => [t.textContent, t.getBoundingClientRect()])
     .filter(([text, box]) => text.trim() && box.width > 0 && box.height > 0);
 const cut = boxes.filter(([, b]) => b.left < whole.left - 1 || b.right > whole.right + 1 || b.top < whole.top - 1
@@ -82,6 +83,43 @@ def test_no_text_is_cut_off_or_covered(
         shown = f"return {plot}.dataset.drawn && {plot}.querySelector('svg text') !== null"
         until(lambda s=shown: browser.execute_script(s), f"plot {number}")
         name = browser.execute_script(f"return {plot}.dataset.view")
-        wrong += [f"{name}: {fault}" for fault in browser.execute_script(FAULTS, number)]
+        wrong += [f"{name}: {fault}" for fault in browser.execute_script(FAULTS, number, ".plot")]
     browser.get("about:blank")
+    assert not wrong, "\n".join(wrong)
+
+
+SIDEWAYS = (
+    "[...document.querySelectorAll('main *')].filter((e) => e.scrollWidth > e.clientWidth + 1 && e.clientWidth"
+    " && getComputedStyle(e).overflowX !== 'visible' && !e.closest('.js-plotly-plot, .dash-dropdown, .heard'))"
+    ".map((e) => e.outerHTML.slice(0, 90))"
+)
+LAB = {
+    "explore": (6, "#explore-path svg .xtick text"),
+    "explore?model=closed": (6, "#explore-path svg .xtick text"),
+    "run": (3, "#run-residuals svg .xtick text"),
+    "compare": (2, "#compare-shown svg .xtick text"),
+    "system": (2, "#system-response-plot svg .xtick text"),
+}
+"""The parts of the lab: how many plots each has, and what is there once the last is drawn."""
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_no_text_of_the_lab_is_cut_off_or_covered(
+    revealed: Served, open_page: Callable[..., Page], width: int, dark: bool
+) -> None:
+    page = open_page(revealed, "run", width=width, dark=dark)
+    wrong = []
+    for part, (count, last) in LAB.items():
+        page.go(part)
+        until(lambda s=last: page.all(s), f"plots of {part}")
+        assert page.value("[...document.querySelectorAll('.chart')].filter((c) => c.offsetParent).length") == count
+        found: list[str] = []
+        for _ in range(50):  # letters move while plots are fitted to their places
+            found = [f for n in range(count) for f in page.browser.execute_script(FAULTS, n, ".chart")]
+            if not found:
+                break
+            time.sleep(0.1)
+        assert page.value("document.documentElement.scrollWidth") <= width
+        wrong += [f"{part}: {fault}" for fault in [*found, *page.value(SIDEWAYS)]]
     assert not wrong, "\n".join(wrong)

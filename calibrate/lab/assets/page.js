@@ -37,6 +37,31 @@ window.qsimLab = window.qsimLab || {};
     }
   }
 
+  /* Plots say what they show: each curve by its name, with the range of its values. */
+  function described(plot) {
+    const number = (value) => String(Number(value.toPrecision(3)));
+    return plot.data.map((trace) => {
+      const values = Array.from(trace.y || []).filter(Number.isFinite);
+      if (!trace.name || !values.length || trace.fill) { return ""; }
+      const low = number(Math.min(...values)), high = number(Math.max(...values));
+      return trace.name + " " + (low === high ? low : low + " to " + high);
+    }).filter(Boolean).join("; ");
+  }
+
+  let waiting = 0;
+  function describe() {
+    waiting = 0;
+    for (const chart of document.querySelectorAll(".chart[aria-label]")) {
+      const plot = chart.querySelector(".js-plotly-plot");
+      if (!plot || !plot.data) { continue; }
+      chart.dataset.what = chart.dataset.what || chart.getAttribute("aria-label");
+      const axis = plot.layout && plot.layout.yaxis && plot.layout.yaxis.title;
+      chart.setAttribute("aria-label", [chart.dataset.what, axis && axis.text, described(plot)].filter(Boolean).join(": "));
+    }
+  }
+
+  new MutationObserver(() => { waiting = waiting || window.setTimeout(describe, 300); })
+    .observe(document.documentElement, { childList: true, subtree: true });
   new MutationObserver(label).observe(document.documentElement, { childList: true, subtree: true });
 
   /* Copies what a button says it copies. A lab beyond this machine has no HTTPS, where browsers lend no clipboard. */

@@ -2,8 +2,9 @@
    closed system those that think stand on the left. A line in the plot of N(t) says where we are. */
 window.dash_clientside = window.dash_clientside || {};
 window.dash_clientside.lab = window.dash_clientside.lab || {};
+window.qsimLab = window.qsimLab || {};
 
-(function () {
+(function (lab) {
   "use strict";
 
   const SECONDS = 60; // how long the whole path takes to play
@@ -11,11 +12,15 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
   const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
   const state = { path: null, time: 0, playing: true, frame: 0, last: 0 };
 
-  function style(name) {
+  const style = lab.ink = function (name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  }
+  };
+  lab.isStill = function () {
+    return window.matchMedia && window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  };
 
-  function fitted(canvas) {
+  /* A pen on a canvas whose points are the screen's. */
+  const fitted = lab.pen = function (canvas) {
     const scale = window.devicePixelRatio || 1;
     const width = canvas.clientWidth, height = canvas.clientHeight;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -27,7 +32,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     pen.clearRect(0, 0, width, height);
     pen.lineWidth = 2;
     return pen;
-  }
+  };
 
   /* Where everything stands: servers in columns of eight on the right, the one that waits first beside them. */
   function plan(path, width, height, font) {
@@ -43,12 +48,12 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     };
   }
 
-  function ball(pen, x, y, radius, colour) {
+  const ball = lab.ball = function (pen, x, y, radius, colour) {
     pen.beginPath();
-    pen.fillStyle = colour;
+    if (colour) { pen.fillStyle = colour; }
     pen.arc(x, y, radius, 0, 2 * Math.PI);
     pen.fill();
-  }
+  };
 
   function thinkers(pen, places, count, width) {
     const radius = Math.max(3, places.radius * 0.6), step = 2 * radius + 5;
@@ -134,12 +139,11 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
 
   window.dash_clientside.lab.animate = function (path, clicks) {
     if (path !== state.path) { state.path = path; state.time = 0; }
-    const still = window.matchMedia && window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    state.playing = (clicks || 0) % 2 === (still ? 1 : 0);
+    state.playing = (clicks || 0) % 2 === (lab.isStill() ? 1 : 0);
     if (path && !state.frame) {
       state.last = performance.now();
       state.frame = window.requestAnimationFrame(step);
     }
     return [clicks || 0, state.playing ? "Pause" : "Play"];
   };
-})();
+})(window.qsimLab);

@@ -116,7 +116,8 @@ def error_text(load: float | None, judged: Judged) -> str:
     if not judged.load:
         return "not ranked"
     ratio = load / judged.load
-    return f"{ratio:.0f} × {judged.standard}" if ratio >= 10 else f"{ratio:.2f} × {judged.standard}"
+    digits = ".0f" if ratio >= 10 else ".2f" if ratio >= 0.1 else ".1g"
+    return f"{ratio:{digits}} × {judged.standard}"
 
 
 def outcome(order: Order, rows: Sequence[Row], judged: Judged) -> str:

@@ -8,7 +8,7 @@ pytest.importorskip("dash")
 
 from calibrate import fit, system
 from calibrate.lab.compare.shelf import Shelf
-from calibrate.lab.system.page import NUMBERS, USUAL, layout, update
+from calibrate.lab.system import NUMBERS, USUAL, layout, stretch, update
 from measure import load_dataset
 from qsim import Delay, Exponential, Network, Station
 
@@ -16,16 +16,18 @@ START = [n.start for n in NUMBERS.values()]
 
 
 def test_the_answer_is_that_of_the_library(folder):
-    problem, answer, picture, throughput, response = update(Shelf(folder), USUAL, "light", *START)
+    problem, answer, picture, throughput, response, moving = update(Shelf(folder), USUAL, "light", *START)
     assert problem == ""
     sweep = load_dataset("003-ssd-read")
     drive = fit(sweep.select(sweep.series[0]), sorted({float(n) for n in sweep.select(sweep.series[0]).points["load"]}))
     cpu = Station(Exponential(1e-3), servers=4)
     stations = {"users": Delay(0.1), "cpu": cpu, "drive": drive.station(visits=20)}
-    wanted = system(Network(stations), clients=[1, 50, 100, 200], draws=60)
+    wanted = system(Network(stations), clients=[1, 50, 300, 600], draws=60)
     assert answer.startswith(f"{wanted.bottleneck} is full first. Waiting begins at {wanted.knee.estimate:.3g} users")
-    assert f"{wanted.throughput([100])[0, 0]:.3g} transactions a second" in answer
+    assert f"{wanted.throughput([300])[0, 0]:.3g} transactions a second" in answer
     assert f"{wanted.bottleneck} is full first" in picture.alt
+    assert moving["bottleneck"] == 1 + wanted.stations.index(wanted.bottleneck)
+    assert sum(moving["start"]) == 300
     for figure in (throughput, response):
         assert [t["name"] for t in figure["data"]][:2] == ["90 % band", "predicted"]
 
@@ -38,6 +40,15 @@ def test_a_slower_processor_becomes_the_bottleneck_and_a_run_agrees(folder):
     predicted = next(t for t in shown[3]["data"] if t["name"] == "predicted")
     here = predicted["y"][predicted["x"].index(40)]
     assert run["y"][0] == pytest.approx(here, rel=0.05)
+
+
+def test_the_moving_run_has_the_throughput_of_the_network():
+    sweep = load_dataset("003-ssd-read").select("4 KiB read")
+    cpu, drive = Station(Exponential(1e-3), servers=4), fit(sweep, [4.0, 32.0, 1024.0]).station(visits=50)
+    run = stretch(400, 0.1, [cpu, drive], 0, jumps=100_000)
+    wanted = system(Network({"users": Delay(0.1), "cpu": cpu, "drive": drive}), clients=[400], draws=2)
+    for place in range(3):
+        assert run["moves"].count(place) / run["times"][-1] == pytest.approx(wanted.throughput()[0, 0], rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +65,7 @@ def test_nonsense_is_said_and_changes_nothing_else(folder, drive, place, value, 
     values = [*START[:place], value, *START[place + 1 :]]
     problem, *rest = update(Shelf(folder), drive, "light", *values)
     assert why in problem
-    assert len(rest) == 4
+    assert len(rest) == 5
 
 
 def test_the_latest_run_is_the_drive(folder):

@@ -1,0 +1,260 @@
+"""The page System: users, processors, and a drive that was measured, as one network."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash.development.base_component import Component
+
+from calibrate.lab.compare.shelf import Shelf, ShelfCurve
+from calibrate.lab.folder import LabSource
+from calibrate.lab.themes import Theme, line, marks, theme_of
+from calibrate.lab.widgets import SliderNumber, graph, in_browser, labelled, slider
+from measure.errors import DataError, MeasureError
+from qsim.errors import QsimError
+
+if TYPE_CHECKING:
+    from calibrate.application.system import System
+    from qsim import Station
+
+USUAL = "dataset-003-ssd-read"
+DRAWS, PLACES = 60, 24
+SIMULATED, RUNS = 20_000, 1
+BEFORE, JUMPS = 10, 400
+"""Moves of each user before the moving run begins, and the moves that it shows."""
+NUMBERS: Mapping[str, SliderNumber] = {
+    "users": SliderNumber("users", 1, 1000, 1, 300),
+    "think": SliderNumber("think time, s", 0.01, 5.0, 0.01, 0.1),
+    "cpu": SliderNumber("CPU time of a transaction, ms", 0.05, 20.0, 0.05, 1.0),
+    "cores": SliderNumber("processors", 1, 64, 1, 4),
+    "reads": SliderNumber("reads of a transaction", 1, 200, 1, 20),
+}
+QUANTITIES = ("throughput", "response")
+WHERE_FROM = "Bands come from the measured drive: devices that its points allow. The rest is taken as set."
+HOW = "Guess first: which one is full first, and at how many users does waiting begin?"
+
+
+def layout(shelf: Shelf) -> Component:
+    """The page; the latest run of the lab is the drive, or a dataset."""
+    sources = list(shelf.folder.sources().values())
+    runs = [s.identity for s in sources if s.label.startswith("run ")]
+    options: Any = [{"label": s.label, "value": s.identity} for s in sources]
+    return html.Div(
+        [
+            html.Section(
+                [
+                    html.H2("An application on a drive"),
+                    html.P(HOW, className="weak"),
+                    html.Label("Drive", htmlFor="system-drive"),
+                    dcc.Dropdown(id="system-drive", options=options, value=(runs or [USUAL])[-1], clearable=False),
+                    *(slider(f"system-{name}", number) for name, number in NUMBERS.items()),
+                    html.Div(html.Button("Simulate it", id="system-run", n_clicks=0), className="buttons"),
+                    html.P(id="system-problem", className="problem", role="alert"),
+                ],
+                className="controls",
+            ),
+            html.Section(
+                [
+                    html.P(id="system-answer", className="outcome"),
+                    html.Div(id="system-network", className="states"),
+                    html.Div(
+                        [
+                            html.H3("A stretch of its life"),
+                            html.Button("Pause", id="system-play", n_clicks=0, className="small"),
+                        ],
+                        className="heading",
+                    ),
+                    labelled(
+                        html.Canvas(id="system-moving", role="img", className="moving"),
+                        "users think, wait for a processor, and wait for the drive",
+                    ),
+                    dcc.Store(id="system-stretch"),
+                    dcc.Store(id="system-played"),
+                    *(graph(f"system-{name}-plot", f"{name} over users") for name in QUANTITIES),
+                    html.P(WHERE_FROM, className="weak"),
+                ],
+                className="results",
+            ),
+        ],
+        className="page two",
+    )
+
+
+def register(app: Dash, shelf: Shelf) -> None:
+    """The page's callbacks."""
+    app.callback(
+        Output("system-problem", "children"),
+        Output("system-answer", "children"),
+        Output("system-network", "children"),
+        *(Output(f"system-{name}-plot", "figure") for name in QUANTITIES),
+        Output("system-stretch", "data"),
+        Input("system-drive", "value"),
+        Input("system-run", "n_clicks"),
+        Input("theme", "data"),
+        *(Input(f"system-{name}", "value") for name in NUMBERS),
+    )(
+        lambda drive, _clicks, look, *values: update(
+            shelf, drive, look, *values, simulated=ctx.triggered_id == "system-run"
+        )
+    )
+    in_browser(
+        app,
+        "watch_system",
+        Output("system-played", "data"),
+        Output("system-play", "children"),
+        Input("system-stretch", "data"),
+        Input("system-play", "n_clicks"),
+        State("system-moving", "id"),
+    )
+
+
+def update(shelf: Shelf, drive: object, look: object, *values: object, simulated: bool = False) -> tuple[Any, ...]:
+    """What the page shows for what is set; a problem in words, and then nothing else changes."""
+    from calibrate.application.system import system
+    from qsim import Delay, Exponential, Network, Station, simulate
+
+    try:
+        numbers = {name: NUMBERS[name].checked(value) for name, value in zip(NUMBERS, values, strict=True)}
+        users = int(numbers["users"])
+        cpu = Station(Exponential(1e-3 * numbers["cpu"]), servers=int(numbers["cores"]))
+        station = shelf.fitted(_curve(shelf, shelf.folder.source(drive))).station(visits=int(numbers["reads"]))
+        network = Network({"users": Delay(numbers["think"]), "cpu": cpu, "drive": station})
+        clients = np.unique([users, *np.geomspace(1, max(2 * users, 50), PLACES).round()]).astype(int).tolist()
+        result = system(network, clients=clients, draws=DRAWS)
+        runs: dict[str, tuple[float, float, float]] = {}
+        if simulated:
+            run = simulate(network.with_population(users), customers=SIMULATED, seed=RUNS, allow_short=True)
+            runs = {
+                "throughput": (run.throughput, *run.interval("throughput")),
+                "response": (run.W, *run.interval("W")),
+            }
+        busy = {name: float(result.utilization(name)[0][clients.index(users)]) for name in result.stations}
+        answer = _answer(result, users)
+    except (ValueError, MeasureError, QsimError) as error:
+        return str(error), *([no_update] * (3 + len(QUANTITIES)))
+    theme = theme_of(look)
+    words = f"{users} users, then " + ", then ".join(f"{name}, {100 * b:.0f} % busy" for name, b in busy.items())
+    picture = network_picture(users, busy, result.bottleneck, theme)
+    return (
+        "",
+        answer,
+        html.Img(src=picture, alt=f"{words}; {result.bottleneck} is full first"),
+        *(curve_figure(result, name, users, theme, runs.get(name)) for name in QUANTITIES),
+        stretch(users, numbers["think"], [cpu, station], [*busy].index(result.bottleneck)),
+    )
+
+
+def stretch(
+    users: int, think: float, stations: Sequence[Station], bottleneck: int, jumps: int = JUMPS
+) -> dict[str, Any]:
+    """A stretch of the network's life as moves of one user each, for the page's animation; JSON-ready.
+
+    Each time is exponential, so that the numbers present are a Markov chain: users think, then come to each station in
+    turn. ``start`` are the numbers at the beginning, ``times`` when somebody moves, and ``moves`` from where.
+    """
+    draw = Random(RUNS)
+    leaving = [[n / think for n in range(users + 1)], *(_rates(station, users) for station in stations)]
+    places, before = len(leaving), BEFORE * users
+    present = [users] + [0] * len(stations)
+    start, times, moves, now = list(present), list[float](), list[int](), 0.0
+    for number in range(before + jumps):
+        if number == before:
+            start, now = list(present), 0.0
+        rates = [rate[n] for rate, n in zip(leaving, present, strict=True)]
+        now += draw.expovariate(sum(rates))
+        (place,) = draw.choices(range(places), rates)
+        if number >= before:
+            times.append(now)
+            moves.append(place)
+        present[place] -= 1
+        present[(place + 1) % places] += 1
+    return {"start": start, "times": times, "moves": moves, "bottleneck": 1 + bottleneck}
+
+
+def _rates(station: Station, users: int) -> list[float]:
+    """At which rate users leave a station with 0, 1, ... present."""
+    present = np.arange(users + 1)
+    speeds = np.minimum(present, station.servers) if station.speeds is None else np.array([0.0, *station.speeds])
+    rates: list[float] = (
+        speeds[np.minimum(present, len(speeds) - 1)] / (station.time.mean * cast(float, station.visits))
+    ).tolist()
+    return rates
+
+
+def _answer(result: Any, users: int) -> str:
+    at = [users]
+    rate, time_s = float(result.throughput(at)[0, 0]), float(result.response(at)[0, 0])
+    knee = result.knee
+    ends = "" if knee.low is None or knee.high is None else f" ({knee.low:.3g} to {knee.high:.3g})"
+    return (
+        f"{result.bottleneck} is full first. Waiting begins at {knee.estimate:.3g} users{ends}. "
+        f"{users} users get {rate:.3g} transactions a second, each in {1e3 * time_s:.3g} ms."
+    )
+
+
+def _curve(shelf: Shelf, source: LabSource) -> ShelfCurve:
+    """The first curve over outstanding requests. DataError where there is none."""
+    found = next((c for c in shelf.curves(source) if c.load_type.is_closed), None)
+    if found is None:
+        raise DataError(f"{source.label} has no curve over outstanding requests; choose another drive")
+    return found
+
+
+FULL = "full first"
+
+
+def network_picture(users: float, busy: dict[str, float], bottleneck: str, theme: Theme) -> str:
+    """Users, processors and drive in a circle as an SVG in a data address; the bottleneck is coloured and named."""
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 190" font-family="sans-serif" font-size="19" '
+        f'text-anchor="middle" fill="{theme.text}" stroke-width="3">'
+        f'<path d="M160 70H270M430 70H550M680 110V160H80V112" fill="none" stroke="{theme.line}"/>'
+        f'<path d="M256 62L270 70L256 78zM536 62L550 70L536 78zM72 126L80 112L88 126z" fill="{theme.line}"/>'
+    ]
+    boxes = [(80, "users", f"{users:g} users", "think")]
+    boxes += [(350 + 280 * i, name, name, f"{100 * share:.0f} % busy") for i, (name, share) in enumerate(busy.items())]
+    for x, name, title, words in boxes:
+        full = name == bottleneck
+        colour, fill = (theme.red, f"{theme.red}33") if full else (theme.blue, "none")
+        left = x - 80 if name != "users" else x - 70
+        parts.append(
+            f'<rect x="{left}" y="30" width="{150 if name == "users" else 160}" height="80" rx="10" '
+            f'fill="{fill}" stroke="{colour}"/>'
+        )
+        parts.append(f'<text x="{x}" y="64" font-weight="bold">{title}</text><text x="{x}" y="92">{words}</text>')
+        if full:
+            parts.append(f'<text x="{x}" y="22" fill="{theme.red}" font-weight="bold">{FULL}</text>')
+    return "data:image/svg+xml;base64," + b64encode(("".join(parts) + "</svg>").encode()).decode()
+
+
+def curve_figure(
+    result: System, quantity: str, users: float, theme: Theme, run: tuple[float, float, float] | None
+) -> dict[str, Any]:
+    """Throughput or response over users with its 90 % band, and a simulated run (value, low, high) at ``users``."""
+    is_response = quantity == "response"
+    values = (1e3 * result.response()) if is_response else result.throughput()
+    middle, low, high = values
+    x = result.clients.tolist()
+    band = {"line": {"width": 0}, "fill": "toself", "fillcolor": f"{theme.blue}33", "hoverinfo": "skip"}
+    traces = [
+        line([*x, *x[::-1]], [*high, *low[::-1]], "90 % band", theme.blue, **band),
+        line(x, middle, "predicted", theme.blue),
+        line([users, users], [0, float(high.max())], f"{users:g} users", theme.red, line={"dash": "dot"}),
+    ]
+    if run is not None:
+        value, least, most = (1e3 * v if is_response else v for v in run)
+        error = {"type": "data", "symmetric": False, "array": [most - value], "arrayminus": [value - least]}
+        looks = {"symbol": "circle-open", "line": {"width": 3}}
+        traces.append(marks([users], [value], "simulated, 95 %", theme.green, error_y=error, marker=looks))
+    if result.knee.estimate is not None and result.knee.estimate <= x[-1]:
+        knee = result.knee.estimate
+        height = [0, float(np.max(middle))]
+        traces.append(line([knee, knee], height, f"knee: {knee:.3g} users", theme.orange, line={"dash": "dashdot"}))
+    title = "response time (ms)" if is_response else "transactions a second"
+    layout = theme.layout("users", title, xaxis={"fixedrange": True}, yaxis={"fixedrange": True})
+    return {"data": traces, "layout": layout}
