@@ -40,27 +40,25 @@ def is_vllm(found: Mapping[str, Any]) -> bool:
     return "request_throughput" in found and "output_throughput" in found
 
 
-def oha(found: Mapping[str, Any], name: str) -> list[ServerRun]:
+def oha(found: Mapping[str, Any], name: str) -> ServerRun:
     """oha --output-format json (or --json), which names no number of connections."""
     summary = found["summary"]
     percents = {float(k[1:]): float(v) for k, v in found.get("latencyPercentiles", {}).items() if v is not None}
     codes = {int(code): int(n) for code, n in found.get("statusCodeDistribution", {}).items()}
     broken = sum(int(n) for why, n in found.get("errorDistribution", {}).items() if why != CUT_OFF)
     mean = _number(summary, "average", name) if codes or not broken else None
-    return [
-        ServerRun(
-            "oha",
-            _number(summary, "requestsPerSec", name),
-            mean,
-            percentiles=percents,
-            requests=(sum(codes.values()) + broken) or None,
-            failed=sum(n for code, n in codes.items() if code >= 400) + broken,
-            notes=(CLOSED_LOOP,),
-        )
-    ]
+    return ServerRun(
+        "oha",
+        _number(summary, "requestsPerSec", name),
+        mean,
+        percentiles=percents,
+        requests=(sum(codes.values()) + broken) or None,
+        failed=sum(n for code, n in codes.items() if code >= 400) + broken,
+        notes=(CLOSED_LOOP,),
+    )
 
 
-def k6(found: Mapping[str, Any], name: str) -> list[ServerRun]:
+def k6(found: Mapping[str, Any], name: str) -> ServerRun:
     """k6's summary: virtual users that wait between iterations are no closed loop of requests, X R tells how many."""
     metrics = {key: value.get("values", value) for key, value in found["metrics"].items() if isinstance(value, Mapping)}
     times = metrics.get("http_req_duration", {})
@@ -72,22 +70,20 @@ def k6(found: Mapping[str, Any], name: str) -> list[ServerRun]:
     failed = metrics.get("http_req_failed", {})
     count = float(metrics["http_reqs"].get("count", 0)) or None
     share = float(failed.get("rate", failed.get("value", 0)) or 0)
-    return [
-        ServerRun(
-            "k6",
-            rate,
-            mean,
-            clients=load,
-            unit="users",
-            percentiles=percents,
-            requests=count,
-            failed=share * (count or 0),
-            notes=notes or (CLOSED_LOOP,),
-        )
-    ]
+    return ServerRun(
+        "k6",
+        rate,
+        mean,
+        clients=load,
+        unit="users",
+        percentiles=percents,
+        requests=count,
+        failed=share * (count or 0),
+        notes=notes or (CLOSED_LOOP,),
+    )
 
 
-def vllm(found: Mapping[str, Any], name: str) -> list[ServerRun]:
+def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
     """The serving benchmark of vLLM and SGLang: requests and their end-to-end time, with their tokens beside."""
     if found.get("mean_e2el_ms") is None and found.get("mean_e2e_latency_ms") is None:
         raise DataError(
@@ -104,21 +100,19 @@ def vllm(found: Mapping[str, Any], name: str) -> list[ServerRun]:
             "the benchmark with --max-concurrency N or --request-rate R"
         )
     percents = {float(p): float(found[key]) / 1e3 for p in (50, 95, 99) if (key := _percentile(found, p))}
-    return [
-        ServerRun(
-            "vllm",
-            rate,
-            mean,
-            clients=None if opened else float(at_once),  # type: ignore[arg-type]
-            rate_per_s=float(asked) if opened else None,  # type: ignore[arg-type]
-            percentiles=percents,
-            sd_s=float(found.get("std_e2el_ms") or math.nan) / 1e3,
-            requests=found.get("completed"),
-            tokens_per_s=float(found["output_throughput"]),
-            first_token_s=float(found.get("mean_ttft_ms", math.nan)) / 1e3,
-            notes=(f"{found['failed']} requests failed and are left out",) if found.get("failed") else (),
-        )
-    ]
+    return ServerRun(
+        "vllm",
+        rate,
+        mean,
+        clients=None if opened else float(at_once),  # type: ignore[arg-type]
+        rate_per_s=float(asked) if opened else None,  # type: ignore[arg-type]
+        percentiles=percents,
+        sd_s=float(found.get("std_e2el_ms") or math.nan) / 1e3,
+        requests=found.get("completed"),
+        tokens_per_s=float(found["output_throughput"]),
+        first_token_s=float(found.get("mean_ttft_ms", math.nan)) / 1e3,
+        notes=(f"{found['failed']} requests failed and are left out",) if found.get("failed") else (),
+    )
 
 
 def _percentile(found: Mapping[str, Any], percent: int) -> str:

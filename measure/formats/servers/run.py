@@ -131,22 +131,15 @@ def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:
             f"{file}: {run.tool} prints no number of clients, and X R = {outstanding:.3g} is no whole one; give a "
             "table with the columns clients, requests_per_s and latency_ms"
         )
-    return float(whole), [
-        Finding(
-            "clients-by-littles-law",
-            "info",
-            f"{run.tool} prints no number of clients; X R tells it ({file}: {outstanding:.3g})",
-        )
-    ]
+    message = f"{run.tool} prints no number of clients; X R tells it ({file}: {outstanding:.3g})"
+    return float(whole), [Finding("clients-by-littles-law", "info", message)]
 
 
 def _doubts(run: ServerRun, file: str, load: float) -> Iterator[Finding]:
     if run.failed:
-        share = (
-            f"{plain_number(100 * run.failed / run.requests, 2)} % of the answers"
-            if run.requests
-            else f"{run.failed:g} answers"
-        )
+        share = f"{run.failed:g} answers"
+        if run.requests:
+            share = f"{plain_number(100 * run.failed / run.requests, 2)} % of the answers"
         yield Finding(
             "failed-answers",
             "warning",

@@ -40,7 +40,7 @@ def maybe(pattern: str, text: str) -> float:
     return float(found[1]) if found else 0.0
 
 
-def wrk(text: str, name: str) -> list[ServerRun]:
+def wrk(text: str, name: str) -> ServerRun:
     """wrk and wrk2. wrk2 holds a rate (-R), which it does not print: the rate reached stands for it."""
     threads = number(r"^\s*(\d+) threads? and ", text, "number of threads", name)
     asked = number(r" threads? and (\d+) connections?", text, "number of connections", name)
@@ -60,24 +60,22 @@ def wrk(text: str, name: str) -> list[ServerRun]:
         notes.append(f"{asked:g} connections over {threads:g} threads are {clients:g}: wrk divides them evenly")
     socket = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
     failed = maybe(r"Non-2xx or 3xx responses: (\d+)", text) + (sum(map(int, socket.groups())) if socket else 0)
-    return [
-        ServerRun(
-            "wrk2" if spectrum else "wrk",
-            rate,
-            mean or (parse_duration(latency[1]) if latency else None),
-            clients=None if spectrum else clients,
-            unit="connections",
-            rate_per_s=rate if spectrum else None,
-            percentiles=percents,
-            sd_s=sd,
-            requests=maybe(r"^\s*(\d+) requests in ", text) or None,
-            failed=failed,
-            notes=tuple(notes),
-        )
-    ]
+    return ServerRun(
+        "wrk2" if spectrum else "wrk",
+        rate,
+        mean or (parse_duration(latency[1]) if latency else None),
+        clients=None if spectrum else clients,
+        unit="connections",
+        rate_per_s=rate if spectrum else None,
+        percentiles=percents,
+        sd_s=sd,
+        requests=maybe(r"^\s*(\d+) requests in ", text) or None,
+        failed=failed,
+        notes=tuple(notes),
+    )
 
 
-def ab(text: str, name: str) -> list[ServerRun]:
+def ab(text: str, name: str) -> ServerRun:
     """ApacheBench. Its mean time per request is clients / throughput; connection times are measured, in whole ms."""
     clients = number(r"^Concurrency Level:\s+(\d+)", text, "Concurrency Level", name)
     rate = number(r"^Requests per second:\s+([\d.]+)", text, "Requests per second", name)
@@ -87,24 +85,20 @@ def ab(text: str, name: str) -> list[ServerRun]:
     coarse = measured < 0.01
     other_length = maybe(r"\(Connect: \d+, Receive: \d+, Length: (\d+)", text)  # than the first answer: no error
     notes = ["ab measures whole milliseconds: the mean is clients / throughput (Little's law)"] if coarse else []
-    return [
-        ServerRun(
-            "ab",
-            rate,
-            clients / rate if coarse else measured,
-            clients=clients,
-            percentiles=percents,
-            sd_s=spread if spread >= 5 * AB_STEP_S else math.nan,
-            requests=maybe(r"^Complete requests:\s+(\d+)", text) or None,
-            failed=maybe(r"^Failed requests:\s+(\d+)", text)
-            - other_length
-            + maybe(r"^Non-2xx responses:\s+(\d+)", text),
-            notes=(CLOSED_LOOP, *notes),
-        )
-    ]
+    return ServerRun(
+        "ab",
+        rate,
+        clients / rate if coarse else measured,
+        clients=clients,
+        percentiles=percents,
+        sd_s=spread if spread >= 5 * AB_STEP_S else math.nan,
+        requests=maybe(r"^Complete requests:\s+(\d+)", text) or None,
+        failed=maybe(r"^Failed requests:\s+(\d+)", text) - other_length + maybe(r"^Non-2xx responses:\s+(\d+)", text),
+        notes=(CLOSED_LOOP, *notes),
+    )
 
 
-def hey(text: str, name: str) -> list[ServerRun]:
+def hey(text: str, name: str) -> ServerRun:
     """hey and oha, which print no number of workers; oha's times have units of their own."""
     rate = number(r"^\s*Requests/sec:\s+([\d.]+)", text, "Requests/sec", name)
     average = re.search(r"^\s*Average:\s+([\d.]+ \w+)", text, re.MULTILINE)
@@ -114,105 +108,92 @@ def hey(text: str, name: str) -> list[ServerRun]:
     broken = sum(int(n) for n, why in re.findall(r"^\s*\[(\d+)\]\s*(.*)", errors, re.MULTILINE) if why != CUT_OFF)
     if average is None and (answers or not broken):
         raise lacking("Average", name)
-    return [
-        ServerRun(
-            "oha" if "Success rate:" in text else "hey",
-            rate,
-            _seconds(average[1]) if average else None,
-            percentiles={float(p): _seconds(t) for p, t in times},
-            unit="clients",
-            requests=(sum(n for _, n in answers) + broken) or None,
-            failed=sum(n for code, n in answers if code >= 400) + broken,
-            notes=(CLOSED_LOOP,),
-        )
-    ]
+    return ServerRun(
+        "oha" if "Success rate:" in text else "hey",
+        rate,
+        _seconds(average[1]) if average else None,
+        percentiles={float(p): _seconds(t) for p, t in times},
+        unit="clients",
+        requests=(sum(n for _, n in answers) + broken) or None,
+        failed=sum(n for code, n in answers if code >= 400) + broken,
+        notes=(CLOSED_LOOP,),
+    )
 
 
 def _seconds(time: str) -> float:
     return parse_duration(time.replace("secs", "s").replace("sec", "s"))
 
 
-def pgbench(text: str, name: str) -> list[ServerRun]:
+def pgbench(text: str, name: str) -> ServerRun:
     """pgbench; with --rate it is open loop, and its latency is from when a transaction was due."""
     rate = number(r"^tps = ([\d.]+)", text, "tps", name)
     mean = number(r"^latency average = ([\d.]+) ms", text, "latency average", name) / 1e3
     clients = number(r"^number of clients: (\d+)", text, "number of clients", name)
     scheduled = "rate limit schedule lag" in text
-    return [
-        ServerRun(
-            "pgbench",
-            rate,
-            mean,
-            clients=None if scheduled else clients,
-            rate_per_s=rate if scheduled else None,
-            sd_s=maybe(r"^latency stddev = ([\d.]+) ms", text) / 1e3 or math.nan,
-            requests=maybe(r"^number of transactions actually processed: (\d+)", text) or None,
-            failed=maybe(r"^number of failed transactions: (\d+)", text),
-        )
-    ]
+    return ServerRun(
+        "pgbench",
+        rate,
+        mean,
+        clients=None if scheduled else clients,
+        rate_per_s=rate if scheduled else None,
+        sd_s=maybe(r"^latency stddev = ([\d.]+) ms", text) / 1e3 or math.nan,
+        requests=maybe(r"^number of transactions actually processed: (\d+)", text) or None,
+        failed=maybe(r"^number of failed transactions: (\d+)", text),
+    )
 
 
-def sysbench(text: str, name: str) -> list[ServerRun]:
+def sysbench(text: str, name: str) -> ServerRun:
     """sysbench 1.0: transactions of a database, or events of its other tests; only its 95th percentile."""
     rate = maybe(r"transactions:\s+\d+\s+\(([\d.]+) per sec", text) or maybe(r"events per second:\s+([\d.]+)", text)
     events = number(r"total number of events:\s+(\d+)", text, "total number of events", name)
     rate = rate or events / number(r"total time:\s+([\d.]+)s", text, "total time", name)
-    return [
-        ServerRun(
-            "sysbench",
-            rate,
-            number(r"^\s*avg:\s+([\d.]+)", text, "mean latency", name) / 1e3,
-            clients=number(r"^Number of threads: (\d+)", text, "Number of threads", name),
-            unit="threads",
-            percentiles={95.0: p / 1e3} if (p := maybe(r"95th percentile:\s+([\d.]+)", text)) else {},
-            requests=events,
-            failed=maybe(r"ignored errors:\s+(\d+)", text),
-        )
-    ]
+    return ServerRun(
+        "sysbench",
+        rate,
+        number(r"^\s*avg:\s+([\d.]+)", text, "mean latency", name) / 1e3,
+        clients=number(r"^Number of threads: (\d+)", text, "Number of threads", name),
+        unit="threads",
+        percentiles={95.0: p / 1e3} if (p := maybe(r"95th percentile:\s+([\d.]+)", text)) else {},
+        requests=events,
+        failed=maybe(r"ignored errors:\s+(\d+)", text),
+    )
 
 
-def redis_benchmark(text: str, name: str) -> list[ServerRun]:
-    """redis-benchmark's text: a run for each command that it tests."""
-    runs = []
-    for part in re.split(r"^====== ", text.replace("\r", "\n"), flags=re.MULTILINE)[1:]:
-        rate = number(r"throughput summary: ([\d.]+)", part, "throughput summary", name)
-        row = re.search(r"avg\s+min\s+p50\s+p95\s+p99\s+max\s+([\d.]+)\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)", part)
-        if row is None:
-            raise DataError(f"{name} has no latency summary (redis-benchmark before 6.2): run a newer one")
-        clients = number(r"^\s*(\d+) parallel clients", part, "number of clients", name)
-        mean, p50, p95, p99 = (float(cell) / 1e3 for cell in row.groups())
-        runs.append(
-            ServerRun(
-                "redis-benchmark",
-                rate,
-                mean,
-                clients=clients,
-                percentiles={50.0: p50, 95.0: p95, 99.0: p99},
-                series=part.split(" ======")[0],
-            )
-        )
-    return runs
+def redis_benchmark(text: str, name: str) -> ServerRun:
+    """redis-benchmark's text on one command that it tests."""
+    rate = number(r"throughput summary: ([\d.]+)", text, "throughput summary", name)
+    row = re.search(r"avg\s+min\s+p50\s+p95\s+p99\s+max\s+([\d.]+)\s+[\d.]+\s+([\d.]+)\s+([\d.]+)\s+([\d.]+)", text)
+    if row is None:
+        raise DataError(f"{name} has no latency summary (redis-benchmark before 6.2): run a newer one")
+    mean, p50, p95, p99 = (float(cell) / 1e3 for cell in row.groups())
+    tested = re.search(r"^====== (.*?) ======", text, re.MULTILINE)
+    return ServerRun(
+        "redis-benchmark",
+        rate,
+        mean,
+        clients=number(r"^\s*(\d+) parallel clients", text, "number of clients", name),
+        percentiles={50.0: p50, 95.0: p95, 99.0: p99},
+        series=tested[1] if tested else "",
+    )
 
 
-def memtier(text: str, name: str) -> list[ServerRun]:
+def memtier(text: str, name: str) -> ServerRun:
     """memtier_benchmark: the row of totals."""
     header = next((line for line in text.splitlines() if line.startswith("Type ")), "")
     totals = next((line for line in text.splitlines() if line.startswith("Totals")), "")
     names, cells = re.split(r"\s{2,}", header.strip()), totals.split()
     if not header or len(names) != len(cells):
-        raise DataError(f"{name} has no row of totals: the run was interrupted or its text is cut off; run it again")
+        raise lacking("row of totals", name)
     row = dict(zip(names, cells, strict=True))
     mean = next((float(v) for k, v in row.items() if k in ("Avg. Latency", "Latency")), None)
     percents = {float(k[1:-8]): float(v) / 1e3 for k, v in row.items() if re.fullmatch(r"p[\d.]+ Latency", k)}
     threads = number(r"^\s*(\d+)\s+Threads", text, "number of threads", name)
     each = number(r"^\s*(\d+)\s+Connections per thread", text, "number of connections", name)
-    return [
-        ServerRun(
-            "memtier_benchmark",
-            float(row["Ops/sec"]),
-            None if mean is None else mean / 1e3,
-            clients=threads * each,
-            unit="connections",
-            percentiles=percents,
-        )
-    ]
+    return ServerRun(
+        "memtier_benchmark",
+        float(row["Ops/sec"]),
+        None if mean is None else mean / 1e3,
+        clients=threads * each,
+        unit="connections",
+        percentiles=percents,
+    )

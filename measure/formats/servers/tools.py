@@ -13,7 +13,7 @@ from measure.formats.servers.locust import locust, looks_like_locust
 from measure.formats.servers.run import ServerRun, servers_sweep
 from measure.sweep import Sweep
 
-Reader = Callable[[str, str], list[ServerRun]]
+Reader = Callable[[str, str], ServerRun]
 
 TEXTS: Mapping[str, tuple[str, str, Reader]] = {
     "wrk": (r"^Running .* test @ ", r"^Running .* test @ ", text_reports.wrk),
@@ -26,10 +26,10 @@ TEXTS: Mapping[str, tuple[str, str, Reader]] = {
         text_reports.pgbench,
     ),
     "sysbench": (r"^sysbench \d", r"^sysbench \d", text_reports.sysbench),
-    "redis-benchmark": (r"^\s*\d+ parallel clients", "", text_reports.redis_benchmark),
+    "redis-benchmark": (r"^\s*\d+ parallel clients", r"^====== ", text_reports.redis_benchmark),
     "memtier_benchmark": (r"^\s*\d+\s+Connections per thread|^Totals .*\n", r"^\s*\d+\s+Threads", text_reports.memtier),
 }
-"""A line that only this tool prints, one at which each run begins ("": the reader parts them), and what reads a run."""
+"""A line that only this tool prints, one at which each run begins, and what reads a run."""
 
 JSON = {
     json_reports.is_oha: json_reports.oha,
@@ -39,12 +39,12 @@ JSON = {
 """How a document is known, and what reads it."""
 
 
-def reader_of(text: str) -> Reader | None:
+def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
     """What reads the text; None where no load generator wrote it."""
     if text.lstrip().startswith(("{", "[")):
         found = json_reports.documents(text)
         read = next((read for known, read in JSON.items() if found and all(map(known, found))), None)
-        return None if read is None else lambda _, name: [run for one in found for run in read(one, name)]
+        return None if read is None else lambda _, name: [read(one, name) for one in found]
     if looks_like_locust(text):
         return locust
     head = text[:65536].replace("\r", "\n")
@@ -54,11 +54,12 @@ def reader_of(text: str) -> Reader | None:
 
 def _each_run(begins: str, read: Reader, text: str, name: str) -> list[ServerRun]:
     """The runs in one text, one behind another as ``cat`` joins them; a broken one is named by its number."""
-    at = [m.start() for m in re.finditer(begins, text, re.MULTILINE)] if begins else []
+    text = text.replace("\r", "\n")
+    at = [m.start() for m in re.finditer(begins, text, re.MULTILINE)]
     if len(at) < 2:
-        return read(text, name)
+        return [read(text, name)]
     parts = [text[start:end] for start, end in pairwise([*at, len(text)])]
-    return [run for number, part in enumerate(parts, 1) for run in read(part, f"{name}, run {number}")]
+    return [read(part, f"{name}, run {number}") for number, part in enumerate(parts, 1)]
 
 
 def looks_like_server_run(text: str) -> bool:

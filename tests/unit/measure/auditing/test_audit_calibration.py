@@ -11,7 +11,6 @@ import pandas as pd
 
 from measure import Sweep, audit
 from measure.findings import Finding
-from measure.loads import LoadKind
 
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
@@ -23,14 +22,6 @@ def closed(knee: float, depths: Sequence[float] = DEPTHS, **columns: Any) -> Swe
     return Sweep(
         points=pd.DataFrame({"series": "reads", "load": n, "throughput_per_s": x, "latency_s": n / x, **columns})
     )
-
-
-def opened(rho: Sequence[float]) -> Sweep:
-    """M/M/1 of 1 ms."""
-    share = np.array(rho)
-    table = {"series": "open", "load": 1e3 * share, "throughput_per_s": 1e3 * share, "latency_s": 1e-3 / (1 - share)}
-    kind: LoadKind = "arrival_rate"
-    return Sweep(points=pd.DataFrame(table), load_kind=kind, load_unit="1/s")
 
 
 def found(sweep: Sweep, check: str) -> list[Finding]:

@@ -59,15 +59,6 @@ def test_a_synchronous_engine_keeps_one_in_flight_whatever_the_depth() -> None:
     assert "synchronous" in found.hypothesis
 
 
-def _table_with_blocks(claimed: Sequence[int], true: int) -> Sweep:
-    rows = ["depth,latency_us,bandwidth_KBps,block_KB,read_pct"]
-    for block in claimed:
-        for depth in (1, 8):
-            iops = depth / (100e-6 * (1 + depth / 16))
-            rows.append(f"{depth},{depth / iops * 1e6},{iops * true / 1024},{block},100")
-    return csv_sweep("\n".join(rows))
-
-
 def test_rate_limited_and_unknown_depths_are_no_errors() -> None:
     limited = Finding("rate-limited", "info", "limited", series="c", load=8)
     sweep = _sweep([8], [1000], [1e-4], findings=(limited,))

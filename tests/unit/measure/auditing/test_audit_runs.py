@@ -29,9 +29,6 @@ def _checks(sweep: Sweep, **asked: Any) -> set[str]:
     return {f.check for f in audit(sweep, **asked)}
 
 
-POINT = {"load": [4.0], "throughput_per_s": [40_000.0], "latency_s": [1e-4]}
-
-
 @pytest.mark.parametrize(
     ("tool", "kind", "told", "command"),
     [

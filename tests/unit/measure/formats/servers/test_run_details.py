@@ -32,10 +32,10 @@ def k6(**changes: Any) -> dict[str, Any]:
 
 
 def test_clients_that_a_tool_prints_are_taken_whatever_the_file_is_called() -> None:
-    (run,) = text_reports.pgbench(text_of("pgbench/pgbench-c4.txt"), "run")
+    run = text_reports.pgbench(text_of("pgbench/pgbench-c4.txt"), "run")
     assert (run.clients, run.rate_per_s) == (4, None)
     assert run.requests == 34_626
-    (scheduled,) = text_reports.pgbench(text_of("pgbench-rate.txt"), "run")
+    scheduled = text_reports.pgbench(text_of("pgbench-rate.txt"), "run")
     assert scheduled.clients is None
     assert scheduled.rate_per_s == scheduled.throughput_per_s
 
