@@ -1,6 +1,6 @@
 """The curves of a closed sweep, N, X and R over the depths, repeats averaged, and what their shape says.
 
-Beyond Little's law: drift, a fall past the peak, latencies out of order.
+Beyond Little's law: drift, and a fall past the peak.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from measure.findings import Finding
 from measure.loads import Load
 from measure.repeats import rows_of_each
 from measure.sweep import COMPUTED, Sweep, each_series
-from measure.units import format_bytes, format_duration, format_rate
+from measure.units import format_bytes, format_rate
 
 Floats = NDArray[np.float64]
 
@@ -121,7 +121,6 @@ def check_curve(curve: ClosedCurve) -> Iterator[Finding]:
     if len(curve.load) > 1:
         yield from _drift(curve)
         yield from _past_the_peak(curve)
-        yield from _latency_order(curve)
 
 
 def check_bandwidth(sweep: Sweep) -> Iterator[Finding]:
@@ -211,21 +210,4 @@ def _past_the_peak(curve: ClosedCurve) -> Iterator[Finding]:
         "give the model a measured point beyond the peak, or leave the points beyond it out.",
         curve.series,
         float(curve.load[peak]),
-    )
-
-
-def _latency_order(curve: ClosedCurve) -> Iterator[Finding]:
-    falls = np.flatnonzero(curve.latency[1:] < 0.95 * curve.latency[:-1])
-    if not len(falls):
-        return
-    i = int(falls[0])
-    yield Finding(
-        "latency-order",
-        "info",
-        f"the latency falls from {format_duration(curve.latency[i])} at {curve.at(i)} to "
-        f"{format_duration(curve.latency[i + 1])} at {curve.at(i + 1)}.",
-        "idle states of host or drive at low depth." if curve.load[i] < 4 else "noise, or a drive that changed.",
-        "" if curve.load[i] < 4 else "repeat the two points.",
-        curve.series,
-        float(curve.load[i + 1]),
     )

@@ -1,4 +1,4 @@
-"""Checks of memory curves under an injected delay: caches, units, lines in flight, order.
+"""Checks of memory curves under an injected delay: caches, units, lines in flight.
 
 The product bandwidth x latency / 64 bytes is the number of cache lines in flight (Little's law again, with the line as
 the request). The chaser alone keeps one, so less than one is impossible; more than a machine has line buffers for is a
@@ -14,7 +14,7 @@ import numpy as np
 
 from measure.findings import Finding
 from measure.sweep import Sweep, each_series, recorded_caches
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes, format_duration
+from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
 
 CACHE_LATENCY_S = 20e-9
 DRAM_LATENCY_S = 45e-9
@@ -33,7 +33,6 @@ def check_memory(sweep: Sweep) -> Iterator[Finding]:
         yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
         yield from _above_the_peak(name, group["bandwidth_bytes_per_s"].to_numpy(float), peak)
         yield from _lines(name, group["load"].to_numpy(float), group["throughput_per_s"].to_numpy(float), latency)
-        yield from _order(name, group["load"].to_numpy(float), group["throughput_per_s"].to_numpy(float), latency)
 
 
 def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
@@ -207,27 +206,6 @@ def _lines(
             f"at the {'longest delay' if varied == 'delay' else 'lowest bandwidth'} {lines[unloaded]:.3g}.",
             series=name,
             load=float(load[peak]),
-        )
-
-
-def _order(
-    name: str, load: np.ndarray[Any, Any], throughput: np.ndarray[Any, Any], latency: np.ndarray[Any, Any]
-) -> Iterator[Finding]:
-    """With a longer delay both bandwidth and latency should fall; say where they rise by more than 5 %."""
-    order = np.argsort(load, kind="stable")
-    rises = {
-        what: int(np.sum(values[order][1:] > 1.05 * values[order][:-1]))
-        for what, values in (("latency", latency), ("bandwidth", throughput))
-    }
-    told = [f"the {what} rises {counted(count, 'time')}" for what, count in rises.items() if count]
-    if told:
-        yield Finding(
-            "not-monotonic",
-            "info",
-            f"{' and '.join(told)} by more than 5 % from one delay to a longer one, over {len(load)} delays.",
-            "noise of other programs and of the CPU's frequency.",
-            "repeat the sweep and average.",
-            series=name,
         )
 
 

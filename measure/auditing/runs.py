@@ -154,30 +154,16 @@ def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
 
 
 def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
-    """Total or completion latency: which one the means and the percentiles are of, where the two differ."""
-    points = sweep.points
-    if "latency_of" not in points or "percentiles_of" not in points:
-        return
-    kinds = set(points["latency_of"].dropna())
-    if len(kinds) > 1:
-        counts = points["latency_of"].value_counts()
-        told = " and ".join(f"{counts[k]} points of {_WORDS[k]}" for k in ("lat", "clat") if k in counts)
+    """Points of total and points of completion latency in one table."""
+    counts = sweep.points["latency_of"].value_counts() if "latency_of" in sweep.points else {}
+    if len(counts) > 1:
+        mixed = " and ".join(f"{counted(counts[k], 'point')} of {_WORDS[k]}" for k in ("lat", "clat") if k in counts)
         yield Finding(
             "latency-definitions",
             "warning",
-            f"the table mixes {told}.",
+            f"the table mixes {mixed}.",
             "some runs were made with disable_lat or gtod_reduce.",
             "leave those runs out, or measure them again.",
-        )
-    mixed = points[(points["latency_of"] == "lat") & (points["percentiles_of"] == "clat")]
-    if len(mixed):
-        yield Finding(
-            "latency-definitions",
-            "info",
-            f"at {counted(len(mixed), 'point')} the mean is of the total latency and the percentiles are of the "
-            "completion latency, which leaves out the submission.",
-            "fio's default.",
-            "measure with --lat_percentiles=1 where tails matter.",
         )
 
 

@@ -66,19 +66,6 @@ def test_past_the_peak_the_last_depth_is_three_per_cent_lower(throughput: Sequen
         assert f"({100 * (throughput[-1] / 1000 - 1):.0f} %)" in found[0].message
 
 
-def test_a_latency_that_falls_by_a_twentieth_is_told_at_the_first_place() -> None:
-    x = [1.0, 2, 4, 8]
-    assert not shape(x, [100, 95, 96, 97])
-    (low,) = shape(x, [100, 94, 80, 97])
-    assert (low.check, low.load, low.remedy) == ("latency-order", 2.0, "")
-    assert "from 100 s at depth 1 to 94.0 s at depth 2" in low.message
-    assert "idle states" in low.hypothesis
-    (high,) = shape(x, [100, 100, 100, 90])
-    assert (high.load, high.remedy) == (8.0, "repeat the two points.")
-    assert "noise" in high.hypothesis
-    assert not shape([1.0], [1.0])
-
-
 def bandwidths(scale: Sequence[float]) -> list[Finding]:
     """1000 requests a second of 4 KiB, whose bandwidth is off by a factor in each row."""
     table = {

@@ -131,15 +131,6 @@ def test_a_curve_bends_back_where_the_slowest_point_is_below_the_peak(second: fl
         assert "300 ns, is reached at 9.8 GB/s, below the peak of 10 GB/s" in found[0].message
 
 
-def test_with_a_longer_delay_nothing_rises_by_a_twentieth() -> None:
-    assert absent(memory([1e-7, 1.04e-7], [1e8, 1.04e8]), "not-monotonic")
-    latency = one(memory([1e-7, 1.06e-7, 1.2e-7], [1e8, 9e7, 8e7]), "not-monotonic")
-    assert "the latency rises 2 times by more than 5 % from one delay to a longer one, over 3 delays" in latency.message
-    both = one(memory([1e-7, 1.06e-7], [1e8, 1.06e8]), "not-monotonic")
-    assert "the latency rises 1 time and the bandwidth rises 1 time" in both.message
-    assert absent(memory([1.06e-7, 1e-7], [1.06e8, 1e8]), "not-monotonic")
-
-
 @pytest.mark.parametrize(("reached", "told"), [(109e9, False), (111e9, True)])
 def test_a_curve_above_its_own_listed_peak_by_a_tenth(reached: float, told: bool) -> None:
     def listed(*mixes: str) -> dict[str, Any]:
