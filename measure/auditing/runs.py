@@ -155,9 +155,13 @@ def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
 
 def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
     """Points of total and points of completion latency in one table."""
-    counts = sweep.points["latency_of"].value_counts() if "latency_of" in sweep.points else {}
+    if "latency_of" not in sweep.points:
+        return
+    counts = sweep.points["latency_of"].value_counts()
     if len(counts) > 1:
-        mixed = " and ".join(f"{counted(counts[k], 'point')} of {_WORDS[k]}" for k in ("lat", "clat") if k in counts)
+        mixed = " and ".join(
+            f"{counted(int(counts[k]), 'point')} of {_WORDS[k]}" for k in ("lat", "clat") if k in counts
+        )
         yield Finding(
             "latency-definitions",
             "warning",
