@@ -18,13 +18,16 @@ from measure.units import counted, format_bandwidth, format_duration
 FIGURES = 5
 
 
-def front_of(sections: Sequence[Section], apart: Sequence[Finding] = ()) -> FrontPage:
-    """The front of a course's sections; ``apart`` are workloads that two of its suites measured differently."""
+def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: float = 0.0) -> FrontPage:
+    """The front of a course's sections; ``apart`` are workloads that two of its suites measured differently.
+
+    ``moves`` is the relative standard deviation of a figure between its suites, which the intervals include.
+    """
     curves = [curve for s in sections for curve in s.curves]
     drive = next((c for c in curves if c.comparison.points.load_type.is_closed), None)
     memory = next((c for c in curves if c.comparison.points.load_type.is_memory), None)
     figures = [
-        *(_drive_figures(drive.comparison.fit) if drive else ()),
+        *(_drive_figures(_moving(drive.comparison.fit, moves)) if drive else ()),
         *(_memory_figures(memory.comparison.fit) if memory else ()),
     ]
     figures += _largest(sections) if len(figures) < FIGURES else []
@@ -34,6 +37,10 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = ()) -> Fron
         (*_predicted([c.comparison for c in curves]), *_found(sections, apart)),
         _view(drive or memory),
     )
+
+
+def _moving(fit: Fit, moves: float) -> Fit:
+    return replace(fit, between_runs=max(fit.between_runs, moves))
 
 
 def _view(curve: ComparedCurve | None) -> View | None:

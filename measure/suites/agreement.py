@@ -21,14 +21,14 @@ from measure.units import format_rate
 LEVEL = 0.05
 UNREPEATED = 0.10
 MANY = 1e6
+Means = Mapping[Any, Any]
 PLACE = ["block_bytes", "reads", "pattern", "load"]
 
 
 def disagreements(sweeps: Mapping[str, Sweep]) -> list[Finding]:
     """A finding for each workload on which two of the closed ``sweeps`` disagree, the largest difference first."""
-    tables = [_means(name, sweep) for name, sweep in sweeps.items() if sweep.load_type.is_closed]
-    rows = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-    if rows.empty:
+    rows, pairs = _measured_twice(sweeps)
+    if not pairs:
         return []
     repeated = rows[rows["repeats"] > 1]
     freedom = float((repeated["repeats"] - 1).sum())
@@ -37,19 +37,38 @@ def disagreements(sweeps: Mapping[str, Sweep]) -> list[Finding]:
         if freedom
         else UNREPEATED
     )
-    pairs = [pair for _, same in rows.groupby(PLACE) for pair in combinations(same.to_dict("records"), 2)]
-    if not pairs:
-        return []
     from scipy.special import stdtrit
 
     limit = float(stdtrit(freedom or MANY, 1 - LEVEL / 2 / len(pairs)))
     found = []
     for one, other in pairs:
-        apart = math.log(other["throughput_per_s"] / one["throughput_per_s"])
+        apart = _apart(one, other)
         seen = limit * noise * math.sqrt(1 / one["repeats"] + 1 / other["repeats"])
         if abs(apart) > seen:
             found.append((abs(apart), _finding(one, other, apart, seen)))
     return [finding for _, finding in sorted(found, key=lambda pair: -pair[0])]
+
+
+def between_suites(sweeps: Mapping[str, Sweep]) -> float:
+    """The relative standard deviation of a throughput between suites, over all workloads that two of them measured.
+
+    It is what moves between runs of this drive on this day, noise included; 0 where nothing was measured twice.
+    """
+    _, pairs = _measured_twice(sweeps)
+    return math.sqrt(sum(_apart(*pair) ** 2 for pair in pairs) / 2 / len(pairs)) if pairs else 0.0
+
+
+def _measured_twice(sweeps: Mapping[str, Sweep]) -> tuple[pd.DataFrame, list[tuple[Means, Means]]]:
+    """The means of all closed sweeps, and the pairs of them that are of one workload in two suites."""
+    tables = [_means(name, sweep) for name, sweep in sweeps.items() if sweep.load_type.is_closed]
+    if not tables:
+        return pd.DataFrame(), []
+    rows = pd.concat(tables, ignore_index=True)
+    return rows, [pair for _, same in rows.groupby(PLACE) for pair in combinations(same.to_dict("records"), 2)]
+
+
+def _apart(one: Means, other: Means) -> float:
+    return math.log(other["throughput_per_s"] / one["throughput_per_s"])
 
 
 def _means(name: str, sweep: Sweep) -> pd.DataFrame:
@@ -69,7 +88,7 @@ def _means(name: str, sweep: Sweep) -> pd.DataFrame:
     )
 
 
-def _finding(one: Mapping[Any, Any], other: Mapping[Any, Any], apart: float, seen: float) -> Finding:
+def _finding(one: Means, other: Means, apart: float, seen: float) -> Finding:
     factor = math.exp(abs(apart))
     size = f"{factor:.2g} times" if factor > 1.5 else f"{100 * (factor - 1):.0f} %"
     rates = " and ".join(f"{format_rate(s['throughput_per_s'])} in {s['suite']}" for s in (one, other))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +27,7 @@ from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.outputs import Outputs, page_in
 from calibrate.cli.progress import Bar, part_of
-from measure.suites.agreement import disagreements
+from measure.suites.agreement import between_suites, disagreements
 from measure.suites.questions import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
@@ -113,13 +114,17 @@ def _tell(plan: SuitePlan, results: SuiteResults, where: Path, outputs: Outputs,
 
 
 def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
-    """The knee where depths were measured, the quickest lone request, the highest throughput and bandwidth."""
+    """The knee where depths were measured, the quickest lone request, the highest throughput and bandwidth.
+
+    The intervals are at least as wide as the suites disagree on what several of them measured.
+    """
     import pandas as pd
 
     from calibrate.fitting.answer import knee_lines, knees_labelled, labelled
 
     lines = []
-    fits = [(fit.series, fit) for one in knees for fit in one.fits]
+    moves = between_suites(results.sweeps)
+    fits = [(f.series, replace(f, between_runs=max(f.between_runs, moves))) for one in knees for f in one.fits]
     if fits:
         lines += [knees_labelled(fits)] if len(fits) > 1 else knee_lines(fits[0][1])
     closed = [sweep.mean_points() for sweep in results.sweeps.values() if sweep.load_type.is_closed]

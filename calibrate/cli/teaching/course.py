@@ -77,7 +77,7 @@ def course(
     page = None if dry_run and out is None else _page(out)
 
     from calibrate.course import course_sections, front_of, plan_course, run_course
-    from measure.suites.agreement import disagreements
+    from measure.suites.agreement import between_suites, disagreements
 
     with naming_consent():
         plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.of_a_file())
@@ -92,7 +92,7 @@ def course(
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
         sections = course_sections(plan, results, bar.share)
-    front = front_of(sections, disagreements(results.sweeps))
+    front = front_of(sections, disagreements(results.sweeps), between_suites(results.sweeps))
     written = page.write(sections, _title(plan, results), front)
     if not as_json:
         _say(_title(plan, results), front, sections, written)

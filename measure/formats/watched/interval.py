@@ -93,9 +93,14 @@ class DeviceInterval:
 
     @property
     def seen_error(self) -> float:
-        """The half width of a 99 % interval of ``in_flight``: looks this far apart are nearly independent."""
+        """The half width of a 99 % interval of ``in_flight``: looks this far apart are nearly independent.
+
+        Of the time that late looks stand for nothing is known: it held as much as the rest, give or take all of it.
+        """
         looks = LOOKS_PER_S * self.seconds * (1 - self.late_looks_share)
-        return 2.6 * math.sqrt(self.in_flight_variance / looks) if looks >= 1 else math.nan
+        if looks < 1:
+            return math.nan
+        return 2.6 * math.sqrt(self.in_flight_variance / looks) + self.late_looks_share * self.in_flight
 
     @property
     def agrees(self) -> bool:

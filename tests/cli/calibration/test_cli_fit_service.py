@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
 from places import GOLDEN
@@ -172,7 +170,8 @@ def test_a_list_of_latencies_from_a_file_and_from_stdin(qsim, tmp_path, monkeypa
     assert run.code == 0, run.err
     assert run.json["requests"] == 500
     assert law_from_dict(run.json["law"]).mean == pytest.approx(80e-6, rel=0.05)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    assert qsim("fit-service", "-", "--json").json["law"] == run.json["law"]
+    with monkeypatch.context() as patched:
+        patched.setattr("calibrate.service.sources.read_text", lambda path: text)  # of the standard input
+        assert qsim("fit-service", "-", "--json").json["law"] == run.json["law"]
     (tmp_path / "bare.txt").write_text("80\n95\n120\n")
     assert "name the column latency_us" in qsim("fit-service", "bare.txt").err

@@ -62,3 +62,10 @@ def test_a_memory_is_summed_up_too() -> None:
         f.what.partition(",")[0] for f in front.figures
     }
     assert front.view is not None
+
+
+def test_the_figures_include_what_moves_between_suites() -> None:
+    sections = published_sections(published_names("004"))
+    narrow, wide = (front_of(sections, moves=moves).figures[0] for moves in (0.0, 0.5))
+    assert narrow != wide
+    assert narrow.value == wide.value

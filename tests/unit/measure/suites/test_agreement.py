@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from measure import Sweep
-from measure.suites.agreement import disagreements
+from measure.suites.agreement import between_suites, disagreements
 
 DEPTHS = (1, 2, 4, 8, 16)
 
@@ -53,3 +53,19 @@ def test_other_blocks_are_other_workloads():
     rng = np.random.default_rng(4)
     assert disagreements({"a": sweep(rng, 0.01), "b": sweep(rng, 0.01, factor=3.0, block_bytes=65536)}) == []
     assert disagreements({}) == []
+
+
+def test_a_suite_off_by_a_third_is_missed_in_one_of_twenty_at_most():
+    rng = np.random.default_rng(5)
+    found = [disagreements({"a": sweep(rng, 0.08), "b": sweep(rng, 0.08, factor=1.5)}) for _ in range(200)]
+    assert sum(not one for one in found) <= 10
+
+
+def test_what_moves_between_suites_is_the_spread_of_what_both_measured():
+    rng = np.random.default_rng(6)
+    found = [
+        between_suites({name: sweep(rng, 0.01, factor=float(np.exp(0.2 * rng.normal()))) for name in ("a", "b", "c")})
+        for _ in range(200)
+    ]
+    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(0.2, rel=0.15)
+    assert between_suites({"a": sweep(rng, 0.01)}) == 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from calibrate import fit
@@ -113,3 +114,30 @@ def test_requests_of_another_size_or_mix_end_a_stretch_and_are_a_curve_of_their_
 def test_a_share_of_reads_that_scatters_is_one_curve():
     loads = [requests(100, 1e-3, 4096, share) for share in (0.70, 0.76, 0.66, 0.71, 0.68, 0.73)]
     assert watched_sweep(loads, "test").series == ("sda",)
+
+
+def poisson(rates: list[float], seed: int) -> list[DeviceInterval]:
+    random = np.random.default_rng(seed)
+    return [second(float(n), 1e-3 * float(np.exp(0.1 * random.standard_normal()))) for n in random.poisson(rates)]
+
+
+def test_a_load_that_holds_still_is_seldom_cut():
+    whole = [len(list(stretches(poisson([100.0] * 20, seed)))) == 1 for seed in range(200)]
+    assert np.mean(whole) > 0.95
+
+
+@pytest.mark.parametrize("factor", [0.4, 1.9])
+def test_a_load_that_changes_is_seldom_taken_for_one(factor):
+    cut = [max(map(len, stretches(poisson([300.0] * 10 + [300.0 * factor] * 10, seed)))) <= 10 for seed in range(200)]
+    assert np.mean(cut) > 0.95
+
+
+@pytest.mark.parametrize(("factor", "late"), [(1.0, 0.0), (1.0, 0.3), (1.6, 0.0)])
+def test_littles_law_and_the_looks_agree_where_they_should(factor, late):
+    """Each look sees a Poisson number, as in front of many servers; X R is the truth or off by ``factor``."""
+    agreed = []
+    for seed in range(200):
+        looks = np.random.default_rng(seed).poisson(4.0, round(250 * (1 - late)))
+        one = replace(second(1000, 4e-3 * factor, seconds=5), in_flight=float(looks.mean()))
+        agreed.append(replace(one, in_flight_variance=float(looks.var()), late_looks_share=late).agrees)
+    assert np.mean(agreed) < 0.05 if factor > 1 else np.mean(agreed) > 0.97
