@@ -15,8 +15,7 @@ corrections: Tafazzoli, Wilson, Lada & Steiger (2011), "Performance of Skart", I
 Willink (2005), Comm. Statist. Theory Methods 34, "A confidence interval and test for the mean of an asymmetric
 distribution".
 
-Quantiles. Batches again: the quantile of all batches together, its spread from the quantiles of single ones, and at
-least the bin of the histogram in which it lies.
+Quantiles. The quantile of all batches, its spread from those of single batches, and at least the bin it lies in.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Source: Law (2015), Simulation Modeling and Analysis, section 9.5.2 (replication
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -36,13 +36,13 @@ def replicate(
     engine: Engine = "compiled",
     warmup: Warmup = "mser5",
     confidence: float = 0.95,
-    states: bool = False,
     allow_short: bool = False,
     progress: Callable[[float], object] | None = None,
 ) -> Metrics:
     """Simulate ``replications`` independent runs of ``customers`` each; intervals come from their spread.
 
     The other arguments are those of ``simulate``; ``.customers`` and ``.warmup`` of the result count those of all runs.
+    Quantiles and states are those of single runs: see ``simulate``.
 
     Raises what ``simulate`` raises; SteadyStateError, with the estimate, when more than half of the runs are each
     too short for a steady state.
@@ -54,7 +54,7 @@ def replicate(
     True
     """
     count = _check.count("replications", replications, 2, "an interval needs at least two")
-    first = checked_run(model, customers, seed, engine, warmup, confidence, states)
+    first = checked_run(model, customers, seed, engine, warmup, confidence)
     runs = []
     for one in run_seeds(first.seed, count):
         runs.append(simulate_once(first._replace(seed=one)))
@@ -93,8 +93,8 @@ def _pooled(runs: Sequence[Metrics], confidence: float) -> Metrics:
         "warmup": sum(run.warmup or 0 for run in runs),
         "seed": None,
         "warnings": (said,) if believed else (),
-        "states": None if first.states is None else PooledStates(tuple(runs)),
-        "times": None if first.times is None else PooledTimes(tuple(runs), confidence),
+        "states": None,
+        "times": None,
     }
     return replace(first, **changes)  # type: ignore[arg-type]
 
@@ -105,33 +105,3 @@ def _interval(values: FloatArray, confidence: float, name: str) -> Interval:
 
     mean = float(values.mean())
     return within_bounds(name, mean, reaches(values - mean, confidence, independent=True))
-
-
-@dataclass(frozen=True)
-class PooledStates:
-    """The distribution of the number present, averaged over runs."""
-
-    runs: tuple[Metrics, ...]
-
-    def p(self, n: int) -> float:
-        return float(np.mean([run.p(n) for run in self.runs]))
-
-
-@dataclass(frozen=True)
-class PooledTimes:
-    """Quantiles and shares averaged over runs, their intervals from the spread."""
-
-    runs: tuple[Metrics, ...]
-    confidence: float
-
-    def quantile(self, q: float, of: str) -> float:
-        return float(np.mean([run.quantile(q, of) for run in self.runs]))
-
-    def survival(self, t: float, of: str) -> float:
-        return float(np.mean([run.survival(t, of) for run in self.runs]))
-
-    def variance(self, of: str) -> float:
-        return float(np.mean([run.variance(of) for run in self.runs]))
-
-    def quantile_interval(self, q: float, of: str) -> Interval:
-        return _interval(np.array([run.quantile(q, of) for run in self.runs]), self.confidence, of)

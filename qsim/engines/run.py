@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
@@ -64,9 +63,9 @@ def simulate(
 
     ``customers``: how many to simulate, warm-up included; ``seed``: a whole number, the same numbers for the
     same seed in both engines (None: a fresh one, found afterwards in ``.seed``); ``warmup``: what to leave out at
-    the beginning, "mser5" to let the run decide, a share below 1, or a number of customers; ``confidence``: the
-    level of the intervals; ``states``: watch how many are present, for ``.p(n)``, also where waiting times alone would
-    be had ten times faster; ``progress``: called now and then with the share done, 0..1.
+    the beginning, "mser5" to let the run decide, a share below 1, or a number of customers; ``states``: watch how many
+    are present, for ``.p(n)``, also where waiting times alone are ten times faster; ``progress``: called with the share
+    done, 0..1.
 
     With ``precision`` the run is made longer, at least doubled each time, until the half-width of the interval of W is
     at most that share of it: 0.01 for one percent. Then ``customers`` is the first length tried, ``most_customers`` the
@@ -212,12 +211,4 @@ def _seed(seed: int | None) -> int:
     if seed is None:
         # 53 bits, so that the seed survives any JSON reader.
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 11)
-    try:
-        value = operator.index(seed)
-    except TypeError:
-        value = -1
-    if value < 0:
-        raise InvalidParameterError(
-            "seed", f"must be a whole number, zero or more, not {seed!r}", "None draws a fresh one", value=seed
-        )
-    return value
+    return _check.count("seed", seed, 0, "None draws a fresh one")

@@ -166,20 +166,10 @@ def followed_queue(model: Network) -> OpenQueue:
 
 
 def _times(name: str, values: npt.ArrayLike) -> FloatArray:
-    try:
-        array = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidParameterError(name, f"must be a list of numbers, not {values!r}", value=values) from None
-    if array.ndim != 1 or array.size == 0:
-        raise InvalidParameterError(name, f"must be a list of at least one time, not an array of shape {array.shape}")
-    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
-    if bad.size:
-        raise InvalidParameterError(
-            f"{name}[{bad[0]}]",
-            f"must be zero or positive, and finite, not {float(array[bad[0]])!r}",
-            value=float(array[bad[0]]),
-        )
-    return array
+    times = np.array(_check.non_negatives(name, values.tolist() if isinstance(values, np.ndarray) else values))
+    if times.size == 0:
+        raise InvalidParameterError(name, "must be a list of at least one time, not an empty one")
+    return times
 
 
 def draw(model: Network, customers: int, seed: int) -> tuple[FloatArray, FloatArray]:

@@ -10,40 +10,8 @@ from __future__ import annotations
 
 import math
 
-from qsim.engines.compiled.queues import (
-    advance,
-    call_up,
-    give_server,
-    heap_remove,
-    least_urgent,
-    line_up,
-    next_finish,
-    set_time,
-    slowed,
-)
-from qsim.engines.compiled.tables import (
-    FIRST_WAY,
-    GAP,
-    KIND,
-    LAST_COME,
-    LOST,
-    MARGIN,
-    MOST_URGENT,
-    NEXT,
-    NOBODY,
-    RANDOM,
-    RANDOM_ORDER,
-    ROUND_ROBIN,
-    SERVED,
-    SERVING,
-    SHORTEST,
-    SHORTEST_JOB,
-    SHORTEST_LEFT,
-    URGENCY,
-    WAITING,
-    WAYS,
-    State,
-)
+from qsim.engines.compiled import queues, tables
+from qsim.engines.compiled.tables import State
 from qsim.engines.jit import kernel
 from qsim.engines.plan import NOWHERE
 
@@ -66,7 +34,7 @@ def run_events(t: State) -> None:
             complete(t, leaf)
         else:
             source = leaf - first_source
-            set_time(t.times, t.tree, leaf, now + draw(t, t.sources[source]))
+            queues.set_time(t.times, t.tree, leaf, now + draw(t, t.sources[source]))
             come(t, source)
 
 
@@ -95,7 +63,7 @@ def enter(t: State, customer: int, to: int, kind: int) -> None:
         row.cycling = 1
     row.kind, row.place = kind, to
     row.arrived, row.since, row.wait = clock, clock, 0.0
-    row.need = draw(t, t.roles[to, kind, SERVING])
+    row.need = draw(t, t.roles[to, kind, tables.SERVING])
     row.work = row.need
     row.queue = choose_queue(t, to)
     choose_way(t, customer)
@@ -111,29 +79,29 @@ def join(t: State, customer: int) -> None:
     row, clock = t.customers[customer], t.moment[0].clock
     place, queue = t.places[row.place], t.queues[row.queue]
     tags, who = t.tags[row.queue], t.who[row.queue]
-    advance(place, queue, t.speeds[row.place], clock)
+    queues.advance(place, queue, t.speeds[row.place], clock)
     row.share = queue.share
     queue.present += 1
     take_number(t, customer)
-    starting, waiting = customer, NOBODY
+    starting, waiting = customer, tables.NOBODY
     if not place.sharing and queue.in_service >= place.servers:
-        starting, waiting = NOBODY, customer
-        if place.order == SHORTEST_LEFT:
+        starting, waiting = tables.NOBODY, customer
+        if place.order == tables.SHORTEST_LEFT:
             for at in range(queue.in_service):
                 t.customers[who[at]].key = tags[at] - queue.progress
         if place.preemptive and queue.in_service > 0:
-            worst = least_urgent(queue, t.customers, who)
+            worst = queues.least_urgent(queue, t.customers, who)
             other = who[worst]
             if t.customers[other].key > row.key:
                 starting, waiting = customer, other
                 t.customers[other].work = tags[worst] - queue.progress
                 t.customers[other].since = clock
-                heap_remove(tags, who, queue.in_service, worst)
+                queues.heap_remove(tags, who, queue.in_service, worst)
                 queue.in_service -= 1
-    if waiting != NOBODY:
-        line_up(queue, t.customers, waiting)
-    if starting != NOBODY:
-        give_server(queue, t.customers, starting, tags, who, clock)
+    if waiting != tables.NOBODY:
+        queues.line_up(queue, t.customers, waiting)
+    if starting != tables.NOBODY:
+        queues.give_server(queue, t.customers, starting, tags, who, clock)
     reschedule(t, row.queue)
 
 
@@ -144,12 +112,12 @@ def take_number(t: State, customer: int) -> None:
     order = t.places[row.place].order
     row.key, row.order = 0.0, moment.arrivals
     moment.arrivals += 1
-    if order in (SHORTEST_JOB, SHORTEST_LEFT):
+    if order in (tables.SHORTEST_JOB, tables.SHORTEST_LEFT):
         row.key = row.need
-    elif order == LAST_COME:
+    elif order == tables.LAST_COME:
         row.key = -float(row.order)
-    elif order == MOST_URGENT:
-        row.key = float(t.roles[row.place, row.kind, URGENCY])
+    elif order == tables.MOST_URGENT:
+        row.key = float(t.roles[row.place, row.kind, tables.URGENCY])
 
 
 @kernel(inner=True, borrows=True)
@@ -157,17 +125,17 @@ def complete(t: State, leaf: int) -> None:
     """The first of a queue has been served: record its stay, call up the next one, send it on or out."""
     queue, moment = t.queues[leaf], t.moment[0]
     place, clock = t.places[queue.place], moment.clock
-    advance(place, queue, t.speeds[queue.place], clock)
+    queues.advance(place, queue, t.speeds[queue.place], clock)
     customer = t.who[leaf, 0]
-    heap_remove(t.tags[leaf], t.who[leaf], queue.in_service, 0)
+    queues.heap_remove(t.tags[leaf], t.who[leaf], queue.in_service, 0)
     queue.in_service -= 1
     queue.present -= 1
-    if queue.first != NOBODY and queue.in_service < place.servers:
+    if queue.first != tables.NOBODY and queue.in_service < place.servers:
         position, waiting = 0, queue.present - queue.in_service
-        if place.order == RANDOM_ORDER and waiting > 1:
+        if place.order == tables.RANDOM_ORDER and waiting > 1:
             position = min(math.floor(draw(t, place.order_stream) * waiting), waiting - 1)
-        called = call_up(queue, t.customers, position)
-        give_server(queue, t.customers, called, t.tags[leaf], t.who[leaf], clock)
+        called = queues.call_up(queue, t.customers, position)
+        queues.give_server(queue, t.customers, called, t.tags[leaf], t.who[leaf], clock)
     reschedule(t, leaf)
 
     row = t.customers[customer]
@@ -175,7 +143,7 @@ def complete(t: State, leaf: int) -> None:
     if place.sharing:
         if place.speeds > 0:
             service = queue.share - row.share
-        wait = slowed(queue, row.arrived, response, service)
+        wait = queues.slowed(queue, row.arrived, response, service)
     elif place.speeds > 0:
         service = response - wait
     if place.part != NOWHERE:
@@ -217,11 +185,11 @@ def record(t: State, output: int, wait: float, service: float, kind: int, lost: 
     """One column of an output."""
     column = room(t, t.filled[output], t.outputs.shape[2])
     clock = t.moment[0].clock
-    t.outputs[output, GAP, column] = clock - t.last[output]
-    t.outputs[output, WAITING, column] = wait
-    t.outputs[output, SERVED, column] = service
-    t.outputs[output, KIND, column] = kind
-    t.outputs[output, LOST, column] = lost
+    t.outputs[output, tables.GAP, column] = clock - t.last[output]
+    t.outputs[output, tables.WAITING, column] = wait
+    t.outputs[output, tables.SERVED, column] = service
+    t.outputs[output, tables.KIND, column] = kind
+    t.outputs[output, tables.LOST, column] = lost
     t.last[output] = clock
     t.filled[output] = column + 1
 
@@ -238,7 +206,7 @@ def draw(t: State, stream: int) -> float:
 @kernel(inner=True, borrows=True)
 def room(t: State, at: int, end: int) -> int:
     """``at``, before the end of a buffer or an output; pause where the next event may come to the end of it."""
-    if at + MARGIN >= end:
+    if at + tables.MARGIN >= end:
         t.moment[0].pause = 1
         if at == end:
             t.moment[0].overflow = 1
@@ -250,9 +218,9 @@ def room(t: State, at: int, end: int) -> int:
 def reschedule(t: State, queue: int) -> None:
     """Set when the next service of a queue ends."""
     place = t.queues[queue].place
-    finish = next_finish(t.places[place], t.queues[queue], t.speeds[place], t.tags[queue])
+    finish = queues.next_finish(t.places[place], t.queues[queue], t.speeds[place], t.tags[queue])
     if finish != t.times[queue]:
-        set_time(t.times, t.tree, queue, finish)
+        queues.set_time(t.times, t.tree, queue, finish)
 
 
 @kernel(inner=True, borrows=True)
@@ -268,9 +236,9 @@ def choose_way(t: State, customer: int) -> None:
     """Where it will go next, and in which class."""
     row = t.customers[customer]
     roles = t.roles[row.place, row.kind]
-    way = roles[FIRST_WAY]
-    if roles[WAYS] > 1:
-        u = draw(t, roles[NEXT])
+    way = roles[tables.FIRST_WAY]
+    if roles[tables.WAYS] > 1:
+        u = draw(t, roles[tables.NEXT])
         while u >= t.ways[way].upto:
             way += 1
     row.to, row.becoming = t.ways[way].place, t.ways[way].kind
@@ -281,12 +249,12 @@ def choose_queue(t: State, to: int) -> int:
     """The queue that the arriving customer joins."""
     place = t.places[to]
     chosen: int = place.first_queue
-    if place.routing == RANDOM:
+    if place.routing == tables.RANDOM:
         chosen += min(math.floor(draw(t, place.route_stream) * place.queues), place.queues - 1)
-    elif place.routing == ROUND_ROBIN:
+    elif place.routing == tables.ROUND_ROBIN:
         chosen += place.turn
         place.turn = (place.turn + 1) % place.queues
-    elif place.routing == SHORTEST:
+    elif place.routing == tables.SHORTEST:
         for other in range(place.first_queue + 1, place.first_queue + place.queues):
             if t.queues[other].present < t.queues[chosen].present:
                 chosen = other

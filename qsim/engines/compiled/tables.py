@@ -36,74 +36,37 @@ ORDERS = {
     "preemptive priority": MOST_URGENT,
 }
 
-PLACE = np.dtype(
-    [
-        ("first_queue", "i8"),
-        ("queues", "i8"),
-        ("servers", "i8"),  # at each queue
-        ("routing", "i8"),
-        ("order", "i8"),
-        ("preemptive", "i8"),
-        ("sharing", "i8"),  # 1: all present are served at once
-        ("varying", "i8"),  # 1: the speed of service depends on how many are present
-        ("speeds", "i8"),  # entries of its row of speeds; 0: each server works at speed 1
-        ("capacity", "i8"),
-        ("is_delay", "i8"),  # 1: its time is think time for customers that circulate
-        ("route_stream", "i8"),  # uniform numbers for random queues
-        ("order_stream", "i8"),  # uniform numbers for random order
-        ("part", "i8"),  # its row of the outputs, or NOWHERE
-        ("present", "i8"),
-        ("turn", "i8"),  # round robin: the queue of the next arrival
-    ]
+
+def _record(whole: str, real: str = "") -> np.dtype[Any]:
+    return np.dtype([*((name, "i8") for name in whole.split()), *((name, "f8") for name in real.split())])
+
+
+PLACE = _record(
+    "first_queue queues servers routing order preemptive sharing varying speeds capacity is_delay route_stream "
+    "order_stream part present turn"
 )
-QUEUE = np.dtype(
-    [
-        ("place", "i8"),
-        ("present", "i8"),
-        ("in_service", "i8"),  # entries of the heap
-        ("first", "i8"),  # of those waiting
-        ("last", "i8"),
-        ("seen", "f8"),  # when `progress` was last brought up to date
-        ("progress", "f8"),  # the queue's own clock
-        ("share", "f8"),  # the time a customer present all along would have had a server for itself
-        ("crowded", "f8"),  # when more were last present than servers
-    ]
+"""``servers`` are those of each queue. ``sharing``: all present are served at once. ``varying``: the speed depends on
+how many are present. ``speeds``: entries of its row of speeds; 0: each server works at speed 1. ``part``: its row of
+the outputs, or NOWHERE. ``turn``: the queue of the next arrival, round robin."""
+
+QUEUE = _record("place present in_service first last", "seen progress share crowded")
+"""``first`` and ``last`` of those waiting. ``progress``: the queue's own clock, brought up to date when ``seen``.
+``share``: the time a customer present all along would have had a server for itself. ``crowded``: when more were last
+present than servers."""
+
+CUSTOMER = _record(
+    "entry kind place queue to becoming cycling next order",
+    "key need work arrived since wait share total_wait total_service",
 )
-CUSTOMER = np.dtype(
-    [
-        ("entry", "i8"),  # how it came in
-        ("kind", "i8"),
-        ("place", "i8"),
-        ("queue", "i8"),
-        ("to", "i8"),  # the place after this one, or NOWHERE
-        ("becoming", "i8"),  # its class there
-        ("cycling", "i8"),  # 1: it has been home
-        ("next", "i8"),  # behind it in its list, or in the list of unused rows
-        ("order", "i8"),
-        ("key", "f8"),  # the smallest goes first, then the smallest order
-        ("need", "f8"),  # service time
-        ("work", "f8"),  # what is left of it
-        ("arrived", "f8"),
-        ("since", "f8"),  # waiting since
-        ("wait", "f8"),
-        ("share", "f8"),
-        ("total_wait", "f8"),
-        ("total_service", "f8"),
-    ]
-)
-MOMENT = np.dtype(
-    [
-        ("clock", "f8"),
-        ("unused", "i8"),  # the first unused row of customers
-        ("spare", "i8"),  # unused rows of customers
-        ("arrivals", "i8"),  # counts arrivals at any place
-        ("present", "i8"),  # customers at stations
-        ("lost", "i8"),  # arrivals turned away since the last finish
-        ("pause", "i8"),  # 1: some stream of variates runs low, or some output is nearly full
-        ("overflow", "i8"),
-    ]
-)
-ENTRY = np.dtype([("stream", "i8"), ("place", "i8"), ("kind", "i8"), ("home", "i8"), ("number", "i8")])
+"""``to`` and ``becoming``: the place after this one and the class there. ``cycling``: it has been home. ``next``: the
+one behind it in its list, or in the list of unused rows. The smallest ``key`` goes first, then the smallest ``order``.
+``need`` is the service time, ``work`` what is left of it. ``since``: waiting since."""
+
+MOMENT = _record("unused spare arrivals present lost pause overflow", "clock")
+"""``unused``: the first unused row of customers, of ``spare`` ones. ``arrivals`` at any place, ``present`` at stations,
+``lost`` since the last finish. ``pause``: some stream of variates runs low, or some output is nearly full."""
+
+ENTRY = _record("stream place kind home number")
 WAY = np.dtype([("upto", "f8"), ("place", "i8"), ("kind", "i8")])
 
 MARGIN = 200
