@@ -5,7 +5,6 @@ from .datasets import load_dataset as load_dataset
 from .errors import DataError as DataError
 from .errors import MeasureError as MeasureError
 from .findings import Finding as Finding
-from .fio.request_logs import samples as samples
 from .loading import load as load
 from .sweep import Provenance as Provenance
 from .sweep import Sweep as Sweep

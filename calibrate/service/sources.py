@@ -1,4 +1,4 @@
-"""Service times from a list of latencies, or from a sweep: its logs, else its histograms, else its percentiles."""
+"""Service times from a list of latencies, or from a sweep: its histograms, else its percentiles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
 from measure.errors import DataError
-from measure.fio.request_logs import samples
 from measure.formats.by_format import InputFile, sniff, sweep_of
 from measure.loading import load
 from measure.sweep import Sweep, histograms
@@ -54,9 +52,6 @@ def service_times(sweep: Sweep, series: str, load: float | None = None, requests
         there = ", ".join(f"{n:g}" for n in loads)
         raise DataError(f"{series} has no point at load {wanted:g}; there are {there}")
     where = f"{series} at load {wanted:g}"
-    logs = samples(sweep)
-    if keys := [key for key in logs if key[:2] == (series, wanted) and not logs[key].averaged]:
-        return of_samples(np.concatenate([logs[key].latency_s for key in keys]), where)
     if bins := [h for key, h in histograms(sweep).items() if key[:2] == (series, wanted)]:
         return of_histogram(bins, where)
     return table_times(rows, series, wanted, requests)
@@ -70,8 +65,8 @@ def table_times(rows: pd.DataFrame, series: str, load: float, requests: float | 
     known = {share: value for share, value in means.items() if math.isfinite(value)}
     if len(known) < 2:
         raise DataError(
-            f"{where}: neither a histogram nor a log nor percentiles are there; measure again with "
-            "--output-format=json+ (qsim measure fio does), or with fio's write_lat_log"
+            f"{where}: neither a histogram nor percentiles are there; measure again with "
+            "--output-format=json+ (qsim measure fio does)"
         )
     return of_percentiles(known, requests, where)
 

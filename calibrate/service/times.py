@@ -57,7 +57,7 @@ class Times:
             what = f"one bin ({format_duration(self.middle_s[0])})" if len(self.counts) else "no bin"
             raise DataError(
                 f"{where}all requests lie in {what}, so that nothing can be said of the shape of their times; measure "
-                "with finer bins (fio --output-format=json+) or keep every request (fio's write_lat_log)"
+                "with finer bins (fio --output-format=json+)"
             )
         edges_rise = np.all(self.lower_s < self.upper_s) and np.all(self.upper_s[:-1] <= self.lower_s[1:] * (1 + 1e-12))
         if not edges_rise or self.lower_s[0] < 0:

@@ -66,7 +66,7 @@ def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence
             "warning",
             f"one bin holds {100 * share:.0f} % of the requests, so that the shape inside it is unknown",
             "",
-            "measure with json+ or keep every request (fio's write_lat_log)",
+            "measure with json+",
         )
     if not math.isfinite(best.law.scv):
         yield Finding(

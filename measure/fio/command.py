@@ -85,19 +85,14 @@ def split_program(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]
     return tuple(argv[:start]), tuple(argv[start:])
 
 
-def point_command(key: str, job: FioJob, common: Common, seed: int, *, log: bool = False) -> tuple[str, ...]:
-    """The command of the point ``key``; the same for the same arguments.
-
-    With ``log`` fio writes KEY_lat.1.log and so on, one for each job, into the folder that it is started in.
-    """
+def point_command(key: str, job: FioJob, common: Common, seed: int) -> tuple[str, ...]:
+    """The command of the point ``key``; the same for the same arguments."""
     general = [*program(common.engine), "--output-format=json+", "--eta=never"]
     if job.read_percent == 100:
         general.append("--readonly")
     shared = [f"--bs={job.block_bytes}", f"--randseed={zlib.crc32(f'{seed} {key}'.encode())}", *common.options()]
     if job.is_open:
         shared.append("--rate_process=poisson")
-    if log:  # of the total latency alone; those of its two parts would be as long again
-        shared += [f"--write_lat_log={key}", "--disable_clat=1", "--disable_slat=1"]
     sections = _sections(job, common.engine)
     if len(sections) == 1:
         return (*general, f"--name={key}", *sections[0], *shared)
@@ -112,25 +107,17 @@ def stagger_s(job: FioJob) -> float:
 
 def _sections(job: FioJob, engine: str) -> list[list[str]]:
     """The options of each kind of job that runs at the same time."""
-    if job.is_open:
-        groups = [
-            (direction, [f"--numjobs={count}", "--iodepth=1", f"--rate_iops={each}", *later])
-            for direction, jobs, each in _shares(job)
-            for count, later in _starts(jobs, stagger_s(job))
-        ]
-    elif job.is_parallel:
-        reads = min(max(1, round(job.depth * job.read_percent / 100)), job.depth - 1)
-        groups = [("read", options) for options in _outstanding(reads, job.jobs, engine)]
-        groups += [("write", options) for options in _outstanding(job.depth - reads, job.jobs, engine)]
-    else:
+    if not job.is_open:
         mix = [f"--rwmixread={job.read_percent}"] if job.is_mix else []
         return [[f"--rw={job.rw}", *options, *mix] for options in _outstanding(job.depth, job.jobs, engine)]
     random = "rand" if job.pattern == "random" else ""
     sections, before = [], ""
-    for direction, options in groups:
-        apart = ["--new_group=1"] if before and before != direction else []  # reads and writes are reported apart
-        sections.append([*apart, f"--rw={random}{direction}", *options])
-        before = direction
+    for direction, jobs, each in _shares(job):
+        for count, later in _starts(jobs, stagger_s(job)):
+            apart = ["--new_group=1"] if before and before != direction else []  # reads and writes are reported apart
+            own = [f"--numjobs={count}", "--iodepth=1", f"--rate_iops={each}", *later]
+            sections.append([*apart, f"--rw={random}{direction}", *own])
+            before = direction
     return sections
 
 

@@ -18,7 +18,7 @@ from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE, Common, point_command, stagger_s
 from measure.fio.preconditioning import Pass, chosen_state, passes, state_after
 from measure.fio.settings import FioSettings, Settling, check_room, choose_engine, file_for
-from measure.fio.workload import FioJob, Mixing, Pattern, combinations
+from measure.fio.workload import FioJob, Pattern, combinations
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.host import tool_version
 from measure.machine.own_file import Target
@@ -78,7 +78,6 @@ class FioPlan:
     fio_version: str
     details: Mapping[str, Any] = field(default_factory=dict)
     settling: Settling | None = None
-    log: bool = False
     passes: tuple[Pass, ...] = ()
     preconditioned: str = ""
 
@@ -115,7 +114,7 @@ class FioPlan:
         """The point of a workload and repeat, with the command by which this plan measures it."""
         key = f"{job.key}.r{repeat}"
         common = Common(self.file, self.uri, self.engine, self.runtime_s, self.ramp_s)
-        return FioPoint(key, job, repeat, point_command(key, job, common, self.seed, log=self.log))
+        return FioPoint(key, job, repeat, point_command(key, job, common, self.seed))
 
     def workload_of(self, source: str) -> FioJob | None:
         """The workload that a raw file of the sweep belongs to; None for one of another plan."""
@@ -220,7 +219,6 @@ class FioPlan:
             "ramp_s": self.ramp_s,
             "load_kind": "arrival_rate" if self.is_open else "queue_depth",
             **settling,
-            **({"log": True} if self.log else {}),
         }
 
 
@@ -233,7 +231,6 @@ def plan_fio(
     pattern: Pattern | Sequence[Pattern] = "random",
     jobs: int | Sequence[int] | None = None,
     arrival_rates: Sequence[float] | None = None,
-    mixing: Mixing = "mixed",
     **settings: Any,
 ) -> FioPlan:
     """A sweep of ``target`` over every combination of what is given: depths or, open loop, ``arrival_rates``.
@@ -249,7 +246,6 @@ def plan_fio(
         pattern=pattern,
         jobs=jobs,
         arrival_rates=arrival_rates,
-        mixing=mixing,
     )
     return plan_workloads(target, workloads, FioSettings(**settings))
 
@@ -313,7 +309,6 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
         version,
         dict(settings.details),
         settings.settling,
-        settings.log,
         passes(state, file, chosen, workloads),
         state_after(state, file),
     )
@@ -361,7 +356,7 @@ def check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
 
 
 def _check_probe(workloads: Sequence[FioJob], settings: FioSettings) -> None:
-    if settings.settling is not None or settings.log or any(w.sections > 1 or w.is_open for w in workloads):
+    if settings.settling is not None or any(w.sections > 1 or w.is_open for w in workloads):
         raise InvalidParameterError(
             "engine", "is probe, which keeps depths of requests outstanding for a fixed time", "use fio for the rest"
         )

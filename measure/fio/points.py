@@ -184,7 +184,7 @@ def _names(points: Sequence[MeasuredPoint]) -> list[str]:
     bases = []
     for point in points:
         job = point.job
-        parts = ["under Poisson arrivals"] if job.is_open else ["in parallel"] if job.is_parallel else []
+        parts = ["under Poisson arrivals"] if job.is_open else []
         parts += [f"from {point.record.host}"] if point.record.host else []
         bases.append(describe_series(job.block_bytes, job.read_percent / 100, job.pattern, parts))
     depths = _values_by_name(bases, points, lambda p: p.job.depth)

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE
-from measure.fio.workload import FioJob, Order, in_order
+from measure.fio.workload import FioJob, in_order
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, section_of
 from measure.machine.host import io_uring_allowed
 from measure.machine.own_file import Precondition, Target, is_ours, measured_bytes
@@ -126,12 +126,12 @@ class FioSettings:
 
     ``runtime_s`` is how long each point runs after ``ramp_s`` that are not counted. ``size_bytes`` is how much of the
     target is used: by default 1 GiB for a file of our own, all of what exists otherwise, which is only read, and with
-    ``consent="read"`` only. ``order`` is that of the loads of each curve in a round, or a random one of all workloads.
+    ``consent="read"`` only.
 
     ``keep`` leaves the test file. ``write_device`` is the name of a block device or an NBD export that may be written
     to, ``erase`` that of one that may hold something, see :mod:`measure.machine.safety`. ``label`` and ``details`` go
     into the provenance. With ``settling`` each point runs until it is steady before it is measured, with closed loads
-    only. With ``log`` every request of every point is stored, for :func:`measure.samples`. ``precondition`` is what is
+    only. ``precondition`` is what is
     written to the file before, see :mod:`measure.fio.preconditioning`.
     """
 
@@ -141,7 +141,6 @@ class FioSettings:
     repeats: int = 1
     engine: str = "auto"
     seed: int = 1
-    order: Order = "ascending"
     consent: Literal["read"] | None = None
     keep: bool = False
     write_device: str | None = None
@@ -149,12 +148,10 @@ class FioSettings:
     label: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     settling: Settling | None = None
-    log: bool = False
     precondition: Precondition = "auto"
 
     def __post_init__(self) -> None:
         rules: tuple[tuple[str, bool, str], ...] = (
-            ("order", self.order in get_args(Order), "ascending, descending or random"),
             ("runtime_s", 0.1 <= self.runtime_s <= 86400, "from 0.1 s to a day"),
             ("ramp_s", 0 <= self.ramp_s <= 86400, "from 0 s to a day"),
             ("repeats", 1 <= self.repeats <= 1000, "from 1 to 1000"),
@@ -167,7 +164,7 @@ class FioSettings:
     def rounds(self, workloads: Sequence[FioJob]) -> Iterator[tuple[FioJob, int]]:
         """(workload, repeat) of each point. Repeats go round all workloads: drift shows as repeats that disagree."""
         for repeat in range(self.repeats):
-            for job in in_order(workloads, self.order, self.seed + repeat):
+            for job in in_order(workloads):
                 yield job, repeat
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from measure.errors import DataError, ToolFailedError
-from measure.fio.one_process import Watch, measured_together
 from measure.fio.plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
 from measure.fio.points import measured, near_ceiling, place, request_of, why_no_point
 from measure.fio.preconditioning import Pass
-from measure.fio.request_logs import SUFFIX, check_room, joined_log, log_folder, run_with_intervals, with_served
+from measure.fio.processes import Watch, log_folder, measured_together, run_with_intervals
+from measure.fio.served import with_served
 from measure.fio.settings import choose_engine, read_settled
 from measure.fio.workload import FioJob
 from measure.formats.fio.sweep import sweep_of_points
@@ -120,7 +120,6 @@ def _ready(
     plan: FioPlan, store: SweepStore, missing: Sequence[FioPoint], tick: Tick, *, together: bool, watch: Watch
 ) -> Iterator[Run[FioPoint]]:
     """Fill the file; it is looked at after each point."""
-    check_room(plan, missing, store.directory)
     for step in plan.passes:
         _write(plan, step, tick)
     with log_folder(store.directory) as folder:
@@ -199,10 +198,7 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
 
     if plan.settling is not None:
         finished = run_tool(
-            plan.settling.command(point.argv),
-            plan.settling.limit_s,
-            cwd=folder if plan.log else None,
-            on_tick=lambda _: tick(f"{text}, settling"),
+            plan.settling.command(point.argv), plan.settling.limit_s, on_tick=lambda _: tick(f"{text}, settling")
         )
         told = read_settled(finished.text)
         reason = why_failed(finished, f"{point.key}, settling", point.job, plan.settling.limit_s)
@@ -224,10 +220,7 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
     if len(intervals):
         notes["intervals"] = intervals.to_dict()
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
-    log = joined_log(folder) if plan.log else None
-    if plan.log and log is None and not reason:
-        reason = f"{point.key}: fio wrote no log of its requests"
-    return replace(outcome(finished, reason), attached={SUFFIX: log} if log else {})
+    return outcome(finished, reason)
 
 
 def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:

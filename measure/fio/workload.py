@@ -8,7 +8,6 @@ completes. Open: requests arrive at ``arrival_rate_per_s`` as a Poisson process,
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -17,7 +16,6 @@ from typing import Any, Literal, get_args
 from qsim.errors import InvalidParameterError, must_be
 
 Pattern = Literal["random", "sequential"]
-Mixing = Literal["mixed", "parallel"]
 
 MAX_DEPTH = 65536
 MAX_JOBS = 2048
@@ -25,16 +23,11 @@ MAX_RATE_PER_S = 5_000_000
 USUAL_SUBMITTERS = 32
 FASTEST_SUBMITTER_PER_S = 400  # a job is 5 % busy where a request takes 125 us
 SLOWEST_SUBMITTER_PER_S = 5  # and here where it takes 10 ms
-Order = Literal["ascending", "descending", "random"]
 
 
 @dataclass(frozen=True)
 class FioJob:
-    """What one point asks for. Raises ValueError naming the field that cannot be measured.
-
-    ``mixing`` says how reads and writes come together where there are both: ``mixed`` draws the direction of each
-    request; ``parallel`` runs reading and writing jobs side by side, and shares the depth between them.
-    """
+    """What one point asks for. Raises ValueError naming the field that cannot be measured."""
 
     depth: int
     jobs: int
@@ -42,7 +35,6 @@ class FioJob:
     read_percent: int
     pattern: Pattern
     arrival_rate_per_s: float | None = None
-    mixing: Mixing = "mixed"
 
     def __post_init__(self) -> None:
         rate = self.arrival_rate_per_s
@@ -56,7 +48,6 @@ class FioJob:
             ),
             ("read_percent", _whole(self.read_percent, 0, 100), "a whole number from 0 (writes) to 100 (reads)"),
             ("pattern", self.pattern in get_args(Pattern), "random or sequential"),
-            ("mixing", self.mixing in get_args(Mixing), "mixed or parallel"),
             ("arrival_rate_per_s", rate is None or 1 <= rate <= MAX_RATE_PER_S, f"from 1/s to {MAX_RATE_PER_S}/s"),
         )
         for name, holds, wanted in rules:
@@ -77,10 +68,6 @@ class FioJob:
         if rate is not None and self.is_mix and rate < 2:
             raise InvalidParameterError(
                 "arrival_rate_per_s", f"is {rate!r}", "a mix of reads and writes needs at least 2/s", value=rate
-            )
-        if self.is_parallel and rate is None and self.depth < 2:
-            raise InvalidParameterError(
-                "depth", "is 1", "parallel mixing shares it between reads and writes, so it must be at least 2"
             )
 
     @classmethod
@@ -108,14 +95,9 @@ class FioJob:
         return 0 < self.read_percent < 100
 
     @property
-    def is_parallel(self) -> bool:
-        """Whether reads and writes come from jobs of their own."""
-        return self.mixing == "parallel" and self.is_mix
-
-    @property
     def sections(self) -> int:
-        """How many groups of jobs fio reports: reads and writes apart where they come from jobs of their own."""
-        return 2 if self.is_mix and (self.is_open or self.mixing == "parallel") else 1
+        """How many groups of jobs fio reports: in an open mix, reads and writes come from jobs of their own."""
+        return 2 if self.is_mix and self.is_open else 1
 
     @property
     def outstanding(self) -> int:
@@ -132,7 +114,7 @@ class FioJob:
         """The same workload at the least load; equal for the points of one curve."""
         if self.is_open:
             return replace(self, arrival_rate_per_s=2.0, jobs=1)
-        return replace(self, depth=2 if self.is_parallel else 1)
+        return replace(self, depth=1)
 
     @property
     def rw(self) -> str:
@@ -144,8 +126,6 @@ class FioJob:
     def key(self) -> str:
         """A name that no other workload has, the same in every run; fit for a file name."""
         kind = f"{self.rw}{self.read_percent}" if self.is_mix else self.rw
-        if self.is_parallel:
-            kind += "-parallel"
         load = f"d{self.depth}" if self.arrival_rate_per_s is None else f"rate{self.arrival_rate_per_s:.12g}"
         return f"{self.block_bytes}-{kind}-{load}-j{self.jobs}"
 
@@ -179,7 +159,6 @@ def combinations(
     pattern: Pattern | Sequence[Pattern] = "random",
     jobs: int | Sequence[int] | None = None,
     arrival_rates: Sequence[float] | None = None,
-    mixing: Mixing = "mixed",
 ) -> list[FioJob]:
     """Every combination of what is given, as :func:`plan_fio` takes it. ValueError naming what is empty or wrong."""
     blocks, percents = _several(block_bytes), _several(read_percent)
@@ -203,7 +182,7 @@ def combinations(
             ]
         else:
             workloads += [
-                FioJob(depth, count, block, percent, pattern_, mixing=mixing)
+                FioJob(depth, count, block, percent, pattern_)
                 for count, depth in product([1] if jobs is None else _several(jobs), depths)
             ]
     return workloads
@@ -213,10 +192,7 @@ def _several(value: int | Sequence[int]) -> Sequence[int]:
     return tuple(value) if isinstance(value, Iterable) else (value,)
 
 
-def in_order(workloads: Sequence[FioJob], order: Order, seed: int) -> list[FioJob]:
-    """The workloads of one round: in random order, or curve by curve as the curves appear, each by its load."""
-    if order == "random":
-        return random.Random(seed).sample(list(workloads), len(workloads))
+def in_order(workloads: Sequence[FioJob]) -> list[FioJob]:
+    """The workloads of one round: curve by curve as the curves appear, each by its load."""
     curves = {curve: i for i, curve in enumerate(dict.fromkeys(w.curve for w in workloads))}
-    sign = -1 if order == "descending" else 1
-    return sorted(workloads, key=lambda w: (curves[w.curve], sign * w.load))
+    return sorted(workloads, key=lambda w: (curves[w.curve], w.load))

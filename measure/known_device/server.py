@@ -5,7 +5,7 @@ request when a queue with the drawn service times would: c servers before one qu
 at random. Its threads are more than the requests that can be outstanding, so that none waits for a thread.
 
 A closed sweep of it must show X = min(N, c)/S for one queue, with the knee at N* = c, and an open one the waiting times
-of M/G/c. What it served is in its log (:mod:`measure.fio.request_logs`), so that noise of the draw is not taken for a
+of M/G/c. What it served is in its log (:mod:`measure.fio.served`), so that noise of the draw is not taken for a
 bias. Its truth is written into the provenance of a sweep as plain JSON and read back from there, so that an estimate
 can be held against it. A law is stored as its family and its parameters.
 """

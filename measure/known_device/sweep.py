@@ -11,21 +11,20 @@ import math
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
 
 from measure.errors import ToolFailedError
 from measure.fio.plan import FioPlan, plan_workloads
-from measure.fio.request_logs import FOLDER
+from measure.fio.served import FOLDER
 from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
-from measure.fio.workload import FioJob, Order, submitters
+from measure.fio.workload import FioJob, submitters
 from measure.formats.fio.json_output import parse_fio
 from measure.known_device.server import MAX_THREADS, Truth, known_device
 from measure.machine.process import run_tool
 from measure.store.measuring import Progress
 from measure.sweep import Sweep
 from measure.units import format_rate
-from qsim.errors import InvalidParameterError, must_be
+from qsim.errors import InvalidParameterError
 
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5
@@ -48,7 +47,6 @@ class DeviceSweep:
     runtime_s: float = 5.0
     ramp_s: float = 1.0
     repeats: int = 1
-    order: Order = "ascending"
     jobs: int | None = None
 
     def __post_init__(self) -> None:
@@ -65,7 +63,6 @@ class DeviceSweep:
             raise ValueError("a delay tells nothing in an open sweep; leave it out, or give depths")
         if self.jobs is not None and self.depths:
             raise InvalidParameterError("jobs", "share arrivals", "a sweep over depths has one, so leave jobs out")
-        must_be(self.order in get_args(Order), "order", self.order, "ascending, descending or random")
         peak = self.truth.peak_throughput_per_s
         if peak > FASTEST_PER_S:
             raise ValueError(
@@ -91,7 +88,6 @@ class DeviceSweep:
             runtime_s=self.runtime_s,
             ramp_s=self.ramp_s,
             repeats=self.repeats,
-            order=self.order,
             seed=truth.seed,
             label=truth.label,
             details={"truth": truth.to_dict()},

@@ -96,14 +96,6 @@ def lock_file(path: Path, *, wait: bool = False) -> Iterator[None]:
         os.close(descriptor)
 
 
-def move_durably(source: Path, target: Path) -> None:
-    """Give a file on the same file system another name, with all it holds on the disk; OSError where that fails."""
-    with source.open("rb+") as file:  # Windows brings to the disk what was opened for writing only
-        os.fsync(file.fileno())
-    source.rename(target)
-    sync_directory(target.parent)
-
-
 def make_directory(path: Path) -> None:
     """Make ``path`` and what is missing above it; OSError where that cannot be."""
     if path.is_dir():

@@ -27,8 +27,8 @@ from typing import Any
 
 from measure.errors import StoreError
 from measure.findings import Finding
-from measure.machine.durable import lock_file, make_directory, move_durably, remove_leftovers, write_durably
-from measure.store.stored_point import DamagedPoint, StoredPoint, attached_of, in_time, json_object, raw_of, read_raw
+from measure.machine.durable import lock_file, make_directory, remove_leftovers, write_durably
+from measure.store.stored_point import DamagedPoint, StoredPoint, in_time, json_object, raw_of, read_raw
 
 SCHEMA = "qsim-sweep/1"
 MANIFEST = "sweep.json"
@@ -135,7 +135,7 @@ class SweepStore:
                 continue
             try:
                 record = json_object(path)
-                raw, attached = raw_of(self.directory, record), attached_of(self.directory, record)
+                raw = raw_of(self.directory, record)
             except FileNotFoundError:  # set aside by a run that began meanwhile
                 continue
             except OSError as error:
@@ -143,14 +143,14 @@ class SweepStore:
             except ValueError as error:
                 damaged.append(DamagedPoint(path.stem, (path,), f"{path} cannot be read ({error})"))
                 continue
-            found.append(StoredPoint(path.stem, record, raw, attached))
+            found.append(StoredPoint(path.stem, record, raw))
         points: list[StoredPoint] = []
         for point in sorted(found, key=in_time):
             if point.ok and point.raw is not None:
                 content, reason = read_raw(point)
                 if reason:
                     record_file = self.directory / "points" / f"{point.key}.json"
-                    damaged.append(DamagedPoint(point.key, (record_file, point.raw, *point.attached), reason))
+                    damaged.append(DamagedPoint(point.key, (record_file, point.raw), reason))
                     continue
                 if take is not None:
                     take(point, content)
@@ -193,18 +193,8 @@ class SweepStore:
             )
         return found
 
-    def add(
-        self,
-        key: str,
-        raw: bytes | None,
-        record: Mapping[str, Any],
-        raw_suffix: str = ".json",
-        attached: Mapping[str, Path] | None = None,
-    ) -> StoredPoint:
+    def add(self, key: str, raw: bytes | None, record: Mapping[str, Any], raw_suffix: str = ".json") -> StoredPoint:
         """Keep one point. ``record`` holds ``status`` ("ok" or "failed"), ``command``, ``started_at`` and ``request``.
-
-        ``attached`` are large files to be kept beside the raw output, {suffix: path on the same file system}; they are
-        moved, and known by their length alone.
 
         An "ok" point is written once: StoreError where its key exists. A failed one never takes the place of
         anything: its files get a number.
@@ -225,12 +215,8 @@ class SweepStore:
                 record["raw"] = f"{name}{raw_suffix}"
                 record |= {"raw_bytes": len(raw), "raw_sha256": hashlib.sha256(raw).hexdigest()}
                 _write_once(self._free_raw(record["raw"]), raw)
-            if attached:
-                record["attached"] = {f"{name}{suffix}": file.stat().st_size for suffix, file in attached.items()}
-                for suffix, file in attached.items():
-                    move_durably(file, self._free_raw(f"{name}{suffix}"))
             _write_once(path, json.dumps(record, indent=1).encode())
-        return StoredPoint(name, record, raw_of(self.directory, record), attached_of(self.directory, record))
+        return StoredPoint(name, record, raw_of(self.directory, record))
 
     def write_table(self, csv: str) -> Path:
         """(Re)write the derived tidy table beside the raw files; StoreError where that cannot be."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -49,21 +49,17 @@ More = Callable[[R], Sequence[P]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a point gave: the raw output, what its record holds, and why it is no point (empty: it is one).
-
-    ``attached`` are further files, {suffix: path}.
-    """
+    """What a point gave: the raw output, what its record holds, and why it is no point (empty: it is one)."""
 
     raw: bytes | None
     record: Mapping[str, Any]
     reason: str = ""
     raw_suffix: str = ".json"
-    attached: Mapping[str, Path] = field(default_factory=dict)
 
     def keep(self, store: SweepStore, key: str) -> None:
         """Store the point as measured or, with a reason, as failed. Raises StoreError."""
         status = {"status": "failed", "reason": self.reason} if self.reason else {"status": "ok"}
-        store.add(key, self.raw, {**status, **self.record}, self.raw_suffix, self.attached)
+        store.add(key, self.raw, {**status, **self.record}, self.raw_suffix)
 
 
 def printed(finished: Finished, reason: str, command: str, request: Mapping[str, Any], **notes: Any) -> Outcome:
@@ -224,7 +220,7 @@ class Kept(Generic[T]):
     @property
     def raw(self) -> tuple[Path, ...]:
         """The raw files of the finished points."""
-        return tuple(path for p in self.finished for path in (p.raw, *p.attached) if path is not None)
+        return tuple(p.raw for p in self.finished if p.raw is not None)
 
 
 def read_kept(store: SweepStore, parse: Callable[[str, StoredPoint], T]) -> Kept[T]:

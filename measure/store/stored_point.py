@@ -16,15 +16,11 @@ MAX_RECORD_BYTES = 2**25
 
 @dataclass(frozen=True)
 class StoredPoint:
-    """One finished point as kept: its key, its record, and the tool's raw output (None where it printed nothing).
-
-    ``attached`` are further raw files, as logs.
-    """
+    """One finished point as kept: its key, its record, and the tool's raw output (None where it printed nothing)."""
 
     key: str
     record: Mapping[str, Any]
     raw: Path | None
-    attached: tuple[Path, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -75,14 +71,6 @@ def raw_of(directory: Path, record: Mapping[str, Any]) -> Path | None:
     return directory / "raw" / name
 
 
-def attached_of(directory: Path, record: Mapping[str, Any]) -> tuple[Path, ...]:
-    """The further raw files of a record; ValueError where it names others than those of this directory."""
-    attached = record.get("attached", {})
-    if not isinstance(attached, dict) or any(Path(n).name != n or "\0" in n for n in attached):
-        raise ValueError("it names no raw file of this directory")
-    return tuple(directory / "raw" / name for name in attached)
-
-
 def in_time(point: StoredPoint) -> tuple[int, str, str]:
     """When a point was measured among the others. Records that older versions wrote have no number, only a time."""
     number = point.record.get("sequence")
@@ -90,24 +78,22 @@ def in_time(point: StoredPoint) -> tuple[int, str, str]:
 
 
 def read_raw(point: StoredPoint) -> tuple[bytes, str]:
-    """What the tool printed for a finished point, and what is wrong with it or the further files; "" where nothing is.
+    """What the tool printed for a finished point, and what is wrong with it; "" where nothing is.
 
-    Where something is wrong the content is not whole. StoreError where a file cannot be read.
+    Where something is wrong the content is not whole. StoreError where it cannot be read.
     """
     record, raw = point.record, point.raw
-    sizes = {raw: record.get("raw_bytes")} | {path: record["attached"][path.name] for path in point.attached}
-    content = b""
-    for path in (path for path in sizes if path is not None):
-        try:
-            if path == raw:
-                content = path.read_bytes()
-            size, expected = len(content) if path == raw else path.stat().st_size, sizes[path]
-        except FileNotFoundError:
-            return b"", f"{path} is missing"
-        except OSError as error:
-            raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
-        if expected is not None and size != expected:
-            return b"", f"{path} has {size:,} bytes of {expected}"
+    if raw is None:
+        return b"", ""
+    try:
+        content = raw.read_bytes()
+    except FileNotFoundError:
+        return b"", f"{raw} is missing"
+    except OSError as error:
+        raise StoreError(f"{raw} cannot be read: {error.strerror or error}; check its permissions") from error
+    expected = record.get("raw_bytes")
+    if expected is not None and len(content) != expected:
+        return b"", f"{raw} has {len(content):,} bytes of {expected}"
     if "raw_sha256" in record and hashlib.sha256(content).hexdigest() != record["raw_sha256"]:
         return b"", f"{raw} is not what the tool printed (its SHA-256 differs)"
     return content, ""

@@ -1,9 +1,8 @@
-"""Real fio over more than depths: arrivals at a rate, parallel mixes, synchronous engines, odd depths, logs."""
+"""Real fio over more than depths: arrivals at a rate, synchronous engines, odd depths."""
 
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from outstanding import as_asked
 
-from measure import audit, histograms, load, samples
+from measure import audit, load
 from measure.fio.settings import FioSettings, choose_engine
 from measure.fio.sweep import FioPlan, plan_fio, plan_workloads, run_fio
 from measure.fio.workload import FioJob
@@ -55,9 +54,10 @@ def test_the_jobs_of_an_open_loop_are_a_poisson_process(disk: Path, tmp_path: Pa
     Of n exponential gaps the squared coefficient of variation scatters by sqrt(8/n), a count's dispersion by
     sqrt(2/bins): five standard errors. A machine that stalls bunches the arrivals, so one run of three must do.
     """
-    (point,) = small(disk, arrival_rates=(320,), runtime_s=4.0, ramp_s=0.1, log=True).points
+    (point,) = small(disk, arrival_rates=(320,), runtime_s=4.0, ramp_s=0.1).points
     (disk / "qsim-test-file").write_bytes(bytes(16 * MIB))
     argv = [a for a in point.argv if not a.startswith(("--ramp_time", "--startdelay"))]
+    argv += ["--write_lat_log=gaps", "--disable_clat=1", "--disable_slat=1"]
     seen = []
     for attempt in range(3):
         folder = tmp_path / f"run-{attempt}"
@@ -89,17 +89,6 @@ def test_more_than_the_device_takes_is_said_and_left_out(require_tool: Callable[
     assert [(f.severity, f.load) for f in overloaded] == [("error", 1000.0)]
 
 
-def test_reading_and_writing_jobs_share_the_depth(disk: Path, tmp_path: Path) -> None:
-    sweep = run_fio(small(disk, (4,), read_percent=75, mixing="parallel", runtime_s=1.0), tmp_path / "s")
-    row = sweep.points.iloc[0]
-    assert sweep.series == ("4 KiB random 75/25 mix in parallel",)
-    assert row["load"] == 4
-    assert row["read_throughput_per_s"] * row["read_latency_s"] == pytest.approx(3, rel=0.4)
-    assert row["write_throughput_per_s"] * row["write_latency_s"] == pytest.approx(1, rel=0.4)
-    ((_, histogram),) = histograms(sweep).items()
-    assert histogram.counts.sum() == pytest.approx(row["requests"], rel=0.01)
-
-
 @pytest.mark.parametrize("engine", ["io_uring", "libaio", "posixaio", "psync"])
 def test_every_engine_keeps_what_was_asked_outstanding(disk: Path, tmp_path: Path, engine: str) -> None:
     try:
@@ -111,23 +100,6 @@ def test_every_engine_keeps_what_was_asked_outstanding(disk: Path, tmp_path: Pat
     sweep = run_fio(small(disk, (1, 3, 6), engine=engine, runtime_s=0.7), tmp_path / "s")
     assert list(sweep.points["load"]) == [1, 3, 6]
     assert as_asked(sweep)
-
-
-def test_logged_requests_are_the_samples_of_their_point(disk: Path, tmp_path: Path) -> None:
-    plan = small(disk, (1, 6), read_percent=50, log=True, runtime_s=0.3)
-    sweep = run_fio(plan, tmp_path / "s")
-    found = samples(load(tmp_path / "s"))
-    assert len(found) == 2
-    for (series, n, repeat), log in found.items():
-        points = sweep.points
-        (row,) = points[(points["series"] == series) & (points["load"] == n)].to_dict("records")
-        assert repeat == 0
-        assert len(log) == pytest.approx(row["requests"], rel=0.01)
-        assert log.latency_s.mean() == pytest.approx(row["latency_s"], rel=0.01)
-        assert 1 - log.direction.mean() == pytest.approx(row["read_fraction"], abs=0.01)
-    assert not [p for p in (tmp_path / "s").iterdir() if p.name.startswith(".logs")]
-    shutil.rmtree(tmp_path / "s" / "raw")
-    assert not list(disk.iterdir())
 
 
 def test_a_directory_grows_by_any_workload_and_every_point_is_named(disk: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from qsim_program import QSIM
 
 from calibrate import compare
 from measure.auditing.all_checks import audit
-from measure.fio.request_logs import read_logs
+from measure.fio.served import read_logs
 from measure.known_device.server import truth_of
 from measure.known_device.sweep import DeviceSweep, measured_way
 from measure.sweep import Sweep

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 HELP = """Fit laws of service times to the latencies of one load, and rank them.
 
-Takes the log of every request where there is one, else the histogram (json+), else percentiles; or a list of
-latencies, one a line, in a file or from stdin (-). Exponential, Erlang,
-gamma, Weibull, lognormal, Burr XII, hyperexponential, hyper-Erlang and mixtures of lognormals, each also after a fixed
-time, ranked by BIC; the best is checked by drawing from it and fitting again.
+Takes the histogram (json+) where there is one, else percentiles; or a list of latencies, one a line, in a file or from
+stdin (-). Exponential, Erlang, gamma, Weibull, lognormal, Burr XII, hyperexponential, hyper-Erlang and mixtures of
+lognormals, each also after a fixed time, ranked by BIC; the best is checked by drawing from it and fitting again.
 
 \b
 Examples:
@@ -219,7 +218,7 @@ def of_table(dataset: str, series: str | None, load: float | None, requests: flo
 
 
 def of_data(source: DataSource, series: str | None, load: float | None, requests: float | None) -> Found:
-    """A list of latencies, or the logs, histograms or percentiles of a sweep."""
+    """A list of latencies, or the histograms or percentiles of a sweep."""
     from calibrate.service.sources import service_times, times_or_sweep
     from calibrate.service.times import Times
     from measure.sweep import Provenance

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +10,9 @@ from measure.fio.command import Common, point_command, stagger_s, submitters_of
 from measure.fio.workload import FioJob
 
 
-def sections(job: FioJob, engine: str = "libaio", **more: Any) -> tuple[dict[str, str], list[dict[str, str]]]:
+def sections(job: FioJob, engine: str = "libaio") -> tuple[dict[str, str], list[dict[str, str]]]:
     """(the options for all, those of each job) of the command."""
-    argv = point_command("k", job, Common(None, "nbd:x", engine, 2.0, 0.5), 1, **more)
+    argv = point_command("k", job, Common(None, "nbd:x", engine, 2.0, 0.5), 1)
     parts: list[dict[str, str]] = []
     for option in argv[1:]:
         name, _, value = option.removeprefix("--").partition("=")
@@ -42,23 +40,12 @@ def test_the_jobs_of_an_open_loop_add_up_to_the_rate(rate: int, percent: int, jo
 
 
 def test_reads_and_writes_of_jobs_of_their_own_are_reported_apart() -> None:
-    for job in (FioJob.open(1000, read_percent=70), FioJob(8, 1, 4096, 70, "random", mixing="parallel")):
-        _, each = sections(job, "psync")
-        apart = [s for s in each if "new_group" in s]
-        assert [s["rw"] for s in apart] == ["randwrite"]
-        assert each.index(apart[0]) == [s["rw"] for s in each].index("randwrite")
-        assert job.sections == 2
-
-
-def test_parallel_jobs_share_the_depth_by_the_mix() -> None:
-    def depths(depth: int, percent: int) -> list[tuple[str, str]]:
-        _, each = sections(FioJob(depth, 1, 4096, percent, "sequential", mixing="parallel"))
-        return [(s["rw"], s["iodepth"]) for s in each]
-
-    assert depths(8, 75) == [("read", "6"), ("write", "2")]
-    assert depths(2, 99) == [("read", "1"), ("write", "1")]
-    assert depths(4, 100) == [("read", "4")]
-    assert "rwmixread" not in str(sections(FioJob(8, 1, 4096, 75, "random", mixing="parallel")))
+    job = FioJob.open(1000, read_percent=70)
+    _, each = sections(job, "psync")
+    apart = [s for s in each if "new_group" in s]
+    assert [s["rw"] for s in apart] == ["randwrite"]
+    assert each.index(apart[0]) == [s["rw"] for s in each].index("randwrite")
+    assert job.sections == 2
 
 
 def test_a_synchronous_engine_gets_its_requests_by_jobs() -> None:
@@ -74,12 +61,6 @@ def test_io_uring_keeps_exactly_what_was_asked(depth: int) -> None:
     assert {(s["numjobs"], s["rwmixread"]) for s in each} == {("3", "50")}
     _, (only,) = sections(FioJob(depth, 3, 4096, 50, "random"), "libaio")
     assert only["iodepth"] == str(depth)
-
-
-def test_only_the_log_of_the_total_latency_is_written() -> None:
-    shared, _ = sections(FioJob(1, 1, 4096, 100, "random"), log=True)
-    assert (shared["write_lat_log"], shared["disable_clat"], shared["disable_slat"]) == ("k", "1", "1")
-    assert "write_lat_log" not in sections(FioJob(1, 1, 4096, 100, "random"))[0]
 
 
 def test_the_jobs_of_slow_streams_start_one_after_another() -> None:

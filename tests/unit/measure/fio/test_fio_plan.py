@@ -78,15 +78,6 @@ def test_direction_and_pattern(tmp_path: Path, percent: int, pattern: Any, rw: s
     assert option(argv, "rwmixread") == (str(percent) if rw.endswith("rw") else None)
 
 
-def test_the_order_of_depths(tmp_path: Path) -> None:
-    def depths(**more: Any) -> list[int]:
-        return [p.job.depth for p in plan(tmp_path, (1, 2, 4, 8, 16), **more).points]
-
-    assert depths(order="descending") == [16, 8, 4, 2, 1]
-    assert sorted(depths(order="random", seed=3)) == [1, 2, 4, 8, 16]
-    assert depths(order="random", seed=3) == depths(order="random", seed=3)
-
-
 def test_the_time_counts_the_filling_and_every_point(tmp_path: Path) -> None:
     short, long = plan(tmp_path, runtime_s=1, ramp_s=0), plan(tmp_path, runtime_s=11, ramp_s=0)
     assert long.seconds() - short.seconds() == pytest.approx(20)
@@ -111,7 +102,6 @@ def test_a_network_block_device_needs_no_file(tmp_path: Path) -> None:
         ("block_bytes", 1000, "block_bytes is 1000; it must be a multiple of 512"),
         ("read_percent", 101, "read_percent is 101"),
         ("pattern", "zigzag", "pattern is 'zigzag'; it must be random or sequential"),
-        ("order", "sideways", "order is 'sideways'"),
         ("runtime_s", 0, "runtime_s is 0"),
         ("runtime_s", float("nan"), "runtime_s is nan"),
         ("ramp_s", -1, "ramp_s is -1"),
@@ -121,7 +111,6 @@ def test_a_network_block_device_needs_no_file(tmp_path: Path) -> None:
         ("size_bytes", -1, "size_bytes is -1"),
         ("size_bytes", 8192, "holds fewer than 4 blocks of 4 KiB"),
         ("engine", "warp", "engine 'warp' is unknown to the fio of this machine"),
-        ("mixing", "shaken", "mixing is 'shaken'; it must be mixed or parallel"),
         ("block_bytes", (), "block_bytes is empty"),
         ("arrival_rates", (), "arrival_rates is empty"),
         ("arrival_rates", (0.5,), "arrival_rate_per_s is 0.5; it must be from 1/s"),
@@ -161,14 +150,12 @@ def test_every_combination_is_measured_curve_by_curve(tmp_path: Path) -> None:
     assert curves[:4] == [("random", 100, 4096)] * 2 + [("random", 100, 65536)] * 2
     assert [p.job.depth for p in made.points] == [1, 8] * 8
     assert "depths 1, 8; blocks 4 KiB, 64 KiB; reads 100 %, 50 %; patterns random, sequential" in made.describe()
-    assert [p.job.depth for p in plan(tmp_path, (1, 8), jobs=(1, 2), order="descending").points] == [8, 1, 8, 1]
 
 
 def test_only_what_is_fixed_for_a_directory_are_settings(tmp_path: Path) -> None:
     wide = plan(tmp_path, (1, 8), block_bytes=(4096, 65536), read_percent=(100, 50), jobs=2)
     assert plan(tmp_path, (4,)).settings() == wide.settings()
     assert plan(tmp_path, arrival_rates=(100,)).settings() != wide.settings()
-    assert plan(tmp_path, log=True).settings() != plan(tmp_path).settings()
 
 
 def test_an_open_sweep_takes_psync_and_a_ramp(tmp_path: Path) -> None:
@@ -214,7 +201,6 @@ def test_what_is_kept_takes_no_time(tmp_path: Path) -> None:
     ("workloads", "settings", "part"),
     [
         ([FioJob.open(500.0)], {}, "keeps depths of requests outstanding"),
-        ([FioJob(4, 1, 4096, 50, "random", mixing="parallel")], {}, "keeps depths of requests outstanding"),
         ([FioJob(4, 1, 4096, 100, "random")], {"settling": Settling()}, "keeps depths of requests outstanding"),
         ([FioJob(64, 32, 4096, 100, "random")], {}, "2048 requests"),
     ],

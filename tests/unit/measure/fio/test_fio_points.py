@@ -164,21 +164,6 @@ def test_the_same_rate_with_other_jobs_is_another_curve(tmp_path: Path) -> None:
     assert sweep.series == tuple(f"4 KiB random read under Poisson arrivals {n} jobs" for n in (32, 100))
 
 
-def test_reads_and_writes_side_by_side_are_one_point_with_both_told(tmp_path: Path) -> None:
-    job = FioJob(8, 1, 4096, 75, "random", mixing="parallel")
-    text = output({"read": direction(24_000, 1e-3)}, {"write": direction(4000, 2e-3)})
-    sweep = read(tmp_path, (job, 0, text))
-    row = sweep.points.iloc[0]
-    assert sweep.series == ("4 KiB random 75/25 mix in parallel",)
-    assert (row["load"], row["throughput_per_s"]) == (8.0, 7000.0)
-    assert row["latency_s"] == pytest.approx((6 * 1e-3 + 2e-3) / 7)
-    assert row["read_fraction"] == pytest.approx(6 / 7)
-    assert (row["read_throughput_per_s"], row["write_throughput_per_s"]) == (6000.0, 1000.0)
-    assert (row["read_latency_s"], row["write_latency_s"]) == (pytest.approx(1e-3), pytest.approx(2e-3))
-    (histogram,) = histograms(sweep).values()
-    assert histogram.counts.sum() == 28_000
-
-
 def test_a_true_mix_tells_its_directions_and_a_single_one_does_not(tmp_path: Path) -> None:
     mix = output({"read": direction(600, 1e-3), "write": direction(400, 2e-3)}, options={"rw": "randrw"})
     reads = output({"read": direction(1000, 1e-3)})

@@ -19,7 +19,6 @@ closed = st.builds(
     st.integers(1, 4096).map(lambda n: 512 * n),
     st.integers(0, 100),
     st.sampled_from(["random", "sequential"]),
-    mixing=st.sampled_from(["mixed", "parallel"]),
 )
 arriving = st.builds(
     lambda rate, percent, block: FioJob.open(rate, read_percent=percent, block_bytes=512 * block),
@@ -31,9 +30,7 @@ arriving = st.builds(
 
 @given(st.lists(st.one_of(closed, arriving), min_size=2, max_size=12))
 def test_a_key_names_one_workload_and_is_fit_for_a_file(jobs: list[FioJob]) -> None:
-    # Mixing means nothing where there is one direction only.
-    told = {replace(j, mixing="mixed") if not j.is_mix else j for j in jobs}
-    assert len({j.key for j in told}) == len(told)
+    assert len({j.key for j in jobs}) == len(set(jobs))
     assert all(set(j.key) <= set("abcdefghijklmnopqrstuvwxyz0123456789-.+") for j in jobs)
 
 
@@ -57,12 +54,10 @@ def test_whole_numbers_of_any_kind_are_one() -> None:
         ({"block_bytes": 4097}, "block_bytes is 4097"),
         ({"read_percent": -1}, "read_percent is -1"),
         ({"pattern": "zigzag"}, "pattern is 'zigzag'"),
-        ({"mixing": "shaken"}, "mixing is 'shaken'"),
         ({"arrival_rate_per_s": float("nan")}, "arrival_rate_per_s is nan"),
         ({"arrival_rate_per_s": 100.0}, "depth is 4; requests that arrive at a rate have no depth"),
         ({"arrival_rate_per_s": 1.0, "depth": 1}, "jobs is 2; at 1 arrivals a second at most 1 can share"),
         ({"arrival_rate_per_s": 1.0, "depth": 1, "jobs": 1}, "a mix of reads and writes needs at least 2/s"),
-        ({"mixing": "parallel", "depth": 1}, "depth is 1; parallel mixing shares it"),
     ],
 )
 def test_what_cannot_be_measured_is_named(change: dict[str, object], sentence: str) -> None:

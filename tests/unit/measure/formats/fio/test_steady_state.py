@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from measure.fio.request_logs import interval_options, run_with_intervals
+from measure.fio.processes import interval_options, run_with_intervals
 from measure.fio.settings import Settling, read_settled
 from measure.formats.fio.steady_state import COLUMNS, Intervals, SteadyState, check_steady, judge, read_interval_logs
 from measure.loads import LOADS
@@ -302,7 +302,7 @@ def test_the_logs_of_a_run_stay_in_the_folder_that_was_named(tmp_path: Path, mon
         assert not list(elsewhere.iterdir())
         return Finished(0, b"", b"", "", "", timed_out=False)
 
-    monkeypatch.setattr("measure.fio.request_logs.run_tool", fio)
+    monkeypatch.setattr("measure.fio.processes.run_tool", fio)
     _, intervals = run_with_intervals(["fio", "--name=x"], 1.0, 5.0, folder)
     assert intervals.throughput_per_s == (1000.0, 3000.0)
     assert [path.parent for path in tmp_path.rglob("*.log")] == [folder]
