@@ -21,15 +21,14 @@ from qsim.analytic.formula import Formula
 from qsim.analytic.networks import jackson, product_form
 from qsim.analytic.open import (
     approximations,
+    birth_death,
     disciplines,
     gimc,
     infinite_servers,
-    loss,
     mdc,
     mg1,
     mm1,
     mmc,
-    mmck,
     priorities,
     split,
 )
@@ -45,8 +44,8 @@ __all__ = ["Derivation", "DerivationStep", "DerivationTable", "Line", "Remark", 
 WRITERS: Mapping[Formula[Any], Callable[[DerivationBuilder, Any], bool]] = {
     mm1.FORMULA: queues.poisson,
     mmc.FORMULA: queues.poisson,
-    mmck.FORMULA: queues.limited_places,
-    loss.FORMULA: queues.no_queue,
+    birth_death.LIMITED_FORMULA: queues.limited_places,
+    birth_death.LOSS_FORMULA: queues.no_queue,
     infinite_servers.FORMULA: queues.endless_servers,
     mg1.FORMULA: queues.pollaczek,
     mdc.FORMULA: queues.constant,

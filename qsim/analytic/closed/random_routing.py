@@ -28,7 +28,7 @@ from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
 from qsim.analytic.closed.populations import own_queues_curve
 from qsim.analytic.formula import Formula
-from qsim.analytic.open.first_come import require_few_states
+from qsim.analytic.open.birth_death import require_few_states
 from qsim.analytic.views import ClosedQueue, closed_queue
 from qsim.distributions import Exponential
 from qsim.metrics import ExactTimes, Metrics

@@ -35,7 +35,8 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
-from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, birth_death, require_few_states
+from qsim.analytic.open.birth_death import TabulatedStates, require_few_states, weights
+from qsim.analytic.open.first_come import FirstComeTimes
 from qsim.analytic.views import ClosedQueue, closed_queue
 from qsim.distributions import Exponential
 from qsim.metrics import Metrics
@@ -51,7 +52,7 @@ def state_probabilities(queue: ClosedQueue, population: int) -> FloatArray:
     if Z == 0:
         return np.asarray(np.eye(1, places + 1, places)[0], dtype=np.float64)
     n = np.arange(places)
-    p = birth_death(np.log(population - n) - np.log(np.minimum(n + 1, queue.servers)) + math.log(S) - math.log(Z))
+    p = weights(np.log(population - n) - np.log(np.minimum(n + 1, queue.servers)) + math.log(S) - math.log(Z))
     return np.asarray(p / p.sum())
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from qsim.analytic.formula import Formula
 from qsim.analytic.networks.assembly import ChainTimes, network_metrics
 from qsim.analytic.networks.chains import ChainNetwork, chain_network
-from qsim.analytic.open import load_dependent, mmc
+from qsim.analytic.open import birth_death, mmc
 from qsim.analytic.views import ROUNDING, OpenQueue, is_poisson
 from qsim.distributions import Exponential
 from qsim.errors import UnstableQueueError
@@ -60,7 +60,7 @@ def solve(view: ChainNetwork) -> Metrics:
         gaps = Exponential(queues / rate if rate > 0 else math.inf)
         # Only the mean service time matters, whatever the order: as if it were exponential.
         if speeds is not None:
-            alone = load_dependent.solve(OpenQueue(gaps, Exponential(mean), speeds=tuple(speeds)))
+            alone = birth_death.solve(OpenQueue(gaps, Exponential(mean), speeds=tuple(speeds)))
         else:
             alone = mmc.solve(OpenQueue(gaps, Exponential(mean), station.servers // queues))
         W[i], Wq[i] = (view.means[i] / mean * wait for wait in (alone.W, alone.Wq))

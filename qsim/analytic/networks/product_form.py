@@ -45,7 +45,8 @@ from qsim.analytic.closed.populations import PopulationCurve, one_queue_curve, o
 from qsim.analytic.formula import Formula
 from qsim.analytic.networks.assembly import ChainTimes, network_metrics
 from qsim.analytic.networks.chains import ChainNetwork, ChainStation, chain_network
-from qsim.analytic.open.first_come import FirstComeTimes, TabulatedStates, require_few_states
+from qsim.analytic.open.birth_death import TabulatedStates, require_few_states
+from qsim.analytic.open.first_come import FirstComeTimes
 from qsim.analytic.views import ROUNDING, closed_queue
 from qsim.errors import InvalidParameterError, NoFormulaError, UnstableQueueError
 from qsim.metrics import Metrics

@@ -36,15 +36,12 @@ import numpy as np
 from qsim import _check
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
-from qsim.analytic.open import mg1, size_based
-from qsim.analytic.open.first_come import TabulatedStates, require_few_states
-from qsim.analytic.open.mmc import ErlangStates, erlang_c
-from qsim.analytic.open.mmck import state_probabilities
+from qsim.analytic.open import birth_death, mg1, size_based
 from qsim.analytic.times import delay_cycles, markov
 from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, is_smooth
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
-from qsim.metrics import Metrics, States, TimeDistribution
+from qsim.metrics import Metrics, TimeDistribution
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {
@@ -181,48 +178,20 @@ def _by_size(model: OpenQueue) -> Metrics:
 
 def _sharing(model: OpenQueue) -> Metrics:
     """PS, or LCFS-PR on one server: the state law of M/M/c or M/M/c/K."""
-    lam, S, c, a = model.arrival_rate, model.service.mean, model.servers, model.offered_load
-    states: States
-    if model.capacity is None:
-        waits = erlang_c(c, a)
-        L, lost = waits * a / (c - a) + a, 0.0
-        states = ErlangStates(c, a)
-    else:
-        require_few_states(model, model.capacity)
-        p = state_probabilities(a, c, model.capacity)
-        L, lost = float(p @ np.arange(p.size)), float(p[-1])
-        states = TabulatedStates(tuple(p.tolist()))
-    X = lam * (1 - lost)
-    W = L / X if X > 0 else S
-    alone = model.service.transform(lam)  # nobody comes during a whole service
+    lam, service, c = model.arrival_rate, model.service, model.servers
+    metrics = birth_death.solve(model)
     held_up = math.nan
     if c == 1 and model.capacity is None:
-        held_up = 1 - alone if model.discipline == "LCFS-PR" else 1 - (1 - a) * alone
-    metrics = Metrics.from_times(
-        model,
-        throughput=X,
-        service=S,
-        servers=c,
-        W=max(W, S),
-        p_wait=held_up,
-        p_block=lost,
-        method=METHODS["PS"] if model.discipline == "PS" else SYMMETRIC_LCFS,
-        states=states,
-    )
-    times = _times_of_symmetric(model, metrics)
-    return dataclasses.replace(metrics, times=times, warnings=_rough(model, times))
-
-
-def _times_of_symmetric(model: OpenQueue, metrics: Metrics) -> TimeDistribution | None:
-    """W under PS with exponential services, or under LCFS-PR on one server."""
-    if model.arrival_rate == 0:
-        return None
-    if model.discipline == "LCFS-PR":
-        return delay_cycles.interrupting(model.arrival_rate, model.service)
-    if not isinstance(model.service, Exponential):
-        return None
-    found = _found(model, metrics)
-    return None if found is None else markov.sharing(found, model.arrival_rate, model.service_rate, model.servers)
+        alone = service.transform(lam)  # nobody comes during a whole service
+        held_up = 1 - alone if model.discipline == "LCFS-PR" else 1 - (1 - model.rho) * alone
+    times: TimeDistribution | None = None
+    if lam > 0 and model.discipline == "LCFS-PR":
+        times = delay_cycles.interrupting(lam, service)
+    elif lam > 0 and isinstance(service, Exponential) and (found := _found(model, metrics)) is not None:
+        times = markov.sharing(found, lam, model.service_rate, c)
+    method = METHODS["PS"] if model.discipline == "PS" else SYMMETRIC_LCFS
+    rough = _rough(model, times)
+    return dataclasses.replace(metrics, p_wait=held_up, method=method, times=times, warnings=rough)
 
 
 FORMULA = Formula(open_queue, applies, solve)

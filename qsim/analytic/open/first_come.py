@@ -11,35 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qsim._types import FloatArray
 from qsim.analytic import invert as _invert
-from qsim.errors import NoFormulaError
-from qsim.metrics import Described, ExactTimes
-
-MOST_STATES = 2_000_000
-"""Probabilities that are held one by one: some hundred megabytes."""
-
-
-def require_few_states(model: Described, states: int) -> None:
-    """Raise NoFormulaError for more states than a table holds."""
-    if states > MOST_STATES:
-        raise NoFormulaError(model.kendall, f"it has {states:,} states, more than the {MOST_STATES:,} of a table")
-
-
-def birth_death(log_ratios: FloatArray) -> FloatArray:
-    """p(0), p(1), ... up to a common factor, the largest of them 1, from log(p(n + 1)/p(n)): no power overflows."""
-    logs = np.concatenate(([0.0], np.cumsum(log_ratios)))
-    return np.asarray(np.exp(logs - logs.max()))
-
-
-@dataclass(frozen=True)
-class TabulatedStates:
-    """State probabilities held as a table p(0), ..., p(N)."""
-
-    table: tuple[float, ...]
-
-    def p(self, n: int) -> float:
-        return self.table[n] if n < len(self.table) else 0.0
+from qsim.metrics import ExactTimes
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.arrivals_during import left_behind
-from qsim.analytic.open.first_come import TabulatedStates
+from qsim.analytic.open.birth_death import TabulatedStates
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution
 from qsim.metrics import Metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,13 +192,12 @@ def test_approximations_by_name(case: Mapping[str, Any]) -> None:
     assert found[case["model"].split()[-1]] == within(case, case["expected"]["Wq"])
 
 
-@pytest.mark.parametrize("engine", ["compiled", "reference"])
 @pytest.mark.parametrize("case", family("G/G/c trace"))
-def test_a_recorded_day(case: Mapping[str, Any], engine: Literal["compiled", "reference"]) -> None:
+def test_a_recorded_day(case: Mapping[str, Any]) -> None:
     given = case["params"]
     model = GGc(Exponential(1.0), Exponential(1.0), given["c"])
     gaps = np.diff(given["arrivals"], prepend=0.0)
-    assert trace(model, gaps, given["services"], engine=engine).finish == within(case, case["expected"]["departures"])
+    assert trace(model, gaps, given["services"]).finish == within(case, case["expected"]["departures"])
 
 
 def test_erlang_systems_are_the_same_by_both_ways() -> None:
