@@ -24,7 +24,7 @@ from measure.auditing.memory import cache_sized, known_peak
 from measure.auditing.runs import not_poisson
 from measure.errors import DataError
 from measure.loads import Load, LoadKind, load_of
-from measure.sweep import Sweep, histograms, recorded_caches
+from measure.sweep import WOKEN_LATE, Sweep, histograms, recorded_caches
 from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ SHORTEST = 0.01
 ONE_LINK = 1.1
 """Two block sizes whose bandwidths differ by no more than this factor are limited by the same link."""
 
-HOST_TIME, WOKEN_LATE = "host_cpu_s", "wakeup_late_s"
-"""The columns of the host's processor time for a request, and of how late the machine woke a sleeping program."""
+HOST_TIME = "host_cpu_s"
+"""The column of the host's processor time for a request, of fio."""
 
 
 @dataclass(frozen=True)

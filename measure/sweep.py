@@ -60,6 +60,8 @@ OPTIONAL = (
     "source",
     "started_at",
 )
+WOKEN_LATE = "wakeup_late_s"
+"""The column of how late the machine woke a sleeping program (:mod:`measure.machine.scheduling_delay`)."""
 COMPUTED = "computed by Little's law"
 """What the column ``unchecked`` says where throughput or latency was computed from the other by N = X R."""
 _NAMED = 3  # curves in a short text

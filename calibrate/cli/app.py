@@ -14,7 +14,6 @@ from calibrate.cli.command_table import CONTEXT, LazyGroup, Table, folded
 from calibrate.cli.console import complain, print_json
 from calibrate.cli.failures import DONE, EXIT_CODES, INTERRUPTED, CommandError, failure_of
 from calibrate.cli.interrupts import stopping_cleanly
-from qsim.installed import version
 
 
 class ReaderGoneError(Exception):
@@ -190,6 +189,8 @@ measuring = typer.Typer(cls=Measuring, rich_markup_mode="rich", context_settings
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from qsim.installed import version
+
         typer.echo(f"qsim {version()}")
         raise typer.Exit()
 

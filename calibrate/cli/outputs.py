@@ -16,7 +16,6 @@ from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import Report
 from calibrate.cli.progress import Bar
 from measure.errors import MeasureError
-from measure.machine import durable
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -48,6 +47,8 @@ def free_report_path(path: Path) -> Path:
 
 def write_new(path: Path, text: str, option: str) -> str:
     """Write ``text`` to a new file and return its name. MeasureError where that fails."""
+    from measure.machine import durable
+
     with _named(path, option):
         durable.write_new(path, text.encode())
     return str(path)
@@ -56,6 +57,8 @@ def write_new(path: Path, text: str, option: str) -> str:
 @contextmanager
 def new_record(path: Path, head: str, option: str) -> Iterator[Callable[[str], None]]:
     """A new file that begins with ``head``, and a function that appends a line to it. MeasureError where that fails."""
+    from measure.machine import durable
+
     with ExitStack() as stack:
         with _named(path, option):
             append = stack.enter_context(durable.appending(path, head.encode()))

@@ -1,1 +1,1 @@
-"""Which loads to measure: the first (:mod:`calibrate.next.first`), then the next (:mod:`calibrate.next.load`)."""
+"""Which loads to measure: the first and the next (:mod:`calibrate.next.load`)."""

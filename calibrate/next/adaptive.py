@@ -24,8 +24,7 @@ from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fit import Fit
 from calibrate.inference.parameters import Array, Mask
 from calibrate.knees.knee import Knee, share_text
-from calibrate.next.first import PAIR
-from calibrate.next.load import knee_shares
+from calibrate.next.load import PAIR, knee_shares
 from calibrate.points import Points, points_of
 from measure.errors import DataError
 from measure.sweep import Sweep

@@ -17,8 +17,7 @@ from calibrate.inference.estimates import LEVEL
 from calibrate.inference.parameters import Array, Mask
 from calibrate.knees.knee import Knee
 from calibrate.load_text import loads_text
-from calibrate.next.first import loads_to_calibrate_on
-from calibrate.next.load import NextLoad, advice
+from calibrate.next.load import NextLoad, advice, loads_to_calibrate_on
 from calibrate.points import Points, mape, points_of
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
@@ -352,7 +351,7 @@ def compare(
     """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
 
     ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends
-    and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next.first`). ``series``,
+    and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next.load`). ``series``,
     ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes a fit made before (from a data sheet,
     another run, or this one) in place of a calibration; a point counts as calibrated on when that very measurement,
     load and throughput, is among the fit's. Raises DataError and ValueError as ``fit`` does.

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from measure.findings import Finding
 from measure.formats.fio.record import is_direct, parse_fio_size
-from measure.machine.scheduling_delay import COLUMN as LATE
-from measure.sweep import Sweep, each_series, recorded_caches, recorded_options
+from measure.sweep import WOKEN_LATE, Sweep, each_series, recorded_caches, recorded_options
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 
@@ -134,18 +133,18 @@ def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
 
 def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
     """Points at which the machine woke a sleeping program so late that their latencies hold much of it."""
-    if LATE not in sweep.points:
+    if WOKEN_LATE not in sweep.points:
         return
-    late = sweep.points[LATE]
+    late = sweep.points[WOKEN_LATE]
     busy = sweep.points[(late > _LATE_SHARE * sweep.points["latency_s"]) & (late > _LEAST_LATE_S)]
     for series, group in each_series(busy):
-        worst = group.iloc[int((group[LATE] / group["latency_s"]).argmax())]
+        worst = group.iloc[int((group[WOKEN_LATE] / group["latency_s"]).argmax())]
         yield Finding(
             "busy-machine",
             "warning",
             f"at {len(group)} of {int((sweep.points['series'] == series).sum())} runs a sleeping program woke late by "
             f"more than {100 * _LATE_SHARE:g} % of the latency that was measured; the worst: "
-            f"{format_duration(float(worst[LATE]))} (mean) against {format_duration(float(worst['latency_s']))}.",
+            f"{format_duration(float(worst[WOKEN_LATE]))} (mean) against {format_duration(float(worst['latency_s']))}.",
             "other work kept the processors busy, so that requests waited for one after the device had answered.",
             "measure again when the machine is idle, or with priority (sudo chrt -r 20 qsim ...).",
             series,

@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from measure.sweep import WOKEN_LATE
+
 NAP_S = 0.004
-NOTE, COLUMN = "wakeups", "wakeup_late_s"
-"""What a point's record keeps it as, and a sweep's table: the mean of the run."""
+NOTE = "wakeups"
+"""The name of it in a point's record; the mean of the run is a column of the sweep."""
 
 
 @dataclass(frozen=True)
@@ -81,4 +83,4 @@ class Wakeups:
 
 def noted_lateness(record: Mapping[str, Any]) -> dict[str, float]:
     """The column that the note in a point's record gives; none where it holds no note."""
-    return {COLUMN: Lateness.from_dict(record[NOTE]).mean_s} if NOTE in record else {}
+    return {WOKEN_LATE: Lateness.from_dict(record[NOTE]).mean_s} if NOTE in record else {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +18,15 @@ from calibrate.cli.calibration.compare_devices import (
     short_names,
     sources_of,
 )
-from calibrate.cli.calibration.compare_text import answer_text, baseline_table, differences_text
-from calibrate.cli.calibration.tails import add_tails, say_tails, tails_of_all
-from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.calibration.tails import add_tails, say_tails, tails_line, tails_of_all
+from calibrate.cli.console import print_json, say, table, warn
 from calibrate.cli.data import findings_of, print_findings
 from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
-from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
-from calibrate.cli.measuring.audit import check_findings
+from calibrate.cli.measuring.audit import audit_text, check_findings
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts
 from calibrate.cli.outputs import Outputs
-from calibrate.cli.progress import Bar, part_of
+from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate import Comparison
@@ -53,6 +51,7 @@ qsim compare old-drive/ new-drive/ --report both.html
 qsim compare tonight/ --prediction yesterday.json --fail-on error
 """
 
+MORE = "--details: parameters, every point;   --report report.html: plots"
 OWN = "a prediction brings its own calibration"
 
 
@@ -141,15 +140,17 @@ def _with_knees(
     device: Device, objective: parsing.Objective | None, seal: SealedPrediction | None, *, wanted: bool
 ) -> ComparedDevice:
     """The device with its tails, and the knees by every definition where they are ``wanted``."""
-    knees = [
-        knees_of(c.fit, objective, device.sweep, float(c.points.load.max())) if wanted else ()
-        for c in device.comparisons
-    ]
+    knees: list[tuple[NamedKnee, ...]] = [() for _ in device.comparisons]
+    if wanted:
+        from calibrate.cli.knee_tables import knees_of
+
+        knees = [knees_of(c.fit, objective, device.sweep, float(c.points.load.max())) for c in device.comparisons]
     return ComparedDevice(device, knees, *tails_of_all(device.comparisons, device.sweep, seal))
 
 
 def _evidence(compared: ComparedDevice, *, drawn: bool) -> list[Evidence]:
     """What supports each comparison; with ``drawn`` what takes time to compute as well: the law of service."""
+    from calibrate.cli.progress import Bar, part_of
     from calibrate.report.compared import evidence_of
 
     device, found = compared.device, []
@@ -233,18 +234,101 @@ def _say(
     ]
     for device, c, k in curves:
         name = f"{device}: {c.series}: " if several else f"{c.series}: " if len(curves) > 1 else ""
-        for line in asked_lines(k, c.fit):
+        for line in _asked(k, c):
             say(f"{name}{line}")
     tails = {f"{one.device.name}: {n}" if several else n: t for one in compared for n, t in one.tails.items()}
     say(answer_text(title, {one.device.name: one.device.comparisons for one in compared}, tails))
     for one in compared if details else ():
         if several:
             say(f"\n\n== {one.device.name} ==")
+        from calibrate.cli.knee_tables import knee_table
+
         for c, k in zip(one.device.comparisons, one.knees, strict=True):
             say(f"\n\n{c}\n\n{knee_table(k, c.fit)}\n\n{baseline_table(c)}")
         say_tails(one.tails)
     for text in differences_text(beside, details=details):
         say(f"\n{text}")
+
+
+def _asked(found: Sequence[NamedKnee], comparison: Comparison) -> list[str]:
+    """What --slo asks for; nothing where no knee was looked for."""
+    if not found:
+        return []
+    from calibrate.cli.knee_tables import asked_lines
+
+    return asked_lines(found, comparison.fit)
+
+
+def answer_text(title: str, devices: Mapping[str, Sequence[Comparison]], tails: Mapping[str, Tails]) -> str:
+    """Three lines, a table, and a line each for what is sure, worst, next, audited and more.
+
+    Curves of several devices bear their device's name. Loads of different kinds have a table each.
+    """
+    from calibrate.fitting.answer import labelled
+    from calibrate.prediction.answer import answer, answer_table, last_lines
+
+    curves = [
+        _named(c, f"{device}: {c.series}") if len(devices) > 1 else c for device, done in devices.items() for c in done
+    ]
+    kinds = list(dict.fromkeys(c.fit.load_kind for c in curves))
+    blocks = []
+    for kind in kinds:
+        alike = [c for c in curves if c.fit.load_kind == kind]
+        first, *others = answer(alike)
+        named = first if title == alike[0].series and len(alike) == 1 else f"{title}: {first}"
+        last = last_lines(alike)
+        if kind == kinds[-1]:
+            last += tails_line(tails)
+            found = [f for done in devices.values() for c in done for f in c.audit]
+            last += [labelled("AUDIT", audit_text(found)), labelled("MORE", MORE)]
+        blocks.append("\n".join([named, *others, "", answer_table(alike), "", *last]))
+    return "\n\n".join(blocks)
+
+
+def _named(comparison: Comparison, name: str) -> Comparison:
+    return replace(comparison, points=replace(comparison.points, series=name))
+
+
+def differences_text(beside: Sequence[SideBySide], *, details: bool) -> Iterator[str]:
+    """What is different between devices, a sentence a curve; with ``details`` parameters, knees and differences."""
+    if not beside:
+        return
+    from calibrate.report.compared.devices import difference_text, parameter_text
+
+    for one in beside:
+        if not one.matched:
+            yield "No curve of one device has the name of another's, so there are no differences to show."
+        for matched in one.matched:
+            if details:
+                yield parameter_text(matched).text()
+                yield difference_text(matched).text()
+            yield matched.sentence()
+
+
+def baseline_table(comparison: Comparison) -> str:
+    """What the model and each baseline miss on the same held-out points: median and p90 in percent, a row each."""
+    if not comparison.baselines:
+        return "no baselines: they are calibrated on points of these data, and judged by points held out of them"
+    rows = [
+        (
+            one.name,
+            _percent(one.throughput_median_pct),
+            _percent(one.throughput_p90_pct),
+            _percent(one.response_median_pct),
+            _percent(one.response_p90_pct),
+            one.why,
+        )
+        for one in (comparison.model_error, *comparison.baselines)
+    ]
+    missed = f"missed at {counted(int(comparison.held_out.sum()), 'held-out point')}"
+    header = (missed, "throughput, median", "p90", "response, median", "p90", "")
+    shown = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
+    left = [header[i] in (missed, "") for i in shown]
+    return table([header[i] for i in shown], [[row[i] for i in shown] for row in rows], left)
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f} %"
 
 
 def _document(compared: Sequence[ComparedDevice]) -> dict[str, Any]:

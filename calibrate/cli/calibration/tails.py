@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.console import say, table
-from calibrate.cli.progress import Bar
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -24,10 +23,11 @@ def tails_of_all(
 
     With a sealed prediction they are what it holds of them, and no others.
     """
-    from calibrate.tails.percentiles import tails_of
-
     if held is not None:
         return _sealed(done, sweep, held), {}
+    if not sweep.latencies:
+        return {}, {}
+    from calibrate.tails.percentiles import tails_of
 
     return _simulated((c.series, partial(tails_of, c, sweep)) for c in done)
 
@@ -63,6 +63,7 @@ def tails_of_fits(
 
 def _simulated(curves: Iterable[tuple[str, Callable[[], Tails | None]]]) -> tuple[dict[str, Tails], dict[str, str]]:
     """The tails of each curve that has histograms, by series, and why others give none."""
+    from calibrate.cli.progress import Bar
     from measure.errors import DataError
 
     found: dict[str, Tails] = {}

@@ -25,7 +25,6 @@ from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
 from measure.formats.tables.curves import check_one_loop, count_jobs, split_jobs, split_series
 from measure.formats.tables.unit_choice import WORDS, complete, note, settle, with_load_over_time
 from measure.loads import LOADS, LoadKind
-from measure.spreadsheet import plain_cells
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
 
@@ -105,6 +104,8 @@ def to_csv(sweep: Sweep) -> str:
 
     Two comment lines at the top keep what the table itself does not say: the kind and the unit of the load.
     """
+    from measure.spreadsheet import plain_cells
+
     filled = [c for c in (*REQUIRED, *OPTIONAL) if c in REQUIRED or sweep.points[c].notna().any()]
     head = f"# load_kind: {sweep.load_kind}\n# load_unit: {sweep.load_unit}\n"
     return head + str(plain_cells(sweep.points[filled]).to_csv(index=False, lineterminator="\n"))

@@ -11,7 +11,7 @@ import pytest
 
 from calibrate.fitting.curve_fit import needed
 from calibrate.knees.knee import MEASURED
-from calibrate.next.first import PAIR, TRIPLE, recommended, to_calibrate_on
+from calibrate.next.load import PAIR, TRIPLE, recommended, to_calibrate_on
 from calibrate.points import points_of
 from measure import dataset_names, load_dataset
 from measure.errors import DataError

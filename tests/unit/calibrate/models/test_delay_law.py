@@ -10,7 +10,7 @@ from calibrate.fitting.curve_fit import fit_points
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import predict
 from calibrate.models.delay_law import MISSES, BothAxes, DelayLaw
-from calibrate.next.first import fourth_point
+from calibrate.next.load import fourth_point
 from calibrate.points import Points
 from measure.errors import DataError
 

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from calibrate import Fit, compare, fit, predict
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
-from calibrate.next.first import loads_to_calibrate_on, to_calibrate_on
+from calibrate.next.load import loads_to_calibrate_on, to_calibrate_on
 from calibrate.points import points_of
 from calibrate.surface.memory import mix_family
 from measure import load_dataset

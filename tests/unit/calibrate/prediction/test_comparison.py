@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, compare_all, fit
-from calibrate.next.first import recommended
-from calibrate.next.load import advice
+from calibrate.next.load import advice, recommended
 from calibrate.points import points_of
 from measure import DataError, Sweep, load_dataset
 from measure.findings import Finding
