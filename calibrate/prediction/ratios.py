@@ -26,6 +26,18 @@ from calibrate.inference.estimates import Estimate
 from calibrate.inference.parameters import Array
 from measure.errors import DataError
 
+WORDS = {
+    "R1": ("{} slower alone", "{} faster alone"),
+    "L0": ("{} slower when idle", "{} faster when idle"),
+    "Xmax": ("a peak {} higher", "a peak {} lower"),
+    "B": ("a peak {} higher", "a peak {} lower"),
+    "N*": ("queueing {} later", "queueing {} earlier"),
+    "knee": ("a knee {} higher", "a knee {} lower"),
+}
+"""What a ratio above and one below 1 mean, of the quantities that people ask for; the tables have the others."""
+MOST_PERCENT = 1.5
+"""A ratio beyond this is said as a factor."""
+
 
 @dataclass(frozen=True)
 class ParameterDifference:
@@ -60,13 +72,27 @@ class ParameterDifference:
         return {**asdict(self), "beyond": self.beyond}
 
     def sentence(self) -> str:
-        """In words, without the names of the devices: percent up to a factor of two, beyond it the factor."""
-        every = (self.ratio, self.low, self.high)
-        if not 0.5 < self.ratio < 2:
-            ratio, low, high = (f"{v:,.0f}" if v >= 100 else f"{v:.3g}" for v in every)
-            return f"{self.quantity} {ratio} times [{low}, {high}]"
-        ratio, low, high = (f"{round(100 * (v - 1), 0 if abs(v - 1) > 0.1 else 1):+g} %" for v in every)
-        return f"{self.quantity} {ratio} [{low}, {high}]"
+        """In words, without the names of the devices: percent up to half as much again, beyond it the factor.
+
+        >>> ParameterDifference("R1", "s", "a", "b", 1e-4, 2.8e-4, 2.8, 1.6, 4.5, 0.9).sentence()
+        '2.8 times slower alone (1.6 to 4.5)'
+        >>> ParameterDifference("Xmax", "1/s", "a", "b", 1e5, 9e4, 0.9, 0.85, 0.95, 0.9).sentence()
+        'a peak 10 % lower (5 to 15 %)'
+        """
+        more, less = WORDS[self.quantity]
+        ends = (self.ratio, self.low, self.high)
+        if self.ratio < 1 / MOST_PERCENT:
+            ratio, high, low = (1 / v for v in ends)
+            return f"{less.format(f'{_factor(ratio)} times')} ({_factor(low)} to {_factor(high)})"
+        if self.ratio > MOST_PERCENT:
+            return f"{more.format(f'{_factor(self.ratio)} times')} ({_factor(self.low)} to {_factor(self.high)})"
+        sign = 1 if self.ratio >= 1 else -1
+        percent, *pair = (100 * sign * (v - 1) for v in ends)
+        return f"{(more if sign > 0 else less).format(f'{percent:.0f} %')} ({min(pair):.0f} to {max(pair):.0f} %)"
+
+
+def _factor(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 @dataclass(frozen=True)

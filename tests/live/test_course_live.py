@@ -35,11 +35,11 @@ def test_a_course_of_one_suite_is_measured_once_and_shown(fio_and_nbdkit: None, 
     assert list(disk.iterdir()) == []
 
 
-def test_paper_of_a_quick_course_has_at_most_fifteen_pages(
+def test_paper_of_a_quick_course_has_at_most_twelve_pages(
     fio_and_nbdkit: None, disk: Path, tmp_path: Path, require_tool: Callable[..., str]
 ) -> None:
     require_tool("chromium")
     plan = plan_course(disk, quick=True)
     sections = course_sections(plan, run_course(plan, tmp_path / "out"))
     path = write_paper(sections, tmp_path / "report.pdf", title="course", front=front_of(sections))
-    assert 3 <= len(re.findall(rb"/Type\s*/Page[^s]", path.read_bytes())) <= 15
+    assert 3 <= len(re.findall(rb"/Type\s*/Page[^s]", path.read_bytes())) <= 12

@@ -14,7 +14,7 @@ from functools import cached_property
 from calibrate.inference.estimates import how_sure, quantity
 from calibrate.knees.definitions import NamedKnee
 from calibrate.prediction.comparison import Comparison
-from calibrate.prediction.ratios import ParameterDifference, Untold, differences, untold
+from calibrate.prediction.ratios import WORDS, ParameterDifference, Untold, differences, untold
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.view import Column, FormattedTable
 from measure.loads import LOADS
@@ -55,14 +55,15 @@ class Matched:
 
     def sentence(self) -> str:
         """Which of the differences lie beyond the intervals; of many devices those of peaks and knees alone."""
-        kept = [d for d in self.differences if d.beyond and (d.quantity in TOLD_OF_MANY or not self.many)]
+        asked = TOLD_OF_MANY if self.many else WORDS
+        kept = [d for d in self.differences if d.beyond and d.quantity in asked]
         parts = []
         for device in self.devices[1:]:
             found = ", ".join(d.sentence() for d in kept if d.other == device)
-            which = "peak nor knee differs" if self.many else "parameter differs"
-            none = f"{'neither' if self.many else 'no'} {which} by more than its interval allows"
+            which = "neither peak nor knee differs" if self.many else "nothing differs"
+            none = f"{which} by more than its interval allows"
             parts.append(f"{device} against {self.devices[0]}: {found or none}")
-        return f"{f'{self.name}: ' if self.name else ''}{'; '.join(parts)}."
+        return f"{f'At {self.name}, ' if self.name else ''}{'; '.join(parts)}."
 
 
 @dataclass(frozen=True)
