@@ -134,8 +134,7 @@ def read_mlc(store: SweepStore) -> MlcResult:
     figures = tuple(_figures(p, values[p.key]) for p in kept.finished if p.key in values)
     findings = (*kept.findings, *_prefetchers(texts))
     curves = [p for p in kept.finished if _asked(p)["mode"] == "loaded-latency"]
-    random_chase = bool(store.manifest.get("settings", {}).get("random_chase"))
-    parts = [_curve(p, texts[p.key], curve_name(_asked(p), random_chase)) for p in curves]
+    parts = [_curve(p, texts[p.key], curve_name(_asked(p))) for p in curves]
     buffers = {s: b for part in parts for s, b in part.provenance.details.get("buffer_bytes", {}).items()}
     known = kept.provenance
     provenance = replace(

@@ -26,20 +26,17 @@ def test_a_run_for_each_mix_buffer_and_stride_with_the_options_of_its_mode() -> 
         mixes=("R", "w3"),
         buffers=(200 * MIB,),
         strides=(64, 256),
-        seconds_per_point=3,
-        cores="1",
-        random_chase=True,
     )
     assert plan.commands[:4] == (
-        "mlc --loaded_latency -b204800 -t3 -l64 -R -gdelays.txt -k1 -r",
-        "mlc --loaded_latency -b204800 -t3 -l256 -R -gdelays.txt -k1 -r",
-        "mlc --loaded_latency -b204800 -t3 -l64 -W3 -gdelays.txt -k1 -r",
-        "mlc --loaded_latency -b204800 -t3 -l256 -W3 -gdelays.txt -k1 -r",
+        "mlc --loaded_latency -b204800 -t2 -l64 -R -gdelays.txt",
+        "mlc --loaded_latency -b204800 -t2 -l256 -R -gdelays.txt",
+        "mlc --loaded_latency -b204800 -t2 -l64 -W3 -gdelays.txt",
+        "mlc --loaded_latency -b204800 -t2 -l256 -W3 -gdelays.txt",
     )
-    assert plan.commands[4:6] == ("mlc --idle_latency -b204800 -t3 -l64 -r", "mlc --idle_latency -b204800 -t3 -l256 -r")
-    assert "mlc --bandwidth_matrix -b204800 -t3 -l64 -W3" in plan.commands
-    assert "mlc --latency_matrix -b204800 -t3 -l64 -r" in plan.commands
-    assert "mlc --peak_injection_bandwidth -b204800 -t3 -l256 -k1" in plan.commands
+    assert plan.commands[4:6] == ("mlc --idle_latency -b204800 -t2 -l64", "mlc --idle_latency -b204800 -t2 -l256")
+    assert "mlc --bandwidth_matrix -b204800 -t2 -l64 -W3" in plan.commands
+    assert "mlc --latency_matrix -b204800 -t2 -l64" in plan.commands
+    assert "mlc --peak_injection_bandwidth -b204800 -t2 -l256" in plan.commands
     assert len(plan.commands) == 4 + 2 + 2 + 4 + 2 == len({run.key for run in plan.runs})
 
 
@@ -47,9 +44,8 @@ def test_what_is_not_asked_is_left_to_mlc() -> None:
     assert plan_mlc().commands == ("mlc --loaded_latency -t2 -R", "mlc --idle_latency -t2")
 
 
-def test_the_estimate_grows_with_the_delays_and_the_time() -> None:
+def test_the_estimate_grows_with_the_delays() -> None:
     short = plan_mlc(("loaded-latency",), delays=(0, 1)).seconds()
-    assert plan_mlc(("loaded-latency",), delays=(0, 1), seconds_per_point=12).seconds() == short + 2 * 10
     assert plan_mlc(("loaded-latency",)).seconds() == short + 2 * (19 - 2)
 
 
@@ -64,12 +60,7 @@ def test_the_estimate_grows_with_the_delays_and_the_time() -> None:
         ({"buffers": (1000,)}, "buffers holds 1000 B"),
         ({"buffers": (2**50,)}, "take smaller buffers"),
         ({"strides": (100,)}, "a multiple of a cache line"),
-        ({"seconds_per_point": 0.5}, "whole seconds"),
         ({"repeats": 0}, "repeats is 0"),
-        ({"cores": "0"}, "holds CPU 0, which chases"),
-        ({"cores": "one"}, "cores: invalid CPUs 'one'"),
-        ({"cores": "4000"}, "the CPUs of this machine are 0 to"),
-        ({"chaser": -1}, "chaser is -1"),
     ],
 )
 def test_a_setting_that_mlc_could_not_use_is_named(settings: dict[str, object], says: str) -> None:
@@ -243,4 +234,3 @@ def test_a_record_that_does_not_tell_its_request_is_named(tmp_path: Path) -> Non
 def test_not_root_is_told_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert "cannot switch the hardware prefetchers off" in plan_mlc().describe()
-    assert "prefetchers" not in plan_mlc(keep_prefetchers=True).describe()
