@@ -2,7 +2,7 @@
 
 Detects a file's format from its content, not its name: fio's output (JSON, also with messages around it, or the report
 for people), MLC's text, bandwidth-latency curves, a table. Of fio's logs the name tells what they log. Logs
-beside fio's results tell how those runs went; logs alone are points themselves, and are read in pieces, so that their
+with fio's results show how those runs went; logs alone are points themselves, and are read in pieces, so that their
 size does not matter. Directories are read by :mod:`measure.directories`.
 """
 
@@ -27,7 +27,7 @@ def load(
 ) -> Sweep:
     """Read measurements from a file, several files, or a directory.
 
-    ``path_or_paths``: a sweep directory of ours, fio's output or logs, MLC text, bandwidth-latency curves, a CSV table,
+    ``path_or_paths``: a sweep directory of qsim, fio's output or logs, MLC text, bandwidth-latency curves, a CSV table,
     a directory of these, or a list of files; ``-`` is the standard input. ``columns`` maps roles to the columns of a
     table ({"load": "io_depth", "latency": "lat"}) and ``units`` roles to units ({"latency": "us"}); they concern tables
     and bandwidth-latency text without units, see :mod:`measure.formats.tables.columns`.

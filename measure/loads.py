@@ -30,7 +30,7 @@ class Load:
 
     ``most`` is more than any device was ever given: a value above it comes from another column. ``least_points`` is how
     many points a model needs; ``default_points`` are the values to begin with, empty for the two ends and the middle.
-    ``format`` writes a value to so many significant digits; without it a value is a plain number.
+    ``format`` writes a value to this number of significant digits; without it a value is a plain number.
     """
 
     kind: LoadKind
@@ -83,11 +83,11 @@ class Load:
         return "bandwidth" if self.is_memory else "throughput"
 
     def text(self, value: float, digits: int = 3) -> str:
-        """A value; of a rate or a bandwidth so many significant digits."""
+        """A value; of a rate or a bandwidth a number of significant digits."""
         return f"{value:g}" if self.format is None else self.format(value, digits)
 
     def estimated_text(self, value: float, digits: int = 3) -> str:
-        """A value that was estimated, to so many significant digits."""
+        """A value that was estimated, to a number of significant digits."""
         return plain_number(value, digits) if self.format is None else self.format(value, digits)
 
     def legend(self, value: float) -> str:

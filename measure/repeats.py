@@ -246,10 +246,10 @@ def flags(points: pd.DataFrame, *, closed: bool) -> pd.Series[str]:
     The first that holds. A run that was unsteady by noise alone is not flagged: it is no worse than the next one.
     """
     outliers = flag_outliers(points, closed=closed)
-    told = outliers.map({"repeat": "outlier", "curve": "off the curve", "": ""})
+    flagged_as = outliers.map({"repeat": "outlier", "curve": "off the curve", "": ""})
     for flag, holds in _of_runs(points):
-        told = told.mask((told == "") & holds, flag)
-    return told
+        flagged_as = flagged_as.mask((flagged_as == "") & holds, flag)
+    return flagged_as
 
 
 def _of_runs(points: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:

@@ -245,7 +245,7 @@ def format_bandwidth(bytes_per_second: float, digits: int = 3, like: float | Non
 
 
 def format_percent(percent: float, digits: int = 2) -> str:
-    """``percent`` with so many significant digits, "4.7 %", and never in powers of ten: "217 %", below a million."""
+    """``percent`` to ``digits`` significant digits, "4.7 %", and never in powers of ten: "217 %", below a million."""
     rounded = f"{percent:.{digits}g}"
     return f"{percent:.0f} %" if 10**digits <= abs(float(rounded)) and abs(percent) < 1e6 else f"{rounded} %"
 

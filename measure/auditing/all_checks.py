@@ -49,7 +49,7 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
 
     One finding per curve and cause; where three curves or more tell the same, one finding for all of them. The list is
     never empty: where Little's law holds, an info says how well. With ``series`` only what concerns that curve (or the
-    whole table), still judged beside its siblings: reads alone and writes alone tell what is wrong with a mix, and
+    whole table), still judged with its siblings: reads alone and writes alone tell what is wrong with a mix, and
     several block sizes what is wrong with all of them, so audit the whole sweep and not one selected curve.
 
     ``link`` names what the data crossed ("sata3", "pcie4x4", "ddr4-3200x6"), to hold the bandwidth against; without it,
@@ -69,8 +69,8 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
 @lru_cache(maxsize=8)
 def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
     """What every check says of every curve; kept, as it is asked for curve by curve."""
-    told = link or sweep.provenance.details.get("link")
-    crossed = parse_link(str(told)) if told else None
+    named = link or sweep.provenance.details.get("link")
+    crossed = parse_link(str(named)) if named else None
     if sweep.load_type.is_delay:
         found = list(check_memory(sweep))
     elif sweep.load_type.is_open:
@@ -177,7 +177,7 @@ def _buffered(sweep: Sweep) -> Iterator[Finding]:
                 "buffered",
                 "warning",
                 f"the recorded options do not hold direct=1 (ioengine {engine}).",
-                "reads and writes went through the page cache, so memory was measured beside the device.",
+                "reads and writes went through the page cache, so memory was measured with the device.",
                 "run again with --direct=1.",
             )
             return

@@ -161,7 +161,7 @@ def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
                 f"a unit off by {factor if up else 1 / factor:,.0f}: the first latency is "
                 f"{format_duration(curve.latency[0] / factor)}, not {format_duration(curve.latency[0])} "
                 "(or the throughput has that error).",
-                "look at the tool's own output: fio 3 prints (nsec), (usec) or (msec) beside every latency.",
+                "look at the tool's own output: fio 3 prints (nsec), (usec) or (msec) with every latency.",
                 factor,
             )
     return None
@@ -232,7 +232,7 @@ def _one_direction(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagn
         return None
     missing = curve.implied_latency[0] - curve.latency[0]
     writes = alone[0]
-    beside = f" (writes alone take {format_duration(writes.latency[0])})" if writes is not None else ""
+    compare = f" (writes alone take {format_duration(writes.latency[0])})" if writes is not None else ""
     context = f" In the same table:{compared.rstrip(',')}." if compared else ""
     return Diagnosis(
         curve,
@@ -240,7 +240,7 @@ def _one_direction(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagn
         "error",
         f"{_evidence(curve)}{context}",
         "only one direction of the mix was tabulated. If it was half of the requests, the other half took "
-        f"{format_duration(missing)} each at {curve.at(0)}{beside}.",
+        f"{format_duration(missing)} each at {curve.at(0)}{compare}.",
         "add fio's read and write IOPS, and weight their mean latencies by them.",
     )
 

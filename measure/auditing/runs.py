@@ -70,7 +70,7 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
 
 
 def _again(sweep: Sweep, row: pd.Series) -> str:
-    """The command that measures a point five times, in brackets; empty where none of ours measures the like."""
+    """The command that measures a point five times, in brackets; empty where no command measures the like."""
     if sweep.load_type.is_drive and sweep.load_type.option:
         command = f"fio TARGET {sweep.load_type.option} {row['load']:g}{_workload(row)}"
     elif sweep.load_type.is_delay and sweep.provenance.tool in _MEMORY_TOOLS:
@@ -83,10 +83,10 @@ def _again(sweep: Sweep, row: pd.Series) -> str:
 def _workload(row: pd.Series) -> str:
     """The options of a point's block, share of reads and pattern, as far as they are known and not the usual ones."""
     block, read = row["block_bytes"], row["read_fraction"]
-    told = [] if pd.isna(block) or block == _USUAL_BLOCK else [f"--block {format_bytes(block).replace(' ', '')}"]
-    told += [] if pd.isna(read) or read == 1 else [f"--read {100 * read:g}"]
-    told += ["--pattern sequential"] if row["pattern"] == "sequential" else []
-    return "".join(f" {option}" for option in told)
+    options = [] if pd.isna(block) or block == _USUAL_BLOCK else [f"--block {format_bytes(block).replace(' ', '')}"]
+    options += [] if pd.isna(read) or read == 1 else [f"--read {100 * read:g}"]
+    options += ["--pattern sequential"] if row["pattern"] == "sequential" else []
+    return "".join(f" {option}" for option in options)
 
 
 def check_working_set(sweep: Sweep) -> Iterator[Finding]:
@@ -299,14 +299,14 @@ def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
             continue
         most = int(np.nanargmax(moved))
         share = moved[most] / link.bytes_per_s
-        told = f"{moved[most] / 1e6:,.0f} MB/s"
+        rate = f"{moved[most] / 1e6:,.0f} MB/s"
         load = float(group["load"].iloc[most])
         carries = f"{link.name} carries {link.bytes_per_s / 1e6:,.0f} MB/s one way"
         if share > 1:
             yield Finding(
                 "above-the-link",
                 "error",
-                f"{told} were measured, and {carries}.",
+                f"{rate} were measured, and {carries}.",
                 "the data did not cross the link: the page cache, a cache of the host or of the controller, "
                 "compression, or reads and writes counted together on a link that carries both ways at once."
                 if sweep.load_type.is_closed
@@ -321,7 +321,7 @@ def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
             yield Finding(
                 "at-the-link",
                 "info",
-                f"the peak of {told} is {100 * share:.0f} % of what {carries}.",
+                f"the peak of {rate} is {100 * share:.0f} % of what {carries}.",
                 "the link is the bottleneck, one server with a sharp knee.",
                 "smaller blocks move the bottleneck back into the drive: qsim measure fio TARGET --block 4KiB,16KiB "
                 "--out DIR.",

@@ -129,14 +129,14 @@ def check_labels(measured: Mapping[str, float], baseline: Mapping[str, float]) -
     crossed = max(abs(math.log(measured[a] / baseline[b])) for a, b in (("read", "write"), ("write", "read")))
     if straight <= near or crossed > near:
         return []
-    told = {d: (format_duration(measured[d]), format_duration(baseline[d])) for d in ("read", "write")}
+    times = {d: (format_duration(measured[d]), format_duration(baseline[d])) for d in ("read", "write")}
     return [
         Finding(
             "labels",
             "error",
-            f"at depth 1 the reads take {told['read'][0]} and the writes {told['write'][0]}, where the "
+            f"at depth 1 the reads take {times['read'][0]} and the writes {times['write'][0]}, where the "
             "baselines of the "
-            f"same device are {told['read'][1]} and {told['write'][1]}.",
+            f"same device are {times['read'][1]} and {times['write'][1]}.",
             "the labels read and write are exchanged.",
             "look at rw= in the command of one run.",
         )

@@ -22,7 +22,7 @@ from measure.fio.command import PROBE
 from measure.fio.workload import FioJob, in_order
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, section_of
 from measure.machine.host import io_uring_allowed
-from measure.machine.own_file import Precondition, Target, is_ours, measured_bytes
+from measure.machine.own_file import Precondition, Target, is_own, measured_bytes
 from measure.machine.process import run_tool
 from measure.machine.safety import TEST_FILE, check_target
 from measure.units import format_bytes, format_duration
@@ -231,7 +231,7 @@ def check_room(size_bytes: int, workloads: Sequence[FioJob]) -> None:
 def _default_size(target: Path) -> int | None:
     """1 GiB for a file of our own that is to be created; what is there already is used whole."""
     path = target / TEST_FILE if os.path.isdir(target) else target
-    if not os.path.exists(path) or (is_ours(path) and not measured_bytes(path)):
+    if not os.path.exists(path) or (is_own(path) and not measured_bytes(path)):
         return DEFAULT_FILE_BYTES
     return None
 

@@ -149,7 +149,7 @@ def sweep_of(
     units: Mapping[str, str] | None,
     logs: Sequence[Path] = (),
 ) -> Sweep:
-    """The sweep in files of one format; ``logs`` are those beside fio's results."""
+    """The sweep in files of one format; ``logs`` are those of fio's results."""
     with reading(", ".join(f.name for f in files[:3])):
         return _sweep_of(kind, files, columns, units, logs)
 
@@ -195,7 +195,7 @@ def _fio_sweep(texts: Mapping[str, str], logs: Sequence[Path]) -> Sweep:
             left = []
             findings.append(unreadable(str(error)))
         findings += [
-            unreadable(f"{g.files[0].name} is a log of none of the results beside it; load it by its own name.", "info")
+            unreadable(f"{g.files[0].name} is a log of none of these results; load it by its own name.", "info")
             for g in left
         ]
     return sweep_of_all(records, findings, refusals)

@@ -1,6 +1,6 @@
-"""A law of service times in a file: one of ours, fio's latency histogram, or a table of times and counts.
+"""A law of service times in a file: qsim's own, fio's latency histogram, or a table of times and counts.
 
-Ours holds family and parameters, to the last digit, and what the law was fitted to.
+qsim's holds family and parameters, to the last digit, and what the law was fitted to.
 """
 
 from __future__ import annotations

@@ -256,8 +256,8 @@ def _assumed_unit(
         f"MB/s, bandwidth x latency is then {lines:.3g} lines of {CACHE_LINE_BYTES} B in flight"
     )
     if 0.9 <= lines <= 1.3:
-        told = f"{evidence}, as a pointer chase alone has it; so the units are right."
-        return [Finding("latency-unit", "info", told, "the columns are as most tools write them.", remedy)]
+        message = f"{evidence}, as a pointer chase alone has it; so the units are right."
+        return [Finding("latency-unit", "info", message, "the columns are as most tools write them.", remedy)]
     return [
         Finding(
             "latency-unit",

@@ -139,13 +139,13 @@ def _browser_part() -> DoctorPart:
 
 
 def _numba_cache() -> tuple[bool, str]:
-    """Whether compiled kernels can be kept, by numba's own order: its setting, beside the source, the user's cache."""
+    """Whether compiled kernels can be kept, by numba's order: its setting, the source's folder, the cache."""
     from numba.core import config
 
-    beside = Path(__file__).resolve().parent
+    source = Path(__file__).resolve().parent
     user = Path.home() / ".cache"
     asked = str(getattr(config, "CACHE_DIR", ""))
-    places = [Path(asked)] if asked else [beside, user]
+    places = [Path(asked)] if asked else [source, user]
     for place in places:
         if os.access(nearest_existing(place), os.W_OK):
             return True, f"saved in {place}"

@@ -3,7 +3,7 @@
 The content is on the disk (fsync) before the file has its name, the name arrives by rename, and the directory that
 holds it is on the disk as well before a function returns.
 
-Temporary folders outlive no process of ours: what a killed one left is removed by the next. A folder's name tells who
+Temporary folders outlive no process of qsim: what a killed one left is removed by the next. A folder's name tells who
 made it, ``NAME-NAMESPACE-PID-...``: the number of the process and, as containers that share /tmp count from 1, that of
 its process namespace. Only folders of our user, of this namespace, and of a process that is gone are removed.
 """

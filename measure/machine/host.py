@@ -177,8 +177,8 @@ def _cpu_model(cpuinfo: str) -> str:
     known = platform.processor() or platform.machine()
     if platform.system() != "Darwin":
         return known
-    told = run_tool(["sysctl", "-n", "machdep.cpu.brand_string"], timeout_s=10)
-    return told.stdout.decode("utf-8", "replace").strip() or known
+    printed = run_tool(["sysctl", "-n", "machdep.cpu.brand_string"], timeout_s=10)
+    return printed.stdout.decode("utf-8", "replace").strip() or known
 
 
 def _pages_of_memory() -> int | None:

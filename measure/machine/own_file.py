@@ -1,8 +1,8 @@
-"""The target of a measurement, and the test file that we create: marked as ours, held while it is measured, removed.
+"""The target of a measurement, and the test file that qsim creates: marked, held while it is measured, removed.
 
-The mark is a small file beside it, ``NAME.qsim-target``, with a random number (nonce) and the file's time of birth. The
-same number stands in the file, in a block behind the bytes that are measured. A file that took its place is not ours,
-also where it got the same inode. A kill between the mark and the file leaves an empty file, which is ours still.
+The mark is a small file in the same folder, ``NAME.qsim-target``, with a random number (nonce) and the file's time of
+birth. The same number stands in the file, in a block behind the bytes that are measured. A file that took its place is
+foreign, also where it got the same inode. A kill between the mark and the file leaves an empty file, which is qsim's still.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Target:
     preconditioned: str = ""
 
 
-def is_ours(path: Path) -> bool:
+def is_own(path: Path) -> bool:
     """Whether qsim created the file that is at ``path`` now."""
     mark = read_mark(path)
     if mark is None:
@@ -93,7 +93,7 @@ def measured_bytes(path: Path) -> int:
 
 @contextlib.contextmanager
 def held(target: Target, *, keep: bool) -> Iterator[Target]:
-    """Create our own file in its full size, keep other runs of ours off it, and remove it at the end.
+    """Create our own file in its full size, keep other runs of qsim off it, and remove it at the end.
 
     Foreign files and devices are yielded as they are; a device that is written to is open exclusively meanwhile.
     Raises UnsafeTargetError where the file cannot be created, another run uses it, or its filesystem takes no direct
@@ -113,7 +113,7 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
                 f"another run is measuring on {target.path}; wait for it or name another target"
             ) from error
         if os.fstat(descriptor).st_size != target.size_bytes + SEAL_BYTES:
-            # fio replaces a file that is shorter than its job by a new one, which would not be ours any more.
+            # fio replaces a file that is shorter than its job by a new one, which would not be marked any more.
             _resize(descriptor, target)
         try:
             _try_direct_io(target)
@@ -147,7 +147,7 @@ def _exclusively(target: Target) -> Iterator[None]:
 
 
 def _resize(descriptor: int, target: Target) -> None:
-    """Give our file its size; its seal is written before anything is cut off, so that it is ours at any moment."""
+    """Give our file its size; its seal is written before anything is cut off, so that it is marked at any moment."""
     mark = read_mark(target.path) or {}
     try:
         os.pwrite(descriptor, _seal(str(mark.get("nonce"))), target.size_bytes)
@@ -168,9 +168,9 @@ def mark_filled(target: Target, preconditioned: str = "none") -> None:
 
 
 def remove_own(path: Path) -> None:
-    """Remove the file at ``path`` and its mark if, and only if, it is ours; UnsafeTargetError where that cannot be."""
+    """Remove the file at ``path`` and its mark if qsim made it, and only then; UnsafeTargetError where it cannot be."""
     try:
-        if is_ours(path):
+        if is_own(path):
             path.unlink()
         if read_mark(path) is not None and not path.exists():
             _mark_of(path).unlink()
@@ -206,7 +206,7 @@ def check_unchanged(target: Target) -> None:
         return
     if not target.path.exists():
         raise UnsafeTargetError(f"the test file {target.path} has vanished while it was measured; start again")
-    if not is_ours(target.path) or measured_bytes(target.path) != target.size_bytes:
+    if not is_own(target.path) or measured_bytes(target.path) != target.size_bytes:
         raise UnsafeTargetError(
             f"the test file {target.path} was changed by somebody else while it was measured; start again"
         )
@@ -233,7 +233,9 @@ def _open_own(target: Target) -> int:
             return file
         return _create_own(path)
     except FileExistsError as error:
-        raise UnsafeTargetError(f"{path} has appeared since it was looked at, and is not ours; start again") from error
+        raise UnsafeTargetError(
+            f"{path} has appeared since it was looked at, and is not qsim's; start again"
+        ) from error
     except OSError as error:
         raise UnsafeTargetError(f"{path} cannot be created: {error.strerror or error}; name another target") from error
 
@@ -279,7 +281,7 @@ def _mark_of(path: Path) -> Path:
 
 
 def read_mark(path: Path) -> dict[str, Any] | None:
-    """What the mark beside a file says; None where there is none of ours."""
+    """What the mark of a file says; None where there is none."""
     try:
         mark = json.loads(_mark_of(path).read_text("utf-8"))
     except (OSError, ValueError):

@@ -53,7 +53,7 @@ _handles: dict[str, str] = {}
 
 @contextmanager
 def by_handle(path: Path, descriptor: int) -> Iterator[None]:
-    """Let tools that start meanwhile open a file of ours by our descriptor (Linux).
+    """Let tools that start meanwhile open a held file by its descriptor (Linux).
 
     A tool opens the file that is held, also where another one has taken its name; in what it prints it has its name.
     """

@@ -1,8 +1,8 @@
-"""What may be written to. A measurement destroys what its target holds, so a target must be ours or be given up.
+"""What may be written to. A measurement destroys what its target holds, so a target must be qsim's own or be given up.
 
 The rules, in the order in which they are checked:
 
-1. A path that does not exist: we create it, and mark it as ours. A directory: we create ``qsim-test-file`` in it.
+1. A path that does not exist: it is created and marked as qsim's. A directory: ``qsim-test-file`` in it.
 2. A regular file that carries our mark (:mod:`measure.machine.own_file`): used again.
 3. Any other regular file, and any block device: refused, unless the user consents to its being read
    (``consent="read"``). It is then only read, and fio gets --readonly besides.
@@ -27,7 +27,7 @@ from typing import Literal
 from measure.errors import UnsafeTargetError
 from measure.machine import contents, nbd_export, system
 from measure.machine.host import storage_behind
-from measure.machine.own_file import DIRECT_BYTES, FILE_STATES, Target, is_ours, measured_bytes, read_mark
+from measure.machine.own_file import DIRECT_BYTES, FILE_STATES, Target, is_own, measured_bytes, read_mark
 from measure.machine.system import named_system
 from measure.units import format_bytes
 
@@ -78,7 +78,7 @@ def check_target(
     except OSError as error:
         raise UnsafeTargetError(f"{shown} cannot be looked at: {error.strerror or error}") from error
     if stat.S_ISREG(status.st_mode):
-        if is_ours(path):
+        if is_own(path):
             return _own_file(path, status, size_bytes)
         return _foreign_file(path, shown, status, size_bytes, writes=writes, consent=consent)
     if stat.S_ISBLK(status.st_mode):
@@ -124,8 +124,8 @@ def _own_file(path: Path, status: os.stat_result, size_bytes: int | None) -> Tar
     _check_space(path, size, already=status.st_blocks * 512)
     mark = read_mark(path) or {}
     filled = mark.get("filled_bytes") == size == there
-    told = mark.get("preconditioned")
-    state = "" if not filled else told if told in FILE_STATES[1:] else "none"
+    noted = mark.get("preconditioned")
+    state = "" if not filled else noted if noted in FILE_STATES[1:] else "none"
     return Target(path, "own file", size, exists=True, writable=True, filled=filled, preconditioned=state)
 
 

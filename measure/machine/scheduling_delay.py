@@ -1,4 +1,4 @@
-"""How late this machine wakes a program that sleeps, measured beside a run: the wait for a processor.
+"""How late this machine wakes a program that sleeps, measured during a run: the wait for a processor.
 
 A request to a device ends by waking the thread that waits for it. Where other work keeps the processors busy, that
 thread waits for one, and its latency holds the wait. A thread of our own that sleeps over and over, with the same

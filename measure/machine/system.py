@@ -110,7 +110,7 @@ def birth_ns(file: int) -> int:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of this number may run, ours or another user's."""
+    """Whether a process of this number may run, of this user or another."""
     if sys.platform == "win32":  # os.kill would end it there
         return _runs_on_windows(pid)
     try:

@@ -23,7 +23,7 @@ from calibrate.models.host_and_device import host_findings
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
 from measure.fio import plan as fio_plan
 from measure.fio.sweep import FioPlan, plan_fio, read_fio_store, run_fio
-from measure.machine.own_file import held, is_ours
+from measure.machine.own_file import held, is_own
 from measure.machine.process import run_tool
 from measure.store.directory import SweepStore
 
@@ -88,7 +88,7 @@ def test_a_sweep_can_be_extended_and_does_not_measure_twice(disk: Path, tmp_path
 def test_a_kept_file_is_not_filled_again(disk: Path, tmp_path: Path) -> None:
     run_fio(small(disk, (1,), keep=True), tmp_path / "a")
     assert {p.name for p in disk.iterdir()} == {"qsim-test-file", "qsim-test-file.qsim-target"}
-    assert is_ours(disk / "qsim-test-file")
+    assert is_own(disk / "qsim-test-file")
     assert stat.S_IMODE((disk / "qsim-test-file").stat().st_mode) == 0o600  # fio has not put another in its place
     plan = small(disk, (1,))
     assert plan.fill is None

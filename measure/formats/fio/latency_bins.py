@@ -99,7 +99,7 @@ def coarse_edges(bins: int) -> tuple[Floats, Floats, float]:
     """Edges (in fio's units) of the ``bins`` bins of a histogram log, and the unit in seconds.
 
     The number of bins tells fio's version and the coarseness, as fio 2 has 19 octaves and fio 3 has 29.
-    Raises DataError where no version of fio writes so many.
+    Raises DataError where no version of fio writes this number of bins.
     """
     for coarseness in range(BITS + 1):
         fine = bins << coarseness

@@ -1,4 +1,4 @@
-"""fio's logs, by their names, as points of a sweep, and as the course of the runs whose results lie beside them."""
+"""fio's logs, by their names, as points of a sweep, and as the course of the runs that wrote them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the logs that fio writes beside its result: one line per request, or one histogram per interval.
+"""Reading the logs that fio writes with its result: one line per request, or one histogram per interval.
 
 ``--write_lat_log=NAME`` writes NAME_lat.1.log, NAME_clat.1.log and NAME_slat.1.log (one set per job), whose lines are
 time in ms, latency, direction (0 read, 1 write, 2 trim) and block size, and from version 3 on perhaps the offset and
@@ -9,7 +9,7 @@ that says so.
 
 ``read_latency_log`` gives every request as arrays; ``summarise`` goes through a log in pieces, so that its size does
 not matter. A log whose lines are means over ``log_avg_msec`` (block size 0) counts intervals and not requests: it is
-told apart, and is no distribution.
+distinguished, and is no distribution.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def drift_within(windows: Sequence[Window], source: str) -> Iterator[Finding]:
     if len(windows) < FEWEST_WINDOWS:
         return
     third = max(2, len(windows) // 3)
-    told = []
+    moved = []
     for what, values, show in (
         ("throughput", np.array([w.throughput_per_s for w in windows]), format_rate),
         ("latency", np.array([w.latency_s for w in windows]), format_duration),
@@ -88,16 +88,16 @@ def drift_within(windows: Sequence[Window], source: str) -> Iterator[Finding]:
         change = float(last.mean() / first.mean() - 1)
         noise = float(np.sqrt((first.var(ddof=1) + last.var(ddof=1)) / third) / first.mean())
         if abs(change) > DRIFT and abs(change) > _STEADIER * noise:
-            told.append(
+            moved.append(
                 f"the {what} goes from {show(float(first.mean()))} to {show(float(last.mean()))} "
                 f"({100 * change:+.0f} %)"
             )
-    if told:
+    if moved:
         length = windows[-1].end_s - windows[0].start_s
         yield Finding(
             "drift-within-run",
             "warning",
-            f"{source}: over the {length:.3g} s of the run, by {len(windows)} windows, {' and '.join(told)}.",
+            f"{source}: over the {length:.3g} s of the run, by {len(windows)} windows, {' and '.join(moved)}.",
             "a write cache that fills, throttling, or a file that was not preconditioned: the mean is of no steady "
             "state.",
             "run again with --ramp_time=60 and --time_based --runtime=120, or with --ss=iops_slope:0.3% --ss_dur=30.",

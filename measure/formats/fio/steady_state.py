@@ -6,7 +6,7 @@ A run is cut into five rounds of equal length, and is steady where
 - the straight line fitted to them changes by at most 10 % of it from the first round to the last.
 
 Source: SNIA, Solid State Storage Performance Test Specification 2.0.2 (2020), 2.1.24, whose measurement window are
-five rounds. SNIA's rounds take a minute each; ours are a fifth of the run, whatever that is.
+five rounds. SNIA's rounds take a minute each; here they are a fifth of the run, whatever that is.
 
 Both limits can be passed by noise alone, so a change is called a trend only where it stands out from the scatter of the
 intervals, the likeness of neighbouring ones taken into account. The beginning, a quarter of the run at most, is a
@@ -162,7 +162,7 @@ def _unlike_any_later(rates: NDArray[np.float64], dropped: int) -> bool:
 def _is_trend(rates: NDArray[np.float64]) -> bool:
     """Whether the run rises or falls, slowly or at once, by more than its scatter explains.
 
-    A line misses a sudden change: what it leaves beside a step is alike over long stretches, and looks like scatter.
+    A line misses a sudden change: what it leaves around a step is alike over long stretches, and looks like scatter.
     """
     x = np.arange(len(rates)) - (len(rates) - 1) / 2
     slope = float(x @ rates) / float(x @ x)

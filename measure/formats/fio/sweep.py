@@ -87,7 +87,7 @@ def sweep_of_records(records: Sequence[FioRecord], findings: Iterable[Finding] =
 
 
 def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) -> Sweep:
-    """The table of records whose curve and load are known; one row each, and their findings beside ``findings``."""
+    """The table of records whose curve and load are known; one row each, and their findings after ``findings``."""
     import pandas as pd
 
     found = list(findings)

@@ -84,7 +84,7 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
 
 
 def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
-    """The serving benchmark of vLLM and SGLang: requests and their end-to-end time, with their tokens beside."""
+    """The serving benchmark of vLLM and SGLang: requests and their end-to-end time, with their tokens."""
     if found.get("mean_e2el_ms") is None and found.get("mean_e2e_latency_ms") is None:
         raise DataError(
             f"{name} has times of tokens and none of whole requests (mean_e2el_ms); run the benchmark with "

@@ -22,7 +22,7 @@ def looks_like_locust(text: str) -> bool:
 def locust(text: str, name: str) -> list[ServerRun]:
     """A run for each number of users that held. DataError for stats.csv, and where none held."""
     if text.startswith(_STATS):
-        raise DataError(f"{name} tells no number of users; give the file beside it that does: ..._stats_history.csv")
+        raise DataError(f"{name} has no number of users; give the other file: ..._stats_history.csv")
     rows = [row for row in csv.DictReader(text.splitlines()) if row["Name"] == "Aggregated"]
     runs = []
     for users, group in groupby(rows, key=lambda row: int(row["User Count"])):

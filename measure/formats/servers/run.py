@@ -53,7 +53,7 @@ THINKING = 0.8
 
 
 def circulating(users: float, outstanding: float) -> tuple[float, tuple[str, ...]]:
-    """The load of so many ``users`` of whom ``outstanding`` = X R wait for an answer, and what to say of it.
+    """The load of ``users`` of whom ``outstanding`` = X R wait for an answer, and what to say of it.
 
     >>> circulating(20, 2.36)[0], circulating(8, 7.9)[0]
     (2.36, 8)
@@ -78,7 +78,9 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
             raise DataError(f"{file}: none of {run.requests:,.0f} requests was answered; check the address, run again")
     opened = {run.rate_per_s is not None for _, run in listed}
     if len(opened) > 1:
-        raise DataError(f"{name}: runs at a rate and runs of so many clients cannot be one sweep; load one kind")
+        raise DataError(
+            f"{name}: runs at a rate and runs with a fixed number of clients cannot be one sweep; load one kind"
+        )
     loaded = [(*_load(run, file), file, run) for file, run in listed]
     loaded.sort(key=lambda each: (each[3].series or each[3].tool, each[0]))
     rows: list[dict[str, Any]] = []

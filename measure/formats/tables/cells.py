@@ -182,7 +182,7 @@ def block_bytes(cell: str) -> float | None:
 
 
 def cell_seconds(cell: str) -> float | None:
-    """Seconds of a time that has its unit beside it; None where it has none.
+    """Seconds of a time with its unit; None where it has none.
 
     >>> cell_seconds("20.5ms"), cell_seconds("1.2 s"), cell_seconds("20.5")
     (0.0205, 1.2, None)
@@ -219,7 +219,7 @@ def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTabl
     """The table with decimal points and nothing between thousands in these columns.
 
     What a comma means follows from all cells of these columns: in "0,5" it can only stand for a point, in "1,234,567"
-    only between thousands, and where "81.2" has a point, "12,345" has thousands. Beside decimal commas the point in
+    only between thousands, and where "81.2" has a point, "12,345" has thousands. With decimal commas the point in
     "12.345" is that of thousands. Raises DataError where nothing tells ("12,345" alone), or where the cells contradict
     each other.
     """

@@ -213,7 +213,7 @@ def accepted_names() -> list[tuple[str, str]]:
         ("jobs, or the load where there is no other", f"{listed['jobs']}; {counted}"),
         ("load: others", _listed(("delay", "injected delay", "arrival rate"))),
         ("throughput", rates),
-        ("latency, with its unit", f"{listed['latencies']}; with {listed['means']} beside it, or these alone"),
+        ("latency, with its unit", f"{listed['latencies']}; with {listed['means']} before or after it, or these alone"),
         ("units of a latency", _listed(UNITS["latency"])),
         ("percentiles and the deviation", _listed(percentiles)),
     ]

@@ -157,7 +157,7 @@ def assign_roles(
 def _loads(
     found: Sequence[ColumnRole], chosen: Mapping[str, ColumnRole], where: str, header: Sequence[str]
 ) -> dict[str, ColumnRole]:
-    """The load among recognised columns, where none is declared, and the jobs beside a number of requests.
+    """The load among recognised columns, where none is declared, and the jobs with a number of requests.
 
     A depth, a delay or a rate goes before a number of clients, and that before a number of threads.
     """

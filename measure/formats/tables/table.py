@@ -255,7 +255,7 @@ def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
 
 
 def _own_table(table: TextTable, name: str) -> Sweep:
-    """A table that ``to_csv`` (or a sweep directory of ours) wrote: SI columns, nothing to convert."""
+    """A table that ``to_csv`` (or a sweep directory of qsim) wrote: SI columns, nothing to convert."""
     known = {c: ColumnRole("", c) for c in table.header if c in REQUIRED or c in OPTIONAL}
     records: list[dict[str, Any]] = []
     for line, cells in table.rows:

@@ -12,7 +12,7 @@ import pytest
 from measure.errors import UnsafeTargetError
 from measure.machine import own_file, safety
 from measure.machine.host import Storage
-from measure.machine.own_file import held, is_ours, mark_filled, measured_bytes, remove_own
+from measure.machine.own_file import held, is_own, mark_filled, measured_bytes, remove_own
 from measure.machine.safety import TEST_FILE, check_target, device_in_use
 
 MIB = 2**20
@@ -56,7 +56,7 @@ def test_a_directory_gets_a_file_of_our_own(tmp_path: Path, free: list[int]) -> 
 def test_our_file_is_created_marked_held_and_removed(tmp_path: Path, free: list[int]) -> None:
     target = check_target(tmp_path / "new", MIB, writes=True)
     with held(target, keep=False) as file:
-        assert is_ours(file.path)
+        assert is_own(file.path)
         assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
         with pytest.raises(UnsafeTargetError, match="another run is measuring"), held(file, keep=False):
             pass
@@ -110,7 +110,7 @@ def test_a_file_that_took_the_place_of_ours_is_foreign(tmp_path: Path, free: lis
     other = tmp_path / "other"
     other.write_bytes(b"precious")
     other.rename(target.path)
-    assert not is_ours(target.path)
+    assert not is_own(target.path)
     with pytest.raises(UnsafeTargetError, match="not created by qsim"):
         check_target(target.path, MIB, writes=True)
     remove_own(target.path)
@@ -130,7 +130,7 @@ def test_a_hard_link_to_our_file_makes_it_foreign(tmp_path: Path, free: list[int
     with held(target, keep=True):
         pass
     os.link(target.path, tmp_path / "backup")
-    assert not is_ours(target.path)
+    assert not is_own(target.path)
 
 
 def test_a_kill_between_mark_and_file_leaves_an_empty_file_that_is_ours(tmp_path: Path, free: list[int]) -> None:
@@ -138,12 +138,12 @@ def test_a_kill_between_mark_and_file_leaves_an_empty_file_that_is_ours(tmp_path
     own_file._write_mark(path, {"nonce": "1", "born_ns": None})
     assert check_target(path, MIB, writes=True).exists is False
     path.touch()
-    assert is_ours(path)
+    assert is_own(path)
     path.write_bytes(b"precious")
-    assert not is_ours(path)
+    assert not is_own(path)
     path.write_bytes(b"")
     with held(check_target(path, MIB, writes=True), keep=False) as file:
-        assert is_ours(file.path)
+        assert is_own(file.path)
 
 
 def test_a_users_file_that_got_the_inode_of_ours_is_foreign(tmp_path: Path, free: list[int]) -> None:
@@ -151,12 +151,12 @@ def test_a_users_file_that_got_the_inode_of_ours_is_foreign(tmp_path: Path, free
     with held(target, keep=True) as file:
         seal = file.path.read_bytes()[MIB:]
     target.path.write_bytes(b"precious" * 4 * MIB)  # the same inode, as a new file may get it
-    assert not is_ours(target.path)
+    assert not is_own(target.path)
     with pytest.raises(UnsafeTargetError, match="not created by qsim"):
         check_target(target.path, MIB, writes=False)
     target.path.unlink()
     target.path.write_bytes(b"precious" * (MIB // 8) + seal)  # a copy of ours, born later
-    assert not is_ours(target.path)
+    assert not is_own(target.path)
     remove_own(target.path)
     assert target.path.exists()
 
@@ -165,7 +165,7 @@ def test_a_damaged_mark_is_no_mark(tmp_path: Path, free: list[int]) -> None:
     path = foreign(tmp_path)
     for text in ("", "{", "[]", '{"schema": "other"}'):
         path.with_name("data.db.qsim-target").write_text(text)
-        assert not is_ours(path)
+        assert not is_own(path)
 
 
 def test_a_link_is_followed_before_it_is_judged(tmp_path: Path, free: list[int]) -> None:
@@ -217,7 +217,7 @@ def test_a_larger_file_of_ours_is_cut_to_the_size_asked_for(tmp_path: Path, free
         overwrite(file.path, 2 * MIB)
     with held(check_target(tmp_path / "new", MIB, writes=True), keep=True) as file:
         assert measured_bytes(file.path) == MIB
-        assert is_ours(file.path)
+        assert is_own(file.path)
 
 
 def test_a_foreign_file_with_holes_or_too_small_is_refused(tmp_path: Path, free: list[int]) -> None:

@@ -319,7 +319,7 @@ def without(document: dict, *keys: str) -> str:
         (json.dumps({**OHA, "summary": {**OHA["summary"], "average": 0.0014}}), "X R = 1.4 is no whole one"),
         (WRK2.replace("Requests/sec", "x"), "has no Requests/sec: the run was interrupted"),
         (MEMTIER.replace("Totals ", "x "), "has no row of totals"),
-        ((RUNS / "locust-u8_stats.csv").read_text(), "tells no number of users"),
+        ((RUNS / "locust-u8_stats.csv").read_text(), "has no number of users"),
         ("pgbench (15.2)\nnumber of transactions actually processed: 0\n", "has no tps: the run was interrupted"),
     ],
     ids=["no whole requests", "no load", "null", "no whole number", "cut off", "no totals", "no users", "no answer"],
@@ -344,7 +344,7 @@ def test_tools_and_kinds_of_load_are_not_mixed(tmp_path):
         (tmp_path / Path(name).name).write_text((RUNS / name).read_text())
     with pytest.raises(DataError, match="runs of ab and wrk cannot be one sweep"):
         load([tmp_path / "ab-c4.txt", tmp_path / "wrk-c1.txt"])
-    with pytest.raises(DataError, match="runs at a rate and runs of so many clients"):
+    with pytest.raises(DataError, match="runs at a rate and runs with a fixed number of clients"):
         load([RUNS / "pgbench-rate.txt", RUNS / "pgbench" / "pgbench-c1.txt"])
 
 
