@@ -2,7 +2,7 @@
 
 The mark is a small file in the same folder, ``NAME.qsim-target``, with a random number (nonce) and the file's time of
 birth. The same number stands in the file, in a block behind the bytes that are measured. A file that took its place is
-foreign, also where it got the same inode. A kill between the mark and the file leaves an empty file, which is qsim's still.
+foreign, also where it got the same inode. A kill between the mark and the file leaves an empty file, still qsim's.
 """
 
 from __future__ import annotations
