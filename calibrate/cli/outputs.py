@@ -169,7 +169,7 @@ class Outputs(OptionGroup):
 
 def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPage) -> str | None:
     """The PDF of the page; None, with a warning, where it cannot be printed: the page says the same."""
-    from calibrate.report.paper import write_paper
+    from calibrate.report.images import write_paper
     from measure.errors import MeasureError
 
     try:

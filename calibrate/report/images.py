@@ -1,4 +1,4 @@
-"""Plots as images: PNG, SVG or PDF files, drawn by kaleido, which starts a Chromium or Chrome of this machine.
+"""What a Chromium or Chrome of this machine draws: plots as PNG, SVG or PDF by kaleido, and a report as a printed PDF.
 
 Both are extras: ``pip install 'qsim-queue[plots]'`` brings kaleido; the browser must be there.
 Nothing is downloaded.
@@ -7,16 +7,20 @@ Nothing is downloaded.
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import subprocess
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeVar, cast, get_args
 
 from calibrate.report.files import check_free, write_files
-from calibrate.report.view import Group, View
+from calibrate.report.page import render_paper
+from calibrate.report.view import FrontPage, Group, Section, View
 from measure.errors import MeasureError
 from qsim.installed import install_hint
 
@@ -146,3 +150,57 @@ def browser_here(given: str | None) -> str:
 def _first_line(error: Exception) -> str:
     text = str(error.args[0]).strip() if error.args else ""
     return text.splitlines()[0] if text else type(error).__name__
+
+
+PATIENCE_S = 120
+PDF_MARK = b"/Title (qsim: "
+"""The mark of a PDF of qsim: no other file is ever replaced."""
+
+
+def write_paper(
+    sections: Sequence[Section], path: Path, *, title: str, front: FrontPage, browser: str | None = None
+) -> Path:
+    """Print the first page and of each section its verdict and one plot to ``path``.
+
+    ``browser`` is the path of a Chromium or Chrome; None looks on PATH. Raises MeasureError where there is none, where
+    it fails, and where ``path`` is a file that is not of qsim.
+    """
+    try:
+        if path.exists() and PDF_MARK not in path.read_bytes():
+            raise MeasureError(f"{path} exists and is not a report of qsim; it is not replaced")
+        with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:
+            page = Path(folder) / "paper.html"
+            page.write_text(render_paper(sections, title=title, front=front), encoding="utf-8")
+            print_pdf(page, path, browser)
+    except OSError as error:
+        raise MeasureError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def print_pdf(page: Path, path: Path, browser: str | None = None) -> None:
+    """Print a page of qsim to ``path``. MeasureError where no browser is here, or where it fails."""
+    program = browser_here(browser)
+    try:
+        with TemporaryDirectory(dir=path.parent, prefix="qsim-print-") as folder:  # a browser in a box reads no /tmp
+            place = Path(folder).resolve()
+            as_root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+            command = [
+                program,
+                "--headless",
+                *as_root,
+                "--disable-gpu",
+                "--no-pdf-header-footer",
+                "--no-first-run",
+                f"--user-data-dir={place / 'profile'}",
+                "--virtual-time-budget=60000",
+                f"--print-to-pdf={place / 'printed.pdf'}",
+                page.resolve().as_uri(),
+            ]
+            done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
+            if done.returncode or not (place / "printed.pdf").exists():
+                raise MeasureError(f"{program} printed no PDF (exit code {done.returncode}); print the page from it")
+            (place / "printed.pdf").replace(path)
+    except subprocess.TimeoutExpired as error:
+        raise MeasureError(f"{program} printed no PDF in {PATIENCE_S} s; print the page from it") from error
+    except OSError as error:
+        raise MeasureError(f"cannot write {path}: {error.strerror or error}") from error

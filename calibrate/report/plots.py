@@ -13,11 +13,11 @@ from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.application import system_lines
 from calibrate.report.compared.curves import latency_against_throughput
+from calibrate.report.compared.simulated import tail_figure as drawn_tails
 from calibrate.report.drawing import Drawing, depth_ticks
 from calibrate.report.lines import Kind, Line, figure_of
 from calibrate.report.service import density_figure
 from calibrate.report.surface import mix_views_of, views_of
-from calibrate.report.tails import tail_figure as drawn_tails
 from calibrate.service import ServiceFit
 from calibrate.surface.compare import SurfaceComparison
 from calibrate.surface.memory import MixComparison

@@ -215,7 +215,7 @@ def _code(block: str) -> str:
 
 def write_slides(out: Path) -> list[Path]:
     """Write the slides of every taught page into ``out``, with a PDF of each where a browser is here."""
-    from calibrate.report.paper import print_pdf
+    from calibrate.report.images import print_pdf
     from doctools.gallery import pictures
     from measure.errors import MeasureError
 

@@ -56,7 +56,7 @@ def test_a_page_of_slides_fetches_nothing_and_lets_no_tag_through() -> None:
 def test_slides_of_a_page_fit_when_printed(tmp_path: Path, require_tool: object) -> None:
     import re
 
-    from calibrate.report.paper import print_pdf
+    from calibrate.report.images import print_pdf
 
     require_tool("chromium")  # type: ignore[operator]
     made = slides.slides_of((slides.DOCS / "theory" / "general-times.md").read_text(encoding="utf-8"))

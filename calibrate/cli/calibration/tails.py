@@ -105,7 +105,7 @@ def tails_line(found: Mapping[str, Tails]) -> list[str]:
 
 def say_tails(found: Mapping[str, Tails]) -> None:
     """A table and a sentence for each curve."""
-    from calibrate.report.tails import tail_text
+    from calibrate.report.compared.simulated import tail_text
 
     for series, tails in found.items():
         say(f"\n\n{series}: tails\n{tail_text(tails).text()}\n\n{tails.sentence()}")

@@ -9,7 +9,7 @@ from calibrate.prediction.answer import curve_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves, residuals
 from calibrate.report.compared.evidence import Evidence
-from calibrate.report.compared.queue import add_simulated, queue_view
+from calibrate.report.compared.simulated import add_simulated, queue_view, tail_view
 from calibrate.report.compared.support import host_view, knee_view, ladder_view
 from calibrate.report.view import ComparedCurve, FormattedTable, Section, View
 from measure.sweep import Provenance
@@ -53,8 +53,6 @@ def views_of(evidence: Evidence) -> ComparedCurve:
 
         main.append(density_view(evidence.service))
     if evidence.tails is not None:
-        from calibrate.report.tails import tail_view
-
         main.append(tail_view(evidence.tails))
     if evidence.host is not None:
         main.append(host_view(evidence.host))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from calibrate.course import front_of, published_names, published_sections
+from calibrate.report.images import write_paper
 from calibrate.report.page import render, render_paper
-from calibrate.report.paper import write_paper
 from calibrate.report.view import FrontPage, KeyFigure
 from measure.errors import MeasureError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.report.tails import tail_view
+from calibrate.report.compared.simulated import tail_view
 from calibrate.service import of_samples
 from calibrate.tails.percentiles import _repeat_noise, _sampling, _together, predict_tails
 from calibrate.tails.results import QUANTILES, TailPoint, Tails

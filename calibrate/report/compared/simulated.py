@@ -1,4 +1,4 @@
-"""The calibrated device as a queue, simulated at the measured loads: over the curve, with its percentiles."""
+"""What was simulated: the calibrated queue over its curve, and the tails of the structures behind it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,25 @@ import pandas as pd
 
 from calibrate.fitting.simulated_queue import SHARES
 from calibrate.inference.parameters import Array
+from calibrate.report.axes import latency_axis
 from calibrate.report.compared.evidence import QueueAtWork
 from calibrate.report.compared.figure_elements import add_band, axes_of, load_figure
-from calibrate.report.drawing import BLUE, GREEN, INK, PURPLE, Drawing, interval, marker, outlined, solid
+from calibrate.report.drawing import (
+    BLUE,
+    GREEN,
+    INK,
+    PALETTE,
+    PURPLE,
+    Drawing,
+    depth_ticks,
+    empty_figure,
+    interval,
+    marker,
+    outlined,
+    solid,
+)
 from calibrate.report.view import Column, FormattedTable, View
+from calibrate.tails.results import QUANTILES, TailPoint, Tails
 from measure.units import format_duration, format_rate
 
 _CAPTION = (
@@ -18,6 +33,11 @@ _CAPTION = (
     "{law}. Its throughput and mean must lie on the curve. All present share the device, so percentiles spread wider "
     "than those of a device that serves in order."
 )
+_TAILS_CAPTION = (
+    "Lines are simulated from the histogram at depth 1; the shade is where 90 % of what is measured should lie. "
+    "Circles were held out, squares were calibrated on. 1 request in 100 takes longer than p99."
+)
+NAMES = {"p50_s": "p50", "p95_s": "p95", "p99_s": "p99", "p999_s": "p99.9"}
 
 
 def queue_view(found: QueueAtWork) -> View:
@@ -113,3 +133,64 @@ def queue_text(found: QueueAtWork) -> FormattedTable:
             Column[int]("measured", lambda i, k=k: time(found.measured_s[k], i)),  # type: ignore[misc]
         ]
     return FormattedTable.of(range(len(queue.load)), *columns)
+
+
+def tail_view(tails: Tails) -> View:
+    """Drawing and table of the tails of one curve."""
+    return View(
+        "tails",
+        "tails",
+        "Tails against depth",
+        f"{tails.sentence()} {_TAILS_CAPTION}",
+        tails.to_frame(),
+        tail_figure(tails),
+        tail_text(tails),
+    )
+
+
+def tail_text(tails: Tails) -> FormattedTable:
+    """Each percentile observed, predicted, and how far the prediction is off."""
+    return FormattedTable.of(
+        tails.points,
+        Column("depth", lambda p: f"{p.load:g}"),
+        *(c for name in NAMES for c in _columns(name)),
+        Column("", lambda p: "" if p.held_out else "calibrated on", words=True),
+    )
+
+
+def _columns(name: str) -> tuple[Column[TailPoint], ...]:
+    return (
+        Column(NAMES[name], lambda p: format_duration(p.observed[name]) if name in p.observed else ""),
+        Column("predicted", lambda p: format_duration(p.predicted[name])),
+        Column("error", lambda p: f"{p.residual_pct[name]:+.0f} %" if name in p.observed else ""),
+    )
+
+
+def tail_figure(tails: Tails) -> Drawing:
+    """Percentiles over the depth, observed and predicted, with their bands."""
+    table = tails.to_frame()
+    load = table["load"].to_numpy(float)
+    axis = latency_axis(table[[f"{name.removesuffix('_s')}_predicted_s" for name in QUANTILES]].to_numpy(float))
+    figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
+    depth_ticks(figure, load)
+    for colour, (name, label) in zip(PALETTE, NAMES.items(), strict=False):
+        column = name.removesuffix("_s")
+        low, high = (axis.of(table[f"{column}_{end}_s"].to_numpy(float)) for end in ("low", "high"))
+        figure.add_band(load, low, high, colour, 0.12)
+        figure.add_scatter(
+            x=load,
+            y=axis.of(table[f"{column}_predicted_s"].to_numpy(float)),
+            mode="lines",
+            name=label,
+            line=solid(colour),
+        )
+        symbols = ["circle" if held else "square-open" for held in table["held_out"]]
+        figure.add_scatter(
+            x=load,
+            y=axis.of(table[f"{column}_observed_s"].to_numpy(float)),
+            mode="markers",
+            marker={**marker(colour), "symbol": symbols},
+            showlegend=False,
+            name=f"{label} observed",
+        )
+    return figure
