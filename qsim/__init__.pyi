@@ -24,7 +24,6 @@ from .analytic.open.mmc import erlang_b as erlang_b
 from .analytic.open.mmc import erlang_c as erlang_c
 from .analytic.open.size_based import mean_response as mean_response
 from .analytic.open.size_based import response_of as response_of
-from .arrivals import ArrivalProcess as ArrivalProcess
 from .arrivals import RecordedArrivals as RecordedArrivals
 from .distributions import BurrXII as BurrXII
 from .distributions import Deterministic as Deterministic

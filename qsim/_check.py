@@ -22,13 +22,10 @@ def number(name: str, value: object) -> float:
     except (TypeError, ValueError):
         raise InvalidParameterError(name, f"must be a number, not {value!r}", value=value) from None
     except OverflowError:
-        raise InvalidParameterError(
-            name, "must be a number below 1.8e308, the largest there is", "use another unit"
-        ) from None
+        raise InvalidParameterError(name, "must be a number below 1.8e308, the largest there is") from None
     if math.isnan(result):
-        raise InvalidParameterError(
-            name, "must be a number, not nan", "look for a missing value where it was computed", value
-        )
+        remedy = "look for a missing value where it was computed"
+        raise InvalidParameterError(name, "must be a number, not nan", remedy, value)
     return result
 
 
@@ -57,14 +54,12 @@ def count(name: str, value: object, minimum: int = 1, remedy: str = "") -> int:
     """A whole number from ``minimum`` to MOST; 1e6 and numpy integers are welcome, 2.5 and True are not."""
     result = number(name, value)
     if MOST < result < math.inf:
-        raise InvalidParameterError(
-            name, f"must be at most {MOST:,}, up to where numbers are exact, not {result:.3g}", value=value
-        )
+        problem = f"must be at most {MOST:,}, up to where numbers are exact, not {result:.3g}"
+        raise InvalidParameterError(name, problem, value=value)
     if isinstance(value, bool) or not math.isfinite(result) or result != int(result) or result < minimum:
         hint = remedy or f"give {minimum}, {minimum + 1}, {minimum + 2}, ..."
-        raise InvalidParameterError(
-            name, f"must be a whole number of at least {minimum}, not {shown(value)}", hint, value
-        )
+        problem = f"must be a whole number of at least {minimum}, not {shown(value)}"
+        raise InvalidParameterError(name, problem, hint, value)
     return int(result)
 
 
@@ -79,18 +74,16 @@ def fraction(name: str, value: object) -> float:
     """A number strictly between 0 and 1."""
     result = number(name, value)
     if not 0 < result < 1:
-        raise InvalidParameterError(
-            name, f"must lie strictly between 0 and 1, not {shown(value)}", "0.95 means 95 %", value
-        )
+        problem = f"must lie strictly between 0 and 1, not {shown(value)}"
+        raise InvalidParameterError(name, problem, "0.95 means 95 %", value)
     return result
 
 
 def sequence(name: str, values: object) -> tuple[Any, ...]:
     """The values as a tuple; raises ValueError when they are no list of anything."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidParameterError(
-            name, f"must be a list, not {values!r}", f"write [{values!r}] for a single one", values
-        )
+        remedy = f"write [{values!r}] for a single one"
+        raise InvalidParameterError(name, f"must be a list, not {values!r}", remedy, values)
     return tuple(values)
 
 
@@ -123,22 +116,8 @@ def speeds(values: object) -> tuple[float, ...]:
     """Speeds of a station with 1, 2, ... customers present: not empty, each above zero and finite."""
     checked = tuple(positive(f"speeds[{i}]", v) for i, v in enumerate(sequence("speeds", values)))
     if not checked:
-        raise InvalidParameterError(
-            "speeds", "must not be empty", "give the work per time unit with 1, 2, ... customers present"
-        )
-    return checked
-
-
-def shares(name: str, values: object) -> tuple[float, ...]:
-    """Probabilities of different things, not empty, each from 0 to 1."""
-    checked = non_negatives(name, values)
-    if not checked:
-        raise InvalidParameterError(name, "must not be empty", "give at least one probability")
-    for i, value in enumerate(checked):
-        if value > 1:
-            raise InvalidParameterError(
-                f"{name}[{i}]", f"must be a probability, at most 1, not {shown(value)}", value=value
-            )
+        remedy = "give the work per time unit with 1, 2, ... customers present"
+        raise InvalidParameterError("speeds", "must not be empty", remedy)
     return checked
 
 

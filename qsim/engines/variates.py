@@ -14,10 +14,9 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.arrivals import RecordedArrivals, Source
-from qsim.distributions import Distribution, Exponential, Uniform
+from qsim.distributions import Exponential, Uniform
 from qsim.engines.plan import Plan
 from qsim.engines.ziggurat import FastExponential
-from qsim.errors import InvalidParameterError
 
 BLOCK = 8192
 """Variates drawn at once: 64 KiB a buffer."""
@@ -117,13 +116,7 @@ def _fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
 
 def sampler(arrivals: Source) -> Filler:
     """A fresh source of successive gaps: a record remembers where it is."""
-    if isinstance(arrivals, Distribution):
-        return arrivals
-    if isinstance(arrivals, RecordedArrivals):
-        return _RecordedGaps(arrivals)
-    raise InvalidParameterError(
-        "arrivals", f"must be a Distribution or one of qsim.arrivals, not {arrivals!r}", value=arrivals
-    )
+    return _RecordedGaps(arrivals) if isinstance(arrivals, RecordedArrivals) else arrivals
 
 
 class _RecordedGaps:

@@ -19,7 +19,7 @@ from qsim.models.station import ByName
 class Arrivals:
     """Customers of a class that come from outside and leave in the end.
 
-    ``rate``: the rate of a Poisson process; or the law of independent times between arrivals, or an ArrivalProcess;
+    ``rate``: the rate of a Poisson process; or the law of independent times between arrivals, or RecordedArrivals;
     or one of these for each station at which they come in, by its name.  ``at`` names the one station where they come
     in; without it they pass the stations by their visits, or begin at the first one of the network.
 

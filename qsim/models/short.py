@@ -30,7 +30,7 @@ def Open(  # noqa: N802
 ) -> Network:
     """One station: customers come from outside, wait, are served once and leave.
 
-    ``arrivals`` is the law of independent times between arrivals, or an ArrivalProcess; the rest are parameters of
+    ``arrivals`` is the law of independent times between arrivals, or RecordedArrivals; the rest are parameters of
     :class:`~qsim.models.station.Station`.
 
     >>> from qsim import Erlang, Exponential, solve
