@@ -113,18 +113,23 @@ def _predicted(done: Sequence[Comparison]) -> tuple[str, ...]:
     held = held or [c for c in done if not c.is_open and c.held_out.any()]
     if not held:
         return ("No curve over a load is predicted, so none checks a model.",)
-    missed, sure = answer(held)[2][LABEL:], last_lines(held)[0][LABEL:]
+    missed = next(line for line in answer(held) if line.startswith("MISSED"))[LABEL:]
+    sure = last_lines(held)[0][LABEL:]
     return f"{sure}.", f"The prediction misses {missed}."
 
 
 def _found(sections: Sequence[Section], apart: Sequence[Finding]) -> tuple[str, ...]:
     """What disagreed, the worst of the other findings in words, and how many there are."""
     findings = [f for s in sections if not s.is_compared for f in s.findings if f.severity != "info"]
-    lines = [f"Suites disagree at {counted(len(apart), 'workload')}; the worst: {apart[0].message}."] if apart else []
+    lines = (
+        [f"Suites disagree at {counted(len(apart), 'workload')}; the worst: {apart[0].message.rstrip('.')}."]
+        if apart
+        else []
+    )
     if not findings:
         return (*lines, "The audit finds no errors and no warnings.")
     counts = [counted(sum(f.severity == s for f in findings), s) for s in ("error", "warning")]
     worst = max(findings, key=lambda f: SEVERITIES.index(f.severity))
     about = f"{worst.series}: " if worst.series else ""
     found = " and ".join(count for count in counts if not count.startswith("0 "))
-    return (*lines, f"The audit finds {found}.", f"The worst: {about}{worst.message}.")
+    return (*lines, f"The audit finds {found}.", f"The worst: {about}{worst.message.rstrip('.')}.")

@@ -85,10 +85,22 @@
     return figure;
   }
 
+  // On paper a plot is low, and its letters are small, so that the titles of its axes have room.
+  function onSheet(layout) {
+    layout.font = Object.assign({}, layout.font, {size: 12});
+    layout.legend = Object.assign({}, layout.legend, {font: {size: 12}});
+    Object.keys(layout).filter(name => /^[xy]axis/.test(name)).forEach(name => {
+      const title = layout[name].title;
+      layout[name] = Object.assign({}, layout[name], {tickfont: {size: 11}});
+      if (title) layout[name].title = Object.assign({}, typeof title === "string" ? {text: title} : title, {font: {size: 12}});
+    });
+  }
+
   function draw(plot) {
     const figure = fitted(figureOf(plot, printing), printing ? paper : plot.clientWidth);
     const layout = Object.assign({}, figure.layout, {autosize: true});
     if (printing) Object.assign(layout, {width: paper, height: Math.min(layout.height, sheet + (onPaper ? figure.more : 0))});
+    if (onPaper) onSheet(layout);
     const config = {responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "toImage"]};
     plot.dataset.drawn = "yes";
     plot.style.minHeight = "";

@@ -26,6 +26,7 @@ def test_a_drive_leads_with_its_knee_and_peak() -> None:
     assert all(len(f.value.split()[0].replace(".", "")) <= 3 for f in front.figures)
     held = int(compared.held_out.sum())
     assert f"{held} held-out points" in front.verdict[0]
+    assert front.verdict[1].startswith("The prediction misses throughput by ")
     assert front.view is not None
     assert front.view.figure is not None
     names = [t.get("name", "") for t in front.view.figure.data]
@@ -37,7 +38,7 @@ def test_the_front_names_what_disagrees_and_the_worst_finding() -> None:
     apart = Finding("suites-disagree", "warning", "depth 1 took 78 µs in one suite and 149 µs in another")
     findings = [
         Finding("drift", "warning", "the throughput falls by 20 %", series="reads"),
-        Finding("littles-law", "error", "X R is 0.6 of the depth", load=4.0),
+        Finding("littles-law", "error", "X R is 0.6 of the depth.", load=4.0),
         Finding("note", "info", "nothing to mind"),
     ]
     front = front_of([Section("a drive", findings=findings)], [apart])
