@@ -41,9 +41,24 @@ class Figure(Protocol):
         ...
 
 
+BANDWIDTH_FROM = 64 * 2**10
+"""The block size from which a rate has its bandwidth beside it."""
+
+
 def throughput_figure(kind: LoadKind) -> Figure:
     """As ``throughput_text``, with the digits and the unit to choose."""
     return _lines_figure if LOADS[kind].is_memory else format_rate
+
+
+def bandwidth_text(kind: LoadKind, block_bytes: float | None, throughput_per_s: float) -> str:
+    """The bandwidth of a throughput of blocks of 64 KiB or more; empty of smaller ones, and of a memory's lines.
+
+    >>> bandwidth_text("queue_depth", 131072.0, 19e3), bandwidth_text("queue_depth", 4096.0, 300e3)
+    ('2.5 GB/s', '')
+    """
+    if block_bytes is None or block_bytes < BANDWIDTH_FROM or LOADS[kind].is_memory:
+        return ""
+    return format_bandwidth(block_bytes * throughput_per_s, 2)
 
 
 def load_figure(kind: LoadKind) -> Figure:

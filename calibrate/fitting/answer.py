@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 
 from calibrate.inference.estimates import how_sure, quantity
 from calibrate.knees.knee import share_text
-from calibrate.load_text import Figure, knee_text, load_figure, throughput_figure, throughput_text, with_interval
+from calibrate.load_text import (
+    Figure,
+    bandwidth_text,
+    knee_text,
+    load_figure,
+    throughput_figure,
+    throughput_text,
+    with_interval,
+)
 from measure.loads import LOADS
 from measure.units import format_bandwidth, format_duration
 from qsim.text_table import table, without_empty
@@ -57,12 +65,14 @@ def knee_word(fit: Fit) -> str:
     return how_sure(k.identified, *ends)
 
 
-def there(kind: LoadKind, knee: Knee) -> str:
-    """What the device does at a knee: ``76 k/s at 29 µs``."""
+def there(kind: LoadKind, knee: Knee, block_bytes: float | None = None) -> str:
+    """What the device does at a knee: ``76 k/s at 29 µs``; of large blocks the bandwidth too."""
     time = format_duration(knee.response_time_s, 2)
     if LOADS[kind].is_throughput or LOADS[kind].is_delay:
         return f"a response time of {time}" if LOADS[kind].is_open else f"{time} an access"
-    return f"{throughput_figure(kind)(knee.throughput_per_s, 2)} at {time}"
+    rate = throughput_figure(kind)(knee.throughput_per_s, 2)
+    moved = bandwidth_text(kind, block_bytes, knee.throughput_per_s)
+    return f"{rate}, {moved} at {time}" if moved else f"{rate} at {time}"
 
 
 def at_load(load: Load, figure: str) -> str:
@@ -78,7 +88,7 @@ def knee_line(fit: Fit) -> str:
     if never_approached(fit):
         least = f"; at {k.low:.2g} outstanding or more" if k.low is not None else ""
         return f"unknown: the peak was never approached{least}"
-    found = f"{at_load(fit.load_type, knee_figure(fit))}, {knee_word(fit)}: {there(fit.load_kind, k)}"
+    found = f"{at_load(fit.load_type, knee_figure(fit))}, {knee_word(fit)}: {there(fit.load_kind, k, fit.block_bytes)}"
     return found if k.sharp else f"{found}; the bend is soft, no sharp knee"
 
 
@@ -87,7 +97,9 @@ def ninety_line(fit: Fit) -> str:
     at = fit.ninety
     if at.load is None:
         return "a load that is not reached"
-    return f"{at_load(fit.load_type, ninety_figure(fit))}, {ninety_word(fit)}: {there(fit.load_kind, at)}"
+    return (
+        f"{at_load(fit.load_type, ninety_figure(fit))}, {ninety_word(fit)}: {there(fit.load_kind, at, fit.block_bytes)}"
+    )
 
 
 def ninety_figure(fit: Fit, to: str = " to ") -> str:
@@ -129,7 +141,9 @@ def peak_line(fit: Fit) -> str:
     if never_approached(fit):
         return least_peak(fit)
     alone = not fit.used or (len(fit.used) == 1 and not found.identified)
-    return f"{peak_figure(fit)}, {'assumed' if alone else how_sure(found.identified, found.low, found.high)}"
+    moved = "" if found.unit == "B/s" else bandwidth_text(fit.load_kind, fit.block_bytes, found.estimate)
+    sure = "assumed" if alone else how_sure(found.identified, found.low, found.high)
+    return ", ".join(part for part in (peak_figure(fit), moved, sure) if part)
 
 
 def never_approached(fit: Fit) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array
 from calibrate.knees.knee import knee_of
-from calibrate.load_text import load_text, throughput_figure, with_interval
+from calibrate.load_text import bandwidth_text, load_text, throughput_figure, with_interval
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import DECLINE_FROM, ClosedModel
 from measure.errors import DataError
@@ -56,6 +56,7 @@ class Prediction(Result):
     load_kind: LoadKind
     load_name: str
     notes: tuple[str, ...] = ()
+    block_bytes: float | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """One row per load, columns as the attributes, SI units."""
@@ -96,12 +97,13 @@ class Prediction(Result):
             (
                 load_text(self.load_kind, n),
                 "" if load.is_throughput else with_interval(show, *self.throughput_band(i)),
+                bandwidth_text(self.load_kind, self.block_bytes, self.throughput_per_s[i]),
                 with_interval(format_duration, *self.response_band(i)),
             )
             for i, n in enumerate(self.load)
         ]
         band = f"({100 * self.level:g} % band)"
-        header = (load.symbol.upper(), f"{load.rate_name.upper()} {band}", f"RESPONSE {band}")
+        header = (load.symbol.upper(), f"{load.rate_name.upper()} {band}", "BANDWIDTH", f"RESPONSE {band}")
         return "\n".join([table(*without_empty(header, rows), left=0), *(f"note: {n}" for n in self.notes)])
 
 
@@ -134,7 +136,7 @@ def predict(fit: Calibration, at: Sequence[float] | Array) -> Prediction:
     else:
         r, r_low, r_high = fit.measurements(loads, "response").quantiles(shares)
     columns = (loads, x, x_low, x_high, r, r_low, r_high)
-    return Prediction(*columns, fit.level, fit.load_kind, fit.load_name, _not_covered(fit, loads))
+    return Prediction(*columns, fit.level, fit.load_kind, fit.load_name, _not_covered(fit, loads), fit.block_bytes)
 
 
 def _check_reach(fit: Calibration, loads: Array) -> None:

@@ -67,6 +67,14 @@ class Calibration:
     between_runs: float = 0.0
     collapse: tuple[float, float] | None = None
 
+    @property
+    def block_bytes(self) -> float | None:
+        """The size of a block of the points; None where it is not known."""
+        if self.points is not None:
+            return self.points.block_bytes
+        known: float | None = self.details.get("calibrated_on", {}).get("block_bytes")
+        return known
+
     @classmethod
     def of(
         cls,

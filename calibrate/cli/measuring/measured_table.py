@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.console import plain, table
+from calibrate.load_text import BANDWIDTH_FROM
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from measure import Sweep
 
-BANDWIDTH_FROM = 64 * 2**10
-"""The block size from which the bandwidth stands beside the rate."""
 KNEE_FROM = 3
 """The fewest loads of a curve that is printed with its knee."""
 MEANS = [

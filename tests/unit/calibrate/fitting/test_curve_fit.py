@@ -386,3 +386,14 @@ def documents() -> list[dict[str, Any]]:
     over_rates = fit(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s"), model="M/M/1")
     made = (fit(closed_sweep(), [1, 32]), fit(memory_sweep()), over_rates, from_datasheet(80e-6, 600e3))
     return [json.loads(json.dumps(one.to_dict())) for one in made]
+
+
+@pytest.mark.parametrize(("series", "shown"), [("128 KiB read", True), ("4 KiB read", False)])
+def test_large_blocks_have_their_bandwidth_beside_the_rate(series: str, shown: bool) -> None:
+    found = fit(load_dataset("003-ssd-read").select(series))
+    assert ("GB/s, sure" in repr(found)) == shown  # the peak
+    predicted = str(found.predict([1, 8]))
+    assert ("BANDWIDTH" in predicted) == shown
+    if shown:
+        moved = 131072 * found.predict([8]).throughput_per_s[0] / 1e9
+        assert f"{moved:.2g} GB/s" in predicted
