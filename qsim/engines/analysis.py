@@ -185,7 +185,7 @@ def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence:
 
 
 def _ratios(batches: FloatArray, customers: float, servers: float) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Each value as a ratio of totals of the batches, which hold so many customers each."""
+    """Each value as a ratio of totals of the batches, each of as many ``customers``."""
     time, wait, service, waited, lost = batches.T
     number = np.full(time.size, customers)
     return {

@@ -143,7 +143,7 @@ def customers_needed(network: Network) -> float:
 
 
 def shortcoming(model: Network, customers: int) -> str | None:
-    """Why so many customers after the warm-up are too few; None where they are enough."""
+    """Why this number of customers after the warm-up is too small; None where it is enough."""
     memory, needed = shortest_run(model), customers_needed(model)
     if memory == ENDLESS:
         return "its times have an infinite variance, and no run is long enough for a mean wait"

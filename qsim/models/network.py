@@ -67,7 +67,7 @@ class Network:
             self._check_customers()
 
     def with_population(self, population: Customers | Mapping[ClassName, Customers]) -> Network:
-        """The same stations with other customers: so many that circulate, or one description for each class.
+        """The same stations with other customers: a population, or one description for each class.
 
         >>> from qsim import Exponential, Station, solve
         >>> disk = Network({"disk": Station(Exponential(0.25), servers=2)})

@@ -1,4 +1,4 @@
-"""The closed curves of structures with general service, against simulation: see calibrate/closed_structures.py."""
+"""The closed curves of structures with general service against simulation: calibrate.models.closed_structures."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def test_throughput_is_that_of_simulation(queues: Queues, median: float, most: f
                 stops = [Delay(Deterministic(ratio)), Station(law, servers=servers, queues=queues)]
                 for depth in {max(2, round(crossing * share)) for share in (0.5, 1.0, 2.0)}:
                     run = simulate(Closed(depth, stops), customers=40_000, seed=1, engine="compiled", allow_short=True)
-                    told = busy_servers(
+                    busy = busy_servers(
                         queues, servers, np.array([law.scv]), np.array([crossing]), np.array([float(depth)])
                     )
-                    misses.append(abs(np.log(told[0, 0] / float(run.throughput))))
+                    misses.append(abs(np.log(busy[0, 0] / float(run.throughput))))
     assert np.median(misses) < median
     assert max(misses) < most

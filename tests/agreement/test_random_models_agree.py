@@ -33,7 +33,7 @@ from qsim import (
 
 CUSTOMERS = 100_000
 WIDER = 3.5
-"""Of so many comparisons some miss a 95 % interval; hardly one misses an interval so much wider."""
+"""Some of the comparisons miss a 95 % interval; hardly one misses an interval this much wider."""
 VALUES = ("throughput", "utilization", "L", "W", "Wq", "p_wait", "p_block")
 
 

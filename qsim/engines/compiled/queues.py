@@ -22,7 +22,7 @@ from qsim.engines.plan import LEAST_WAIT
 
 
 def tournament(rows: int) -> tuple[FloatArray, IntArray]:
-    """Times (infinity) of at least so many rows, a power of two, and the tree of :func:`set_time`."""
+    """Times (infinity) of at least as many rows, a power of two, and the tree of :func:`set_time`."""
     size = 1 << (rows - 1).bit_length()
     tree = np.zeros(2 * size, dtype=np.int64)
     tree[size:] = np.arange(size)
