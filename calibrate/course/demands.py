@@ -41,7 +41,7 @@ def size_view(sweep: Sweep) -> View | None:
         return None
     table = pd.DataFrame(rows)
     lines = _pairs(table.assign(name=table["series"] + ", depth " + table["at_depth"].map("{:g}".format)), "size_bytes")
-    figure = figure_of(lines, "block size", in_seconds=True, log_x=True, log_y=True)
+    figure = figure_of(lines, "block size", log_x=True, log_y=True)
     sizes = sorted(set(table["size_bytes"]))
     figure.update_xaxes(tickvals=sizes, ticktext=[format_bytes(size) for size in sizes])
     caption = (
@@ -104,7 +104,7 @@ def mix_view(measured: MeasuredData) -> View | None:
         return None
     table = pd.DataFrame(rows).sort_values(["size_bytes", "read_fraction"], ignore_index=True)
     lines = _pairs(table.assign(name=table["size_bytes"].map(format_bytes)), "read_fraction")
-    figure = figure_of(lines, "share of reads", in_seconds=True)
+    figure = figure_of(lines, "share of reads")
     caption = (
         "A request takes the mean of what a read and a write take alone, in the shares in which they come: nothing "
         f"else is assumed. {_missed(table)}"

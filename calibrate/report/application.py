@@ -54,7 +54,7 @@ def system_section(found: System) -> Section:
             "How busy each station is",
             f"The share of what each can serve. {caption}",
             table_of(busy, "clients"),
-            figure_of(busy, "clients", in_seconds=True),
+            figure_of(busy, "clients"),
         ),
         View("system", "system", "Over the clients", caption, frame, text=text),
         View("system", "system-knee", "Knee", "", frame, text=parameter_table(parameters)),

@@ -1,4 +1,4 @@
-"""Lines of any origin against one axis, a panel for each kind of quantity: theory, predictions, measurements."""
+"""Lines of any origin against one axis, a panel for each kind of quantity: predictions and measurements."""
 
 from __future__ import annotations
 
@@ -12,17 +12,13 @@ import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
-from calibrate.report.drawing import DASHES, HEIGHT, PALETTE, SYMBOLS, Drawing, interval, marker, panels, solid
-from calibrate.report.view import View
+from calibrate.report.drawing import HEIGHT, PALETTE, Drawing, interval, marker, panels, solid
 
 Kind = Literal["time", "rate", "number", "share"]
-_PLAIN: Mapping[Kind, str] = {"time": "time", "rate": "rate per time unit", "number": "mean number", "share": "share"}
 NAMES: Mapping[str, str] = {
     "W": "response time W",
-    "Wq": "waiting time Wq",
     "X": "throughput X",
     "L": "number present L",
-    "Lq": "number waiting Lq",
     "rho": "utilization rho",
 }
 """What symbols are called along an axis."""
@@ -34,7 +30,7 @@ class Line:
     """One quantity against x. ``name`` is whose it is ("" where there is one), ``symbol`` which quantity, of ``kind``.
 
     Lines of one ``curve`` have one colour, such as those measured and predicted. ``low`` and ``high`` are the ends of a
-    band, or of the intervals of ``measured`` points.
+    band, or of the intervals of ``measured`` points. Times are in seconds, rates per second.
     """
 
     name: str
@@ -59,93 +55,45 @@ def table_of(lines: Sequence[Line], x: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def figure_of(
-    lines: Sequence[Line], x_title: str, *, in_seconds: bool, log_x: bool = False, log_y: bool = False
-) -> Drawing:
-    """The figure. ``in_seconds`` tells that times are in seconds and rates per second, so that axes have units."""
+def figure_of(lines: Sequence[Line], x_title: str, *, log_x: bool = False, log_y: bool = False) -> Drawing:
+    """The figure: a panel for each kind, with its unit; the lines of a curve in one colour."""
     kinds = list(dict.fromkeys(line.kind for line in lines))
     colours = list(dict.fromkeys(line.curve or line.name for line in lines))
-    shown = {kind: [line for line in lines if line.kind == kind] for kind in kinds}
-    symbols = {kind: list(dict.fromkeys(line.symbol for line in of)) for kind, of in shown.items()}
-    axes = {
-        kind: _axis(kind, symbols[kind], np.concatenate([line.y for line in of]), in_seconds=in_seconds)
-        for kind, of in shown.items()
-    }
-    figure = panels(x_title, [axes[kind].title for kind in kinds], log_x=log_x, log_y=log_y)
+    axes = {kind: _axis([line for line in lines if line.kind == kind]) for kind in kinds}
+    figure = panels(x_title, [axis.title for axis in axes.values()], log_x=log_x, log_y=log_y)
     named: set[str] = set()
-    mixed = any(len(names) > 1 for names in symbols.values())
-    for row, kind in enumerate(kinds, 1):
-        for line in shown[kind]:
-            label = ", ".join(part for part in (line.symbol if mixed or not line.name else "", line.name) if part)
-            look = _Look(
-                escape(label),
-                PALETTE[colours.index(line.curve or line.name) % len(PALETTE)],
-                symbols[kind].index(line.symbol),
-                in_legend=label not in named,
-            )
-            _draw(figure, line, look, axes[kind], str(row) if row > 1 else "")
-            named.add(label)
-    figure.update_layout(
-        height=max(HEIGHT, _PANEL_HEIGHT * len(kinds) + 80), legend={"traceorder": "normal"}, showlegend=len(named) > 1
-    )
+    for line in sorted(lines, key=lambda line: kinds.index(line.kind)):
+        label, row = line.name or line.symbol, kinds.index(line.kind)
+        colour = PALETTE[colours.index(line.curve or line.name) % len(PALETTE)]
+        _draw(figure, line, colour, axes[line.kind], str(row + 1) if row else "", in_legend=label not in named)
+        named.add(label)
+    height = max(HEIGHT, _PANEL_HEIGHT * len(kinds) + 80)
+    figure.update_layout(height=height, legend={"traceorder": "normal"}, showlegend=len(named) > 1)
     return figure
 
 
-def view_of(
-    lines: Sequence[Line], x: str, x_title: str, title: str, name: str, *, in_seconds: bool, log_x: bool, log_y: bool
-) -> View:
-    """The view with its figure and its table; ``name`` becomes that of its files, ``x`` its column's."""
-    figure = figure_of(lines, x_title, in_seconds=in_seconds, log_x=log_x, log_y=log_y)
-    bands = any(line.low is not None and not line.measured for line in lines)
-    bars = any(line.low is not None and line.measured for line in lines)
-    caption = " ".join(
-        text
-        for holds, text in (
-            (bands, "A shade is where a single new measurement is expected."),
-            (bars, "Bars: 95 % intervals over repeats."),
-        )
-        if holds
-    )
-    return View("lines", name, title, caption, table_of(lines, x), figure)
-
-
-@dataclass(frozen=True)
-class _Look:
-    """What a line is called, its colour, and which of the quantities in its panel it is."""
-
-    label: str
-    colour: str
-    number: int
-    in_legend: bool
-
-
-def _axis(kind: Kind, symbols: Sequence[str], values: Array, *, in_seconds: bool) -> Axis:
-    name = NAMES.get(symbols[0], symbols[0]) if len(symbols) == 1 else ""
-    known = values[np.isfinite(values)]
-    if in_seconds and known.size and kind == "time":
-        return latency_axis(known, name or "time")
-    if in_seconds and known.size and kind == "rate":
+def _axis(lines: Sequence[Line]) -> Axis:
+    """The axis of one kind, in the unit that suits its values."""
+    values = np.concatenate([line.y for line in lines])
+    known, kind, name = values[np.isfinite(values)], lines[0].kind, NAMES.get(lines[0].symbol, lines[0].symbol)
+    if known.size and kind == "time":
+        return latency_axis(known, name)
+    if known.size and kind == "rate":
         prefix, factor = next(((p, f) for p, f in (("M", 1e-6), ("k", 1e-3)) if known.max() * f >= 1), ("1", 1.0))
-        return Axis(f"{name or 'rate'} ({prefix}/s)", factor)
-    return Axis(name or _PLAIN[kind], 1.0)
+        return Axis(f"{name} ({prefix}/s)", factor)
+    return Axis(name, 1.0)
 
 
-def _draw(figure: Drawing, line: Line, look: _Look, axis: Axis, panel: str) -> None:
-    legend = {
-        "name": look.label,
-        "legendgroup": look.label,
-        "showlegend": look.in_legend,
-        "hovertemplate": "%{x:.4g}<br>%{y:.4g}<extra>" + look.label + "</extra>",
-    }
-    place: dict[str, Any] = {"xaxis": f"x{panel}", "yaxis": f"y{panel}"}
-    y = axis.of(line.y)
+def _draw(figure: Drawing, line: Line, colour: str, axis: Axis, panel: str, *, in_legend: bool) -> None:
+    label, y = escape(line.name or line.symbol), axis.of(line.y)
+    place: dict[str, Any] = {"x": line.x, "xaxis": f"x{panel}", "yaxis": f"y{panel}"}
+    legend = {"name": label, "legendgroup": label, "showlegend": in_legend}
+    legend["hovertemplate"] = "%{x:.4g}<br>%{y:.4g}<extra>" + label + "</extra>"
     ends = None if line.low is None or line.high is None else (axis.of(line.low), axis.of(line.high))
     if line.measured:
-        mark = marker(look.colour, SYMBOLS[look.number % len(SYMBOLS)])
         bar = None if ends is None else interval(y, *ends)
-        figure.add_scatter(x=line.x, y=y, mode="markers", marker=mark, error_y=bar, **legend, **place)
+        figure.add_scatter(y=y, mode="markers", marker=marker(colour), error_y=bar, **legend, **place)
         return
     if ends is not None:
-        figure.add_band(line.x, *ends, look.colour, **place)
-    stroke = {**solid(look.colour), "dash": DASHES[look.number % len(DASHES)]}
-    figure.add_scatter(x=line.x, y=y, mode="lines", line=stroke, **legend, **place)
+        figure.add_band(low=ends[0], high=ends[1], colour=colour, **place)
+    figure.add_scatter(y=y, mode="lines", line=solid(colour), **legend, **place)

@@ -71,7 +71,7 @@ def fit_figure(fit: Fit) -> Figure:
 
 def _figure(curve: Prediction, lines: Sequence[Line]) -> Drawing:
     depths = not any(curve.load_name.startswith(load.name) for load in LOADS.values() if not load.is_closed)
-    figure = figure_of(lines, curve.load_name, in_seconds=True, log_x=depths)
+    figure = figure_of(lines, curve.load_name, log_x=depths)
     if depths:
         depth_ticks(figure, curve.load)
     return figure
@@ -84,7 +84,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 def system_figure(found: System) -> Figure:
     """Throughput, response time and the utilisation of each station over the clients, with bands."""
-    return figure_of(system_lines(found), "clients", in_seconds=True).to_plotly()
+    return figure_of(system_lines(found), "clients").to_plotly()
 
 
 def tail_figure(tails: Tails) -> Figure:

@@ -77,7 +77,7 @@ def mix_views_of(compared: MixComparison) -> list[View]:
         lines.append(Line(f"{name}, predicted", "R", "time", x[order], curve.latency_s[order], *ends, curve=name))
         measured = compared.family.latency_s[compared.family.index(curve.read_fraction)]
         lines.append(Line(f"{name}, measured", "R", "time", x, measured, measured=True, curve=name))
-    figure = figure_of(lines, "bandwidth (GB/s)", in_seconds=True)
+    figure = figure_of(lines, "bandwidth (GB/s)")
     caption = "Lines and shades: predicted from the mixes used, and where a single new measurement is expected."
     return [View("surface-mixes", "surface-mixes", "Latency over bandwidth", caption, rows, figure, shown(rows, NAMES))]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrate.report.lines import Line, figure_of, table_of, view_of
+from calibrate.report.lines import Line, figure_of, table_of
 
 X = np.array([1.0, 2.0, 4.0])
 TIME = Line("a", "W", "time", X, 1e-6 * X)
@@ -13,20 +13,14 @@ POINTS = Line("b", "X", "rate", X, 1e5 * X, low=0.9e5 * X, high=1.2e5 * X, measu
 
 
 def test_a_panel_for_each_kind_with_its_unit() -> None:
-    layout = figure_of([TIME, RATE], "load", in_seconds=True).layout
+    layout = figure_of([TIME, RATE], "load").layout
     assert layout["yaxis"]["title"]["text"] == "response time W (µs)"
     assert layout["yaxis2"]["title"]["text"] == "throughput X (k/s)"
     assert layout["xaxis2"]["title"]["text"] == "load"
 
 
-def test_without_seconds_there_are_no_units_and_several_quantities_share_a_name() -> None:
-    waiting = Line("a", "Wq", "time", X, X)
-    layout = figure_of([TIME, waiting], "load", in_seconds=False).layout
-    assert layout["yaxis"]["title"]["text"] == "time"
-
-
 def test_measured_and_predicted_points_of_a_curve_have_its_colour() -> None:
-    traces = figure_of([RATE, POINTS], "load", in_seconds=True).to_plotly().data
+    traces = figure_of([RATE, POINTS], "load").to_plotly().data
     line, points = traces[-2], traces[-1]
     assert line.line.color == points.marker.color
     assert list(line.y) == [100, 200, 400]
@@ -36,12 +30,10 @@ def test_measured_and_predicted_points_of_a_curve_have_its_colour() -> None:
 
 def test_names_are_escaped() -> None:
     hostile = Line("<b>x", "W", "time", X, X)
-    assert "<b>" not in str(figure_of([hostile, TIME], "load", in_seconds=True).to_dict())
+    assert "<b>" not in str(figure_of([hostile, TIME], "load").to_dict())
 
 
 def test_the_table_holds_what_is_drawn_in_si_units() -> None:
-    view = view_of([TIME, POINTS], "load", "load", "title", "plot", in_seconds=True, log_x=False, log_y=True)
-    assert view.table.equals(table_of([TIME, POINTS], "load"))
-    assert list(view.table["load"]) == [1, 2, 4, 1, 2, 4]
-    assert view.table["high"].isna().tolist() == [True] * 3 + [False] * 3
-    assert "95 % intervals" in view.caption
+    table = table_of([TIME, POINTS], "load")
+    assert list(table["load"]) == [1, 2, 4, 1, 2, 4]
+    assert table["high"].isna().tolist() == [True] * 3 + [False] * 3
