@@ -180,6 +180,7 @@ class Metrics(Result):
         Wq: float | None = None,
         W: float | None = None,
         utilization: float | None = None,
+        most: float = math.inf,
         p_wait: float = math.nan,
         p_block: float = 0.0,
         kind: Kind = "exact",
@@ -188,7 +189,8 @@ class Metrics(Result):
         """The Metrics of one station by Little's law: L = X·W, Lq = X·Wq, with W = Wq + S.
 
         Give the mean waiting time ``Wq`` or the mean response time ``W``.  ``service`` is the mean time in service S,
-        ``servers`` their number c; the ``utilization`` is X·S/c unless it is given.  ``more`` are other fields.
+        ``servers`` their number c; the ``utilization`` is X·S/c unless it is given.  ``most`` can be
+        present, whatever is rounded.  ``more`` are other fields.
 
         >>> from qsim import MM1
         >>> r = Metrics.from_times(MM1(16, 20), throughput=16, Wq=0.2, service=0.05, servers=1, method="by hand")
@@ -205,7 +207,7 @@ class Metrics(Result):
             model=model,
             throughput=throughput,
             utilization=busy if utilization is None else utilization,
-            L=throughput * stay if flows else 0.0,
+            L=min(throughput * stay, most) if flows else 0.0,
             Lq=throughput * wait if flows else 0.0,
             W=stay,
             Wq=wait,

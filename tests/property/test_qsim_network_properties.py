@@ -9,7 +9,7 @@ import pytest
 from class_networks import Row, circling, jackson
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from seen import circle, classes_of
+from seen import classes_of
 
 from qsim import (
     Closed,
@@ -46,8 +46,8 @@ load_dependent = st.builds(
 
 
 def never_impossible(r: Metrics, network: Network) -> None:
-    model = circle(network)
-    N, Z = model.population, model.think_time
+    model = classes_of(network)
+    (N,), (Z,) = model.populations, model.think_times
     parts = r.stations or (r,)
     for part in (r, *parts):
         for value in (part.throughput, part.utilization, part.L, part.Lq, part.W, part.Wq):
@@ -59,14 +59,14 @@ def never_impossible(r: Metrics, network: Network) -> None:
         assert part.L == pytest.approx(part.throughput * part.W, rel=ROUNDING)  # Little (1961), at every station
     assert r.throughput * (r.W + Z) == pytest.approx(N, rel=ROUNDING)
     assert math.fsum(part.L for part in parts) == pytest.approx(r.L, rel=ROUNDING)
-    for station, part in zip(model.queueing, parts, strict=True):
-        assert part.throughput == pytest.approx(r.throughput * station.visits, rel=ROUNDING)
+    for station, part in zip(model.stations, parts, strict=True):
+        assert part.throughput == pytest.approx(r.throughput * station.visits[0], rel=ROUNDING)
 
 
 def inside_asymptotic_bounds(r: Metrics, network: Network) -> None:
-    model = circle(network)
-    demands, servers = [s.demand for s in model.queueing], [s.servers for s in model.queueing]
-    b = asymptotic_bounds(model.population, model.think_time, demands, servers)
+    model = classes_of(network)
+    demands, servers = [s.demands[0] for s in model.stations], [s.servers for s in model.stations]
+    b = asymptotic_bounds(model.populations[0], model.think_times[0], demands, servers)
     assert b.throughput_low[0] * (1 - ROUNDING) <= r.throughput <= b.throughput_high[0] * (1 + ROUNDING)
     assert b.response_time_low[0] * (1 - ROUNDING) <= r.W <= b.response_time_high[0] * (1 + ROUNDING)
 
@@ -164,9 +164,9 @@ def test_closed_classes_are_never_impossible(network: Network) -> None:
     for station, described in zip(r.stations or (r,), model.stations, strict=True):
         offered = sum(c.throughput * d for c, d in zip(r.classes, described.demands, strict=True))
         assert offered <= described.servers * (1 + ROUNDING)
-        assert station.L <= model.population * (1 + ROUNDING)
+        assert station.L <= sum(model.populations) * (1 + ROUNDING)
         assert station.Lq >= 0
-    assert r.L <= model.population * (1 + ROUNDING)
+    assert r.L <= sum(model.populations) * (1 + ROUNDING)
 
 
 @settings(max_examples=40, deadline=None)

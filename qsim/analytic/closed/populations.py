@@ -122,7 +122,7 @@ def _one_queue_waits(wanted: IntArray, Z: FloatArray, S: float, c: IntArray) -> 
     for n in range(1, N + 1):
         growth, d = p * n / c, delta[n - 1]
         if n in kept:
-            kept[n] = (Z + S) * np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma)
+            kept[n] = (Z + S) * (np.maximum(0.0, gamma * (growth - 1) + d) / (1 + gamma))
         gamma = np.minimum(gamma * growth + d, 1e300)
     return kept
 

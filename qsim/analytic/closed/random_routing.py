@@ -75,6 +75,7 @@ def solve(queue: ClosedQueue) -> Metrics:
         service=S,
         servers=k,
         Wq=float(curve.waiting_time[-1]),
+        most=N,
         p_wait=float(found[1]) if N > 1 else 0.0,
         method=METHOD,
         times=OwnQueueTimes(tuple(found.tolist()), S),

@@ -79,6 +79,7 @@ def solve(queue: ClosedQueue) -> Metrics:
         service=S,
         servers=c,
         Wq=Wq,
+        most=queue.places,
         p_wait=min(float(found[c:].sum()), 1.0),
         p_block=float(seen[K]) if K is not None and seen.size > K else 0.0,
         method=METHOD if K is None else LIMITED,

@@ -56,7 +56,9 @@ def network_metrics(
     through = np.sum(list(flows.values()), axis=0)
     seen = {s.name: i for i, s in enumerate(view.stations)}
 
-    def part(name: str, X: float, weights: FloatArray, at: Any, U: float, p: float, **more: Any) -> Metrics:
+    def part(
+        name: str, X: float, weights: FloatArray, at: Any, U: float, p: float, most: float, **more: Any
+    ) -> Metrics:
         """Times are sums over the stations ``at``, ``weights`` the visits there."""
         W, Wq = float((weights * response[at]).sum()), float((weights * waiting[at]).sum())
         return Metrics.from_times(
@@ -65,6 +67,7 @@ def network_metrics(
             throughput=float(X),
             utilization=float(min(U, 1.0)),
             Wq=Wq,
+            most=most,
             service=W - Wq,
             servers=1,
             p_wait=float(p),
@@ -73,6 +76,9 @@ def network_metrics(
             **more,
         )
 
+    everyone = math.inf if net.open_classes else float(net.population)
+    most = dict.fromkeys(net.classes, everyone)
+    most |= {c: float(given.number) for c, given in net.closed_classes.items()} if net.routing is None else {}
     one = np.eye(len(net.classes))
 
     def station(name: str) -> Metrics:
@@ -80,7 +86,7 @@ def network_metrics(
         comes = [k for k in range(len(net.classes)) if any(c.visits[i, k] > 0 for c in view.chains)]
         visits = np.sum([c.visits[i] for c in view.chains], axis=0)
         share = next((w / w.sum() for w in (through[i], visits) if w.sum() > 0), one[0])
-        busy = through[i] * work[i]
+        busy, coming = through[i] * work[i], [(k, net.classes[k]) for k in comes]
         return part(
             name,
             through[i].sum(),
@@ -88,9 +94,10 @@ def network_metrics(
             i,
             busy.sum(),
             float(share[comes] @ p_wait[i, comes]),
+            everyone,
             states=found.states[seen[name]] if found.states and name in seen else None,
             times=found.times[seen[name]] if found.times and name in seen else None,
-            classes=tuple(part(net.classes[k], through[i, k], one[k], i, busy[k], p_wait[i, k]) for k in comes)
+            classes=tuple(part(c, through[i, k], one[k], i, busy[k], p_wait[i, k], most[c]) for k, c in coming)
             if len(net.classes) > 1
             else (),
         )
@@ -108,8 +115,12 @@ def network_metrics(
     thinking = np.array([[s.is_delay] for s in net.stations.values()])
     for name in net.closed_classes:  # time at a delay is no part of a response
         passages[name] = np.where(thinking, 0.0, passages[name])
+
+    def busiest(name: str) -> float:
+        return float((flows[name] * work).sum(axis=1)[listed].max())
+
     classes = tuple(
-        part(name, rate[name], visits[listed], listed, (flows[name] * work).sum(axis=1)[listed].max(), waits(visits))
+        part(name, rate[name], visits[listed], listed, busiest(name), waits(visits), most[name])
         for name, visits in passages.items()
     )
     X = math.fsum(rate.values())
@@ -122,6 +133,7 @@ def network_metrics(
         listed,
         max(s.utilization for s in stations),
         waits(mean),
+        everyone,
         stations=stations,
         classes=classes if len(classes) > 1 else (),
         states=alone.states if alone else None,
