@@ -1,4 +1,4 @@
-"""A directory as one Sweep: a sweep of ours, or a collection of what tools wrote.
+"""A directory as one Sweep: a qsim sweep, or a collection of what tools wrote.
 
 Files of one subdirectory belong together, and the subdirectory's name goes before the names of its curves. One sweep
 holds files of one format over one kind of load. What is no measurement (a notebook, a script, a picture, prose) and
@@ -101,7 +101,7 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
         first = f" (the first: {contents.damaged[0].message})" if contents.damaged else ""
         raise DataError(
             f"{directory} holds nothing that can be read as a measurement, {counted(len(paths), 'file')} tried{first}; "
-            "name a directory with fio JSON, MLC text or a sweep of ours"
+            "name a directory with fio JSON, MLC text or a qsim sweep"
         )
     contents.no_data += [str(path.relative_to(directory)) for path in contents.documents]
     chosen, other_loads = _of_one_load(parts)
@@ -114,8 +114,8 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
     )
     copies = _files_left_out(
         contents.copies,
-        "is a copy of another beside it",
-        "are copies of others beside them",
+        "is a copy of another file there",
+        "are copies of other files there",
         "a run counts once: a copy would make the noise of repeats look small.",
     )
     left_out = [*no_data, *copies, *others, *other_loads]
@@ -123,11 +123,11 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
     return replace(sweep, findings=findings, name=directory.name or str(directory))
 
 
-# --- a sweep of ours --------------------------------------------------------------------------------------------------
+# --- a qsim sweep --------------------------------------------------------------------------------------------------
 
 
 def load_store(directory: Path) -> Sweep:
-    """A sweep directory of ours, read by the module that wrote it. Raises DataError."""
+    """A sweep directory of qsim, read by the module that wrote it. Raises DataError."""
     try:
         store = SweepStore.read(directory)
         with reading(str(directory)):
@@ -145,7 +145,7 @@ def load_store(directory: Path) -> Sweep:
 
 
 def _walk(directory: Path) -> tuple[list[Path], list[Path]]:
-    """The sweeps of ours below a directory, and every other file that is not hidden; links are not followed."""
+    """The qsim sweeps below a directory, and every other file that is not hidden; links are not followed."""
     stores: list[Path] = []
     files: list[Path] = []
 
@@ -209,8 +209,8 @@ def _load_files(
     for kind, folders in contents.files.items():
         parts: list[Part] = []
         for folder, members in sorted(folders.items()):
-            beside = [f.path for f in logs.pop(folder, ())] if kind == "fio" else []
-            parts += _load_members(kind, _label(folder, directory), members, columns, units, beside, contents.damaged)
+            near = [f.path for f in logs.pop(folder, ())] if kind == "fio" else []
+            parts += _load_members(kind, _label(folder, directory), members, columns, units, near, contents.damaged)
         if not parts:
             folders.clear()  # what is wrong with each is said
             continue
@@ -282,7 +282,7 @@ def _of_one_load(parts: Sequence[Part]) -> tuple[list[Part], list[Finding]]:
 
 
 def _sources(label: str, sweep: Sweep) -> list[str]:
-    """The files of a part; the folder alone of a sweep of ours."""
+    """The files of a part; the folder alone of a qsim sweep."""
     folders = {raw.parent for raw in sweep.raw}
     if not folders or any((folder / MANIFEST).is_file() for folder in folders | {f.parent for f in folders}):
         return [label or sweep.name]

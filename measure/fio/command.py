@@ -40,8 +40,8 @@ PROBE = "probe"
 ROUNDING = frozenset({"io_uring", "io_uring_cmd"})
 
 STAGGER_GAPS = 4
-"""The jobs of an open loop start within so many mean gaps between the arrivals of one. Their first requests then come
-at a quarter of the rate beside those of the jobs that run, which rise meanwhile: hardly more than is asked for."""
+"""The jobs of an open loop start within this many mean gaps between the arrivals of one. Their first requests then come
+at a quarter of the rate, with those of the jobs that run, which rise meanwhile: hardly more than is asked for."""
 
 MOST_STARTS, SHORTEST_STEP_S = 8, 0.1
 """Groups that start one after another, and the least time between two of them: fio looks no more often."""
@@ -130,7 +130,7 @@ def _outstanding(depth: int, jobs: int, engine: str) -> list[list[str]]:
 
 
 def _starts(jobs: int, within_s: float) -> list[tuple[int, list[str]]]:
-    """Parts of so many jobs, and when each of them starts, as an option of fio."""
+    """Parts of the jobs, and when each of them starts, as an option of fio."""
     starts = max(1, min(jobs, MOST_STARTS, int(within_s / SHORTEST_STEP_S)))
     ends = [jobs * k // starts for k in range(starts + 1)]
     return [

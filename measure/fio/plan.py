@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
-START_S = 0.6  # what fio takes to start and to stop, beside its run
+START_S = 0.6  # what fio takes to start and to stop
 SHORTEST_RUN_S = 0.5  # what a budget must leave for each point
 GAPS = 10  # between the arrivals of one job of an open loop, in the shortest of runs
 MOST_THREADS = 1024  # of the probe
@@ -83,7 +83,7 @@ class FioPlan:
 
     @property
     def fill(self) -> tuple[str, ...] | None:
-        """The command that writes the file first; None where it is written already, or is not ours."""
+        """The command that writes the file first; None where it is written already, or is not a test file."""
         return self.passes[0].argv if self.passes else None
 
     @property

@@ -197,8 +197,8 @@ def _names(points: Sequence[MeasuredPoint]) -> list[str]:
     names = []
     for base, point in zip(bases, points, strict=True):
         jobs = point.job.jobs
-        told = base in ambiguous if point.job.is_open else jobs > 1 and len(depths[base]) > 1
-        names.append(f"{base} {jobs} jobs" if told else base)
+        named = base in ambiguous if point.job.is_open else jobs > 1 and len(depths[base]) > 1
+        names.append(f"{base} {jobs} jobs" if named else base)
     return names
 
 
@@ -250,11 +250,11 @@ def _busy_submitters(points: Sequence[MeasuredPoint], series: str) -> Finding:
     busy = sorted(100 * _busy(p.record, p.job) for p in points)
     jobs = " or ".join(f"{n}" for n in sorted({submitters_of(p.job) for p in points}))
     shares = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (busy[0], busy[-1])))
-    several, told = len(loads) > 1, ", ".join(format_rate(load) for load in loads)
+    several, rates = len(loads) > 1, ", ".join(format_rate(load) for load in loads)
     return Finding(
         "busy-submitters",
         "warning",
-        f"each of the {jobs} jobs was busy {shares} % of the time{f' at the rates {told}' if several else ''}, so that "
+        f"each of the {jobs} jobs was busy {shares} % of the time{f' at {rates}' if several else ''}, so that "
         "arrivals waited for a job, which the latency does not hold.",
         f"too few jobs for {'these rates' if several else 'this rate'} and this latency.",
         _more_jobs(points),

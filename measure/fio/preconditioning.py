@@ -1,6 +1,6 @@
 """What is written to a test file before anything is measured, so that the drive is in the state that is asked about.
 
-Reads of blocks never written touch no medium, so that a file of ours is written once from end to end in any case. The
+Reads of blocks never written touch no medium, so that a test file is written once from end to end in any case. The
 first random writes after that are faster than any later ones: the drive's map is in order, and its write cache empty.
 SNIA therefore writes twice the capacity in sequence, then the workload's own writes until they are steady (Solid State
 Storage Performance Test Specification 2.0.2, 3.1, workload independent and dependent preconditioning). So here:
@@ -8,7 +8,7 @@ Storage Performance Test Specification 2.0.2, 3.1, workload independent and depe
 ``none``        written once from end to end
 ``sequential``  twice
 ``random``      twice, then each block once more in random order, in blocks of the workload, for a minute at most
-``auto``        ``random`` where random writes are to be measured into a file of ours, else ``none``
+``auto``        ``random`` where random writes are to be measured into a test file, else ``none``
 
 A file is a part of its drive: what the rest of the drive holds is not touched, and a small file on a large drive stays
 far from the state that a full drive is in. ``--runtime steady`` lets each point settle on top of it.
@@ -50,10 +50,10 @@ def chosen_state(asked: Precondition, file: Target | None, workloads: Sequence[F
     """The state that the file is to have. ValueError where it cannot be given."""
     known = get_args(Precondition)
     must_be(asked in known, "precondition", asked, f"one of {', '.join(known)}")
-    ours = file is not None and file.kind == "own file"
+    own = file is not None and file.kind == "own file"
     if asked == "auto":
         writes = any(w.read_percent < 100 and w.pattern == "random" for w in workloads)
-        return "random" if writes and ours else "none" if ours else ""
+        return "random" if writes and own else "none" if own else ""
     if asked in ("sequential", "random") and (file is None or not file.writable):
         raise InvalidParameterError(
             "precondition",

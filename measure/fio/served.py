@@ -1,7 +1,7 @@
 """What a known device served of the requests of a point: those that arrived while its fio ran, after the ramp.
 
 A known device logs each request: when it arrived, and how long it waited and was served. That gives the law that was
-really served and the response time as the queue had it, so that three things can be told apart: the noise of a finite
+really served and the response time as the queue had it, so that three things are distinguished: the noise of a finite
 draw (served against asked), the error of a formula (solved against served), and what the way adds (fio's latency
 against the served response).
 """
@@ -68,8 +68,8 @@ def served_between(
     """What was served of the requests that arrived between ``start`` and ``end`` (seconds since 1970).
 
     Of these only the ones of ``runtime_s`` seconds count, after ``ramp_s`` seconds from the first of them: fio's jobs
-    end one by one after their time. ``delay_s`` is what a response takes beside its wait and its service. None where
-    there are fewer than two.
+    end one by one after their time. ``delay_s`` is what a response takes besides wait and service. None where there are
+    fewer than two.
     """
     rows = log[(log[:, 0] >= start) & (log[:, 0] <= end)]
     if len(rows):

@@ -102,14 +102,14 @@ def read_settled(text: str) -> Settled | None:
     """What fio's JSON says of its steady state; None where it says nothing."""
     documents, _ = fio_documents(text)
     jobs = jobs_of(documents[0]) if documents else []
-    told = [job["steadystate"] for job in jobs if isinstance(job.get("steadystate"), dict)]
-    if not told:
+    states = [job["steadystate"] for job in jobs if isinstance(job.get("steadystate"), dict)]
+    if not states:
         return None
     longest_ms = max(number_in(section_of(job, d), "runtime") for job in jobs for d in ("read", "write"))
-    last = told[-1]
+    last = states[-1]
     rates = section_of(last, "data").get("iops")
     return Settled(
-        all(bool(t.get("attained")) for t in told),
+        all(bool(t.get("attained")) for t in states),
         longest_ms / 1e3,
         str(last.get("criterion", "")).strip(),
         tuple(number_in({"iops": n}, "iops") for n in rates) if isinstance(rates, list) else (),

@@ -200,11 +200,11 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
         finished = run_tool(
             plan.settling.command(point.argv), plan.settling.limit_s, on_tick=lambda _: tick(f"{text}, settling")
         )
-        told = read_settled(finished.text)
+        settled = read_settled(finished.text)
         reason = why_failed(finished, f"{point.key}, settling", point.job, plan.settling.limit_s)
-        if reason or told is None:
-            return outcome(finished, reason or f"{point.key}: fio told nothing of the steady state it was to reach")
-        notes["settled"] = told.to_dict()
+        if reason or settled is None:
+            return outcome(finished, reason or f"{point.key}: fio printed nothing of the steady state it was to reach")
+        notes["settled"] = settled.to_dict()
     folder = folder / point.key  # a name of its own, which is then no option that points share
     folder.mkdir()
     device, _ = beside.counted_device(plan.file.path if plan.file is not None else None)

@@ -3,7 +3,7 @@
 The device is the one that nbdkit plays (:class:`measure.known_device.plugin.Server`). N threads are the N requests that
 circulate: each sends its next one when its last is answered. The threads sleep until the device answers, so that c
 servers need no processors. A machine ends a sleep late, and a busy one much later now and then, so the device answers
-early (:class:`Punctuality`): the mean response time is that of the queue.
+early (:class:`LatenessCompensator`): the mean response time is that of the queue.
 
 A point of half a second has some hundred requests, whose mean time differs from the law's by several percent. So the
 times are drawn in strata (:func:`stratified`): any 32 successive ones are spread over the law as all of them are.
@@ -46,38 +46,23 @@ PERCENTILES = {"latency_p50_s": 50.0, "latency_p95_s": 95.0, "latency_p99_s": 99
 
 
 @dataclass(frozen=True)
-class Depth:
-    """A point: how many requests circulate."""
+class DevicePoint:
+    """A point: how many requests circulate, or how many arrive a second as a Poisson process (``is_open``)."""
 
-    depth: int
-
-    @property
-    def key(self) -> str:
-        """What the point is stored as."""
-        return f"depth-{self.depth}.0"
-
-    def describe(self) -> str:
-        """What is shown while it runs."""
-        return f"depth {self.depth}"
-
-
-@dataclass(frozen=True)
-class ArrivalRate:
-    """A point: how many requests arrive a second, as a Poisson process."""
-
-    rate: float
+    load: float
+    is_open: bool
 
     @property
     def key(self) -> str:
         """What the point is stored as."""
-        return f"rate-{self.rate:g}.0"
+        return f"{'rate' if self.is_open else 'depth'}-{self.load:g}.0"
 
     def describe(self) -> str:
         """What is shown while it runs."""
-        return f"{self.rate:g} requests/s"
+        return f"{self.load:g} requests/s" if self.is_open else f"depth {self.load:g}"
 
 
-class Punctuality:
+class LatenessCompensator:
     """How early the device answers: ``early_s`` at first, then more by a ``share`` of how late each answer came.
 
     What one answer is late is taken off the next ones, so late wakings lengthen the mean by next to nothing. The share
@@ -103,13 +88,13 @@ class PythonDevice:
 
     def run(self, depths: Sequence[int], out_dir: Path, on_progress: Progress | None = None) -> Sweep:
         """Measure what is missing of ``depths`` in ``out_dir`` and return all of it. Raises StoreError."""
-        return self._measure([Depth(n) for n in depths], out_dir, on_progress)
+        return self._measure([DevicePoint(n, is_open=False) for n in depths], out_dir, on_progress)
 
     def run_open(self, rates: Sequence[float], out_dir: Path, on_progress: Progress | None = None) -> Sweep:
         """The same of arrival ``rates``."""
-        return self._measure([ArrivalRate(rate) for rate in rates], out_dir, on_progress)
+        return self._measure([DevicePoint(rate, is_open=True) for rate in rates], out_dir, on_progress)
 
-    def _measure(self, points: Sequence[Depth | ArrivalRate], out_dir: Path, on_progress: Progress | None) -> Sweep:
+    def _measure(self, points: Sequence[DevicePoint], out_dir: Path, on_progress: Progress | None) -> Sweep:
         early_s = lateness_s()
         truth = self.truth
         settings = {
@@ -142,24 +127,23 @@ class PythonDevice:
             details={"truth": truth.to_dict(), "host_facts": host.to_dict()},
         )
 
-    def _run(self, early_s: float, point: Depth | ArrivalRate, _: Tick) -> Outcome:
-        closed = isinstance(point, Depth)
-        command = f"{'a closed loop of threads' if closed else 'Poisson arrivals'}, {point.describe()}"
+    def _run(self, early_s: float, point: DevicePoint, _: Tick) -> Outcome:
+        command = f"{'Poisson arrivals' if point.is_open else 'a closed loop of threads'}, {point.describe()}"
         about = {"command": command, "request": asdict(point), "started_at": now()}
         times, routes = drawn_times(self.truth)
         rng = np.random.default_rng([self.truth.seed, *point.key.encode()])  # other draws at each point
         server = Server(
-            array("d", (stratified(times, rng) if closed else rng.permutation(times)).tobytes()),
+            array("d", (rng.permutation(times) if point.is_open else stratified(times, rng)).tobytes()),
             self.truth.servers,
             array("H", routes.tobytes()) if len(routes) else None,
         )
         seconds = self.ramp_s + self.runtime_s
-        if isinstance(point, Depth):
-            rows = closed_loop(
-                server, point.depth, seconds, Punctuality(early_s, SHARE / point.depth), self.truth.delay_s
-            )
+        if point.is_open:
+            rows = open_stream(server, point.load, seconds, LatenessCompensator(early_s, SHARE), rng)
         else:
-            rows = open_stream(server, point.rate, seconds, Punctuality(early_s, SHARE), rng)
+            depth = round(point.load)
+            compensator = LatenessCompensator(early_s, SHARE / depth)
+            rows = closed_loop(server, depth, seconds, compensator, self.truth.delay_s)
         counted = rows[(rows[:, 0] >= self.ramp_s) & (rows[:, 0] < self.ramp_s + self.runtime_s), 1]
         if len(counted) < 2:
             reason = f"at {point.describe()} fewer than two requests were answered; give the points more time"
@@ -189,11 +173,11 @@ def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
 
 
 def closed_loop(
-    server: Server, threads: int, seconds: float, punctuality: Punctuality, delay_s: float = 0.0
+    server: Server, threads: int, seconds: float, compensator: LatenessCompensator, delay_s: float = 0.0
 ) -> NDArray[np.float64]:
     """When requests were answered, in seconds from the start, and how long each took: (n, 2), in no order.
 
-    Each of the ``threads`` sends its next request when its last was answered, for so many ``seconds``; each answer
+    Each of the ``threads`` sends its next request when its last was answered, for ``seconds``; each answer
     comes ``delay_s`` after the departure.
     """
     lock, rows = threading.Lock(), [list[tuple[float, float]]() for _ in range(threads)]
@@ -205,10 +189,10 @@ def closed_loop(
             with lock:
                 sent = time.perf_counter()
                 due = server.admit(sent)[1] + delay_s
-            time.sleep(max(0.0, due - punctuality.early_s - time.perf_counter()))
+            time.sleep(max(0.0, due - compensator.early_s - time.perf_counter()))
             answered = time.perf_counter()
             with lock:
-                punctuality.answered(answered - due)
+                compensator.answered(answered - due)
             own.append((answered - begin, answered - sent))
 
     started = [threading.Thread(target=send, args=(own,), name="request", daemon=True) for own in rows]
@@ -220,7 +204,7 @@ def closed_loop(
 
 
 def open_stream(
-    server: Server, rate: float, seconds: float, punctuality: Punctuality, rng: np.random.Generator
+    server: Server, rate: float, seconds: float, compensator: LatenessCompensator, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """The same of requests that arrive as a Poisson process, whether those before them were answered or not.
 
@@ -232,7 +216,7 @@ def open_stream(
     begin = time.perf_counter()
     arrives = begin + rng.exponential(1 / rate)
     while True:
-        ahead = inside[0][0] - punctuality.early_s if inside else math.inf
+        ahead = inside[0][0] - compensator.early_s if inside else math.inf
         wake = min(arrives, ahead)
         if wake - begin >= seconds:
             break
@@ -243,7 +227,7 @@ def open_stream(
         else:
             due, sent = heapq.heappop(inside)
             answered = time.perf_counter()
-            punctuality.answered(answered - due)
+            compensator.answered(answered - due)
             rows.append((answered - begin, answered - sent))
     return np.array(rows, dtype=np.float64).reshape(-1, 2)
 
@@ -278,9 +262,8 @@ def read_device_store(store: SweepStore) -> Sweep:
     rows: list[dict[str, Any]] = []
     for point, measured in zip(kept.finished, kept.values, strict=True):
         asked = point.record["request"]
-        is_open = "rate" in asked
-        load = measured["throughput_per_s"] if is_open else float(asked["depth"])
-        about = {"asked_rate_per_s": asked["rate"]} if is_open else {"depth": load, "jobs": 1.0}
+        load = measured["throughput_per_s"] if asked["is_open"] else float(asked["load"])
+        about = {"asked_rate_per_s": asked["load"]} if asked["is_open"] else {"depth": load, "jobs": 1.0}
         rows.append(
             {
                 "series": "requests",

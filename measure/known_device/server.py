@@ -104,8 +104,8 @@ class Truth:
     def from_dict(cls, values: Mapping[str, Any]) -> Truth:
         """The inverse of ``to_dict``. Raises DataError where a field is missing or impossible."""
         try:
-            told = [f.name for f in fields(cls) if f.name in values or f.default is MISSING]
-            kept = {name: values[name] for name in told if name != "service"}
+            names = [f.name for f in fields(cls) if f.name in values or f.default is MISSING]
+            kept = {name: values[name] for name in names if name != "service"}
             if kept["queueing"] not in get_args(Queueing):
                 raise InvalidParameterError("queueing", f"is {kept['queueing']!r}", value=kept["queueing"])
             return cls(service=law_from_dict(values["service"]), **kept)

@@ -1,6 +1,6 @@
 """A sweep of a known device by real fio: the device is started, measured over depths or arrival rates, and stopped.
 
-The truth goes into the provenance, and the device's log into the sweep directory, beside fio's outputs. Before the
+The truth goes into the provenance, and the device's log into the sweep directory with fio's outputs. Before the
 sweep the way itself is measured (``way_s``), and the device then answers early by that much, so that fio sees the
 queue's response times and not those of a socket.
 """
@@ -28,7 +28,7 @@ from qsim.errors import InvalidParameterError
 
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5
-FASTEST_PER_S = 10_000.0  # what the plugin can play on a small machine, with the threads of fio beside it
+FASTEST_PER_S = 10_000.0  # what the plugin can play on a small machine, with the threads of fio
 BUSY = 0.04  # the share of time that a submitting job may wait for its request
 
 

@@ -163,7 +163,7 @@ class ProbeRecord:
 
 
 def parse_record(text: str, source: str = "the record") -> ProbeRecord:
-    """The record from its JSON text. DataError naming ``source`` where it is not one of ours, whole and possible."""
+    """The record from its JSON text. DataError naming ``source`` where it is not the probe's, whole and possible."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,1 +1,1 @@
-"""A sweep directory on disk: raw files untouched, a record beside each."""
+"""A sweep directory on disk: raw files untouched, a record for each."""

@@ -66,7 +66,7 @@ class SweepStore:
         sweep of other settings, and OSError's text as StoreError where it cannot be written.
         """
         path = directory / MANIFEST
-        with _told_as(f"cannot create a sweep in {directory}"):
+        with _as_store_error(f"cannot create a sweep in {directory}"):
             if path.exists():
                 store = cls.read(directory)
                 changed = _differences(store.manifest.get("settings", {}), _plain(settings))
@@ -83,7 +83,7 @@ class SweepStore:
             if directory.exists() and not directory.is_dir():
                 raise StoreError(f"{directory} is a file, not a directory; choose another --out")
             if directory.exists() and not _is_empty(directory):
-                raise StoreError(f"{directory} is not empty and holds no sweep of ours; choose another --out")
+                raise StoreError(f"{directory} is not empty and holds no qsim sweep; choose another --out")
             manifest = {"schema": SCHEMA, "tool": tool, "settings": _plain(settings), "provenance": _plain(provenance)}
             # The manifest comes first: a kill after it leaves a sweep that can be continued, one before it nothing.
             make_directory(directory)
@@ -97,7 +97,7 @@ class SweepStore:
         try:
             manifest = json_object(path)
         except FileNotFoundError as error:
-            raise StoreError(f"{directory} holds no sweep of ours (no {MANIFEST})") from error
+            raise StoreError(f"{directory} holds no qsim sweep (no {MANIFEST})") from error
         except OSError as error:
             raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
         except ValueError as error:
@@ -208,7 +208,7 @@ class SweepStore:
             name = _free(self.directory / "points" / f"{key}.failed.json").stem
         record = {**_plain(record), "sequence": len(self._files("points"))}
         path = self.directory / "points" / f"{name}.json"
-        with _told_as(f"cannot keep point {key} in {self.directory}"):
+        with _as_store_error(f"cannot keep point {key} in {self.directory}"):
             for folder in ("raw", "points"):
                 make_directory(self.directory / folder)
             if raw is not None:
@@ -219,9 +219,9 @@ class SweepStore:
         return StoredPoint(name, record, raw_of(self.directory, record))
 
     def write_table(self, csv: str) -> Path:
-        """(Re)write the derived tidy table beside the raw files; StoreError where that cannot be."""
+        """(Re)write the derived tidy table; StoreError where that cannot be."""
         path = self.directory / "points.csv"
-        with _told_as(f"cannot write {path}"):
+        with _as_store_error(f"cannot write {path}"):
             write_durably(path, csv.encode())
         return path
 
@@ -245,7 +245,7 @@ class SweepStore:
 
     def _put_in_order(self) -> frozenset[str]:
         """Set damaged files aside and remove half-written ones, only for who holds the lock; the finished points."""
-        with _told_as(f"cannot put {self.directory} in order"):
+        with _as_store_error(f"cannot put {self.directory} in order"):
             contents = self.contents()
             for point in contents.damaged:
                 for path in reversed(point.files):  # the record last: without it the rest is no point
@@ -257,7 +257,7 @@ class SweepStore:
 
 
 @contextmanager
-def _told_as(what: str) -> Iterator[None]:
+def _as_store_error(what: str) -> Iterator[None]:
     """OSErrors inside as StoreError: what could not be done, and the system's reason."""
     try:
         yield
@@ -266,7 +266,7 @@ def _told_as(what: str) -> Iterator[None]:
 
 
 def _is_empty(directory: Path) -> bool:
-    """Whether a directory holds nothing but what a run of ours left there that was killed as it began."""
+    """Whether a directory holds nothing but what a run left there that was killed as it began."""
     begun = re.compile(rf"\.{re.escape(MANIFEST)}\.\d+\.tmp")
     return all(begun.fullmatch(entry.name) for entry in directory.iterdir())
 

@@ -57,7 +57,7 @@ class DamagedPoint:
 
 
 def raw_of(directory: Path, record: Mapping[str, Any]) -> Path | None:
-    """The raw file of a record, inside our directory; ValueError where the record is none of ours."""
+    """The raw file of a record, inside the directory; ValueError where the record is none of qsim."""
     kinds = {"command": str, "started_at": str, "request": dict}
     if record.get("status") not in ("ok", "failed") or any(
         not isinstance(record.get(name), kind) for name, kind in kinds.items()
@@ -100,7 +100,7 @@ def read_raw(point: StoredPoint) -> tuple[bytes, str]:
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """The object in a JSON file of ours. OSError where it cannot be read, ValueError where it holds none."""
+    """The object in a JSON file. OSError where it cannot be read, ValueError where it holds none."""
     with path.open("rb") as file:
         content = file.read(MAX_RECORD_BYTES + 1)
     if not content.strip(b"\0 \r\n"):

@@ -86,10 +86,10 @@ def measure_suite(
         warn(line)
     opening = f"{plan.points} points of {counted(len(plan.steps), 'sweep')}, about {minutes(plan.seconds())}"
     results = output.run(opening, lambda out, bar: run_suites(plan, out, bar), name)
-    _tell(plan, results, output.directory, page, as_json=output.as_json)
+    _print(plan, results, output.directory, page, as_json=output.as_json)
 
 
-def _tell(plan: SuitePlan, results: SuiteResults, where: Path, outputs: Outputs, *, as_json: bool) -> None:
+def _print(plan: SuitePlan, results: SuiteResults, where: Path, outputs: Outputs, *, as_json: bool) -> None:
     """Print the tables, write the page; CommandError where a suite failed."""
     sections, knees = _sections(plan, results)
     written = outputs.write(sections, f"{plan.name} of {_named(plan.target)}")

@@ -202,7 +202,7 @@ def test_a_copy_of_a_run_is_no_repeat(tmp_path: Path) -> None:
     sweep = load(tmp_path)
     assert sorted(sweep.points["throughput_per_s"]) == [40_000, 41_000]
     (finding,) = [f for f in sweep.findings if f.check == "files-left-out"]
-    assert finding.message == "1 file is a copy of another beside it and is left out: c.json."
+    assert finding.message == "1 file is a copy of another file there and is left out: c.json."
 
 
 def test_a_table_in_a_readme_is_read_where_nothing_else_is(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_busy_jobs_at_several_rates_are_one_line_that_names_them(tmp_path: Path)
         tmp_path, (FioJob.open(100), 0, idle), (OPEN, 0, busy), (OPEN, 1, busy), (FioJob.open(2000), 0, busier)
     )
     finding = only(sweep, "busy-submitters")
-    assert "was busy 13 to 25 % of the time at the rates 1.00 k/s, 2.00 k/s, so that" in finding.message
+    assert "was busy 13 to 25 % of the time at 1.00 k/s, 2.00 k/s, so that" in finding.message
     assert (finding.remedy, finding.load) == ("measure these rates with more jobs: --jobs 200", None)
 
 

@@ -12,7 +12,7 @@ from measure import load
 from measure.known_device import in_python
 from measure.known_device.in_python import (
     STRATA,
-    Punctuality,
+    LatenessCompensator,
     PythonDevice,
     closed_loop,
     lateness_s,
@@ -30,7 +30,7 @@ SERVICE_S, SERVERS, SECONDS = 5e-3, 2, 0.5
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_the_servers_limit_the_rate_and_no_request_is_answered_before_it_was_served(threads: int) -> None:
-    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), threads, SECONDS, Punctuality())
+    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), threads, SECONDS, LatenessCompensator())
     busy = min(threads, SERVERS)
     assert 1 <= len(rows) <= busy * SECONDS / SERVICE_S + threads
     assert rows[:, 1].min() >= SERVICE_S
@@ -55,7 +55,7 @@ def test_late_wakings_do_not_lengthen_the_mean_since_later_answers_come_early(
     share: float, expected: float, room: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(in_python, "time", LateMachine())
-    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), 1, 10.0, Punctuality(share=share))
+    rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), 1, 10.0, LatenessCompensator(share=share))
     assert rows[:, 1].mean() == pytest.approx(expected, rel=room)
     assert len(rows) == pytest.approx(10.0 / expected, rel=room)
 
@@ -94,7 +94,7 @@ def test_an_open_stream_is_the_queue_that_its_arrivals_make(monkeypatch: pytest.
     """M/D/1 at half its capacity, on a machine that wakes late: W = S (1 + rho / (2 (1 - rho)))."""
     monkeypatch.setattr(in_python, "time", LateMachine())
     rng = np.random.default_rng(3)
-    rows = open_stream(Server(array("d", [SERVICE_S]), 1), 100.0, 300.0, Punctuality(share=0.1), rng)
+    rows = open_stream(Server(array("d", [SERVICE_S]), 1), 100.0, 300.0, LatenessCompensator(share=0.1), rng)
     assert len(rows) == pytest.approx(30_000, rel=0.03)
     assert rows[:, 1].mean() == pytest.approx(1.5 * SERVICE_S, rel=0.04)
 

@@ -93,7 +93,7 @@ def test_the_same_settings_continue_and_others_are_refused(tmp_path: Path) -> No
 
 def test_a_directory_with_other_things_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(StoreError, match="is not empty and holds no sweep of ours"):
+    with pytest.raises(StoreError, match="is not empty and holds no qsim sweep"):
         create(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
     with pytest.raises(StoreError, match="is a file, not a directory"):
@@ -291,5 +291,5 @@ def test_two_runs_do_not_write_into_one_directory(tmp_path: Path) -> None:
 
 
 def test_no_sweep_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="holds no sweep of ours"):
+    with pytest.raises(StoreError, match="holds no qsim sweep"):
         SweepStore.read(tmp_path)
