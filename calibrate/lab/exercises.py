@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrate.lab.run.guesses import Guess
+from calibrate.lab.run.duel import Guess
 from measure.spreadsheet import plain_cells
 from qsim import MD1, MG1, MM1, Gamma, MMcN, solve
 from qsim.errors import InvalidParameterError

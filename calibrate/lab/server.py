@@ -18,7 +18,6 @@ from werkzeug.exceptions import HTTPException
 
 from calibrate.lab.class_code import ADDRESS, Address
 from calibrate.lab.guard import MAX_REQUEST_BYTES, Guard, is_loopback
-from calibrate.lab.plain_log import log_plainly
 from calibrate.report.page import PLOTLY
 from measure.errors import MeasureError
 
@@ -186,3 +185,27 @@ def _why_not(error: Exception, host: str, port: int) -> str:
         return f"port {port} of {host} is taken, perhaps by another lab; choose another one: --port 0 takes a free one"
     reason = getattr(error, "strerror", None) or error
     return f"the lab cannot listen on {host} port {port}: {reason}"
+
+
+LOGGERS = ("waitress", "calibrate.lab")
+
+
+class PlainFormatter(logging.Formatter):
+    """Formats a record without its traceback, in one printable line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        text = f"{record.levelname.lower()}: {record.getMessage()}"
+        if record.exc_info and record.exc_info[0] is not None:
+            text += f" ({record.exc_info[0].__name__}: {record.exc_info[1]})"
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def log_plainly() -> None:
+    """Send errors of the lab and its server to standard error, once each, in plain lines."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(PlainFormatter())
+    handler.setLevel(logging.ERROR)
+    for name in LOGGERS:
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False

@@ -13,8 +13,7 @@ from dash.development.base_component import Component
 
 from calibrate.lab.compare.shelf import Shelf, ShelfCurve
 from calibrate.lab.folder import LabSource
-from calibrate.lab.themes import Theme, line, marks, theme_of
-from calibrate.lab.widgets import SliderNumber, graph, in_browser, labelled, slider
+from calibrate.lab.widgets import SliderNumber, Theme, graph, in_browser, labelled, line, marks, slider, theme_of
 from measure.errors import DataError, MeasureError
 from qsim.errors import QsimError
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.lab.compare.shelf import ShelfCurve
-from calibrate.lab.themes import Theme, line, marks
+from calibrate.lab.widgets import Theme, line, marks
 from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.drawing import DASHES, LOG, SYMBOLS, Drawing, spans_decade
 

@@ -9,8 +9,7 @@ from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from calibrate.lab.compare.shelf import Shelf, ShelfCurve
-from calibrate.lab.themes import Theme, theme_of
-from calibrate.lab.widgets import KEPT, SliderNumber, drawn, slider
+from calibrate.lab.widgets import KEPT, SliderNumber, Theme, drawn, slider, theme_of
 from measure.errors import MeasureError
 
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd", "dataset-002-ssd-tails")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from calibrate.lab.explore.curves import QUANTITIES, Curves, Mark
-from calibrate.lab.explore.path import SampleStretch
-from calibrate.lab.explore.rivals import Rival
-from calibrate.lab.themes import Theme, line, marks
+from calibrate.lab.explore.path import Rival, SampleStretch
+from calibrate.lab.widgets import Theme, line, marks
 
 TOP_OF_OPEN = 0.93
 """Up to which utilization an open queue's curve is shown in full; beyond, it leaves the picture."""

@@ -1,15 +1,16 @@
-"""A sample path: one short stretch of a queue's life, for the plot of N(t) and for the queue that moves."""
+"""Sample paths: one short stretch of a queue's life, and of another system on the same random numbers."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from calibrate.lab.explore.settings import Settings
+from qsim import MD1, MMc, UnstableQueueError, solve
 from qsim.engines.trace import Servers
 
 REQUESTS = 80
@@ -115,3 +116,45 @@ def _serve(path: SampleStretch, servers: Servers, arrival: float, service: float
     path.finish.append(start + service)
     path.server.append(server)
     return start + service
+
+
+@dataclass(frozen=True)
+class Rival:
+    """The other system: its name, its path, and its W in the long run (None where it has none)."""
+
+    name: str
+    path: SampleStretch
+    mean_response: float | None
+
+
+def rival_of(settings: Settings, path: SampleStretch) -> Rival | None:
+    """Constant service for one server, and one fast server for several; None for a closed system.
+
+    Arrivals are those of ``path``, and the fast server takes its service times divided by their number.
+    """
+    if not settings.is_open:
+        return None
+    rate, count = settings.arrival_rate, settings.servers
+    if settings.kind == "mmc":
+        name = f"one server, {count} times as fast"
+        services = [(finish - start) / count for start, finish in zip(path.start, path.finish, strict=True)]
+        model = MMc(rate, count / settings.service_time, 1)
+    else:
+        name = "M/D/1, constant service times"
+        services = [settings.service_time] * len(path.arrival)
+        model = MD1(rate, settings.service_time)
+    try:
+        mean = float(solve(model).W)
+    except UnstableQueueError:
+        mean = None
+    return Rival(name, served(replace(settings, servers=1), path.arrival, services), mean)
+
+
+def comparison(settings: Settings, path: SampleStretch, rival: Rival, own_mean: float | None) -> str:
+    """Both mean response times, of these requests and in the long run."""
+    name = {"mm1": "M/M/1", "mmc": f"{settings.servers} servers", "mg1": "M/G/1"}[settings.kind]
+    text = f"The same arrivals: W of these {len(path.arrival)} requests is {path.mean_response():.3g} with {name} and "
+    text += f"{rival.path.mean_response():.3g} with {rival.name}"
+    if own_mean is None or rival.mean_response is None:
+        return f"{text}."
+    return f"{text}; in the long run {own_mean:.3g} and {rival.mean_response:.3g}."

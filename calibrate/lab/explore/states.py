@@ -6,7 +6,7 @@ from base64 import b64encode
 from typing import Any
 
 from calibrate.lab.explore.settings import Settings
-from calibrate.lab.themes import Theme
+from calibrate.lab.widgets import Theme
 from qsim import Metrics
 
 DRAWN = 6

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from flask import Flask, Response, jsonify, request, send_file
 
 from calibrate.lab.guard import browser_session, teaches
-from calibrate.lab.run.guesses import HIGHEST, LONGEST_NAME, LOWEST
+from calibrate.lab.run.duel import HIGHEST, LONGEST_NAME, LOWEST
 from calibrate.lab.run.orders import PACES, choices, series_of
 from calibrate.lab.run.session import RefusedError, RunTable
 from calibrate.lab.widgets import KEPT, in_browser, labelled, plot_place

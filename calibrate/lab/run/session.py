@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from calibrate.lab.folder import LabFolder
-from calibrate.lab.run.duel import Judged, outcome, ranked
+from calibrate.lab.run.duel import Guess, Judged, outcome, ranked
 from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, REPORT, RESULT, SENT, Event, EventLog
-from calibrate.lab.run.guesses import Guess
 from calibrate.lab.run.orders import Order, order_for
 from measure.errors import MeasureError, StoreError
 from measure.machine.durable import write_durably

@@ -11,19 +11,26 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from calibrate.lab.folder import DISK
-from calibrate.lab.run.event_log import ORDER, RESULT, SENT
+from calibrate.lab.run.duel import judge, predicted_load
+from calibrate.lab.run.event_log import ORDER, PREDICTION, REPORT, RESULT, SENT
 from calibrate.lab.run.event_writer import RAMP_S, EventWriter, first_loads
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, why_no_tools
-from calibrate.lab.run.revealing import reveal
+from calibrate.prediction.comparison import Comparison, compare
+from calibrate.report.page import write_report
+from calibrate.sealing.sealed_prediction import read_seal
 from measure.errors import MeasureError
+from measure.findings import Finding, Severity
 from measure.machine.durable import write_durably
 from measure.sweep import Sweep
+from measure.units import counted
 
 MOST_SEEDS = 10_000
 MEMORY_TRAFFIC = "mix"
@@ -159,6 +166,39 @@ def _write(line: str) -> None:
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+_AUDIT_WORDS: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
+
+
+def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
+    """Compare the sealed prediction with ``sweep``, write the report, and return what the page shows, JSON-ready.
+
+    Raises DataError where there are too few points, MeasureError where the report cannot be written.
+    """
+    sealed = read_seal(directory / PREDICTION).fits[0]
+    comparison = compare(sweep, fitted=sealed)
+    write_report([comparison], directory / REPORT, title=order.label)
+    return {
+        "verdict": comparison.verdict(),
+        "judged": judge(order, sweep, sealed.used).to_dict(),
+        "model": predicted_load(order, sealed),
+        "residuals": _residuals(comparison),
+        "audit": [{"severity": f.severity, "text": str(f).removeprefix(f"[{f.severity}] ")} for f in comparison.audit],
+        "audit_found": _audit_found(comparison.audit),
+    }
+
+
+def _audit_found(findings: Sequence[Finding]) -> str:
+    """How many of each kind, the worst first: ``1 warning, 2 notes``."""
+    count = Counter(f.severity for f in findings)
+    return ", ".join(counted(count[s], word) for s, word in _AUDIT_WORDS.items() if count[s]) or "nothing to report"
+
+
+def _residuals(done: Comparison) -> list[dict[str, Any]]:
+    columns = (done.points.load, done.held_out, done.residual_throughput_pct, done.residual_response_pct)
+    names = ("load", "held_out", "throughput_pct", "response_pct")
+    return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
 
 if __name__ == "__main__":

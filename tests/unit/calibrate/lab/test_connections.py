@@ -18,9 +18,8 @@ from calibrate.lab import connections
 from calibrate.lab.app import build
 from calibrate.lab.connections import MOST_HALF_OPEN, make_room
 from calibrate.lab.guard import BURST, PER_SECOND, AddressLimit
-from calibrate.lab.plain_log import PlainFormatter
 from calibrate.lab.run.session import RunTable
-from calibrate.lab.server import serving
+from calibrate.lab.server import PlainFormatter, serving
 
 
 @dataclass

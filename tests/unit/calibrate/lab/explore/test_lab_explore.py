@@ -17,7 +17,7 @@ from calibrate.lab.explore.formulas import formulas_of, rendered
 from calibrate.lab.explore.page import update
 from calibrate.lab.explore.path import path_of
 from calibrate.lab.explore.settings import KINDS, PARAMETERS, settings_of
-from calibrate.lab.themes import theme_of
+from calibrate.lab.widgets import theme_of
 from qsim import MG1, Gamma, MMc, MMcN, solve
 
 START = {p.name: p.start for p in PARAMETERS.values()}

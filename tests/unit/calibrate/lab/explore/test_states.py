@@ -13,15 +13,13 @@ import pytest
 pytest.importorskip("dash")
 
 from calibrate.lab.app import build
-from calibrate.lab.explore.export import exported
 from calibrate.lab.explore.formulas import formulas_of
-from calibrate.lab.explore.page import layout
-from calibrate.lab.explore.path import path_of
-from calibrate.lab.explore.rivals import comparison, rival_of
+from calibrate.lab.explore.page import exported, layout
+from calibrate.lab.explore.path import comparison, path_of, rival_of
 from calibrate.lab.explore.settings import KINDS, PARAMETERS, link_to, linked, settings_of
 from calibrate.lab.explore.states import DRAWN, bars_figure, described, diagram, probabilities, rates_of
 from calibrate.lab.run.session import RunTable
-from calibrate.lab.themes import Theme
+from calibrate.lab.widgets import Theme
 from qsim import solve
 
 START = {p.name: p.start for p in PARAMETERS.values()}

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrate.fitting.curve_fit import fit
-from calibrate.lab.run.duel import Judged, error_text, judge, outcome, predicted_load, ranked
-from calibrate.lab.run.guesses import Guess
+from calibrate.lab.run.duel import Guess, Judged, error_text, judge, outcome, predicted_load, ranked
 from calibrate.lab.run.orders import Order
 from measure.loads import LOADS
 from measure.sweep import Sweep
@@ -110,3 +109,31 @@ def test_half_and_twice_are_equally_wrong(load, answer):
     up, down = ranked([guess("up", 2 * load), guess("down", answer**2 / (2 * load))], None, judged)[:2]
     assert up.rank == down.rank == 1
     assert float(error_text(load, judged).split()[0]) == pytest.approx(load / answer, rel=0.05, abs=0.005)
+
+
+def test_a_commitment_hides_and_binds():
+    ada = Guess("Ada", 24.0, "00" * 32)
+    assert ada.commitment == Guess("Ada", 24.0, "00" * 32).commitment
+    for other in (Guess("Ada", 24.0, "11" * 32), Guess("Ada", 24.5, "00" * 32), Guess("Eve", 24.0, "00" * 32)):
+        assert other.commitment != ada.commitment
+
+
+def test_each_sealed_guess_has_a_nonce_of_its_own():
+    first, second = Guess.sealed("  Ann   Lee ", 12), Guess.sealed("Ann Lee", 12)
+    assert first.name == second.name == "Ann Lee"
+    assert len(bytes.fromhex(first.nonce)) == 32
+    assert first.commitment != second.commitment
+
+
+@pytest.mark.parametrize("name", ["", " ", None, 7, "a\x00b", "\u202eevil", "\x1b[31mred", "x" * 41, "QSIM"])
+def test_a_name_that_cannot_be_shown_is_refused(name):
+    with pytest.raises(ValueError, match="name"):
+        Guess.sealed(name, 3)
+
+
+@pytest.mark.parametrize("load", [0, 0.99, 1000.1, 1e9, -1, None, "7", float("nan"), float("inf"), True])
+def test_a_guess_out_of_range_is_refused(load):
+    with pytest.raises(ValueError, match="1 to 1000"):
+        Guess.sealed("Bob", load)
+    assert Guess.sealed("Bob", 1).load == 1.0
+    assert Guess.sealed("Bob", 1000).load == 1000.0

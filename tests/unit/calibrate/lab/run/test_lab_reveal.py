@@ -17,9 +17,8 @@ from calibrate.lab.run.event_log import PREDICTION, REPORT, RESULT, SWEEP
 from calibrate.lab.run.event_writer import EventWriter, first_loads
 from calibrate.lab.run.orders import choices, order_for
 from calibrate.lab.run.page import guesses_csv
-from calibrate.lab.run.revealing import reveal
 from calibrate.lab.run.session import LabRun
-from calibrate.lab.run.worker import measure
+from calibrate.lab.run.worker import measure, reveal
 
 
 def writer_of(folder: LabFolder, sent: list[dict[str, object]]) -> tuple[LabRun, EventWriter]:
