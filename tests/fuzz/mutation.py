@@ -78,7 +78,7 @@ def change_json(document: object, rng: random.Random) -> object:
     parent, key = rng.choice(places)
     kind = rng.randrange(5)
     if kind == 0:
-        parent[key] = rng.choice(VALUES)
+        parent[key] = copy.deepcopy(rng.choice(VALUES))  # the next change may be inside it
     elif kind == 1:
         del parent[key]
     elif kind == 2:
