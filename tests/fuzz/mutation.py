@@ -74,7 +74,7 @@ def change_json(document: object, rng: random.Random) -> object:
         places += [(node, key) for key in keys]
         open_ends += [node[key] for key in keys]  # type: ignore[index]
     if not places:
-        return rng.choice(VALUES)
+        return copy.deepcopy(rng.choice(VALUES))
     parent, key = rng.choice(places)
     kind = rng.randrange(5)
     if kind == 0:
