@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -269,6 +270,7 @@ def _tidy(points: pd.DataFrame, name: str) -> pd.DataFrame:
                 f"{'zero or more' if column == 'load' else 'a positive number'}; remove or measure the point again"
             )
     _check_percentiles(table, figures[:, [_NUMBERS.index(c) for c in ("latency_sd_s", *PERCENTILES)]], where)
+    _check_dates(table, where)
     size = np.abs(figures)
     beyond = (size > _LARGEST) | ((size > 0) & (size < 1 / _LARGEST))
     if beyond.any():
@@ -303,6 +305,14 @@ def _check_percentiles(table: pd.DataFrame, values: NDArray[np.float64], where: 
         low = int(np.nanargmax(values[row, 1 : high + 1]))
         (p, small), (q, large) = ((columns[1 + i], format_duration(values[row, 1 + i])) for i in (high, low))
         _refuse_row(table, int(row), f"{PERCENTILES[p]} = {small} is below {PERCENTILES[q]} = {large}", where)
+
+
+def _check_dates(table: pd.DataFrame, where: str) -> None:
+    for text in table["started_at"].dropna().unique():
+        try:
+            datetime.fromisoformat(text or "2000-01-01")
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{where}: started_at {text!r:.40} is no date; write 2026-01-02T03:04:05+00:00") from error
 
 
 def _refuse_row(table: pd.DataFrame, row: int, what: str, where: str) -> None:

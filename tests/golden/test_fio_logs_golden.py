@@ -66,7 +66,7 @@ def test_a_log_beside_its_result_belongs_to_it(tmp_path: Path) -> None:
     assert not [f for f in sweep.findings if f.check == "unreadable-file"]
     (tmp_path / "run" / "other_lat.1.log").write_bytes((tmp_path / "run" / "run_lat.1.log").read_bytes())
     (finding,) = [f for f in load(tmp_path / "run").findings if f.check == "unreadable-file"]
-    assert "other_lat.1.log is a log of none of the results beside it" in finding.message
+    assert "other_lat.1.log is a log of none of these results" in finding.message
 
 
 def test_averaged_logs_and_logs_of_rates_are_refused_with_their_reason() -> None:

@@ -65,3 +65,10 @@ def test_percentiles_out_of_order_are_refused_by_name(columns: dict[str, list[fl
 def test_percentiles_in_order_to_a_thousandth_or_absent_are_accepted() -> None:
     sweep = with_percentiles(p50=[1e-3, np.nan], p95=[0.9995e-3, np.nan], p99=[1e-3, 2e-3])
     assert sweep.points["latency_p99_s"].tolist() == [1e-3, 2e-3]
+
+
+def test_a_date_that_is_none_is_refused() -> None:
+    row = {"series": "a", "load": 1.0, "throughput_per_s": 10.0, "latency_s": 0.1, "started_at": "yesterday"}
+    with pytest.raises(DataError, match="started_at 'yesterday' is no date"):
+        Sweep(pd.DataFrame([row]))
+    assert len(Sweep(pd.DataFrame([{**row, "started_at": when} for when in (None, "", "2026-01-02T03:04:05Z")]))) == 3
