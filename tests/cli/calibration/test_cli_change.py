@@ -49,10 +49,6 @@ def test_a_loss_that_cannot_be_excluded_is_undecided(qsim, builds):
     assert "a loss of 1 % cannot be excluded" in run.error
 
 
-def test_a_faster_build_is_faster(qsim, builds):
-    assert "FASTER by up to " in qsim("change", "slow.csv", "old.csv").out
-
-
 def test_several_builds_are_one_table_against_the_first(qsim, builds):
     run = qsim("change", "old.csv", "same.csv", "slow.csv")
     header, same, slow = run.out.splitlines()[:3]

@@ -65,16 +65,6 @@ def test_the_answer_comes_first_and_fits_a_screen(qsim, args, lines, line, label
     assert [word for t in told if (word := t.partition(" ")[0]) in ("LAW", "MISSED", "SURE?", "NEXT", "MORE")] == labels
 
 
-def test_a_published_table_of_percentiles(qsim):
-    run = qsim("fit-service", "--dataset", "002-ssd-tails", "--load", "8", "--json")
-    assert run.code == 0
-    assert [s["name"] for s in run.json["series"]] == [
-        "write (as published) at load 8",
-        "read (as published) at load 8",
-    ]
-    assert "requests-unknown" in run.err
-
-
 def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):
     (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,300\n")
     run = qsim("fit-service", "drive.csv", "--requests", "10k")

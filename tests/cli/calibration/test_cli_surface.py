@@ -34,14 +34,6 @@ def test_the_answer_comes_first_then_the_table_then_what_to_measure(qsim):
     assert "KNEE N*" in details
 
 
-def test_the_same_command_gives_the_same_bytes_and_takes_no_seed(qsim):
-    first, again = (qsim("surface", "--dataset", "003-ssd-read", "--json").json for _ in range(2))
-    assert first == again
-    run = qsim("surface", "--dataset", "003-ssd-read", "--seed", "1")
-    assert run.code == 2
-    assert "--seed" in run.err
-
-
 def test_places_that_were_not_measured_are_predicted_and_the_page_is_written(qsim, tmp_path):
     run = qsim(
         "surface", "--dataset", "001-ssd", "--ask", "0", "--at", "block=16KiB read=70 depth=1..4", "--report", "s.html"
@@ -50,11 +42,6 @@ def test_places_that_were_not_measured_are_predicted_and_the_page_is_written(qsi
     predicted = run.out[run.out.index("Predicted at 16 KiB, 70 % read") :].splitlines()
     assert [row.split()[:5] for row in predicted[2:5]] == [["16", "KiB", "70", "%", n] for n in "124"]
     assert "Throughput at 100 % reads" in (tmp_path / "s.html").read_text("utf-8")
-
-
-def test_the_points_to_calibrate_on_can_be_named(qsim):
-    run = qsim("surface", "--dataset", "001-ssd", "--use", "depth=1,8,64", "--ask", "0", "--json")
-    assert sum(p["use"] == "calibrated on" for p in run.json["points"]) == 12
 
 
 def test_the_check_fails_with_3(qsim):
@@ -119,13 +106,6 @@ def test_a_mix_that_was_not_measured_has_a_band_below_the_peak(qsim, tmp_path):
     assert all(p["predicted_latency_low_s"] < p["predicted_latency_s"] < p["predicted_latency_high_s"] for p in rows)
     assert 25.7e9 < max(p["bandwidth_bytes_per_s"] for p in rows) < 28.5e9
     assert "Latency over bandwidth" in (tmp_path / "m.html").read_text("utf-8")
-
-
-def test_an_error_that_makes_no_sense_is_wrong_usage(qsim):
-    for data in (("--dataset", "004-ssd-block-size"), ("--dataset", "001-memory"), ("--dataset", "003-ssd-read")):
-        run = qsim("surface", *data, "--max-error", "-1")
-        assert run.code == 2
-        assert run.error.startswith("--max-error: -1 must be a percentage above 0")
 
 
 @pytest.mark.parametrize(

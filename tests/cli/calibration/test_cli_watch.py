@@ -62,12 +62,6 @@ def test_a_record_is_new_complete_and_never_replaced(qsim, device, tmp_path):
     assert (tmp_path / "w.csv").read_text().splitlines() == rows
 
 
-def test_a_data_sheet_places_the_load_on_its_curve(qsim, device):
-    run = qsim("watch", "sda", "--every", "0.1s", "--for", "0.1s", "--idle-latency", "1ms", "--peak-iops", "1M")
-    assert re.search(r" \d+ %$", run.out.splitlines()[1])
-    assert " % of the peak, knee at " in run.out
-
-
 def test_a_fit_places_it_too_and_not_both(qsim, device, sweep_csv):
     assert qsim("fit", str(sweep_csv), "--out", "fit.json").code == 0
     assert "knee at 10" in qsim("watch", "sda", "--every", "0.1s", "--for", "0.1s", "--fit", "fit.json").out

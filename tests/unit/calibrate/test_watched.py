@@ -50,10 +50,6 @@ def test_the_curve_is_learnt_and_no_peak_is_told_before_it_was_approached():
     assert facts["knee"] == pytest.approx(8, rel=0.1)
 
 
-def test_an_idle_second_is_idle():
-    assert WatchedCurves(SHEET).sentence(DeviceInterval("sda", "", 1)) == "idle"
-
-
 def test_the_bound_on_the_peak_is_at_least_the_rate_just_seen():
     curves = WatchedCurves()
     for _ in range(5):

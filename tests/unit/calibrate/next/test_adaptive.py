@@ -13,7 +13,7 @@ import pytest
 from calibrate import fit
 from calibrate.fitting.curve_fit import fit_points
 from calibrate.models.closed import PNorm
-from calibrate.next.adaptive import LOADS, AdaptiveResult, adaptive, next_choice, pooled_noise
+from calibrate.next.adaptive import LOADS, AdaptiveResult, adaptive, next_choice
 from calibrate.next.load import knee_shares
 from calibrate.points import points_of
 from measure.errors import DataError
@@ -92,13 +92,6 @@ def test_it_begins_at_both_ends_and_stops_when_the_interval_is_narrow(plain: Ada
     assert "within the ±10 %" in str(plain)
 
 
-def test_a_smaller_tolerance_takes_more_points_and_the_budget_ends_it() -> None:
-    result = adaptive(Bench(bend(6), noise=0.02), 6, tolerance=0.01)
-    assert len(result.steps) == 6
-    assert result.stopped == "budget"
-    assert "the budget is used up" in str(result)
-
-
 def test_the_result_is_json_and_a_table(plain: AdaptiveResult) -> None:
     result = plain
     document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
@@ -175,12 +168,6 @@ def test_a_noisy_lone_request_is_repeated_where_it_has_no_neighbour() -> None:
     assert (choice.why, choice.load) == ("repeat", 1)
 
 
-def test_noise_is_pooled_over_what_was_repeated() -> None:
-    assert pooled_noise(points_of(sweep_of([(1, 100), (8, 500)]))) is None
-    pooled = pooled_noise(points_of(sweep_of([(1, 98), (1, 102), (8, 500), (8, 500), (8, 500), (32, 900)])))
-    assert pooled == pytest.approx(np.sqrt((2**2 + 2**2) / 100**2 / 3))
-
-
 # --- what can go wrong ---------------------------------------------------------------------------------------------
 
 
@@ -215,14 +202,6 @@ def test_settings_that_make_no_sense_are_refused_before_anything_is_measured(set
     with pytest.raises(ValueError, match=message):
         adaptive(bench, **settings)
     assert bench.asked == []
-
-
-def test_repeats_that_disagree_are_told() -> None:
-    curve = bend(6)
-    points = [(1, 0.85 * curve(1)), (1, 1.15 * curve(1)), (6, curve(6)), (32, curve(32))]
-    result = adaptive(Bench(curve), 4, already=sweep_of(points))
-    assert result.repeat_noise == pytest.approx(np.std([0.85, 1.15], ddof=1))
-    assert "a repeat differs by" in str(result)
 
 
 # --- going on where it was -----------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from qsim import (
     BurrXII,
-    Closed,
     Distribution,
     Erlang,
     Exponential,
@@ -24,9 +23,7 @@ from qsim import (
     LogNormal,
     Mixture,
     Shifted,
-    Station,
     Weibull,
-    simulate,
 )
 from qsim.distributions.phase_type import hyper_erlang
 
@@ -112,13 +109,6 @@ def test_coarse_bins_do_not_bias_the_estimate() -> None:
     assert found.ks < 1e-5
 
 
-def test_counts_are_not_expanded() -> None:
-    few = drawn(LogNormal(1e-3, 1.0), 5000)
-    many = Times(few.lower_s, few.upper_s, few.counts * 1_000_000)  # five thousand million requests
-    one, other = fit_one(few, "lognormal"), fit_one(many, "lognormal")
-    assert other.log_likelihood == pytest.approx(1e6 * one.log_likelihood, rel=1e-6)
-
-
 @pytest.mark.parametrize("parts", [_Lognormals, lambda b, s: _Erlangs(b, s, stages=False)])
 def test_no_step_of_em_lowers_the_likelihood(parts) -> None:
     model = parts(Binned.of(drawn(TWO_KINDS, 5000)), 0.0)
@@ -149,15 +139,6 @@ def test_the_bootstrap_accepts_the_true_family_and_rejects_another() -> None:
     assert "39 draws" in other.sentence()
     with pytest.raises(ValueError, match="at least 19"):
         goodness(fit_one(times, "gamma"), 5)
-
-
-def test_the_fitted_law_drives_the_simulator() -> None:
-    times = drawn(TWO_KINDS)
-    law = fit_service(times).law
-    alone = simulate(Closed(1, [Station(law)]), customers=200_000, seed=3)
-    assert alone.W == pytest.approx(times.mean_s, rel=0.02)
-    for q in (0.5, 0.95, 0.99):
-        assert alone.quantile(q) == pytest.approx(times.quantile(q), rel=0.05)
 
 
 def test_several_modes_are_told() -> None:

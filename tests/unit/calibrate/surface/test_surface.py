@@ -103,13 +103,6 @@ def test_a_known_surface_of_64_points_is_predicted_from_eight_and_one() -> None:
         assert estimate.low < value < estimate.high
 
 
-def test_each_point_asked_for_brings_it_nearer() -> None:
-    points = known(grid())
-    found = [compare_surface(points, ask=k) for k in (0, 3)]
-    errors = [float(np.mean(np.abs(c.error_pct[c.judged]))) for c in found]
-    assert errors[1] < 0.6 * errors[0]
-
-
 def test_the_corners_are_the_ends_of_what_varies() -> None:
     places = grid(depths=(1, 4, 16, 64, 1024))
     chosen = places.at(corners(places))
@@ -119,18 +112,6 @@ def test_the_corners_are_the_ends_of_what_varies() -> None:
         [0, 1],
         [1, 64],
     ]
-
-
-def test_sweeps_along_each_axis_are_calibrated_on_the_ends_of_the_axes() -> None:
-    places = Places(
-        np.array([4, 16, 64, 16, 16, 16, 16]) * KIB,
-        np.array([1, 1, 1, 0.5, 0, 1, 1]),
-        np.array([1.0, 1, 1, 1, 1, 8, 32]),
-        np.ones(7),
-    )
-    chosen = places.at(corners(places))
-    assert chosen.varying() == ("block_bytes", "read_fraction", "outstanding")
-    assert chosen.values("outstanding").tolist() == [1, 32]
 
 
 def test_the_point_asked_for_is_new_no_deeper_and_takes_some_of_the_variance() -> None:
@@ -159,13 +140,6 @@ def test_no_throughput_passes_either_asymptote(scales: list[float], share: float
     assert (throughput * model.busy_s(values, loads) <= 1 + 1e-9).all()
     quickest = model.lone_s(values, loads) * min(1.0, 1 / float(values[0, 5]))
     assert (throughput * quickest / depth <= 1 + 1e-9).all()
-
-
-def test_published_drives_are_predicted_within_ten_percent() -> None:
-    for name, ask, most in (("001-ssd", 2, 4), ("003-ssd-read", 3, 6)):
-        summary = compare_surface(surface_points(load_dataset(name)), ask=ask).summary()
-        assert summary.held_out_mdape_throughput_pct < most  # type: ignore[operator]
-        assert summary.inside_band_pct >= 80  # type: ignore[operator]
 
 
 def test_jobs_that_submit_no_faster_are_a_limit_of_their_own() -> None:
@@ -197,12 +171,6 @@ def test_repeats_and_mixes_are_read_from_a_sweep() -> None:
     assert len(points) == 64
     assert points.places.values("read_fraction").tolist() == [0, 0.5, 0.7, 1]
     assert points.repeat_noise_pct() == pytest.approx(100 * 0.05 * np.sqrt(2) / 1.05, rel=1e-3)
-
-
-def test_places_are_told_apart_by_their_columns_whatever_their_series_are_called() -> None:
-    points = surface_points(Sweep(sweep_of(known(grid())).points.assign(series="all points"), name="one name"))
-    assert len(points) == 64
-    assert (points.repeats == 1).all()
 
 
 def test_what_is_no_surface_is_refused_with_what_to_measure() -> None:
@@ -391,21 +359,6 @@ def test_a_surface_is_ahead_of_its_baselines_at_two_asked_points() -> None:
     assert ours < 0.5 * min(theirs)
 
 
-def test_results_have_a_table_a_frame_and_a_short_text() -> None:
-    compared = compare_surface(known(grid()))
-    assert len(repr(compared).splitlines()) == 5
-    assert compared.table(3).splitlines()[-1] == "... and 61 more"
-    assert len(compared.to_frame()) == 64
-    assert len(compared._repr_html_()) < 12_000
-    assert len(compared.plot().data) > 0
-    assert sum(len(trace.x) for trace in compared.predicted.plot().data) == 64
-    assert compared.to_dict()["summary"]["held_out_points"] == 54
-    assert len(repr(compared.surface).splitlines()) == 6
-    sharpness = compared.to_dict()["parameters"]["p"]
-    assert sharpness["low"] < 3.0 < sharpness["high"]
-    assert repr(compared.predicted).startswith("SurfacePrediction at 64 places, 90 % bands")
-
-
 SIZES = np.array([4, 16, 64, 256, 1024]) * KIB
 
 
@@ -431,29 +384,6 @@ def test_a_known_line_over_sizes_is_found_again_from_its_ends(depth: float) -> N
     assert found["read: bandwidth"].estimate == pytest.approx(2e9 * depth, rel=0.05)
     assert found["block that doubles the latency"].estimate == pytest.approx(160e3, rel=0.06)
     assert found["read: latency alone"].low < 80e-6 < found["read: latency alone"].high
-
-
-def test_sizes_beyond_the_calibrated_ones_are_marked_and_less_sure_on_a_line() -> None:
-    (line,) = size_lines(line_of(STRAIGHT), [4 * KIB, 64 * KIB])
-    assert line.predicted.extrapolated.tolist() == [False, False, False, True, True]
-    width = np.log(line.predicted.throughput_high_per_s / line.predicted.throughput_low_per_s)
-    assert width[4] > width[3] > width[1]
-
-
-def test_bands_of_a_line_are_widest_between_the_ends_and_hold_what_is_sharper_there() -> None:
-    (line,) = size_lines(line_of(SHARPER))
-    width = np.log(line.predicted.throughput_high_per_s / line.predicted.throughput_low_per_s)
-    assert width[2] == width.max()
-    assert np.abs(line.error_pct[1:4]).max() > 10
-    assert line.inside.all()
-
-
-def test_a_third_size_mends_what_is_around_it_and_leaves_the_ends() -> None:
-    (two,), (three,) = size_lines(line_of(SHARPER)), size_lines(line_of(SHARPER), [4 * KIB, 256 * KIB, 1024 * KIB])
-    assert np.abs(three.error_pct[[1, 2]]).sum() < np.abs(two.error_pct[[1, 2]]).sum()
-    assert np.abs(three.error_pct[[0, 3, 4]]).max() < 5
-    width = [np.log(c.predicted.throughput_high_per_s / c.predicted.throughput_low_per_s) for c in (two, three)]
-    assert width[1][3] < 0.7 * width[0][3]
 
 
 def test_repeats_that_differ_widen_the_bands_and_are_told() -> None:

@@ -24,11 +24,6 @@ def with_products(at: Places) -> np.ndarray:
     return np.asarray(np.exp(9 - 0.3 * b + 0.4 * at.read_fraction + 0.7 * n - 0.1 * b * n + 0.2 * np.log(at.jobs)))
 
 
-def bent(at: Places) -> np.ndarray:
-    bound = np.minimum(at.outstanding * 1e4, 4e8 / at.block_bytes)
-    return np.asarray(bound * (1 + 0.5 * at.read_fraction))
-
-
 def test_a_bilinear_surface_is_found_again_from_its_corners() -> None:
     assert bilinear(CORNERS, with_products(CORNERS), GRID) == pytest.approx(with_products(GRID))
 
@@ -47,26 +42,6 @@ def test_a_gaussian_process_goes_through_its_points() -> None:
     smooth = with_products(GRID) * np.exp(0.3 * np.sin(np.log(GRID.outstanding)))
     assert plain_gaussian_process(GRID, smooth, GRID) == pytest.approx(smooth, rel=0.01)
     assert bilinear(GRID, smooth, GRID) != pytest.approx(smooth, rel=0.1)
-
-
-def test_a_gaussian_process_is_nearer_than_a_bilinear_fit_between_the_points_of_a_bent_surface() -> None:
-    between = places([8192, 32768], [0.25, 0.75], [2, 8, 32], [2])
-    missed = {
-        name: float(np.median(np.abs(f(GRID, bent(GRID), between) / bent(between) - 1)))
-        for name, f in SURFACE_BASELINES.items()
-    }
-    assert missed["plain Gaussian process"] < 0.6 * missed["bilinear in logarithms"]
-
-
-def test_a_gaussian_process_averages_repeats() -> None:
-    one = CORNERS.at(np.zeros(8, dtype=int))
-    repeats = np.exp(np.array([8.9, 9.1] * 4))
-    assert plain_gaussian_process(one, repeats, one) == pytest.approx(np.full(8, np.exp(9)), rel=0.01)
-
-
-@pytest.mark.parametrize("baseline", SURFACE_BASELINES.values(), ids=SURFACE_BASELINES.keys())
-def test_one_place_answers_everywhere_with_what_it_measured(baseline: SurfaceBaseline) -> None:
-    assert baseline(GRID.at(np.array([0])), [1e4], GRID) == pytest.approx(np.full(len(GRID), 1e4))
 
 
 @pytest.mark.parametrize("baseline", SURFACE_BASELINES.values(), ids=SURFACE_BASELINES.keys())

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.surface.memory import MixCurve, MixFamily, between_mixes, compare_mixes, mix_family
+from calibrate.surface.memory import MixCurve, MixFamily, compare_mixes, mix_family
 from measure import load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep
@@ -52,14 +52,6 @@ def test_an_unseen_mix_is_predicted_from_its_neighbours() -> None:
     assert family.only([0, 1, 3, 4]).peak(0.75) == pytest.approx(peak(0.75), rel=0.01)
 
 
-def test_a_measured_mix_gives_its_own_points_and_the_peak_is_never_passed() -> None:
-    family = mix_family(memory())
-    found = family.predict(0.75, family.bandwidth_bytes_per_s[2]).latency_s
-    assert found == pytest.approx(family.latency_s[2], rel=0.02)
-    beyond = family.predict(0.8, np.array([1.0, 3.0]) * family.peak(0.8)).latency_s
-    assert beyond[0] == pytest.approx(beyond[1], rel=1e-9)
-
-
 def ragged(mixes: tuple[float, ...], noise: float, seed: int) -> Sweep:
     """The memory with ``noise`` in every latency."""
     rng = np.random.default_rng(seed)
@@ -74,20 +66,6 @@ def test_the_bands_hold_about_as_many_points_as_they_say() -> None:
         for measured, curve in unseen(mix_family(ragged(mixes, 0.03, seed))):
             inside += ((curve.latency_low_s <= measured) & (measured <= curve.latency_high_s)).tolist()
     assert 0.86 < np.mean(inside) < 0.97
-
-
-def test_the_bands_widen_with_the_noise_and_the_distance_and_with_the_level() -> None:
-    mixes = tuple(np.linspace(0.4, 1.0, 9))
-    widths = {}
-    for noise in (0.01, 0.05):
-        curve = mix_family(ragged(mixes, noise, 1)).predict(0.72)
-        widths[noise] = np.log(curve.latency_high_s / curve.latency_low_s)
-    assert (widths[0.05] > widths[0.01]).all()
-    near, far = (mix_family(memory(mixes)).predict(0.72) for mixes in ((0.7, 0.75), (0.4, 1.0)))
-    assert (np.log(far.latency_high_s / far.latency_low_s) > np.log(near.latency_high_s / near.latency_low_s)).all()
-    family = mix_family(ragged(mixes, 0.05, 1))
-    narrow, wide = (family.predict(0.72, level=level) for level in (0.5, 0.95))
-    assert (wide.latency_high_s > narrow.latency_high_s).all()
 
 
 def test_idle_latencies_that_differ_between_mixes_are_noise() -> None:
@@ -133,18 +111,6 @@ def test_two_ends_predict_the_mixes_between_and_more_are_taken_from_the_widest_g
     assert repr(ends).splitlines()[0] == "The memory: 2 of 5 mixes used (50, 100 % reads), 90 points held out"
     assert ends.next() == pytest.approx(0.675)
     assert set(ends.to_dict()) >= {"points", "summary", "next", "left_out", "notes"}
-
-
-def test_the_baseline_is_exact_where_the_logarithm_of_latency_is_linear_in_the_mix() -> None:
-    mixes = (0.5, 0.6, 1.0)
-    latencies = tuple(90e-9 * np.exp(SHARES * (1 + m)) for m in mixes)
-    family = MixFamily(mixes, tuple(peak(m) * SHARES[::-1] for m in mixes), tuple(r[::-1] for r in latencies))
-    told = between_mixes(family.only([0, 2]), 0.6, family.bandwidth_bytes_per_s[1])
-    assert told == pytest.approx(family.latency_s[1], rel=1e-9)
-    published = compare_mixes(mix_family(load_dataset("001-memory"), "64 B"))
-    (missed,) = published.baselines().values()
-    assert 5 < missed < 12
-    assert "interpolation between mixes" in repr(published)
 
 
 @pytest.mark.parametrize(("stride", "median", "inside"), [("64 B", 9, 95), ("256 B", 6.5, 85)])

@@ -7,7 +7,7 @@ import pytest
 
 from calibrate.report.compared.simulated import tail_view
 from calibrate.service import of_samples
-from calibrate.tails.percentiles import _repeat_noise, _sampling, _together, predict_tails
+from calibrate.tails.percentiles import _repeat_noise, _sampling, predict_tails
 from calibrate.tails.results import QUANTILES, TailPoint, Tails
 from calibrate.tails.structures import Structure
 from measure.errors import DataError
@@ -173,13 +173,6 @@ def test_one_disturbed_repeat_does_not_move_what_is_typical() -> None:
     assert abs(point.residual_pct["p99_s"]) < 15
 
 
-def test_noise_of_repeats_widens_the_intervals() -> None:
-    found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
-    used = {n: means[n] for n in (1.0, 32.0)}
-    quiet, loud = (predict_tails(found, used, [8], noise=np.full(4, sd)).points[0] for sd in (0.0, 0.5))
-    assert loud.high["p99_s"] / loud.low["p99_s"] > 2 * quiet.high["p99_s"] / quiet.low["p99_s"]
-
-
 def test_noise_at_one_depth_counts_at_all() -> None:
     one = seen(LogNormal(2e-3, 2.0), 1, "shared")[0][1.0]
     slower = Histogram(2 * one.lower_s, 2 * one.upper_s, one.counts)
@@ -198,13 +191,6 @@ def test_the_sentence_says_what_the_measurement_allows() -> None:
     assert "Nothing was repeated" in once.sentence()
     few = {n: Histogram(h.lower_s, h.upper_s, np.maximum(h.counts // 100, 1)) for n, h in found.items()}
     assert predict_tails(few, used, [8]).sampling > 3 * once.sampling
-
-
-def test_intervals_widen_away_from_what_was_calibrated() -> None:
-    found, means = seen(LogNormal(2e-3, 2.0), 1, "shared")
-    tails = predict_tails(found, {n: means[n] for n in (1.0, 8.0)}, [8, 16, 32])
-    widths = [p.high["p99_s"] / p.low["p99_s"] for p in tails.points]
-    assert widths[0] < widths[1] < widths[2]
 
 
 def test_without_depth_1_or_a_deep_point_it_says_what_to_measure() -> None:
@@ -234,12 +220,6 @@ def test_of_one_bin_at_a_deeper_depth_only_the_mean_counts() -> None:
     absent = predict_tails({n: h for n, h in found.items() if n not in (8.0, 16.0)}, used, [8, 16])
     assert [p.observed for p in tails.points] == [{}, {}]
     assert tails.points[1].predicted == absent.points[1].predicted
-
-
-def test_repeats_of_one_bin_are_one_bin_together() -> None:
-    one = one_bin(seen(LogNormal(2e-3, 2.0), 1, "shared")[0][1.0])
-    together = _together([one, one])
-    assert (len(together.counts), together.total) == (1, 2 * one.total)
 
 
 def test_a_view_of_the_page_holds_every_depth() -> None:

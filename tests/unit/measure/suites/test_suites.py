@@ -77,27 +77,6 @@ def test_the_baseline_is_a_lone_request_of_each_kind() -> None:
     assert {w.outstanding for w in baseline.workloads} == {1}
 
 
-@pytest.mark.parametrize("name", [n for n in SUITE_NAMES if n != "course"])
-def test_quick_asks_for_no_more_and_for_the_same_question(name: str) -> None:
-    [full], [quick] = suites(name), suites(name, quick=True)
-    assert set(quick.workloads) <= set(full.workloads)
-    assert len(quick.workloads) + len(quick.fractions) <= len(full.workloads) + len(full.fractions)
-    assert (quick.purpose, quick.views) == (full.purpose, full.views)
-
-
-def test_no_suite_needs_writes_to_have_something_to_measure() -> None:
-    course = suites("course")
-    assert course
-    for suite in course:
-        assert suite.reading().workloads
-        assert all(w.read_percent == 100 for w in suite.reading().workloads)
-
-
-def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(ValueError, match=r"no suite 'tail'; there are baseline, .*course"):
-        suites("tail")
-
-
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
@@ -138,11 +117,6 @@ def test_a_budget_that_is_too_small_names_the_least_one(planned: Callable[..., S
     assert planned(budget_s=parse_duration(told.group(1))).seconds() <= parse_duration(told.group(1)) + 0.1
 
 
-def test_a_budget_and_a_runtime_contradict_each_other(planned: Callable[..., SuitePlan]) -> None:
-    with pytest.raises(ValueError, match="both given"):
-        planned(budget_s=100, runtime_s=1)
-
-
 def test_a_foreign_file_is_only_read_and_that_is_said(disk: Path) -> None:
     foreign = disk / "data"
     foreign.write_bytes(b"\1" * 64 * MIB)
@@ -150,11 +124,6 @@ def test_a_foreign_file_is_only_read_and_that_is_said(disk: Path) -> None:
     assert all(w.read_percent == 100 for s in plan.steps for w in s.workloads)
     assert [line.partition(":")[0] for line in plan.left_out] == ["baseline", "block-size", "mix", "depth", "tails"]
     assert foreign.read_bytes()[:1] == b"\1"
-
-
-def test_the_file_is_kept_from_suite_to_suite(planned: Callable[..., SuitePlan]) -> None:
-    plan = planned("baseline")
-    assert plan.fio_plan(plan.steps[0], {}).keep
 
 
 # --- rates ------------------------------------------------------------------------------------------------------------
@@ -166,11 +135,6 @@ def test_rates_are_shares_of_the_peak_among_jobs_that_are_seldom_busy() -> None:
     # At half of the peak: 50k/s x 100 us / (1 - 0.5) = 10 under way, of jobs that may be 5 % busy.
     assert [w.jobs for w in jobs] == [32, 200, 512]
     assert {w.block_bytes for w in jobs} == {4096}
-
-
-def test_a_slow_drive_has_few_jobs_so_that_each_gets_arrivals() -> None:
-    jobs = arrivals(sweep([1, 32], [60, 100], [16e-3, 0.3]), (0.02, 0.1, 0.5))
-    assert [(w.arrival_rate_per_s, w.jobs) for w in jobs] == [(2, 1), (10, 2), (50, 10)]
 
 
 def test_rates_without_their_peak_are_refused(planned: Callable[..., SuitePlan]) -> None:
@@ -212,23 +176,6 @@ def test_a_failed_suite_does_not_stop_the_others(
     assert ran == ["baseline", "block-size", "mix", "depth", "tails", "rate-peak", "rate"]
     assert results.failed == {"mix": "mix broke"}
     assert list(results.sweeps) == [n for n in ran if n != "mix"]
-
-
-def test_without_the_peak_the_rates_fail_as_well(
-    planned: Callable[..., SuitePlan], play: Callable[..., list[str]], tmp_path: Path
-) -> None:
-    ran = play(failing=("rate-peak",))
-    results = run_suites(planned(), tmp_path / "out")
-    assert "rate" not in ran
-    assert list(results.failed) == ["rate-peak", "rate"]
-
-
-def test_where_all_fail_the_first_reason_is_told(
-    planned: Callable[..., SuitePlan], play: Callable[..., list[str]], tmp_path: Path
-) -> None:
-    play(failing=("rate-peak",))
-    with pytest.raises(ToolFailedError, match="rate-peak broke"):
-        run_suites(planned("rate"), tmp_path / "out")
 
 
 def test_progress_goes_over_the_whole(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from measure.errors import MeasureError
@@ -47,12 +45,6 @@ def test_counters_that_began_anew_tell_nothing():
 @pytest.mark.parametrize("given", ["vda", "/dev/vda"])
 def test_a_device_is_known_by_its_name_and_its_path(given):
     assert device_name(given, {"vda": BEFORE}) == "vda"
-
-
-def test_a_link_leads_to_its_device(tmp_path: Path):
-    (tmp_path / "vda").touch()
-    (tmp_path / "root").symlink_to(tmp_path / "vda")
-    assert device_name(str(tmp_path / "root"), {"vda": BEFORE}) == "vda"
 
 
 @pytest.mark.parametrize(

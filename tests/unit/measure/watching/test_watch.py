@@ -68,10 +68,6 @@ def test_an_interval_in_which_the_machine_slept_is_left_out():
     assert found[1] == Lost("sda", "suspended")
 
 
-def test_a_device_named_twice_is_watched_once():
-    assert len(Machine({"sda": [(0, 9)]}).watch("sda", "/dev/sda", count=2)) == 2
-
-
 def test_an_unknown_device_is_refused_before_anything_is_waited_for():
     machine = Machine({"sda": [(0, 9)]})
     with pytest.raises(MeasureError, match="sdq: the kernel counts no block device of this name"):

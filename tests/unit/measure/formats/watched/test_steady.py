@@ -28,20 +28,6 @@ def test_a_stretch_ends_where_only_the_number_outstanding_changes():
     assert [len(part) for part in stretches(loads)] == [5, 5]
 
 
-def test_intervals_of_ten_seconds_are_steady_as_those_of_one_are():
-    loads = [second(1000, 1e-3, seconds=10)] * 3 + [second(1600, 1e-3, seconds=10)] * 2
-    assert [len(part) for part in stretches(loads)] == [3, 2]
-
-
-def test_idle_seconds_belong_to_no_stretch():
-    assert list(stretches([second(0, 0)] * 20)) == []
-    assert [len(part) for part in stretches([second(0, 0)] * 3 + [second(50, 1e-3)] * 5)] == [5]
-
-
-def test_the_scatter_of_few_requests_does_not_end_a_stretch():
-    assert [len(part) for part in stretches([second(n, 5e-3) for n in (20, 31, 12, 25, 17, 22)])] == [6]
-
-
 def test_stretches_of_one_load_are_one_point_with_repeats():
     loads = [second(1000, 2e-3)] * 12 + [second(3000, 2e-3)] * 5 + [second(1050, 2e-3)] * 6
     sweep = watched_sweep(loads, "test")
@@ -72,19 +58,9 @@ def test_the_curve_of_a_known_queue_is_found_from_the_load_as_it_came():
     assert found.knee.load == pytest.approx(8, rel=0.05)
 
 
-def test_loads_further_apart_than_fifteen_percent_are_points_of_their_own():
-    loads = [second(1000 * k, 2e-3) for k in (1, 3, 1.14, 3, 1.17) for _ in range(5)]
-    assert sorted(set(watched_sweep(loads, "test").points["load"])) == [2.14, 2.34, 6.0]
-
-
 def test_a_long_stretch_is_cut_into_ten_repeats_at_most():
     repeats = [len(watched_sweep([second(1000, 2e-3)] * n, "test").points) for n in (9, 10, 49, 50, 200)]
     assert repeats == [1, 2, 9, 10, 10]
-
-
-def test_means_are_pooled_by_their_seconds():
-    parts = [replace(second(10, 1e-3), in_flight=1.0), replace(second(10, 1e-3, seconds=3), in_flight=5.0)]
-    assert pooled(parts).in_flight == 4.0
 
 
 def test_intervals_are_pooled_by_their_counts():

@@ -51,16 +51,6 @@ def test_a_record_cut_off_in_its_last_line_keeps_the_seconds_before():
     assert "5 of 5 s" in torn.findings[0].message
 
 
-def test_the_last_whole_line_is_read_to_its_end():
-    text = "device,seconds,read_response_time_s,reads_per_s\n" + "vda,1,0.001,100\n" * 6
-    assert set(record_sweep(text, "w.csv").points["throughput_per_s"]) == {100.0}
-
-
-def test_a_record_says_no_seconds_where_each_is_one():
-    again = DeviceInterval.of_rates({"device": "vda", "reads_per_s": 500, "writes_per_s": math.nan})
-    assert (again.seconds, again.reads, again.writes, again.requests) == (1, 500, 0, 500)
-
-
 def test_a_record_of_nothing_and_a_damaged_line_are_told():
     with pytest.raises(DataError, match=r"w.csv holds no second yet; watch longer"):
         record_sweep(record_header() + record_line(SECOND)[:20], "w.csv")
