@@ -69,7 +69,7 @@ def seen(change: Change) -> str:
     """What would have been seen, and what to do for more."""
     found = change.detectable_pct
     if found is None:
-        text = "No loss could have been seen: one run at so few loads shows no noise"
+        text = "No loss could have been seen: one run at these few loads shows no noise"
     elif found <= 100 * change.margin or change.verdict == "same":
         return f"A loss of {format_percent(found)} at any one load would have been seen."
     else:

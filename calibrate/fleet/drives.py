@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import theilslopes
 
 from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fit import Fit
-from calibrate.fleet.drift import drifts
 from calibrate.fleet.odd import FALSE_ALARMS, Power, with_oddness
 from calibrate.fleet.workers import spread
 from calibrate.inference.estimates import how_sure
@@ -24,6 +24,10 @@ from measure.sweep import Sweep
 from qsim.result import Result, shown_by
 
 BATCH = 50
+LEAST_TIMES = 5
+"""Measurements of a drive for a slope over time at least."""
+DRIFT_LEVEL = 0.99
+MONTH_DAYS = 30.0
 COLUMNS = (
     "drive",
     "series",
@@ -117,7 +121,7 @@ def _check_dates(inventory: Facts) -> None:
 
 
 def _entries(folder: Path) -> Iterator[Path]:
-    """The measurements in a folder; a file, or a sweep directory of ours, is one itself."""
+    """The measurements in a folder; a file, or a sweep directory, is one itself."""
     if not folder.exists():
         raise DataError(f"{folder} does not exist; check the name")
     if folder.is_file() or (folder / "sweep.json").exists():
@@ -174,3 +178,22 @@ def _row(made: Fit, facts: Mapping[str, str]) -> tuple[Any, ...]:
         *(nothing if v is None else v for v in (knee.load, knee.low, knee.high)),
         sure,
     )
+
+
+def drifts(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each drive and quantity that drifts: the share by which it changes a month, low and high.
+
+    Of each drive's idle latency and peak the median of all slopes between two times (Theil-Sen), with the interval of
+    Sen (JASA 1968), where that does not hold 0. The level is 99 %, for there are many drives.
+    """
+    when = pd.to_datetime(table["measured_at"].replace("", None), format="ISO8601", utc=True, errors="coerce")
+    timed = table.assign(day=(when - when.min()).dt.total_seconds() / 86400).dropna(subset=["day"])
+    rows = []
+    for (drive, series), group in timed.groupby(["drive", "series"], sort=False):
+        if len(group) < LEAST_TIMES or group["day"].nunique() < LEAST_TIMES:
+            continue
+        for name in ("idle_latency_s", "peak_per_s"):
+            slope, _, low, high = theilslopes(np.log(group[name]), group["day"], alpha=DRIFT_LEVEL)
+            if low > 0 or high < 0:
+                rows.append((drive, series, name, len(group), *(np.expm1(MONTH_DAYS * s) for s in (slope, low, high))))
+    return pd.DataFrame(rows, columns=["drive", "series", "quantity", "measurements", "a_month", "low", "high"])

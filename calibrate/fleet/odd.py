@@ -66,7 +66,7 @@ def apart(values: Array, level: float) -> Mask:
 
 
 def _critical(drives: int, level: float) -> float:
-    """The deviate that the furthest of so many normal values exceeds with probability ``level``."""
+    """The deviate that the furthest of that many normal values exceeds with probability ``level``."""
     freedom = drives - 2
     quantile = t.isf(level / (2 * drives), freedom)
     return float((drives - 1) * quantile / np.sqrt((freedom + quantile**2) * drives))

@@ -154,7 +154,7 @@ def next_load(
 ) -> NextLoad | None:
     """The load to measure next, of ``loads`` (None: depths 1, 2, 4...; sensible delays; shares of the peak).
 
-    ``measured`` are loads that were measured beside those that ``fit`` was calibrated on. ``goal`` None means the knee
+    ``measured`` are further loads that were measured. ``goal`` None means the knee
     where it is open by more than a factor of two, else the curve. None where nothing is left that would tell enough.
 
     >>> from calibrate import fit

@@ -24,7 +24,7 @@ Fitted: TypeAlias = "tuple[str, ServiceFit, GoodnessOfFit | None]"
 
 
 def law_line(fit: ServiceFit) -> str:
-    """The best law with its mean, its squared coefficient of variation and its p99 beside the observed one."""
+    """The best law with its mean, its squared coefficient of variation and its p99 and the observed one."""
     law, seen = fit.law, format_duration(fit.times.quantile(0.99), 2)
     p99 = f"p99 {format_duration(law.quantile(0.99), 2)} ({seen} observed)"
     return labelled("LAW", f"{fit.best.name}: mean {format_duration(law.mean, 2)}, scv {law.scv:.3g}, {p99}")

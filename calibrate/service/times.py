@@ -148,7 +148,7 @@ def of_samples(times_s: npt.ArrayLike, source: str = "") -> Times:
 
 
 def of_percentiles(at: Mapping[float, float], requests: float | None = None, source: str = "") -> Times:
-    """The times told by published percentiles, {share below: time in seconds}, as {0.5: 80e-6, 0.99: 200e-6}.
+    """The times by published percentiles, {share below: time in seconds}, as {0.5: 80e-6, 0.99: 200e-6}.
 
     ``requests`` is how many they were taken from. Without it the fewest are assumed that have one request beyond the
     highest percentile, so that intervals are too wide rather than too narrow. Raises DataError where percentiles are

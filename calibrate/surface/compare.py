@@ -30,7 +30,7 @@ CONTRADICTED = 0.023
 """A surprise is doubted where all others, its neighbour among them, leave no more than this share beyond it."""
 
 ENOUGH = 400
-"""Of so many points none is worth another."""
+"""With this many points none is worth another."""
 
 UNCONFIRMED = "nothing near it was measured since: measure it again"
 VERDICTS = {True: "its neighbours speak against it, and it counts little", False: "its neighbours confirm it"}
@@ -195,7 +195,7 @@ def compare_surface(
             found[one] = f"{100 * points.throughput_per_s[one] / end:.3g} % of the {name} end"
             waiting = one
         surface, doubted = _fit_doubting(points, used, [i for i in found if i != waiting], level)
-    told = [
+    lines = [
         f"{points.places.text(i)} surprised, at {how} of its band: "
         f"{UNCONFIRMED if i == waiting else VERDICTS[i in doubted]}"
         for i, how in found.items()
@@ -211,7 +211,7 @@ def compare_surface(
         surface.predict(points.places),
         used,
         tuple(chosen),
-        tuple(told),
+        tuple(lines),
         drifting,
     )
 

@@ -24,7 +24,7 @@ from calibrate.surface.places import Places, SurfacePoints
 
 FAR, FEWEST = 0.002, 4
 """A single run is measured again where such a share of the distribution that all others give it lies beyond it, on its
-side; below so many points, all others say too little."""
+side; below that many points, all others say too little."""
 
 MOST_CANDIDATES = 400
 NINE_IN_TEN = 1.645

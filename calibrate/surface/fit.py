@@ -130,13 +130,13 @@ class Surface:
 
     def parameters(self) -> dict[str, Estimate]:
         """The parameters as people name them, of the classes and limits that the points show."""
-        told = self.model.report(self.weights.values, self.used.places)
+        named = self.model.report(self.weights.values, self.used.places)
         ends = self._interval(
             lambda values: np.column_stack([v for _, v in self.model.report(values, self.used.places).values()])
         )
         return {
             name: Estimate(float(middle), float(low), float(high), bool(high < ROUGH * low), unit)
-            for (name, (unit, _)), middle, low, high in zip(told.items(), *ends, strict=True)
+            for (name, (unit, _)), middle, low, high in zip(named.items(), *ends, strict=True)
         }
 
     def _interval(self, quantity: Quantity) -> tuple[Array, Array, Array]:
@@ -164,8 +164,8 @@ class Surface:
         )
 
     def __repr__(self) -> str:
-        told = [f"  {name}  {e}" for name, e in list(self.parameters().items())[:5]]
-        return "\n".join([f"Surface of {self.used.source or 'a device'} from {len(self.used)} points", *told])
+        lines = [f"  {name}  {e}" for name, e in list(self.parameters().items())[:5]]
+        return "\n".join([f"Surface of {self.used.source or 'a device'} from {len(self.used)} points", *lines])
 
 
 def fit_surface(points: SurfacePoints, used: Mask, *, level: float = LEVEL, doubt: Array | None = None) -> Surface:

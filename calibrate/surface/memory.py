@@ -38,7 +38,7 @@ LEAST_HEADROOM = 1.002
 """The wall stands at least so far above the peak."""
 
 NEIGHBOURS = 6
-"""A mix is predicted from so many of the nearest ones at most."""
+"""A mix is predicted from at most this many of the nearest ones."""
 
 SAME_MIX = 0.006
 ALARMING = 0.03
@@ -140,8 +140,8 @@ class MixFamily:
         observed = ObservedLogs(np.log(latency), np.zeros(len(known)), known)
         parameters = _parameters(float(latency.min()))
         table = linearised(parameters, lambda values: np.log(_latency(values, known)), observed, NearMix(), MISFIT)
-        told = predictive(table, _latency, NearMix(), known, observed.noise, latency, loads)
-        low, middle, high = told.quantiles((0.5 - level / 2, 0.5, 0.5 + level / 2))
+        expected = predictive(table, _latency, NearMix(), known, observed.noise, latency, loads)
+        low, middle, high = expected.quantiles((0.5 - level / 2, 0.5, 0.5 + level / 2))
         return MixCurve(read_fraction, peak, at, middle, low, high, level)
 
     @cached_property
@@ -207,8 +207,8 @@ class MixComparison(Compared):
         errors = []
         for mix in {row["read_fraction"] for row in self.held_out}:
             i = self.family.index(mix)
-            told = between_mixes(self.used, mix, self.family.bandwidth_bytes_per_s[i])
-            errors += np.abs(percent_off(told, self.family.latency_s[i])).tolist()
+            between = between_mixes(self.used, mix, self.family.bandwidth_bytes_per_s[i])
+            errors += np.abs(percent_off(between, self.family.latency_s[i])).tolist()
         return {"interpolation between mixes": float(np.median(errors))} if errors else {}
 
     @property

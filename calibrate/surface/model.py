@@ -50,7 +50,7 @@ LINE_PRIOR = (20 * 1024.0, 4.0)
 """At one depth, lone or busy: the block whose bytes take as long as the rest of the request."""
 
 REACH = 8.0
-"""Bounds lie so many standard deviations of the prior from its median."""
+"""Bounds lie this many standard deviations of the prior from its median."""
 
 LATENCY_REACH, LATENCY_LOG_SD = 1e5, 5.0
 

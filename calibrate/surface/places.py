@@ -66,8 +66,8 @@ class Places:
 
     def ranges(self) -> str:
         """The values of each column, in words."""
-        told = (f"{w} {', '.join(value_text(n, v) for v in self.values(n))}" for n, w in WORDS.items())
-        return "; ".join(told)
+        columns = (f"{w} {', '.join(value_text(n, v) for v in self.values(n))}" for n, w in WORDS.items())
+        return "; ".join(columns)
 
     def text(self, i: int) -> str:
         """One place in words."""

@@ -150,13 +150,13 @@ class Compared(Tabled):
             return [f"{self.used_text}; nothing is left to compare with"]
         what = "" if self.quantity == "throughput_per_s" else " of the latency"
         rivals = ", ".join(f"{name} {format_percent(error)}" for name, error in self.baselines().items())
-        beside = "" if self.noise_pct is None else f"; repeats differ by {format_percent(self.noise_pct)}"
+        repeated = "" if self.noise_pct is None else f"; repeats differ by {format_percent(self.noise_pct)}"
         inside = sum(row["inside_band"] for row in held)
         level = f"{100 * self.level:g} %"
         where = f"is inside its {level} band" if inside == 1 else f"are inside their {level} bands"
         return [
             f"{self.used_text}, {counted(len(held), 'point')} held out",
-            f"MISSED  {format_percent(median)}{what} at the median, {format_percent(ninth)} at p90{beside}"
+            f"MISSED  {format_percent(median)}{what} at the median, {format_percent(ninth)} at p90{repeated}"
             + (f" (from the same points: {rivals})" if rivals else ""),
             f"SURE?   {inside} of {counted(len(held), 'held-out point')} {where}",
         ]

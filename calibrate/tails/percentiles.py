@@ -108,8 +108,8 @@ def predict_tails(
         return known[structure, depth]
 
     shaped = [n for n, one in seen_at.items() if _has_shape(one)]
-    told = {n: _observed(seen_at[n]) if typical is None or n not in typical else typical[n] for n in shaped}
-    seen: Seen = {n: (used[n], told.get(n)) for n in (1.0, *deep)}
+    shown = {n: _observed(seen_at[n]) if typical is None or n not in typical else typical[n] for n in shaped}
+    seen: Seen = {n: (used[n], shown.get(n)) for n in (1.0, *deep)}
     tried = candidates(alone, deep[-1], used[deep[-1]])
     allowed = np.full(len(QUANTILES), MISFIT) if noise is None else np.hypot(MISFIT, noise)
     misfits = np.array([_misfit(run, c, seen, allowed) for c in tried])
@@ -125,7 +125,7 @@ def predict_tails(
         spread = np.sqrt(spread**2 + own_noise**2 + sampling**2)
         predicted, half = np.exp(centre), np.exp(Z90 * spread)
         names = list(QUANTILES)
-        observed = told.get(depth)
+        observed = shown.get(depth)
         points.append(
             TailPoint(
                 float(depth),
@@ -192,7 +192,7 @@ def _corrected(run: Run, structure: Structure, depth: float, seen: Seen, trust: 
 
 
 def _sampling(histogram: Histogram) -> Array:
-    """Relative standard errors of the percentiles of so many requests, from the times on either side of them."""
+    """Relative standard errors of the percentiles by the number of requests, from the times on either side of them."""
     shares = np.array(list(QUANTILES.values()))
     error = np.sqrt(shares * (1 - shares) / histogram.total)
     low, high = (

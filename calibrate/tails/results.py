@@ -92,7 +92,7 @@ class Tails(Result):
     noise: float | None = None
     """By how much the p99 of one repeat differs from another's (relative standard deviation); None where unknown."""
     sampling: float | None = None
-    """The relative standard error of p99 at depth 1 that so many requests have."""
+    """The relative standard error of p99 at depth 1 by the number of requests."""
 
     @property
     def structure(self) -> Structure:

@@ -24,7 +24,7 @@ from qsim import Closed, Delay, Deterministic, Empirical, Network, Station
 
 MOST_SERVERS = 512
 ALIKE = 2.0
-"""Lone requests are alike where the slowest quarter takes less than so many times as long as the fastest."""
+"""Lone requests are alike where the slowest quarter takes less than this many times as long as the fastest."""
 _AROUND = (0.6, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
 
 

@@ -188,17 +188,17 @@ def plan_suites(
 
     # A plan that only reads shows whether the target may be written.
     file = closed([s.reading() for s in chosen], "auto").file
-    ours = file is not None and file.kind == "own file"
+    may_write = file is not None and file.kind == "own file"
     left_out = (
         ()
-        if ours
+        if may_write
         else tuple(
-            f"{s.name}: the writes are left out, since {target} is not a test file of ours"
+            f"{s.name}: the writes are left out, since {target} is not a test file of qsim"
             for s in chosen
             if s != s.reading()
         )
     )
-    allowed = chosen if ours else tuple(s.reading() for s in chosen)
+    allowed = chosen if may_write else tuple(s.reading() for s in chosen)
     fill_s = _fill_seconds(closed(allowed, precondition), precondition, [w for s in allowed for w in s.workloads])
     steps = tuple(step for s in allowed for step in _steps(s))
     if budget_s is not None:

@@ -126,8 +126,8 @@ def _scalability_lines(fit: Fit, sweep: Sweep | None) -> list[str]:
     figures = _scalability(fit, sweep)
     if not figures:
         return []
-    told = (f"{name} {figure}" for name, figure in figures.items())
-    return [f"Universal Scalability Law, all points: {', '.join(told)}"]
+    named = (f"{name} {figure}" for name, figure in figures.items())
+    return [f"Universal Scalability Law, all points: {', '.join(named)}"]
 
 
 def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fleet.drift import drifts
+from calibrate.fleet.drives import drifts
 
 
 def measured(drive: str, slope_a_month: float, seed: int, times: int = 12) -> pd.DataFrame:
