@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting.simulated_queue import SHARES
-from calibrate.inference.parameters import Array
 from calibrate.report.axes import latency_axis
 from calibrate.report.compared.evidence import QueueAtWork
 from calibrate.report.compared.figure_elements import add_band, axes_of, load_figure
@@ -24,9 +23,10 @@ from calibrate.report.drawing import (
     outlined,
     solid,
 )
+from calibrate.report.measured.tables import shown
 from calibrate.report.view import Column, FormattedTable, View
 from calibrate.tails.results import QUANTILES, TailPoint, Tails
-from measure.units import format_duration, format_rate
+from measure.units import format_duration
 
 _CAPTION = (
     "The fitted curve as a station that serves at X(n) while n requests are present, simulated with a fixed seed: "
@@ -71,16 +71,20 @@ def queue_view(found: QueueAtWork) -> View:
         if np.isfinite(measured).any():
             look = outlined(colour)
             figure.add_scatter(x=queue.load, y=measured, mode="markers", name=f"{name}, measured", marker=look)
-    law = comparison.fit.station().law
+    law, table = comparison.fit.station().law, queue_table(found)
     return View(
         "queue-at-work",
         "queue-simulated",
         "The calibrated queue, simulated",
         _CAPTION.format(law=law),
-        queue_table(found),
+        table,
         figure,
-        queue_text(found),
+        shown(table, {str(c): _heading(str(c), comparison.fit.load_name) for c in table}),
     )
+
+
+def _heading(column: str, load: str) -> str:
+    return load if column == "load" else column.removesuffix("_per_s").removesuffix("_s").replace("_", " ")
 
 
 def add_simulated(figure: Drawing, found: QueueAtWork) -> None:
@@ -98,41 +102,20 @@ def add_simulated(figure: Drawing, found: QueueAtWork) -> None:
 
 
 def queue_table(found: QueueAtWork) -> pd.DataFrame:
-    """A row for each load, SI units."""
+    """A row for each load, SI units; NaN where there is no histogram."""
     queue = found.queue
     columns = {
         "load": queue.load,
-        "predicted_throughput_per_s": found.predicted_per_s,
-        "simulated_throughput_per_s": queue.throughput_per_s[0],
-        "low_per_s": queue.throughput_per_s[1],
-        "high_per_s": queue.throughput_per_s[2],
+        "predicted_per_s": found.predicted_per_s,
+        **dict(
+            zip(("simulated_per_s", "simulated_low_per_s", "simulated_high_per_s"), queue.throughput_per_s, strict=True)
+        ),
         "simulated_response_s": queue.response_s,
     }
     for i, share in enumerate(SHARES):
-        columns[f"simulated_p{100 * share:g}_s"] = queue.percentiles_s[i]
-        columns[f"measured_p{100 * share:g}_s"] = found.measured_s[i]
+        columns[f"p{100 * share:g}_simulated_s"] = queue.percentiles_s[i]
+        columns[f"p{100 * share:g}_measured_s"] = found.measured_s[i]
     return pd.DataFrame(columns)
-
-
-def queue_text(found: QueueAtWork) -> FormattedTable:
-    """The same for people; without the measured percentiles where there are no histograms."""
-    queue = found.queue
-
-    def time(values: Array, i: int) -> str:
-        return format_duration(float(values[i])) if np.isfinite(values[i]) else ""
-
-    columns = [
-        Column[int](found.comparison.fit.load_name, lambda i: f"{queue.load[i]:g}"),
-        Column[int]("predicted", lambda i: format_rate(float(found.predicted_per_s[i]))),
-        Column[int]("simulated", lambda i: format_rate(float(queue.throughput_per_s[0, i]))),
-        Column[int]("interval", lambda i: " to ".join(format_rate(float(v)) for v in queue.throughput_per_s[1:, i])),
-    ]
-    for k, share in enumerate(SHARES):
-        columns += [
-            Column[int](f"p{100 * share:g} simulated", lambda i, k=k: time(queue.percentiles_s[k], i)),  # type: ignore[misc]
-            Column[int]("measured", lambda i, k=k: time(found.measured_s[k], i)),  # type: ignore[misc]
-        ]
-    return FormattedTable.of(range(len(queue.load)), *columns)
 
 
 def tail_view(tails: Tails) -> View:
