@@ -148,7 +148,7 @@ _BASELINE_DRAWN = {"throughput_per_s": "observed", "predicted_per_s": "predicted
 
 
 def baseline_view(baseline: Sweep, sizes: Sweep | None) -> View | None:
-    """Throughput of every baseline beside the line's; None where nothing of it has a line among ``sizes``.
+    """Throughput of every baseline and the line's; None where nothing of it has a line among ``sizes``.
 
     The line is N / X = alpha + beta b through the smallest and the largest random block. The random baselines tell how
     well a measurement repeats, the sequential ones what order gains: read-ahead and merging.

@@ -82,13 +82,13 @@ def _row(plan: CoursePlan, name: str, sweep: Sweep) -> dict[str, object]:
 
 
 def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
-    told = [_machine(results)]
+    lines = [_machine(results)]
     for step in plan.memory:
         if step.directory not in results.sweeps:
             continue
         if isinstance(step.plan, MemoryPlan):
-            told.append(
-                f"Memory: one thread chases pointers through a random ring of cache lines and times them, beside "
+            lines.append(
+                f"Memory: one thread chases pointers through a random ring of cache lines and times them, with "
                 f"{_threads(step.plan.loader_counts)} streaming through buffers of "
                 f"{format_bytes(step.plan.buffer_bytes)} each and pausing for the injected delay after each burst of "
                 f"lines. Every point is measured {counted(step.plan.repeats, 'time')} for "
@@ -96,25 +96,25 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
                 "the delays in a random order."
             )
         else:
-            told.append(
+            lines.append(
                 f"Caches: the same chase, and streams, through buffers of {format_bytes(step.plan.sizes[0])} to "
-                f"{format_bytes(step.plan.sizes[-1])}, with nothing loading beside them."
+                f"{format_bytes(step.plan.sizes[-1])}, with no load."
             )
     storage = plan.storage
     if storage is not None and storage.file is not None:
         jobs = [w for s in storage.steps for w in s.workloads]
         state = chosen_state(storage.precondition, storage.file, jobs)
         size = "" if storage.size_bytes is None else f" of {format_bytes(storage.size_bytes)}"
-        told.append(
+        lines.append(
             f"Drive: fio on one test file{size}, direct I/O, {_before(state)} Every point runs for "
             f"{_time(storage.runtime_s)} (tails twice as long) after a ramp of "
             f"{_time(storage.ramp_s)} that is not counted, {counted(storage.repeats, 'time')}; rounds go "
             "over all points, so that a drift is not taken for a curve. Open points send Poisson arrivals from many "
             "jobs, so that a late answer delays no later request."
         )
-    told += [f"Left out: {reason}." for reason in plan.left_out]
-    told += [f"Failed: {name}: {reason}" for name, reason in results.failed.items()]
-    return told
+    lines += [f"Left out: {reason}." for reason in plan.left_out]
+    lines += [f"Failed: {name}: {reason}" for name, reason in results.failed.items()]
+    return lines
 
 
 def _machine(results: CourseResults) -> str:

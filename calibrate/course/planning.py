@@ -135,7 +135,7 @@ def plan_course(
         )
     except InvalidParameterError as error:
         if spent_s and error.parameter == "budget_s":
-            remedy = f"{error.remedy}; the memory takes {format_duration(spent_s, 2)} beside it"
+            remedy = f"{error.remedy}; the memory takes {format_duration(spent_s, 2)} more"
             raise InvalidParameterError(error.parameter, error.problem, remedy, error.value) from error
         raise
     return CoursePlan(steps, storage, (*left_out, *storage.left_out))

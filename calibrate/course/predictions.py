@@ -29,16 +29,16 @@ LEAST_OF_A_SURFACE = 15
 def predicted_parts(
     shown: MeasuredData, sweep: Sweep, use: Sequence[float] | None = None, *, views: Sequence[View] = ()
 ) -> list[Section]:
-    """The sections beside what was measured: ``views`` are shown elsewhere, curves calibrated on the loads ``use``."""
-    told = [*views, *(v for v in (size_view(sweep), mix_view(shown)) if v is not None)]
+    """The predictions from what was measured: ``views`` are shown elsewhere, curves calibrated on the loads ``use``."""
+    predicted = [*views, *(v for v in (size_view(sweep), mix_view(shown)) if v is not None)]
     parts: list[Section] = []
-    if told:
+    if predicted:
         parts.append(
             Section(
                 f"{shown.title}: predicted",
-                told,
+                predicted,
                 name=f"{_name(shown)}-predicted",
-                lead="What little tells of the whole: two points, another sweep, or what the system reports.",
+                lead="What a few points say of the rest: two of them, another sweep, or what the system reports.",
             )
         )
     curves = curve_part(shown, sweep, use) if _has_curves(sweep) else None
@@ -97,10 +97,10 @@ def _contradicts(part: Section | None) -> bool:
 
 
 def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:
-    """What the page shows beside a curve: its tails where the histograms allow."""
+    """What the page shows with a curve: its tails where the histograms allow."""
     try:
-        tails, untold = tails_of(comparison, sweep), ""
+        tails, missing = tails_of(comparison, sweep), ""
     except DataError as error:
-        tails, untold = None, str(error)
+        tails, missing = None, str(error)
     found = evidence_of(comparison, sweep, tails=tails)
-    return replace(found, left_out={**found.left_out, "the tails": untold}) if untold else found
+    return replace(found, left_out={**found.left_out, "the tails": missing}) if missing else found

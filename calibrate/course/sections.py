@@ -26,7 +26,7 @@ def course_sections(
 ) -> list[Section]:
     """The sections in reading order; calls ``progress`` with the share done, since models take their time.
 
-    ``datasheet_iops``, requests per second, is what the drive's data sheet promises, to stand beside the peak.
+    ``datasheet_iops``, requests per second, is what the drive's data sheet promises, drawn with the peak.
     """
     sections: list[Section] = [method_section(plan, results)]
     kinds = {} if plan.storage is None else {s.directory: s.suite.views for s in plan.storage.steps}
@@ -41,8 +41,8 @@ def course_sections(
         promised = datasheet_iops if name == _DEPTHS else None
         views = views_of(one, kinds=kinds.get(name), datasheet_iops=promised)
         section = section_of(one, views, purposes.get(name, ""))
-        beside = baseline_view(results.sweeps[name], results.sweeps.get(_SIZES)) if name == _BASELINE else None
-        predicted = predicted_parts(one, results.sweeps[name], views=() if beside is None else (beside,))
+        compared = baseline_view(results.sweeps[name], results.sweeps.get(_SIZES)) if name == _BASELINE else None
+        predicted = predicted_parts(one, results.sweeps[name], views=() if compared is None else (compared,))
         sections += [section if predicted else replace(section, notes=(*section.notes, _UNPREDICTED)), *predicted]
         progress((number + 1) / len(drawn))
     return [*sections, *together(shown)]
@@ -64,7 +64,7 @@ def published_sections(
 ) -> list[Section]:
     """For each table what is known of it, its views, its audit, and the prediction from two or three of its points.
 
-    ``datasheet_iops``, requests per second, is what a data sheet promises: it stands beside the peak over the depths.
+    ``datasheet_iops``, requests per second, is what a data sheet promises: it is drawn with the peak over the depths.
     """
     sections: list[Section] = []
     shown = []

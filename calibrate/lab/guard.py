@@ -1,8 +1,8 @@
 """Who may talk to the lab: right Host, right Origin, and, beyond this machine, a token.
 
 A page from elsewhere must not reach a server on this machine through its reader's browser. So a request must name a
-host of ours (a foreign name that resolves to 127.0.0.1, DNS rebinding, does not), and whatever tells an origin must
-tell ours. Where the lab listens beyond the loopback, every browser brings a token once, in the address, and then a
+host of the lab (a foreign name that resolves to 127.0.0.1, DNS rebinding, does not), and an origin that is named must
+be the lab's. Where the lab listens beyond the loopback, every browser brings a token once, in the address, and then a
 cookie: that of the class may watch and guess, that of the teacher may start and stop measurements too.
 """
 
@@ -145,7 +145,7 @@ def _with_session(answer: Response) -> Response:
 
 
 def _cookie() -> str:
-    """Its name: cookies are not told apart by port, and two labs may run on one machine."""
+    """Its name: cookies do not differ by port, and two labs may run on one machine."""
     return COOKIE.format(port=urlsplit(f"//{request.host}").port or 80)
 
 

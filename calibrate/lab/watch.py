@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
 
 SHOWN = 60
-"""So many seconds are remembered."""
+"""The seconds that are remembered."""
 FORGOTTEN_S = 30.0
 """A device that nobody asked for so long is watched no longer."""
 

@@ -68,7 +68,7 @@ class Theme:
 
 
 def theme_of(look: object) -> Theme:
-    """The theme that a page asks for in words ("dark", "light large"); the light one where it asks for none of ours."""
+    """The theme that a page asks for in words ("dark", "light large"); the light one for any other words."""
     words = str(look).split()
     return Theme(dark="dark" in words, large="large" in words)
 

@@ -43,8 +43,8 @@ class Served:
             content: bytes = answer.read()
             return content
 
-    def told(self, run: str = "", first: int = 0) -> Any:
-        """What a browser is told of the current run."""
+    def news(self, run: str = "", first: int = 0) -> Any:
+        """What a browser receives of the current run."""
         return json.loads(self.get(f"lab/events?run={run}&first={first}"))
 
     def call(
@@ -69,7 +69,7 @@ class Served:
             return json.loads(answer.read())["response"]
 
     def press(self, button: str, device: str = "", pace: float = 0.5) -> str:
-        """One of the teacher's buttons; what the teacher is told."""
+        """One of the teacher's buttons; what the teacher reads."""
         inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal", "remove")}
         state = {
             "run-device.value": device,
@@ -82,15 +82,15 @@ class Served:
         )
 
     def guess(self, name: str, knee: float) -> str:
-        """Seal a guess; what the viewer is told."""
+        """Seal a guess; what the viewer reads."""
         outputs = ["run-sealed.children", "run-sealed.className", "run-mine.data"]
         inputs = {"run-guess.n_clicks": 1, "run-undo.n_clicks": None}
         state = {"run-name.value": name, "run-knee.value": knee}
         return str(self.call(outputs, inputs, state, "run-guess.n_clicks", name)["run-sealed"]["children"])
 
     def wait_for(self, phase: str, patience_s: float = 3 * PATIENCE_S) -> Any:
-        """What is told once the run is in this phase."""
-        return until(lambda: (told := self.told())["phase"] == phase and told, f"phase {phase}", patience_s)
+        """The news once the run is in this phase."""
+        return until(lambda: (news := self.news())["phase"] == phase and news, f"phase {phase}", patience_s)
 
 
 def _values(named: dict[str, Any]) -> list[dict[str, Any]]:
@@ -235,7 +235,7 @@ class Page:
         return self.browser.find_element(By.CSS_SELECTOR, f"#{identity} [role=slider]")
 
     def type_number(self, identity: str, text: str) -> None:
-        """Type into the number box beside a slider."""
+        """Type into the number box of a slider."""
         box = self.browser.find_element(By.CSS_SELECTOR, f"#{identity} input")
         box.send_keys(Keys.CONTROL, "a")
         box.send_keys(text, Keys.ENTER)

@@ -32,7 +32,7 @@ def worker_of(run: Path) -> int:
 
 def in_order(page: Page, served: Served) -> bool:
     """Whether a browser shows the points that the lab tells, in their order."""
-    loads = [event["load"] for event in served.told()["events"] if event["kind"] == "point"]
+    loads = [event["load"] for event in served.news()["events"] if event["kind"] == "point"]
     return [x for x, _ in page.points()] == loads
 
 
@@ -70,7 +70,7 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
         page.wait_text("run-guesses", HOSTILE)
         page.wait_text("run-count", "2 guesses")
     assert "30" not in json.dumps(
-        [e for e in served.told()["events"] if e["kind"] == "guess" and e.pop("commitment") and e.pop("at")]
+        [e for e in served.news()["events"] if e["kind"] == "guess" and e.pop("commitment") and e.pop("at")]
     )
 
     teacher.the("run-start").click()

@@ -25,7 +25,7 @@ def test_a_run_is_followed_though_answers_are_slower_than_questions(served, open
         until(page.points, "a point")
         assert served.press("stop") == ""
         page.wait_text("run-status", "Stopped")
-        told = [event["load"] for event in served.told()["events"] if event["kind"] == "point"]
-        assert [load for load, _ in page.points()] == told
+        sent = [event["load"] for event in served.news()["events"] if event["kind"] == "point"]
+        assert [load for load, _ in page.points()] == sent
     finally:
         page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)

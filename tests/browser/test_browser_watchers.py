@@ -28,7 +28,7 @@ def test_fifty_viewers_guess_and_see_the_same(served):
         seen: list[dict[str, object]] = []
         started.wait()
         while True:
-            news = served.told("001", len(seen))
+            news = served.news("001", len(seen))
             seen += news["events"]
             if news["phase"] == "revealed" and seen[-1]["kind"] == "revealed":
                 return seen
@@ -36,7 +36,7 @@ def test_fifty_viewers_guess_and_see_the_same(served):
 
     with ThreadPoolExecutor(VIEWERS) as pool:
         views = [pool.submit(viewer, n) for n in range(VIEWERS)]
-        until(lambda: sum(e["kind"] == "guess" for e in served.told()["events"]) == VIEWERS, "fifty guesses")
+        until(lambda: sum(e["kind"] == "guess" for e in served.news()["events"]) == VIEWERS, "fifty guesses")
         started.set()
         assert served.press("start") == ""
         served.wait_for("measured")
@@ -70,7 +70,7 @@ def test_nonsense_gets_an_error_and_the_lab_goes_on(served, body):
         urllib.request.urlopen(request, timeout=20)  # noqa: S310 - the lab's
     assert refused.value.code >= 400
     assert b"Traceback" not in refused.value.read()
-    assert served.told()["phase"] in ("", "revealed")
+    assert served.news()["phase"] in ("", "revealed")
 
 
 def test_a_run_outlives_its_lab(served, tmp_path):
@@ -78,16 +78,16 @@ def test_a_run_outlives_its_lab(served, tmp_path):
     second.press("open", DATASET)
     second.guess("Ann", 19)
     second.press("start")
-    until(lambda: any(e["kind"] == "point" for e in second.told()["events"]), "a point")
+    until(lambda: any(e["kind"] == "point" for e in second.news()["events"]), "a point")
     second.process.kill()
     second.process.wait()
     again = start_lab(tmp_path / "lab")
     try:
-        told = again.told()
-        assert told["phase"] == "stopped"
-        assert json.dumps(told).count('"Ann"') == 1
+        news = again.news()
+        assert news["phase"] == "stopped"
+        assert json.dumps(news).count('"Ann"') == 1
         assert again.press("start") == ""
-        until(lambda: [e["load"] for e in again.told()["events"] if e["kind"] == "point"] == LOADS, "every point once")
+        until(lambda: [e["load"] for e in again.news()["events"] if e["kind"] == "point"] == LOADS, "every point once")
     finally:
         again.process.terminate()
         assert again.process.wait(30) == 130

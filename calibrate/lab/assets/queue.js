@@ -34,7 +34,7 @@ window.qsimLab = window.qsimLab || {};
     return pen;
   };
 
-  /* Where everything stands: servers in columns of eight on the right, the one that waits first beside them. */
+  /* Where everything stands: servers in columns of eight on the right, the one that waits first next to them. */
   function plan(path, width, height, font) {
     const rows = Math.min(path.servers, ROWS), columns = Math.ceil(path.servers / ROWS);
     const top = PAD, floor = height - 2 * font, gap = (floor - top) / rows;

@@ -247,7 +247,7 @@ VIEWS: Mapping[str, _View] = {
 
 
 def _sources(shelf: Shelf, chosen: object) -> list[str]:
-    """The chosen identifiers that are ours, no more than fit a page."""
+    """The chosen identifiers that exist, no more than fit a page."""
     known = shelf.sources()
     return [i for i in chosen if i in known][:MOST_SOURCES] if isinstance(chosen, list) else []
 

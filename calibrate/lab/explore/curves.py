@@ -22,7 +22,7 @@ CUSTOMERS = 60_000
 _RHOS = np.concatenate([np.linspace(0.01, 0.9, 50), 1 - np.geomspace(0.09, 0.02, 12)])
 _SIMULATED_RHOS = (0.3, 0.6, 0.85)
 _SIMULATED_SHARES = (0.1, 0.35, 0.8)
-"""Where the engine is asked beside the operating point: utilizations, and shares of the population's axis."""
+"""Where the engine is asked near the operating point: utilizations, and shares of the population's axis."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def curves_of(settings: Settings) -> Curves:
 
 
 def with_simulation(settings: Settings, curves: Curves, seed: int, customers: int = CUSTOMERS) -> Curves:
-    """The same with simulated values at the operating point and at a few places beside it, the same for a seed."""
+    """The same with simulated values at the operating point and at a few places near it, the same for a seed."""
     if settings.is_open:
         places = [
             (rho, replace(settings, arrival_rate=rho * settings.servers / settings.service_time))
@@ -88,7 +88,7 @@ def _held(x: float, settings: Settings, values: Mapping[str, tuple[float, float,
     return Mark(x, values, frozenset(n for n, (_, low, high) in values.items() if not low <= getattr(exact, n) <= high))
 
 
-@lru_cache(maxsize=1024)  # the places beside the operating point stay where they are while it moves
+@lru_cache(maxsize=1024)  # the places near the operating point stay where they are while it moves
 def _run(settings: Settings, customers: int, seed: int) -> Mapping[str, tuple[float, float, float]]:
     run = simulate(settings.model(), customers=customers, seed=seed, allow_short=True)
     return {name: (getattr(run, name), *run.interval(name)) for name in QUANTITIES}

@@ -14,7 +14,7 @@ QUICK = {"automargin": False, "fixedrange": True, "nticks": 6, "ticklabeloverflo
 """Margins that are given and not found, numbers that are not moved out of each other's way, few lines, and no zooming
 (a finger shall scroll the page): an update must not be waited for."""
 EARLY = 0.2
-"""The share of the x axis up to which the number beside the operating point has no room on its left."""
+"""The share of the x axis up to which the number at the operating point has no room on its left."""
 
 
 def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, Any]:
