@@ -68,10 +68,10 @@ def arguments(work: Work, folder: Path) -> list[str]:
     return [*(places.get(word, word) for word in work.command.split()[1:]), *quick]
 
 
-def test_the_systems_are_told_apart(system: str) -> None:
+def test_the_systems_differ(system: str) -> None:
     lacking = "import os, platform; print(platform.system(), hasattr(os, 'O_DIRECT'), hasattr(os, 'getuid'))"
-    told = subprocess.check_output([sys.executable, "-c", lacking], env=environment(system), text=True)
-    assert told.split() == [system, "False", str(system != "Windows")]
+    found = subprocess.check_output([sys.executable, "-c", lacking], env=environment(system), text=True)
+    assert found.split() == [system, "False", str(system != "Windows")]
 
 
 @pytest.mark.parametrize("work", [w for w in WORKS if w.command != "qsim lab"], ids=lambda w: w.what)
@@ -146,11 +146,11 @@ def test_the_lab_compares_and_measures(system: str, tmp_path: Path, require_modu
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["curves"] == 4
-    assert told["problem"] == ""
-    assert told["shown"] > 0
-    assert "disk" in told["missing"]
-    assert "known" not in told["missing"]
-    assert told["dataset-003-ssd-read"] == {"phase": "revealed", "points": 5, "report": True}, told
-    assert told["known"] == {"phase": "revealed", "points": 4, "report": True}, told
+    found = json.loads(done.stdout)
+    assert found["curves"] == 4
+    assert found["problem"] == ""
+    assert found["shown"] > 0
+    assert "disk" in found["missing"]
+    assert "known" not in found["missing"]
+    assert found["dataset-003-ssd-read"] == {"phase": "revealed", "points": 5, "report": True}, found
+    assert found["known"] == {"phase": "revealed", "points": 4, "report": True}, found
