@@ -103,7 +103,7 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
     storage = plan.storage
     if storage is not None and storage.file is not None:
         jobs = [w for s in storage.steps for w in s.workloads]
-        state = chosen_state(storage.precondition, storage.file, jobs)
+        state = chosen_state(storage.file, jobs)
         size = "" if storage.size_bytes is None else f" of {format_bytes(storage.size_bytes)}"
         lines.append(
             f"Drive: fio on one test file{size}, direct I/O, {_before(state)} Every point runs for "

@@ -16,7 +16,6 @@ from typing import Literal
 
 from measure.errors import MeasureError, StoreError
 from measure.fio.sweep import Progress
-from measure.machine.own_file import Precondition
 from measure.memory.probe import DEMO_DELAYS, BufferPlan, MemoryPlan, plan_buffers, plan_memory, run_memory
 from measure.store.directory import MANIFEST, SweepStore
 from measure.suites.questions import COURSE
@@ -99,7 +98,6 @@ def plan_course(
     seed: int = 1,
     keep: bool = False,
     consent: Literal["read"] | None = None,
-    precondition: Precondition = "auto",
 ) -> CoursePlan:
     """Plan the course on the drive behind ``disk`` (see :func:`measure.suites.runs.plan_suites`); nothing is written.
 
@@ -131,7 +129,6 @@ def plan_course(
             seed=seed,
             keep=keep,
             consent=consent,
-            precondition=precondition,
         )
     except InvalidParameterError as error:
         if spent_s and error.parameter == "budget_s":

@@ -294,7 +294,7 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
             )
         if chosen in SYNC_ENGINES and not is_open and any(w.depth > 1 for w in workloads):
             reason += "; it is synchronous, so a depth of N is N jobs with one request each"
-    state = chosen_state(settings.precondition, file, workloads)
+    state = chosen_state(file, workloads)
     plan = FioPlan(
         (),
         file,

@@ -8,7 +8,8 @@ Storage Performance Test Specification 2.0.2, 3.1, workload independent and depe
 ``none``        written once from end to end
 ``sequential``  twice
 ``random``      twice, then each block once more in random order, in blocks of the workload, for a minute at most
-``auto``        ``random`` where random writes are to be measured into a test file, else ``none``
+
+A test file into which random writes are to be measured gets the last, any other one the first.
 
 A file is a part of its drive: what the rest of the drive holds is not touched, and a small file on a large drive stays
 far from the state that a full drive is in. ``--runtime steady`` lets each point settle on top of it.
@@ -18,12 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 from measure.fio.command import fill_command, program
 from measure.fio.workload import FioJob
-from measure.machine.own_file import FILE_STATES, Precondition, Target
-from qsim.errors import InvalidParameterError, must_be
+from measure.machine.own_file import FILE_STATES, Target
 
 SEQUENTIAL_BYTES_PER_S = 400e6  # for the estimates only
 RANDOM_BYTES_PER_S = 50e6
@@ -46,22 +45,11 @@ class Pass:
     job: FioJob
 
 
-def chosen_state(asked: Precondition, file: Target | None, workloads: Sequence[FioJob]) -> str:
-    """The state that the file is to have. ValueError where it cannot be given."""
-    known = get_args(Precondition)
-    must_be(asked in known, "precondition", asked, f"one of {', '.join(known)}")
-    own = file is not None and file.kind == "own file"
-    if asked == "auto":
-        writes = any(w.read_percent < 100 and w.pattern == "random" for w in workloads)
-        return "random" if writes and own else "none" if own else ""
-    if asked in ("sequential", "random") and (file is None or not file.writable):
-        raise InvalidParameterError(
-            "precondition",
-            f"is {asked}, but only a file or block device that may be written here can be prepared",
-            "leave it out, or name a new file",
-            value=asked,
-        )
-    return asked
+def chosen_state(file: Target | None, workloads: Sequence[FioJob]) -> str:
+    """The state that the file is to have; "" of what is no test file."""
+    if file is None or file.kind != "own file":
+        return ""
+    return "random" if any(w.read_percent < 100 and w.pattern == "random" for w in workloads) else "none"
 
 
 def state_after(state: str, file: Target | None) -> str:
@@ -70,8 +58,8 @@ def state_after(state: str, file: Target | None) -> str:
 
 
 def passes(state: str, file: Target | None, engine: str, workloads: Sequence[FioJob]) -> tuple[Pass, ...]:
-    """What is still to be written until the file has ``state``; a block device is written for more than "none" only."""
-    if file is None or not file.writable or (file.kind == "block device" and state in ("", "none")):
+    """What is still to be written until the file has ``state``; nothing where that is ""."""
+    if file is None or not state:
         return ()
     size = file.size_bytes
     writing = [w.block_bytes for w in workloads if w.read_percent < 100]

@@ -22,7 +22,7 @@ from measure.fio.command import PROBE
 from measure.fio.workload import FioJob, in_order
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, section_of
 from measure.machine.host import io_uring_allowed
-from measure.machine.own_file import Precondition, Target, is_own, measured_bytes
+from measure.machine.own_file import Target, is_own, measured_bytes
 from measure.machine.process import run_tool
 from measure.machine.safety import TEST_FILE, check_target
 from measure.units import format_bytes, format_duration
@@ -131,8 +131,7 @@ class FioSettings:
     ``keep`` leaves the test file. ``write_device`` is the name of a block device or an NBD export that may be written
     to, ``erase`` that of one that may hold something, see :mod:`measure.machine.safety`. ``label`` and ``details`` go
     into the provenance. With ``settling`` each point runs until it is steady before it is measured, with closed loads
-    only. ``precondition`` is what is
-    written to the file before, see :mod:`measure.fio.preconditioning`.
+    only.
     """
 
     runtime_s: float = 5.0
@@ -148,7 +147,6 @@ class FioSettings:
     label: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     settling: Settling | None = None
-    precondition: Precondition = "auto"
 
     def __post_init__(self) -> None:
         rules: tuple[tuple[str, bool, str], ...] = (

@@ -30,7 +30,6 @@ MARK_SUFFIX = ".qsim-target"
 SCHEMA = "qsim-target/2"
 
 Kind = Literal["own file", "foreign file", "block device"]
-Precondition = Literal["auto", "none", "sequential", "random"]
 FILE_STATES = ("", "none", "sequential", "random")
 """Preconditioning states of a test file, each with what stands before it (see :mod:`measure.fio.preconditioning`)."""
 DIRECT_BYTES = 4096

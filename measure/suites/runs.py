@@ -25,7 +25,7 @@ from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
 from measure.fio.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
 from measure.formats.fio.record import SYNC_ENGINES
-from measure.machine.own_file import Precondition, Target, remove_leftover
+from measure.machine.own_file import Target, remove_leftover
 from measure.machine.safety import TEST_FILE
 from measure.store.directory import MANIFEST, SweepStore
 from measure.store.measuring import Progress
@@ -76,7 +76,6 @@ class SuitePlan:
     seed: int
     keep: bool
     consent: Literal["read"] | None
-    precondition: Precondition
     fill_seconds: float
     left_out: tuple[str, ...] = ()
     file: Target | None = None
@@ -125,7 +124,6 @@ class SuitePlan:
             seed=self.seed,
             keep=True,
             consent=self.consent,
-            precondition=self.precondition,
             details={"suite": step.suite.name},
         )
         return plan_workloads(self.target, workloads, settings)
@@ -153,7 +151,6 @@ def plan_suites(
     seed: int = 1,
     keep: bool = False,
     consent: Literal["read"] | None = None,
-    precondition: Precondition = "auto",
 ) -> SuitePlan:
     """Plan the suite ``name`` (see :mod:`measure.suites.questions`) on ``target``; nothing is written.
 
@@ -162,7 +159,6 @@ def plan_suites(
     long as runs last a second, and the rest goes into longer runs. On a target that is not our own file the suites only
     read, and ``left_out`` says so.
 
-    ``precondition`` is what is written to the file before, see :mod:`measure.fio.preconditioning`.
 
     Raises ValueError (a setting, named; a budget that is too small, with the least one), and what
     :func:`measure.fio.plan.plan_workloads` raises.
@@ -173,7 +169,7 @@ def plan_suites(
     if size_bytes is None and quick and not _test_file(target).exists():
         size_bytes = QUICK_FILE_BYTES
 
-    def closed(allowed: Sequence[Suite], state: Precondition) -> FioPlan:
+    def closed(allowed: Sequence[Suite]) -> FioPlan:
         settings = FioSettings(
             runtime_s=RUNTIME_S if runtime_s is None else runtime_s,
             ramp_s=0.0 if ramp_s is None else ramp_s,
@@ -182,12 +178,11 @@ def plan_suites(
             engine=engine,
             seed=seed,
             consent=consent,
-            precondition=state,
         )
         return plan_workloads(target, [w for s in allowed for w in s.workloads], settings)
 
     # A plan that only reads shows whether the target may be written.
-    file = closed([s.reading() for s in chosen], "auto").file
+    file = closed([s.reading() for s in chosen]).file
     may_write = file is not None and file.kind == "own file"
     left_out = (
         ()
@@ -199,7 +194,7 @@ def plan_suites(
         )
     )
     allowed = chosen if may_write else tuple(s.reading() for s in chosen)
-    fill_s = _fill_seconds(closed(allowed, precondition), precondition, [w for s in allowed for w in s.workloads])
+    fill_s = _fill_seconds(closed(allowed), [w for s in allowed for w in s.workloads])
     steps = tuple(step for s in allowed for step in _steps(s))
     if budget_s is not None:
         runtime_s, repeats = _within(budget_s, fill_s, steps, repeats, ramp_s)
@@ -220,7 +215,6 @@ def plan_suites(
         seed,
         keep,
         consent,
-        precondition,
         fill_s,
         left_out,
         file,
@@ -281,12 +275,12 @@ def _steps(suite: Suite) -> tuple[SuiteStep, ...]:
     return SuiteStep(peak, suite, suite.workloads), SuiteStep(suite.name, suite, (), suite.fractions, peak)
 
 
-def _fill_seconds(plan: FioPlan, precondition: Precondition, workloads: Sequence[FioJob]) -> float:
+def _fill_seconds(plan: FioPlan, workloads: Sequence[FioJob]) -> float:
     """How long writing the file takes where it is not there yet, so that a budget buys the same also when it is."""
     if plan.file is None:
         return 0.0
     new = replace(plan.file, filled=False, preconditioned="") if plan.file.kind == "own file" else plan.file
-    return sum(p.seconds for p in passes(chosen_state(precondition, new, workloads), new, plan.engine, workloads))
+    return sum(p.seconds for p in passes(chosen_state(new, workloads), new, plan.engine, workloads))
 
 
 def _within(
