@@ -11,10 +11,8 @@ and G is the convolution of the gᵢ over the lattice 0..N⃗ (Buzen 1973), for 
 ratios, X_r(N⃗) = G(N⃗ - e_r)/G(N⃗), and probabilities at a station are gᵢ(n⃗)·Fᵢ(N⃗ - n⃗)/G(N⃗), where Fᵢ is the
 constant of the network without that station.
 
-Why this cannot go wrong.  Every term is positive, so nothing cancels: textbook load-dependent mean value analysis
-takes p(0) as one minus a sum near one, and returns negative throughputs.  Logarithms cannot overflow, and times
-are first divided by the time unit that keeps G near one.  Fᵢ is built from the other stations (halving the list and
-convolving each half into the other's share); dividing gᵢ out of G would subtract.
+Every term is positive, so nothing cancels; logarithms cannot overflow, and times are first divided by the unit that
+keeps G near one.  Fᵢ is built from the other stations, halving the list, as dividing gᵢ out of G would subtract.
 
 A station whose speed stays the same from the m-th customer on has gᵢ(n⃗) = Σᵣ Dᵢᵣ/sᵢ·gᵢ(n⃗ - e_r) for |n⃗| >= m, so
 only its first m layers have to be convolved; the rest is a recursion along the lattice.

@@ -148,34 +148,6 @@ def test_limited_places_with_a_finite_source() -> None:
     assert (roomy.throughput, roomy.p_block) == pytest.approx((endless.throughput, 0.0))
 
 
-def test_limited_places_know_the_mean_think_time_only() -> None:
-    weights, means, S, c, K, N = (0.3, 0.7), (8.0, 1.0), 1.0, 2, 3, 5
-
-    # A state holds how many think in either phase; the others are at the station.
-    def moves(thinking: tuple[int, int]) -> Moves:
-        n = N - sum(thinking)
-        for phase in range(2):
-            if thinking[phase]:
-                left = [t - (k == phase) for k, t in enumerate(thinking)]
-                if n < K:
-                    yield thinking[phase] / means[phase], tuple(left)
-                else:
-                    for other in range(2):  # turned away: thinks anew
-                        yield (
-                            thinking[phase] / means[phase] * weights[other],
-                            tuple(t + (k == other) for k, t in enumerate(left)),
-                        )
-        for other in range(2):
-            if n:
-                yield min(n, c) / S * weights[other], tuple(t + (k == other) for k, t in enumerate(thinking))
-
-    p = stationary((N, 0), moves)
-    think = HyperExponential(weights, means)
-    r = solve(Closed(N, [Delay(think), Station(Exponential(S), c, capacity=K)]))
-    present = [sum(q for t, q in p.items() if N - sum(t) == n) for n in range(K + 1)]
-    assert [r.p(n) for n in range(K + 1)] == pytest.approx(present, rel=1e-9)
-
-
 def test_the_utilization_of_servers_with_queues_of_their_own_in_a_network() -> None:
     """X S / c, whatever S is."""
     queues = Station(Exponential(2.5), 2, queues="random")

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from class_networks import Row, both, circling, passing
+from class_networks import Row, circling
 from seen import classes_of
 
 from qsim import (
@@ -31,14 +31,6 @@ THERE_AND_BACK = {"host": {"disk": 1.0}, "disk": {"host": 1.0}}
 
 def _closed(disk: Station, customers: int = 4) -> Network:
     return Network({"host": Delay(2.0), "disk": disk}, Population(customers, "host"), THERE_AND_BACK)
-
-
-@pytest.mark.parametrize("law", [Deterministic(0.5), Gamma(0.5, 3.0)])
-def test_services_of_one_class_keep_their_variability(law: Any) -> None:
-    found = solve(_closed(Station(law)))["disk"]
-    same = lattice(classes_of(circling([4], [Row([law])], [2.0])))
-    assert found.W == pytest.approx(same.W)
-    assert found.W != pytest.approx(solve(_closed(Station(Exponential(0.5))))["disk"].W, rel=0.01)
 
 
 def test_two_laws_of_a_chain_are_their_mixture() -> None:
@@ -69,46 +61,6 @@ def test_general_arrivals_wait_and_are_then_served() -> None:
     assert [s.utilization for s in found.stations] == pytest.approx([0.4, 0.48])
     assert found.W == pytest.approx(sum(s.W for s in found.stations))
     assert found.L == pytest.approx(0.8 * found.W)
-
-
-def test_chains_of_exponential_stations_are_the_models_of_classes() -> None:
-    """Open ones, closed ones, and both at once, at a disk that is shared and one that is not."""
-    disks = {
-        "ps": Station({"a": Exponential(0.3), "b": Exponential(0.6)}, discipline="PS"),
-        "fcfs": Station(Exponential(0.4)),
-    }
-    stations = [
-        Row([Exponential(0.3), Exponential(0.6)], discipline="PS", name="ps"),
-        Row([Exponential(0.4)] * 2, name="fcfs"),
-    ]
-    into, out = {"a": Arrivals(0.5), "b": Arrivals(0.4)}, {"ps": {"fcfs": 1.0}}
-    around = {"ps": {"fcfs": 1.0}, "fcfs": {"ps": 1.0}}
-    pairs = [
-        (Network(disks, into, out), passing([0.5, 0.4], stations)),
-        (Network(disks, {"a": 3, "b": 2}, around), circling([3, 2], stations)),
-        (Network(disks, {"a": into["a"], "b": 2}, {"a": out, "b": around}), both([0.5], [2], stations)),
-    ]
-    for named, classes in pairs:
-        found, known = solve(named), solve(classes)
-        assert found.kind == "exact"
-        for name in ("ps", "fcfs"):
-            for mine, theirs in zip(found[name].classes, known[name].classes, strict=True):
-                assert mine.throughput == pytest.approx(theirs.throughput), (named, name)
-                assert mine.L == pytest.approx(theirs.L), (named, name)
-                assert mine.Wq == pytest.approx(theirs.Wq), (named, name)
-
-
-def test_a_chain_alone_keeps_speeds_and_servers() -> None:
-    for node, station in (
-        (Station(Exponential(0.5), speeds=(1.0, 1.5, 2.0)), Station(Exponential(0.5), speeds=(1.0, 1.5, 2.0))),
-        (Station(Exponential(0.5), servers=3), Station(Exponential(0.5), 3)),
-        (Station(Exponential(0.5), servers=3, queues="random"), Station(Exponential(0.5), 3, queues="random")),
-    ):
-        found, known = solve(_closed(node))["disk"], solve(Closed(4, [Delay(2.0), station]))
-        assert (found.W, found.Wq) == pytest.approx((known.W, known.Wq))
-        assert found.utilization == pytest.approx(
-            known.stations[-1].utilization if known.stations else known.utilization
-        )
 
 
 @pytest.mark.parametrize(
@@ -149,11 +101,6 @@ def test_one_station_of_several_classes_is_exact_where_each_server_has_a_queue(s
     assert found.kind == "exact"
     assert found["disk"].Wq == pytest.approx(backlog / (1 - load))
     assert [c.W - c.Wq for c in found["disk"].classes] == pytest.approx([0.3, 0.5])
-
-
-def test_one_queue_of_several_servers_is_no_mg1() -> None:
-    found = solve(Network({"disk": Station(ALONE, servers=2)}, {"a": Arrivals(0.9), "b": Arrivals(0.7)}))
-    assert found.kind == "approximation"
 
 
 @pytest.mark.parametrize("law", [Deterministic(0.3), Gamma(0.3, 3.0)])

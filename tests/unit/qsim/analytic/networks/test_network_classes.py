@@ -10,23 +10,7 @@ from class_networks import Row, circling
 from markov_chains import Moves, stationary
 from seen import classes_of
 
-from qsim import (
-    Arrivals,
-    Closed,
-    Delay,
-    Deterministic,
-    Distribution,
-    Erlang,
-    Exponential,
-    MMc,
-    MMcN,
-    Network,
-    NoFormulaError,
-    Station,
-    schweitzer,
-    solve,
-)
-from qsim.analytic.measured_errors import ERRORS
+from qsim import Arrivals, Closed, Delay, Deterministic, Erlang, Exponential, MMcN, Network, Station, schweitzer, solve
 from qsim.analytic.networks import mean_value
 
 # A state holds, for each station, how many of each class are there.
@@ -191,31 +175,9 @@ def test_schweitzer_is_near_the_exact_solution(population: int) -> None:
         assert near.throughput == pytest.approx(exact.throughput, rel=1e-12)
 
 
-def test_schweitzer_takes_any_service_and_refuses_what_it_does_not_know() -> None:
-    fixed, random = (schweitzer(Closed(8, [Delay(5.0), Station(s)])) for s in (Deterministic(1.0), Exponential(1.0)))
-    assert fixed.throughput > random.throughput
-    with pytest.raises(NoFormulaError, match="speeds"):
-        schweitzer(Closed(8, [Station(Exponential(1.0), speeds=(1, 2))]))
-    with pytest.raises(ValueError, match="open classes"):
-        schweitzer(MMc(1.0, 1.0, 2))
-
-
 def test_every_pair_of_disciplines_has_an_answer_or_a_reason() -> None:
     laws = (Exponential(1.0), Deterministic(1.0), Erlang(2, 0.5))
     for discipline, first, second in itertools.product(("FCFS", "PS", "LCFS-PR"), laws, laws):
         r = solve(circling([2, 2], [Row([first, second], discipline=discipline)], [1.0, 1.0]))
         expected = "exact" if discipline != "FCFS" or first is second is laws[0] else "approximation"
         assert r.kind == expected, (discipline, first, second)
-
-
-def test_general_services_quote_the_errors_of_general_services() -> None:
-    def quoted(first: Distribution, discipline: str = "FCFS") -> str:
-        stations = [Row([Exponential(1.0), Exponential(3.0)]), Row([first] * 2, discipline=discipline)]
-        return solve(circling([3, 2], stations, [4.0, 4.0])).method
-
-    exponential, general = (
-        f"(W off by {ERRORS[name][0]:g} %" for name in ("closed FCFS classes", "closed FCFS of general services")
-    )
-    assert exponential in quoted(Exponential(0.5))
-    assert general in quoted(Deterministic(0.5))
-    assert exponential in quoted(Deterministic(0.5), "PS")

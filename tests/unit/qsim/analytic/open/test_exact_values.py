@@ -9,25 +9,19 @@ import numpy as np
 import pytest
 from class_networks import Flow, queue_of
 from markov_chains import Moves, stationary
-from seen import queue
 
 from qsim import (
-    MD1,
-    MG1,
     MM1,
     Deterministic,
-    Distribution,
     Empirical,
     Erlang,
     Exponential,
     Gamma,
-    HyperExponential,
     LogNormal,
     Metrics,
     MMc,
     MMcK,
     Open,
-    PhaseType,
     UnstableQueueError,
     Weibull,
     allen_cunneen,
@@ -38,7 +32,7 @@ from qsim import (
     response_of,
     solve,
 )
-from qsim.analytic.open import gimc, mdc, mmc
+from qsim.analytic.open import gimc, mmc
 
 NAMES = ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait", "p_block")
 
@@ -69,29 +63,6 @@ def test_every_number_is_that_of_the_birth_death_chain(c: int, K: int | None) ->
     r = solve(MMc(lam, mu, c) if K is None else MMcK(lam, mu, c, K))
     assert numbers(r) == pytest.approx([X, X / c, L, Lq, L / X, Lq / X, waits, lost], rel=1e-9, abs=1e-12)
     assert [r.p(i) for i in range(8)] == pytest.approx([p[i] if i < p.size else 0.0 for i in range(8)], abs=1e-12)
-
-
-def test_an_empty_queue_has_its_service_left() -> None:
-    nobody = Exponential(math.inf)
-    for model in (
-        MM1(0, 2),
-        MMc(0, 2, 3),
-        MMcK(0, 2, 3, 4),
-        MD1(0, 0.5),
-        MG1(0, LogNormal(0.5, 2.0)),
-        Open(nobody, LogNormal(0.5, 2.0), discipline="PS"),
-        Open(nobody, LogNormal(0.5, 2.0), 2, 2),
-        Open(nobody, Exponential(0.5), speeds=(1.0, 2.0)),
-        Open(nobody, Gamma(0.5, 2.0), discipline="SJF"),
-        Open(nobody, Exponential(0.5), 1, 3, speeds=(1.0, 2.0)),
-        Open(nobody, Exponential(0.5), math.inf),
-    ):
-        r = solve(model)
-        found = [r.throughput, r.utilization, r.L, r.Lq, r.W, r.Wq, r.p_block]
-        assert found == pytest.approx([0, 0, 0, 0, 0.5, 0, 0], abs=1e-12), model
-    assert [solve(MMcK(0, 2, 3, 4)).p(n) for n in range(3)] == [1, 0, 0]
-    assert [solve(MMc(0, 2, 3)).p(n) for n in range(3)] == [1, 0, 0]
-    assert [solve(Open(nobody, Exponential(0.5), math.inf)).p(n) for n in range(3)] == [1, 0, 0]
 
 
 def test_times_in_m_m_1_and_m_m_c_at_given_probabilities() -> None:
@@ -167,44 +138,12 @@ def test_approximations_worked_by_hand() -> None:
 # --- GI/M/c, M/D/c, M/G/1 -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("c", [1, 2, 3])
-@pytest.mark.parametrize("arrivals", [Exponential(1.0), Erlang(2, 1.0), HyperExponential((0.5, 0.5), (0.5, 1.5))])
-def test_gi_m_c_by_both_ways(arrivals: Distribution, c: int) -> None:
-    model = Open(arrivals, Exponential(0.75 * c), c)
-    one, other = gimc.solve(queue(model)), solve(Open(PhaseType.of(arrivals), Erlang(1, 0.75 * c), c))
-    assert numbers(one) == pytest.approx(numbers(other), rel=1e-8)
-    assert [one.p(n) for n in range(c, c + 5)] == pytest.approx([other.p(n) for n in range(c, c + 5)], rel=1e-7)
-    for q in (0.5, 0.9, 0.999):
-        for of in ("W", "Wq"):
-            assert one.quantile(q, of) == pytest.approx(other.quantile(q, of), rel=1e-6, abs=1e-9)
-    full = solve(Open(arrivals, Exponential(0.75 * c), c, c))
-    chain = solve(Open(PhaseType.of(arrivals), Erlang(1, 0.75 * c), c, c))
-    assert numbers(full) == pytest.approx(numbers(chain), rel=1e-8, abs=1e-12)
-
-
 @pytest.mark.parametrize("load", [0.5, 0.99, 1 - 1e-6, 1 - 1e-9])
 def test_sigma_is_the_root(load: float) -> None:
     """For Erlang-2 gaps (1 + r·y/2)²·(1 - y) = 1 with y = 1 - σ: a quadratic once the root y = 0 is divided out."""
     gaps, rate = Erlang(2, 1.0), 1 / load
     y = min(root.real for root in np.roots([-rate * rate / 4, rate * rate / 4 - rate, rate - 1]) if root.real > 0)
     assert 1 - gimc.sigma(gaps, rate) == pytest.approx(y, rel=1e-5)
-
-
-def test_m_d_1_waits_as_published() -> None:
-    """Erlang (1909): P(Wq <= t) = (1 - a)·e^(at) for t below one service, then with one term more."""
-    a = 0.6
-    r = solve(MD1(a, 1.0))
-    for t in (0.25, 0.75):
-        assert r.quantile((1 - a) * math.exp(a * t), "Wq") == pytest.approx(t, rel=1e-9)
-    second = (1 - a) * (math.exp(1.5 * a) - a * 0.5 * math.exp(0.5 * a))
-    assert r.quantile(second, "Wq") == pytest.approx(1.5, rel=1e-9)
-    assert r.quantile(second) == pytest.approx(2.5, rel=1e-9)
-    assert r.quantile(0.3, "Wq") == 0
-    far = [r.p(n + 1) / r.p(n) for n in (80, 200)]
-    assert far == pytest.approx([1 / mdc.decay(a, 1)] * 2, rel=1e-6)
-    tau = mdc.decay(2.0, 3)
-    assert tau > 1
-    assert tau**3 == pytest.approx(math.exp(2.0 * (tau - 1)))
 
 
 LAWS = [

@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
-from seen import changed
 from service_laws import LAWS
 
-from qsim import (
-    MG1,
-    Distribution,
-    Erlang,
-    Exponential,
-    LogNormal,
-    MDc,
-    MMcc,
-    MMInf,
-    Open,
-    UnstableQueueError,
-    erlang_b,
-    solve,
-    wait_variance,
-)
+from qsim import MG1, Distribution, Exponential, MDc, MMcc, Open, UnstableQueueError, erlang_b, solve, wait_variance
 from qsim.analytic.open import mdc, mg1
 from qsim.analytic.times import compound
 
 # M/G/1
-
-
-@pytest.mark.parametrize("service", LAWS, ids=repr)
-def test_states_of_m_g_1(service: Distribution) -> None:
-    r = solve(MG1(0.7 / service.mean, service))
-    p = np.array([r.p(n) for n in range(600)])
-    assert p[0] == pytest.approx(0.3)
-    assert p.min() >= 0
-    assert float(p @ np.arange(p.size)) == pytest.approx(r.L, rel=1e-3)
-    assert r.L == pytest.approx(0.7 + 0.49 * (1 + service.scv) / 2 / 0.3)
 
 
 @pytest.mark.parametrize("service", LAWS, ids=repr)
@@ -101,17 +74,6 @@ def test_constant_service_is_consistent(c: int, rho: float) -> None:
 
 
 # Infinite servers and loss
-
-
-def test_a_server_for_everyone() -> None:
-    r = solve(MMInf(6.0, 2.0))
-    assert (r.L, r.W, r.Wq, r.Lq, r.p_wait, r.utilization) == (3.0, 0.5, 0.0, 0.0, 0.0, 0.0)
-    assert math.fsum(r.p(n) for n in range(60)) == pytest.approx(1.0)
-    assert r.quantile(0.5) == pytest.approx(0.5 * math.log(2))
-    other = solve(changed(MMInf(6.0, 2.0), service=LogNormal(0.5, 9.0)))
-    assert other.p(4) == pytest.approx(r.p(4))
-    with pytest.raises(ValueError, match="state probabilities"):
-        solve(Open(Erlang(2, 0.2), Exponential(0.5), math.inf)).p(0)
 
 
 def test_loss_does_not_see_the_service_law() -> None:
