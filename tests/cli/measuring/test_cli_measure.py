@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from pathlib import Path
@@ -47,28 +46,6 @@ def test_a_real_point_is_measured_kept_and_not_measured_again(qsim, fio, disk):
     assert "other settings" in other.error
 
 
-@pytest.mark.live
-def test_a_real_memory_point_becomes_a_sweep(qsim):
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("a loaded memory takes two CPUs")
-    args = ("--delays", "0,500,20000", "--repeats", "1", "--seconds", "20ms", "--out", "memory")
-    run = qsim("measure", "memory", *args, "--json")
-    assert run.code == 0, run.err
-    assert [p["load"] for p in run.json["points"]] == [0, 500, 20000]
-    assert json.loads(Path("memory/sweep.json").read_text())["tool"]
-    assert qsim("audit", "memory").code == 0
-
-
-def test_dry_run_of_memory_writes_nothing(qsim):
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("a loaded memory takes two CPUs")
-    run = qsim("measure", "memory", "--delays", "0,100", "--dry-run", "--json")
-    assert [p["delay"] for p in run.json["points"]] == [0, 100]
-    assert run.json["seconds"] > 0
-    assert list(Path().iterdir()) == []
-    assert "qsim measure memory" in qsim("measure", "memory", "--dry-run").out
-
-
 @pytest.mark.parametrize(
     ("args", "parts"),
     [
@@ -86,12 +63,9 @@ def test_dry_run_of_memory_writes_nothing(qsim):
         (["fio", ".", "--out", "s", "--pattern", "zigzag"], ["--pattern", "zigzag", "sequential"]),
         (["fio"], ["TARGET"]),
         (["fio", "", "--out", "s"], ["TARGET", "empty"]),
-        (["memory"], ["--out"]),
         (["memory", "--out", "m", "--delays", "-1"], ["--delays"]),
         (["memory", "--out", "m", "--buffer", "4KiB"], ["--buffer", "cache"]),
         (["memory", "--out", "m", "--repeats", "0"], ["--repeats"]),
-        (["memory", "--out", "m", "--loaders", "0"], ["--loaders"]),
-        (["memory", "--out", "m", "--traffic", "rush"], ["--traffic", "rush", "mix"]),
     ],
     ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else None,
 )
@@ -115,7 +89,6 @@ def test_a_budget_too_short_names_the_least(qsim, fio):
     ("args", "part"),
     [
         (["--block", "100"], "--block"),
-        (["--read", "101"], "--read"),
         (["--runtime", "0s"], "--runtime"),
         (["--repeats", "0"], "--repeats"),
         (["--allow", "everything"], "--allow"),

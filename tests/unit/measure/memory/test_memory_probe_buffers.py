@@ -131,21 +131,6 @@ def test_a_run_gives_latency_and_bandwidth_of_each_size(tmp_path: Path) -> None:
     assert load(tmp_path / "m").points.equals(points)
 
 
-@pytest.mark.usefixtures("no_warm_up")
-def test_an_interruption_keeps_finished_points_and_more_sizes_extend_it(tmp_path: Path) -> None:
-    def interrupt(done: int, *_: object) -> None:
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_memory(small(), tmp_path / "m", interrupt)
-    kept = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "m/raw").iterdir()}
-    assert len(kept) == 2
-    sweep = run_memory(small(16 * KiB, 64 * KiB, 32 * KiB), tmp_path / "m")
-    assert sorted(set(sweep.points["load"])) == [16 * KiB, 32 * KiB, 64 * KiB]
-    assert {p.name: p.stat().st_mtime_ns for p in (tmp_path / "m/raw").iterdir() if p.name in kept} == kept
-
-
 def shared_fields(plan: BufferPlan) -> dict[str, Any]:
     return {name: value for name, value in vars(plan).items() if name != "sizes"}
 

@@ -97,10 +97,8 @@ def test_settings_leave_the_delays_out() -> None:
         ({"delays": [0, -1]}, "delays: -1 is not"),
         ({"delays": [1.5]}, "delays: 1.5 is not"),
         ({"delays": [float("nan")]}, "delays: nan is not"),
-        ({"delays": [10**9]}, "delays: 1e\\+09 is not"),
         ({"loaders": 0}, "loaders=0: .*idle latency"),
         ({"loaders": []}, "loaders=.*at least one loader"),
-        ({"traffic": []}, "traffic is empty"),
         ({"traffic": ["read", "1:2"]}, "traffic '1:2' writes more than it reads.*nt-1:2"),
         ({"repeats": 0}, "repeats is 0"),
         ({"seconds_per_repeat": 0}, "seconds_per_repeat is 0"),
@@ -109,7 +107,6 @@ def test_settings_leave_the_delays_out() -> None:
         ({"buffer_bytes": 20_000}, "fits the L1d cache of 32 KiB"),
         ({"buffer_bytes": 32_769}, "fits the L2 cache of 1 MiB"),
         ({"buffer_bytes": 32 * MiB}, "fits the L3 cache of 32 MiB.*at least 128 MiB"),
-        ({"buffer_bytes": 0}, "buffer_bytes=0 is not positive"),
         ({"buffer_bytes": 20 * GiB}, "do not fit in half of the free memory .24 GiB.*take at most"),
     ],
 )

@@ -84,33 +84,6 @@ def test_more_delay_means_less_from_the_loaders(tmp_path: Path) -> None:
     assert by_delay[20_000] < by_delay[0] / 5  # 30 us of idling after each burst, against some 0.1 us of reading
 
 
-def test_progress_counts_up_and_time_left_down(tmp_path: Path) -> None:
-    told: list[tuple[int, int, float, str]] = []
-    run_memory(plan(), tmp_path / "m", lambda *about: told.append(about))
-    done = [t[0] for t in told]
-    assert done == sorted(done)
-    assert told[-1][0] == told[-1][1] == 5
-    left = [t[2] for t in told]
-    assert left == sorted(left, reverse=True)
-    assert left[-1] == 0
-
-
-def test_an_interruption_keeps_finished_points_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    def interrupt(done: int, *_: object) -> None:
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_memory(plan(), tmp_path / "m", interrupt)
-    kept = raw_files(tmp_path / "m")
-    assert len(kept) == 2
-    sweep = run_memory(plan(), tmp_path / "m")
-    after = raw_files(tmp_path / "m")
-    assert {name: after[name] for name in kept} == kept
-    assert len(after) == 5
-    assert len(sweep) == 4
-
-
 def test_a_finished_sweep_is_only_read_and_new_delays_extend_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,21 +177,6 @@ def test_nothing_measured_yet_says_so(tmp_path: Path) -> None:
     store = SweepStore.create(tmp_path / "m", memory_probe.TOOL, {}, {})
     with pytest.raises(DataError, match="holds no measured delay yet"):
         read_memory_store(store)
-
-
-def test_a_damaged_or_missing_raw_file_is_named(tmp_path: Path) -> None:
-    run_memory(plan(0), tmp_path / "m")
-    store = SweepStore.read(tmp_path / "m")
-    raw = tmp_path / "m/raw/read-1-delay-0.json"
-    whole = raw.read_text()
-    raw.write_text(whole[:200])
-    with pytest.raises(DataError, match="holds no measured delay yet"):
-        read_memory_store(store)
-    assert "read-1-delay-0.json has 200 bytes" in store.findings()[0].message
-    raw.unlink()
-    assert "read-1-delay-0.json is missing" in store.findings()[0].message
-    sweep = run_memory(plan(0), tmp_path / "m")
-    assert list(sweep.points["load"]) == [0, 0]
 
 
 def test_summary_has_mean_best_and_spread(tmp_path: Path) -> None:

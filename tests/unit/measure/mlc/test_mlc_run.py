@@ -203,20 +203,6 @@ def test_a_machine_whose_prefetchers_stay_on_is_told(tmp_path: Path, fake_mlc) -
     assert "in 1 of 2 runs" in finding.message
 
 
-def test_an_interruption_keeps_what_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = plan_mlc(("loaded-latency", "idle-latency"), delays=(0, 100))
-
-    def stop(done: int, *_: object) -> None:
-        if done == 1:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_mlc(plan, tmp_path / "s", stop)
-    assert SweepStore.read(tmp_path / "s").finished() == {"loaded-latency-R.r0"}
-    result = run_mlc(plan, tmp_path / "s")
-    assert len(result.figures) == 1
-
-
 def test_no_file_of_delays_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     run_mlc(plan_mlc(("loaded-latency",), delays=(0, 100)), tmp_path / "s")
