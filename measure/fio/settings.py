@@ -3,9 +3,8 @@
 The engine is chosen by what this machine has; the target by our safety rules and by how fio reads names.
 
 Where a point is to settle first, its own workload runs until its throughput keeps within a tolerance. fio's
-``steadystate`` looks at the requests of each second over a sliding window, and ends the run when the criterion holds:
-all of them within a share of their mean (``range``), or the line through them rises or falls by less than a share of
-the mean a second (``slope``). What it measures until then is thrown away, and the point is measured in a run of its own
+``steadystate`` looks at the requests of each second over a sliding window, and ends the run when all of them are within
+a share of their mean. What it measures until then is thrown away, and the point is measured in a run of its own
 right behind it, so that its mean, percentiles and histogram are of the settled device alone.
 """
 
@@ -15,7 +14,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE
@@ -28,8 +27,6 @@ from measure.machine.safety import TEST_FILE, check_target
 from measure.units import format_bytes, format_duration
 from qsim.errors import InvalidParameterError, must_be
 
-Kind = Literal["range", "slope"]
-_FIO_NAMES: dict[Kind, str] = {"range": "iops", "slope": "iops_slope"}
 SHORTEST_WINDOW_S = 3
 
 
@@ -43,7 +40,6 @@ class Settling:
     tolerance: float = 0.05
     window_s: float = 10.0
     longest_s: float = 120.0
-    kind: Kind = "range"
 
     def __post_init__(self) -> None:
         rules = (
@@ -54,7 +50,6 @@ class Settling:
                 f"whole seconds, {SHORTEST_WINDOW_S} at least, as 10s",
             ),
             ("longest time", self.window_s < self.longest_s <= 86400, "longer than the window, and a day at most"),
-            ("kind", self.kind in get_args(Kind), "range or slope"),
         )
         for name, holds, wanted in rules:
             if not holds:
@@ -62,8 +57,6 @@ class Settling:
 
     def __str__(self) -> str:
         over = f"over {format_duration(self.window_s)}, {format_duration(self.longest_s)} at most"
-        if self.kind == "slope":
-            return f"until its throughput changes by less than {100 * self.tolerance:g} % a second {over}"
         return f"until its throughput keeps within {100 * self.tolerance:g} % of its mean {over}"
 
     @property
@@ -74,7 +67,7 @@ class Settling:
     def command(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command that lets the point of the fio command ``argv`` settle: the same workload, without its times."""
         rest = [option for option in argv[1:] if not option.startswith(("--runtime=", "--ramp_time=", "--write_"))]
-        criterion = f"--steadystate={_FIO_NAMES[self.kind]}:{100 * self.tolerance:g}%"
+        criterion = f"--steadystate=iops:{100 * self.tolerance:g}%"
         times = (f"--runtime={round(self.longest_s)}s", f"--ss_dur={round(self.window_s)}s")
         return (argv[0], criterion, *times, *rest)
 
