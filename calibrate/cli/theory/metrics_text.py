@@ -12,7 +12,7 @@ from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
     from qsim import Metrics, Network
-    from qsim.derivations import Derivation, DerivationStep, Line
+    from qsim.derivations import Derivation, DerivationStep
 
 
 _RATES = ("throughput",)
@@ -99,18 +99,10 @@ def derivation_document(derivation: Derivation) -> dict[str, Any]:
 
     Of a table that is shortened, the row that stands for those left out is None.
     """
-    return {"method": derivation.method, "lines": [_line(line) for line in derivation.lines]}
+    from qsim.derivations import Remark
 
-
-def _line(line: Line) -> dict[str, Any]:
-    from qsim.derivations import DerivationTable, Remark
-
-    match line:
-        case Remark():
-            return {"remark": line.text}
-        case DerivationTable():
-            return {"header": list(line.header), "rows": [r if r is None else list(r) for r in line.rows]}
-    return asdict(line)
+    lines = [{"remark": line.text} if isinstance(line, Remark) else asdict(line) for line in derivation.lines]
+    return {"method": derivation.method, "lines": lines}
 
 
 def _equation(step: DerivationStep, *, with_units: bool) -> str:

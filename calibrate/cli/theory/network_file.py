@@ -96,10 +96,9 @@ class _Reading:
         if "service" not in table:
             raise DataError(f'{self._path}: station {name} needs a service, such as "80us", or a delay')
         law = table["service"]
-        if isinstance(law, Mapping):
-            table["service"] = {c: self._time(v, f"service of {c} at {name}") for c, v in law.items()}
-        else:
-            table["service"] = self._time(law, f"service of {name}")
+        several = isinstance(law, Mapping)
+        laws = {c: self._time(v, f"service of {c} at {name}") for c, v in law.items()} if several else {}
+        table["service"] = laws if several else self._time(law, f"service of {name}")
         try:
             return Station(**table)
         except ValueError as error:
@@ -175,8 +174,8 @@ class _Reading:
         """A law as on the command line; a time is the mean of an exponential one."""
         from qsim import Exponential
 
-        if isinstance(given, str) and ":" in given:
-            return self._law(given, what)
+        if (law := self._law(given, what)) is not None:
+            return law
         self.has_units |= str(given).strip()[-1:].isalpha()
         mean = self._number(given, what, parse_duration)
         if not 0 < mean < math.inf:
@@ -185,12 +184,14 @@ class _Reading:
 
     def _source(self, given: object, what: str) -> Any:
         """The law of the gaps, or the rate of a Poisson process."""
-        if isinstance(given, str) and ":" in given:
-            return self._law(given, what)
-        self.has_units |= "/" in str(given)
-        return self._number(given, what, parse_rate)
+        law = self._law(given, what)
+        self.has_units |= law is None and "/" in str(given)
+        return self._number(given, what, parse_rate) if law is None else law
 
-    def _law(self, given: str, what: str) -> Any:
+    def _law(self, given: object, what: str) -> Any:
+        """What is written with a colon; None for a number."""
+        if not isinstance(given, str) or ":" not in given:
+            return None
         try:
             law = law_of(given)
         except ValueError as error:
