@@ -285,13 +285,13 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
     one = sweep.select(series) if series is not None else sweep
     if load.is_memory:
         refuse_caches(one)
-    table = one.mean_points()
-    if (highest := float(table["load"].max())) > load.most:
+    means = one.means
+    if (highest := float(means["load"].max())) > load.most:
         raise DataError(
             f"{sweep.name or one.series[0]}: {load.name} = {highest:g} (series {one.series[0]!r}) is "
             "more than any device was given; say which column is the load (--columns load=COLUMN), or remove the point"
         )
-    columns: Any = {field: table[column].to_numpy(float) for field, column in MEANS.items()}
+    columns: Any = {field: means[column] for field, column in MEANS.items()}
     known = next((of(one, sweep) for holds, of in KNOWN if holds(load)), {})
     if "served_response_s" in one.points:
         known |= _of_log(one, columns["repeats"])
@@ -344,7 +344,7 @@ def _of_closed(one: Sweep, sweep: Sweep) -> dict[str, Any]:
         found["unsteady"] = moved.groupby(rows["load"], sort=True).mean().to_numpy(float)
     if HOST_TIME in rows and rows[[HOST_TIME, "jobs"]].notna().all(axis=None):
         found |= {name: by_load[name].mean().to_numpy(float) for name in (HOST_TIME, "jobs")}
-    if rows["block_bytes"].nunique() == 1 and rows["block_bytes"].notna().all():
+    if rows["block_bytes"].notna().all() and rows["block_bytes"].nunique() == 1:
         found["block_bytes"] = float(rows["block_bytes"].iloc[0])
         found["link_bytes_per_s"] = _link(sweep.points[sweep.points["read_fraction"].isin(rows["read_fraction"])])
     return found

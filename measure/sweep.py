@@ -184,27 +184,43 @@ class Sweep(Result):
         return self._means.copy()
 
     @cached_property
-    def _means(self) -> pd.DataFrame:
+    def means(self) -> Mapping[str, NDArray[np.float64]]:
+        """The columns that ``mean_points`` computes, but for intervals and bandwidths: arrays in its order."""
+        _, starts, repeats, rows = self._repeats
+        load, x, r = rows.T
+        mean = np.add.reduceat(x, starts) / repeats
+        return {
+            "load": load[starts],
+            "throughput_per_s": mean,
+            "latency_s": np.add.reduceat(x * r, starts) / repeats / mean,
+            "repeats": repeats.astype(float),
+            "throughput_spread": _spreads(x, starts, repeats),
+            "latency_spread": _spreads(r, starts, repeats),
+        }
+
+    @cached_property
+    def _repeats(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+        """The rows by series and load, where each point begins, how many repeats it has, and load, X and R (n, 3)."""
+        columns = [self.points[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s")]
         rank = pd.factorize(self.points["series"])[0]
-        load = self.points["load"].to_numpy(float)
-        order = np.lexsort((load, rank))
-        rows, place = self.points.iloc[order], np.column_stack([rank, load])[order]
-        starts = np.flatnonzero(np.append(True, (place[1:] != place[:-1]).any(axis=1)))
-        repeats = np.diff(np.append(starts, len(rows)))
-        x, r = (rows[c].to_numpy(float) for c in ("throughput_per_s", "latency_s"))
+        order = np.lexsort((columns[0], rank))
+        rows, place = np.column_stack(columns)[order], rank[order]
+        new = (place[1:] != place[:-1]) | (rows[1:, 0] != rows[:-1, 0])
+        starts = np.flatnonzero(np.append(True, new))
+        return order, starts, np.diff(np.append(starts, len(rows))), rows
+
+    @cached_property
+    def _means(self) -> pd.DataFrame:
+        order, starts, repeats, (_, x, r) = *self._repeats[:3], self._repeats[3].T
+        rows = self.points.iloc[order]
         bandwidth = rows["bandwidth_bytes_per_s"].to_numpy(float)
         first = rows.iloc[starts] if len(starts) == len(rows) else rows.groupby(np.repeat(starts, repeats)).first()
-        mean = np.add.reduceat(x, starts) / repeats
         with np.errstate(invalid="ignore"):  # unknown bandwidths
             moved = np.add.reduceat(np.nan_to_num(bandwidth), starts) / np.add.reduceat(np.isfinite(bandwidth), starts)
         limits = [intervals(x[i : i + n], r[i : i + n]) for i, n in zip(starts, repeats, strict=True)]
+        known = {name: column for name, column in self.means.items() if name != "load"}
         table = first.assign(
-            throughput_per_s=mean,
-            latency_s=np.add.reduceat(x * r, starts) / repeats / mean,
-            bandwidth_bytes_per_s=moved,
-            repeats=repeats,
-            throughput_spread=_spreads(x, starts, repeats),
-            latency_spread=_spreads(r, starts, repeats),
+            **{**known, "repeats": repeats, "bandwidth_bytes_per_s": moved},
             **{name: [limit[name] for limit in limits] for name in limits[0]},
         ).reset_index(drop=True)
         return table[["load", *(c for c in table.columns if c != "load")]]

@@ -20,15 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrate.inference.parameters import Array, Mask
-
-if TYPE_CHECKING:
-    from calibrate.points import Points
+from calibrate.models.closed import SHARPNESS_LOG_SD, SHARPNESS_MEDIAN, log_p_norm
+from calibrate.points import Points
 
 
 class BeyondCapacityError(ValueError):
@@ -46,9 +45,6 @@ class BeyondCapacityError(ValueError):
 
 
 Baseline = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], tuple[Array, Array]]
-
-SHARPNESS, SHARPNESS_LOG_SD = 2.6, 0.75
-"""The sharpness p of public sweeps of drives and servers: the median, and the standard deviation of its logarithm."""
 
 WEAK_LOG_SD = 2.0
 """That of R1 and Xmax around their values in the plain bound."""
@@ -75,8 +71,8 @@ def most_probable_p_norm(
 ) -> tuple[Array, Array]:
     """X(N) = [(N / R1)^-p + Xmax^-p]^(-1/p) at the most probable R1, Xmax and p: the rival in ten lines.
 
-    p is log-normal around ``SHARPNESS``, R1 and Xmax weakly so around those of :func:`plain_bound` (which this curve
-    reaches as p grows), and a measurement misses the curve by ``MISFIT``.
+    p is log-normal around 2.6, R1 and Xmax weakly so around those of :func:`plain_bound` (which this curve reaches as p
+    grows), and a measurement misses the curve by ``MISFIT``.
     """
     from scipy.optimize import least_squares
 
@@ -85,8 +81,8 @@ def most_probable_p_norm(
     slope, log_x = np.log(np.max(x / top / n)), np.log(x / top)
 
     def log_curve(values: Array, loads: Array) -> Array:
-        p = SHARPNESS * np.exp(values[2])
-        return np.asarray(-np.logaddexp(-p * (slope + values[0] + np.log(loads)), -p * values[1]) / p)
+        rise, peak, sharper = values
+        return np.asarray(peak + log_p_norm(slope + rise + np.log(loads) - peak, SHARPNESS_MEDIAN * np.exp(sharper)))
 
     def missed(values: Array) -> Array:
         from_prior = values / (WEAK_LOG_SD, WEAK_LOG_SD, SHARPNESS_LOG_SD)
@@ -279,32 +275,30 @@ def baseline_errors(points: Points, held_out: Mask) -> tuple[BaselineError, ...]
 
     Empty where no point is held out, or all are. Raises ValueError where no baseline predicts over this kind of load.
     """
-    found = baselines_for(points.load_kind)
+    baselines = baselines_for(points.load_kind)
     if held_out.all() or not held_out.any():
         return ()
     used, unseen = points.at(~held_out), points.at(held_out)
-    return tuple(_error_of_baseline(name, baseline, used, unseen) for name, baseline in found.items())
+    found = []
+    for name, baseline in baselines.items():
+        try:
+            predicted = baseline(used.load, used.throughput_per_s, used.response_time_s, unseen.load)
+        except ValueError as error:
+            found.append(BaselineError(name, len(unseen), why=str(error)))
+        else:
+            found.append(error_of(name, predicted, unseen))
+    return tuple(found)
 
 
-def error_of(
-    name: str, predicted: tuple[Array, Array], observed_throughput: Array | None, observed_response: Array
-) -> BaselineError:
-    """The errors of a predicted (throughput, response time), (m,) each; None for a throughput that is the load."""
-    x_errors = _median_and_p90(predicted[0], observed_throughput)
-    return BaselineError(name, len(observed_response), *x_errors, *_median_and_p90(predicted[1], observed_response))
+def error_of(name: str, predicted: tuple[Array, Array], unseen: Points) -> BaselineError:
+    """The errors of a predicted (throughput, response time), (m,) each, at the points ``unseen``."""
+    throughput, response = predicted
+    x: tuple[float | None, float | None] = (None, None)
+    if not unseen.throughput_is_given:
+        x = _median_and_p90(throughput, unseen.throughput_per_s)
+    return BaselineError(name, len(unseen), x[0], x[1], *_median_and_p90(response, unseen.response_time_s))
 
 
-def _error_of_baseline(name: str, baseline: Baseline, used: Points, unseen: Points) -> BaselineError:
-    try:
-        predicted = baseline(used.load, used.throughput_per_s, used.response_time_s, unseen.load)
-    except ValueError as error:
-        return BaselineError(name, len(unseen), why=str(error))
-    observed = None if unseen.throughput_is_given else unseen.throughput_per_s
-    return error_of(name, predicted, observed, unseen.response_time_s)
-
-
-def _median_and_p90(predicted: Array, observed: Array | None) -> tuple[float, float] | tuple[None, None]:
-    if observed is None:
-        return None, None
+def _median_and_p90(predicted: Array, observed: Array) -> tuple[float, float]:
     median, p90 = np.percentile(100 * np.abs(predicted / observed - 1), (50, 90))
     return float(median), float(p90)

@@ -235,8 +235,7 @@ class Comparison(Result):
 
         unseen, made = self.points.at(self.held_out), self.predicted
         predicted = made.throughput_per_s[self.held_out], made.response_time_s[self.held_out]
-        observed = None if self.is_open else unseen.throughput_per_s
-        return error_of(self.fit.model, predicted, observed, unseen.response_time_s)
+        return error_of(self.fit.model, predicted, unseen)
 
     @cached_property
     def next(self) -> NextLoad | None:
