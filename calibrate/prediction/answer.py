@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.fitting.answer import (
-    NINETY,
     QUEUEING,
     fit_text,
     knee_cell,
@@ -327,7 +326,7 @@ def verdict(c: Comparison) -> str:
     """The result in a few sentences: the knee, what is missed, a known truth, flagged runs, the audit, what is next."""
     closed, fit = c.fit.load_type.is_closed and c.knee.load is not None, c.fit
     knee = f"{QUEUEING.capitalize()} at {knee_line(fit)}" if closed else f"The knee: {knee_line(fit)}"
-    ninety = f"; {NINETY.lower()} {ninety_line(fit)}" if closed and fit.ninety.load is not None else ""
+    ninety = f"; 90 % of the peak at {ninety_line(fit)}" if closed and fit.ninety.load is not None else ""
     flagged = sorted({f.check for f in c.audit if f.check in FLAGGED})
     errors = [f for f in c.audit if f.severity == "error"]
     following = next_text([("", c.next, c.knee)])
