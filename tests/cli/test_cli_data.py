@@ -132,7 +132,7 @@ def test_datasets_are_compared_corrected(qsim):
 
 def test_several_series_come_one_by_one_with_a_table_of_all(qsim):
     run = qsim("compare", "--dataset", "003-ssd-read", "--details")
-    assert run.out.count("Queueing starts roughly at depth ") == 4
+    assert run.out.count("Queueing starts at depth ") == 4
     assert "003-ssd-read: 4 curves" in run.out
     document = qsim("compare", "--dataset", "003-ssd-read", "--json").json
     assert len(document["series"]) == 4
