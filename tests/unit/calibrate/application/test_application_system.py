@@ -175,9 +175,9 @@ def test_draws_are_a_whole_number() -> None:
 
 def test_two_hundred_draws_of_three_stations_are_quick() -> None:
     network = {"users": Delay(0.02), "cpu": CPU, "disk": SHEET.station(visits=6), "second": SHEET.station(visits=2)}
-    started = time.perf_counter()
+    started = time.process_time()
     system(network, clients=range(5, 501, 5), draws=200)
-    assert time.perf_counter() - started < 4  # 0.5 s on an idle machine; the limit is 2
+    assert time.process_time() - started < 4  # 0.5 s on an idle machine; the limit is 2
 
 
 def test_it_shows_itself(found: System) -> None:
