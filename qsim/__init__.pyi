@@ -9,6 +9,7 @@ from .analytic.bounds import proportional_bounds as proportional_bounds
 from .analytic.networks.mean_value import schweitzer as schweitzer
 from .analytic.networks.product_form import closed_curve as closed_curve
 from .analytic.open.approximations import allen_cunneen as allen_cunneen
+from .analytic.open.approximations import cosmetatos as cosmetatos
 from .analytic.open.approximations import kimura as kimura
 from .analytic.open.approximations import kingman_bound as kingman_bound
 from .analytic.open.approximations import kraemer_langenbach_belz as kraemer_langenbach_belz

@@ -25,6 +25,7 @@ from qsim import (
     UnstableQueueError,
     Weibull,
     allen_cunneen,
+    cosmetatos,
     erlang_c,
     kingman_bound,
     kraemer_langenbach_belz,
@@ -130,6 +131,9 @@ def test_approximations_worked_by_hand() -> None:
     rough = 2.5 * 4 * math.exp(-0.2 * 3 / (4 + 4))
     assert kraemer_langenbach_belz(0.8, 1.0, 4.0, 1.0) == pytest.approx(rough)
     assert kraemer_langenbach_belz(0.4, 2.0, 4.0, 1.0) == pytest.approx(2 * rough)
+    gamma = 0.2 * (math.sqrt(14) - 2) / 25.6
+    assert cosmetatos(1.6, 1.0, 0.0, 2) == pytest.approx(8 / 9 * (1 + gamma))
+    assert cosmetatos(1.6, 1.0, 0.5, 2) == pytest.approx(0.5 * 16 / 9 + 0.5 * 8 / 9 * (1 + gamma))
     assert kingman_bound(0.8, 1.0, 0.5, 2.0) == pytest.approx(0.8 * (0.5 / 0.64 + 2) / 0.4)
     assert kingman_bound(1.6, 1.0, 0.5, 2.0, 2) == pytest.approx(1.6 * (0.5 / 2.56 + 1) / 0.4)
     assert kingman_bound(0.8, 0.5, 0.5, 2.0) == pytest.approx(0.8 * (0.5 / 0.64 + 0.5) / 1.2)

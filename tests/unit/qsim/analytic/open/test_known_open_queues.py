@@ -29,6 +29,7 @@ from qsim import (
     MMcc,
     Open,
     allen_cunneen,
+    cosmetatos,
     kingman_bound,
     kraemer_langenbach_belz,
     load_for_blocking,
@@ -176,7 +177,7 @@ def test_two_classes_wait_alike(case: Mapping[str, Any]) -> None:
     assert [c.Wq for c in r.classes] == [within(case, wait)] * 2
 
 
-APPROXIMATIONS = ("G/G/1 Allen-Cunneen", "G/G/c Allen-Cunneen", "G/G/1 KLB", "G/G/1 Kingman bound")
+APPROXIMATIONS = ("G/G/1 Allen-Cunneen", "G/G/c Allen-Cunneen", "G/G/1 KLB", "G/G/1 Kingman bound", "G/G/c Cosmetatos")
 
 
 @pytest.mark.parametrize("case", family(*APPROXIMATIONS))
@@ -188,6 +189,7 @@ def test_approximations_by_name(case: Mapping[str, Any]) -> None:
         "Allen-Cunneen": allen_cunneen(lam, mean, ca2, cs2, c),
         "KLB": kraemer_langenbach_belz(lam, mean, ca2, cs2, c),
         "bound": kingman_bound(lam, mean, ca2, cs2, c),
+        "Cosmetatos": cosmetatos(lam, mean, cs2, c),
     }
     assert found[case["model"].split()[-1]] == within(case, case["expected"]["Wq"])
 
