@@ -14,7 +14,6 @@ from calibrate.cli.console import say, warn
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import Report
-from calibrate.cli.progress import Bar
 from measure.errors import MeasureError
 from measure.units import counted
 
@@ -158,6 +157,7 @@ class Outputs(OptionGroup):
         tables = [] if self.csv is None else write_tables(groups, self.csv)
         plots: list[Path] = []
         if self.plots is not None:
+            from calibrate.cli.progress import Bar
             from calibrate.report.images import image_format, write_images
 
             with Bar("drawing plots") as bar:
@@ -169,6 +169,7 @@ class Outputs(OptionGroup):
 
 def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPage) -> str | None:
     """The PDF of the page; None, with a warning, where it cannot be printed: the page says the same."""
+    from calibrate.cli.progress import Bar
     from calibrate.report.images import write_paper
     from measure.errors import MeasureError
 
