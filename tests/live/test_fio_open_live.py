@@ -57,7 +57,8 @@ def test_the_jobs_of_an_open_loop_are_a_poisson_process(disk: Path, tmp_path: Pa
     (point,) = small(disk, arrival_rates=(320,), runtime_s=4.0, ramp_s=0.1).points
     (disk / "qsim-test-file").write_bytes(bytes(16 * MIB))
     argv = [a for a in point.argv if not a.startswith(("--ramp_time", "--startdelay"))]
-    argv += ["--write_lat_log=gaps", "--disable_clat=1", "--disable_slat=1"]
+    first = next(i for i, word in enumerate(argv) if word.startswith("--name=")) + 1  # for all jobs
+    argv[first:first] = ["--write_lat_log=gaps", "--disable_clat=1", "--disable_slat=1"]
     seen = []
     for attempt in range(3):
         folder = tmp_path / f"run-{attempt}"
