@@ -1,8 +1,8 @@
 """How near adaptive sweeps come to a full one on live hardware: a device of known truth, and this machine's disk.
 
-python adaptive_live.py FOLDER            measures into FOLDER (8 minutes), or goes on where it was interrupted,
-                                               and writes the table of accuracy.md
-python adaptive_live.py FOLDER RUNTIME    with another time per point than 2s, printed only
+python adaptive_live.py FOLDER            measures into FOLDER (8 minutes), or goes on where it was interrupted;
+                                          accuracy.md sums up what it prints
+python adaptive_live.py FOLDER RUNTIME    with another time per point than 2s
 
 The full sweep takes every depth that the adaptive one may choose among, twice; the adaptive one is run three times,
 each with at most a third of those depths. Both are fitted by the model that the adaptive sweep took. "Noise" is by how
@@ -12,7 +12,6 @@ none, or with priority (chrt -r 20).
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -29,7 +28,6 @@ from measure.known_device.server import known_device
 from measure.units import parse_duration
 from qsim import LogNormal
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
 TRIES = 3
 BUDGET = len(LOADS) // 3
 SERVERS, SERVICE = 4, LogNormal(2e-3, 2.0)
@@ -69,29 +67,25 @@ def rows(name: str, folder: Path, runtime_s: float) -> Iterator[str]:
         whole = fit(full, LOADS, model=found.fit.model).knee
         off = abs(float(found.knee.load or "inf") / float(whole.load or "nan") - 1)
         yield (
-            f"| {name} | {100 * noise:.1f} % | {told(whole)} | {len(found.steps)} | {told(found.knee)} "
+            f"| {name} | {100 * noise:.1f} % | {with_interval(whole)} | {len(found.steps)} | {with_interval(found.knee)} "
             f"| {100 * off:.1f} % |"
         )
 
 
-def told(knee: Knee) -> str:
+def with_interval(knee: Knee) -> str:
     """A knee with its interval."""
     return "none" if knee.load is None else f"{knee.load:.2f} [{knee.low:.2f}, {knee.high:.2f}]"
 
 
 def main(arguments: list[str]) -> None:
-    """Measure, print the table, and write it into the page where the defaults were taken."""
+    """Measure and print the table."""
     folder, runtime_s = Path(arguments[0]), parse_duration(arguments[1]) if len(arguments) > 1 else 2.0
     lines = list(HEAD)
     for name in ("known device", "disk"):
         place = folder / name.replace(" ", "-")
         place.mkdir(parents=True, exist_ok=True)
         lines += rows(name, place, runtime_s)
-    table = "\n".join(lines) + "\n"
-    sys.stdout.write(table)
-    if len(arguments) == 1:
-        page = PAGE.read_text("utf-8")
-        PAGE.write_text(re.sub(re.escape(HEAD[0]) + r"\n(\|.*\n)+", lambda _: table, page), "utf-8")
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -125,8 +125,10 @@ def test_first_come_first_served_is_inside_the_bracket(seed: int) -> None:
                 assert_inside(bracket, lambda t, of=of: r.survival(t, of), t, of, 2e-6)  # type: ignore[misc]
                 below, above = bracket.at(t * (1 + 1e-4), of)[0], bracket.at(t * (1 - 1e-4), of)[1]
                 assert below - 2e-6 <= 1 - q <= above + 2e-6, (law, rate, q, of)
-                assert r.rho >= 0.99 or high <= low * 1.02 + 1e-9
-    second = rate * law.moment(3) / (3 * (1 - r.rho)) + 2 * (rate * law.moment(2) / (2 * (1 - r.rho))) ** 2
+                assert r.utilization >= 0.99 or high <= low * 1.02 + 1e-9
+    second = (
+        rate * law.moment(3) / (3 * (1 - r.utilization)) + 2 * (rate * law.moment(2) / (2 * (1 - r.utilization))) ** 2
+    )
     assert r.variance("Wq") == pytest.approx(second - r.Wq**2)
 
 

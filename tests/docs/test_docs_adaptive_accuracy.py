@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import adaptive_accuracy
-import adaptive_live
 import numpy as np
 import pytest
 
@@ -26,13 +25,6 @@ def test_the_page_has_every_row_and_says_what_they_say() -> None:
     within = [float(row[-1].rstrip(" %")) for row in cells]
     assert within[0] >= 95
     assert within[1] >= 90
-
-
-def test_the_page_shows_live_devices_within_ten_percent() -> None:
-    cells = table(adaptive_live.PAGE, adaptive_live.HEAD)
-    assert [row[0] for row in cells] == ["known device"] * adaptive_live.TRIES + ["disk"] * adaptive_live.TRIES
-    assert max(int(row[3]) for row in cells) <= adaptive_live.BUDGET
-    assert max(float(row[5].rstrip(" %")) for row in cells) <= 10
 
 
 def test_a_short_version_holds_too() -> None:
