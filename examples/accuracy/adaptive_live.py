@@ -67,12 +67,12 @@ def rows(name: str, folder: Path, runtime_s: float) -> Iterator[str]:
         whole = fit(full, LOADS, model=found.fit.model).knee
         off = abs(float(found.knee.load or "inf") / float(whole.load or "nan") - 1)
         yield (
-            f"| {name} | {100 * noise:.1f} % | {with_interval(whole)} | {len(found.steps)} | {with_interval(found.knee)} "
+            f"| {name} | {100 * noise:.1f} % | {shown(whole)} | {len(found.steps)} | {shown(found.knee)} "
             f"| {100 * off:.1f} % |"
         )
 
 
-def with_interval(knee: Knee) -> str:
+def shown(knee: Knee) -> str:
     """A knee with its interval."""
     return "none" if knee.load is None else f"{knee.load:.2f} [{knee.low:.2f}, {knee.high:.2f}]"
 
