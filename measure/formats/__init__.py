@@ -1,1 +1,1 @@
-"""Texts that others wrote, as records and sweeps: pure functions, a format a file."""
+"""Texts that others wrote, as records and sweeps: pure functions, a family of formats a file."""

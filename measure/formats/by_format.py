@@ -58,7 +58,7 @@ def _looks_like_fio(text: str) -> bool:
     return '"fio version"' in text or looks_like_terse(text) or looks_like_normal(text)
 
 
-_TOLD_BY: Mapping[Format, Callable[[str], bool]] = {
+_RECOGNISED_BY: Mapping[Format, Callable[[str], bool]] = {
     "fio": _looks_like_fio,
     "mlc": looks_like_mlc,
     "curves": looks_like_curves,
@@ -72,7 +72,7 @@ _TOLD_BY: Mapping[Format, Callable[[str], bool]] = {
 def sniff(text: str, name: str) -> Format:
     """Which tool's output a text is; DataError saying what it looks like where it is none that is read."""
     start = text.lstrip("\ufeff \t\r\n")
-    kind = next((kind for kind, looks_like in _TOLD_BY.items() if looks_like(text)), None)
+    kind = next((kind for kind, looks_like in _RECOGNISED_BY.items() if looks_like(text)), None)
     if kind is not None:
         return kind
     if start.startswith(("{", "[")):
