@@ -18,7 +18,7 @@ from calibrate.lab.guard import teaches
 from calibrate.lab.run import page as run
 from calibrate.lab.run.session import RunTable
 from calibrate.lab.watch import WatchedDevices
-from calibrate.lab.widgets import in_browser, labelled
+from calibrate.lab.widgets import in_browser, labelled, waited_for
 
 TITLE = "qsim lab"
 PAGE = """<!DOCTYPE html>
@@ -110,7 +110,7 @@ def _frame(parts: Mapping[str, LabPart], joining: list[Component]) -> Component:
                     html.Button("Dark", id="theme-toggle", n_clicks=0, className="small"),
                 ]
             ),
-            html.Main(id="part"),
+            html.Main(waited_for(html.Div(id="part"), {"part": "children"})),
         ],
         className="lab",
     )

@@ -13,7 +13,18 @@ from dash.development.base_component import Component
 
 from calibrate.lab.compare.shelf import Shelf, ShelfCurve
 from calibrate.lab.folder import LabSource
-from calibrate.lab.widgets import SliderNumber, Theme, graph, in_browser, labelled, line, marks, slider, theme_of
+from calibrate.lab.widgets import (
+    SliderNumber,
+    Theme,
+    graph,
+    in_browser,
+    labelled,
+    line,
+    marks,
+    slider,
+    theme_of,
+    waited_for,
+)
 from measure.errors import DataError, MeasureError
 from qsim.errors import QsimError
 
@@ -59,8 +70,14 @@ def layout(shelf: Shelf) -> Component:
             ),
             html.Section(
                 [
-                    html.P(id="system-answer", className="outcome"),
-                    html.Div(id="system-network", className="states"),
+                    waited_for(
+                        html.Div(
+                            [
+                                html.P(id="system-answer", className="outcome"),
+                                html.Div(id="system-network", className="states"),
+                            ]
+                        )
+                    ),
                     html.Div(
                         [
                             html.H3("A stretch of its life"),

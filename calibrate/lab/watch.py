@@ -13,7 +13,7 @@ import numpy as np
 from dash import Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
-from calibrate.lab.widgets import KEPT, Theme, graph, line, theme_of
+from calibrate.lab.widgets import KEPT, Theme, graph, line, theme_of, waited_for
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.watched import WatchedCurves, place
 from measure.errors import MeasureError
@@ -114,7 +114,9 @@ def layout(watched: WatchedDevices) -> Component:
                 ],
                 className="controls",
             ),
-            html.Section([html.P(id="watch-shown", role="status"), *(plots if names else [])], className="results"),
+            html.Section(
+                [waited_for(html.P(id="watch-shown", role="status")), *(plots if names else [])], className="results"
+            ),
         ],
         className="page two",
     )

@@ -96,6 +96,8 @@ _EMPTY: Any = {
 }
 KEPT: Any = {"persistence": True, "persistence_type": "session"}
 """What makes a control keep its value when the page is loaded again, while the browser is open."""
+SHOWN_AFTER_MS = 600
+"""What takes longer has a bar."""
 _CONFIG: Any = {"displaylogo": False, "displayModeBar": False}
 
 
@@ -133,6 +135,17 @@ def plot_place(identity: str, what: str, *, tall: bool = False) -> Component:
 def drawn(figure: dict[str, Any], what: str, *, tall: bool = False, named: int = 0) -> Component:
     """A plot that is there already; it is taller by the legend of ``named`` curves."""
     return _framed(dcc.Graph(config=_CONFIG, figure=figure, responsive=True), what, tall=tall, named=named)
+
+
+def waited_for(component: Component, outputs: Mapping[str, str] | None = None) -> Component:
+    """``component``, covered by a bar while a callback that changes something in it takes longer than people wait.
+
+    ``outputs`` names what is waited for, where not everything in it is: the property of each identity.
+    """
+    meant: Any = {"target_components": outputs} if outputs else {}
+    bar = labelled(html.Progress(className="waiting"), "working")
+    look = {"visibility": "visible", "opacity": 0.5}
+    return dcc.Loading(component, delay_show=SHOWN_AFTER_MS, custom_spinner=bar, overlay_style=look, **meant)
 
 
 def slider(identity: str, number: SliderNumber, value: float | None = None) -> Component:

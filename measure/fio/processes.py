@@ -73,17 +73,17 @@ def measured_together(
     logged = [replace(p, argv=(*p.argv, *interval_options(plan.runtime_s, f"{folder}/{p.key}"))) for p in single]
     waiting = list(single)
 
-    def look(_: float = 0.0) -> None:
+    def look(elapsed_s: float) -> None:
         if waiting and len(seen := _intervals(folder, waiting[0])):
             watch(waiting.pop(0), sum(seen.throughput_per_s) / len(seen))
         if waiting:
-            tick(waiting[0].describe())
+            tick(single[min(int(elapsed_s / each_s), len(single) - 1)].describe())
 
     with Wakeups() as woken:
         finished = run_tool(together_command(logged), len(single) * each_s + MARGIN_S, on_tick=look)
     if finished.returncode != 0 or finished.timed_out:
         return {}
-    look()  # the last one
+    look(len(single) * each_s)  # the last one
     late = woken.lateness()
     notes = {NOTE: late.to_dict()} if late else {}
     outcomes = (

@@ -1,4 +1,4 @@
-"""The lab's own devices, from a sealed guess to the reveal: the disk by fio, and the memory by the built-in probe."""
+"""The lab's own devices, from a sealed guess to the reveal: the disk by fio or the probe, the memory by the probe."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 pytest.importorskip("dash")
 
 from calibrate.lab.folder import opened
-from calibrate.lab.run.orders import choices, order_for
+from calibrate.lab.run.orders import DEPTHS, choices, order_for
 from calibrate.lab.run.session import LabRun
 from measure import load
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 PATIENCE_S = 300.0  # the probe fills hundreds of megabytes, on a machine that others use
-LOADS = {"disk": (1.0, 4.0, 8.0, 32.0), "memory": (0.0, 100.0, 300.0, 500.0, 20000.0)}
+LOADS = {"disk": DEPTHS, "memory": (0.0, 100.0, 300.0, 500.0, 20000.0)}
 
 
 @pytest.mark.parametrize("device", LOADS)
@@ -52,12 +52,27 @@ def test_a_device_of_this_machine_is_measured_from_guess_to_reveal(device, tmp_p
         assert not _files(folder.disk)  # the test file is gone
 
 
+def test_the_disk_is_measured_by_the_probe_where_fio_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with opened(tmp_path / "lab") as folder:
+        if missing := next(c.missing for c in choices(folder) if c.value == "disk"):
+            pytest.skip(missing)
+        run = LabRun.begin(folder.new_run(), replace(order_for(folder, "disk", None, 0.5), loads=(1.0, 8.0, 32.0)))
+        run.start()
+        waited_until_s = time.monotonic() + PATIENCE_S
+        while run.phase == "running" and time.monotonic() < waited_until_s:
+            time.sleep(0.2)
+        run.stop()
+        assert run.phase == "measured", run.log.of_kind("failed", "stopped")
+        assert load(run.directory / "sweep").provenance.tool == "qsim drive probe"
+        assert not _files(folder.disk)
+
+
 def test_a_known_device_is_measured_where_fio_and_nbdkit_are_missing(tmp_path, monkeypatch):
     """Threads of Python play it, on any system; the truth is revealed with the rest."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with opened(tmp_path / "lab") as folder:
         assert [c.missing for c in choices(folder) if c.value == "known"] == [""]
-        assert all("fio" in c.missing for c in choices(folder) if c.value == "disk")
         run = LabRun.begin(folder.new_run(), replace(order_for(folder, "known", None, 0.5), loads=(1.0, 8.0, 16.0)))
         run.guess("Ann", 12, "one")
         run.start()

@@ -101,7 +101,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     return [
       !state.run, !state.points.length,
       [lab.part("Span", lab.title(state), { className: "what" }), lab.part("Span", lab.status(state))],
-      String(state.opened ? lab.measured(state) / state.opened.loads.length : 0),
+      String(state.opened ? Math.max(lab.measured(state) / state.opened.loads.length, state.progress.share || 0) : 0),
       lab.results(state), lab.details(state), lab.guessList(state),
       count + (count === 1 ? " guess is" : " guesses are") + " sealed",
       state.phase !== "revealed", !open, !(open && stands(state, mine)), "Guess (" + name + ")",

@@ -9,7 +9,7 @@ from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from calibrate.lab.compare.shelf import Shelf, ShelfCurve
-from calibrate.lab.widgets import KEPT, SliderNumber, Theme, drawn, slider, theme_of
+from calibrate.lab.widgets import KEPT, SliderNumber, Theme, drawn, slider, theme_of, waited_for
 from measure.errors import MeasureError
 
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd", "dataset-002-ssd-tails")
@@ -38,7 +38,7 @@ def layout(shelf: Shelf) -> Component:
                         **KEPT,
                     ),
                     html.Label("Curves", htmlFor="compare-curves"),
-                    dcc.Dropdown(id="compare-curves", options=[], multi=True),
+                    waited_for(dcc.Dropdown(id="compare-curves", options=[], multi=True)),
                     html.Fieldset(
                         [
                             html.Legend("Show"),
@@ -62,12 +62,7 @@ def layout(shelf: Shelf) -> Component:
                 className="controls",
             ),
             html.Section(
-                dcc.Loading(
-                    html.Div(_note("Reading the measurements …"), id="compare-shown"),
-                    delay_show=600,
-                    overlay_style={"visibility": "visible", "opacity": 0.5},
-                ),
-                className="results",
+                waited_for(html.Div(_note("Reading the measurements …"), id="compare-shown")), className="results"
             ),
         ],
         className="page two",

@@ -19,7 +19,7 @@ from calibrate.lab.explore.formulas import formulas_of, rendered
 from calibrate.lab.explore.path import SampleStretch, comparison, path_of, rival_of
 from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, link_to, linked, settings_of
 from calibrate.lab.explore.states import bars_figure, described, diagram, probabilities
-from calibrate.lab.widgets import KEPT, Theme, graph, in_browser, labelled, slider, theme_of
+from calibrate.lab.widgets import KEPT, Theme, graph, in_browser, labelled, slider, theme_of, waited_for
 from qsim import UnstableQueueError, solve
 
 MOST_SEEDS = 2**31
@@ -79,7 +79,7 @@ def layout(query: str = "") -> Component:
             labelled(html.Section(id="explore-formulas", className="formulas more"), "the formulas with these numbers"),
             html.Section(
                 [
-                    html.P(id="explore-key", className="key"),
+                    waited_for(html.P(id="explore-key", className="key")),
                     html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()], className="grid"),
                     html.Div(
                         [

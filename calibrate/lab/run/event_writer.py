@@ -38,6 +38,7 @@ class EventWriter:
         self._write = write
         self._done = -1
         self._last_s = 0.0
+        self._began_s = time.monotonic()
         self._loads = {load for load, _ in sent}
 
     @property
@@ -68,7 +69,8 @@ class EventWriter:
             self._last_s = now_s
             later = max(0, len(set(self.order.loads) - self._loads) - (total - done))
             left_s = seconds_left + later * (self.order.seconds_per_point + RAMP_S)
-            self.send("progress", text=text, seconds_left=round(left_s, 1))
+            share = (now_s - self._began_s) / (now_s - self._began_s + left_s + RAMP_S)
+            self.send("progress", text=text, seconds_left=round(left_s, 1), share=round(share, 3))
 
     def kept(self) -> None:
         """Report what is new in the sweep's directory, and seal once the first points are complete."""

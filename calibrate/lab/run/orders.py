@@ -15,8 +15,8 @@ from measure.loads import LOADS, Load, LoadKind, load_of
 from measure.machine.durable import write_durably
 
 Device = Literal["known", "disk", "memory", "replay"]
-DEPTHS = (1, 2, 4, 8, 16, 24, 32, 48, 64)
-"""The model takes 1 and 32; 24 and 48 tell where the others reach 90 % of the peak."""
+DEPTHS = (1, 2, 4, 8, 16, 32, 64)
+"""Those of ``qsim knee``; the model takes 1 and 32."""
 KNOWN_DEPTHS = (1, 2, 4, 8, 16, 32)
 DELAYS = (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500)
 PACES = {0.5: "quick: half a second a point", 1.0: "1 s a point", 3.0: "3 s a point", 10.0: "10 s a point"}
@@ -116,7 +116,7 @@ def choices(folder: LabFolder) -> list[DeviceChoice]:
     """The devices of this machine, then everything that can be replayed."""
     live = [
         DeviceChoice("known", "a device whose truth is known, shown at the reveal"),
-        DeviceChoice("disk", "the disk of this machine: fio on a file of the lab", _why_no_disk()),
+        DeviceChoice("disk", "the disk of this machine: a file of the lab", _why_no_disk()),
         DeviceChoice("memory", "the memory of this machine", _why_no_memory()),
     ]
     return [*live, *(DeviceChoice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
@@ -195,7 +195,7 @@ def why_no_tools(*names: str) -> str:
 def _why_no_disk() -> str:
     from measure.machine.safety import why_no_drive
 
-    return why_no_drive(by_probe=False) or why_no_tools("fio")
+    return why_no_drive(by_probe=bool(why_no_tools("fio")))
 
 
 def _why_no_memory() -> str:

@@ -15,7 +15,7 @@ from calibrate.lab.guard import browser_session, teaches
 from calibrate.lab.run.duel import HIGHEST, LONGEST_NAME, LOWEST
 from calibrate.lab.run.orders import PACES, choices, series_of
 from calibrate.lab.run.session import RefusedError, RunTable
-from calibrate.lab.widgets import KEPT, in_browser, labelled, plot_place
+from calibrate.lab.widgets import KEPT, in_browser, labelled, plot_place, waited_for
 from measure.errors import MeasureError
 from measure.spreadsheet import plain_cell
 
@@ -137,7 +137,7 @@ def _teacher(table: RunTable) -> list[Component]:
                 html.Div(
                     [
                         html.Label("Curve", htmlFor="run-series"),
-                        dcc.Dropdown(id="run-series", options=[], clearable=False),
+                        waited_for(dcc.Dropdown(id="run-series", options=[], clearable=False)),
                     ],
                     id="run-series-row",
                     hidden=True,
@@ -162,7 +162,7 @@ def _teacher(table: RunTable) -> list[Component]:
                     id="run-removing",
                     hidden=True,
                 ),
-                html.P(id="run-refusal", className="problem", role="alert"),
+                waited_for(html.P(id="run-refusal", className="problem", role="alert")),
             ]
         )
     ]
@@ -184,7 +184,7 @@ def _viewer() -> list[Component]:
             id="run-form",
             hidden=True,
         ),
-        html.P(id="run-sealed", className="problem", role="alert"),
+        waited_for(html.P(id="run-sealed", className="problem", role="alert")),
         html.Button("Take my guess back", id="run-undo", className="small", hidden=True),
     ]
 

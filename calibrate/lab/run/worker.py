@@ -45,25 +45,34 @@ def measure(writer: EventWriter) -> Sweep:
 
 
 def _disk(writer: EventWriter) -> Sweep:
-    """fio on a file in the lab's folder, in two processes: the model's depths, then all others.
+    """The quick sweep of ``qsim knee`` on a file in the lab's folder: the model's depths, then all others.
 
-    The file is gone afterwards.
+    fio measures each of the two in one process, whose points land when it ends, and qsim's own probe point by point
+    where fio is not installed. The file is filled once, and gone afterwards.
     """
+    from measure.fio.command import PROBE
     from measure.fio.sweep import plan_fio, run_fio
+    from measure.machine.own_file import remove_leftover
 
-    order = writer.order
-    for loads in (first_loads(order), order.loads):
-        plan = plan_fio(
-            writer.directory.parents[1] / DISK,
-            [int(n) for n in loads],
-            runtime_s=order.seconds_per_point,
-            ramp_s=RAMP_S,
-            size_bytes=DISK_BYTES,
-            label=order.label,
-        )
-        sweep = run_fio(plan, writer.sweep_directory, writer.progress, together=True)
-        writer.points(sweep)
-        writer.seal(sweep)
+    order, plan = writer.order, None
+    try:
+        for loads in (first_loads(order), order.loads):
+            plan = plan_fio(
+                writer.directory.parents[1] / DISK,
+                [int(n) for n in loads],
+                runtime_s=order.seconds_per_point,
+                ramp_s=RAMP_S,
+                engine=PROBE if why_no_tools("fio") else "auto",
+                size_bytes=DISK_BYTES,
+                keep=True,
+                label=order.label,
+            )
+            sweep = run_fio(plan, writer.sweep_directory, writer.progress, together=True)
+            writer.points(sweep)
+            writer.seal(sweep)
+    finally:
+        if plan is not None and plan.file is not None:
+            remove_leftover(plan.file)
     return sweep
 
 

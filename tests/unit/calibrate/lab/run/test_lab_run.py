@@ -11,10 +11,11 @@ from lab_replay import REPLAY
 
 pytest.importorskip("dash")
 
+from calibrate.cli.calibration import knee
 from calibrate.lab.folder import LabFolder, opened
 from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, EventLog
-from calibrate.lab.run.event_writer import first_loads
-from calibrate.lab.run.orders import Order, choices, order_for, series_of
+from calibrate.lab.run.event_writer import RAMP_S, first_loads
+from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for, series_of
 from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, MOST_TRIES, LabRun, RefusedError, RunTable
 from measure.errors import DataError, MeasureError, StoreError
 
@@ -193,6 +194,14 @@ def test_a_class_begins_with_the_device_whose_truth_is_known(folder):
     replay = order_for(folder, REPLAY, None, 1.0)
     assert replay.quantity == "N90"
     assert "none of you has seen" in replay.rule
+
+
+def test_the_disk_is_measured_by_the_quick_sweep_of_knee():
+    disk = Order("disk", "the disk", "queue_depth", tuple(map(float, DEPTHS)), 1.0)
+    assert DEPTHS == knee.DEPTHS
+    assert RAMP_S == knee.RAMP_S
+    assert len(DEPTHS) * (disk.seconds_per_point + RAMP_S) < 12
+    assert first_loads(disk) == (1.0, 32.0)
 
 
 def test_choices_hold_no_path(folder):
