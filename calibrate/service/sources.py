@@ -104,8 +104,11 @@ def parse_latencies(text: str, source: str) -> Times | None:
         if not (unit or named):
             what = f"{source}: its {len(lines)} latencies have no unit"
             raise DataError(f"{what}; name the column latency_us, or write 80us in each line")
-        found.append(parse_duration(f"{number}{unit or named}", source))
-    return of_samples(found, source)
+        found.append(f"{number}{unit or named}")
+    try:
+        return of_samples([parse_duration(text, "latency") for text in found], source)
+    except ValueError as error:
+        raise DataError(f"{source}: {error}") from error
 
 
 def parse_percentiles(text: str) -> dict[float, float]:

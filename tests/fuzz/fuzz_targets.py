@@ -181,6 +181,13 @@ def network_file(content: bytes) -> object:
     return read_network(_written("app.toml", content))
 
 
+def latencies(content: bytes) -> object:
+    from calibrate.service.sources import parse_latencies
+    from measure.text_files import decode
+
+    return parse_latencies(decode(content, "f"), "f")
+
+
 def law_file(content: bytes) -> object:
     from measure.formats.law_file import read_law
 
@@ -440,6 +447,12 @@ TARGETS: dict[str, Target] = {
         lambda: iter((b"load=io_depth,latency=lat:us,throughput=iops",)),
     ),
     "words": Target(words, (), (), _words),
+    "latencies": Target(
+        latencies,
+        (),
+        ("calibrate.service.sources",),
+        lambda: iter((b"latency_us\n80\n95\n120\n", b"80us\n0.1ms\n2s\n")),
+    ),
 }
 OWN: dict[str, str] = {
     "calibrate.lab.exercises": "written and read by a notebook of the lab alone",

@@ -79,7 +79,7 @@ def _disk(writer: EventWriter) -> Sweep:
 def _known(writer: EventWriter) -> Sweep:
     """A device with the truth that the order drew; its first depths are a sweep of their own, which then goes on.
 
-    nbdkit plays it and fio drives it; where one is missing, and on Windows, threads of Python do both.
+    nbdkit plays it and fio drives it; where one is missing, and elsewhere than on Linux, threads of Python do both.
     """
     from measure.known_device.in_python import PythonDevice
     from measure.known_device.server import truth_of
@@ -88,7 +88,7 @@ def _known(writer: EventWriter) -> Sweep:
 
     order = writer.order
     truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
-    sweep, in_python = None, bool(why_no_tools("fio", "nbdkit")) or platform.system() == "Windows"
+    sweep, in_python = None, bool(why_no_tools("fio", "nbdkit")) or platform.system() != "Linux"
     for loads in (first_loads(order), order.loads):
         depths = tuple(int(n) for n in loads)
         if in_python:

@@ -43,7 +43,7 @@ def test_the_text_has_every_device_and_what_lies_beyond(qsim, drives):
     assert run.code == 0
     rows = [line for line in run.out.splitlines() if " sure " in line or " rough " in line]
     assert [row.split(":")[0] for row in rows if not row.startswith("KNEE")] == ["old.csv", "new.csv"]
-    assert re.search(r"new\.csv against old\.csv: .*Xmax (\+\d+ %|\d\.\d+ times) \[", run.out)
+    assert re.search(r"new\.csv against old\.csv: a peak [\d.]+ times higher \([\d.]+ to [\d.]+\)", run.out)
     page = Path("both.html").read_text("utf-8")
     for title in ("Side by side", "Differences", "Parameters and knees", "How many times the throughput"):
         assert f">{title}</h" in page

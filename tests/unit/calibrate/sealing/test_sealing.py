@@ -148,7 +148,6 @@ def test_one_file_with_everything_is_all_known(tmp_path):
         ("2026-05-01T00:00:00+00:00", "7 of 7 points were measured before"),
         ("2026-07-01T00:00:00", ""),
         (None, "the data do not say when"),
-        ("last night", "the data do not say when"),
     ],
 )
 def test_times_are_held_against_the_seal(tmp_path, fitted, measured_at, said):

@@ -132,5 +132,5 @@ def test_times_of_infinite_variance_are_told_and_never_called_steady() -> None:
 def test_a_trace_refuses_what_is_no_model_and_no_time() -> None:
     with pytest.raises(ValueError, match=r"^model must be such as"):
         trace("M/M/1", [1.0], [1.0])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^interarrivals must be a list of numbers"):
+    with pytest.raises(ValueError, match=r"^interarrivals\[0\] must be a number"):
         trace(MM1(0.5, 1.0), ["a"], [1.0])
