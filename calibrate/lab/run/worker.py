@@ -33,6 +33,7 @@ from measure.sweep import Sweep
 from measure.units import counted
 
 MOST_SEEDS = 10_000
+SHORTEST_S = 0.5
 MEMORY_TRAFFIC = "mix"
 
 
@@ -60,7 +61,7 @@ def _disk(writer: EventWriter) -> Sweep:
             plan = plan_fio(
                 writer.directory.parents[1] / DISK,
                 [int(n) for n in loads],
-                runtime_s=order.seconds_per_point,
+                runtime_s=max(SHORTEST_S, order.seconds_per_point - RAMP_S),
                 ramp_s=RAMP_S,
                 engine=PROBE if why_no_tools("fio") else "auto",
                 size_bytes=DISK_BYTES,

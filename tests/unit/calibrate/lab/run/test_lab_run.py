@@ -17,6 +17,7 @@ from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, EventLog
 from calibrate.lab.run.event_writer import RAMP_S, first_loads
 from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for, series_of
 from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, MOST_TRIES, LabRun, RefusedError, RunTable
+from calibrate.lab.run.worker import SHORTEST_S
 from measure.errors import DataError, MeasureError, StoreError
 
 
@@ -200,7 +201,7 @@ def test_the_disk_is_measured_by_the_quick_sweep_of_knee():
     disk = Order("disk", "the disk", "queue_depth", tuple(map(float, DEPTHS)), 1.0)
     assert DEPTHS == knee.DEPTHS
     assert RAMP_S == knee.RAMP_S
-    assert len(DEPTHS) * (disk.seconds_per_point + RAMP_S) < 12
+    assert RAMP_S + SHORTEST_S < disk.seconds_per_point
     assert first_loads(disk) == (1.0, 32.0)
 
 
