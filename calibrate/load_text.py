@@ -10,7 +10,7 @@ from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_rate, signi
 
 
 def load_text(kind: LoadKind, load: float, digits: int = 3) -> str:
-    """One load; of a rate or a bandwidth so many significant digits.
+    """One load; of a rate or a bandwidth this many significant digits.
 
     >>> load_text("arrival_rate", 63900.7), load_text("queue_depth", 32.0)
     ('63.9 k/s', '32')
@@ -24,7 +24,7 @@ def loads_text(kind: LoadKind, loads: Iterable[float]) -> str:
 
 
 def knee_text(kind: LoadKind, load: float, digits: int = 3) -> str:
-    """A load that was estimated, to so many significant digits."""
+    """A load that was estimated, to this many significant digits."""
     return LOADS[kind].estimated_text(load, digits)
 
 
@@ -34,7 +34,7 @@ def throughput_text(kind: LoadKind) -> Callable[[float], str]:
 
 
 class Figure(Protocol):
-    """Writes a number with its unit, to so many significant digits; in the unit of ``like``, unnamed, if given."""
+    """Writes a number with its unit, to this many significant digits; in the unit of ``like``, unnamed, if given."""
 
     def __call__(self, value: float, digits: int = 3, like: float | None = None, /) -> str:
         """The text."""
@@ -42,7 +42,7 @@ class Figure(Protocol):
 
 
 BANDWIDTH_FROM = 64 * 2**10
-"""The block size from which a rate has its bandwidth beside it."""
+"""The block size from which a rate is shown with its bandwidth."""
 
 
 def throughput_figure(kind: LoadKind) -> Figure:
@@ -74,11 +74,11 @@ def listed(load: Load, values: Iterable[float]) -> str:
     >>> listed(depth, [1, 8, 64]), listed(depth, [4]), listed(depth.counted_in("clients"), [1, 8])
     ('depths 1, 8 and 64', 'depth 4', '1 and 8 clients')
     """
-    told = [load.text(value) for value in values]
-    if not told:
+    texts = [load.text(value) for value in values]
+    if not texts:
         return f"no {load.plural}"
-    text = " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))
-    return f"{load.plural} {text}" if len(told) > 1 and not load.is_counted else load.place(text)
+    text = " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+    return f"{load.plural} {text}" if len(texts) > 1 and not load.is_counted else load.place(text)
 
 
 def with_interval(show: Figure, value: float, low: float | None, high: float | None, *, to: str = " to ") -> str:

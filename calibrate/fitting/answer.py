@@ -283,10 +283,10 @@ def _knee_lines(fit: Fit) -> list[str]:
     k = fit.knee
     if k.load is None:
         return [f"knee   {k.note} (throughput {throughput_text(fit.load_kind)(k.throughput_per_s)})"]
-    told = partial(knee_text, fit.load_kind, digits=4)
-    interval = f"  [{told(k.low)}, {told(k.high)}]" if k.low is not None and k.high is not None else ""
+    text_of = partial(knee_text, fit.load_kind, digits=4)
+    interval = f"  [{text_of(k.low)}, {text_of(k.high)}]" if k.low is not None and k.high is not None else ""
     open_end = "" if k.identified else "   not identifiable"
-    knee = f"{told(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
+    knee = f"{text_of(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
     ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_type.is_closed else ""
     if k.sharp:
         return [f"knee   {knee}", *([f"       {ninety}"] if ninety else [])]

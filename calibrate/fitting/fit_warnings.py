@@ -41,8 +41,8 @@ def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
     >>> [finding.check for finding in doubts_about(fit(sweep), sweep)]
     []
     """
-    told = [f for f in audit(sweep, fit.series) if matters(f)]
-    return (*told, *doubts_of_its_points(fit, points_of(sweep, fit.series)))
+    known = [f for f in audit(sweep, fit.series) if matters(f)]
+    return (*known, *doubts_of_its_points(fit, points_of(sweep, fit.series)))
 
 
 def doubts_of_its_points(fit: Fit, points: Points) -> tuple[Finding, ...]:

@@ -261,8 +261,8 @@ def points_again(fit: Calibration) -> Points:
     """
     if not fit.load_type.is_closed:
         raise DataError(
-            f"{fit.series or 'the fit'} varies the {fit.load_type.name}, and stations are told apart by a sweep over "
-            "depths, clients or threads"
+            f"{fit.series or 'the fit'} varies the {fit.load_type.name}, and only a sweep over depths, clients or "
+            "threads distinguishes stations"
         )
     if fit.points is not None:
         return fit.points

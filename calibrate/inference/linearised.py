@@ -17,10 +17,10 @@ from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Pa
 from calibrate.inference.weights import Weights
 
 STEPS, CLOSE = 60, 1e-3
-"""A descent ends after so many steps, or where the next one is shorter than this in posterior standard deviations."""
+"""A descent ends after this many steps, or where the next one is shorter than this in posterior standard deviations."""
 
 SCALES = 2.0 ** np.array([2, 1, 0, -1, -2, -4, -7, -11])
-"""Of every Gauss-Newton step so many multiples are tried, and the best one is taken."""
+"""Of every Gauss-Newton step this many multiples are tried, and the best one is taken."""
 
 SHIFT = 1e-5
 """The step of a numerical derivative, in logarithms."""

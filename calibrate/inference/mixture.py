@@ -22,7 +22,7 @@ STEPS = 1024
 """Steps of the grid."""
 
 WIDTHS = 8
-"""Standard deviations are shared out between so many classes, so that the variance of each component is exact."""
+"""Standard deviations are shared out between this many classes, so that the variance of each component is exact."""
 
 NARROW = 0.01
 """A component narrower than this share of the widest one is as narrow as that."""
@@ -41,7 +41,7 @@ DAMPING = -0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
 """What a variance of one squared step takes off the logarithm of each frequency."""
 
 FEW = 4
-"""Of so many components the distribution function is solved, which is quicker than the grid: those of memories."""
+"""Of this many components the distribution function is solved, which is quicker than the grid: those of memories."""
 
 POINT = 1e-6
 """A component without width is as wide as this share of the distance between the outermost ones."""

@@ -21,23 +21,23 @@ from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Pa
 from calibrate.inference.weights import Weights, normal_nodes
 
 NODES = {0: 1, 1: 256, 2: 512, 3: 512}
-"""How many nodes a set of so many free parameters has; more parameters have as many as three."""
+"""How many nodes a set of this many free parameters has; more parameters have as many as three."""
 
 WIDER = 2.0
-"""A refined set is so many times as wide as the weight."""
+"""A refined set is this many times as wide as the weight."""
 
 ROUNDS = 5
-"""For one size of the misfit, at most so many sets are made."""
+"""For one size of the misfit, at most this many sets are made."""
 
 BISECTIONS = 10
 """Steps in which the power of a likelihood is found, from e^-20 to 1."""
 
 ENOUGH, LEAST_ENOUGH = 40.0, 0.1
-"""A weight lies on enough nodes where it is worth so many equally weighted ones. That of one size may be worth less, in
-proportion to its part of the whole weight, but no less than this share."""
+"""Enough nodes: worth this many equally weighted ones. Those of one size may be worth less, in proportion to their part
+of the whole weight, but no less than this share."""
 
 IMPROBABLE = 1e-5
-"""Below a size that is so many times less probable than a larger one, sizes are not refined for."""
+"""Below a size that is this many times less probable than a larger one, sizes are not refined for."""
 
 NARROWEST = 1e-7
 """In standard deviations of the prior: no refined set is narrower."""

@@ -57,7 +57,7 @@ class MisfitPrior:
 
 
 SIZE_NODES = np.linspace(2.1, -2.1, 7)
-"""Misfit sizes are tried at so many standard deviations of the prior's logarithm."""
+"""Misfit sizes are tried at this many standard deviations of the prior's logarithm."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ TABLE = ("values", "misfit", "weight", "directions")
 """The columns of a table of weights in a file."""
 
 AXES = 4
-"""What a curve misses varies mostly along so many axes."""
+"""What a curve misses varies mostly along this many axes."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -25,7 +25,7 @@ GAMMAS = np.exp(GAMMA_LOG_SD * np.array([-1.2, 0.0, 1.2]))
 GAMMA_WEIGHTS = np.array([0.25, 0.5, 0.25])
 
 SHARES: tuple[float, ...] = tuple(((np.arange(400) + 0.5) / 400).tolist())
-"""A distribution is represented by so many even quantiles."""
+"""A distribution is represented by this many even quantiles."""
 
 
 def losses(loads: Array, origin: float) -> tuple[Array, Array]:

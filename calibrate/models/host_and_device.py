@@ -1,4 +1,4 @@
-"""Host and device told apart: a closed network of two stations, each calibrated on the time measured at it.
+"""Host and device distinguished: a closed network of two stations, each calibrated on the time measured at it.
 
 N requests circle between the host, ``threads`` servers of mean S_h, and the device, c servers of mean S. The block
 layer's counters give the time in the device, D; the tool's response time less D is the time in the host, H. With
@@ -25,7 +25,7 @@ from measure.findings import Finding
 from measure.formats.fio.record import HOST_TIME
 from measure.sweep import Sweep
 from measure.units import counted, format_duration, format_rate
-from measure.watching.beside import COLUMNS, NOTE
+from measure.watching.device_counters import COLUMNS, NOTE
 
 BUSY = 0.9
 """The share of its time that a submitting thread works from which on it is the bottleneck."""
@@ -80,7 +80,7 @@ class HostAndDevice:
 
     @property
     def explained(self) -> bool:
-        """Whether so many servers serve what was measured."""
+        """Whether this many servers serve what was measured."""
         return self.device_peak_per_s <= (1 + ALIKE) * self.servers / self.service_s
 
     @property
@@ -213,10 +213,10 @@ def host_and_device(sweep: Sweep, series: str) -> HostAndDevice:
 
 def _times(sweep: Sweep, series: str) -> tuple[Array, Array, Array, Array, int, float]:
     """Load, throughput, time in host and in device, means over repeats (m,); the threads, and how busy they are."""
-    told = str(sweep.provenance.details.get(NOTE, ""))
+    note = str(sweep.provenance.details.get(NOTE, ""))
     rows = sweep.select(series).points
     if not sweep.load_type.is_closed or COLUMNS[0] not in rows:
-        raise DataError(told or "these data hold no counters of the block layer; qsim measure fio stores them")
+        raise DataError(note or "these data hold no counters of the block layer; qsim measure fio stores them")
     own = (rows[COLUMNS[0]] / rows["throughput_per_s"] - 1).abs() <= OWN
     kept = rows[own & (rows["latency_s"] > rows[COLUMNS[1]])]
     if kept["load"].nunique() < FEWEST:
@@ -243,24 +243,24 @@ def _times(sweep: Sweep, series: str) -> tuple[Array, Array, Array, Array, int, 
 
 
 def host_findings(sweep: Sweep) -> list[Finding]:
-    """For the audit: of each curve that the block layer's counters stand beside, whose knee it is."""
+    """For the audit: of each curve that has counters of the block layer, whose knee it is."""
     found = []
     for series in sweep.series if sweep.load_type.is_closed and NOTE in sweep.provenance.details else ():
         try:
-            told = host_and_device(sweep, series)
+            parts = host_and_device(sweep, series)
         except DataError as error:
             found.append(
-                Finding("host-and-device", "info", f"host and device cannot be told apart: {error}", series=series)
+                Finding("host-and-device", "info", f"host and device cannot be distinguished: {error}", series=series)
             )
             continue
-        is_host = told.bottleneck == "host"
+        is_host = parts.bottleneck == "host"
         found.append(
             Finding(
                 "host-and-device",
                 "warning" if is_host else "info",
-                told.sentence(),
+                parts.sentence(),
                 "the submitting threads are the bottleneck, so that this curve is the host's." if is_host else "",
-                f"measure with --jobs {told.threads + 1}." if is_host else "",
+                f"measure with --jobs {parts.threads + 1}." if is_host else "",
                 series,
             )
         )

@@ -118,7 +118,7 @@ class OpenModel(CurveModel):
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:
         given = self.given(values)
-        told = {
+        labels = {
             "S": ("s", given["c"] / given["Xmax"]),
             "Xmax": ("1/s", given["Xmax"]),
             "c": ("", given["c"]),
@@ -127,7 +127,7 @@ class OpenModel(CurveModel):
             "rho*": ("", self._best(values)[0]),
         }
         fixed = {"c": "c", "scv": "cs2", "arrival scv": "ca2"}
-        return {k: v for k, v in told.items() if fixed.get(k, "Xmax") in self._free}
+        return {k: v for k, v in labels.items() if fixed.get(k, "Xmax") in self._free}
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
         peak = self.given(values)["Xmax"][:, None]

@@ -133,9 +133,9 @@ UNLIKELY = 0.08
 UNSATURATED = 0.1
 """The probability of a peak far above all that was seen, beyond which the points are held not to reach it."""
 MOST_CROSSING = 2048.0
-"""Where the asymptotes cross beyond so many requests, numbers of servers are not tried."""
+"""Where the asymptotes cross beyond this many requests, numbers of servers are not tried."""
 MOST_POINTS = 32
-"""Of more points so many are taken, evenly over the logarithm of the load."""
+"""Of more points this many are taken, evenly over the logarithm of the load."""
 UNITS = {"c": "", "S": "s", "Z": "s"}
 
 

@@ -13,7 +13,7 @@ c        is as likely as 1/c: each doubling as likely as the next
 Z        has a share of Z + S that follows Beta(1/2, 3/2): anything from 0 to 1, rather less than more
 queues   one queue or a queue each, as likely
 error    2 %, for two thirds within a factor of 2 (log-normal), beside the noise of repeats or, where nothing was
-         repeated, that of a mean over so many requests; 4 % where nothing is known of the law of service
+         repeated, that of a mean over this many requests; 4 % where nothing is known of the law of service
 waits    on a busy machine requests wait for a processor besides, at one depth longer than at another: Z is uneven by
          some times the lateness that a sleeping program had meanwhile, and throughput by as much as Z matters to it
 
@@ -42,7 +42,7 @@ UNKNOWN_SCV = (0.1, 0.5, 1.0, 2.0)
 MOST_SCV = 10.0
 KINDS: tuple[Queues, ...] = ("shared", "random")
 BEYOND = 8.0
-"""Peaks up to so many times what was seen are thought of."""
+"""Peaks up to this many times what was seen are thought of."""
 HOST_NOISE = 0.08
 """By about how much of a lone request's latency the mean delay may exceed the shortest, as hosts are uneven."""
 WAITS = 2.5
@@ -228,7 +228,7 @@ def laws(points: Points, ratio: Array) -> Iterator[tuple[Array, float]]:
 
 
 def _noise(points: Points) -> Array:
-    """Relative standard errors (m,): of repeats, but no less than a mean over so many requests has.
+    """Relative standard errors (m,): of repeats, but no less than a mean over this many requests has.
 
     A run that was not steady is a mean of several devices: it may be off by as much as it changed meanwhile.
     """

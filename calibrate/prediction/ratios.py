@@ -96,7 +96,7 @@ def _factor(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Untold:
+class Unmatched:
     """A quantity that has no ratio of the ``other`` device over the ``first``, and why."""
 
     quantity: str
@@ -129,7 +129,7 @@ class Ratio:
 def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[ParameterDifference, ...]:
     """Every parameter that both fits have, and the knee, ``other`` over ``first``; ``names`` are the devices'.
 
-    What has no ratio is left out (``untold``). Raises DataError where the fits are of different kinds of load, whose
+    What has no ratio is left out (``unmatched``). Raises DataError where the fits are of different kinds of load, whose
     parameters mean different things.
 
     >>> from calibrate import from_datasheet
@@ -139,7 +139,7 @@ def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Paramet
     """
     check_same_kind(first, other, names)
     level = min(first.level, other.level)
-    ours, theirs = (f.curve_model.report(f.table.spread()[0]) for f in (first, other))
+    of_first, of_second = (f.curve_model.report(f.table.spread()[0]) for f in (first, other))
     found = [
         _difference(
             name,
@@ -147,24 +147,24 @@ def differences(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Paramet
             names,
             (first.parameters[name].estimate, other.parameters[name].estimate),
             values,
-            theirs[name][1],
+            of_second[name][1],
             level,
         )
-        for name, (unit, values) in ours.items()
-        if name in theirs
+        for name, (unit, values) in of_first.items()
+        if name in of_second
     ]
     found += [_by_intervals(n, first.parameters[n], other.parameters[n], names, level) for n in _undrawn(first, other)]
-    if "N*" not in ours:  # which is the knee itself
+    if "N*" not in of_first:  # which is the knee itself
         found.append(_knee(first, other, names, level))
     return tuple(d for d in found if d is not None)
 
 
-def untold(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Untold, ...]:
+def unmatched(first: Fit, other: Fit, names: tuple[str, str]) -> tuple[Unmatched, ...]:
     """Every parameter of either fit that ``differences`` leaves out, with the reason."""
-    told = {d.quantity for d in differences(first, other, names)}
-    ours, theirs = first.parameters, other.parameters
-    left = [n for n in dict.fromkeys((*ours, *theirs)) if n not in told]
-    return tuple(Untold(n, *names, _why(n, (ours.get(n), theirs.get(n)), names)) for n in left)
+    listed = {d.quantity for d in differences(first, other, names)}
+    of_first, of_second = first.parameters, other.parameters
+    left = [n for n in dict.fromkeys((*of_first, *of_second)) if n not in listed]
+    return tuple(Unmatched(n, *names, _why(n, (of_first.get(n), of_second.get(n)), names)) for n in left)
 
 
 def _why(name: str, estimates: tuple[Estimate | None, Estimate | None], names: tuple[str, str]) -> str:
@@ -176,7 +176,7 @@ def _why(name: str, estimates: tuple[Estimate | None, Estimate | None], names: t
 
 
 def _undrawn(first: Fit, other: Fit) -> list[str]:
-    """Parameters that both fits have beside those of their models: c, S and Z."""
+    """Parameters that both fits have in addition to those of their models: c, S and Z."""
     drawn = {*first.curve_model.report(first.table.values[:1]), *other.curve_model.report(other.table.values[:1])}
     return [name for name in first.parameters if name in other.parameters and name not in drawn]
 
@@ -190,8 +190,8 @@ def _by_intervals(
         return None
     logs = np.log(np.array(ends, dtype=float).reshape(2, 3))
     ratio, low, high = map(float, _in_squares(*logs))
-    ours, theirs = np.exp(logs[:, 1]).tolist()
-    return ParameterDifference(quantity, first.unit, *names, ours, theirs, ratio, low, high, level)
+    of_first, of_second = np.exp(logs[:, 1]).tolist()
+    return ParameterDifference(quantity, first.unit, *names, of_first, of_second, ratio, low, high, level)
 
 
 def _in_squares(first: Array, other: Array) -> tuple[Array, Array, Array]:
@@ -241,8 +241,8 @@ def _knee(first: Fit, other: Fit, names: tuple[str, str], level: float) -> Param
     by_load = not first.load_type.is_delay
     values = [f.knee.load if by_load else f.knee.throughput_per_s for f in (first, other)]
     rows = [(f.curve_model, f.table.spread()[0]) for f in (first, other)]
-    ours, theirs = (m.knee_load(v) if by_load else m.knee(v).throughput for m, v in rows)
-    return _difference("knee", first.load_type.knee_unit, names, (values[0], values[1]), ours, theirs, level)
+    of_first, of_second = (m.knee_load(v) if by_load else m.knee(v).throughput for m, v in rows)
+    return _difference("knee", first.load_type.knee_unit, names, (values[0], values[1]), of_first, of_second, level)
 
 
 def _difference(
@@ -255,10 +255,18 @@ def _difference(
     level: float,
 ) -> ParameterDifference | None:
     """The ratio of independent devices; None where either has no estimate, or is not positive in all of them."""
-    ours, theirs = values
-    if ours is None or theirs is None or not all(np.isfinite(v).all() and (v > 0).all() for v in (first, other)):
+    of_first, of_second = values
+    if of_first is None or of_second is None or not all(np.isfinite(v).all() and (v > 0).all() for v in (first, other)):
         return None
     low, high = np.percentile(other[:, None] / first[None, :], [50 * (1 - level), 50 * (1 + level)])
     return ParameterDifference(
-        quantity, unit, *names, float(ours), float(theirs), float(theirs / ours), float(low), float(high), level
+        quantity,
+        unit,
+        *names,
+        float(of_first),
+        float(of_second),
+        float(of_second / of_first),
+        float(low),
+        float(high),
+        level,
     )

@@ -25,7 +25,7 @@ from measure.machine.scheduling_delay import noted_lateness
 from measure.store.stored_point import StoredPoint
 from measure.sweep import describe_series
 from measure.units import format_bytes, format_rate
-from measure.watching.beside import noted_device
+from measure.watching.device_counters import noted_device
 
 BUSY = 0.05  # the share of its time that a submitting job may be busy
 SHORT = 0.05  # how much less than asked may arrive before the device counts as overloaded

@@ -30,7 +30,7 @@ from measure.machine.scheduling_delay import NOTE, Wakeups
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure, printed, read_kept
 from measure.sweep import Provenance, Sweep
-from measure.watching import beside
+from measure.watching import device_counters
 
 __all__ = [
     "DEFAULT_DEPTHS",
@@ -170,8 +170,8 @@ def _provenance(plan: FioPlan) -> Provenance:
     }
     if storage is not None:
         details["storage"] = asdict(storage)
-    device, why = beside.counted_device(plan.file.path if plan.file is not None else None)
-    details[beside.NOTE] = device or f"not counted: {why}"
+    device, why = device_counters.counted_device(plan.file.path if plan.file is not None else None)
+    details[device_counters.NOTE] = device or f"not counted: {why}"
     return Provenance(
         tool=plan.tool if plan.tool == "fio" else "qsim drive probe",
         tool_version=plan.fio_version,
@@ -207,8 +207,8 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
         notes["settled"] = settled.to_dict()
     folder = folder / point.key  # a name of its own, which is then no option that points share
     folder.mkdir()
-    device, _ = beside.counted_device(plan.file.path if plan.file is not None else None)
-    with Wakeups() as woken, beside.BlockLayer(device) as block_layer:
+    device, _ = device_counters.counted_device(plan.file.path if plan.file is not None else None)
+    with Wakeups() as woken, device_counters.BlockLayer(device) as block_layer:
         finished, intervals = run_with_intervals(
             point.argv, plan.runtime_s, plan.point_limit_s, folder, on_tick=lambda _: tick(text)
         )
@@ -216,7 +216,7 @@ def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outco
         notes[NOTE] = late.to_dict()
     read = point.job.read_percent
     if did := block_layer.last(plan.runtime_s, reads=read > 0, writes=read < 100):
-        notes[beside.NOTE] = {name: value for name, value in did.to_dict().items() if value == value}  # noqa: PLR0124
+        notes[device_counters.NOTE] = {name: value for name, value in did.to_dict().items() if value == value}  # noqa: PLR0124
     if len(intervals):
         notes["intervals"] = intervals.to_dict()
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)

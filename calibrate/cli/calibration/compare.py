@@ -106,19 +106,19 @@ def compare(
     title = _title(names) if several else sources[0].name
     page = title if seal is None else f"{title}, predicted before: SHA-256 {seal.sha256}"
     evidence = {c.device.name: _evidence(c, drawn=outputs.wanted) for c in compared if several or outputs.wanted}
-    beside = _side_by_side(evidence) if several else ()
-    written = outputs.write(_sections(page, devices, evidence, beside) if outputs.wanted else (), page)
+    side_by_side = _side_by_side(evidence) if several else ()
+    written = outputs.write(_sections(page, devices, evidence, side_by_side) if outputs.wanted else (), page)
 
     _warn(devices, corrected=as_json)
     if several and (apart := _apart(evidence)):
         warn(apart)
     if not as_json:
-        _say(compared, title if several else sources[0].title, given, beside, details=details)
+        _say(compared, title if several else sources[0].title, given, side_by_side, details=details)
         written.say()
     document = (
         {
             **_document(compared),
-            **_devices_document(devices, beside),
+            **_devices_document(devices, side_by_side),
             "seal": None if seal is None else seal.to_dict(),
             **written.to_dict(),
         }
@@ -182,14 +182,17 @@ def _apart(evidence: Mapping[str, Sequence[Evidence]]) -> str:
 
 
 def _sections(
-    title: str, devices: Sequence[Device], evidence: Mapping[str, Sequence[Evidence]], beside: Sequence[SideBySide]
+    title: str,
+    devices: Sequence[Device],
+    evidence: Mapping[str, Sequence[Evidence]],
+    side_by_side: Sequence[SideBySide],
 ) -> list[Section]:
     """Devices side by side first, where there are several, then each by itself."""
     from calibrate.report.compared import compared_section
     from calibrate.report.compared.device_views import side_section
 
     return [
-        *(side_section(one) for one in beside),
+        *(side_section(one) for one in side_by_side),
         *(compared_section(title if len(devices) == 1 else d.name, list(evidence[d.name]), d.refused) for d in devices),
     ]
 
@@ -221,7 +224,7 @@ def _say(
     compared: Sequence[ComparedDevice],
     title: str,
     given: GivenPrediction | None,
-    beside: Sequence[SideBySide],
+    side_by_side: Sequence[SideBySide],
     *,
     details: bool,
 ) -> None:
@@ -246,7 +249,7 @@ def _say(
         for c, k in zip(one.device.comparisons, one.knees, strict=True):
             say(f"\n\n{c}\n\n{knee_table(k, c.fit)}\n\n{baseline_table(c)}")
         say_tails(one.tails)
-    for text in differences_text(beside, details=details):
+    for text in differences_text(side_by_side, details=details):
         say(f"\n{text}")
 
 
@@ -289,13 +292,13 @@ def _named(comparison: Comparison, name: str) -> Comparison:
     return replace(comparison, points=replace(comparison.points, series=name))
 
 
-def differences_text(beside: Sequence[SideBySide], *, details: bool) -> Iterator[str]:
+def differences_text(side_by_side: Sequence[SideBySide], *, details: bool) -> Iterator[str]:
     """What is different between devices, a sentence a curve; with ``details`` parameters, knees and differences."""
-    if not beside:
+    if not side_by_side:
         return
     from calibrate.report.compared.devices import difference_text, parameter_text
 
-    for one in beside:
+    for one in side_by_side:
         if not one.matched:
             yield "No curve of one device has the name of another's, so there are no differences to show."
         for matched in one.matched:
@@ -355,9 +358,9 @@ def comparison_document(done: Sequence[Comparison], refused: Mapping[str, str]) 
     return {**parts[0], "series": parts, "refused": dict(refused), "report": None}
 
 
-def _devices_document(devices: Sequence[Device], beside: Sequence[SideBySide]) -> dict[str, Any]:
+def _devices_document(devices: Sequence[Device], side_by_side: Sequence[SideBySide]) -> dict[str, Any]:
     """``devices``, ``differences`` and ``not_compared`` (what has no ratio, and why) of a JSON document."""
-    matched = [m for one in beside for m in one.matched]
+    matched = [m for one in side_by_side for m in one.matched]
     return {
         "devices": [
             {
@@ -369,7 +372,7 @@ def _devices_document(devices: Sequence[Device], beside: Sequence[SideBySide]) -
             for d in devices
         ],
         "differences": [{"series": m.name or None, **d.to_dict()} for m in matched for d in m.differences],
-        "not_compared": [{"series": m.name or None, **u.to_dict()} for m in matched for u in m.untold],
+        "not_compared": [{"series": m.name or None, **u.to_dict()} for m in matched for u in m.unmatched],
     }
 
 

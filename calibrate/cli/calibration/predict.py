@@ -119,12 +119,12 @@ def predict(
     wanted = as_json or details or slo is not None
     knees = partial(knees_of, objective=slo, sweep=found.sweep) if wanted else _no_knees
     curves = [*_predicted(found, series, at, what_if, target, knees)]
-    tails, untold = tails_of_fits([c.fit for c in curves], [c.curve for c in curves], found.sweep)
+    tails, refused = tails_of_fits([c.fit for c in curves], [c.curve for c in curves], found.sweep)
     sealed = None if seal is None else _sealed(seal, curves, tails)
     written = outputs.write(_sections(curves) if outputs.wanted else [], _title(curves))
     if as_json:
         parts = [_document(c, found, slo) for c in curves]
-        add_tails(parts, tails, untold)
+        add_tails(parts, tails, refused)
         print_json(
             {**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict()}
         )

@@ -158,9 +158,9 @@ def what_if(curve: ShelfCurve | None, shelf: Shelf, drives: object, service: obj
     loads = grid(1.0, 2.0 * float(curve.load.max()))
     figures = what_if_figures(curve, predict(fitted, loads), predict(scenario.fit, loads), theme)
     knees = [f.knee.load for f in (fitted, scenario.fit)]
-    told_knees = " → ".join("beyond the curve" if k is None else f"{k:.3g}" for k in knees)
+    knee_words = " → ".join("beyond the curve" if k is None else f"{k:.3g}" for k in knees)
     return [
-        html.P([html.Strong(curve.label), ". The knee N*: ", html.Strong(told_knees, id="compare-knees"), "."]),
+        html.P([html.Strong(curve.label), ". The knee N*: ", html.Strong(knee_words, id="compare-knees"), "."]),
         *(drawn(figure, "what if") for figure in figures),
         html.Ul([html.Li(text) for text in (*scenario.changes, *scenario.assumptions)]),
     ]

@@ -14,7 +14,7 @@ from functools import cached_property
 from calibrate.inference.estimates import how_sure, quantity
 from calibrate.knees.definitions import NamedKnee
 from calibrate.prediction.comparison import Comparison
-from calibrate.prediction.ratios import WORDS, ParameterDifference, Untold, differences, untold
+from calibrate.prediction.ratios import WORDS, ParameterDifference, Unmatched, differences, unmatched
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.view import Column, FormattedTable
 from measure.loads import LOADS
@@ -43,10 +43,10 @@ class Matched:
         )
 
     @cached_property
-    def untold(self) -> tuple[Untold, ...]:
+    def unmatched(self) -> tuple[Unmatched, ...]:
         """What has no ratio to the first device, and why."""
         first, *others = zip(self.devices, self.comparisons, strict=True)
-        return tuple(u for name, c in others for u in untold(first[1].fit, c.fit, (first[0], name)))
+        return tuple(u for name, c in others for u in unmatched(first[1].fit, c.fit, (first[0], name)))
 
     @property
     def many(self) -> bool:
@@ -150,13 +150,13 @@ def difference_text(matched: Matched) -> FormattedTable:
     device and reason in one row.
     """
     order = list(dict.fromkeys(d.quantity for d in matched.differences))
-    rows: list[ParameterDifference | Untold] = sorted(matched.differences, key=lambda d: order.index(d.quantity))
+    rows: list[ParameterDifference | Unmatched] = sorted(matched.differences, key=lambda d: order.index(d.quantity))
     without: dict[tuple[str, str], list[str]] = {}
-    for u in matched.untold:
+    for u in matched.unmatched:
         without.setdefault((u.other, u.reason), []).append(u.quantity)
-    rows += [Untold(", ".join(names), matched.devices[0], other, why) for (other, why), names in without.items()]
+    rows += [Unmatched(", ".join(names), matched.devices[0], other, why) for (other, why), names in without.items()]
 
-    def known(cell: Callable[[ParameterDifference], str]) -> Callable[[ParameterDifference | Untold], str]:
+    def known(cell: Callable[[ParameterDifference], str]) -> Callable[[ParameterDifference | Unmatched], str]:
         return lambda row: cell(row) if isinstance(row, ParameterDifference) else ""
 
     return FormattedTable.of(
@@ -168,7 +168,9 @@ def difference_text(matched: Matched) -> FormattedTable:
         Column("ratio", known(lambda d: f"{d.ratio:.3g}")),
         Column("interval", known(lambda d: f"[{d.low:.3g}, {d.high:.3g}]")),
         Column(
-            "beyond?", lambda row: row.reason if isinstance(row, Untold) else "yes" if row.beyond else "no", words=True
+            "beyond?",
+            lambda row: row.reason if isinstance(row, Unmatched) else "yes" if row.beyond else "no",
+            words=True,
         ),
     )
 

@@ -16,7 +16,7 @@ from calibrate.models.host_and_device import HostAndDevice, host_and_device
 from calibrate.prediction.comparison import Comparison
 from measure.errors import DataError
 from measure.sweep import Sweep, histograms
-from measure.watching.beside import NOTE
+from measure.watching.device_counters import NOTE
 
 if TYPE_CHECKING:
     from calibrate.service import ServiceFit

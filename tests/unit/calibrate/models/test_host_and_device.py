@@ -13,7 +13,7 @@ from calibrate.report.compared.support import host_view
 from measure.errors import DataError
 from measure.sweep import Provenance, Sweep
 from measure.units import format_rate
-from measure.watching.beside import COLUMNS, NOTE
+from measure.watching.device_counters import COLUMNS, NOTE
 from qsim import Closed, Exponential, Station, simulate, solve
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)

@@ -11,7 +11,7 @@ import pytest
 from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fit import Fit
 from calibrate.inference.estimates import Estimate
-from calibrate.prediction.ratios import ParameterDifference, differences, ratio_of_curves, untold
+from calibrate.prediction.ratios import ParameterDifference, differences, ratio_of_curves, unmatched
 from measure.errors import DataError
 from measure.loads import LoadKind
 from measure.sweep import Sweep
@@ -114,8 +114,10 @@ def test_servers_and_delay_have_ratios_where_both_devices_tell_them(old: Fit) ->
     both = np.hypot(np.log(4 / 3.6), np.log(4.4 / 4))  # the two intervals add in squares
     assert found["S"].low == pytest.approx(2 * np.exp(-both))
     assert found["S"].beyond
-    assert {u.quantity: u.reason for u in untold(first, other, NAMES)}["Z"] == "it may be zero, and then has no ratio"
-    left = {u.quantity: u.reason for u in untold(first, with_structure(old, opened, opened), NAMES)}
+    assert {u.quantity: u.reason for u in unmatched(first, other, NAMES)}[
+        "Z"
+    ] == "it may be zero, and then has no ratio"
+    left = {u.quantity: u.reason for u in unmatched(first, with_structure(old, opened, opened), NAMES)}
     assert left["S"] == "not identifiable on new"
     assert not {"R1", "Xmax", "N*", "p"} & left.keys()
 

@@ -70,8 +70,8 @@ def test_differences_stand_by_quantity_and_reasons_once(drives: tuple[Comparison
     told = [row[0] for row in shown.rows if row[4]]
     assert told == sorted(told, key=list(dict.fromkeys(told)).index)
     without = [row for row in shown.rows if not row[4]]
-    assert len(without) < len(matched.untold)
-    assert sum(len(row[0].split(", ")) for row in without) == len(matched.untold)
+    assert len(without) < len(matched.unmatched)
+    assert sum(len(row[0].split(", ")) for row in without) == len(matched.unmatched)
     assert all(row[5] == "" and row[6] for row in without), "a reason widens no column of numbers"
 
 

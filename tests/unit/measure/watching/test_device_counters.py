@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from measure.watching.beside import COLUMNS, BlockLayer, counted_device, last_running, noted_device
 from measure.watching.counters import Counters
+from measure.watching.device_counters import COLUMNS, BlockLayer, counted_device, last_running, noted_device
 
 
 def looks(idle: int, running: int, after: int, each_s: float = 0.02) -> list[tuple[float, Counters]]:

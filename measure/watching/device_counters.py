@@ -1,8 +1,8 @@
-"""The block layer's counters beside a run of another tool: what the device itself did while that tool measured.
+"""The block layer's counters during a run of another tool: what the device itself did while that tool measured.
 
 A tool's response time holds the device's and the host's: the time from the tool to the block layer and back. The
-kernel counts the device's alone, of all programs together, so that reads beside a reading tool and writes beside a
-writing one are looked at.
+kernel counts the device's alone, of all programs together: reads are compared during a reading tool's run, writes
+during a writing one.
 """
 
 from __future__ import annotations
