@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from calibrate.cli.console import table
@@ -11,6 +11,7 @@ from calibrate.cli.failures import wrong_usage
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.cli.parsing import Objective
+    from calibrate.inference.estimates import Estimate
     from calibrate.knees.definitions import NamedKnee
     from measure import Sweep
 
@@ -81,3 +82,19 @@ def knee_table(found: Sequence[NamedKnee], fit: Fit) -> str:
     header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", ""]
     kept = [i for i in range(len(header)) if i in (0, 1) or any(row[i] for row in rows)]
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
+
+
+def scalability_of(fit: Fit, sweep: Sweep | None) -> Mapping[str, Estimate]:
+    """Contention and coherency of a service, by all points of its curve."""
+    from calibrate.fitting.curve_fit import scalability
+    from calibrate.points import points_of
+
+    return {} if sweep is None else scalability(points_of(sweep, fit.series), fit.level)
+
+
+def scalability_lines(fit: Fit, sweep: Sweep | None) -> list[str]:
+    figures = scalability_of(fit, sweep)
+    if not figures:
+        return []
+    named = (f"{name} {figure}" for name, figure in figures.items())
+    return [f"Universal Scalability Law, all points: {', '.join(named)}"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from calibrate.fitting.answer import LABEL
 from calibrate.fitting.fit import Fit
 from calibrate.load_text import Figure, load_figure, throughput_figure, with_interval
@@ -12,6 +14,7 @@ from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
+from measure.suites.agreement import relative_ends
 from measure.sweep import Provenance
 from measure.units import counted, format_bandwidth, format_duration
 
@@ -30,7 +33,7 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
         *(_drive_figures(_moving(drive.comparison.fit, moves)) if drive else ()),
         *(_memory_figures(memory.comparison.fit) if memory else ()),
     ]
-    figures += _largest(sections) if len(figures) < FIGURES else []
+    figures += _largest(sections, moves) if len(figures) < FIGURES else []
     return FrontPage(
         _device(sections),
         tuple(figures[:FIGURES]),
@@ -83,8 +86,8 @@ def _figure(text: str, what: str) -> KeyFigure:
     return KeyFigure(value, interval.removesuffix(")"), what)
 
 
-def _largest(sections: Sequence[Section]) -> list[KeyFigure]:
-    """The extremes of what was measured, where models give fewer figures."""
+def _largest(sections: Sequence[Section], moves: float) -> list[KeyFigure]:
+    """The extremes of what was measured, where models give fewer figures, with what ``moves`` between suites."""
     found = []
     tables = [v.table for s in sections if not s.is_compared for v in s.views if v.kind == "points"]
     for column, what, show in (
@@ -94,7 +97,12 @@ def _largest(sections: Sequence[Section]) -> list[KeyFigure]:
         values = [v for t in tables if column in t for v in t[column].dropna()]
         if values:
             value = min(values) if column == "latency_s" else max(values)
-            found.append(KeyFigure(show(value, 2), "", what))
+            ends = relative_ends(np.nan, value, np.nan, moves)
+            found.append(
+                KeyFigure(show(value, 2), "measured", what)
+                if ends is None
+                else _figure(with_interval(show, value, ends[0] * value, ends[1] * value), what)
+            )
     return found
 
 

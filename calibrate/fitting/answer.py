@@ -62,7 +62,13 @@ def knee_word(fit: Fit) -> str:
     if not fit.used or (len(fit.used) == 1 and not k.identified):
         return "assumed"
     ends = (k.throughput_low_per_s, k.throughput_high_per_s) if fit.load_type.is_delay else (k.low, k.high)
-    return how_sure(k.identified, *ends)
+    return sureness(fit, k.identified, *ends)
+
+
+def sureness(fit: Fit, identified: bool, low: float | None, high: float | None) -> str:
+    """``how_sure``, and nothing is sure of a model that is far off the points that it was calibrated on."""
+    word = how_sure(identified, low, high)
+    return "rough" if word == "sure" and fit.is_far_off else word
 
 
 def there(kind: LoadKind, knee: Knee, block_bytes: float | None = None) -> str:
@@ -113,7 +119,7 @@ def ninety_word(fit: Fit) -> str:
     return (
         knee_word(fit)
         if knee_word(fit) == "assumed"
-        else how_sure(fit.ninety.identified, fit.ninety.low, fit.ninety.high)
+        else sureness(fit, fit.ninety.identified, fit.ninety.low, fit.ninety.high)
     )
 
 
@@ -142,7 +148,7 @@ def peak_line(fit: Fit) -> str:
         return least_peak(fit)
     alone = not fit.used or (len(fit.used) == 1 and not found.identified)
     moved = "" if found.unit == "B/s" else bandwidth_text(fit.load_kind, fit.block_bytes, found.estimate)
-    sure = "assumed" if alone else how_sure(found.identified, found.low, found.high)
+    sure = "assumed" if alone else sureness(fit, found.identified, found.low, found.high)
     return ", ".join(part for part in (peak_figure(fit), moved, sure) if part)
 
 

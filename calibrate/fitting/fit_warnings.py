@@ -21,9 +21,6 @@ TOLD = ("no-saturated-point", "mixed-submission", "noisy-repeats", "one-bin", "m
 UNSERVED = 0.05
 """An open device that completes less than what arrives, by more than this share, is overloaded."""
 
-FAR = 0.2
-"""A model that misses a point it was calibrated on by so much is not of this device: usual models miss by 3 to 9 %."""
-
 
 def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
     """Whether a finding speaks against a calibration; what these points lack, one that was made elsewhere may have."""
@@ -78,14 +75,10 @@ def not_served(fit: Fit) -> tuple[Finding, ...]:
 
 def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
     """Where the curve is far from points that it was calibrated on: the model cannot look like this device."""
-    response = fit.load_type.is_throughput
-    measured = fit.used_response_s if response else fit.used_throughput_per_s
-    curve = fit.curve_model.curve(fit.table.values, np.array(fit.used))[1 if response else 0]
-    predicted = np.exp(fit.table.weight @ np.log(curve))  # a prediction adds what the curve misses, and is near them
-    missed = np.abs(predicted / np.array(measured) - 1)
-    worst = int(missed.argmax())
-    if missed[worst] < FAR:
+    if not fit.is_far_off:
         return ()
+    missed, response = fit.missed, fit.load_type.is_throughput
+    worst = int(missed.argmax())
     return (
         Finding(
             "misses-its-points",

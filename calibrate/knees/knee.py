@@ -302,7 +302,10 @@ def ends_of(loads: Array, level: float) -> tuple[float | None, float | None]:
 
 def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
     """The load that gives 90 % of the peak of ``fit``, with its interval; its load is None where there is none."""
-    return knee_at(fit, path, f"{100 * USUAL:g} % of the peak throughput", share_of_peak(path))
+    places = share_of_peak(path)
+    if path.is_closed:  # a lone request is the least there is
+        places = np.where(np.isnan(places), 0.0, places)
+    return knee_at(fit, path, f"{100 * USUAL:g} % of the peak throughput", places)
 
 
 def share_of_peak(path: CurvePaths) -> Array:
@@ -337,6 +340,7 @@ def knee_at(fit: Calibration, drawn: CurvePaths, definition: str, places: Array)
         note = note or f"beyond the heaviest load calibrated on ({load_text(fit.load_kind, max(fit.used))})"
     if low is not None and high is not None:
         low, high = widened(low, load, high, fit.between_runs, fit.level)
+        low = max(low, float(drawn.load[0])) if drawn.is_closed else low
     known = low is not None and high is not None and high / low < ROUGH
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
 

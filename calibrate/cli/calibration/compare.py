@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -244,10 +244,11 @@ def _say(
     for one in compared if details else ():
         if several:
             say(f"\n\n== {one.device.name} ==")
-        from calibrate.cli.knee_tables import knee_table
+        from calibrate.cli.knee_tables import knee_table, scalability_lines
 
         for c, k in zip(one.device.comparisons, one.knees, strict=True):
-            say(f"\n\n{c}\n\n{knee_table(k, c.fit)}\n\n{baseline_table(c)}")
+            knees = "\n".join([knee_table(k, c.fit), *scalability_lines(c.fit, one.device.sweep)])
+            say(f"\n\n{c}\n\n{knees}\n\n{baseline_table(c)}")
         say_tails(one.tails)
     for text in differences_text(side_by_side, details=details):
         say(f"\n{text}")
@@ -336,12 +337,15 @@ def _percent(value: float | None) -> str:
 
 def _document(compared: Sequence[ComparedDevice]) -> dict[str, Any]:
     """The JSON of every curve of every device: the first one's keys at the top, all under ``series``."""
+    from calibrate.cli.knee_tables import scalability_of
+
     parts: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
     for one in compared:
         own = comparison_document(one.device.comparisons, one.device.refused)["series"]
-        for part, named in zip(own, one.knees, strict=True):
+        for part, c, named in zip(own, one.device.comparisons, one.knees, strict=True):
             part["knees"] = [k.to_dict() for k in named]
+            part["scalability"] = {k: asdict(v) for k, v in scalability_of(c.fit, one.device.sweep).items()}
         add_tails(own, one.tails, one.tails_refused)
         parts += [{"device": one.device.name, **part} for part in own]
         prefix = f"{one.device.name}: " if len(compared) > 1 else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,13 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.prediction_source import calibrated
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import DataSource
-from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
+from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, scalability_lines, scalability_of
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import requires
 from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate import Fit
-    from calibrate.inference.estimates import Estimate
     from calibrate.knees.definitions import NamedKnee
     from measure import Sweep
 
@@ -84,7 +83,7 @@ def fit(
     last = last_lines(made.fits, made.sweep, f"--details: every parameter;   {keep}")
     say("\n".join([*asked, *first_lines(source.title, made.fits), *last]))
     for f, named in zip(made.fits, knees, strict=True) if details else ():
-        say("\n".join([f"\n{f}", *_scalability_lines(f, made.sweep), f"\n{knee_table(named, f)}"]))
+        say("\n".join([f"\n{f}", *scalability_lines(f, made.sweep), f"\n{knee_table(named, f)}"]))
 
 
 def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
@@ -114,22 +113,6 @@ def last_lines(fits: Sequence[Fit], sweep: Sweep | None, more: str) -> list[str]
     return [*([labelled("NEXT", wanted)] if wanted else []), labelled("MORE", more)]
 
 
-def _scalability(fit: Fit, sweep: Sweep | None) -> Mapping[str, Estimate]:
-    """Contention and coherency of a service, by all points of its curve."""
-    from calibrate.fitting.curve_fit import scalability
-    from calibrate.points import points_of
-
-    return {} if sweep is None else scalability(points_of(sweep, fit.series), fit.level)
-
-
-def _scalability_lines(fit: Fit, sweep: Sweep | None) -> list[str]:
-    figures = _scalability(fit, sweep)
-    if not figures:
-        return []
-    named = (f"{name} {figure}" for name, figure in figures.items())
-    return [f"Universal Scalability Law, all points: {', '.join(named)}"]
-
-
 def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = None) -> dict[str, Any]:
     """A fit in JSON with its ``knees`` by every definition, without the table that only a fit file needs."""
     from calibrate.next.load import advice
@@ -144,7 +127,7 @@ def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = Non
         "knee": fit.knee.to_dict(),
         "knee90": fit.ninety.place(),
         "knees": [k.to_dict() for k in knees],
-        "scalability": {k: asdict(v) for k, v in _scalability(fit, sweep).items()},
+        "scalability": {k: asdict(v) for k, v in scalability_of(fit, sweep).items()},
         "level": fit.level,
         "notes": list(fit.notes),
         "source": fit.source,

@@ -19,7 +19,7 @@ from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, tai
 from calibrate.cli.console import print_json, say
 from calibrate.cli.data import DataSource
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of
+from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, scalability_lines
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts, exclusive, requires
 from calibrate.cli.outputs import Outputs
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from calibrate.report.view import Section
     from calibrate.sealing.sealed_prediction import SealedPrediction
     from calibrate.tails.results import Tails
+    from measure import Sweep
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
@@ -61,6 +62,7 @@ class PredictedCurve:
     capacity: Capacity | None = None
     scenario: Scenario | None = None
     changed: Prediction | None = None
+    changed_capacity: Capacity | None = None
 
 
 @conflicts("--idle-latency", "FIT|DATA", "--dataset", because=MEASURED)
@@ -133,7 +135,7 @@ def predict(
     if len(fits) > 1:
         say("\n".join(first_lines(dataset or " ".join(data or ()), fits)))
     for i, c in enumerate(curves):
-        blocks = [*_text(c, tails.get(c.fit.series), several=len(curves) > 1, details=details)]
+        blocks = [*_text(c, tails.get(c.fit.series), found.sweep, several=len(curves) > 1, details=details)]
         say(("" if i == 0 else "\n") + "\n\n".join(blocks))
     say("\n" + "\n".join(last_lines(fits, found.sweep, "--details: every parameter;   --report report.html: plots")))
     if sealed is not None:
@@ -163,9 +165,12 @@ def _predicted(
             fit,
             curve,
             knees(fit),
-            None if target is None else capacity_for(fit, target),
+            None if target is None else capacity_for(fit, target, what_ifs.kind_of(change, "today's", 0)),
             scenario,
             None if scenario is None else predicted(scenario.fit, curve.load),
+            None
+            if target is None or scenario is None
+            else capacity_for(scenario.fit, target, what_ifs.kind_of(change, "the changed", 1)),
         )
 
 
@@ -174,7 +179,9 @@ def _no_knees(_: Fit) -> Sequence[NamedKnee]:
     return ()
 
 
-def _text(c: PredictedCurve, tails: Tails | None, *, several: bool, details: bool) -> Iterator[str]:
+def _text(
+    c: PredictedCurve, tails: Tails | None, sweep: Sweep | None, *, several: bool, details: bool
+) -> Iterator[str]:
     """The answer, the curve (or the changed one), the tails; with ``details`` knees and parameters."""
     first = asked_lines(c.knees, c.fit)
     if c.capacity is not None:
@@ -184,11 +191,14 @@ def _text(c: PredictedCurve, tails: Tails | None, *, several: bool, details: boo
         yield "\n".join([*first, *heading])
         yield str(c.curve)
     else:
-        yield "\n".join([*first, what_ifs.answer(c.scenario, c.curve, c.changed), *heading])
+        first.append(what_ifs.answer(c.scenario, c.curve, c.changed))
+        if c.changed_capacity is not None:
+            first.append(str(c.changed_capacity))
+        yield "\n".join([*first, *heading])
         yield what_ifs.changed_table(c.scenario, c.curve, c.changed)
     yield from predicted_tails_text(tails, details=details)
     if details:
-        yield knee_table(c.knees, c.fit)
+        yield "\n".join([knee_table(c.knees, c.fit), *scalability_lines(c.fit, sweep)])
         yield str(c.fit)
 
 
@@ -200,6 +210,8 @@ def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective
     if c.scenario is not None and c.changed is not None:
         changed = fit_document(c.scenario.fit, knees_of(c.scenario.fit, slo))
         document["what_if"] = {**c.scenario.to_dict(), **changed, "points": c.changed.to_dicts()}
+        if c.changed_capacity is not None:
+            document["what_if"]["capacity"] = c.changed_capacity.to_dict()
     return document
 
 

@@ -56,19 +56,30 @@ def _value(key: str, value: str) -> dict[str, Any]:
     return {"copies": pair, "called": key.removesuffix("s")}
 
 
+def kind_of(change: WhatIf | None, whose: str, which: int) -> str:
+    """What a rate is shared by, now (``which`` 0) or then (1): ``today's 4-worker kind``."""
+    workers = None if change is None else change.workers
+    return f"{whose} kind" if workers is None else f"{whose} {workers[which]:g}-worker kind"
+
+
 def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """What the change is worth in a line, at the load where the throughput changes most."""
     gains = changed.throughput_per_s / present.throughput_per_s
     best = int(abs(gains - 1).argmax())
     then, now = (units.format_rate(curve.throughput_per_s[best], 2) for curve in (changed, present))
     where = scenario.fit.load_type.place(f"{present.load[best]:g}")
-    gain = f"{gains[best]:.2g} times" if gains[best] > DOUBLE else f"{100 * (gains[best] - 1):+.0f} %"
-    return f"{', '.join(scenario.changes)}: about {gain} at {where} ({then}, now {now})."
+    percent = f"{100 * abs(gains[best] - 1):.0f} %"
+    gain = f"{percent} {'more' if gains[best] >= 1 else 'less'}"
+    if gains[best] > DOUBLE:
+        gain = f"{gains[best]:.2g} times the"
+    elif percent == "0 %":
+        gain = "the same"
+    return f"With {', '.join(scenario.changes)}: {gain} throughput at {where} ({then}, {now} today)."
 
 
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve next to the present one's, with what is assumed."""
-    from calibrate.fitting.answer import knee_line, labelled
+    from calibrate.fitting.answer import NINETY, QUEUEING, knee_line, labelled, ninety_line
     from calibrate.load_text import with_interval
 
     gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)
@@ -85,6 +96,9 @@ def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) 
     ]
     then = f"THEN ({100 * changed.level:g} % band)"
     header = (scenario.fit.load_type.symbol.upper(), "THROUGHPUT", then, "GAIN", "RESPONSE", then)
-    first = [labelled("THEN", f"knee: {knee_line(scenario.fit)}")] if scenario.fit.knee.load is not None else []
+    first = []
+    if scenario.fit.knee.load is not None:
+        first.append(labelled("THEN", f"{QUEUEING.lower()} at {knee_line(scenario.fit)}"))
+        first.append(labelled("THEN", f"{NINETY.lower()} {ninety_line(scenario.fit)}"))
     first += [labelled("ASSUMES", assumption) for assumption in scenario.assumptions]
     return "\n".join([*first, "", table(header, rows, left=0)])

@@ -27,11 +27,12 @@ from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.outputs import Outputs, page_in
 from calibrate.cli.progress import Bar, part_of
-from measure.suites.agreement import between_suites, disagreements
+from measure.suites.agreement import between_suites, disagreements, relative_ends
 from measure.suites.questions import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
+    from calibrate.load_text import Figure
     from calibrate.report.view import Section
     from measure.suites.runs import SuitePlan, SuiteResults, SuiteStep
 
@@ -135,14 +136,29 @@ def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
     if len(alone):
         first = alone.iloc[int(alone["latency_s"].argmin())]
         p99 = format_duration(first["latency_p99_s"], 2)
-        lines.append(labelled("IDLE", f"{format_duration(first['latency_s'], 2)}, p99 {p99}: {_place(first)}"))
+        idle = _with_ends(format_duration, first, "latency_s", moves)
+        lines.append(labelled("IDLE", f"{idle}, p99 {p99}: {_place(first)}"))
     most, widest = (points.iloc[int(points[c].argmax())] for c in ("throughput_per_s", "bandwidth_bytes_per_s"))
-    rate, bandwidth = format_rate(most["throughput_per_s"], 2), format_bandwidth(widest["bandwidth_bytes_per_s"], 2)
+    rate = _with_ends(format_rate, most, "throughput_per_s", moves)
+    bandwidth = _with_ends(format_bandwidth, widest, "bandwidth_bytes_per_s", moves)
     lines.append(labelled("MOST", f"{rate}: {_place(most)};   {bandwidth}: {_place(widest)}"))
     if apart := disagreements(results.sweeps):
         more = f" ({len(apart) - 1} more like it)" if len(apart) > 1 else ""
         lines.append(labelled("SUITES", f"{apart[0].message}{more}"))
     return lines
+
+
+def _with_ends(show: Figure, point: Any, column: str, moves: float) -> str:
+    """A mean with its 95 % interval over repeats and between suites; ``measured once`` where nothing gives one."""
+    from calibrate.load_text import with_interval
+
+    name = "latency" if column == "latency_s" else "throughput"
+    mean = point["latency_s" if name == "latency" else "throughput_per_s"]
+    ends = relative_ends(point[f"{name}_low"], mean, point[f"{name}_high"], moves)
+    value = point[column]
+    if ends is None:
+        return f"{show(value, 2)} (measured once)"
+    return with_interval(show, value, ends[0] * value, ends[1] * value)
 
 
 def _place(point: Any) -> str:

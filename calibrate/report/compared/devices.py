@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from calibrate.fitting.answer import sureness
 from calibrate.inference.estimates import how_sure, quantity
 from calibrate.knees.definitions import NamedKnee
 from calibrate.prediction.comparison import Comparison
@@ -177,7 +178,9 @@ def difference_text(matched: Matched) -> FormattedTable:
 
 def _parameter(comparison: Comparison, name: str) -> str:
     estimate = comparison.fit.parameters.get(name)
-    return "" if estimate is None else f"{estimate} {how_sure(estimate.identified, estimate.low, estimate.high)}"
+    if estimate is None:
+        return ""
+    return f"{estimate} {sureness(comparison.fit, estimate.identified, estimate.low, estimate.high)}"
 
 
 def _knee(found: Sequence[NamedKnee], definition: str) -> str:

@@ -23,8 +23,11 @@ def test_the_questions_of_a_service_are_answered_first(qsim):
     ).out.splitlines()
     assert out[0].startswith("Under 30.0 ms:")
     assert "connections. 64 connections gave" in out[0]
-    assert out[1] == "5.0 k/s need 4 of today's kind; 5 to stay below 80 % busy."
-    assert out[2].startswith("2 replicas for 1: about")
+    assert out[1] == "For 5.0 k/s you need 4 of today's kind; 5 to stay below 80 % busy."
+    assert out[2].startswith("With 2 replicas for 1: ")
+    assert " times the throughput at 500 connections (" in out[2]
+    assert out[3] == "For 5.0 k/s you need 2 of the changed kind; 3 to stay below 80 % busy."
+    assert [line.split()[1] for line in out if line.startswith("THEN ")] == ["queueing", "90"]
     assert any(line.startswith("ASSUMES 2 replicas for 1: the load spreads evenly") for line in out)
 
 
@@ -49,3 +52,20 @@ def test_what_is_refused_is_named_as_it_was_typed(qsim):
     run = qsim("predict", str(RUNS / "wrk"), "--clients", "0..5")
     assert run.code == 2
     assert run.error.startswith("--at/--clients: value '0..5': a doubling range")
+
+
+def test_the_kind_is_named_by_its_workers(qsim):
+    source = ("predict", str(RUNS / "wrk"), "--target", "5k/s", "--what-if", "workers=1:2")
+    out = qsim(*source).out.splitlines()
+    assert out[0] == "For 5.0 k/s you need 4 of today's 1-worker kind; 5 to stay below 80 % busy."
+    assert "of the changed 2-worker kind" in out[2]
+    assert qsim(*source, "--json").json["what_if"]["capacity"]["kind"] == "the changed 2-worker kind"
+
+
+def test_contention_and_coherency_stand_beside_the_knees_of_a_service(qsim):
+    figures = qsim("fit", str(RUNS / "wrk"), "--json").json["scalability"]
+    assert set(figures) == {"contention", "coherency"}
+    for command in ("fit", "predict", "compare"):
+        assert "Universal Scalability Law, all points: contention " in qsim(command, str(RUNS / "wrk"), "--details").out
+        assert qsim(command, str(RUNS / "wrk"), "--json").json["scalability"] == figures
+    assert qsim("compare", "--dataset", "004-ssd-depth", "--json").json["scalability"] == {}

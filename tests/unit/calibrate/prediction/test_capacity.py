@@ -14,7 +14,7 @@ def test_the_rate_is_shared_by_as_many_as_serve_it() -> None:
     peak = SERVICE.parameters["Xmax"].estimate
     found = capacity_for(SERVICE, 8.5 * peak)
     assert (found.needed, found.roomy) == (9, 11)
-    assert "need 9 of today's kind; 11 to stay below 80 % busy" in str(found)
+    assert "you need 9 of today's kind; 11 to stay below 80 % busy" in str(found)
 
 
 def test_one_is_enough_below_its_peak() -> None:
