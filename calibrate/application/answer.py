@@ -54,8 +54,9 @@ def within_text(found: System, response_s: float, share: float | None = None) ->
     if not most.estimate:
         least = found.response() if share is None else found.percentile(share)
         return f"none: with {found.clients[0]:g} the {what} response is {format_duration(float(least[0, 0]))}"
-    more = "or more " if most.estimate >= found.clients[-1] else ""
-    return f"{_clients(most)} {more}have a {what} response within {format_duration(response_s)}"
+    if most.estimate >= found.clients[-1] and most.low is not None and most.low >= found.clients[-1]:
+        return f"all {found.clients[-1]:g} clients or more have a {what} response within {format_duration(response_s)}"
+    return f"{_clients(most)} have a {what} response within {format_duration(response_s)}"
 
 
 def system_table(found: System) -> str:
@@ -120,4 +121,6 @@ def _interval(estimate: Estimate, show: Callable[[float], str]) -> str:
     middle = show(estimate.estimate)
     if all(end == middle for end in ends):
         return middle
-    return f"{middle} ({ends[0] or '...'} to {ends[1] or '...'})"
+    if ends[0] is None or ends[1] is None:
+        return f"{middle} ({ends[0]} and more)" if ends[0] else f"{middle} (at most {ends[1]})" if ends[1] else middle
+    return f"{middle} ({ends[0]} to {ends[1]})"

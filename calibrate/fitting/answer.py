@@ -259,16 +259,32 @@ def knee_place(fit: Fit) -> str:
 
 def short_text(fit: Fit) -> str:
     """The ``repr`` of a fit: its model, the knee and the peak."""
-    return "\n".join([_heading(fit), *fit_answer(fit)])
+    return "\n".join([_heading(fit, method_text(fit)), *fit_answer(fit)])
 
 
 def long_text(fit: Fit) -> str:
     """The ``str`` of a fit: every parameter."""
-    return fit_text(fit, _heading(fit))
+    return fit_text(fit, _heading(fit, f"{fit.model} from {fit.basis}"))
 
 
-def _heading(fit: Fit) -> str:
-    return f"{fit.series or 'device'}: {fit.model} from {fit.basis}"
+PLAIN = {
+    "p-norm": "a smooth curve",
+    "p-norm with onset": "a smooth curve",
+    "p-norm with onset and decline": "a smooth curve that falls past its peak",
+}
+"""What a first line calls the models that are not textbook queues; ``--details`` has their names."""
+
+
+def method_text(fit: Fit) -> str:
+    """By which curve the answer was found, and from which points: ``a smooth curve through all 5 points``."""
+    curve = PLAIN.get(fit.model)
+    if curve is None or not fit.used:
+        return f"{curve or fit.model} from {fit.basis}"
+    return f"{curve} through {fit.basis}"
+
+
+def _heading(fit: Fit, model: str) -> str:
+    return f"{fit.series or 'device'}: {model}"
 
 
 def fit_text(fit: Fit, heading: str) -> str:

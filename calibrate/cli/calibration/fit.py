@@ -88,7 +88,7 @@ def fit(
 
 def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
     """The answer of one fit in three lines, or a row for each of several."""
-    from calibrate.fitting.answer import fit_answer, fits_table, knees_labelled, labelled
+    from calibrate.fitting.answer import fit_answer, fits_table, knees_labelled, labelled, method_text
 
     first = fits[0]
     if len(fits) > 1:
@@ -97,7 +97,7 @@ def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
         return [f"{title}: {counted(len(fits), 'curve')}{to}", knees, "", fits_table(fits), ""]
     head = ", ".join(part for part in (title, first.series) if part)
     notes = (labelled("NOTE", note) for note in first.notes)
-    return [f"{head}: {first.model} from {first.basis}", *fit_answer(first), *notes]
+    return [f"{head}: {method_text(first)}", *fit_answer(first), *notes]
 
 
 def last_lines(fits: Sequence[Fit], sweep: Sweep | None, more: str) -> list[str]:

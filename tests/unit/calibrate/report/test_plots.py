@@ -24,7 +24,7 @@ def comparison() -> Comparison:
 
 
 def test_reprs_are_short(fitted: Fit, comparison: Comparison) -> None:
-    assert repr(fitted).splitlines()[0] == "16 KiB: p-norm with onset and decline from all 5 points"
+    assert repr(fitted).splitlines()[0] == "16 KiB: a smooth curve that falls past its peak through all 5 points"
     assert repr(fitted).splitlines()[1].startswith("QUEUEING STARTS depth 2.2 (2.1 to 2.4), sure: ")
     assert len(repr(fitted.predict(range(1, 200))).splitlines()) == 7
     assert repr(comparison).startswith("16 KiB, predicted from depths 1 and 32 alone\nQUEUEING STARTS depth 2.2")
@@ -55,7 +55,7 @@ def test_scenarios_seals_and_laws_of_service_show_themselves_as_fits_do(fitted: 
 
 
 def test_a_sheet_has_a_repr_without_points() -> None:
-    assert "data sheet: p-norm from no measurement\nQUEUEING STARTS depth 48 (36 to 65), assumed" in repr(
+    assert "data sheet: a smooth curve from no measurement\nQUEUEING STARTS depth 48 (36 to 65), assumed" in repr(
         from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     )
 
