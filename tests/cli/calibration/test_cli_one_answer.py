@@ -155,8 +155,8 @@ def test_an_objective_is_answered_with_its_interval(qsim, tmp_path, command):
 
 def test_fit_and_predict_take_all_points_and_compare_says_what_it_holds_out(qsim, tmp_path):
     data = table_of(*MADE["sharp"], tmp_path / "sweep.csv")
-    assert "from all 7 points" in qsim("fit", data).out.splitlines()[0]
-    assert "from all 7 points" in qsim("predict", data).out.splitlines()[0]
+    assert "through all 7 points" in qsim("fit", data).out.splitlines()[0]
+    assert "through all 7 points" in qsim("predict", data).out.splitlines()[0]
     first = qsim("compare", data).out.splitlines()[0]
     assert "predicted from depths 1, 8 and 64 alone" in first
     assert "depths 1 and 32 (2 of 7 points)" in qsim("fit", data, "--use", "1,32").out.splitlines()[0]
