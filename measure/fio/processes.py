@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from measure.formats.fio.steady_state import Intervals, read_interval_logs
 from measure.machine.process import Finished, run_tool
 from measure.machine.scheduling_delay import NOTE, Wakeups
 from measure.store.measuring import Outcome, Tick, printed
+from measure.watching.counters import counters_now
+from measure.watching.device_counters import counted_device
 
 INTERVALS = 25
 SHORTEST_INTERVAL_S = 0.02
@@ -56,7 +59,36 @@ def together_command(points: Sequence[FioPoint]) -> tuple[str, ...]:
 
 
 Watch = Callable[[FioPoint, float], None]
-"""Called with a point and its throughput as soon as it was measured."""
+"""Called with a point and its throughput as soon as it was measured, and with a preview of it before."""
+PREVIEW_S = 0.2
+"""How long a point runs before its throughput is previewed."""
+
+
+class Preview:
+    """The device's own rate while ``points`` run one after another, each for ``each_s``; fio prints theirs at its end.
+
+    ``completed`` gives the requests that the device completed so far.
+    """
+
+    def __init__(self, points: Sequence[FioPoint], each_s: float, ramp_s: float, completed: Callable[[], int]) -> None:
+        self._points, self._each_s, self._ramp_s, self._completed = points, each_s, ramp_s, completed
+        self._begun: dict[int, tuple[float, int]] = {}
+
+    def at(self, elapsed_s: float) -> tuple[FioPoint, float] | None:
+        """The point that runs now and its rate until now; None in its ramp."""
+        number = min(int(elapsed_s / self._each_s), len(self._points) - 1)
+        if elapsed_s - number * self._each_s < self._ramp_s:
+            return None
+        done = self._completed()
+        begun_s, before = self._begun.setdefault(number, (elapsed_s, done))
+        if elapsed_s - begun_s < PREVIEW_S or done == before:
+            return None
+        return self._points[number], (done - before) / (elapsed_s - begun_s)
+
+
+def _completed_by(device: str) -> int:
+    counters = counters_now().get(device)
+    return counters.reads + counters.writes if counters else 0
 
 
 def measured_together(
@@ -72,9 +104,13 @@ def measured_together(
     each_s = plan.ramp_s + plan.runtime_s
     logged = [replace(p, argv=(*p.argv, *interval_options(plan.runtime_s, f"{folder}/{p.key}"))) for p in single]
     waiting = list(single)
+    device, _ = counted_device(plan.file.path if plan.file is not None else None)
+    preview = Preview(single, each_s, plan.ramp_s, partial(_completed_by, device)) if device else None
 
     def look(elapsed_s: float) -> None:
-        if waiting and len(seen := _intervals(folder, waiting[0])):
+        if preview and (seen_now := preview.at(elapsed_s)):
+            watch(*seen_now)
+        while waiting and len(seen := _intervals(folder, waiting[0])):
             watch(waiting.pop(0), sum(seen.throughput_per_s) / len(seen))
         if waiting:
             tick(single[min(int(elapsed_s / each_s), len(single) - 1)].describe())
@@ -83,7 +119,8 @@ def measured_together(
         finished = run_tool(together_command(logged), len(single) * each_s + MARGIN_S, on_tick=look)
     if finished.returncode != 0 or finished.timed_out:
         return {}
-    look(len(single) * each_s)  # the last one
+    preview = None
+    look(len(single) * each_s)  # what fio measured
     late = woken.lateness()
     notes = {NOTE: late.to_dict()} if late else {}
     outcomes = (
