@@ -89,7 +89,9 @@ def scalability_of(fit: Fit, sweep: Sweep | None) -> Mapping[str, Estimate]:
     from calibrate.fitting.curve_fit import scalability
     from calibrate.points import points_of
 
-    return {} if sweep is None else scalability(points_of(sweep, fit.series), fit.level)
+    if sweep is None or (fit.series not in sweep.series and len(sweep.series) > 1):
+        return {}  # a data sheet's fit, which names no curve of these
+    return scalability(points_of(sweep, fit.series if fit.series in sweep.series else None), fit.level)
 
 
 def scalability_lines(fit: Fit, sweep: Sweep | None) -> list[str]:

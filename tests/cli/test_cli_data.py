@@ -311,7 +311,7 @@ SHEET = ("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--at", "1
 def test_a_what_if_stands_beside_the_present_curve(qsim, tmp_path):
     run = qsim(*SHEET, "--what-if", "drives=1:2,service=0.5,latency=+10us", "--report", "what.html")
     assert run.code == 0, run.err
-    assert run.out.startswith("service times x 0.5, latency +10.0 µs, 2 drives for 1: about 3")
+    assert run.out.startswith("With service times x 0.5, latency +10.0 µs, 2 drives for 1: 3")
     assert "report: what.html" in run.out
     assert "2 drives for 1" in (tmp_path / "what.html").read_text()
     document = qsim(*SHEET, "--what-if", "drives=1:2", "--json").json
