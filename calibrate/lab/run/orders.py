@@ -192,10 +192,17 @@ def why_no_tools(*names: str) -> str:
     return ""
 
 
+def why_no_fio() -> str:
+    """Why fio cannot measure the disk of this machine; empty where it can."""
+    from measure.machine.safety import why_no_drive
+
+    return why_no_tools("fio") or why_no_drive(by_probe=False)
+
+
 def _why_no_disk() -> str:
     from measure.machine.safety import why_no_drive
 
-    return why_no_drive(by_probe=bool(why_no_tools("fio")))
+    return why_no_drive() if why_no_fio() else ""
 
 
 def _why_no_memory() -> str:
