@@ -507,7 +507,7 @@ def test_a_clock_that_jumps_changes_no_order_no_repeat_and_no_limit(
     monkeypatch.setattr("measure.machine.process.datetime", JumpingClock)
     JumpingClock.years.clear()
     out = tmp_path / "s"
-    plan = sweep_plan(disk, (2, 1), repeats=3, order="random")
+    plan = sweep_plan(disk, (2, 1), repeats=3)
     sweep = run_fio(plan, out)
     points = SweepStore.read(out).points()
     assert [p.key for p in points] == [p.key for p in plan.points]
