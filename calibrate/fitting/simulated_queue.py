@@ -48,7 +48,8 @@ def simulated_queue(fit: Calibration, loads: Sequence[float] | Array, seed: int 
     ([1.0, 16.0], True)
     """
     kept = [float(n) for n in loads if n == int(n) and 1 <= n <= DEEPEST]
-    runs = [run_queue(queue_of(fit, int(n), extrapolate=True), seed=seed) for n in kept]
+    deepest = queue_of(fit, int(max(kept)), extrapolate=True) if kept else None
+    runs = [run_queue(deepest.with_population(int(n)), seed=seed) for n in kept] if deepest else []
     ends = [(float(m.throughput), *m.interval("throughput")) for m in runs]
     return SimulatedQueue(
         np.array(kept),
