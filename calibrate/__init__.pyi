@@ -14,7 +14,6 @@ from .fitting.station import DeviceStation as DeviceStation
 from .knees.definitions import NamedKnee as NamedKnee
 from .knees.definitions import named_knees as named_knees
 from .knees.knee import Knee as Knee
-from .next.adaptive import AdaptiveResult as AdaptiveResult
 from .next.adaptive import adaptive as adaptive
 from .next.load import NextLoad as NextLoad
 from .next.load import next_load as next_load
@@ -35,7 +34,6 @@ from .sealing.sealed_prediction import read_seal as read_seal
 from .sealing.sealed_prediction import seal as seal
 from .sealing.sealed_prediction import unseen as unseen
 from .sealing.sealed_tails import tails_against as tails_against
-from .service import GoodnessOfFit as GoodnessOfFit
 from .service import ServiceFit as ServiceFit
 from .service import Times as Times
 from .service import fit_service as fit_service

@@ -328,7 +328,9 @@ def _check_dates(table: pd.DataFrame, where: str) -> None:
         try:
             datetime.fromisoformat(text or "2000-01-01")
         except (TypeError, ValueError) as error:
-            raise DataError(f"{where}: started_at {text!r:.40} is no date; write 2026-01-02T03:04:05+00:00") from error
+            raise DataError(
+                f"{where}: invalid started_at {text!r:.40}: expected a date such as 2026-01-02T03:04:05+00:00"
+            ) from error
 
 
 def _refuse_row(table: pd.DataFrame, row: int, what: str, where: str) -> None:

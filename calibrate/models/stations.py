@@ -212,5 +212,5 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
     return (
         f"no {'other load' if points.load_type.is_counted else 'depth'} would settle it: measure the delay by itself, "
         "or the response time under Poisson arrivals "
-        f"(--arrival-rates {rate:.3g}), of which more servers keep fewer waiting"
+        f"(--arrival-rates {rate:.3g}): the more servers, the fewer wait"
     )

@@ -83,19 +83,7 @@ class AdaptiveStep:
 
 @dataclass(frozen=True)
 class AdaptiveResult:
-    """The points, the model fitted to all of them, and the steps. It prints itself as a table of steps.
-
-    >>> import pandas as pd
-    >>> from calibrate import from_datasheet
-    >>> drive, depths = from_datasheet(idle_latency=80e-6, peak_iops=600e3), []
-    >>> def measure(depth, repeat):
-    ...     depths.append(depth)
-    ...     x = drive.predict(depths).throughput_per_s
-    ...     return Sweep(pd.DataFrame({"load": depths, "throughput_per_s": x, "latency_s": depths / x, "series": "a"}))
-    >>> found = adaptive(measure, budget=4)
-    >>> len(found.steps), found.knee.low < 48 < found.knee.high
-    (4, True)
-    """
+    """The points, the model fitted to all of them, and the steps. It prints itself as a table of steps."""
 
     sweep: Sweep
     fit: Fit

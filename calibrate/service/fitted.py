@@ -115,11 +115,7 @@ class FamilyFit:
 
 @dataclass(frozen=True)
 class GoodnessOfFit:
-    """``p_value``: the share of draws that are as far from their refitted law, itself known to ± ``p_error``.
-
-    >>> GoodnessOfFit("gamma", ks=0.01, p_value=0.4, p_error=0.05, replicates=99, ks_of_draws_95=0.02).p_value
-    0.4
-    """
+    """``p_value``: the share of draws that are as far from their refitted law, itself known to ± ``p_error``."""
 
     family: str
     ks: float

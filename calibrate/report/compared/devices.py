@@ -55,7 +55,7 @@ class Matched:
         return len(self.devices) > MOST_IN_FULL
 
     def sentence(self) -> str:
-        """Which of the differences lie beyond the intervals; of many devices those of peaks and knees alone."""
+        """The differences that lie beyond their intervals; with many devices, of peaks and knees only."""
         asked = TOLD_OF_MANY if self.many else WORDS
         kept = [d for d in self.differences if d.beyond and d.quantity in asked]
         parts = []

@@ -1,7 +1,7 @@
 """What the names of a table leave open and Little's law settles: N = X R holds for one reading of the table alone.
 
 - a unit that no name has: a latency in ms or in µs differ by 1000;
-- which of two rates is that of the requests whose latency is given (transactions and queries a second);
+- the rate that belongs to the latency, where there are two (transactions and queries a second);
 - a latency that is not given, or a throughput: R = N / X, X = N / R;
 - the load of a series over time, X R.
 

@@ -1,4 +1,4 @@
-"""A queue and its servers in the compiled engine, and which of many queues has the next event.
+"""A queue and its servers in the compiled engine, and the queue that has the next event.
 
 A queue keeps its customers in service in a heap by the time they will finish, and those waiting in a linked list in
 the order in which they will be taken. Where everyone is slowed by the others (processor sharing, load-dependent

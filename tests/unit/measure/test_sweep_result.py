@@ -69,6 +69,6 @@ def test_percentiles_in_order_to_a_thousandth_or_absent_are_accepted() -> None:
 
 def test_a_date_that_is_none_is_refused() -> None:
     row = {"series": "a", "load": 1.0, "throughput_per_s": 10.0, "latency_s": 0.1, "started_at": "yesterday"}
-    with pytest.raises(DataError, match="started_at 'yesterday' is no date"):
+    with pytest.raises(DataError, match="invalid started_at 'yesterday': expected a date"):
         Sweep(pd.DataFrame([row]))
     assert len(Sweep(pd.DataFrame([{**row, "started_at": when} for when in (None, "", "2026-01-02T03:04:05Z")]))) == 3
