@@ -89,12 +89,19 @@ def with_interval(show: Figure, value: float, low: float | None, high: float | N
     >>> with_interval(load_figure("queue_depth"), 4.61, 1.7, None)
     '4.6 (1.7 and more)'
     """
-    text = show(value, 2)
+    ends = interval_text(*(None if end is None else show(end, 2, value) for end in (low, high)), to=to)
+    return f"{show(value, 2)} ({ends})" if ends else show(value, 2)
+
+
+def interval_text(low: str | None, high: str | None, *, to: str = " to ") -> str:
+    """The ends of an interval, either of which may be open; empty where both are.
+
+    >>> interval_text("1.7", "4.6"), interval_text("1.7", None), interval_text(None, "4.6")
+    ('1.7 to 4.6', '1.7 and more', '4.6 at most')
+    """
     if low is not None and high is not None:
-        return f"{text} ({show(low, 2, value)}{to}{show(high, 2, value)})"
-    if low is not None:
-        return f"{text} ({show(low, 2, value)} and more)"
-    return text if high is None else f"{text} ({show(high, 2, value)} at most)"
+        return f"{low}{to}{high}"
+    return f"{low} and more" if low is not None else f"{high} at most" if high is not None else ""
 
 
 def _plain_figure(value: float, digits: int = 3, like: float | None = None, /) -> str:

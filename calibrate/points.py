@@ -241,9 +241,17 @@ class Points:
 
         Of the throughput, and of the response time in open sweeps, whose throughput is what was asked for.
         """
-        spread = self.response_spread if self.throughput_is_given else self.throughput_spread
-        known = spread[np.isfinite(spread)]
+        known = self._repeat_spread()
         return float(100 * np.median(known)) if len(known) else None
+
+    def most_repeat_noise_pct(self) -> float | None:
+        """The same at the point whose repeats differ most."""
+        known = self._repeat_spread()
+        return float(100 * known.max()) if len(known) else None
+
+    def _repeat_spread(self) -> Array:
+        spread = self.response_spread if self.throughput_is_given else self.throughput_spread
+        return spread[np.isfinite(spread)]
 
 
 MEANS = {

@@ -324,9 +324,9 @@ def _check_percentiles(table: pd.DataFrame, values: NDArray[np.float64], where: 
 
 
 def _check_dates(table: pd.DataFrame, where: str) -> None:
-    for text in table["started_at"].dropna().unique():
+    for text in filter(None, table["started_at"].dropna().unique()):
         try:
-            datetime.fromisoformat(text or "2000-01-01")
+            datetime.fromisoformat(text)
         except (TypeError, ValueError) as error:
             raise DataError(
                 f"{where}: invalid started_at {text!r:.40}: expected a date such as 2026-01-02T03:04:05+00:00"

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrate.application.system import System
 from calibrate.inference.estimates import Estimate
-from calibrate.load_text import with_interval
+from calibrate.load_text import interval_text, with_interval
 from measure.units import format_duration, format_rate, plain_number
 from qsim.text_table import table
 
@@ -121,6 +121,5 @@ def _interval(estimate: Estimate, show: Callable[[float], str]) -> str:
     middle = show(estimate.estimate)
     if all(end == middle for end in ends):
         return middle
-    if ends[0] is None or ends[1] is None:
-        return f"{middle} ({ends[0]} and more)" if ends[0] else f"{middle} (at most {ends[1]})" if ends[1] else middle
-    return f"{middle} ({ends[0]} to {ends[1]})"
+    interval = interval_text(*ends)
+    return f"{middle} ({interval})" if interval else middle

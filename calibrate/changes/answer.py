@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from calibrate.load_text import interval_text
 from measure.units import format_duration, format_percent, format_rate
 from qsim.text_table import table
 
@@ -105,8 +106,8 @@ def _cells(change: LoadChange) -> tuple[str, str, str]:
 
 
 def _signed(ratio: Ratio) -> str:
-    high = "..." if ratio.high_pct is None else f"{ratio.high_pct:+.1f}"
-    return f"{ratio.change_pct:+.1f} % ({ratio.low_pct:+.1f} to {high})"
+    high = None if ratio.high_pct is None else f"{ratio.high_pct:+.1f}"
+    return f"{ratio.change_pct:+.1f} % ({interval_text(f'{ratio.low_pct:+.1f}', high)})"
 
 
 def _word(change: LoadChange) -> str:
@@ -116,5 +117,6 @@ def _word(change: LoadChange) -> str:
 def summary_row(name: str, change: Change) -> tuple[str, str, str]:
     """A row of several sweeps against one: how fast at all loads together, ``1.31 (1.27 to 1.35)``, and the verdict."""
     ratio = change.overall
-    high = "..." if ratio.high_pct is None else f"{1 + ratio.high_pct / 100:.3g}"
-    return name, f"{1 + ratio.change_pct / 100:.3g} ({1 + ratio.low_pct / 100:.3g} to {high})", headline(change)
+    high = None if ratio.high_pct is None else f"{1 + ratio.high_pct / 100:.3g}"
+    interval = interval_text(f"{1 + ratio.low_pct / 100:.3g}", high)
+    return name, f"{1 + ratio.change_pct / 100:.3g} ({interval})", headline(change)

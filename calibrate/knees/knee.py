@@ -29,7 +29,7 @@ from calibrate.inference.estimates import ROUGH, middle, reaching, widened
 from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import SPREAD
-from calibrate.load_text import knee_text, load_text
+from calibrate.load_text import interval_text, knee_text, load_text
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import TIE, ClosedModel, Tabulated
 from calibrate.models.curves import CurveModel
@@ -317,8 +317,8 @@ def share_text(knee: Knee, written: Callable[[float], str]) -> str:
     """``90 % of the peak at 23 (19 to 29)``; ``written`` writes a load. Empty where it is not reached."""
     if knee.load is None:
         return ""
-    low, high = ("..." if end is None else written(end) for end in (knee.low, knee.high))
-    return f"{knee.definition.removesuffix(' throughput')} at {written(knee.load)} ({low} to {high})"
+    ends = interval_text(*(None if end is None else written(end) for end in (knee.low, knee.high)))
+    return f"{knee.definition.removesuffix(' throughput')} at {written(knee.load)}{f' ({ends})' if ends else ''}"
 
 
 def knee_at(fit: Calibration, drawn: CurvePaths, definition: str, places: Array) -> Knee:

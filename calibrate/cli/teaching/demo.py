@@ -70,6 +70,8 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Run the four steps and print the verdicts."""
+    from calibrate.cli.measuring.audit import audit_text
+    from calibrate.fitting.answer import labelled
     from calibrate.prediction.answer import answer, last_lines
     from calibrate.prediction.comparison import compare_all
 
@@ -106,7 +108,8 @@ def demo(
         print_json(_document(compared, skipped, directory, page))
         return
     for name, (done, _) in compared.items():
-        say("\n".join([f"{name}: {answer(done)[0]}", *answer(done)[1:], *last_lines(done), ""]))
+        audit = labelled("AUDIT", audit_text([f for c in done for f in c.audit]))
+        say("\n".join([f"{name}: {answer(done)[0]}", *answer(done)[1:], *last_lines(done), audit, ""]))
     for name, reason in skipped.items():
         say(f"{name}: not measured: {reason}\n")
     say(f"report: {page}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.fitting.answer import knee_word
 from calibrate.inference.estimates import quantity
-from calibrate.load_text import load_text, throughput_text
+from calibrate.load_text import interval_text, load_text, throughput_text
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import Column, FormattedTable, parameter_table
 from measure.findings import SEVERITIES
@@ -80,7 +80,7 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
         name = "knee λ*, arrivals" if comparison.is_open else "knee N*" if knee.sharp else "N* (no sharp knee)"
         numbers.append((show(knee.load), interval, f"{name}{doubt}"))
         if load.is_closed and (ninety := comparison.fit.ninety).load is not None:
-            ends = " to ".join("..." if end is None else show(end) for end in (ninety.low, ninety.high))
+            ends = interval_text(*(None if end is None else show(end) for end in (ninety.low, ninety.high)))
             noun = load.plural if load.is_counted else load.noun
             numbers.insert(1 if knee.sharp else 0, (show(ninety.load), ends, f"{noun} with 90 % of the peak"))
     numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
