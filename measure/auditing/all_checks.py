@@ -36,12 +36,30 @@ from measure.auditing.runs import (
 )
 from measure.findings import SEVERITIES, Finding, placed
 from measure.formats.fio.record import is_direct
+from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.fio.steady_state import check_steady
 from measure.repeats import check_outliers
 from measure.sweep import COMPUTED, Sweep, recorded_options
 from measure.units import counted, format_bytes
 
 _MOST_NAMED = 10
+
+
+def not_checked(sweep: Sweep) -> list[str]:
+    """What the audit could not look at in these data, so that its silence says nothing of it.
+
+    >>> from measure import load_dataset
+    >>> not_checked(load_dataset("004-ssd-depth"))
+    ['repeats (every load was measured once)', 'drift within runs (no log of them)']
+    """
+    points, missing = sweep.points, []
+    if not points.duplicated(["series", "load"]).any():
+        missing.append("repeats (every load was measured once)")
+    if "unchecked" in points and (points["unchecked"] == COMPUTED).any():
+        missing.append("Little's law (a column was computed by it)")
+    if not sweep.load_type.is_memory and not set(STEADY) <= set(points.columns):
+        missing.append("drift within runs (no log of them)")
+    return missing
 
 
 def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> list[Finding]:

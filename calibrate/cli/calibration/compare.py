@@ -240,7 +240,10 @@ def _say(
         for line in _asked(k, c):
             say(f"{name}{line}")
     tails = {f"{one.device.name}: {n}" if several else n: t for one in compared for n, t in one.tails.items()}
-    say(answer_text(title, {one.device.name: one.device.comparisons for one in compared}, tails))
+    from measure.auditing.all_checks import not_checked
+
+    unchecked = list(dict.fromkeys(what for one in compared for what in not_checked(one.device.sweep)))
+    say(answer_text(title, {one.device.name: one.device.comparisons for one in compared}, tails, unchecked))
     for one in compared if details else ():
         if several:
             say(f"\n\n== {one.device.name} ==")
@@ -263,8 +266,10 @@ def _asked(found: Sequence[NamedKnee], comparison: Comparison) -> list[str]:
     return asked_lines(found, comparison.fit)
 
 
-def answer_text(title: str, devices: Mapping[str, Sequence[Comparison]], tails: Mapping[str, Tails]) -> str:
-    """Three lines, a table, and a line each for what is sure, worst, next, audited and more.
+def answer_text(
+    title: str, devices: Mapping[str, Sequence[Comparison]], tails: Mapping[str, Tails], unchecked: Sequence[str]
+) -> str:
+    """Three lines, a table, and a line each for what is sure, worst, next, audited (or not) and more.
 
     Curves of several devices bear their device's name. Loads of different kinds have a table each.
     """
@@ -284,7 +289,7 @@ def answer_text(title: str, devices: Mapping[str, Sequence[Comparison]], tails: 
         if kind == kinds[-1]:
             last += tails_line(tails)
             found = [f for done in devices.values() for c in done for f in c.audit]
-            last += [labelled("AUDIT", audit_text(found)), labelled("MORE", MORE)]
+            last += [labelled("AUDIT", audit_text(found, unchecked)), labelled("MORE", MORE)]
         blocks.append("\n".join([named, *others, "", answer_table(alike), "", *last]))
     return "\n\n".join(blocks)
 

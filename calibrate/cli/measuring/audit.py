@@ -41,12 +41,13 @@ def audit(
 ) -> None:
     """Load, audit, print the findings."""
     source = DataSource(data or (), dataset, columns)
-    findings = _findings(source, link, series)
+    findings, unchecked = _findings(source, link, series)
     if as_json:
         check_findings(findings, fail_on, {"source": source.name, "findings": [f.to_dict() for f in findings]})
-        print_json({"source": source.name, "findings": [f.to_dict() for f in findings]})
+        document = {"source": source.name, "findings": [f.to_dict() for f in findings], "not_checked": unchecked}
+        print_json(document)
         return
-    say(findings_text(source.title, findings, details=details))
+    say(findings_text(source.title, findings, unchecked, details=details))
     check_findings(findings, fail_on)
 
 
@@ -58,12 +59,16 @@ VERDICTS = {
 """What the worst severity of a finding means for the data."""
 
 
-def findings_text(name: str, findings: Sequence[Finding], *, details: bool) -> str:
-    """A line on all of the data, then each finding, the worst first; with ``details`` notes are explained, too."""
+def findings_text(name: str, findings: Sequence[Finding], unchecked: Sequence[str], *, details: bool) -> str:
+    """A line on all of the data, then each finding, the worst first; with ``details`` notes are explained, too.
+
+    Where nothing speaks against the data, the line says what could not be looked at (``unchecked``).
+    """
     counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning", "info")}
     verdict = next((VERDICTS[s] for s, n in counts.items() if n), VERDICTS["info"])
     found = ", ".join(counted(n, _WORDS[s]) for s, n in counts.items())
-    lines = [f"{name}: {found}: {verdict}"]
+    silent = _could_not_check(unchecked) if verdict == VERDICTS["info"] else ""
+    lines = [f"{name}: {found}: {verdict}{silent}"]
     for f in findings:
         lines.append(f"{_WORDS[f.severity].upper():<9}{f.check}{f' ({f.where})' if f.where else ''}: {f.message}")
         if details or f.severity != "info":
@@ -79,8 +84,15 @@ MANY_CURVES = 200
 _WORDS = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def audit_text(findings: Sequence[Finding]) -> str:
-    """What the audit found, in a line: corrections, then how many errors and warnings, and of what."""
+def _could_not_check(unchecked: Sequence[str]) -> str:
+    return f"; not checked: {', '.join(unchecked)}" if unchecked else ""
+
+
+def audit_text(findings: Sequence[Finding], unchecked: Sequence[str] = ()) -> str:
+    """What the audit found, in a line: corrections, then how many errors and warnings, and of what.
+
+    Where it found none, the line says what it could not look at (``unchecked``).
+    """
     distinct = list(dict.fromkeys(replace(f, series=None) for f in findings))
     corrected = [f.message.rstrip(".") for f in distinct if f.check == "corrected"]
     counts = []
@@ -88,7 +100,7 @@ def audit_text(findings: Sequence[Finding]) -> str:
         checks = [f.check for f in distinct if f.severity == severity]
         if checks:
             counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
-    text = ", ".join(counts) or "no errors, no warnings"
+    text = ", ".join(counts) or f"no errors, no warnings{_could_not_check(unchecked)}"
     if any(f.severity == "error" for f in distinct):
         text += f": {VERDICTS['error']}"
     text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {text}" if corrected else text
@@ -112,9 +124,11 @@ def check_findings(findings: Sequence[Finding], fail_on: str | None, document: d
         )
 
 
-def _findings(source: DataSource, link: str | None, series: str | None) -> list[Finding]:
+def _findings(source: DataSource, link: str | None, series: str | None) -> tuple[list[Finding], list[str]]:
+    """The findings, the worst first, and what could not be checked."""
     from calibrate.models.host_and_device import host_findings
     from measure.auditing.all_checks import audit as audited
+    from measure.auditing.all_checks import not_checked
     from measure.datasets import audit_dataset
     from measure.findings import SEVERITIES
 
@@ -123,8 +137,9 @@ def _findings(source: DataSource, link: str | None, series: str | None) -> list[
 
         found = list(audit_dataset(known_dataset(source.dataset), link))
         names = tuple(dict.fromkeys(f.series for f in found if f.series is not None))
+        sweep = source.load()
         if series is not None and series not in names:
-            known_series(source.load(), series)
+            known_series(sweep, series)
     else:
         sweep = source.load()
         names = known_series(sweep, series)
@@ -133,4 +148,4 @@ def _findings(source: DataSource, link: str | None, series: str | None) -> list[
         found = [*sweep.findings, *audited(sweep, series, link), *host_findings(sweep)]
     if series is not None:
         found = [f for f in found if f.series in (None, series)]
-    return sorted(found, key=lambda f: -SEVERITIES.index(f.severity))
+    return sorted(found, key=lambda f: -SEVERITIES.index(f.severity)), not_checked(sweep)

@@ -74,6 +74,7 @@ def demo(
     from calibrate.fitting.answer import labelled
     from calibrate.prediction.answer import answer, last_lines
     from calibrate.prediction.comparison import compare_all
+    from measure.auditing.all_checks import not_checked
 
     started = time.monotonic()
     pace = QUICK if quick else FULL
@@ -108,7 +109,7 @@ def demo(
         print_json(_document(compared, skipped, directory, page))
         return
     for name, (done, _) in compared.items():
-        audit = labelled("AUDIT", audit_text([f for c in done for f in c.audit]))
+        audit = labelled("AUDIT", audit_text([f for c in done for f in c.audit], not_checked(sweeps[name])))
         say("\n".join([f"{name}: {answer(done)[0]}", *answer(done)[1:], *last_lines(done), audit, ""]))
     for name, reason in skipped.items():
         say(f"{name}: not measured: {reason}\n")
