@@ -25,7 +25,7 @@ import numpy as np
 from calibrate.inference.estimates import ROUGH, quantity
 from calibrate.inference.parameters import Array
 from calibrate.knees.knee import CurvePaths, Knee, ends_of, first_reaching, knee_at, load_at
-from calibrate.load_text import knee_text, throughput_text
+from calibrate.load_text import interval_text, knee_text, throughput_text
 from measure.units import format_duration
 from qsim.errors import InvalidParameterError
 
@@ -171,16 +171,12 @@ def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...
     rows: list[tuple[str, ...]] = []
     show = throughput_text(kind)
     for k in (one.knee for one in found):
-        low, high = (
-            "0" if k.low is None else knee_text(kind, k.low),
-            "..." if k.high is None else knee_text(kind, k.high),
-        )
         rough = "" if k.load is None or k.identified else "rough"
         rows.append(
             (
                 k.definition,
                 "" if k.load is None else knee_text(kind, k.load),
-                "" if k.low is None and k.high is None else f"[{low}, {high}]",
+                interval_text(*(None if end is None else knee_text(kind, end) for end in (k.low, k.high))),
                 show(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",
                 quantity(k.response_time_s, "s") if np.isfinite(k.response_time_s) else "",
                 "; ".join(filter(None, (rough, k.note))),

@@ -14,6 +14,7 @@ from functools import cached_property
 from calibrate.fitting.answer import sureness
 from calibrate.inference.estimates import how_sure, quantity
 from calibrate.knees.definitions import NamedKnee
+from calibrate.load_text import interval_text
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, Unmatched, differences, unmatched
 from calibrate.report.compared.evidence import Evidence
@@ -187,6 +188,6 @@ def _knee(found: Sequence[NamedKnee], definition: str) -> str:
     for one in found:
         k = one.knee
         if k.definition == definition and k.load is not None:
-            low, high = ("..." if v is None else f"{v:.3g}" for v in (k.low, k.high))
-            return f"{k.load:.3g} [{low}, {high}] {how_sure(k.identified, k.low, k.high)}"
+            ends = interval_text(*(None if v is None else f"{v:.3g}" for v in (k.low, k.high)))
+            return f"{k.load:.3g} ({ends}) {how_sure(k.identified, k.low, k.high)}"
     return "not reached"
