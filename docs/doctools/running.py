@@ -47,6 +47,11 @@ class PageRunner:
     as_shown: bool = False
     namespace: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
 
+    def __post_init__(self) -> None:
+        (self.folder / "docs").mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            (self.folder / "docs" / "data").symlink_to(REPOSITORY / "docs" / "data")
+
     def run(self, block: Block) -> Iterator[Result]:
         """Run one block. BlockFailedError says which command ended in a way that the page does not show."""
         for name in block.needs:
@@ -63,7 +68,6 @@ class PageRunner:
             text = block.notes.get("instead", text)
         if text.startswith("make "):  # it would install, and run these tests again: let make say what it would do
             text, folder = f"{text} --dry-run", REPOSITORY
-        text = re.sub(r"(?<= )docs/data/", f"{REPOSITORY}/docs/data/", text)
         scripts = sysconfig.get_path("scripts")
         environment = {
             **os.environ,
