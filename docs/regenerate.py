@@ -39,9 +39,7 @@ def regions() -> dict[str, Callable[[], str]]:
     """Parts of a page between ``<!-- begin: NAME -->`` and ``<!-- end: NAME -->``, by name."""
     from accuracy import collected, figures, in_short
     from approximations import table as approximations_table
-    from doctools.column_names import column_table
     from doctools.still import still
-    from doctools.systems import systems_table
     from doctools.weights_picture import picture
     from heavy_tails import table as heavy_tails_table
     from surface_accuracy import table as surface_table
@@ -55,8 +53,6 @@ def regions() -> dict[str, Callable[[], str]]:
         "surfaces": surface_table,
         "approximations": approximations_table,
         "heavy tails": heavy_tails_table,
-        "names of columns": column_table,
-        "systems": systems_table,
     }
 
 
