@@ -1,35 +1,43 @@
-"""A calibrated device at work: a closed queue simulated by the compiled engine, with a fixed seed.
+"""A calibrated device at work, simulated with a fixed seed.
 
-Everything that simulates a device does it here: the queue of a fit for the report, and the structures of
-:mod:`calibrate.tails`.
+In the loop of ``fit.queue(n)`` all n requests are always at the station, which gives each an nth of the rate X(n). Each
+then renews by itself: its responses are draws of the law of service, with the mean n / X(n), and numpy makes them at
+once. The structures of :mod:`calibrate.tails` have several stations and run on the compiled engine.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.fitting.station import queue_of
+from calibrate.fitting.predicted_curve import predict
+from calibrate.fitting.station import law_of
 from calibrate.inference.parameters import Array
 from calibrate.models.calibration import Calibration
 from qsim import Metrics, Network, simulate
 
 CUSTOMERS = 60_000
-DEEPEST = 1024
-"""Deeper queues are not simulated: all present share the device, and each event would move every one of them."""
+"""Requests simulated at each load."""
 SHARES = (0.5, 0.99)
+Z95 = 1.96
+"""Half the width of a 95 % interval, in standard errors."""
 
 
 @dataclass(frozen=True)
 class SimulatedQueue:
-    """At each load (m,): the throughput with its interval (3, m), the mean response and its percentiles (2, m)."""
+    """At each load (m,): the rate on the curve, the simulated one with its interval (3, m), the mean response and its
+    percentiles (2, m); ``law`` says where the service is from.
+    """
 
     load: Array
+    predicted_per_s: Array
     throughput_per_s: Array
     response_s: Array
     percentiles_s: Array
+    law: str
 
 
 def run_queue(queue: Network, customers: int = CUSTOMERS, seed: int = 0) -> Metrics:
@@ -38,22 +46,26 @@ def run_queue(queue: Network, customers: int = CUSTOMERS, seed: int = 0) -> Metr
 
 
 def simulated_queue(fit: Calibration, loads: Sequence[float] | Array, seed: int = 0) -> SimulatedQueue:
-    """The queue of ``fit`` at those of ``loads`` that are whole and not too deep.
+    """The queue of ``fit`` at those of ``loads`` that are whole, 1 or more; there may be none.
 
     They may lie beyond what its station covers: where something was measured, the two can be compared.
 
     >>> from calibrate import from_datasheet
-    >>> found = simulated_queue(from_datasheet(idle_latency=80e-6, peak_iops=600e3), [1, 16, 4096])
+    >>> found = simulated_queue(from_datasheet(idle_latency=80e-6, peak_iops=600e3), [1, 16, 16.5])
     >>> found.load.tolist(), bool(found.throughput_per_s[1, 1] < found.throughput_per_s[0, 1])
     ([1.0, 16.0], True)
     """
-    kept = [float(n) for n in loads if n == int(n) and 1 <= n <= DEEPEST]
-    deepest = queue_of(fit, int(max(kept)), extrapolate=True) if kept else None
-    runs = [run_queue(deepest.with_population(int(n)), seed=seed) for n in kept] if deepest else []
-    ends = [(float(m.throughput), *m.interval("throughput")) for m in runs]
+    load = np.array([float(n) for n in loads if n == int(n) and n >= 1])
+    law, origin = law_of(fit, 1.0)
+    predicted = predict(fit, load).throughput_per_s if len(load) else load
+    rng = np.random.default_rng(seed)
+    shape = np.array([law.sample(rng, CUSTOMERS) for _ in load]).reshape(len(load), CUSTOMERS)
+    mean, half = shape.mean(axis=1), Z95 * shape.std(axis=1) / math.sqrt(CUSTOMERS)
     return SimulatedQueue(
-        np.array(kept),
-        np.array(ends).reshape(-1, 3).T,
-        np.array([float(m.W) for m in runs]),
-        np.array([[float(m.quantile(share)) for share in SHARES] for m in runs]).reshape(-1, len(SHARES)).T,
+        load,
+        predicted,
+        predicted / np.array([mean, mean + half, mean - half]),
+        mean * load / predicted,
+        np.quantile(shape, SHARES, axis=1) * load / predicted,
+        origin,
     )

@@ -91,7 +91,7 @@ def station_of(
     most = max(MOST if extrapolate else covered, 1)
     top = covered if at is None else max(at, covered)
     throughput = _in_flight(fit, covered) if not fit.load_type.is_closed else _throughput(fit, top, at)
-    service, law = _law(fit, 1 / throughput[0])
+    service, law = law_of(fit, 1 / throughput[0])
     speeds = tuple((throughput / throughput[0]).tolist())
     return DeviceStation(service, visits=visits, speeds=speeds, discipline="PS", name=name, most=most, fit=fit, law=law)
 
@@ -164,7 +164,7 @@ def _delays(fit: Calibration) -> Array:
     return np.linspace(low, high, 64) if fit.load_type.is_bandwidth else grid(low, high, 64)
 
 
-def _law(fit: Calibration, mean: float) -> tuple[Distribution, str]:
+def law_of(fit: Calibration, mean: float) -> tuple[Distribution, str]:
     """The law of service with this mean, and where it is from."""
     if fit.law is None:
         return Exponential(mean), "exponential service (no histogram of depth 1)"

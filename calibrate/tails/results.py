@@ -9,7 +9,6 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import beta, norm
 
 from calibrate.tails.structures import Structure
 from measure.units import counted, format_percent
@@ -125,10 +124,12 @@ class Tails(Result):
         number of requests, and so does that which the prediction rests on. The median of k absolute normal residuals
         is an order statistic: its share of the normal law is a beta variate.
         """
+        from scipy.special import betaincinv, ndtri
+
         held = max(1, self._held)
         own = self.noise if self.noise is not None else self.sampling or 0.0
-        reached = beta.ppf(LEVEL, (held + 1) / 2, (held + 1) / 2)
-        log = float(norm.ppf((1 + reached) / 2)) * math.hypot(math.sqrt(2) * own, MISFIT)
+        reached = betaincinv((held + 1) / 2, (held + 1) / 2, LEVEL)
+        log = float(ndtri((1 + reached) / 2)) * math.hypot(math.sqrt(2) * own, MISFIT)
         return min(100 * math.expm1(log), USEFUL_PCT)
 
     @property

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fitting.predicted_curve import predict
 from calibrate.fitting.simulated_queue import SHARES, SimulatedQueue, simulated_queue
 from calibrate.inference.parameters import Array
 from calibrate.knees.definitions import NamedKnee, named_knees
@@ -25,14 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QueueAtWork:
-    """The calibrated queue simulated at the measured loads (m,), and what was predicted and measured there.
+    """The calibrated queue simulated at the measured loads (m,), and what was measured there.
 
     ``measured_s`` (2, m) are the percentiles of ``SHARES``, NaN where no histogram was kept.
     """
 
     comparison: Comparison
     queue: SimulatedQueue
-    predicted_per_s: Array
     measured_s: Array
 
 
@@ -99,8 +97,7 @@ def _queue(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:
         if series == comparison.series:
             kept.setdefault(load, []).append([one.quantile(share) for share in SHARES])
     measured = [np.median(kept[n], axis=0) if n in kept else np.full(shares, np.nan) for n in found.load]
-    predicted = predict(comparison.fit, found.load).throughput_per_s if len(found.load) else found.load
-    return QueueAtWork(comparison, found, predicted, np.array(measured).reshape(-1, shares).T)
+    return QueueAtWork(comparison, found, np.array(measured).reshape(-1, shares).T)
 
 
 def _law(comparison: Comparison, sweep: Sweep) -> ServiceFit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.simulated_queue import SHARES
+from calibrate.fitting.simulated_queue import CUSTOMERS, SHARES
 from calibrate.report.axes import latency_axis
 from calibrate.report.compared.evidence import QueueAtWork
 from calibrate.report.compared.figure_elements import add_band, axes_of, load_figure
@@ -29,9 +29,9 @@ from calibrate.tails.results import QUANTILES, TailPoint, Tails
 from measure.units import format_duration
 
 _CAPTION = (
-    "The fitted curve as a station that serves at X(n) while n requests are present, simulated with a fixed seed: "
-    "{law}. Its throughput and mean must lie on the curve. All present share the device, so percentiles spread wider "
-    "than those of a device that serves in order."
+    "The fitted curve as a station that serves at X(n) while n requests are present, {customers:,} requests of it "
+    "simulated at each load: {law}. Its throughput and mean must lie on the curve. All present share the device, so "
+    "percentiles spread wider than those of a device that serves in order."
 )
 _TAILS_CAPTION = (
     "Lines are simulated from the histogram at depth 1; the shade is where 90 % of what is measured should lie. "
@@ -71,12 +71,12 @@ def queue_view(found: QueueAtWork) -> View:
         if np.isfinite(measured).any():
             look = outlined(colour)
             figure.add_scatter(x=queue.load, y=measured, mode="markers", name=f"{name}, measured", marker=look)
-    law, table = comparison.fit.station().law, queue_table(found)
+    table = queue_table(found)
     return View(
         "queue-at-work",
         "queue-simulated",
         "The calibrated queue, simulated",
-        _CAPTION.format(law=law),
+        _CAPTION.format(customers=CUSTOMERS, law=queue.law),
         table,
         figure,
         shown(table, {str(c): _heading(str(c), comparison.fit.load_name) for c in table}),
@@ -106,7 +106,7 @@ def queue_table(found: QueueAtWork) -> pd.DataFrame:
     queue = found.queue
     columns = {
         "load": queue.load,
-        "predicted_per_s": found.predicted_per_s,
+        "predicted_per_s": queue.predicted_per_s,
         **dict(
             zip(("simulated_per_s", "simulated_low_per_s", "simulated_high_per_s"), queue.throughput_per_s, strict=True)
         ),

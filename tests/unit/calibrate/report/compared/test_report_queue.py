@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from simulated_fio import write_simulated
 
-from calibrate import compare
+from calibrate import compare, fit
+from calibrate.fitting.simulated_queue import SHARES, simulated_queue
 from calibrate.report.compared import evidence_of, views_of
 from calibrate.report.compared.evidence import QueueAtWork
 from measure import Sweep, load, load_dataset
 from measure.sweep import histograms
-from qsim import LogNormal
+from qsim import LogNormal, simulate
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +29,20 @@ def found(sweep: Sweep) -> QueueAtWork:
 
 def test_the_simulated_throughput_lies_on_the_curve(found: QueueAtWork) -> None:
     middle, low, high = found.queue.throughput_per_s
-    assert middle == pytest.approx(found.predicted_per_s, rel=0.02)
-    assert ((low <= found.predicted_per_s) & (found.predicted_per_s <= high)).mean() >= 0.75
+    assert middle == pytest.approx(found.queue.predicted_per_s, rel=0.02)
+    assert ((low <= found.queue.predicted_per_s) & (found.queue.predicted_per_s <= high)).mean() >= 0.75
     assert found.queue.load.tolist() == [1, 4, 16, 32]
+
+
+def test_drawn_renewals_are_what_the_engine_simulates(sweep: Sweep) -> None:
+    fitted = fit(sweep)
+    drawn = simulated_queue(fitted, [1, 16])
+    for column, n in enumerate((1, 16)):
+        engine = simulate(fitted.queue(n), customers=200_000, seed=1)
+        low, high = engine.interval("throughput")
+        assert drawn.throughput_per_s[1, column] < high
+        assert low < drawn.throughput_per_s[2, column]
+        assert drawn.percentiles_s[:, column] == pytest.approx([engine.quantile(q) for q in SHARES], rel=0.02)
 
 
 def test_percentiles_are_those_of_the_histograms(found: QueueAtWork, sweep: Sweep) -> None:
