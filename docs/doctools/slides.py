@@ -1,8 +1,9 @@
 """The pages as slides: ``make slides`` writes each as one HTML file that opens offline, and as a PDF.
 
-The text of a page flows over its slides whole: paragraphs part between sentences, code between statements, and a
-section that ends before half of a slide shares it with the next. Formulas are MathML, code stands without prompts and
-apart from what it prints, plotly draws the pictures, Chromium prints the PDF, and nothing is fetched.
+The text of a page flows over its slides whole: paragraphs part between sentences, code between statements, tables
+between rows, and short sections share a slide, so that text covers at least half of every slide.
+Formulas are MathML, code stands without prompts and apart from what it prints, plotly draws the pictures, Chromium
+prints the PDF, and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ import html
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 
 from doctools.formulas import is_formula, mathml_table
@@ -25,11 +29,15 @@ TAUGHT = ("tutorial-*.md", "explanation-*.md", "theory/*.md")
 LINES, COLUMNS = 17, 88
 """What fits on a slide, in lines of text and in letters."""
 
-CODE_COLUMNS, CODE_LINE, CODE_FRAME, FORMULA_LINE = 104, 0.75, 1.0, 1.6
+CODE_COLUMNS, CODE_LINE, CODE_FRAME, FORMULA_LINE, FRACTION_LINE = 104, 0.75, 1.0, 1.3, 2.2
 """The letters of a line of code, and the heights of its lines, its frame and a formula, in lines of text."""
 
-PICTURE, FEWEST_CODE = 11, 5
-"""The least lines of text that a picture needs, and the fewest lines of code that are parted from others."""
+LEAST, PICTURE = 10.8, 11
+"""The least lines of text on a slide, half of its height with the heading, and those that a picture needs. A picture
+counts as what is shown, and its text stands above it; the slide with the title of the page is as full as others."""
+
+MOST_PIECES = 60
+"""Pieces among which the beginning of a slide is sought."""
 
 _PICTURE = re.compile(r"^\[([^\]]+)\]\((?:\.\./)+examples/gallery/(\w+)\.py\)$")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z`*\"])")
@@ -51,69 +59,128 @@ class Slide:
         return sum(map(_height, self.parts))
 
 
+@dataclass(frozen=True)
+class Piece:
+    """What stands on one slide whole: a sentence, a statement with what it prints, an item, a row, or a whole block.
+
+    ``frame`` are the lines before and after the pieces of its block; ``is_glued`` holds it to the next piece.
+    """
+
+    text: str
+    section: str
+    block: int
+    joint: str = "\n"
+    frame: tuple[str, str] = ("", "")
+    is_glued: bool = False
+
+
 def slides_of(page: str) -> list[Slide]:
     """The slides of a page; the first is its title.
 
+    Pieces are parted as Knuth and Plass part lines (1981): of all ways the one with the least cost over all slides.
+
     >>> [slide.title for slide in slides_of("# Queues\\n\\nThey form. They grow.\\n\\n## Why\\n\\nArrivals vary.")]
-    ['Queues', 'Why']
+    ['Queues']
     """
     page = _COMMENT.sub("", page).partition("\n## Sources")[0]
-    found: list[Slide] = []
-    for title, blocks in _sections(page):
-        first, *more = _with_lead_ins(blocks) or [[]]
-        heading = f"### {title}"
-        joins = len(found) > 1 and found[-1].height < LINES / 2
-        if joins and found[-1].height + sum(map(_height, [heading, *first])) <= LINES:
-            found[-1].parts.append(heading)
-        else:
-            found.append(Slide(title))
-        number = 1
-        for unit in [first, *more]:
-            left = unit
-            while left:
-                here, left = _parted(left, LINES - found[-1].height, fresh=not found[-1].parts)
-                found[-1].parts += here
-                if left:
-                    number += 1
-                    found.append(Slide(f"{title} ({number})"))
-    return found
+    pieces = list(_pieces(page))
+    ends = [n + 1 for n, piece in enumerate(pieces) if not piece.is_glued]
+    best: dict[int, tuple[float, list[Slide]]] = {0: (0.0, [])}
+    for end in ends:
+        found = []
+        for begin in [n for n in (0, *ends) if n < end][-MOST_PIECES:]:
+            cost, before = best[begin]
+            slide = _slide(pieces, begin, end)
+            found.append((cost + _emptiness(slide.height) + _parting(pieces, end), [*before, slide]))
+        best[end] = min(found, key=lambda way: way[0])
+    return _numbered(best[len(pieces)][1])
 
 
-def _with_lead_ins(blocks: Sequence[str]) -> list[list[str]]:
-    """The blocks, each with the sentences that lead in to it."""
-    units: list[list[str]] = []
-    for block in blocks:
-        if units and _leads_in(units[-1][-1]):
-            units[-1].append(block)
-        else:
-            units.append([block])
-    return units
+def _slide(pieces: Sequence[Piece], begin: int, end: int) -> Slide:
+    here = pieces[begin:end]
+    slide = Slide(here[0].section)
+    for (section, _), block in groupby(here, key=lambda piece: (piece.section, piece.block)):
+        if section != here[0].section and f"### {section}" not in slide.parts:
+            slide.parts.append(f"### {section}")
+        first, *more = block
+        text = first.joint.join(piece.text for piece in (first, *more)).strip("\n")
+        slide.parts += filter(None, ["\n".join(filter(None, (first.frame[0], text, first.frame[1])))])
+    return slide
 
 
-def _parted(unit: list[str], room: float, *, fresh: bool) -> tuple[list[str], list[str]]:
-    """What of a unit fits into ``room``, and what is left; something always fits on a ``fresh`` slide."""
-    if sum(map(_height, unit)) <= room:
-        return unit, []
-    *before, last = unit
-    left = room - sum(map(_height, before))
-    if last.startswith("```") and not is_formula_block(last):
-        fence, *code, end = last.splitlines()
-        most = int((left - CODE_FRAME) / CODE_LINE)
-        cut = next((n for n in range(min(most, len(code)), FEWEST_CODE - 1, -1) if _may_part(code, n)), 0)
-        if cut and len(code) - cut >= FEWEST_CODE:
-            return [*before, "\n".join([fence, *code[:cut], end])], ["\n".join([fence, *code[cut:], end])]
-    if _is_prose(unit[0]):
-        sentences = _SENTENCE.split(unit[0])
-        for count in range(len(sentences) - 1, 0, -1):
-            some = " ".join(sentences[:count])
-            if _height(some) <= room and (count < len(sentences) or len(unit) == 1):
-                return [some], [" ".join(sentences[count:]), *unit[1:]]
-    return (unit, []) if fresh else ([], unit)
+def _emptiness(height: float) -> float:
+    """The cost of a slide's height: nothing on a full one, and much above it and below its least."""
+    if height > LINES:
+        return 20 + 10 * (height - LINES)
+    return ((LINES - height) / LINES) ** 2 + (10 * (LEAST - height) if height < LEAST else 0.0)
 
 
-def _may_part(code: list[str], at: int) -> bool:
-    """Whether a block may part before this line: not within a statement, and not from what it prints."""
-    return (at < len(code) and code[at].startswith((">>> ", "$ "))) or not any(c.startswith(">>> ") for c in code)
+def _parting(pieces: Sequence[Piece], end: int) -> float:
+    """The cost of a slide's end before a piece: the more, the closer the two pieces belong together."""
+    if end == len(pieces) or pieces[end].section != pieces[end - 1].section:
+        return 0.0
+    return 0.3 if pieces[end].block == pieces[end - 1].block else 0.1
+
+
+def _numbered(slides: Sequence[Slide]) -> list[Slide]:
+    """The slides; one that goes on with the section before says which of its slides it is."""
+    count = Counter[str]()
+    for slide in slides:
+        held = [part.removeprefix("### ") for part in slide.parts if part.startswith("### ")]
+        count.update([slide.title, *held])
+        if count[slide.title] > 1:
+            slide.title += f" ({count[slide.title]})"
+    return list(slides)
+
+
+def _pieces(page: str) -> Iterator[Piece]:
+    for section, blocks in _sections(page):
+        for number, block in enumerate(blocks or [""]):
+            *texts, last = _parted(block)
+            after = blocks[number + 1] if number + 1 < len(blocks) else ""
+            look = partial(Piece, section=section, block=number, joint=_joint(block), frame=_frame(block))
+            yield from (look(text) for text in texts)
+            yield look(last, is_glued=not block or bool(after and (_leads_in(block) or _PICTURE.match(after))))
+
+
+def _joint(block: str) -> str:
+    return " " if _is_prose(block) else "\n"
+
+
+def _frame(block: str) -> tuple[str, str]:
+    """The fences of code, and the head of a table."""
+    lines = block.splitlines()
+    if block.startswith("```"):
+        return lines[0], lines[-1]
+    return ("\n".join(lines[:2]), "") if block.startswith("|") else ("", "")
+
+
+def _parted(block: str) -> list[str]:
+    """The pieces of a block, without its frame."""
+    lines = block.splitlines()
+    if block.startswith("```"):
+        code = lines[1:-1]
+        return _runs(code, r">>> |\$ |$" if _is_typed(block) else r"[^\s)\]}]")
+    if block.startswith("|"):
+        return lines[2:] or [""]
+    if _is_prose(block):
+        return _SENTENCE.split(" ".join(lines))
+    return _runs(lines, r"- |\d+\. ")
+
+
+def _is_typed(block: str) -> bool:
+    """Whether a block of code shows what is typed, and what that prints."""
+    return block.startswith("```console") or any(line.startswith((">>> ", "$ ")) for line in block.splitlines())
+
+
+def _runs(lines: Sequence[str], first: str) -> list[str]:
+    """Lines in runs, each of which begins with one that matches ``first``."""
+    runs: list[list[str]] = []
+    for line in lines:
+        if not runs or re.match(first, line):
+            runs.append([])
+        runs[-1].append(line)
+    return ["\n".join(run) for run in runs]
 
 
 def is_formula_block(block: str) -> bool:
@@ -154,7 +221,7 @@ def _height(part: str) -> float:
         return PICTURE
     lines = part.splitlines()
     if is_formula_block(part):
-        return 0.5 + FORMULA_LINE * (len(lines) - 2)
+        return 0.5 + sum(FRACTION_LINE if "/" in line else FORMULA_LINE for line in lines[1:-1])
     if part.startswith("```"):
         return CODE_FRAME + CODE_LINE * sum(1 + len(line) // CODE_COLUMNS for line in lines[1:-1])
     if part.startswith("|"):
@@ -201,7 +268,7 @@ def _code(block: str) -> str:
         return mathml_table(block.split("\n", 1)[1].removesuffix("```"))
     lots: list[tuple[str, list[str]]] = []
     lines = block.splitlines()[1:-1]
-    typed = any(line.startswith((">>> ", "$ ")) for line in lines)
+    typed = _is_typed(block)
     for line in lines:
         code = re.match(r"(?:>>>|\.\.\.) ?", line) if lots and lots[-1][0] == "code" else re.match(">>> ", line)
         kind = "code" if code or not typed or line.startswith("$ ") else "output"
@@ -213,29 +280,35 @@ def _code(block: str) -> str:
     return "".join(f'<pre class="{kind}">{html.escape(chr(10).join(text))}</pre>' for kind, text in lots)
 
 
-def write_slides(out: Path) -> list[Path]:
-    """Write the slides of every taught page into ``out``, with a PDF of each where a browser is here."""
-    from calibrate.report.images import print_pdf
+def write_html(out: Path) -> Iterator[Path]:
+    """Write the slides of every taught page into ``out``; each file once it is there."""
     from doctools.gallery import pictures
-    from measure.errors import MeasureError
 
     drawn = {p.name: p for p in pictures(DOCS.parent / "examples" / "gallery")}
     out.mkdir(parents=True, exist_ok=True)
-    written = []
     for page in sorted(page for pattern in TAUGHT for page in DOCS.glob(pattern)):
         slides = slides_of(page.read_text(encoding="utf-8"))
         named = [m[2] for s in slides for part in s.parts if (m := _PICTURE.match(part))]
         figures = {name: drawn[name].figure().to_json() for name in named}
         target = out / f"{page.stem}.html"
         target.write_text(html_of(slides[0].title, slides, figures), encoding="utf-8")
-        written.append(target)
+        yield target
+
+
+def write_slides(out: Path) -> int:
+    """Write the slides, with a PDF of each where a browser is here; how many."""
+    from calibrate.report.images import print_pdf
+    from measure.errors import MeasureError
+
+    count = 0
+    for count, page in enumerate(write_html(out), start=1):  # noqa: B007 - the last is returned
         try:
-            print_pdf(target, target.with_suffix(".pdf"))
+            print_pdf(page, page.with_suffix(".pdf"))
         except MeasureError as error:
             sys.stderr.write(f"no PDF of {page.name}: {error}\n")
-    return written
+    return count
 
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
-    sys.stdout.write(f"{len(write_slides(folder))} sets of slides: {folder}\n")
+    sys.stdout.write(f"{write_slides(folder)} sets of slides: {folder}\n")
