@@ -3,11 +3,11 @@ from .application.system import System as System
 from .application.system import system as system
 from .changes.change import Change as Change
 from .changes.change import change as change
+from .fitting.curve_fit import doubts_about as doubts_about
 from .fitting.curve_fit import fit as fit
-from .fitting.curve_fit import from_datasheet as from_datasheet
-from .fitting.curve_fit import with_origin as with_origin
+from .fitting.datasheet import from_datasheet as from_datasheet
 from .fitting.fit import Fit as Fit
-from .fitting.fit_warnings import doubts_about as doubts_about
+from .fitting.fit_file import with_origin as with_origin
 from .fitting.predicted_curve import Prediction as Prediction
 from .fitting.predicted_curve import predict as predict
 from .fitting.station import DeviceStation as DeviceStation

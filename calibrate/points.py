@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
-from calibrate.load_text import loads_text
 from measure.auditing.memory import cache_sized, known_peak
 from measure.auditing.runs import not_poisson
 from measure.errors import DataError
-from measure.loads import Load, LoadKind, load_of
+from measure.loads import LOADS, Load, LoadKind, load_of
 from measure.sweep import WOKEN_LATE, Sweep, histograms, recorded_caches
 from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
 
@@ -133,7 +132,7 @@ class Points:
 
     def loads_text(self) -> str:
         """The loads, for messages."""
-        return loads_text(self.load_kind, self.load)
+        return LOADS[self.load_kind].texts(self.load)
 
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""

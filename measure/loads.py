@@ -6,11 +6,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from measure.units import format_bandwidth, format_bytes, format_rate, plain_number
+from measure.units import (
+    CACHE_LINE_BYTES,
+    Figure,
+    format_bandwidth,
+    format_bytes,
+    format_rate,
+    plain_number,
+    significant,
+)
+
+BANDWIDTH_FROM = 64 * 2**10
+"""The block size from which a rate is shown with its bandwidth."""
 
 OUTSTANDING = "outstanding"
 """The unit of a load that was watched: the mean number of requests in the device, whoever sent them."""
@@ -96,6 +107,43 @@ class Load:
             return self.text(value)
         return f"{self.symbol}{' =' if self.is_closed else ''} {self.text(value)}"
 
+    def texts(self, values: Iterable[float]) -> str:
+        """Several values, with commas between."""
+        return ", ".join(self.text(value) for value in values)
+
+    def listed(self, values: Iterable[float]) -> str:
+        """Values in a sentence.
+
+        >>> depth = LOADS["queue_depth"]
+        >>> depth.listed([1, 8, 64]), depth.listed([4]), depth.counted_in("clients").listed([1, 8])
+        ('depths 1, 8 and 64', 'depth 4', '1 and 8 clients')
+        """
+        texts = [self.text(value) for value in values]
+        if not texts:
+            return f"no {self.plural}"
+        text = " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+        return f"{self.plural} {text}" if len(texts) > 1 and not self.is_counted else self.place(text)
+
+    @property
+    def figure(self) -> Figure:
+        """How an estimated load is written: a rate or a bandwidth with its unit, others as plain numbers."""
+        return format_rate if self.is_open else format_bandwidth if self.is_bandwidth else _plain
+
+    @property
+    def throughput_figure(self) -> Figure:
+        """How a throughput is written: requests a second, or a memory's cache lines as a bandwidth."""
+        return _lines if self.is_memory else format_rate
+
+    def moved_text(self, block_bytes: float | None, throughput_per_s: float) -> str:
+        """The bandwidth of a throughput of blocks of 64 KiB or more; empty of smaller ones, and of a memory's lines.
+
+        >>> LOADS["queue_depth"].moved_text(131072.0, 19e3), LOADS["queue_depth"].moved_text(4096.0, 300e3)
+        ('2.5 GB/s', '')
+        """
+        if block_bytes is None or block_bytes < BANDWIDTH_FROM or self.is_memory:
+            return ""
+        return format_bandwidth(block_bytes * throughput_per_s, 2)
+
     @property
     def is_counted(self) -> bool:
         """Whether it is a number of clients, users, threads: what a table calls its outstanding requests."""
@@ -154,6 +202,14 @@ class Load:
     def named(self, unit: str) -> str:
         """The name with the unit; requests need none."""
         return self.name if self.is_closed else f"{self.name} ({unit})"
+
+
+def _plain(value: float, digits: int = 3, like: float | None = None, /) -> str:
+    return significant(value, digits)
+
+
+def _lines(lines_per_s: float, digits: int = 3, like: float | None = None, /) -> str:
+    return format_bandwidth(lines_per_s * CACHE_LINE_BYTES, digits, None if like is None else like * CACHE_LINE_BYTES)
 
 
 def _by_kind(*loads: Load) -> Mapping[str, Load]:

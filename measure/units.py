@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 CACHE_LINE_BYTES = 64
 """A request of memory, which moves whole cache lines."""
@@ -305,3 +306,34 @@ def parse_mix(text: str) -> Mix:
     if ratio is not None and (reads := float(ratio[1])) + (writes := float(ratio[2])) > 0:
         return Mix(reads / (reads + writes), pattern, note)
     return Mix(None, pattern, note)
+
+
+class Figure(Protocol):
+    """Writes a number with its unit, to this many significant digits; in the unit of ``like``, unnamed, if given."""
+
+    def __call__(self, value: float, digits: int = 3, like: float | None = None, /) -> str:
+        """The text."""
+        ...
+
+
+def with_interval(show: Figure, value: float, low: float | None, high: float | None, *, to: str = " to ") -> str:
+    """A number to two digits with the ends of its interval in the same unit.
+
+    >>> with_interval(format_rate, 308e3, 225e3, 2.39e6)
+    '308 k/s (225 to 2390)'
+    >>> with_interval(format_duration, 4.61e-6, 1.7e-6, None)
+    '4.6 µs (1.7 and more)'
+    """
+    ends = interval_text(*(None if end is None else show(end, 2, value) for end in (low, high)), to=to)
+    return f"{show(value, 2)} ({ends})" if ends else show(value, 2)
+
+
+def interval_text(low: str | None, high: str | None, *, to: str = " to ") -> str:
+    """The ends of an interval, either of which may be open; empty where both are.
+
+    >>> interval_text("1.7", "4.6"), interval_text("1.7", None), interval_text(None, "4.6")
+    ('1.7 to 4.6', '1.7 and more', '4.6 at most')
+    """
+    if low is not None and high is not None:
+        return f"{low}{to}{high}"
+    return f"{low} and more" if low is not None else f"{high} at most" if high is not None else ""

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from calibrate.application.system import System
-from calibrate.inference.estimates import Estimate
-from calibrate.load_text import interval_text, with_interval
-from measure.units import format_duration, format_rate, plain_number
+from calibrate.inference.parameters import Estimate
+from measure.units import format_duration, format_rate, interval_text, plain_number, with_interval
 from qsim.text_table import table
 
 LABEL = 12

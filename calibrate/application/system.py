@@ -16,8 +16,7 @@ import numpy as np
 from calibrate.application import product_form
 from calibrate.application.simulated import at_rates, simulated
 from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
-from calibrate.inference.estimates import LEVEL, Estimate
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import LEVEL, Array, Estimate
 from qsim import Network, Station
 from qsim.errors import InvalidParameterError
 from qsim.result import Result, shown_by

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from calibrate.load_text import interval_text
-from measure.units import format_duration, format_percent, format_rate
+from measure.units import format_duration, format_percent, format_rate, interval_text
 from qsim.text_table import table
 
 if TYPE_CHECKING:

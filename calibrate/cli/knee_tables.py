@@ -11,7 +11,7 @@ from calibrate.cli.failures import wrong_usage
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.cli.parsing import Objective
-    from calibrate.inference.estimates import Estimate
+    from calibrate.inference.parameters import Estimate
     from calibrate.knees.definitions import NamedKnee
     from measure import Sweep
 
@@ -50,17 +50,16 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
 
     ``Under 500 µs: 46 k/s at depth 23 (19 to 29). Depth 64 gave 68 k/s at 938 µs.``
     """
-    from calibrate.load_text import load_figure, load_text, throughput_figure, with_interval
-    from measure.units import format_duration
+    from measure.units import format_duration, with_interval
 
     lines = []
-    show, load = throughput_figure(fit.load_kind), fit.load_type
+    show, load = fit.load_type.throughput_figure, fit.load_type
     for one in (one for one in found if one.asked):
         k = one.knee
         if k.load is None:
             lines.append(f"{one.asked}: {k.note}.")
             continue
-        at = with_interval(load_figure(fit.load_kind), k.load, k.low, k.high)
+        at = with_interval(fit.load_type.figure, k.load, k.low, k.high)
         at = at if load.is_throughput else load.place(at)
         time = "" if one.name == "objective" else f", {format_duration(k.response_time_s, 2)} on average"
         beyond = f"; {k.note}" if k.note else ""
@@ -68,7 +67,7 @@ def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
     if lines and fit.used and not load.is_delay:
         i = max(range(len(fit.used)), key=fit.used.__getitem__)
         measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
-        deepest = load_text(fit.load_kind, fit.used[i])
+        deepest = fit.load_type.text(fit.used[i])
         place = f"load {deepest}" if load.is_throughput else load.place(deepest)
         lines[-1] += f" {place[0].upper()}{place[1:]} gave {measured}."
     return lines

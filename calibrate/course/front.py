@@ -9,14 +9,13 @@ import numpy as np
 
 from calibrate.fitting.answer import LABEL
 from calibrate.fitting.fit import Fit
-from calibrate.load_text import Figure, load_figure, throughput_figure, with_interval
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
 from measure.suites.agreement import relative_ends
 from measure.sweep import Provenance
-from measure.units import counted, format_bandwidth, format_duration
+from measure.units import Figure, counted, format_bandwidth, format_duration, with_interval
 
 FIGURES = 5
 
@@ -55,7 +54,7 @@ def _view(curve: ComparedCurve | None) -> View | None:
 
 
 def _drive_figures(fit: Fit) -> list[KeyFigure]:
-    show, noun, found = load_figure(fit.load_kind), fit.load_type.noun, []
+    show, noun, found = fit.load_type.figure, fit.load_type.noun, []
     for knee, what in ((fit.knee, f"{noun} where queueing starts"), (fit.ninety, f"{noun} with 90 % of the peak")):
         if knee.load is not None:
             found.append(_figure(with_interval(show, knee.load, knee.low, knee.high), f"{what}, {fit.series}"))
@@ -75,7 +74,7 @@ def _estimates(fit: Fit, wanted: dict[str, str]) -> list[KeyFigure]:
         if e is None or e.estimate is None or what in found:
             continue
         units: dict[str, Figure] = {"s": format_duration, "B/s": format_bandwidth}
-        show = units.get(e.unit) or throughput_figure(fit.load_kind)
+        show = units.get(e.unit) or fit.load_type.throughput_figure
         found[what] = _figure(with_interval(show, e.estimate, e.low, e.high), f"{what}, {fit.series}")
     return list(found.values())
 

@@ -1,6 +1,6 @@
 """The answer of a fit in a few words: the knee, the peak and the idle latency, each with its interval and how sure.
 
-*sure*, *rough* and *assumed* are said of a number (:func:`calibrate.inference.estimates.how_sure`); the exact
+*sure*, *rough* and *assumed* are said of a number (:func:`calibrate.inference.parameters.how_sure`); the exact
 statistical terms are in the details.
 """
 
@@ -11,19 +11,10 @@ from functools import partial
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from calibrate.inference.estimates import how_sure, quantity
+from calibrate.inference.parameters import how_sure, quantity
 from calibrate.knees.knee import share_text
-from calibrate.load_text import (
-    Figure,
-    bandwidth_text,
-    knee_text,
-    load_figure,
-    throughput_figure,
-    throughput_text,
-    with_interval,
-)
 from measure.loads import LOADS
-from measure.units import format_bandwidth, format_duration
+from measure.units import Figure, format_bandwidth, format_duration, with_interval
 from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
@@ -50,8 +41,8 @@ def knee_figure(fit: Fit, to: str = " to ") -> str:
         return ""
     if fit.load_type.is_delay:
         ends = k.throughput_low_per_s, k.throughput_high_per_s
-        return with_interval(throughput_figure(fit.load_kind), k.throughput_per_s, *ends, to=to)
-    return with_interval(load_figure(fit.load_kind), k.load, k.low, k.high, to=to)
+        return with_interval(fit.load_type.throughput_figure, k.throughput_per_s, *ends, to=to)
+    return with_interval(fit.load_type.figure, k.load, k.low, k.high, to=to)
 
 
 def knee_word(fit: Fit) -> str:
@@ -76,8 +67,8 @@ def there(kind: LoadKind, knee: Knee, block_bytes: float | None = None) -> str:
     time = format_duration(knee.response_time_s, 2)
     if LOADS[kind].is_throughput or LOADS[kind].is_delay:
         return f"a response time of {time}" if LOADS[kind].is_open else f"{time} an access"
-    rate = throughput_figure(kind)(knee.throughput_per_s, 2)
-    moved = bandwidth_text(kind, block_bytes, knee.throughput_per_s)
+    rate = LOADS[kind].throughput_figure(knee.throughput_per_s, 2)
+    moved = LOADS[kind].moved_text(block_bytes, knee.throughput_per_s)
     return f"{rate}, {moved} at {time}" if moved else f"{rate} at {time}"
 
 
@@ -111,7 +102,7 @@ def ninety_line(fit: Fit) -> str:
 def ninety_figure(fit: Fit, to: str = " to ") -> str:
     """The load that gives 90 % of the peak, with its interval; empty where it is not reached."""
     at = fit.ninety
-    return "" if at.load is None else with_interval(load_figure(fit.load_kind), at.load, at.low, at.high, to=to)
+    return "" if at.load is None else with_interval(fit.load_type.figure, at.load, at.low, at.high, to=to)
 
 
 def ninety_word(fit: Fit) -> str:
@@ -135,7 +126,7 @@ def peak_figure(fit: Fit, to: str = " to ") -> str:
     found = fit.curve_parameters.get("B" if "B" in fit.curve_parameters else "Xmax")
     if found is None or found.estimate is None:
         return ""
-    show: Figure = format_bandwidth if found.unit == "B/s" else throughput_figure(fit.load_kind)
+    show: Figure = format_bandwidth if found.unit == "B/s" else fit.load_type.throughput_figure
     return with_interval(show, found.estimate, found.low, found.high, to=to)
 
 
@@ -147,7 +138,7 @@ def peak_line(fit: Fit) -> str:
     if never_approached(fit):
         return least_peak(fit)
     alone = not fit.used or (len(fit.used) == 1 and not found.identified)
-    moved = "" if found.unit == "B/s" else bandwidth_text(fit.load_kind, fit.block_bytes, found.estimate)
+    moved = "" if found.unit == "B/s" else fit.load_type.moved_text(fit.block_bytes, found.estimate)
     sure = "assumed" if alone else sureness(fit, found.identified, found.low, found.high)
     return ", ".join(part for part in (peak_figure(fit), moved, sure) if part)
 
@@ -162,7 +153,7 @@ def never_approached(fit: Fit) -> bool:
 
 def least_peak(fit: Fit) -> str:
     """The bound on the peak of such a load: the highest throughput that was seen."""
-    return f"at least {throughput_figure(fit.load_kind)(max(fit.used_throughput_per_s))}"
+    return f"at least {fit.load_type.throughput_figure(max(fit.used_throughput_per_s))}"
 
 
 def idle_figure(fit: Fit, to: str = " to ") -> str:
@@ -207,7 +198,7 @@ def _knee_value(fit: Fit) -> float:
 
 
 def _lone_knee(fit: Fit) -> str:
-    show = throughput_figure(fit.load_kind) if fit.load_type.is_delay else load_figure(fit.load_kind)
+    show = fit.load_type.throughput_figure if fit.load_type.is_delay else fit.load_type.figure
     return show(_knee_value(fit), 2)
 
 
@@ -254,7 +245,7 @@ def knee_place(fit: Fit) -> str:
     time = format_duration(fit.knee.response_time_s, 2)
     if fit.load_type.is_throughput or fit.load_type.is_delay:
         return time
-    return f"{throughput_figure(fit.load_kind)(fit.knee.throughput_per_s, 2)}, {time}"
+    return f"{fit.load_type.throughput_figure(fit.knee.throughput_per_s, 2)}, {time}"
 
 
 def short_text(fit: Fit) -> str:
@@ -304,12 +295,12 @@ def _knee_lines(fit: Fit) -> list[str]:
     """The knee, and of queue depths where 90 % of the peak is had: that first where the knee is not sharp."""
     k = fit.knee
     if k.load is None:
-        return [f"knee   {k.note} (throughput {throughput_text(fit.load_kind)(k.throughput_per_s)})"]
-    text_of = partial(knee_text, fit.load_kind, digits=4)
+        return [f"knee   {k.note} (throughput {fit.load_type.throughput_figure(k.throughput_per_s)})"]
+    text_of = partial(fit.load_type.estimated_text, digits=4)
     interval = f"  [{text_of(k.low)}, {text_of(k.high)}]" if k.low is not None and k.high is not None else ""
     open_end = "" if k.identified else "   not identifiable"
     knee = f"{text_of(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
-    ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_type.is_closed else ""
+    ninety = share_text(fit.ninety, fit.load_type.estimated_text) if fit.load_type.is_closed else ""
     if k.sharp:
         return [f"knee   {knee}", *([f"       {ninety}"] if ninety else [])]
     return [f"no sharp knee: {ninety or '90 % of the peak is not reached'}", f"N*     {knee}"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,24 +9,21 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting.fit import Fit
-from calibrate.inference.estimates import LEVEL, Estimate, estimates
+from calibrate.inference.parameters import LEVEL, Estimate
 from calibrate.inference.weights import Weights
-from calibrate.knees.knee import SHEET
-from calibrate.models.calibration import USED
-from calibrate.models.closed import PNorm
+from calibrate.models.calibration import USED, model_for, model_named
 from calibrate.models.curves import CurveModel, Peak
-from calibrate.models.names import model_for, model_named
 from calibrate.points import Points, points_of, with_delay
+from measure.auditing.all_checks import audit
 from measure.auditing.calibration import check_submission
 from measure.errors import DataError
+from measure.findings import Finding
 from measure.sweep import Sweep, histograms
 from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
 from qsim.errors import InvalidParameterError
 
 TOLERANCE = 0.1
 """How far (relative standard deviation) a data sheet's figures are from what a device reaches."""
-
-BEFORE = "before any measurement: two points of a run (depth 1 and 32) replace these assumptions"
 
 LAW_BINS = 64
 
@@ -179,52 +175,6 @@ def _assumed(points: Points, peak: Peak | None) -> Iterator[str]:
         yield f"1 point ({only}): {rest} are assumed as on public devices; measure {deep}"
 
 
-def from_datasheet(
-    idle_latency: float,
-    peak_iops: float,
-    *,
-    sharpness: float | None = None,
-    tolerance: float = TOLERANCE,
-    level: float = LEVEL,
-) -> Fit:
-    """The closed device model before any run: ``idle_latency`` in seconds and ``peak_iops`` in 1/second.
-
-    Nothing is measured, so the bands say only what is assumed: the sheet's two figures to within ``tolerance``
-    (relative standard deviation), and a knee sharpness as it is over public devices (None), or around ``sharpness``
-    within a factor of two. Raises ValueError for a figure that is not positive.
-
-    >>> from calibrate import from_datasheet
-    >>> round(from_datasheet(idle_latency=80e-6, peak_iops=600e3).knee.load)
-    48
-    """
-    given = {"idle_latency": idle_latency, "peak_iops": peak_iops, "sharpness": 1.0 if sharpness is None else sharpness}
-    for name, value in given.items():
-        if not (np.isfinite(value) and value > 0):
-            raise InvalidParameterError(name, f"must be a positive number, not {value!r}", value=value)
-    if not 0 < tolerance < 1:
-        raise InvalidParameterError("tolerance", f"must lie in 0 < tolerance < 1, not {tolerance!r}", value=tolerance)
-    if idle_latency * peak_iops < 1:
-        raise InvalidParameterError(
-            "idle_latency",
-            f"x peak_iops = {idle_latency * peak_iops:.3g} outstanding requests, less than one: a device that answers "
-            "in that time can do more than that rate",
-            "check the units (seconds, requests a second)",
-            idle_latency,
-        )
-    model, one = PNorm(sharpness), np.ones(1)
-    rate, time, off = one / idle_latency, one * idle_latency, one * tolerance
-    sheet = Points("data sheet", "queue_depth", "requests", one, rate, time, one, off, off, source="data sheet")
-    made = Fit.of(model, sheet, model.weights(sheet, Peak(peak_iops, tolerance)), level, [BEFORE])
-    from_sheet = f"from the data sheet, assumed right to {100 * tolerance:g} %"
-    parameters = {
-        name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")
-        for name, e in estimates(model.report, made.table, {}, level).items()
-    }
-    details = {SHEET: {"idle_latency_s": idle_latency, "peak_per_s": peak_iops}}
-    made = replace(made, **NOTHING_USED, given=parameters, points=None, details=details)
-    return replace(made, given={**parameters, "N*": replace(parameters["N*"], estimate=made.knee.load)})
-
-
 def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
     """``contention`` and ``coherency`` of Gunther's law, which services are known by, with intervals.
 
@@ -238,32 +188,111 @@ def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
     return {name: figures[name] for name in ("contention", "coherency")}
 
 
-def with_origin(fit: Fit, sweep: Sweep) -> Fit:
-    """The fit with what it was calibrated on under ``details["calibrated_on"]``: SHA-256 of raw files, block, mix.
+TOLD = ("no-saturated-point", "mixed-submission", "noisy-repeats", "one-bin", "misses-its-points")
+"""Checks that matter to a fit, besides every error."""
 
-    Raises DataError where a raw file cannot be read any more.
+UNSERVED = 0.05
+"""An open device that completes less than what arrives, by more than this share, is overloaded."""
+
+
+def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
+    """Whether a finding speaks against a calibration; what these points lack, one that was made elsewhere may have."""
+    if finding.check == "no-saturated-point" and not calibrated_here:
+        return False
+    return finding.severity == "error" or finding.check in TOLD
+
+
+def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
+    """What speaks against ``fit``, which was calibrated on points of ``sweep``.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
-    >>> with_origin(fit(sweep), sweep).details["calibrated_on"]
-    {'files': {}, 'block_bytes': 4096.0, 'read_fraction': 1.0}
+    >>> [finding.check for finding in doubts_about(fit(sweep), sweep)]
+    []
     """
-    rows = sweep.select(fit.series).points
-    rows = rows[[bool(np.isclose(fit.used, load).any()) for load in rows["load"]]]
-    hashes = hashes_of(sweep)
-    named = {name: hashes[name] for name in dict.fromkeys(rows["source"].dropna()) if name in hashes}
-    origin: dict[str, Any] = {"files": named or hashes}
-    for column in ("block_bytes", "read_fraction"):
-        values = rows[column].dropna().unique()
-        if len(values) == 1:
-            origin[column] = float(values[0])
-    return replace(fit, details={**fit.details, "calibrated_on": origin})
+    known = [f for f in audit(sweep, fit.series) if matters(f)]
+    return (*known, *doubts_of_its_points(fit, points_of(sweep, fit.series)))
 
 
-def hashes_of(sweep: Sweep) -> dict[str, str]:
-    """SHA-256 (hex) of each raw file of a sweep, by its name. DataError where one cannot be read."""
-    try:
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sweep.raw if path.is_file()}
-    except OSError as error:
-        raise DataError(f"{error.filename} cannot be read: {error.strerror or error}; check its permissions") from error
+def doubts_of_its_points(fit: Fit, points: Points) -> tuple[Finding, ...]:
+    """What the points that ``fit`` was calibrated on say against it; ``points`` of the same series."""
+    if not fit.used:
+        return ()
+    return (*not_served(fit), *missing_its_own_points(fit), *noisier_than_the_model(fit, points))
+
+
+def not_served(fit: Fit) -> tuple[Finding, ...]:
+    """Where fewer requests were completed than arrived: such a queue has no steady state to calibrate on."""
+    if not fit.load_type.is_open:
+        return ()
+    rates, served = np.array(fit.used), np.array(fit.used_throughput_per_s)
+    behind = served < (1 - UNSERVED) * rates
+    if not behind.any():
+        return ()
+    worst = int((served / rates).argmin())
+    kept = ",".join(f"{n:.10g}" for n in rates[~behind])
+    return (
+        Finding(
+            "not-served",
+            "error",
+            f"{format_rate(rates[worst])} arrived and {format_rate(served[worst])} were completed.",
+            "the device is overloaded: the queue grows as long as it is watched, and so does its response time.",
+            f"leave such rates out ({f'--use {kept}, or ' if behind.sum() < len(rates) - 1 else ''}qsim measure fio "
+            "TARGET --arrival-rates, below the peak).",
+            fit.series,
+            float(rates[worst]),
+        ),
+    )
+
+
+def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
+    """Where the curve is far from points that it was calibrated on: the model cannot look like this device."""
+    if not fit.is_far_off:
+        return ()
+    missed, response = fit.missed, fit.load_type.is_throughput
+    worst = int(missed.argmax())
+    return (
+        Finding(
+            "misses-its-points",
+            "warning",
+            f"the model {fit.model} misses the {'response time' if response else 'throughput'} that it was calibrated "
+            f"on by {100 * missed[worst]:.0f} % at {fit.load_type.place(fit.load_type.text(fit.used[worst]))}.",
+            "what the model assumes is not true of this device, or the points are not of one device.",
+            "see the other models: qsim compare DATA --report FILE.",
+            fit.series,
+            float(fit.used[worst]),
+        ),
+    )
+
+
+def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
+    """Where the repeats of a point calibrated on differ by more than the model itself is expected to miss by."""
+    spread = points.response_spread if points.throughput_is_given else points.throughput_spread
+    used = fit.was_used(points) & np.isfinite(spread)
+    if not used.any():
+        return ()
+    error = fit.table.typical_misfit()
+    worst = int(np.flatnonzero(used)[spread[used].argmax()])
+    if spread[worst] <= error:
+        return ()
+    what = "response times" if points.throughput_is_given else "throughputs"
+    again = "measure it five times in a row"
+    if points.load_type.is_watched:
+        again = "watch the device for longer (qsim watch DEVICE --record FILE)"
+    elif points.load_type.is_drive and points.load_type.option:
+        load = f"{points.load_type.option} {points.load[worst]:g}"
+        again = f"qsim measure fio TARGET {load} --repeats auto:20 --out DIR"
+    return (
+        Finding(
+            "noisy-repeats",
+            "warning",
+            f"the {what} of {points.repeats[worst]:.0f} repeats have a standard deviation of {100 * spread[worst]:.2g} "
+            f"%, and the model itself is expected to miss by {100 * error:.2g} %.",
+            "the device, or what else runs on the machine, changed between the repeats: the noise of this point, and "
+            "not the model, decides how well anything is known.",
+            f"measure until the mean is known better than the model: {again}.",
+            fit.series,
+            float(points.load[worst]),
+        ),
+    )

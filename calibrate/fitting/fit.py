@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.predicted_curve import Prediction, predict
-from calibrate.inference.estimates import ROUGH, Estimate, estimates, widened
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import Array, Estimate
 from calibrate.knees.knee import CurvePaths, Knee, knee_of, ninety_of, paths
-from calibrate.models.calibration import TABLE, Calibration
+from calibrate.models.calibration import TABLE, Calibration, estimates
 from measure.errors import DataError
 from qsim.result import Result, shown_by
 
@@ -63,21 +62,13 @@ class Fit(Calibration, Result):
             return self.given
         columns = (np.array(c) for c in (self.used, self.used_throughput_per_s, self.used_response_s))
         priors = {p.name: p.prior_log_sd for p in self.curve_model.parameters(*columns) if p.prior_log_sd is not None}
-        found = estimates(self.curve_model.report, self.table, priors, self.level)
-        found = {name: self._between_runs(e) for name, e in found.items()}
+        found = estimates(self.curve_model, self.table, priors, self.level, self.between_runs)
         if "N*" in found:  # one knee, whoever asks
             k = self.knee
             found["N*"] = replace(
                 found["N*"], estimate=k.load, low=k.low, high=k.high, identified=k.identified, note=""
             )
         return found
-
-    def _between_runs(self, e: Estimate) -> Estimate:
-        """An estimate of a time or a rate with what moves between runs; the shape of a curve stays."""
-        if e.estimate is None or e.low is None or e.high is None or not e.unit:
-            return e
-        low, high = widened(e.low, e.estimate, e.high, self.between_runs, self.level)
-        return replace(e, low=low, high=high, identified=e.identified and high / low < ROUGH)
 
     @cached_property
     def paths(self) -> CurvePaths:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from math import isfinite
@@ -10,11 +11,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calibrate.inference.estimates import Estimate
+from calibrate.fitting.fit import Fit
+from calibrate.inference.parameters import Estimate
 from calibrate.inference.weights import Weights
 from calibrate.models.calibration import TABLE, USED, Calibration
 from measure.errors import DataError
 from measure.loads import LOADS
+from measure.sweep import Sweep
 from qsim.distributions.as_dict import law_from_dict
 
 C = TypeVar("C", bound=Calibration)
@@ -142,3 +145,34 @@ def _check_points(fit: Calibration) -> None:
         raise ValueError("used, used_noise and used_response_noise must not be negative")
     if fit.used and not fit.table.misfit.min() > 0 and not min(fit.used_noise) > 0:
         raise ValueError("misfit must be above zero where used_noise is not")
+
+
+def with_origin(fit: Fit, sweep: Sweep) -> Fit:
+    """The fit with what it was calibrated on under ``details["calibrated_on"]``: SHA-256 of raw files, block, mix.
+
+    Raises DataError where a raw file cannot be read any more.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
+    >>> with_origin(fit(sweep), sweep).details["calibrated_on"]
+    {'files': {}, 'block_bytes': 4096.0, 'read_fraction': 1.0}
+    """
+    rows = sweep.select(fit.series).points
+    rows = rows[[bool(np.isclose(fit.used, load).any()) for load in rows["load"]]]
+    hashes = hashes_of(sweep)
+    named = {name: hashes[name] for name in dict.fromkeys(rows["source"].dropna()) if name in hashes}
+    origin: dict[str, Any] = {"files": named or hashes}
+    for column in ("block_bytes", "read_fraction"):
+        values = rows[column].dropna().unique()
+        if len(values) == 1:
+            origin[column] = float(values[0])
+    return replace(fit, details={**fit.details, "calibrated_on": origin})
+
+
+def hashes_of(sweep: Sweep) -> dict[str, str]:
+    """SHA-256 (hex) of each raw file of a sweep, by its name. DataError where one cannot be read."""
+    try:
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sweep.raw if path.is_file()}
+    except OSError as error:
+        raise DataError(f"{error.filename} cannot be read: {error.strerror or error}; check its permissions") from error

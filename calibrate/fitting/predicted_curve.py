@@ -10,12 +10,11 @@ import numpy as np
 
 from calibrate.inference.parameters import Array
 from calibrate.knees.knee import knee_of
-from calibrate.load_text import bandwidth_text, load_text, throughput_figure, with_interval
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import DECLINE_FROM, ClosedModel
 from measure.errors import DataError
 from measure.loads import LOADS, LoadKind
-from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration
+from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_duration, with_interval
 from qsim.result import Result, shown_by
 from qsim.text_table import table, without_empty
 
@@ -92,12 +91,12 @@ class Prediction(Result):
         return {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
 
     def __str__(self) -> str:
-        load, show = LOADS[self.load_kind], throughput_figure(self.load_kind)
+        load, show = LOADS[self.load_kind], LOADS[self.load_kind].throughput_figure
         rows = [
             (
-                load_text(self.load_kind, n),
+                LOADS[self.load_kind].text(n),
                 "" if load.is_throughput else with_interval(show, *self.throughput_band(i)),
-                bandwidth_text(self.load_kind, self.block_bytes, self.throughput_per_s[i]),
+                LOADS[self.load_kind].moved_text(self.block_bytes, self.throughput_per_s[i]),
                 with_interval(format_duration, *self.response_band(i)),
             )
             for i, n in enumerate(self.load)

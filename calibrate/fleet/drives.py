@@ -16,7 +16,7 @@ from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fit import Fit
 from calibrate.fleet.odd import FALSE_ALARMS, Power, with_oddness
 from calibrate.fleet.workers import spread
-from calibrate.inference.estimates import how_sure
+from calibrate.inference.parameters import how_sure
 from calibrate.points import points_of
 from measure.errors import DataError
 from measure.loading import load

@@ -8,5 +8,5 @@ point but a narrow normal distribution around it. Two methods make such a table,
 :mod:`calibrate.inference.linearised`  many parameters: linearised at the most probable ones, for each misfit size
 
 An estimate, the end of an interval or of a band is a quantile of a weighted mixture of normals
-(:mod:`calibrate.inference.mixture`). The same points give the same figures, on any machine.
+(:mod:`calibrate.inference.weights`). The same points give the same figures, on any machine.
 """

@@ -20,9 +20,12 @@ belongs to one measurement alone. s is inferred; ``length`` and ``own`` are give
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+
+from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, format_rate, plain_number
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -124,3 +127,83 @@ def carried(process: MisfitProcess, used: Array, noise: Array, sizes: Array, loa
     shared = variance * process.between(used, loads)
     gain = np.linalg.solve(variance * process.among(used) + np.diag(noise**2), shared).swapaxes(1, 2)
     return Carried(np.asarray(gain, dtype=np.float64), alone - gain @ shared)
+
+
+LEVEL = 0.9
+
+ROUGH = 2.0
+"""An interval whose ends differ by more than this factor is rough."""
+
+ASSUMED = 0.6
+"""A quantity whose logarithm is wider than this share of its prior's width comes mostly from the prior."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A parameter [low estimate high]; ``identified`` is False where the points cannot pin it (``note``: why)."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    identified: bool
+    unit: str = ""
+    note: str = ""
+
+    def __str__(self) -> str:
+        ends = "" if self.low is None or self.high is None else f"  [{_said(self, self.low)}, {_said(self, self.high)}]"
+        return f"{_said(self, self.estimate)}{ends}"
+
+
+def _said(estimate: Estimate, value: float | None) -> str:
+    return quantity(value, estimate.unit)
+
+
+def how_sure(identified: bool, low: float | None, high: float | None) -> str:
+    """``sure``; ``rough``: the interval spans more than a factor of two; ``assumed``: the number comes from the prior.
+
+    >>> how_sure(True, 2.0, 2.9), how_sure(False, 13, 158), how_sure(False, 29, 38)
+    ('sure', 'rough', 'assumed')
+    """
+    if identified:
+        return "sure"
+    return "rough" if low is None or high is None or low <= 0 or high / low > ROUGH else "assumed"
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A parameter's value with its unit, for people, a memory's cache lines as a bandwidth; empty for None."""
+    if value is None:
+        return ""
+    if unit == "1/s":
+        return format_rate(value)
+    if unit == "lines/s":
+        return format_bandwidth(value * CACHE_LINE_BYTES)
+    if unit == "B/s":
+        return format_bandwidth(value)
+    if unit == "B":
+        return format_bytes(value, digits=3)
+    base, per, rest = unit.partition(" per ")
+    return format_duration(value) + per + rest if base == "s" else f"{plain_number(value)} {unit}".strip()
+
+
+def reaching(low: float, high: float, least: float, level: float) -> float:
+    """The lower end of an interval, or ``least`` where the distribution piles up at that bound.
+
+    An interval between two quantiles never holds the bound itself, though a device of one server is there (N* = c = 1).
+    Where the lower quantile is no further from the bound than that of a uniform density would be, the density does not
+    fall towards the bound, and nothing speaks against the bound.
+    """
+    tail = (1 - level) / 2
+    return least if low - least <= tail / (1 - tail) * (high - least) else low
+
+
+def widened(low: float, estimate: float, high: float, share: float, level: float) -> tuple[float, float]:
+    """The ends of an interval at ``level`` where the figure moves by another ``share`` (a relative standard deviation).
+
+    >>> [round(end, 3) for end in widened(1.0, 1.0, 1.0, 0.1, 0.9)]
+    [0.848, 1.179]
+    """
+    if not share or not 0 < low <= estimate <= high < np.inf:
+        return low, high
+    more = share * NormalDist().inv_cdf(0.5 * (1 + level))
+    below, above = (np.hypot(np.log(ratio), more) for ratio in (estimate / low, high / estimate))
+    return float(estimate * np.exp(-below)), float(estimate * np.exp(above))

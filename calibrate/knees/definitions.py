@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.inference.estimates import ROUGH, quantity
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import ROUGH, Array, quantity
 from calibrate.knees.knee import CurvePaths, Knee, ends_of, first_reaching, knee_at, load_at
-from calibrate.load_text import interval_text, knee_text, throughput_text
-from measure.units import format_duration
+from measure.loads import LOADS
+from measure.units import format_duration, interval_text
 from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -169,14 +168,14 @@ def _crossing(fit: Fit, within: float, beyond: float, objective_s: float) -> flo
 def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...]]:
     """Lines of a table: definition, load, interval, throughput, response time, a remark."""
     rows: list[tuple[str, ...]] = []
-    show = throughput_text(kind)
+    show = LOADS[kind].throughput_figure
     for k in (one.knee for one in found):
         rough = "" if k.load is None or k.identified else "rough"
         rows.append(
             (
                 k.definition,
-                "" if k.load is None else knee_text(kind, k.load),
-                interval_text(*(None if end is None else knee_text(kind, end) for end in (k.low, k.high))),
+                "" if k.load is None else LOADS[kind].estimated_text(k.load),
+                interval_text(*(None if end is None else LOADS[kind].estimated_text(end) for end in (k.low, k.high))),
                 show(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",
                 quantity(k.response_time_s, "s") if np.isfinite(k.response_time_s) else "",
                 "; ".join(filter(None, (rough, k.note))),

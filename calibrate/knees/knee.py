@@ -25,16 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.inference.estimates import ROUGH, middle, reaching, widened
-from calibrate.inference.mixture import quantiles
-from calibrate.inference.parameters import Array
-from calibrate.inference.weights import SPREAD
-from calibrate.load_text import interval_text, knee_text, load_text
+from calibrate.inference.parameters import ROUGH, Array, reaching, widened
+from calibrate.inference.weights import SPREAD, middle, quantiles
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import TIE, ClosedModel, Tabulated
 from calibrate.models.curves import CurveModel
 from calibrate.points import Z90
-from measure.units import CACHE_LINE_BYTES
+from measure.units import CACHE_LINE_BYTES, interval_text
 
 PAST = 2.0
 """The peak counts as measured where the deepest point lies so many times beyond R1 Xpeak."""
@@ -223,7 +220,7 @@ def _beyond(fit: Calibration, load: float, end: str, more: str) -> str:
     """A remark on a knee beyond every load calibrated on; empty for others."""
     if not fit.used or load <= max(fit.used):
         return ""
-    last = load_text(fit.load_kind, max(fit.used))
+    last = fit.load_type.text(max(fit.used))
     return f"beyond the {end} ({last}): an extrapolation; measure {more} to pin it"
 
 
@@ -330,14 +327,14 @@ def knee_at(fit: Calibration, drawn: CurvePaths, definition: str, places: Array)
     if fit.load_type.is_delay:  # the throughput is what counts: a delay of 0 is no knee of its own
         note = "" if 0 < load < np.inf else "the loaders of this sweep do not reach it"
     elif not np.isfinite(load):
-        note = f"beyond {knee_text(fit.load_kind, drawn.load[-1])}"
+        note = f"beyond {fit.load_type.estimated_text(drawn.load[-1])}"
     if not 0 < load < np.inf:
         return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
     throughput, response = (float(np.median(_along(v, places))) for v in (drawn.throughput, drawn.response))
     if drawn.is_closed:
         response = load / throughput  # N = X R: the medians of the two over devices do not obey it
     if fit.used and not fit.load_type.is_delay and load > max(fit.used):
-        note = note or f"beyond the heaviest load calibrated on ({load_text(fit.load_kind, max(fit.used))})"
+        note = note or f"beyond the heaviest load calibrated on ({fit.load_type.text(max(fit.used))})"
     if low is not None and high is not None:
         low, high = widened(low, load, high, fit.between_runs, fit.level)
         low = max(low, float(drawn.load[0])) if drawn.is_closed else low

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.inference.estimates import Estimate, reaching
-from calibrate.inference.parameters import Array, MisfitProcess, Parameter
+from calibrate.inference.parameters import Array, Estimate, MisfitProcess, Parameter, reaching
 from calibrate.inference.weights import Weights
 from calibrate.models.closed import ClosedModel, Tabulated
 from calibrate.models.closed_structures import busy_servers

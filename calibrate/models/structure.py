@@ -31,8 +31,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from calibrate.inference.mixture import quantiles
 from calibrate.inference.parameters import Array, IntArray, Mask
+from calibrate.inference.weights import quantiles
 from calibrate.models.closed_structures import Queues, exponential_loss, formula_error, of_law
 from calibrate.points import Points
 

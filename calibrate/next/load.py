@@ -28,13 +28,11 @@ import numpy as np
 
 from calibrate.fitting.curve_fit import fit_points, needed
 from calibrate.fitting.fit import Fit
-from calibrate.inference.estimates import LEVEL
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import LEVEL, Array
 from calibrate.inference.weights import Predictive
 from calibrate.knees.knee import Knee
-from calibrate.load_text import load_figure
+from calibrate.models.calibration import model_for
 from calibrate.models.closed import DECLINE_FROM
-from calibrate.models.names import model_for
 from calibrate.points import Points
 from measure.loads import LOADS, Load, LoadKind, load_of
 from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_percent, format_rate
@@ -113,7 +111,7 @@ class NextLoad:
         by_load = not self.load_type.is_delay  # of a memory the knee is known by its bandwidth
         same = printed is None or (printed.low, printed.high) == self.knee_now
         if by_load and same and self.knee_now is not None and self.knee_then is not None:
-            show = load_figure(self.load_kind)
+            show = LOADS[self.load_kind].figure
             ranges = (self.knee_now, self.knee_then)
             before, after = (f"{show(low, 2, high)} to {show(high, 2)}" for low, high in ranges)
             what = "the start of queueing" if self.load_type.is_closed else "the knee"

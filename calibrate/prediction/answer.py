@@ -25,9 +25,9 @@ from calibrate.fitting.answer import (
     second_cell,
     second_heading,
 )
-from calibrate.inference.estimates import quantity
-from calibrate.load_text import Figure, listed, load_text, throughput_figure, with_interval
-from measure.units import counted, format_duration, format_percent, significant
+from calibrate.inference.parameters import quantity
+from measure.loads import LOADS
+from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
 from qsim.text_table import table, without_empty
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _basis(comparison: Comparison) -> str:
     if not comparison.held_out.any():
         return "fitted to its only point" if len(comparison.points) == 1 else "fitted to all of its points"
     where = "" if comparison.calibrated_here else " of another run"
-    return f"predicted from {listed(fit.load_type, fit.used)}{where}{'' if where else ' alone'}"
+    return f"predicted from {fit.load_type.listed(fit.used)}{where}{'' if where else ' alone'}"
 
 
 def _knees(done: Sequence[Comparison]) -> list[str]:
@@ -209,10 +209,10 @@ class WorstPoint:
             measured, predicted = c.points.response_time_s[i], c.predicted.response_band(i)
             missed = c.residual_response_pct[i]
         else:
-            show = throughput_figure(kind)
+            show = LOADS[kind].throughput_figure
             measured, predicted = c.points.throughput_per_s[i], c.predicted.throughput_band(i)
             missed = c.residual_throughput_pct[i]
-        where = c.points.load_type.place(load_text(kind, c.points.load[i]))
+        where = c.points.load_type.place(LOADS[kind].text(c.points.load[i]))
         highest = c.points.throughput_per_s[:i].max(initial=0.0)
         falls = c.points.load_type.is_closed and missed > 0 and measured < highest
         why = "; throughput falls there" if falls else ""
@@ -285,7 +285,7 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
 def points_table(comparison: Comparison, most: int | None = None) -> str:
     """Measured and predicted, with bands, at every load, or at ``most`` of them spread over the curve."""
     points, p = comparison.points, comparison.predicted
-    show = throughput_figure(points.load_kind)
+    show = points.load_type.throughput_figure
     shown = np.arange(len(points))
     if most is not None and len(shown) > most:
         shown = np.unique(np.linspace(0, len(points) - 1, most).round().astype(int))
@@ -304,7 +304,7 @@ def points_table(comparison: Comparison, most: int | None = None) -> str:
             missed_text(comparison.residual_response_pct[i]),
         )
         given = comparison.is_open  # what arrives leaves
-        rows.append((load_text(points.load_kind, points.load[i]), *(() if given else x), *r, remark))
+        rows.append((points.load_type.text(points.load[i]), *(() if given else x), *r, remark))
     half = ("PREDICTED (band)", "ERROR")
     throughput = () if comparison.is_open else (points.load_type.rate_name.upper(), *half)
     header = (points.load_type.symbol.upper(), *throughput, "RESPONSE", *half, "")
@@ -364,7 +364,7 @@ def _truth_tables(check: TruthCheck, points: Points) -> list[str]:
     times = []
     for i, load in enumerate(points.load):
         at = (check.response_time_s[i], points.served(i), points.response_time_s[i])
-        times.append((load_text(points.load_kind, load), *("" if t is None else format_duration(t) for t in at)))
+        times.append((points.load_type.text(load), *("" if t is None else format_duration(t) for t in at)))
     return [
         table(("", "truth", "estimate", "interval", ""), estimates, left=(True, False, False, True, True)),
         table((points.load_type.symbol, "in truth", "by its log", "observed"), times, left=0),

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import fit_curve, needed
+from calibrate.fitting.curve_fit import doubts_of_its_points, fit_curve, needed
 from calibrate.fitting.fit import Fit
-from calibrate.fitting.fit_warnings import doubts_of_its_points
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
-from calibrate.inference.estimates import LEVEL
-from calibrate.inference.parameters import Array, Mask
+from calibrate.inference.parameters import LEVEL, Array, Mask
 from calibrate.knees.knee import Knee
-from calibrate.load_text import loads_text
 from calibrate.next.load import NextLoad, advice, loads_to_calibrate_on
 from calibrate.points import Points, mape, points_of
 from measure.auditing.all_checks import audit
@@ -245,7 +242,7 @@ class Comparison(Result):
     @property
     def split(self) -> str:
         """``calibrated on depths 1, 8, 64; the other 5 points are held out``."""
-        used, held = loads_text(self.points.load_kind, self.fit.used), int(self.held_out.sum())
+        used, held = self.points.load_type.texts(self.fit.used), int(self.held_out.sum())
         if not self.calibrated_here:
             made = f"calibrated elsewhere, on {self.fit.load_type.plural} {used}" if used else "not calibrated"
             return f"{made}; {_are(held, 'all ' if held == len(self.points) else '')} held out"

@@ -17,9 +17,9 @@ from calibrate.fitting.curve_fit import fit_points, needed
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
+from calibrate.models.calibration import MODELS, model_named
 from calibrate.models.closed import AsymptoticBounds, Declining, OnsetPNorm, PNorm, ScalabilityLaw, shows_decline
 from calibrate.models.curves import CurveModel
-from calibrate.models.names import MODELS, model_named
 from calibrate.points import Points, mape
 
 FOLDS = 8

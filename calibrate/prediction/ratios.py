@@ -22,8 +22,7 @@ import numpy as np
 
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, predict
-from calibrate.inference.estimates import Estimate
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import Array, Estimate
 from measure.errors import DataError
 
 WORDS = {

@@ -21,8 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrate.fitting.fit import Fit
-from calibrate.inference.estimates import Estimate
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import Array, Estimate
 from calibrate.models.open import MGcEach
 from measure.known_device.server import Truth
 from measure.loads import LOADS, LoadKind

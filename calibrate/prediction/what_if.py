@@ -22,8 +22,8 @@ from calibrate.fitting.answer import fit_answer
 from calibrate.fitting.curve_fit import NOTHING_USED, fit_points
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.station import points_again
-from calibrate.inference.estimates import Estimate, middle
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import Array, Estimate
+from calibrate.inference.weights import middle
 from calibrate.knees.knee import SHEET
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import ClosedModel

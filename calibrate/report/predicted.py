@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from calibrate.fitting.answer import knee_word
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.knees.knee import share_text
-from calibrate.load_text import knee_text, load_text, loads_text, throughput_text
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, RED, Drawing, depth_ticks, empty_figure, solid, spans_decade
@@ -60,9 +58,9 @@ def _rate(fit: Fit) -> str:
 
 
 def _lead(fit: Fit) -> str:
-    used = loads_text(fit.load_kind, fit.used)
+    used = fit.load_type.texts(fit.used)
     known = f"calibrated on {fit.load_name} = {used}" if used else "from no measurement"
-    ninety = share_text(fit.ninety, partial(knee_text, fit.load_kind)) if fit.load_type.is_closed else ""
+    ninety = share_text(fit.ninety, fit.load_type.estimated_text) if fit.load_type.is_closed else ""
     if not fit.knee.sharp:
         return (
             f"{fit.model}, {known}: no sharp knee; {ninety or '90 % of the peak is not reached'}; N* is {_knee(fit)}."
@@ -77,10 +75,10 @@ def _knee(fit: Fit) -> str:
     note = f" ({knee.note})" if knee.note else ""
     if fit.load_type.is_delay:
         values = (knee.throughput_per_s, knee.throughput_low_per_s, knee.throughput_high_per_s)
-        at, *ends = ("" if v is None else throughput_text(kind)(v) for v in values)
+        at, *ends = ("" if v is None else LOADS[kind].throughput_figure(v) for v in values)
     else:
         values = (knee.load or knee.throughput_per_s, knee.low, knee.high)
-        at, *ends = ("" if v is None else knee_text(kind, v) for v in values)
+        at, *ends = ("" if v is None else LOADS[kind].estimated_text(v) for v in values)
     interval = f" [{', '.join(ends)}]" if all(ends) else ""
     return f"at {at}{interval}, {knee_word(fit)}{note}" if knee.load is not None else f"at {at}{interval}{note}"
 
@@ -90,10 +88,13 @@ def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
     first, level = fits[0][0], f"{100 * fits[0][0].level:g} % band"
     curves = [(name, predict(fit, loads)) for fit, name in fits]
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves], ignore_index=True)
-    show, rows = throughput_text(first.load_kind), [(name, c, i) for name, c in curves for i in range(len(loads))]
+    show, rows = (
+        LOADS[first.load_kind].throughput_figure,
+        [(name, c, i) for name, c in curves for i in range(len(loads))],
+    )
     text = FormattedTable.of(
         rows,
-        Column(first.load_name, lambda row: load_text(first.load_kind, row[1].load[row[2]])),
+        Column(first.load_name, lambda row: LOADS[first.load_kind].text(row[1].load[row[2]])),
         Column("device", lambda row: row[0] if len(fits) > 1 else "", words=True),
         Column(_rate(first), lambda row: show(row[1].throughput_per_s[row[2]])),
         Column(level, lambda row: _band(show, row[1].throughput_band(row[2]))),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from calibrate.inference.estimates import Estimate, how_sure, quantity
+from calibrate.inference.parameters import Estimate, how_sure, quantity
 from measure.findings import Finding
 from measure.sweep import Provenance
 from qsim.text_table import table

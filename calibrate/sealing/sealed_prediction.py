@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.answer import knees_labelled
-from calibrate.fitting.curve_fit import hashes_of
 from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit_file import hashes_of
 from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Mask
 from calibrate.points import points_of

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.inference.estimates import LEVEL, Estimate, quantity
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import LEVEL, Array, Estimate, quantity
 from calibrate.service.families import Candidate
 from calibrate.service.likelihood import Binned, covariance, limits
 from calibrate.service.times import Times

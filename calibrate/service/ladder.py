@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from scipy import special
 
-from calibrate.inference.estimates import LEVEL
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import LEVEL, Array
 from calibrate.service.families import Candidate, erlang, one_mode_families, shifted
 from calibrate.service.fitted import QUANTILES, FamilyFit, GoodnessOfFit, ServiceFit
 from calibrate.service.likelihood import Binned, climb

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from calibrate.inference.estimates import LEVEL, quantity
-from calibrate.inference.parameters import Array, Mask
+from calibrate.inference.parameters import LEVEL, Array, Mask, quantity
 from calibrate.models.closed import DECLINE_FROM
 from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place

@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.inference.estimates import LEVEL, ROUGH, Estimate
 from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.mixture import quantiles
-from calibrate.inference.parameters import Array, Mask, covariance_of
-from calibrate.inference.weights import Predictive, Quantity, Weights, predictive
+from calibrate.inference.parameters import LEVEL, ROUGH, Array, Estimate, Mask, covariance_of
+from calibrate.inference.weights import Predictive, Quantity, Weights, predictive, quantiles
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
 from calibrate.surface.results import Row, Tabled

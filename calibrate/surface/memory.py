@@ -18,9 +18,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibrate.inference.estimates import LEVEL
 from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
+from calibrate.inference.parameters import LEVEL, Array, MisfitPrior, MisfitProcess, Parameter
 from calibrate.inference.weights import predictive
 from calibrate.models.memory_curve import NEVER_BEYOND, AlongBandwidth, MemoryCurve
 from calibrate.points import refuse_caches

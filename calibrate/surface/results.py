@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calibrate.inference.parameters import Array
-from calibrate.load_text import with_interval
 from calibrate.surface.places import WORDS, Places
-from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_percent, format_rate
+from measure.units import (
+    counted,
+    format_bandwidth,
+    format_bytes,
+    format_duration,
+    format_percent,
+    format_rate,
+    with_interval,
+)
 from qsim.result import Result
 from qsim.text_table import table
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from calibrate import Points, predict
 from calibrate.fitting.curve_fit import fit_points
-from calibrate.models.names import model_for
+from calibrate.models.calibration import model_for
 from calibrate.prediction.baselines import baselines_for
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from calibrate import Fit, fit, from_datasheet, predict
-from calibrate.inference.mixture import quantiles
+from calibrate.inference.weights import quantiles
 from calibrate.knees.definitions import named_knees
 from measure import load_dataset
 from measure.sweep import Sweep

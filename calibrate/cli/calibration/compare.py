@@ -83,7 +83,7 @@ def compare(
     as_json: o.AsJson = False,
 ) -> None:
     """Load, compare every series or the one named, print, report, check."""
-    from calibrate.models.names import model_named
+    from calibrate.models.calibration import model_named
 
     if model is not None:
         model_named(model)
@@ -202,7 +202,7 @@ def _warn(devices: Sequence[Device], *, corrected: bool) -> None:
 
     Without ``corrected`` what a dataset was corrected by is left out: the answer has a line on it.
     """
-    from calibrate.fitting.fit_warnings import matters
+    from calibrate.fitting.curve_fit import matters
 
     for device in devices:
         name = device.name if len(devices) > 1 else ""

@@ -56,7 +56,7 @@ def fit(
     source = DataSource(data or (), dataset, columns)
 
     from calibrate.cli.fit_files import check_writable, write_fits
-    from calibrate.models.names import model_named
+    from calibrate.models.calibration import model_named
 
     if model is not None:
         model_named(model)

@@ -40,7 +40,7 @@ class CalibratedCurves:
 
     def warn(self, refusal: str) -> None:
         """What the importer noticed, what speaks against the fits, and which curves have none, on stderr."""
-        from calibrate.fitting.fit_warnings import doubts_about
+        from calibrate.fitting.curve_fit import doubts_about
 
         if self.sweep is not None:
             print_sweep_findings(self.sweep, self.names)
@@ -68,7 +68,8 @@ def calibrated(
     check_use(sweep, names, use)
     check_peak(sweep, peak)
 
-    from calibrate.fitting.curve_fit import fit, with_origin
+    from calibrate.fitting.curve_fit import fit
+    from calibrate.fitting.fit_file import with_origin
 
     known_peak = peak if peak is not None else peak_iops
 
@@ -102,7 +103,7 @@ def fits_of(
 
 def datasheet_fit(idle_latency: float | None, peak_iops: float | None) -> Fit:
     """The device that a data sheet describes. CommandError where a figure is missing."""
-    from calibrate.fitting.curve_fit import from_datasheet
+    from calibrate.fitting.datasheet import from_datasheet
 
     if idle_latency is None or peak_iops is None:
         missing = "--idle-latency" if idle_latency is None else "--peak-iops"

@@ -67,7 +67,7 @@ def surface(
     as_json: AsJson = False,
 ) -> None:
     """Load, calibrate, predict, print, write, check."""
-    from calibrate.fitting.fit_warnings import matters
+    from calibrate.fitting.curve_fit import matters
     from measure.auditing.all_checks import audit
     from measure.findings import SEVERITIES
 

@@ -80,7 +80,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve next to the present one's, with what is assumed."""
     from calibrate.fitting.answer import NINETY, QUEUEING, knee_line, labelled, ninety_line
-    from calibrate.load_text import with_interval
+    from measure.units import with_interval
 
     gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)
     rows = [

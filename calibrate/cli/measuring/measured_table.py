@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli.console import plain, table
-from calibrate.load_text import BANDWIDTH_FROM
+from measure.loads import BANDWIDTH_FROM
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from measure.suites.questions import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
-    from calibrate.load_text import Figure
     from calibrate.report.view import Section
     from measure.suites.runs import SuitePlan, SuiteResults, SuiteStep
+    from measure.units import Figure
 
 HELP = """Measure what a report on a drive wants, by name, and write its tables and plots.
 
@@ -150,7 +150,7 @@ def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
 
 def _with_ends(show: Figure, point: Any, column: str, moves: float) -> str:
     """A mean with its 95 % interval over repeats and between suites; ``measured once`` where nothing gives one."""
-    from calibrate.load_text import with_interval
+    from measure.units import with_interval
 
     name = "latency" if column == "latency_s" else "throughput"
     mean = point["latency_s" if name == "latency" else "throughput_per_s"]

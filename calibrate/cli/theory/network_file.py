@@ -138,7 +138,7 @@ class _Reading:
         return fit(load(place), series=series)
 
     def _sheet(self, name: str, table: Mapping[str, Any]) -> Fit:
-        from calibrate.fitting.curve_fit import from_datasheet
+        from calibrate.fitting.datasheet import from_datasheet
 
         if missing := [key for key in ("idle_latency", "peak") if key not in table]:
             raise DataError(f'a data sheet needs {missing[0]} too, as idle_latency = "80us", peak = "600k/s"')

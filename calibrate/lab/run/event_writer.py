@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from calibrate.fitting.curve_fit import fit, with_origin
+from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit_file import with_origin
 from calibrate.fitting.predicted_curve import grid, predict
 from calibrate.lab.run.event_log import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order

@@ -6,12 +6,18 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from calibrate.fitting.answer import knee_word
-from calibrate.inference.estimates import quantity
-from calibrate.load_text import interval_text, load_text, throughput_text
+from calibrate.inference.parameters import quantity
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import Column, FormattedTable, parameter_table
 from measure.findings import SEVERITIES
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_duration, format_percent, format_rate
+from measure.units import (
+    CACHE_LINE_BYTES,
+    format_bandwidth,
+    format_duration,
+    format_percent,
+    format_rate,
+    interval_text,
+)
 
 if TYPE_CHECKING:
     from calibrate.prediction.truth import Against
@@ -109,11 +115,11 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
 
 def _points(comparison: Comparison) -> FormattedTable:
     points, predicted = comparison.points, comparison.predicted
-    show = throughput_text(points.load_kind)
+    show = points.load_type.throughput_figure
     x_error, r_error = comparison.residual_throughput_pct, comparison.residual_response_pct
     return FormattedTable.of(
         range(len(points)),
-        Column(comparison.fit.load_name, lambda i: load_text(points.load_kind, points.load[i])),
+        Column(comparison.fit.load_name, lambda i: points.load_type.text(points.load[i])),
         Column("throughput", lambda i: show(points.throughput_per_s[i])),
         Column("predicted", lambda i: show(predicted.throughput_per_s[i])),
         Column("error", lambda i: _percent(x_error[i])),

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from calibrate.fitting.answer import sureness
-from calibrate.inference.estimates import how_sure, quantity
+from calibrate.inference.parameters import how_sure, quantity
 from calibrate.knees.definitions import NamedKnee
-from calibrate.load_text import interval_text
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, Unmatched, differences, unmatched
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.view import Column, FormattedTable
 from measure.loads import LOADS
+from measure.units import interval_text
 
 MOST_IN_FULL = 3
 """Of more devices than these the sentence has peaks and knees alone; the tables have everything."""

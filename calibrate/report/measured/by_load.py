@@ -10,7 +10,7 @@ import pandas as pd
 from calibrate.fitting.answer import knee_word
 from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fit import Fit
-from calibrate.inference.estimates import LEVEL
+from calibrate.inference.parameters import LEVEL
 from calibrate.knees.definitions import NamedKnee
 from calibrate.knees.knee import Knee
 from calibrate.next.load import advice

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calibrate.inference.estimates import LEVEL
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import LEVEL, Array
 from calibrate.report.axes import bandwidth_axis, size_scale, throughput_axis
 from calibrate.report.drawing import BLUE, ORANGE, RED, Drawing, axis_layout, empty_figure, marker, solid
 from calibrate.report.measured.drawings import lines

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, points_of
-from calibrate.inference.estimates import widened
+from calibrate.inference.parameters import widened
 from calibrate.points import LOCAL, MOST, SERVICE, VIRTUAL
 from measure.sweep import Provenance, Sweep
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from calibrate import Fit, fit, from_datasheet, predict
-from calibrate.inference.estimates import reaching
+from calibrate.inference.parameters import reaching
 from calibrate.models.closed import PNorm
 from calibrate.models.delay_law import DelayLaw
 from calibrate.points import points_of

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, fit
-from calibrate.fitting.fit_warnings import doubts_about, noisier_than_the_model
+from calibrate.fitting.curve_fit import doubts_about, noisier_than_the_model
 from calibrate.points import points_of
 from measure import Sweep
 from measure.auditing.calibration import check_submission

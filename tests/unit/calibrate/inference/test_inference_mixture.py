@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from calibrate.inference.mixture import FEW, quantiles
+from calibrate.inference.weights import FEW, quantiles
 
 SHARES = (0.005, 0.05, 0.5, 0.95, 0.995)
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from calibrate.inference.estimates import how_sure
 from calibrate.inference.nodes import Observed, Scale, table_of
-from calibrate.inference.parameters import MisfitProcess
+from calibrate.inference.parameters import MisfitProcess, how_sure
 from calibrate.inference.weights import Weights, predictive
 from calibrate.models.closed import OnsetPNorm
 

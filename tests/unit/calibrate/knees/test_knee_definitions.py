@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fitting.curve_fit import fit, from_datasheet
+from calibrate.fitting.curve_fit import fit
+from calibrate.fitting.datasheet import from_datasheet
 from calibrate.fitting.predicted_curve import predict
 from calibrate.knees.definitions import knee_rows, named_knees
 from calibrate.prediction.comparison import compare

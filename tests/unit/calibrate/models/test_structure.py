@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit
-from calibrate.inference.estimates import Estimate
+from calibrate.inference.parameters import Estimate
 from calibrate.models.closed_structures import busy_servers
 from calibrate.models.stations import servers_and_think
 from calibrate.models.structure import structure_posterior

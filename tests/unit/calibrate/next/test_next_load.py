@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, from_datasheet
-from calibrate.inference.estimates import Estimate
+from calibrate.inference.parameters import Estimate
 from calibrate.knees.knee import Knee
 from calibrate.models.closed import OnsetPNorm
 from calibrate.models.delay_law import DelayLaw

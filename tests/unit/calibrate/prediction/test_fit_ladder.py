@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare
-from calibrate.models.names import model_named
+from calibrate.models.calibration import model_named
 from measure import load_dataset
 from measure.sweep import Sweep
 

@@ -10,7 +10,7 @@ import pytest
 
 from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.fit import Fit
-from calibrate.inference.estimates import Estimate
+from calibrate.inference.parameters import Estimate
 from calibrate.prediction.ratios import ParameterDifference, differences, ratio_of_curves, unmatched
 from measure.errors import DataError
 from measure.loads import LoadKind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrate.inference.estimates import Estimate
+from calibrate.inference.parameters import Estimate
 from calibrate.report.view import Column, FormattedTable, Section, parameter_table
 
 

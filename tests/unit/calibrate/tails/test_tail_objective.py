@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from simulated_fio import write_simulated
 
-from calibrate.fitting.curve_fit import fit, from_datasheet
+from calibrate.fitting.curve_fit import fit
+from calibrate.fitting.datasheet import from_datasheet
 from calibrate.sealing.sealed_tails import tails_against, tails_from_dict, tails_to_dict
 from calibrate.tails.objective import deepest_within, tail_knee
 from calibrate.tails.results import QUANTILES, TailPoint, Tails
