@@ -121,8 +121,12 @@ def _check_numbers(fit: Calibration) -> None:
     if np.abs(values).max() > LARGEST or max(np.abs(directions).max(initial=0.0), misfit.max()) > LARGEST_LOG:
         raise ValueError("the table holds numbers that no device has")
     _check_points(fit)
-    with np.errstate(all="ignore"):
-        curve = fit.curve_model.curve(values, np.array([min(fit.used, default=1.0)]))
+    try:
+        with np.errstate(all="ignore", divide="raise", invalid="raise"):
+            curve = fit.curve_model.curve(values, np.array([min(fit.used, default=1.0)]))
+            named = fit.curve_model.report(values)
+    except FloatingPointError as error:
+        raise ValueError("the table holds a parameter that is zero or negative where it must be positive") from error
     if not all(np.isfinite(one).all() and (one > 0).all() for one in curve):
         raise ValueError("invalid rows: every throughput and response time must be above zero")
     given = fit.given or {}
@@ -130,7 +134,7 @@ def _check_numbers(fit: Calibration) -> None:
         bounds = [end for end in (e.low, e.estimate, e.high) if end is not None]
         if bounds != sorted(bounds):
             raise ValueError(f"{name} {e.estimate} does not lie in its interval ({e.low} to {e.high})")
-    if missing := [name for name in fit.curve_model.report(values[:1]) if name not in given]:
+    if missing := [name for name in named if name not in given]:
         raise ValueError(f"parameters lacks {', '.join(missing)}")
 
 

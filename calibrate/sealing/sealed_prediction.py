@@ -206,7 +206,11 @@ def _verified(path: Path) -> dict[str, Any]:
 
 
 def _check_redrawn(fit: Fit, rows: Sequence[Mapping[str, float]], version: str, path: Path) -> None:
-    drawn = predict(fit, [row["load"] for row in rows]).to_dicts()
+    try:
+        with np.errstate(divide="raise"):
+            drawn = predict(fit, [row["load"] for row in rows]).to_dicts()
+    except FloatingPointError as error:
+        raise ValueError("a load is so small that the fit has no throughput there") from error
     pairs = [(a[k], b[k]) for a, b in zip(drawn, rows, strict=True) for k in ("throughput_per_s", "response_time_s")]
     if not all(np.isclose(a, b, rtol=REDRAWN) for a, b in pairs):
         raise DataError(

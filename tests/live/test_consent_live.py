@@ -31,7 +31,7 @@ def loop_devices(require_tool: Callable[..., str]) -> None:
     for tool in ("fio", "losetup", "blkid", "wipefs"):
         require_tool(tool)
     if os.geteuid() != 0:
-        pytest.skip("root alone makes loop devices")
+        pytest.skip("root alone makes loop devices: sudo make test-all")
     if subprocess.run(["losetup", "-f"], capture_output=True, check=False).returncode:
         assert not os.environ.get("QSIM_REQUIRE_TOOLS"), "no loop device is free"
         pytest.skip("no loop device is free: load the kernel module loop")
@@ -113,7 +113,7 @@ def test_a_device_in_use_is_refused(image: Path, tmp_path: Path, require_tool: C
         (tmp_path / "at").mkdir()
         mounted = subprocess.run(["mount", str(device), str(tmp_path / "at")], capture_output=True, check=False)
         if mounted.returncode:
-            pytest.skip("nothing can be mounted here")
+            pytest.skip("this container mounts nothing: run the tests outside of it")
         try:
             with pytest.raises(UnsafeTargetError, match="is mounted on"):
                 written(device, tmp_path / "s", erase=str(device))

@@ -375,7 +375,7 @@ def test_a_sweep_directory_that_vanishes_is_said_and_the_test_file_removed(disk:
 @pytest.fixture
 def root() -> None:
     if os.geteuid() != 0:
-        pytest.skip("only root can mount and make loop devices")
+        pytest.skip("root alone mounts and makes loop devices: sudo make test-all")
 
 
 def run_or_skip(*command: str) -> str:

@@ -250,7 +250,7 @@ def loop_device(disk: Path) -> Iterator[Path]:
     image = disk / "image"
     image.write_bytes(bytes(32 * MIB))
     if os.geteuid() != 0 or shutil.which("losetup") is None:
-        pytest.skip("only root can make a loop device, with losetup")
+        pytest.skip("root alone makes a loop device, with losetup: sudo make test-all")
     made = run_tool(["losetup", "--show", "--find", str(image)], 10)
     if made.returncode != 0:
         pytest.skip(f"no loop device here: {made.stderr.decode().strip()}")

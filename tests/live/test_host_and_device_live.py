@@ -27,7 +27,7 @@ SLOW_HOST_S = 1e-3
 def known_device(workers: int, service_s: float) -> Iterator[str]:
     """Its block device; skips where this process may not make one."""
     if os.geteuid() != 0 or not Path("/dev/fuse").exists() or not Path("/dev/loop-control").exists():
-        pytest.skip("a block device of known service times takes root, FUSE and a loop device")
+        pytest.skip("a block device of known service times takes root, FUSE and a loop device: sudo make test-all")
     served = subprocess.Popen(
         [sys.executable, HERE / "known_block_device.py", str(workers), str(service_s)],
         stdin=subprocess.PIPE,

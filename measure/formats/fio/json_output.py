@@ -25,6 +25,7 @@ from typing import Any
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, positive, runs_of, section_of, why_nothing
+from measure.formats.fio.latency_bins import BINS_FIO_3, BITS, PER_OCTAVE
 from measure.formats.fio.record import FioRecord, Moments, between_snapshots, is_set, pooled, whole
 from measure.units import counted
 
@@ -286,8 +287,10 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
 
 def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
     """DataError for a bin that is no number, or that holds no count."""
+    numbered = _BIN_CONSTANT in listed
     for key, count in listed.items():
         known = key.startswith(_CONSTANTS) or (key.isascii() and key.isdigit())
+        known &= not (numbered and key.isdigit() and int(key[:9]) >= BINS_FIO_3)
         if not known or not re.fullmatch(r"\d+(?:\.0*)?", str(count)):
             raise DataError(
                 f"{name}: job {job!r} counts {str(count)[:20]} in the bin {key[:20]!r} of its histogram, which no "
@@ -300,13 +303,10 @@ def _bins(listed: Mapping[str, Any], unit_s: float) -> dict[float, int]:
     counted = {k: int(n) for k, v in listed.items() if (n := positive(v)) > 0 and k.isascii() and k.isdigit()}
     if _BIN_CONSTANT not in listed:
         return {positive(k) * unit_s: n for k, n in counted.items() if positive(k) > 0 or k == "0"}
-    bits = int(number_in(listed, _BIN_CONSTANT)) or 6
     made: dict[float, int] = {}
     for key, count in counted.items():
-        number = int(key[:9])
-        octave = max(0, (number >> min(bits, 16)) - 1)
-        if octave < 60:
-            made[(number - (octave << min(bits, 16)) + (0.5 if octave else 0.0)) * 2.0**octave * unit_s] = count
+        octave = max(0, (int(key) >> BITS) - 1)
+        made[(int(key) - octave * PER_OCTAVE + (0.5 if octave else 0.0)) * 2.0**octave * unit_s] = count
     return made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("dash")
+pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 
 from flask import Flask
 from flask.testing import FlaskClient

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("dash")
+pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 
 from calibrate import fit, system
 from calibrate.lab.compare.shelf import Shelf

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("dash")
+pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 
 import threading
 from collections.abc import Iterator

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -221,19 +222,17 @@ def test_points_of_older_versions_are_ordered_by_their_times(tmp_path: Path) -> 
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A filesystem of 64 KiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if os.geteuid() != 0:
-        pytest.skip("only root can mount a small filesystem")
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        pytest.skip(f"no filesystem can be mounted here: {done.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds 64 KiB: what is written beyond does not reach the disk, as on a full one."""
+    fsync = os.fsync
+
+    def fsync_where_room_is_left(file: int) -> None:
+        if sum(p.stat().st_size for p in tmp_path.rglob("*") if p.is_file()) > 65_536:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", fsync_where_room_is_left)
+    return tmp_path
 
 
 def test_a_full_disk_keeps_what_was_there_and_leaves_nothing_half_written(small_disk: Path) -> None:

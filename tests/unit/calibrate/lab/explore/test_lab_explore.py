@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("dash")
+pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 
 from calibrate.lab.explore.curves import QUANTITIES, Mark, curves_of, said_of, with_simulation
 from calibrate.lab.explore.figures import quantity_figure

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-pytest.importorskip("dash")
+pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 
 from calibrate.lab.app import build
 from calibrate.lab.explore.formulas import formulas_of
