@@ -1,4 +1,4 @@
-"""The command by which fio measures one workload, and the one that fills our file.
+"""The command by which fio measures one workload.
 
 Why the commands are as they are:
 
@@ -156,24 +156,3 @@ def _shares(job: FioJob) -> list[tuple[str, int, int]]:
             each, more = divmod(arrivals, jobs)
             shares += [(direction, n, r) for r, n in ((each + 1, more), (each, jobs - more)) if n]
     return shares
-
-
-def fill_command(file: Target, engine: str) -> tuple[str, ...]:
-    """The command that writes our file once, from end to end, with data that no drive can compress."""
-    block = next(b for b in (2**20, 2**16, 4096) if file.size_bytes % b == 0)
-    return (
-        *program(engine),
-        "--output-format=json",
-        "--eta=never",
-        "--name=fill",
-        f"--filename={file.path}",
-        f"--size={file.size_bytes}",
-        "--rw=write",
-        f"--bs={block}",
-        f"--ioengine={engine}",
-        "--iodepth=8",
-        "--direct=1",
-        "--thread=1",
-        "--refill_buffers=1",
-        "--end_fsync=1",
-    )

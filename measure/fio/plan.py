@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE, Common, point_command, stagger_s
 from measure.fio.preconditioning import Pass, chosen_state, passes, state_after
-from measure.fio.settings import FioSettings, Settling, check_room, choose_engine, file_for
-from measure.fio.workload import FioJob, Pattern, combinations
-from measure.formats.fio.record import SYNC_ENGINES
+from measure.fio.settings import FioSettings, choose_engine, file_for
+from measure.fio.workload import FioJob, combinations, in_order
 from measure.machine.host import tool_version
 from measure.machine.own_file import Target
 from measure.machine.process import find_tool
@@ -61,30 +60,24 @@ class FioPoint:
 class FioPlan:
     """What will be done, before anything is done. ``file`` is None for a network block device (``uri``).
 
-    ``engine_reason`` says why the engine was chosen; ``settling`` is what each point waits for before it is measured;
-    ``passes`` write to the file before all points, after which it is ``preconditioned`` so.
+    ``engine_reason`` says why the engine was chosen; ``passes`` write to the file before all points, after which it is
+    ``preconditioned`` so.
     """
 
     points: tuple[FioPoint, ...]
+    settings: FioSettings
     file: Target | None
     uri: str
-    label: str
     engine: str
     engine_reason: str
-    runtime_s: float
-    ramp_s: float
-    seed: int
-    keep: bool
     fio_version: str
-    details: Mapping[str, Any] = field(default_factory=dict)
-    settling: Settling | None = None
     passes: tuple[Pass, ...] = ()
     preconditioned: str = ""
 
     @property
-    def fill(self) -> tuple[str, ...] | None:
-        """The command that writes the file first; None where it is written already, or is not a test file."""
-        return self.passes[0].argv if self.passes else None
+    def label(self) -> str:
+        """The target in words."""
+        return self.settings.label or (self.uri if self.file is None else str(self.file.path))
 
     @property
     def tool(self) -> str:
@@ -100,21 +93,22 @@ class FioPlan:
     def point_limit_s(self) -> float:
         """The hard time limit of one point."""
         stagger = max(stagger_s(p.job) for p in self.points)
-        return stagger + self.ramp_s + self.runtime_s + max(MARGIN_S, 0.5 * self.runtime_s)
+        return stagger + self.settings.ramp_s + self.settings.runtime_s + max(MARGIN_S, 0.5 * self.settings.runtime_s)
 
     @property
     def commands(self) -> tuple[str, ...]:
         """Every command, in order, as it could be typed into a shell."""
-        fill = [shlex.join(p.argv) for p in self.passes]
-        if self.settling is None:
-            return (*fill, *(p.command for p in self.points))
-        return (*fill, *(c for p in self.points for c in (shlex.join(self.settling.command(p.argv)), p.command)))
+        commands = [p.argv for p in self.passes]
+        for point in self.points:
+            commands += [self.settings.settling.command(point.argv)] if self.settings.settling else []
+            commands.append(point.argv)
+        return tuple(map(shlex.join, commands))
 
     def point(self, job: FioJob, repeat: int) -> FioPoint:
         """The point of a workload and repeat, with the command by which this plan measures it."""
         key = f"{job.key}.r{repeat}"
-        common = Common(self.file, self.uri, self.engine, self.runtime_s, self.ramp_s)
-        return FioPoint(key, job, repeat, point_command(key, job, common, self.seed))
+        common = Common(self.file, self.uri, self.engine, self.settings.runtime_s, self.settings.ramp_s)
+        return FioPoint(key, job, repeat, point_command(key, job, common, self.settings.seed))
 
     def workload_of(self, source: str) -> FioJob | None:
         """The workload that a raw file of the sweep belongs to; None for one of another plan."""
@@ -136,18 +130,18 @@ class FioPlan:
 
     def together_seconds(self) -> float:
         """How long all points take in one process of fio, without the filling."""
-        return START_S + len(self.points) * (self.ramp_s + self.runtime_s)
+        return START_S + len(self.points) * (self.settings.ramp_s + self.settings.runtime_s)
 
     def within(self, budget_s: float) -> FioPlan:
         """The same points, each measured as long as the whole sweep has time. ValueError saying how long it needs.
 
         Points that settle are given all the time that they may take.
         """
-        count = len(self.points)
-        runtime_s = math.floor(10 * (self.runtime_s + (budget_s - self.most_seconds()) / count)) / 10
-        shortest_s = max(shortest_run_s(p.job, self.ramp_s) for p in self.points)
+        count, settings = len(self.points), self.settings
+        runtime_s = math.floor(10 * (settings.runtime_s + (budget_s - self.most_seconds()) / count)) / 10
+        shortest_s = max(shortest_run_s(p.job, settings.ramp_s) for p in self.points)
         if runtime_s < shortest_s:
-            least = self.most_seconds() + count * (shortest_s - self.runtime_s)
+            least = self.most_seconds() + count * (shortest_s - settings.runtime_s)
             raise InvalidParameterError(
                 "budget",
                 (
@@ -157,38 +151,38 @@ class FioPlan:
                 ),
                 "give more time, or fewer points",
             )
-        plan = replace(self, runtime_s=min(runtime_s, 86400.0))
+        plan = replace(self, settings=replace(settings, runtime_s=min(runtime_s, 86400.0)))
         return replace(plan, points=tuple(plan.point(p.job, p.repeat) for p in self.points))
 
     @property
     def point_seconds(self) -> float:
         """How long one point takes once its jobs have started, where it settles within one window."""
-        settling_s = self.settling.window_s + START_S if self.settling else 0.0
-        return settling_s + self.ramp_s + self.runtime_s + START_S
+        settling_s = self.settings.settling.window_s + START_S if self.settings.settling else 0.0
+        return settling_s + self.settings.ramp_s + self.settings.runtime_s + START_S
 
     def most_seconds(self) -> float:
         """How long the whole sweep takes at most, where no point settles before its time is up."""
-        if self.settling is None:
-            return self.seconds()
-        return self.seconds() + len(self.points) * (self.settling.longest_s - self.settling.window_s)
+        settling = self.settings.settling
+        return self.seconds() + (len(self.points) * (settling.longest_s - settling.window_s) if settling else 0.0)
 
     def describe(self) -> str:
         """The plan in words."""
+        settings = self.settings
         what = self.label
         if self.file is not None:
             what += {
                 "own file": f": a test file of {format_bytes(self.file.size_bytes)}, "
-                + ("kept" if self.keep else "removed at the end"),
+                + ("kept" if settings.keep else "removed at the end"),
                 "foreign file": ": only read",
                 "block device": ": written" if self.file.writable else ": only read",
             }[self.file.kind]
         writing = ", ".join(p.text for p in self.passes)
         writing = f"\nfirst {writing}: about {format_duration(self.fill_seconds())}" if writing else ""
-        settling = f"\neach point runs first {self.settling}" if self.settling else ""
-        most = f", {format_duration(self.most_seconds())} at most" if self.settling else ""
+        settling = f"\neach point runs first {settings.settling}" if settings.settling else ""
+        most = f", {format_duration(self.most_seconds())} at most" if settings.settling else ""
+        each = f"{format_duration(settings.runtime_s)} each after {format_duration(settings.ramp_s)} of ramp"
         return (
-            f"{what}\n{counted(len(self.points), 'point')} ({self._axes()}), {format_duration(self.runtime_s)} each "
-            f"after {format_duration(self.ramp_s)} of ramp{writing}{settling}\n"
+            f"{what}\n{counted(len(self.points), 'point')} ({self._axes()}), {each}{writing}{settling}\n"
             f"engine {self.engine}: {self.engine_reason}\nabout {format_duration(self.seconds())} in all{most}"
         )
 
@@ -207,47 +201,30 @@ class FioPlan:
         first = next(iter(distinct))
         return "; ".join(f"{n} {', '.join(v)}" for n, v in distinct.items() if len(v) > 1 or n == first)
 
-    def settings(self) -> dict[str, Any]:
+    def fixed(self) -> dict[str, Any]:
         """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""
-        settling = {"settling": asdict(self.settling)} if self.settling else {}
+        settling = {"settling": asdict(self.settings.settling)} if self.settings.settling else {}
         return {
             "target": self.label,
             "size_bytes": self.file.size_bytes if self.file else None,
             "engine": self.engine,
-            "seed": self.seed,
-            "runtime_s": self.runtime_s,
-            "ramp_s": self.ramp_s,
+            "seed": self.settings.seed,
+            "runtime_s": self.settings.runtime_s,
+            "ramp_s": self.settings.ramp_s,
             "load_kind": "arrival_rate" if self.is_open else "queue_depth",
             **settling,
         }
 
 
-def plan_fio(
-    target: str | Path,
-    depths: Sequence[int] = DEFAULT_DEPTHS,
-    *,
-    block_bytes: int | Sequence[int] = 4096,
-    read_percent: int | Sequence[int] = 100,
-    pattern: Pattern | Sequence[Pattern] = "random",
-    jobs: int | Sequence[int] | None = None,
-    arrival_rates: Sequence[float] | None = None,
-    **settings: Any,
-) -> FioPlan:
+def plan_fio(target: str | Path, depths: Sequence[int] = DEFAULT_DEPTHS, **more: Any) -> FioPlan:
     """A sweep of ``target`` over every combination of what is given: depths or, open loop, ``arrival_rates``.
 
-    ``jobs`` is how many jobs there are of each depth (default 1), or how many share the arrivals (default: as many as
-    :func:`measure.fio.workload.submitters` says). ``settings`` are those of :class:`measure.fio.settings.FioSettings`.
+    ``block_bytes``, ``read_percent``, ``pattern``, ``jobs`` and ``arrival_rates``, each one value or several, are those
+    of :func:`measure.fio.workload.combinations`; all else are fields of :class:`measure.fio.settings.FioSettings`.
     The rest is as in :func:`plan_workloads`, and so are the errors raised.
     """
-    workloads = combinations(
-        depths,
-        block_bytes=block_bytes,
-        read_percent=read_percent,
-        pattern=pattern,
-        jobs=jobs,
-        arrival_rates=arrival_rates,
-    )
-    return plan_workloads(target, workloads, FioSettings(**settings))
+    settings = {name: more.pop(name) for name in list(more) if name in FioSettings.__dataclass_fields__}
+    return plan_workloads(target, combinations(depths, **more), FioSettings(**settings))
 
 
 def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: FioSettings | None = None) -> FioPlan:
@@ -260,99 +237,66 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
     """
     settings = settings or FioSettings()
     workloads = list(dict.fromkeys(workloads))
-    check_workloads(workloads, settings)
-    if settings.engine != PROBE:
+    _check_workloads(workloads, settings)
+    by_fio = settings.engine != PROBE
+    if by_fio:
         find_tool("fio")
         if reason := why_no_drive(by_probe=False):
             raise UnsafeTargetError(reason)
-    version = "" if settings.engine == PROBE else tool_version("fio") or ""
     uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
-    is_open = workloads[0].is_open
-    file = None
-    writes = any(w.read_percent < 100 for w in workloads)
+    file, state = None, ""
     if uri:
-        if settings.engine == PROBE:
+        if not by_fio:
             raise UnsafeTargetError(f"{uri} is a network block device, which the probe cannot measure; use fio")
+        writes = any(w.read_percent < 100 for w in workloads)
         check_export(uri, writes=writes, write_device=settings.write_device, erase=settings.erase)
-        chosen, reason = "nbd", "the target is a network block device"
+        engine, reason = "nbd", "the target is a network block device"
     else:
-        file = file_for(
-            Path(target),
-            settings.size_bytes,
-            writes=writes,
-            consent=settings.consent,
-            write_device=settings.write_device,
-            erase=settings.erase,
-        )
-        check_room(file.size_bytes, workloads)
-        psync = is_open and settings.engine == "auto"
-        chosen, reason = choose_engine("psync" if psync else settings.engine)
-        reason = "each job submits one request at a time, at its own moments" if psync else reason
-        if is_open and chosen not in SYNC_ENGINES:
-            raise InvalidParameterError(
-                "engine", f"is {chosen}", "an open loop takes a synchronous one, as psync (see the manual)", chosen
-            )
-        if chosen in SYNC_ENGINES and not is_open and any(w.depth > 1 for w in workloads):
-            reason += "; it is synchronous, so a depth of N is N jobs with one request each"
-    state = chosen_state(file, workloads)
+        file = file_for(Path(target), settings, workloads)
+        engine, reason = choose_engine(settings.engine, workloads)
+        state = chosen_state(file, workloads)
     plan = FioPlan(
         (),
+        settings,
         file,
         uri,
-        settings.label or (uri if file is None else str(file.path)),
-        chosen,
+        engine,
         reason,
-        settings.runtime_s,
-        settings.ramp_s,
-        settings.seed,
-        settings.keep,
-        version,
-        dict(settings.details),
-        settings.settling,
-        passes(state, file, chosen, workloads),
+        (tool_version("fio") or "") if by_fio else "",
+        passes(state, file, engine, workloads),
         state_after(state, file),
     )
-    return replace(plan, points=tuple(plan.point(job, repeat) for job, repeat in settings.rounds(workloads)))
+    rounds = [(job, repeat) for repeat in range(settings.repeats) for job in in_order(workloads)]  # drift shows
+    return replace(plan, points=tuple(plan.point(job, repeat) for job, repeat in rounds))
 
 
-def check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
+def _check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None:
     """ValueError where the workloads are no sweep, or cannot be measured by ``settings``."""
     if not workloads:
         raise InvalidParameterError("workloads", "is empty", "give at least one")
-    is_open = workloads[0].is_open
     if settings.engine == PROBE:
         _check_probe(workloads, settings)
-    if any(w.is_open != is_open for w in workloads):
+    if len({w.is_open for w in workloads}) > 1:
         raise InvalidParameterError(
             "workloads", "holds depths and arrival rates", "measure them into two directories, as two sweeps"
         )
-    if not is_open:
+    if not workloads[0].is_open:
         return
     if settings.settling is not None:
         raise InvalidParameterError(
             "settling", "is for depths", "arrivals at a given rate come at that rate, steady or not"
         )
-    if settings.ramp_s <= 0:
-        raise InvalidParameterError(
-            "ramp_s",
-            f"is {settings.ramp_s:g}",
-            (
-                "every job of an open loop begins with a request of its own, so give it a ramp of some 0.5 s "
-                "that is not counted"
-            ),
-            value=settings.ramp_s,
-        )
+    ramp_s, runtime_s = settings.ramp_s, settings.runtime_s
+    if ramp_s <= 0:
+        remedy = "every job of an open loop begins with a request of its own, so give it a ramp of some 0.5 s"
+        raise InvalidParameterError("ramp_s", f"is {ramp_s:g}", f"{remedy} that is not counted", value=ramp_s)
     for job in workloads:
-        if settings.runtime_s < (shortest_s := shortest_run_s(job, settings.ramp_s)):
-            raise InvalidParameterError(
-                "runtime_s",
-                f"is {settings.runtime_s:g}",
-                (
-                    f"after a ramp of {settings.ramp_s:g} s, {format_rate(job.load)} shared among {job.jobs} jobs "
-                    f"take a runtime of {math.ceil(10 * shortest_s) / 10:g} s at least"
-                ),
-                value=settings.runtime_s,
+        if runtime_s < (shortest_s := shortest_run_s(job, ramp_s)):
+            remedy = (
+                f"after a ramp of {ramp_s:g} s, {format_rate(job.load)} shared among {job.jobs} jobs take a runtime of "
+                f"{math.ceil(10 * shortest_s) / 10:g} s at least"
             )
+            raise InvalidParameterError("runtime_s", f"is {runtime_s:g}", remedy, value=runtime_s)
 
 
 def _check_probe(workloads: Sequence[FioJob], settings: FioSettings) -> None:

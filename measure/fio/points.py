@@ -9,7 +9,7 @@ that n requests of N jobs in T seconds are (n - N) / T arrivals a second.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from measure.formats.fio.sweep import Placed, why_unusable
 from measure.machine.scheduling_delay import noted_lateness
 from measure.store.stored_point import StoredPoint
 from measure.sweep import describe_series
-from measure.units import format_bytes, format_rate
+from measure.units import counted, format_bytes, format_rate
 from measure.watching.device_counters import noted_device
 
 BUSY = 0.05  # the share of its time that a submitting job may be busy
@@ -34,7 +34,7 @@ _ERRORS = 3.0  # standard errors of a Poisson count that are no shortfall
 
 @dataclass(frozen=True)
 class MeasuredPoint:
-    """A kept point: the record of one host, the workload that was asked for, which repeat it is, further columns."""
+    """A kept point: its record, the workload that was asked for, which repeat it is, further columns."""
 
     record: FioRecord
     job: FioJob
@@ -42,18 +42,19 @@ class MeasuredPoint:
     columns: Mapping[str, Any] = field(default_factory=dict)
 
 
-def measured(text: str, point: StoredPoint) -> list[MeasuredPoint]:
-    """The finished point of which fio printed ``text``, once for each host that measured it."""
+def measured(text: str, point: StoredPoint) -> MeasuredPoint:
+    """The finished point of which fio printed ``text``."""
     job = job_of(point)
-    records = joined(parse_fio(text, point.raw.name if point.raw else point.key), job)
+    record = joined(parse_fio(text, point.raw.name if point.raw else point.key), job)
+    number, ceiling = point.record.get("sequence"), record.options.get("ceiling_per_s")
     columns = {
-        **_place_in_time(point),
-        **_ceiling(records),
+        **({"sequence": number} if isinstance(number, int) else {}),
+        **({"ceiling_per_s": float(ceiling)} if ceiling is not None else {}),
         **noted_columns(point.record),
         **noted_lateness(point.record),
         **noted_device(point.record, job.read_percent / 100),
     }
-    return [MeasuredPoint(record, job, int(point.asked("repeat")), columns) for record in records]
+    return MeasuredPoint(record, job, int(point.asked("repeat")), columns)
 
 
 def near_ceiling(points: Iterable[MeasuredPoint]) -> list[Finding]:
@@ -76,18 +77,6 @@ def near_ceiling(points: Iterable[MeasuredPoint]) -> list[Finding]:
     ]
 
 
-def _ceiling(records: Sequence[FioRecord]) -> dict[str, float]:
-    """What the drive probe could hand over, measured by itself; nothing of fio."""
-    known = records[0].options.get("ceiling_per_s")
-    return {} if known is None else {"ceiling_per_s": float(known)}
-
-
-def _place_in_time(point: StoredPoint) -> dict[str, int]:
-    """The number of the point among those of its directory, which no clock changes; none in old records."""
-    number = point.record.get("sequence")
-    return {"sequence": number} if isinstance(number, int) else {}
-
-
 def request_of(job: FioJob, repeat: int) -> dict[str, Any]:
     """What a record keeps of the workload that was asked for; the inverse of ``job_of``."""
     return {**asdict(job), "load": job.load, "repeat": repeat}
@@ -106,40 +95,35 @@ def job_of(point: StoredPoint) -> FioJob:
 def why_no_point(text: str, key: str, job: FioJob) -> str:
     """Why fio's output is no usable point of ``job``; empty where it is."""
     try:
-        records = joined(parse_fio(text, key), job)
+        record = joined(parse_fio(text, key), job)
     except DataError as error:
         return str(error)
-    unusable = next((u for r in records if (u := why_unusable(r))), None)
-    if unusable is not None:
+    if (unusable := why_unusable(record)) is not None:
         return unusable.message
-    if job.is_open and any(_arrivals(r, job) <= 0 for r in records):
+    if job.is_open and _arrivals(record, job) <= 0:
         return f"{key}: fewer requests than jobs came in the run; measure longer, or share them among fewer jobs"
-    if any(sum(r.latency.bins_s.values()) < 0.98 * r.requests for r in records if r.latency.bins_s and job.is_open):
+    bins = record.latency.bins_s
+    if job.is_open and bins and sum(bins.values()) < 0.98 * record.requests:
         return f"{key}: fio lost the latencies of some jobs; measure longer, or with a shorter ramp"
     return ""
 
 
-def joined(records: Sequence[FioRecord], job: FioJob) -> list[FioRecord]:
-    """One record per host, with the options as asked; DataError where a host reports other jobs than were asked for."""
-    hosts: dict[str, list[FioRecord]] = {}
-    for record in records:
-        hosts.setdefault(record.host, []).append(record)
-    for parts in hosts.values():
-        if len(parts) != job.sections:
-            raise DataError(f"{parts[0].source}: fio reported {len(parts)} jobs where {job.sections} were asked for")
-    return [_as_asked(added(parts), job) for parts in hosts.values()]
+def joined(records: Sequence[FioRecord], job: FioJob) -> FioRecord:
+    """One record with the options as asked; DataError where fio reports other jobs than were asked for."""
+    if len(records) != job.sections:
+        raise DataError(f"{records[0].source}: fio reported {len(records)} jobs where {job.sections} were asked for")
+    return _as_asked(added(records), job)
 
 
-def place(points: Iterable[MeasuredPoint]) -> tuple[list[Placed], list[Finding]]:
+def place(points: Sequence[MeasuredPoint]) -> tuple[list[Placed], list[Finding]]:
     """The rows of a table, and what is found about the arrivals. Points that the device could not take are left out."""
-    points = list(points)
     names = _names(points)
     rates: dict[tuple[str, float], list[float]] = {}
     for name, point in zip(names, points, strict=True):
         if point.job.is_open:
             rates.setdefault((name, point.job.load), []).append(_rate(point.record, point.job))
     placed: list[Placed] = []
-    findings: dict[tuple[str, str | None, float | None], Finding] = {}  # one of each kind for all repeats of a point
+    findings: dict[tuple[str, float], Finding] = {}  # one for all repeats of a point
     strained: dict[str, list[MeasuredPoint]] = {}
     for name, point in zip(names, points, strict=True):
         record, job = point.record, point.job
@@ -147,12 +131,13 @@ def place(points: Iterable[MeasuredPoint]) -> tuple[list[Placed], list[Finding]]
             placed.append(Placed(record, name, job.load, point.repeat, point.columns))
             continue
         if (overloaded := _overloaded(record, job, name)) is not None:
-            findings.setdefault((overloaded.check, name, job.load), overloaded)
+            findings.setdefault((name, job.load), overloaded)
             continue
-        if _busy(record, job) > BUSY:
+        busy = _busy(record, job)
+        if busy > BUSY:
             strained.setdefault(name, []).append(point)
         measured_rates = rates[name, job.load]
-        columns = {**point.columns, "asked_rate_per_s": job.load, "busy_share": _busy(record, job)}
+        columns = {**point.columns, "asked_rate_per_s": job.load, "busy_share": busy}
         load = math.fsum(measured_rates) / len(measured_rates)
         scale = _rate(record, job) / record.throughput_per_s
         record = replace(
@@ -180,35 +165,25 @@ def _as_asked(record: FioRecord, job: FioJob) -> FioRecord:
 
 
 def _names(points: Sequence[MeasuredPoint]) -> list[str]:
-    """The names of the curves: the workload, and of host and jobs what tells points apart."""
-    bases = []
-    for point in points:
-        job = point.job
-        parts = ["under Poisson arrivals"] if job.is_open else []
-        parts += [f"from {point.record.host}"] if point.record.host else []
-        bases.append(describe_series(job.block_bytes, job.read_percent / 100, job.pattern, parts))
-    depths = _values_by_name(bases, points, lambda p: p.job.depth)
-    shared = _values_by_name(
-        [f"{base} {p.job.load}" for base, p in zip(bases, points, strict=True)], points, lambda p: p.job.jobs
-    )
-    ambiguous = {
-        base for base, p in zip(bases, points, strict=True) if p.job.is_open and len(shared[f"{base} {p.job.load}"]) > 1
-    }
-    names = []
-    for base, point in zip(bases, points, strict=True):
-        jobs = point.job.jobs
-        named = base in ambiguous if point.job.is_open else jobs > 1 and len(depths[base]) > 1
-        names.append(f"{base} {jobs} jobs" if named else base)
-    return names
+    """The names of the curves: the workload, and the number of jobs where that tells points apart."""
+    jobs = [p.job for p in points]
+    bases = [
+        describe_series(
+            job.block_bytes, job.read_percent / 100, job.pattern, ["under Poisson arrivals"] if job.is_open else []
+        )
+        for job in jobs
+    ]
+    depths: dict[str, set[int]] = {}
+    shared: dict[tuple[str, float], set[int]] = {}
+    for base, job in zip(bases, jobs, strict=True):
+        depths.setdefault(base, set()).add(job.depth)
+        shared.setdefault((base, job.load), set()).add(job.jobs)
+    ambiguous = {base for (base, _), counts in shared.items() if len(counts) > 1}
 
+    def named(base: str, job: FioJob) -> bool:
+        return base in ambiguous if job.is_open else job.jobs > 1 and len(depths[base]) > 1
 
-def _values_by_name(
-    names: Sequence[str], points: Sequence[MeasuredPoint], value: Callable[[MeasuredPoint], int]
-) -> dict[str, set[int]]:
-    values: dict[str, set[int]] = {}
-    for name, point in zip(names, points, strict=True):
-        values.setdefault(name, set()).add(value(point))
-    return values
+    return [f"{base} {job.jobs} jobs" if named(base, job) else base for base, job in zip(bases, jobs, strict=True)]
 
 
 def _arrivals(record: FioRecord, job: FioJob) -> int:
@@ -247,37 +222,19 @@ def _overloaded(record: FioRecord, job: FioJob, series: str) -> Finding | None:
 def _busy_submitters(points: Sequence[MeasuredPoint], series: str) -> Finding:
     """What is said, once, of the points of a curve whose jobs were not free to send what arrived."""
     loads = sorted({p.job.load for p in points})
-    busy = sorted(100 * _busy(p.record, p.job) for p in points)
-    jobs = " or ".join(f"{n}" for n in sorted({submitters_of(p.job) for p in points}))
-    shares = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (busy[0], busy[-1])))
-    several, rates = len(loads) > 1, ", ".join(format_rate(load) for load in loads)
+    most = max(points, key=lambda p: _busy(p.record, p.job))
+    need = math.ceil(_rate(most.record, most.job) * most.record.latency.mean_s / (0.8 * BUSY))
+    several = f" and at {counted(len(loads) - 1, 'other rate')}" if len(loads) > 1 else ""
+    busy = f"{100 * _busy(most.record, most.job):.0f} % of the time at {format_rate(most.job.load)}{several}"
     return Finding(
         "busy-submitters",
         "warning",
-        f"each of the {jobs} jobs was busy {shares} % of the time{f' at {rates}' if several else ''}, so that "
-        "arrivals waited for a job, which the latency does not hold.",
-        f"too few jobs for {'these rates' if several else 'this rate'} and this latency.",
-        _more_jobs(points),
+        f"each of the {submitters_of(most.job)} jobs was busy {busy}, so that arrivals waited for a job, which the "
+        "latency does not hold.",
+        "too few jobs for this rate and this latency.",
+        f"measure with more jobs: --jobs {need}."
+        if need <= min(most.job.load, MAX_JOBS)
+        else "ask for lower rates: no number of jobs does here.",
         series,
-        None if several else loads[0],
+        loads[0] if len(loads) == 1 else None,
     )
-
-
-def _more_jobs(points: Sequence[MeasuredPoint]) -> str:
-    """How many jobs would be free enough at each rate, and at which rates no number is: a job takes 1/s or more."""
-    needs: dict[float, int] = {}
-    for p in points:
-        need = math.ceil(_rate(p.record, p.job) * p.record.latency.mean_s / (0.8 * BUSY))
-        needs[p.job.load] = max(need, needs.get(p.job.load, 0))
-    enough = {load: need for load, need in sorted(needs.items()) if need <= min(load, MAX_JOBS)}
-    if not enough:
-        return "ask for lower rates."
-    most = max(enough.values())
-    if most > min(enough):  # more than the slowest of them can share
-        remedy = "measure " + ", ".join(f"{format_rate(load)} with --jobs {need}" for load, need in enough.items())
-    elif len(enough) < len(needs):
-        remedy = f"measure {', '.join(map(format_rate, enough))} with more jobs: --jobs {most}"
-    else:
-        remedy = f"measure {'these rates' if len(needs) > 1 else 'this rate'} with more jobs: --jobs {most}"
-    beyond = ", ".join(format_rate(load) for load in sorted(needs) if load not in enough)
-    return f"{remedy}; no number of jobs does at {beyond}: ask for lower rates." if beyond else remedy

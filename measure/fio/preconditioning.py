@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from measure.fio.command import fill_command, program
+from measure.fio.command import program
 from measure.fio.workload import FioJob
 from measure.machine.own_file import FILE_STATES, Target
 
@@ -62,17 +62,17 @@ def passes(state: str, file: Target | None, engine: str, workloads: Sequence[Fio
     if file is None or not state:
         return ()
     size = file.size_bytes
-    writing = [w.block_bytes for w in workloads if w.read_percent < 100]
-    block = min(writing, default=4096)
-    command = fill_command(file, engine)
-    once_s, limit_s = size / SEQUENTIAL_BYTES_PER_S, 60.0 + size / SLOWEST_BYTES_PER_S
-    stream, scatter = FioJob(8, 1, 2**20, 0, "sequential"), FioJob(32, 1, block, 0, "random")
+    whole = next(b for b in (2**20, 2**16, 4096) if size % b == 0)
+    block = min((w.block_bytes for w in workloads if w.read_percent < 100), default=4096)
+    stream, scatter = FioJob(8, 1, whole, 0, "sequential"), FioJob(32, 1, block, 0, "random")
+    once = (pass_command(file, engine, stream), size / SEQUENTIAL_BYTES_PER_S, 60.0 + size / SLOWEST_BYTES_PER_S)
+    until_the_end = (f"--runtime={LONGEST_RANDOM_S:.0f}s", "--allow_file_create=0")
     all_passes = (
-        Pass("writing the test file", command, once_s, limit_s, "none", stream),
-        Pass("writing it a second time", command, once_s, limit_s, "sequential", stream),
+        Pass("writing the test file", *once, "none", stream),
+        Pass("writing it a second time", *once, "sequential", stream),
         Pass(
             "writing it at random",
-            _scattered(file, engine, block),
+            (*pass_command(file, engine, scatter), *until_the_end),
             min(LONGEST_RANDOM_S, size / RANDOM_BYTES_PER_S),
             LONGEST_RANDOM_S + 60.0,
             "random",
@@ -83,23 +83,21 @@ def passes(state: str, file: Target | None, engine: str, workloads: Sequence[Fio
     return tuple(p for p in all_passes if had < FILE_STATES.index(p.leaves) <= wanted)
 
 
-def _scattered(file: Target, engine: str, block_bytes: int) -> tuple[str, ...]:
-    """Each block once in random order, until the time is up."""
+def pass_command(file: Target, engine: str, job: FioJob) -> tuple[str, ...]:
+    """The command that writes each block once, with data that no drive can compress."""
     return (
         *program(engine),
         "--output-format=json",
         "--eta=never",
-        "--name=scatter",
+        "--name=fill",
         f"--filename={file.path}",
         f"--size={file.size_bytes}",
-        "--rw=randwrite",
-        f"--bs={block_bytes}",
-        f"--runtime={LONGEST_RANDOM_S:.0f}s",
+        f"--rw={job.rw}",
+        f"--bs={job.block_bytes}",
         f"--ioengine={engine}",
-        "--iodepth=32",
+        f"--iodepth={job.depth}",
         "--direct=1",
         "--thread=1",
         "--refill_buffers=1",
         "--end_fsync=1",
-        "--allow_file_create=0",
     )

@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,14 @@ from measure.errors import DataError
 from measure.fio.command import split_program
 from measure.fio.plan import MARGIN_S, FioPlan, FioPoint
 from measure.fio.points import request_of, why_no_point
+from measure.fio.settings import read_settled
+from measure.fio.workload import FioJob
 from measure.formats.fio.documents import fio_documents
 from measure.formats.fio.steady_state import Intervals, read_interval_logs
 from measure.machine.process import Finished, run_tool
-from measure.machine.scheduling_delay import NOTE, Wakeups
+from measure.machine.scheduling_delay import lateness_notes, napping
 from measure.store.measuring import Outcome, Tick, printed
-from measure.watching.counters import counters_now
-from measure.watching.device_counters import counted_device
+from measure.watching import device_counters
 
 INTERVALS = 25
 SHORTEST_INTERVAL_S = 0.02
@@ -37,96 +38,29 @@ _FOLDER = ".logs-"
 GENERAL = ("--output-format", "--eta", "--readonly")
 """Options of fio itself, which a process has once."""
 
+Watch = Callable[[FioPoint, float], None]
+"""Called with a point and its throughput while it is measured together with others, and when that is known."""
 
-def together_command(points: Sequence[FioPoint]) -> tuple[str, ...]:
-    """The command that measures all ``points``, each of one section, one after another (``stonewall``).
 
-    >>> from measure.fio.plan import FioPoint
-    >>> from measure.fio.workload import FioJob
-    >>> jobs = {n: FioJob(n, 1, 4096, 100, "random") for n in (1, 2)}
-    >>> points = [
-    ...     FioPoint(f"d{n}", job, 0, ("fio", "--eta=never", f"--name=d{n}", f"--iodepth={n}"))
-    ...     for n, job in jobs.items()
-    ... ]
-    >>> " ".join(together_command(points))
+def together_command(commands: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The command that runs all ``commands``, each of one section, one after another (``stonewall``).
+
+    >>> " ".join(together_command([("fio", "--eta=never", f"--name=d{n}", f"--iodepth={n}") for n in (1, 2)]))
     'fio --eta=never --name=d1 --iodepth=1 --stonewall --name=d2 --iodepth=2 --stonewall'
     """
-    program, _ = split_program(points[0].argv)
-    options = [split_program(p.argv)[1] for p in points]
+    program, _ = split_program(commands[0])
+    options = [split_program(command)[1] for command in commands]
     general = dict.fromkeys(word for words in options for word in words if word.startswith(GENERAL))
     jobs = (w for words in options for w in (*(w for w in words if not w.startswith(GENERAL)), "--stonewall"))
     return (*program, *general, *jobs)
 
 
-Watch = Callable[[FioPoint, float], None]
-"""Called with a point and its throughput as soon as it was measured, and with a preview of it before."""
-PREVIEW_S = 0.2
-"""How long a point runs before its throughput is previewed."""
-
-
-class Preview:
-    """The device's own rate while ``points`` run one after another, each for ``each_s``; fio prints theirs at its end.
-
-    ``completed`` gives the requests that the device completed so far.
-    """
-
-    def __init__(self, points: Sequence[FioPoint], each_s: float, ramp_s: float, completed: Callable[[], int]) -> None:
-        self._points, self._each_s, self._ramp_s, self._completed = points, each_s, ramp_s, completed
-        self._begun: dict[int, tuple[float, int]] = {}
-
-    def at(self, elapsed_s: float) -> tuple[FioPoint, float] | None:
-        """The point that runs now and its rate until now; None in its ramp."""
-        number = min(int(elapsed_s / self._each_s), len(self._points) - 1)
-        if elapsed_s - number * self._each_s < self._ramp_s:
-            return None
-        done = self._completed()
-        begun_s, before = self._begun.setdefault(number, (elapsed_s, done))
-        if elapsed_s - begun_s < PREVIEW_S or done == before:
-            return None
-        return self._points[number], (done - before) / (elapsed_s - begun_s)
-
-
-def _completed_by(device: str) -> int:
-    counters = counters_now().get(device)
-    return counters.reads + counters.writes if counters else 0
-
-
-def measured_together(
-    plan: FioPlan, points: Sequence[FioPoint], tick: Tick, folder: Path, watch: Watch = lambda *_: None
-) -> dict[str, Outcome]:
-    """The outcome of each point by its key; none of points that this run does not give: measure them by themselves.
-
-    ``folder`` is an empty one, into which each job writes the log of its throughput when it ends.
-    """
-    single = [p for p in points if p.job.sections == 1 and not p.job.is_open]
-    if len(single) < 2 or plan.settling is not None:
-        return {}
-    each_s = plan.ramp_s + plan.runtime_s
-    logged = [replace(p, argv=(*p.argv, *interval_options(plan.runtime_s, f"{folder}/{p.key}"))) for p in single]
-    waiting = list(single)
-    device, _ = counted_device(plan.file.path if plan.file is not None else None)
-    preview = Preview(single, each_s, plan.ramp_s, partial(_completed_by, device)) if device else None
-
-    def look(elapsed_s: float) -> None:
-        if preview and (seen_now := preview.at(elapsed_s)):
-            watch(*seen_now)
-        while waiting and len(seen := _intervals(folder, waiting[0])):
-            watch(waiting.pop(0), sum(seen.throughput_per_s) / len(seen))
-        if waiting:
-            tick(single[min(int(elapsed_s / each_s), len(single) - 1)].describe())
-
-    with Wakeups() as woken:
-        finished = run_tool(together_command(logged), len(single) * each_s + MARGIN_S, on_tick=look)
-    if finished.returncode != 0 or finished.timed_out:
-        return {}
-    preview = None
-    look(len(single) * each_s)  # what fio measured
-    late = woken.lateness()
-    notes = {NOTE: late.to_dict()} if late else {}
-    outcomes = (
-        (p, _outcome(plan, p, finished, {**notes, "intervals": _intervals(folder, p).to_dict()})) for p in single
-    )
-    return {point.key: outcome for point, outcome in outcomes if not outcome.reason}
+def logged(point: FioPoint, runtime_s: float, folder: Path) -> tuple[str, ...]:
+    """The point's command with the options that log the throughput of its run into ``folder`` (an absolute path)."""
+    each_s = max(SHORTEST_INTERVAL_S, runtime_s / INTERVALS)
+    options = (f"--write_iops_log={folder / point.key}", f"--log_avg_msec={round(each_s * 1e3)}")
+    first = next(i for i, word in enumerate(point.argv) if word.startswith("--name="))
+    return (*point.argv[: first + 1], *options, *point.argv[first + 1 :])
 
 
 @contextmanager
@@ -141,47 +75,97 @@ def log_folder(directory: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def run_with_intervals(
-    argv: Sequence[str],
-    runtime_s: float,
-    timeout_s: float,
-    folder: Path,
-    on_tick: Callable[[float], None] | None = None,
-) -> tuple[Finished, Intervals]:
-    """Run a fio command that measures for ``runtime_s``, and its intervals with it.
+def measured_together(
+    plan: FioPlan, points: Sequence[FioPoint], tick: Tick, folder: Path, watch: Watch
+) -> dict[str, Outcome]:
+    """The outcome of each point by its key; none of points that this run does not give: measure them by themselves.
 
-    The logs are left in ``folder``, an absolute path to an empty one. Options before the first job's name are for all
-    jobs. A command that asks for logs itself is run as it is, in ``folder``, since fio has one averaging for all of
-    them. Raises as :func:`measure.machine.process.run_tool`.
+    ``folder`` is an empty one, into which each job writes the log of its throughput when it ends.
     """
-    if any(option.startswith("--write_") for option in argv):
-        return run_tool(argv, timeout_s, folder, on_tick=on_tick), Intervals()
-    program, options = split_program(argv)
-    logged = (*program, *interval_options(runtime_s, f"{folder}/run"), *options)
-    finished = run_tool(logged, timeout_s, on_tick=on_tick)
-    texts = [path.read_text("ascii", "replace") for path in folder.glob("run_iops*.log")]
-    return finished, read_interval_logs(texts)
+    single = [p for p in points if p.job.sections == 1 and not p.job.is_open]
+    if len(single) < 2 or plan.settings.settling is not None:
+        return {}
+    runtime_s = plan.settings.runtime_s
+    each_s = plan.settings.ramp_s + runtime_s
+    start = time.monotonic()
+    device, _ = device_counters.counted_device(plan.file.path if plan.file is not None else None)
+
+    def look(elapsed_s: float) -> None:
+        number = min(int(elapsed_s / each_s), len(single) - 1)
+        tick(single[number].describe())
+        # fio writes its logs at its end; until then the device's own counters give the rate.
+        if rate := device_counters.rate_since(seen, start + number * each_s + plan.settings.ramp_s):
+            watch(single[number], rate)
+
+    command = together_command([logged(p, runtime_s, folder) for p in single])
+    with napping() as late, device_counters.counting(device) as seen:
+        finished = run_tool(command, len(single) * each_s + MARGIN_S, on_tick=look)
+    if finished.returncode != 0 or finished.timed_out:
+        return {}
+    outcomes = {}
+    for point in single:
+        if len(intervals := _intervals(folder, point)):
+            watch(point, sum(intervals.throughput_per_s) / len(intervals))
+        text, reason = _of_point(finished.text, point)
+        if not reason:
+            of_point = replace(finished, stdout=text.encode())
+            outcomes[point.key] = _outcome(plan, point, of_point, "", folder, lateness_notes(late))
+    return outcomes
 
 
-def interval_options(runtime_s: float, prefix: str) -> tuple[str, ...]:
-    """fio's options that log the throughput of a run of ``runtime_s`` to ``prefix``_iops.1.log and so on."""
-    each_s = max(SHORTEST_INTERVAL_S, runtime_s / INTERVALS)
-    return (f"--write_iops_log={prefix}", f"--log_avg_msec={round(each_s * 1e3)}")
+def measured_alone(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path, watch: Watch) -> Outcome:
+    """Run ``point`` as ``plan`` says; one that does not settle in its time is measured all the same."""
+    text, runtime_s, settling = point.describe(), plan.settings.runtime_s, plan.settings.settling
+    notes: dict[str, Any] = {}
+    if settling is not None:
+        finished = run_tool(settling.command(point.argv), settling.limit_s, on_tick=lambda _: tick(f"{text}, settling"))
+        settled = read_settled(finished.text)
+        reason = why_failed(finished, f"{point.key}, settling", point.job, settling.limit_s)
+        if reason or settled is None:
+            reason = reason or f"{point.key}: fio printed nothing of the steady state it was to reach"
+            return _outcome(plan, point, finished, reason, folder, notes)
+        notes["settled"] = settled
+    folder = folder / point.key  # beside what a run of several points left
+    folder.mkdir()
+    device, _ = device_counters.counted_device(plan.file.path if plan.file is not None else None)
+    with napping() as late, device_counters.counting(device) as seen:
+        finished = run_tool(logged(point, runtime_s, folder), plan.point_limit_s, on_tick=lambda _: tick(text))
+    notes |= lateness_notes(late)
+    read = point.job.read_percent
+    if did := device_counters.last_running(device, seen, runtime_s, reads=read > 0, writes=read < 100):
+        notes[device_counters.NOTE] = {name: value for name, value in did.to_dict().items() if value == value}  # noqa: PLR0124
+    reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
+    if len(intervals := _intervals(folder, point)):
+        watch(point, sum(intervals.throughput_per_s) / len(intervals))
+    return _outcome(plan, point, finished, reason, folder, notes)
+
+
+def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:
+    """One sentence, or "" where fio ended well and its output is a usable point of ``job``."""
+    reason = finished.failure(name, "fio", limit_s, lambda text: why_no_point(text, name, job))
+    return f"{reason} ({finished.complaint})" if reason and finished.complaint else reason
+
+
+def _of_point(text: str, point: FioPoint) -> tuple[str, str]:
+    """fio's document with the jobs of the point's name alone, and why it is no point; "" where it is."""
+    try:
+        document = fio_documents(text)[0][0]
+        jobs = [job for job in document["jobs"] if job["jobname"] == point.key]
+        own = json.dumps({**document, "jobs": jobs})
+    except (DataError, LookupError, TypeError) as error:
+        return "", f"{point.key}: fio's output holds no such job ({error})"
+    return own, why_no_point(own, point.key, point.job)
+
+
+def _outcome(
+    plan: FioPlan, point: FioPoint, finished: Finished, reason: str, folder: Path, notes: dict[str, Any]
+) -> Outcome:
+    if len(intervals := _intervals(folder, point)):
+        notes["intervals"] = intervals.to_dict()
+    if plan.preconditioned:
+        notes["preconditioned"] = plan.preconditioned
+    return printed(finished, reason, point.command, request_of(point.job, point.repeat), **notes)
 
 
 def _intervals(folder: Path, point: FioPoint) -> Intervals:
     return read_interval_logs([p.read_text("ascii", "replace") for p in folder.glob(f"{point.key}_iops*.log")])
-
-
-def _outcome(plan: FioPlan, point: FioPoint, finished: Finished, notes: dict[str, Any]) -> Outcome:
-    """What the run says of one point: fio's document with the jobs of its name alone."""
-    try:
-        document = fio_documents(finished.text)[0][0]
-        jobs = [job for job in document["jobs"] if job["jobname"] == point.key]
-        text = json.dumps({**document, "jobs": jobs})
-        reason = why_no_point(text, point.key, point.job)
-    except (DataError, LookupError, TypeError) as error:
-        text, reason = "", f"{point.key}: fio's output holds no such job ({error})"
-    notes |= {"preconditioned": plan.preconditioned} if plan.preconditioned else {}
-    of_point = replace(finished, stdout=text.encode())
-    return printed(of_point, reason, point.command, request_of(point.job, point.repeat), **notes)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -30,24 +29,6 @@ BATCHES = 20
 Log = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Served:
-    """What was served at one point; times in seconds, and squared coefficients of variation.
-
-    ``response_error_s`` is the standard error of the mean response, from 20 batches of consecutive requests (Law and
-    Kelton, Simulation Modeling and Analysis, section 9.5.3: batch means); NaN where there are fewer than 20 a batch.
-    """
-
-    served_requests: int
-    served_rate_per_s: float
-    served_gap_scv: float
-    served_service_s: float
-    served_service_scv: float
-    served_response_s: float
-    served_response_error_s: float
-    served_late_s: float
-
-
 def read_logs(directory: Path) -> Log:
     """All logs in a sweep directory as one table (n, 4), by time of arrival: arrived, waited, served, late.
 
@@ -64,12 +45,14 @@ def read_logs(directory: Path) -> Log:
 
 def served_between(
     log: Log, start: float, end: float, ramp_s: float = 0.0, runtime_s: float = math.inf, delay_s: float = 0.0
-) -> Served | None:
-    """What was served of the requests that arrived between ``start`` and ``end`` (seconds since 1970).
+) -> dict[str, float] | None:
+    """What was served of the requests that arrived between ``start`` and ``end`` (seconds since 1970), as columns.
 
     Of these only the ones of ``runtime_s`` seconds count, after ``ramp_s`` seconds from the first of them: fio's jobs
     end one by one after their time. ``delay_s`` is what a response takes besides wait and service. None where there are
-    fewer than two.
+    fewer than two. Times in seconds, and squared coefficients of variation; ``served_response_error_s`` is the standard
+    error of the mean response, from 20 batches of consecutive requests (Law and Kelton, Simulation Modeling and
+    Analysis, section 9.5.3: batch means), NaN where there are fewer than 20 a batch.
     """
     rows = log[(log[:, 0] >= start) & (log[:, 0] <= end)]
     if len(rows):
@@ -78,20 +61,20 @@ def served_between(
     if len(rows) < 2:
         return None
     gaps, service, response = np.diff(rows[:, 0]), rows[:, 2], rows[:, 1] + rows[:, 2] + delay_s
-    return Served(
-        served_requests=len(rows),
-        served_rate_per_s=float(1 / gaps.mean()),
-        served_gap_scv=_scv(gaps),
-        served_service_s=float(service.mean()),
-        served_service_scv=_scv(service),
-        served_response_s=float(response.mean()),
-        served_response_error_s=_batch_error(response),
-        served_late_s=float(rows[:, 3].mean()),
-    )
+    return {
+        "served_requests": len(rows),
+        "served_rate_per_s": float(1 / gaps.mean()),
+        "served_gap_scv": _scv(gaps),
+        "served_service_s": float(service.mean()),
+        "served_service_scv": _scv(service),
+        "served_response_s": float(response.mean()),
+        "served_response_error_s": _batch_error(response),
+        "served_late_s": float(rows[:, 3].mean()),
+    }
 
 
 def with_served(table: pd.DataFrame, store: SweepStore, points: Iterable[StoredPoint]) -> pd.DataFrame:
-    """The table of a sweep with the fields of :class:`Served` as columns, where its directory holds a device's log."""
+    """The table of a sweep with the columns of :func:`served_between`, where its directory holds a device's log."""
     log, settings = read_logs(store.directory), store.manifest["settings"]
     delay_s = float(store.manifest["provenance"].get("details", {}).get("truth", {}).get("delay_s", 0.0))
     if not len(log):
@@ -102,11 +85,9 @@ def with_served(table: pd.DataFrame, store: SweepStore, points: Iterable[StoredP
             start, end = (datetime.fromisoformat(point.record[k]).timestamp() for k in ("started_at", "ended_at"))
             begun = settings["ramp_s"] + stagger_s(job_of(point))  # all jobs are counted then, and none has ended
             counted = settings["ramp_s"] + settings["runtime_s"] - begun
-            found = served_between(log, start, end, begun, counted, delay_s)
-            if found is not None:
-                rows[point.raw.name] = asdict(found)
-    served = pd.DataFrame.from_dict(rows, orient="index")
-    return table.join(served, on="source")
+            if (found := served_between(log, start, end, begun, counted, delay_s)) is not None:
+                rows[point.raw.name] = found
+    return table.join(pd.DataFrame.from_dict(rows, orient="index"), on="source")
 
 
 def _scv(values: NDArray[np.float64]) -> float:

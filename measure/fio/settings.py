@@ -11,15 +11,16 @@ right behind it, so that its mean, percentiles and histogram are of the settled 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE
-from measure.fio.workload import FioJob, in_order
+from measure.fio.workload import FioJob
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, section_of
+from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.host import io_uring_allowed
 from measure.machine.own_file import Target, is_own, measured_bytes
 from measure.machine.process import run_tool
@@ -27,33 +28,17 @@ from measure.machine.safety import TEST_FILE, check_target
 from measure.units import format_bytes, format_duration
 from qsim.errors import InvalidParameterError, must_be
 
-SHORTEST_WINDOW_S = 3
-
 
 @dataclass(frozen=True)
 class Settling:
     """When a point counts as settled: ``tolerance`` (a share) over ``window_s``; ``longest_s`` is what it may take.
 
-    Raises ValueError naming what cannot be: fio counts in whole seconds, and a window needs three of them.
+    fio counts in whole seconds, and a window needs three of them.
     """
 
     tolerance: float = 0.05
     window_s: float = 10.0
     longest_s: float = 120.0
-
-    def __post_init__(self) -> None:
-        rules = (
-            ("tolerance", 0 < self.tolerance <= 1, "more than 0 % and at most 100 %"),
-            (
-                "window",
-                self.window_s >= SHORTEST_WINDOW_S and self.window_s == int(self.window_s),
-                f"whole seconds, {SHORTEST_WINDOW_S} at least, as 10s",
-            ),
-            ("longest time", self.window_s < self.longest_s <= 86400, "longer than the window, and a day at most"),
-        )
-        for name, holds, wanted in rules:
-            if not holds:
-                raise ValueError(f"the {name} of the steady state must be {wanted}")
 
     def __str__(self) -> str:
         over = f"over {format_duration(self.window_s)}, {format_duration(self.longest_s)} at most"
@@ -66,47 +51,30 @@ class Settling:
 
     def command(self, argv: Sequence[str]) -> tuple[str, ...]:
         """The command that lets the point of the fio command ``argv`` settle: the same workload, without its times."""
-        rest = [option for option in argv[1:] if not option.startswith(("--runtime=", "--ramp_time=", "--write_"))]
+        rest = [option for option in argv[1:] if not option.startswith(("--runtime=", "--ramp_time="))]
         criterion = f"--steadystate=iops:{100 * self.tolerance:g}%"
         times = (f"--runtime={round(self.longest_s)}s", f"--ss_dur={round(self.window_s)}s")
         return (argv[0], criterion, *times, *rest)
 
 
-@dataclass(frozen=True)
-class Settled:
-    """How the settling went: whether the criterion was met, after how long, what fio computed, the last seconds."""
+def read_settled(text: str) -> dict[str, Any] | None:
+    """What fio's JSON says of its steady state; None where it says nothing.
 
-    attained: bool
-    seconds: float
-    criterion: str
-    throughput_per_s: tuple[float, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {
-            "attained": self.attained,
-            "seconds": self.seconds,
-            "criterion": self.criterion,
-            "throughput_per_s": list(self.throughput_per_s),
-        }
-
-
-def read_settled(text: str) -> Settled | None:
-    """What fio's JSON says of its steady state; None where it says nothing."""
+    Whether the criterion was ``attained`` and after how many ``seconds``, what fio computed, the last seconds' rates.
+    """
     documents, _ = fio_documents(text)
     jobs = jobs_of(documents[0]) if documents else []
     states = [job["steadystate"] for job in jobs if isinstance(job.get("steadystate"), dict)]
     if not states:
         return None
     longest_ms = max(number_in(section_of(job, d), "runtime") for job in jobs for d in ("read", "write"))
-    last = states[-1]
-    rates = section_of(last, "data").get("iops")
-    return Settled(
-        all(bool(t.get("attained")) for t in states),
-        longest_ms / 1e3,
-        str(last.get("criterion", "")).strip(),
-        tuple(number_in({"iops": n}, "iops") for n in rates) if isinstance(rates, list) else (),
-    )
+    rates = section_of(states[-1], "data").get("iops")
+    return {
+        "attained": all(bool(state.get("attained")) for state in states),
+        "seconds": longest_ms / 1e3,
+        "criterion": str(states[-1].get("criterion", "")).strip(),
+        "throughput_per_s": [number_in({"iops": n}, "iops") for n in rates] if isinstance(rates, list) else [],
+    }
 
 
 USUAL = ("io_uring", "libaio", "posixaio", "psync")
@@ -152,71 +120,72 @@ class FioSettings:
         for name, holds, wanted in rules:
             must_be(holds, name, getattr(self, name), wanted)
 
-    def rounds(self, workloads: Sequence[FioJob]) -> Iterator[tuple[FioJob, int]]:
-        """(workload, repeat) of each point. Repeats go round all workloads: drift shows as repeats that disagree."""
-        for repeat in range(self.repeats):
-            for job in in_order(workloads):
-                yield job, repeat
 
-
-def choose_engine(asked: str = "auto") -> tuple[str, str]:
+def choose_engine(asked: str, workloads: Sequence[FioJob]) -> tuple[str, str]:
     """The I/O engine and the reason: what was asked for, else io_uring, libaio, posixaio, psync, by what works here.
 
     io_uring costs the least CPU per request and submits without blocking; it is taken where this fio has it and the
-    kernel lets this process set up a ring (containers often do not). Raises ValueError for an engine that this fio
-    has not.
+    kernel lets this process set up a ring (containers often do not). An open loop takes psync. Raises ValueError for an
+    engine that this fio has not, or that no open loop can take.
     """
     if asked == PROBE:
         return asked, "threads of this program, one request each"
     listing = run_tool(["fio", "--enghelp"], timeout_s=10).text
-    engines = {line.strip() for line in listing.splitlines()[1:]}
+    here = [e for e in USUAL if e in {line.strip() for line in listing.splitlines()[1:]}]
+    if workloads[0].is_open:
+        if asked not in ("auto", *SYNC_ENGINES):
+            remedy = "an open loop takes a synchronous one, as psync (see the manual)"
+            raise InvalidParameterError("engine", f"is {asked}", remedy, asked)
+        engine, reason = ("psync", "each job submits one request at a time, at its own moments")
+        return (engine, reason) if asked == "auto" else (asked, "it was asked for")
     if asked != "auto":
-        if asked not in engines:
-            here = ", ".join(e for e in USUAL if e in engines)
-            raise InvalidParameterError(
-                "engine", f"{asked!r} is unknown to the fio of this machine", f"it has {here}", value=asked
-            )
-        return asked, "it was asked for"
+        if f"\t{asked}\n" not in listing:
+            problem = f"{asked!r} is unknown to the fio of this machine"
+            raise InvalidParameterError("engine", problem, f"it has {', '.join(here)}", value=asked)
+        engine, reason = asked, "it was asked for"
+    else:
+        engine, reason = _usual_engine(here)
+    if engine in SYNC_ENGINES and any(w.depth > 1 for w in workloads):
+        reason += "; it is synchronous, so a depth of N is N jobs with one request each"
+    return engine, reason
+
+
+def _usual_engine(here: Sequence[str]) -> tuple[str, str]:
     granted, why = io_uring_allowed()
-    if "io_uring" in engines and granted:
+    if "io_uring" in here and granted:
         return "io_uring", "this fio has it and the kernel grants it"
-    reasons = ["this fio lacks io_uring" if "io_uring" not in engines else f"no io_uring: {why}"]
-    for engine in USUAL[1:]:
-        if engine in engines:
-            return engine, ", ".join(reasons)
-        reasons.append(f"this fio lacks {engine}")
-    raise InvalidParameterError(
-        "engine", f": the fio of this machine has none of {', '.join(USUAL)}", "install a complete fio"
-    )
+    others = [engine for engine in here if engine != "io_uring"]
+    if not others:
+        problem = f": the fio of this machine has none of {', '.join(USUAL)}"
+        raise InvalidParameterError("engine", problem, "install a complete fio")
+    return others[0], f"no io_uring: {why}" if "io_uring" in here else "this fio lacks io_uring"
 
 
-def file_for(
-    target: Path,
-    size_bytes: int | None,
-    *,
-    writes: bool,
-    consent: Literal["read"] | None,
-    write_device: str | None = None,
-    erase: str | None = None,
-) -> Target:
-    """The file or device that may be used; UnsafeTargetError where it may not."""
+def file_for(target: Path, settings: FioSettings, workloads: Sequence[FioJob]) -> Target:
+    """The file or device that may be used for ``workloads``; UnsafeTargetError where it may not.
+
+    Raises ValueError where it holds fewer blocks than some workload has outstanding.
+    """
     _refuse_characters(str(target))
-    size = size_bytes or _default_size(target)
-    file = check_target(target, size, writes=writes, consent=consent, write_device=write_device, erase=erase)
+    file = check_target(
+        target,
+        settings.size_bytes or _default_size(target),
+        writes=any(w.read_percent < 100 for w in workloads),
+        consent=settings.consent,
+        write_device=settings.write_device,
+        erase=settings.erase,
+    )
     _refuse_characters(str(file.path))
-    return replace(file, size_bytes=file.size_bytes // 4096 * 4096)
-
-
-def check_room(size_bytes: int, workloads: Sequence[FioJob]) -> None:
-    """ValueError where a file of ``size_bytes`` holds fewer blocks than some workload has outstanding."""
+    size = file.size_bytes // 4096 * 4096
     for job in workloads:
-        if size_bytes < job.block_bytes * job.depth:
+        if size < job.block_bytes * job.depth:
             raise InvalidParameterError(
                 "size_bytes",
-                f"{format_bytes(size_bytes)} holds fewer than {job.depth} blocks of {format_bytes(job.block_bytes)}",
+                f"{format_bytes(size)} holds fewer than {job.depth} blocks of {format_bytes(job.block_bytes)}",
                 "ask for a larger size or smaller depths",
-                value=format_bytes(size_bytes),
+                value=format_bytes(size),
             )
+    return replace(file, size_bytes=size)
 
 
 def _default_size(target: Path) -> int | None:

@@ -16,19 +16,17 @@ from typing import Any
 
 from measure.errors import DataError, ToolFailedError
 from measure.fio.plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_workloads
-from measure.fio.points import measured, near_ceiling, place, request_of, why_no_point
+from measure.fio.points import measured, near_ceiling, place, why_no_point
 from measure.fio.preconditioning import Pass
-from measure.fio.processes import Watch, log_folder, measured_together, run_with_intervals
+from measure.fio.processes import Watch, log_folder, measured_alone, measured_together
 from measure.fio.served import with_served
-from measure.fio.settings import choose_engine, read_settled
 from measure.fio.workload import FioJob
 from measure.formats.fio.sweep import sweep_of_points
-from measure.machine.host import host_facts, storage_behind
+from measure.machine.host import storage_behind
 from measure.machine.own_file import check_unchanged, held, mark_filled, remove_leftover
-from measure.machine.process import Finished, run_tool
-from measure.machine.scheduling_delay import NOTE, Wakeups
+from measure.machine.process import run_tool
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure, printed, read_kept
+from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure, measured_here, read_kept
 from measure.sweep import Provenance, Sweep
 from measure.watching import device_counters
 
@@ -38,7 +36,6 @@ __all__ = [
     "FioPlan",
     "FioPoint",
     "Progress",
-    "choose_engine",
     "plan_fio",
     "plan_workloads",
     "read_fio_store",
@@ -69,19 +66,20 @@ def run_fio(
     Raises StoreError (the directory holds something else), UnsafeTargetError, ToolMissingError, ToolFailedError
     (the file cannot be filled, or no point at all could be measured).
     """
+    file, keep = plan.file, plan.settings.keep
     return measure(
         Measurement(
             plan.tool,
             plan.points,
-            plan.settings(),
+            plan.fixed(),
             partial(_provenance, plan),
             partial(_ready, plan, together=together, watch=watch),
             read_fio_store,
             lambda _: 0.0 if together else plan.point_seconds,
             plan.fill_seconds() + (plan.together_seconds() if together else 0.0),
             paced=True,
-            hold=lambda: held(plan.file, keep=plan.keep) if plan.file is not None else nullcontext(),
-            tidy=lambda _: remove_leftover(plan.file) if plan.file is not None and not plan.keep else None,
+            hold=lambda: held(file, keep=keep) if file is not None else nullcontext(),
+            tidy=lambda _: remove_leftover(file) if file is not None and not keep else None,
         ),
         out_dir,
         on_progress,
@@ -96,13 +94,12 @@ def read_fio_store(store: SweepStore) -> Sweep:
     """
     kept = read_kept(store, measured)
     kept.check_any()
-    points = [point for points in kept.values for point in points]
-    placed, noticed = place(points)
-    noticed += near_ceiling(points)
+    placed, noticed = place(kept.values)
+    noticed += near_ceiling(kept.values)
     if not placed:
         raise DataError(f"{store.directory} holds no usable point: {noticed[0].message} {noticed[0].remedy}")
     sweep = sweep_of_points(placed, [*kept.findings, *noticed])
-    is_open = kept.values[0][0].job.is_open
+    is_open = kept.values[0].job.is_open
     known = kept.provenance
     return replace(
         sweep,
@@ -126,10 +123,7 @@ def _ready(
         known = measured_together(plan, missing, tick, folder, watch) if together else {}
 
         def run(point: FioPoint, tick: Tick) -> Outcome:
-            if (outcome := known.pop(point.key, None)) is None:
-                outcome = run_point(plan, point, tick, folder)
-                if seen := outcome.record.get("intervals"):
-                    watch(point, sum(seen["throughput_per_s"]) / len(seen["throughput_per_s"]))
+            outcome = known.pop(point.key, None) or measured_alone(plan, point, tick, folder, watch)
             if plan.file is not None:
                 check_unchanged(plan.file)
             return outcome
@@ -156,8 +150,9 @@ def _write(plan: FioPlan, step: Pass, tick: Tick) -> None:
 
 
 def _provenance(plan: FioPlan) -> Provenance:
-    host = host_facts()
-    storage = storage_behind(plan.file.path) if plan.file is not None else None
+    path = plan.file.path if plan.file is not None else None
+    storage = storage_behind(path) if path is not None else None
+    device, why = device_counters.counted_device(path)
     # Latencies of different submission are not comparable.
     shared = f"open: Poisson arrivals, shared among {plan.engine} jobs at depth 1"
     details: dict[str, Any] = {
@@ -165,65 +160,9 @@ def _provenance(plan: FioPlan) -> Provenance:
         "engine_reason": plan.engine_reason,
         "submission": shared if plan.is_open else "inline",
         "preconditioning": [shlex.join(p.argv) for p in plan.passes],
-        "host_facts": host.to_dict(),
-        **plan.details,
+        **plan.settings.details,
+        **({"storage": asdict(storage)} if storage is not None else {}),
+        device_counters.NOTE: device or f"not counted: {why}",
     }
-    if storage is not None:
-        details["storage"] = asdict(storage)
-    device, why = device_counters.counted_device(plan.file.path if plan.file is not None else None)
-    details[device_counters.NOTE] = device or f"not counted: {why}"
-    return Provenance(
-        tool=plan.tool if plan.tool == "fio" else "qsim drive probe",
-        tool_version=plan.fio_version,
-        host=host.hostname,
-        kernel=host.kernel,
-        cpu=host.cpu_model,
-        device=str(storage or plan.label),
-        details=details,
-    )
-
-
-def run_point(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path) -> Outcome:
-    """Run ``point`` as ``plan`` says; a run that does not settle in its time is measured all the same.
-
-    ``folder`` is where fio may write its logs, into a folder of the point.
-    """
-    text = point.describe()
-    notes: dict[str, Any] = {}
-
-    def outcome(finished: Finished, reason: str) -> Outcome:
-        if plan.preconditioned:
-            notes["preconditioned"] = plan.preconditioned
-        return printed(finished, reason, point.command, request_of(point.job, point.repeat), **notes)
-
-    if plan.settling is not None:
-        finished = run_tool(
-            plan.settling.command(point.argv), plan.settling.limit_s, on_tick=lambda _: tick(f"{text}, settling")
-        )
-        settled = read_settled(finished.text)
-        reason = why_failed(finished, f"{point.key}, settling", point.job, plan.settling.limit_s)
-        if reason or settled is None:
-            return outcome(finished, reason or f"{point.key}: fio printed nothing of the steady state it was to reach")
-        notes["settled"] = settled.to_dict()
-    folder = folder / point.key  # a name of its own, which is then no option that points share
-    folder.mkdir()
-    device, _ = device_counters.counted_device(plan.file.path if plan.file is not None else None)
-    with Wakeups() as woken, device_counters.BlockLayer(device) as block_layer:
-        finished, intervals = run_with_intervals(
-            point.argv, plan.runtime_s, plan.point_limit_s, folder, on_tick=lambda _: tick(text)
-        )
-    if late := woken.lateness():
-        notes[NOTE] = late.to_dict()
-    read = point.job.read_percent
-    if did := block_layer.last(plan.runtime_s, reads=read > 0, writes=read < 100):
-        notes[device_counters.NOTE] = {name: value for name, value in did.to_dict().items() if value == value}  # noqa: PLR0124
-    if len(intervals):
-        notes["intervals"] = intervals.to_dict()
-    reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
-    return outcome(finished, reason)
-
-
-def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:
-    """One sentence, or "" where fio ended well and its output is a usable point of ``job``."""
-    reason = finished.failure(name, "fio", limit_s, lambda text: why_no_point(text, name, job))
-    return f"{reason} ({finished.complaint})" if reason and finished.complaint else reason
+    tool = plan.tool if plan.tool == "fio" else "qsim drive probe"
+    return measured_here(tool, str(storage or plan.label), details, plan.fio_version)

@@ -160,35 +160,30 @@ def combinations(
     jobs: int | Sequence[int] | None = None,
     arrival_rates: Sequence[float] | None = None,
 ) -> list[FioJob]:
-    """Every combination of what is given, as :func:`plan_fio` takes it. ValueError naming what is empty or wrong."""
-    blocks, percents = _several(block_bytes), _several(read_percent)
-    patterns: Sequence[Pattern] = (pattern,) if isinstance(pattern, str) else pattern
-    for name, values in (
-        ("depths", depths if arrival_rates is None else (1,)),
-        ("arrival_rates", arrival_rates),
-        ("block_bytes", blocks),
-        ("read_percent", percents),
-        ("pattern", patterns),
-        ("jobs", None if jobs is None else _several(jobs)),
-    ):
-        if values is not None and not len(values):
+    """Every combination of what is given. ValueError naming what is empty or wrong.
+
+    ``jobs`` is how many jobs there are of each depth (default 1), or how many share the arrivals (default: as many as
+    :func:`submitters` says).
+    """
+    axes: dict[str, Sequence[Any]] = {
+        "pattern": (pattern,) if isinstance(pattern, str) else pattern,
+        "read_percent": _several(read_percent),
+        "block_bytes": _several(block_bytes),
+        "jobs": _several(jobs),
+        "depths" if arrival_rates is None else "arrival_rates": depths if arrival_rates is None else arrival_rates,
+    }
+    for name, values in axes.items():
+        if not len(values):
             raise InvalidParameterError(name, "is empty", "give at least one")
-    workloads: list[FioJob] = []
-    for pattern_, percent, block in product(patterns, percents, blocks):
-        if arrival_rates is not None:
-            workloads += [
-                FioJob.open(rate, block_bytes=block, read_percent=percent, pattern=pattern_, jobs=count)
-                for count, rate in product([None] if jobs is None else _several(jobs), arrival_rates)
-            ]
-        else:
-            workloads += [
-                FioJob(depth, count, block, percent, pattern_)
-                for count, depth in product([1] if jobs is None else _several(jobs), depths)
-            ]
-    return workloads
+    if arrival_rates is None:
+        return [FioJob(n, 1 if count is None else count, b, r, p) for p, r, b, count, n in product(*axes.values())]
+    return [
+        FioJob.open(rate, block_bytes=b, read_percent=r, pattern=p, jobs=count)
+        for p, r, b, count, rate in product(*axes.values())
+    ]
 
 
-def _several(value: int | Sequence[int]) -> Sequence[int]:
+def _several(value: int | Sequence[int] | None) -> Sequence[int | None]:
     return tuple(value) if isinstance(value, Iterable) else (value,)
 
 

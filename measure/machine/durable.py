@@ -22,7 +22,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from measure.machine.system import flags, is_alive, lock, user_number
+import psutil
+
+from measure.machine.system import flags, lock, user_number
 
 _SUFFIX = ".tmp"
 
@@ -121,7 +123,7 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
     """Remove what killed writers of ``name`` (``*``: of any file) left half written; that of living ones stays."""
     for path in folder.glob(f".{name if name == '*' else glob.escape(name)}.*{_SUFFIX}"):
         pid = path.name.removesuffix(_SUFFIX).rpartition(".")[2]
-        if pid.isdecimal() and not is_alive(int(pid)):
+        if re.fullmatch(r"[0-9]{1,9}", pid) and not psutil.pid_exists(int(pid)):
             path.unlink(missing_ok=True)
 
 
@@ -135,11 +137,11 @@ def own_folder(name: str) -> Iterator[Path]:
 
 def remove_stale(name: str, parent: Path | None = None) -> list[Path]:
     """Remove folders called ``name`` of processes that are gone, in ``parent`` (the temporary folder)."""
-    pattern = re.compile(rf"{re.escape(name)}-{_namespace()}-([0-9]+)-[^/]*")
+    pattern = re.compile(rf"{re.escape(name)}-{_namespace()}-([0-9]{1, 9})-[^/]*")
     removed = []
     for path in Path(parent or tempfile.gettempdir()).iterdir():
         found = pattern.fullmatch(path.name)
-        if found and _is_ours(path) and not is_alive(int(found[1])):
+        if found and _is_ours(path) and not psutil.pid_exists(int(found[1])):
             shutil.rmtree(path, ignore_errors=True)  # another process may be removing it as well
             removed.append(path)
     return removed

@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from measure.errors import ToolMissingError
 from measure.machine.process import run_tool
 
@@ -47,8 +49,8 @@ class HostFacts:
     cores: int
     cpus_online: int
     caches: tuple[Cache, ...]
-    memory_bytes: int | None
-    memory_available_bytes: int | None
+    memory_bytes: int
+    memory_available_bytes: int
     huge_pages: str
     clocksource: str
     virtual: bool
@@ -78,8 +80,7 @@ class Storage:
 
 def host_facts() -> HostFacts:
     """The facts about this machine that a measurement should carry."""
-    cpuinfo = _text(Path("/proc/cpuinfo"))
-    meminfo = _text(Path("/proc/meminfo"))
+    cpuinfo, memory = _text(Path("/proc/cpuinfo")), psutil.virtual_memory()
     return HostFacts(
         hostname=platform.node(),
         kernel=f"{platform.system()} {platform.release()}",
@@ -88,9 +89,9 @@ def host_facts() -> HostFacts:
         cores=len(allowed_cpus()),
         cpus_online=os.cpu_count() or 1,
         caches=tuple(_caches()),
-        memory_bytes=_kib(meminfo, "MemTotal") or _pages_of_memory(),
-        memory_available_bytes=_kib(meminfo, "MemAvailable"),
-        huge_pages=_bracketed(_text(Path("/sys/kernel/mm/transparent_hugepage/enabled"))),
+        memory_bytes=memory.total,
+        memory_available_bytes=memory.available,
+        huge_pages="".join(re.findall(r"\[(\w+)\]", _text(Path("/sys/kernel/mm/transparent_hugepage/enabled")))),
         clocksource=_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")).strip(),
         virtual=bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE)),
     )
@@ -107,18 +108,21 @@ def storage_behind(path: Path) -> Storage:
     """The filesystem and device behind ``path``, or behind its nearest existing parent; a device is its own."""
     place = nearest_existing(path)
     status = place.stat()
-    filesystem, mount_point, source = _mount_of(place)
     if stat.S_ISBLK(status.st_mode):  # the device itself, not the folder of device files that it is in
-        filesystem, mount_point, source = "raw device", "", str(place)
-    number = status.st_rdev if stat.S_ISBLK(status.st_mode) else status.st_dev
-    block = _block_folder(number) or _block_folder_of_source(source)
-    disk = _whole_disk(block) if block else None
+        filesystem, mount_point, source, number = "raw device", "", str(place), status.st_rdev
+    else:
+        filesystem, mount_point, source = _mount_of(place)
+        number = status.st_dev
+    block = _block_folder(number)
+    if block is None and source.startswith("/dev/") and Path(source).exists():  # btrfs: an anonymous device number
+        block = _block_folder(Path(source).stat().st_rdev)
+    disk = block.parent if block and (block / "partition").exists() else block
     return Storage(
         filesystem=filesystem,
         mount_point=mount_point,
         device=f"/dev/{block.name}" if block else source if source.startswith("/dev/") else "",
         model=_text(disk / "device" / "model").strip() if disk else "",
-        rotational=_flag(disk / "queue" / "rotational") if disk else None,
+        rotational={"0": False, "1": True}.get(_text(disk / "queue" / "rotational").strip()) if disk else None,
         free_bytes=shutil.disk_usage(place).free,
     )
 
@@ -172,20 +176,7 @@ def io_uring_allowed() -> tuple[bool, str]:
 
 def _cpu_model(cpuinfo: str) -> str:
     name = re.search(r"^(?:model name|Model|Hardware|cpu)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    if name:
-        return name.group(1).strip()
-    known = platform.processor() or platform.machine()
-    if platform.system() != "Darwin":
-        return known
-    printed = run_tool(["sysctl", "-n", "machdep.cpu.brand_string"], timeout_s=10)
-    return printed.stdout.decode("utf-8", "replace").strip() or known
-
-
-def _pages_of_memory() -> int | None:
-    """The bytes of all memory where the system counts its pages (macOS)."""
-    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
-        return None
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return name.group(1).strip() if name else platform.processor() or platform.machine()
 
 
 def _caches() -> Iterator[Cache]:
@@ -216,18 +207,11 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
 
 def _mount_of(path: Path) -> tuple[str, str, str]:
     """(filesystem type, mount point, source) of the mount that holds ``path``: the longest matching mount point."""
-    best = ("", "", "")
-    resolved = str(path.resolve())
-    for line in _text(Path("/proc/self/mountinfo")).splitlines():
-        before, _, after = line.partition(" - ")
-        fields, rest = before.split(), after.split()
-        if len(fields) < 5 or len(rest) < 2:
-            continue
-        point = re.sub(r"\\([0-7]{3})", lambda m: chr(int(m.group(1), 8)), fields[4])
-        inside = resolved == point or resolved.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best[1]):  # of equal ones the later mount covers the earlier
-            best = (rest[0], point, rest[1])
-    return best
+    mounts = [m for m in psutil.disk_partitions(all=True) if path.is_relative_to(m.mountpoint)]
+    if not mounts:
+        return "", "", ""
+    longest = max(enumerate(mounts), key=lambda pair: (len(pair[1].mountpoint), pair[0]))[1]  # a later one covers it
+    return longest.fstype, longest.mountpoint, longest.device
 
 
 def _block_folder(number: int) -> Path | None:
@@ -238,34 +222,8 @@ def _block_folder(number: int) -> Path | None:
     return link.resolve() if link.exists() else None
 
 
-def _block_folder_of_source(source: str) -> Path | None:
-    """The same for a mount source such as /dev/nvme0n1p2 (filesystems with anonymous device numbers, as btrfs)."""
-    if not source.startswith("/dev/") or not Path(source).exists():
-        return None
-    return _block_folder(Path(source).stat().st_rdev)
-
-
-def _whole_disk(block: Path) -> Path:
-    """A partition's disk; anything else is its own."""
-    return block.parent if (block / "partition").exists() else block
-
-
 def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8", "replace")
     except OSError:
         return ""
-
-
-def _flag(path: Path) -> bool | None:
-    return {"0": False, "1": True}.get(_text(path).strip())
-
-
-def _kib(meminfo: str, key: str) -> int | None:
-    match = re.search(rf"^{key}:\s*(\d+) kB", meminfo, re.MULTILINE)
-    return int(match.group(1)) * 1024 if match else None
-
-
-def _bracketed(text: str) -> str:
-    match = re.search(r"\[(\w+)\]", text)
-    return match.group(1) if match else ""

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import queue
 import re
 import shutil
 import signal
@@ -19,7 +18,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,13 +40,12 @@ WITHOUT_MLC = (
 
 MAX_STDOUT_BYTES = 256 * 2**20
 MAX_STDERR_BYTES = 2**20
-TICK_S = 0.2
+TICK_S, POLL_S = 0.2, 0.01
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
 _LAST_WORDS_S = 1.0
 """How long to wait for output after a program has ended, from a program of its own that is not in its group."""
-_QUEUED = 64
 _handles: dict[str, str] = {}
 
 
@@ -126,45 +124,59 @@ def run_tool(
 ) -> Finished:
     """Run ``argv`` to its end, or for at most ``timeout_s`` seconds, and return what it printed.
 
-    ``on_output`` gets each chunk of stdout as it comes, ``on_tick`` the seconds since the start a few times a
-    second. After the time limit, and before any exception propagates, the process group gets SIGTERM and, where it
-    is still there after ``grace_s``, SIGKILL. The exit code is not judged here.
+    ``on_output`` gets stdout in parts as it comes, ``on_tick`` the seconds since the start a few times a second. After
+    the time limit, and before any exception propagates, the process group gets SIGTERM and, where it is still there
+    after ``grace_s``, SIGKILL. The exit code is not judged here.
 
     Raises ToolMissingError where the program does not exist, ToolFailedError where it cannot be started or prints
     more than 256 MiB.
     """
-    program = find_tool(argv[0])
     handles = dict(_handles)
     opened = [os.fsdecode(_exchanged(os.fsencode(word), handles)) if "=" in word else word for word in argv[1:]]
     started_at, start = datetime.now(UTC), time.monotonic()
-    with _started([program, *opened], cwd, grace_s) as child:
-        stdout, stderr = bytearray(), bytearray()
-        timed_out = False
-        output = _Output(child)
-        for chunk, is_stdout in output.chunks(start + timeout_s, start, on_tick):
-            if chunk is None:
-                timed_out = True
-                break
-            if is_stdout:
-                stdout += chunk
-                if on_output is not None:
-                    on_output(chunk)
-            elif len(stderr) < MAX_STDERR_BYTES:
-                stderr += chunk
+    stdout, stderr = bytearray(), bytearray()
+    passed_s = told_s = 0.0
+    passed_on = 0
+    with running([argv[0], *opened], cwd, grace_s) as child:
+        readers = [_reader(child.stdout, stdout, MAX_STDOUT_BYTES + 1), _reader(child.stderr, stderr, MAX_STDERR_BYTES)]
+        while not (ended := _ended(child)) and passed_s < timeout_s:
+            time.sleep(POLL_S)
+            passed_s = time.monotonic() - start
             if len(stdout) > MAX_STDOUT_BYTES:
                 raise ToolFailedError(
                     f"{argv[0]} printed more than {MAX_STDOUT_BYTES >> 20} MiB and was stopped; "
                     "ask it for less output (fewer points, no per-I/O logs)"
                 )
-        if timed_out:
-            rest_out, rest_err = _stop(child, grace_s, output)
-            stdout += rest_out
-            stderr += rest_err
-        returncode = _reap(child)
+            if on_output is not None and len(stdout) > passed_on:
+                part = bytes(stdout[passed_on:])
+                passed_on += len(part)
+                on_output(part)
+            if on_tick is not None and passed_s > told_s:
+                told_s = passed_s + TICK_S
+                on_tick(passed_s)
+        _stop(child, grace_s)
+        for reader in readers:
+            reader.join(_LAST_WORDS_S)
+        if on_output is not None and len(stdout) > passed_on:
+            on_output(bytes(stdout[passed_on:]))
     ended_at = started_at + timedelta(seconds=time.monotonic() - start)
     names = {handle: path for path, handle in handles.items()}
     printed, complaints = _exchanged(bytes(stdout), names), _exchanged(bytes(stderr), names)
-    return Finished(returncode, printed, complaints, _iso(started_at), _iso(ended_at), timed_out)
+    return Finished(child.returncode, printed, complaints, _iso(started_at), _iso(ended_at), not ended)
+
+
+def _reader(pipe: IO[bytes] | None, into: bytearray, most: int) -> threading.Thread:
+    """A thread that reads a pipe to its end; of more than ``most`` bytes the rest is dropped."""
+
+    def read() -> None:
+        with suppress(OSError, ValueError):  # closed where a program of another group holds it open
+            while pipe is not None and (chunk := pipe.read(1 << 16)):
+                if len(into) < most:
+                    into.extend(chunk)
+
+    thread = threading.Thread(target=read, name="output", daemon=True)
+    thread.start()
+    return thread
 
 
 @contextmanager
@@ -176,17 +188,10 @@ def running(
     ``timer_slack_ns`` is how much later than asked the kernel may end the program's sleeps (Linux: 50 us by default).
     Raises ToolMissingError where the program does not exist, ToolFailedError where it cannot be started.
     """
-    with _started([find_tool(argv[0]), *argv[1:]], cwd, grace_s, timer_slack_ns) as child:
-        yield child
-
-
-@contextmanager
-def _started(
-    argv: Sequence[str], cwd: Path | None, grace_s: float, timer_slack_ns: int | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
+    program = find_tool(argv[0])
     try:
         child = subprocess.Popen(
-            list(argv),
+            [program, *argv[1:]],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -196,15 +201,14 @@ def _started(
             preexec_fn=_die_with_parent(timer_slack_ns),  # noqa: PLW1509 - system calls only, no lock is taken
         )
     except OSError as error:
-        raise ToolFailedError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+        raise ToolFailedError(f"{program} cannot be started: {error.strerror or error}") from error
     with child:
         try:
             yield child
         finally:
             # A second Ctrl-C during the grace must not leave the group behind.
             try:
-                if not _ended(child):
-                    _stop(child, grace_s)
+                _stop(child, grace_s)
             finally:
                 _kill(child)
 
@@ -225,59 +229,6 @@ def _die_with_parent(timer_slack_ns: int | None) -> Callable[[], None] | None:
     return prepare
 
 
-class _Output:
-    """What a program prints, read by a thread for each pipe: not every system can wait for several pipes at once."""
-
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
-        self._child = child
-        self._queue: queue.Queue[tuple[bytes, bool]] = queue.Queue(_QUEUED)
-        self._pipes = [pipe for pipe in (child.stdout, child.stderr) if pipe is not None and not pipe.closed]
-        self._open = len(self._pipes)
-        for pipe in self._pipes:
-            threading.Thread(target=self._read, args=(pipe, pipe is child.stdout), name="output", daemon=True).start()
-
-    def _read(self, pipe: IO[bytes], is_stdout: bool) -> None:
-        chunk = b"-"
-        while chunk:
-            try:
-                chunk = pipe.read(1 << 16)
-            except (OSError, ValueError):  # closed by who has enough
-                chunk = b""
-            while True:
-                try:
-                    self._queue.put((chunk, is_stdout), timeout=TICK_S)
-                    break
-                except queue.Full:
-                    if self._child.returncode is not None:  # reaped: nobody listens any more
-                        return
-
-    def chunks(
-        self, deadline: float, start: float, on_tick: Callable[[float], None] | None
-    ) -> Iterator[tuple[bytes | None, bool]]:
-        """(chunk, is it stdout) until both pipes are closed or the program has ended; (None, ...) at the deadline."""
-        ended_s: float | None = None
-        while self._open or not _ended(self._child):
-            now = time.monotonic()
-            if now >= deadline:
-                yield None, False
-                return
-            if ended_s is None and _ended(self._child):
-                _kill(self._child)  # workers that hold the pipes open; what they print is of no interest
-                ended_s = now
-            try:
-                chunk, is_stdout = self._queue.get(timeout=min(0.01 if not self._open else TICK_S, deadline - now))
-            except queue.Empty:
-                chunk, is_stdout = None, False
-            if on_tick is not None:
-                on_tick(time.monotonic() - start)
-            if chunk:
-                yield chunk, is_stdout
-            elif chunk is not None:
-                self._open -= 1
-            elif ended_s is not None and time.monotonic() > ended_s + _LAST_WORDS_S:
-                return
-
-
 def _ended(child: subprocess.Popen[bytes]) -> bool:
     """Whether the program has ended, if possible without reaping it: until then its group's number is not reused."""
     if child.returncode is not None:
@@ -287,52 +238,33 @@ def _ended(child: subprocess.Popen[bytes]) -> bool:
     return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _stop(child: subprocess.Popen[bytes], grace_s: float, output: _Output | None = None) -> tuple[bytes, bytes]:
-    """Ask the group to end, wait for the grace, and kill it; what it still printed meanwhile."""
-    _terminate(child)
-    rest = {True: bytearray(), False: bytearray()}
-    start = time.monotonic()
-    for chunk, is_stdout in (output or _Output(child)).chunks(start + grace_s, start, None):
-        if chunk is None:
-            break
-        if len(rest[is_stdout]) < MAX_STDERR_BYTES:
-            rest[is_stdout] += chunk
+def _stop(child: subprocess.Popen[bytes], grace_s: float) -> None:
+    """Ask a program that runs to end, wait for the grace, and kill its group: also workers of one that has ended."""
+    if not _ended(child):
+        _signal(child, "SIGTERM")
+        limit = time.monotonic() + grace_s
+        while not _ended(child) and time.monotonic() < limit:
+            time.sleep(POLL_S)
     _kill(child)
-    return bytes(rest[True]), bytes(rest[False])
-
-
-def _terminate(child: subprocess.Popen[bytes]) -> None:
-    if hasattr(os, "killpg"):
-        _signal_group(child, signal.SIGTERM)
-    else:
-        child.terminate()
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
-    if hasattr(os, "killpg"):
-        _signal_group(child, signal.SIGKILL)
-    else:
-        child.kill()
+    _signal(child, "SIGKILL")
 
 
-def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal(child: subprocess.Popen[bytes], name: str) -> None:
     if child.returncode is not None and hasattr(os, "waitid"):  # reaped: the number may be somebody else's by now
         return
+    if not hasattr(os, "killpg"):
+        child.kill()
+        return
     try:
-        os.killpg(child.pid, number)
+        os.killpg(child.pid, getattr(signal, name))
     except ProcessLookupError:
         return
     except PermissionError:
         if platform.system() != "Darwin":  # which says so of a group whose members have all ended
             raise
-
-
-def _reap(child: subprocess.Popen[bytes]) -> int:
-    """The exit code, after what is left of the group (workers of a dead tool) was killed."""
-    while not _ended(child):
-        time.sleep(0.01)
-    _kill(child)
-    return child.wait()
 
 
 def _iso(time: datetime) -> str:

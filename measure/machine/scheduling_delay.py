@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from types import TracebackType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,63 +23,57 @@ NOTE = "wakeups"
 """The name of it in a point's record; the mean of the run is a column of the sweep."""
 
 
-@dataclass(frozen=True)
-class Lateness:
-    """Over ``wakeups``, by how much later than the earliest they came: the mean and its 99th percentile, in seconds."""
+@contextmanager
+def repeating(step: Callable[[], object]) -> Iterator[None]:
+    """Call ``step``, which takes its time, over and over in a thread while the block runs.
 
-    wakeups: int
-    mean_s: float
-    p99_s: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Lateness:
-        """The inverse of ``to_dict``."""
-        return cls(int(values["wakeups"]), float(values["mean_s"]), float(values["p99_s"]))
-
-
-class Wakeups:
-    """Sleeps over and over in a thread while its block runs, and tells how late it woke.
-
-    >>> with Wakeups() as woken:
+    >>> steps = []
+    >>> with repeating(lambda: steps.append(time.sleep(0.001))):
     ...     time.sleep(0.05)
-    >>> woken.lateness().wakeups > 0
+    >>> len(steps) > 1
     True
     """
+    over = threading.Event()
 
-    def __init__(self) -> None:
-        self._late: list[float] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._sleep, name="wakeups", daemon=True)
+    def repeat() -> None:
+        while not over.is_set():
+            step()
 
-    def __enter__(self) -> Wakeups:
-        self._thread.start()
-        return self
+    thread = threading.Thread(target=repeat, name="repeating", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join()
 
-    def lateness(self) -> Lateness | None:
-        """What was found; None where the block was shorter than one nap."""
-        late = np.array(self._late)
-        if not len(late):
-            return None
-        late -= late.min()
-        return Lateness(len(late), float(late.mean()), float(np.quantile(late, 0.99)))
+@contextmanager
+def napping() -> Iterator[list[float]]:
+    """The list of how much later than asked each nap ended, in seconds, of naps while the block runs."""
+    late: list[float] = []
 
-    def _sleep(self) -> None:
-        while not self._over.is_set():
-            start = time.perf_counter()
-            time.sleep(NAP_S)
-            self._late.append(time.perf_counter() - start - NAP_S)
+    def nap() -> None:
+        start = time.perf_counter()
+        time.sleep(NAP_S)
+        late.append(time.perf_counter() - start - NAP_S)
+
+    with repeating(nap):
+        yield late
+
+
+def lateness_notes(late: Sequence[float]) -> dict[str, Any]:
+    """The note for a point's record: by how much later than the earliest naps ended; none where there was no nap.
+
+    >>> lateness_notes([0.001, 0.001, 0.004])["wakeups"]["mean_s"]
+    0.001
+    """
+    if not late:
+        return {}
+    more = np.array(late) - min(late)
+    return {NOTE: {"wakeups": len(more), "mean_s": float(more.mean()), "p99_s": float(np.quantile(more, 0.99))}}
 
 
 def noted_lateness(record: Mapping[str, Any]) -> dict[str, float]:
     """The column that the note in a point's record gives; none where it holds no note."""
-    return {WOKEN_LATE: Lateness.from_dict(record[NOTE]).mean_s} if NOTE in record else {}
+    return {WOKEN_LATE: float(record[NOTE]["mean_s"])} if NOTE in record else {}

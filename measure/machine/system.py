@@ -109,33 +109,6 @@ def birth_ns(file: int) -> int:
     return int(found.birth_s * 10**9 + found.birth_ns)
 
 
-def is_alive(pid: int) -> bool:
-    """Whether a process of this number may run, of this user or another."""
-    if sys.platform == "win32":  # os.kill would end it there
-        return _runs_on_windows(pid)
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):  # another user's, or a number that tells nothing
-        return True
-    return True
-
-
-if sys.platform == "win32":
-    _MAY_ASK, _RUNNING, _NOT_ALLOWED = 0x1000, 259, 5
-
-    def _runs_on_windows(pid: int) -> bool:
-        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
-        handle = kernel.OpenProcess(_MAY_ASK, False, pid)
-        if not handle:
-            return ctypes.get_last_error() == _NOT_ALLOWED
-        code = ctypes.c_ulong()
-        kernel.GetExitCodeProcess(handle, ctypes.byref(code))
-        kernel.CloseHandle(handle)
-        return code.value == _RUNNING
-
-
 @dataclass(frozen=True)
 class Work:
     """Something to do: ``command`` is one of its kind, ``only_on`` the systems it works on."""

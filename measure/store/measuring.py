@@ -16,7 +16,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.findings import Finding
-from measure.machine.process import Finished
+from measure.machine.host import host_facts
+from measure.machine.process import Finished, now
 from measure.spreadsheet import plain_cells
 from measure.store.directory import MANIFEST, SweepStore
 from measure.store.stored_point import StoredPoint
@@ -29,6 +30,21 @@ Progress = Callable[[int, int, float, str], None]
 
 Tick = Callable[[str], None]
 """Called a few times a second with what is being done."""
+
+
+def measured_here(tool: str, device: str, details: Mapping[str, Any], version: str = "") -> Provenance:
+    """The provenance of what ``tool`` measures on this machine, now."""
+    host = host_facts()
+    return Provenance(
+        tool=tool,
+        tool_version=version,
+        host=host.hostname,
+        kernel=host.kernel,
+        cpu=host.cpu_model,
+        device=device,
+        started_at=now(),
+        details={**details, "host_facts": host.to_dict()},
+    )
 
 
 class PlannedPoint(Protocol):

@@ -8,11 +8,10 @@ during a writing one.
 from __future__ import annotations
 
 import math
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from measure.errors import MeasureError
 from measure.formats.watched.interval import DeviceInterval
 from measure.machine.host import storage_behind
+from measure.machine.scheduling_delay import repeating
 from measure.watching.counters import Counters, between, counters_now, device_name
 
 NOTE = "block_layer"
@@ -47,42 +47,40 @@ def counted_device(target: Path | None) -> tuple[str, str]:
     return "", f"{storage.filesystem or 'the file system'} of {target} is on no block device of this machine"
 
 
-class BlockLayer:
-    """Looks at the counters of ``device`` in a thread while its block runs; of no device where that is "".
+Seen = list[tuple[float, Counters]]
+"""Looks at a device's counters: when, and what they were."""
 
-    >>> with BlockLayer("") as counted:
+
+@contextmanager
+def counting(device: str, look: Callable[[], dict[str, Counters]] = counters_now) -> Iterator[Seen]:
+    """Look at the counters of ``device`` over and over while the block runs; at none where that is "".
+
+    >>> with counting("") as seen:
     ...     pass
-    >>> counted.last(1.0, reads=True, writes=False) is None
-    True
+    >>> seen
+    []
     """
+    seen: Seen = []
 
-    def __init__(self, device: str, look: Callable[[], dict[str, Counters]] = counters_now) -> None:
-        self._device, self._look = device, look
-        self._seen: list[tuple[float, Counters]] = []
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="block layer", daemon=True)
+    def step() -> None:
+        time.sleep(EVERY_S)
+        counters = look()
+        if device in counters:
+            seen.append((time.monotonic(), counters[device]))
 
-    def __enter__(self) -> BlockLayer:
-        if self._device:
-            self._thread.start()
-        return self
+    if not device:
+        yield seen
+        return
+    with repeating(step):
+        yield seen
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        if self._device:
-            self._thread.join()
 
-    def last(self, seconds: float, *, reads: bool, writes: bool) -> DeviceInterval | None:
-        """What the device did in the last ``seconds`` in which requests of these directions were completed."""
-        return last_running(self._device, self._seen, seconds, reads=reads, writes=writes)
-
-    def _watch(self) -> None:
-        while not self._over.wait(EVERY_S):
-            counters = self._look()
-            if self._device in counters:
-                self._seen.append((time.monotonic(), counters[self._device]))
+def rate_since(seen: Sequence[tuple[float, Counters]], moment: float, least_s: float = 0.2) -> float | None:
+    """Requests completed a second since ``moment``, of the monotonic clock; None before ``least_s`` of looks."""
+    since = [(when, counters.reads + counters.writes) for when, counters in seen if when >= moment]
+    if not since or (seconds := since[-1][0] - since[0][0]) < least_s:
+        return None
+    return (since[-1][1] - since[0][1]) / seconds
 
 
 def last_running(

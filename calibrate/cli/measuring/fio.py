@@ -288,7 +288,7 @@ def _plan(
     elif (left_s := plan.seconds(kept.finished())) > budget_s:
         raise wrong_usage(
             f"--budget {format_duration(budget_s)} is too short: the points that are missing in {kept.directory} take "
-            f"{format_duration(left_s)}, {format_duration(plan.runtime_s)} each as the others there"
+            f"{format_duration(left_s)}, {format_duration(plan.settings.runtime_s)} each as the others there"
         )
     return replace(plan, points=tuple(p for p in plan.points if p.repeat < repeats.first))
 

@@ -46,7 +46,8 @@ def plan_table(plan: FioPlan, finished: Collection[str] = (), last: str = "", **
         "repeat": lambda r: str(r["repeat"] + 1),
         "time": lambda r: "kept" if r["finished"] else format_duration(r["seconds"]),
     }
-    facts |= {name: getattr(plan, name) for name in ("engine", "engine_reason", "runtime_s", "ramp_s")}
+    facts |= {"engine": plan.engine, "engine_reason": plan.engine_reason}
+    facts |= {"runtime_s": plan.settings.runtime_s, "ramp_s": plan.settings.ramp_s}
     facts |= {"fill_seconds": plan.fill_seconds(), "seconds": plan.seconds(finished)}
     heading = "\n\n".join([plan.describe(), *([left_text(plan, finished)] if finished else [])])
     return PlanTable(heading, rows, columns, facts, plan.commands, last, always=(load, "time"))

@@ -89,7 +89,7 @@ def test_the_time_counts_the_filling_and_every_point(tmp_path: Path) -> None:
 
 def test_a_network_block_device_needs_no_file(tmp_path: Path) -> None:
     made = plan_fio("nbd+unix:///?socket=s", (1,), label="device")
-    assert (made.file, made.fill, made.engine, made.label) == (None, None, "nbd", "device")
+    assert (made.file, made.passes, made.engine, made.label) == (None, (), "nbd", "device")
     assert option(made.points[0].argv, "uri") == "nbd+unix:///?socket=s"
 
 
@@ -138,7 +138,7 @@ def test_without_io_uring_libaio_is_taken_and_the_reason_is_said(monkeypatch: py
     monkeypatch.setattr(
         fio_settings, "io_uring_allowed", lambda: (False, "the kernel refuses it (Operation not permitted)")
     )
-    engine, reason = fio_settings.choose_engine()
+    engine, reason = fio_settings.choose_engine("auto", [FioJob(1, 1, 4096, 100, "random")])
     assert engine in ("libaio", "posixaio")
     assert "Operation not permitted" in reason
 
@@ -154,8 +154,8 @@ def test_every_combination_is_measured_curve_by_curve(tmp_path: Path) -> None:
 
 def test_only_what_is_fixed_for_a_directory_are_settings(tmp_path: Path) -> None:
     wide = plan(tmp_path, (1, 8), block_bytes=(4096, 65536), read_percent=(100, 50), jobs=2)
-    assert plan(tmp_path, (4,)).settings() == wide.settings()
-    assert plan(tmp_path, arrival_rates=(100,)).settings() != wide.settings()
+    assert plan(tmp_path, (4,)).fixed() == wide.fixed()
+    assert plan(tmp_path, arrival_rates=(100,)).fixed() != wide.fixed()
 
 
 def test_an_open_sweep_takes_psync_and_a_ramp(tmp_path: Path) -> None:
@@ -181,11 +181,11 @@ def test_psync_gets_its_depth_by_jobs_and_says_so(tmp_path: Path) -> None:
 def test_a_budget_is_shared_by_the_points(tmp_path: Path) -> None:
     made = plan(tmp_path, (1, 2, 4, 8), ramp_s=0.5).within(60.0)
     assert 59.5 <= made.seconds() <= 60.0
-    assert {option(p.argv, "runtime") for p in made.points} == {f"{round(made.runtime_s * 1e3)}ms"}
+    assert {option(p.argv, "runtime") for p in made.points} == {f"{round(made.settings.runtime_s * 1e3)}ms"}
     least = plan(tmp_path, (1, 2, 4, 8), ramp_s=0.5, runtime_s=0.5)
     with pytest.raises(ValueError, match=r"budget of 1\.00 s is too short for 4 points: that .* least, 500 ms"):
         made.within(1.0)
-    assert made.within(least.seconds() + 0.01).runtime_s == pytest.approx(0.5)
+    assert made.within(least.seconds() + 0.01).settings.runtime_s == pytest.approx(0.5)
     with pytest.raises(ValueError, match=r"too short for 1 point: that takes .* at least, 2\.67 s each"):
         plan(tmp_path, arrival_rates=(12,), ramp_s=1.0).within(2.0)
 

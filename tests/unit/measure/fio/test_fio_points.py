@@ -124,38 +124,16 @@ def test_few_arrivals_by_chance_are_no_overload(tmp_path: Path) -> None:
 
 
 def test_busy_jobs_are_told_once_with_the_number_that_would_do(tmp_path: Path) -> None:
-    text = output({"read": direction(4032, 4e-3)})
-    finding = only(read(tmp_path, (OPEN, 0, text), (OPEN, 1, text)), "busy-submitters")
-    assert "busy 13 % of the time" in finding.message
-    assert finding.remedy == "measure this rate with more jobs: --jobs 100"
-    slow = output({"read": direction(4032, 50e-3)})
-    assert only(read(tmp_path / "slow", (FioJob.open(1000, jobs=200), 0, slow)), "busy-submitters").remedy == (
-        "ask for lower rates."
-    )
-
-
-def test_busy_jobs_at_several_rates_are_one_line_that_names_them(tmp_path: Path) -> None:
     busy, busier = (output({"read": direction(n, 4e-3)}) for n in (4032, 8032))
-    idle = output({"read": direction(432, 1e-4)})
-    sweep = read(
-        tmp_path, (FioJob.open(100), 0, idle), (OPEN, 0, busy), (OPEN, 1, busy), (FioJob.open(2000), 0, busier)
-    )
-    finding = only(sweep, "busy-submitters")
-    assert "was busy 13 to 25 % of the time at 1.00 k/s, 2.00 k/s, so that" in finding.message
-    assert (finding.remedy, finding.load) == ("measure these rates with more jobs: --jobs 200", None)
-
-
-def test_the_jobs_that_would_do_are_held_against_the_rate_of_their_own_point(tmp_path: Path) -> None:
-    slow = (FioJob.open(100, jobs=5), 0, output({"read": direction(405, 4e-3)}))  # needs 10 of at most 100
-    fast = (FioJob.open(10_000, jobs=32), 0, output({"read": direction(40_032, 1e-3)}))  # 250
-    lost = (FioJob.open(200, jobs=100), 0, output({"read": direction(900, 60e-3)}))  # 300 where 200 can share
-    apart = only(read(tmp_path / "apart", slow, fast), "busy-submitters")
-    assert apart.remedy == "measure 100 /s with --jobs 10, 10.0 k/s with --jobs 250"
-    named = only(read(tmp_path / "named", lost, fast), "busy-submitters")
-    assert named.remedy == (
-        "measure 10.0 k/s with more jobs: --jobs 250; no number of jobs does at 200 /s: ask for lower rates."
-    )
-    assert only(read(tmp_path / "lost", lost), "busy-submitters").remedy == "ask for lower rates."
+    points = [(OPEN, 0, busy), (OPEN, 1, busy), (FioJob.open(2000), 0, busier)]
+    finding = only(read(tmp_path / "one", *points[:2]), "busy-submitters")
+    assert "was busy 13 % of the time at 1.00 k/s, so that" in finding.message
+    assert (finding.remedy, finding.load) == ("measure with more jobs: --jobs 100.", 1000.0)
+    finding = only(read(tmp_path / "two", *points), "busy-submitters")
+    assert "was busy 25 % of the time at 2.00 k/s and at 1 other rate, so that" in finding.message
+    assert (finding.remedy, finding.load) == ("measure with more jobs: --jobs 200.", None)
+    slow = (FioJob.open(1000, jobs=200), 0, output({"read": direction(4032, 50e-3)}))
+    assert only(read(tmp_path / "slow", slow), "busy-submitters").remedy.startswith("ask for lower rates")
 
 
 def test_the_same_rate_with_other_jobs_is_another_curve(tmp_path: Path) -> None:

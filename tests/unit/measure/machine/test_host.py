@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,17 +41,14 @@ def test_the_storage_behind_a_path_that_does_not_exist_is_its_parents(tmp_path: 
     assert storage_behind(Path("/proc/self")).filesystem == "proc"
 
 
-def test_the_longest_mount_point_wins_and_escapes_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_longest_and_last_mount_point_wins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "my disk"
     folder.mkdir()
-    escaped = str(folder).replace(" ", "\\040")
-    table = (
-        "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
-        f"2 1 8:2 / {escaped} rw shared:1 - xfs /dev/sdb1 rw\n"
-        f"3 1 8:3 / {escaped}x rw - btrfs /dev/sdc1 rw\n"
-    )
-    monkeypatch.setattr(host, "_text", lambda _path: table)
+    mounts = [("/dev/sda1", "/", "ext4"), ("/dev/sdb1", str(folder), "xfs"), ("/dev/sdc1", f"{folder}x", "btrfs")]
+    table = [SimpleNamespace(device=d, mountpoint=m, fstype=f) for d, m, f in [*mounts, ("/dev/sdd1", "/", "over")]]
+    monkeypatch.setattr("psutil.disk_partitions", lambda **_: table)
     assert host._mount_of(folder) == ("xfs", str(folder), "/dev/sdb1")
+    assert host._mount_of(tmp_path) == ("over", "/", "/dev/sdd1")
 
 
 def test_the_timer_steps_forward() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from measure import Sweep, audit
 from measure.auditing.runs import check_wakeups
-from measure.machine.scheduling_delay import NAP_S, NOTE, Lateness, Wakeups, noted_lateness
+from measure.machine.scheduling_delay import NAP_S, NOTE, lateness_notes, napping, noted_lateness
 
 
 def table(late_s: list[float]) -> Sweep:
@@ -23,35 +23,24 @@ def table(late_s: list[float]) -> Sweep:
     return Sweep(pd.DataFrame(rows))
 
 
-def test_it_sleeps_while_the_block_runs_and_no_longer() -> None:
-    with Wakeups() as woken:
+def test_it_naps_while_the_block_runs_and_no_longer() -> None:
+    with napping() as late:
         give_up = time.monotonic() + 60
-        while len(woken._late) < 3 and time.monotonic() < give_up:
+        while len(late) < 3 and time.monotonic() < give_up:
             time.sleep(NAP_S)
-    found = woken.lateness()
-    assert found is not None
-    assert found.wakeups >= 3
-    assert 0 <= found.mean_s <= found.p99_s * found.wakeups
-    assert not woken._thread.is_alive()
+    naps = len(late)
+    time.sleep(3 * NAP_S)
+    assert len(late) == naps >= 3
+    note = lateness_notes(late)[NOTE]
+    assert note["wakeups"] == naps
+    assert 0 <= note["mean_s"] <= note["p99_s"] * naps
 
 
-def test_a_late_waking_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, NAP_S + 1e-5, 1.0, 1.0 + NAP_S + 1e-5 + 3e-3])
-    woken = Wakeups()
-    monkeypatch.setattr("measure.machine.scheduling_delay.time.sleep", lambda _: None)
-    monkeypatch.setattr("measure.machine.scheduling_delay.time.perf_counter", lambda: next(clock))
-    monkeypatch.setattr(woken, "_over", type("Twice", (), {"is_set": lambda _: len(woken._late) == 2})())
-    woken._sleep()
-    found = woken.lateness()
-    assert found is not None
-    assert found.mean_s == pytest.approx(1.5e-3)
-    assert Wakeups().lateness() is None
-
-
-def test_a_record_gives_the_column_back() -> None:
-    late = Lateness(400, 2e-4, 3e-3)
-    assert noted_lateness({NOTE: late.to_dict()}) == {"wakeup_late_s": 2e-4}
-    assert noted_lateness({}) == {}
+def test_late_naps_are_held_against_the_earliest_and_a_record_gives_the_column_back() -> None:
+    notes = lateness_notes([1e-5, 1e-5 + 3e-3])
+    assert notes[NOTE]["mean_s"] == pytest.approx(1.5e-3)
+    assert noted_lateness(notes) == {"wakeup_late_s": pytest.approx(1.5e-3)}
+    assert lateness_notes([]) == noted_lateness({}) == {}
     with pytest.raises(KeyError):
         noted_lateness({NOTE: {"wakeups": 3}})
 

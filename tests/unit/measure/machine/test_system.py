@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -57,11 +56,3 @@ def test_without_fcntl_the_lock_is_that_of_windows(tmp_path: Path, monkeypatch: 
 def test_flags_that_a_system_lacks_are_left_out() -> None:
     assert system.flags("O_RDWR", "O_NO_SUCH_FLAG") == system.flags("O_RDWR")
     assert system.flags("O_RDWR") & os.O_RDWR
-
-
-def test_a_process_is_alive_until_it_was_waited_for() -> None:
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as child:
-        assert system.is_alive(child.pid)
-        child.kill()
-        child.wait()
-        assert not system.is_alive(child.pid)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from measure.watching.counters import Counters
-from measure.watching.device_counters import COLUMNS, BlockLayer, counted_device, last_running, noted_device
+from measure.watching.device_counters import COLUMNS, counted_device, counting, last_running, noted_device, rate_since
 
 
 def looks(idle: int, running: int, after: int, each_s: float = 0.02) -> list[tuple[float, Counters]]:
@@ -66,9 +66,16 @@ def test_a_device_is_looked_at_again_and_again() -> None:
         counted += 1
         return {"vda": next(seen)[1]}
 
-    with BlockLayer("vda", look) as layer:
+    with counting("vda", look) as noted:
         while counted < 9:
             pass
-    found = layer.last(1e9, reads=True, writes=False)
+    found = last_running("vda", noted, 1e9, reads=True, writes=False)
     assert found is not None
     assert found.read_s / found.reads == pytest.approx(4e-3)
+
+
+def test_the_rate_of_a_point_that_runs_is_previewed_from_its_ramp_on() -> None:
+    seen = [(0.1 * step, Counters(100 * step, 0, 0, 10 * step, 0, 0, 0, 0)) for step in range(11)]
+    assert rate_since(seen, 0.5) == pytest.approx(1100)
+    assert rate_since(seen, 0.85) is None
+    assert rate_since([], 0.0) is None

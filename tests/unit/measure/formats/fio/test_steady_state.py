@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,12 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from measure.fio.processes import interval_options, run_with_intervals
+from measure.fio.plan import FioPoint
+from measure.fio.processes import logged
 from measure.fio.settings import Settling, read_settled
+from measure.fio.workload import FioJob
 from measure.formats.fio.steady_state import COLUMNS, Intervals, SteadyState, check_steady, judge, read_interval_logs
 from measure.loads import LOADS
-from measure.machine.process import Finished
 
 Rates = NDArray[np.float64]
 
@@ -148,8 +148,11 @@ def test_intervals_survive_json() -> None:
 
 
 def test_a_run_is_logged_in_25_intervals_but_not_below_20_ms() -> None:
-    assert interval_options(5.0, "/x/run") == ("--write_iops_log=/x/run", "--log_avg_msec=200")
-    assert interval_options(0.1, "p")[1] == "--log_avg_msec=20"
+    job = FioJob(1, 1, 4096, 100, "random")
+    point = FioPoint("k", job, 0, ("fio", "--eta=never", "--name=k", "--rw=read"))
+    options = ("--write_iops_log=/x/k", "--log_avg_msec=200")
+    assert logged(point, 5.0, Path("/x")) == ("fio", "--eta=never", "--name=k", *options, "--rw=read")
+    assert "--log_avg_msec=20" in logged(point, 0.1, Path("/x"))
 
 
 # --- findings -------------------------------------------------------------------------------------------------------
@@ -250,21 +253,6 @@ def test_the_settling_is_the_workload_without_its_times() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"tolerance": 1.5}, "tolerance"),
-        ({"window_s": 2.0}, "window"),
-        ({"window_s": 4.5}, "window"),
-        ({"longest_s": 10.0}, "longest"),
-    ],
-)
-def test_what_fio_cannot_judge_is_refused(wrong: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        Settling(**wrong)
-
-
 def fio_said(*sections: dict[str, Any], before: str = "") -> str:
     jobs = [{"read": {"runtime": 4006}, "write": {"runtime": 0}, **s} for s in sections]
     return before + json.dumps({"fio version": "fio-3.33", "jobs": jobs}, indent=1)
@@ -274,11 +262,10 @@ def test_what_fio_says_of_the_steady_state_is_read() -> None:
     section = {"steadystate": {"attained": 1, "criterion": " 2.5%", "data": {"iops": [100, 102]}}}
     found = read_settled(fio_said(section, before="fio: a note\n"))
     assert found is not None
-    assert (found.attained, found.seconds, found.criterion) == (True, 4.006, "2.5%")
-    assert found.to_dict()["throughput_per_s"] == [100.0, 102.0]
+    assert found == {"attained": True, "seconds": 4.006, "criterion": "2.5%", "throughput_per_s": [100.0, 102.0]}
     missed = read_settled(fio_said({}, {"steadystate": {"attained": 0}}))
     assert missed is not None
-    assert not missed.attained
+    assert not missed["attained"]
 
 
 @pytest.mark.parametrize(
@@ -286,21 +273,3 @@ def test_what_fio_says_of_the_steady_state_is_read() -> None:
 )
 def test_where_fio_says_nothing_there_is_nothing(text: str) -> None:
     assert read_settled(text) is None
-
-
-def test_the_logs_of_a_run_stay_in_the_folder_that_was_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "sweep"
-    elsewhere.mkdir()
-    folder.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
-
-    def fio(argv: Sequence[str], *_: object, **__: object) -> Finished:
-        (prefix,) = (a.partition("=")[2] for a in argv if a.startswith("--write_iops_log="))
-        Path(f"{prefix}_iops.1.log").write_text("40, 1000, 0, 0, 0\n80, 3000, 0, 0, 0\n")
-        assert not list(elsewhere.iterdir())
-        return Finished(0, b"", b"", "", "", timed_out=False)
-
-    monkeypatch.setattr("measure.fio.processes.run_tool", fio)
-    _, intervals = run_with_intervals(["fio", "--name=x"], 1.0, 5.0, folder)
-    assert intervals.throughput_per_s == (1000.0, 3000.0)
-    assert [path.parent for path in tmp_path.rglob("*.log")] == [folder]
