@@ -137,7 +137,7 @@ def own_folder(name: str) -> Iterator[Path]:
 
 def remove_stale(name: str, parent: Path | None = None) -> list[Path]:
     """Remove folders called ``name`` of processes that are gone, in ``parent`` (the temporary folder)."""
-    pattern = re.compile(rf"{re.escape(name)}-{_namespace()}-([0-9]{1, 9})-[^/]*")
+    pattern = re.compile(rf"{re.escape(name)}-{_namespace()}-([0-9]{{1,9}})-[^/]*")
     removed = []
     for path in Path(parent or tempfile.gettempdir()).iterdir():
         found = pattern.fullmatch(path.name)

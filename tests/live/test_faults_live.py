@@ -25,8 +25,8 @@ from fio_processes import fio_on, no_fio_left
 from qsim_program import QSIM
 
 from measure.errors import DataError, MeasureError, StoreError, ToolFailedError, UnsafeTargetError
-from measure.fio.command import fill_command
-from measure.fio.sweep import FioPlan, plan_fio, read_fio_store, run_fio
+from measure.fio.preconditioning import pass_command
+from measure.fio.sweep import FioJob, FioPlan, plan_fio, read_fio_store, run_fio
 from measure.machine.own_file import held
 from measure.machine.process import run_tool, running
 from measure.machine.safety import check_target
@@ -53,7 +53,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[int, bytes]:
         run_fio(plan, folder / "s")
         found = {p.job.depth: (folder / "s" / "raw" / f"{p.key}.json").read_bytes() for p in plan.points}
         with held(check_target(folder, SIZE, writes=True), keep=False) as file:
-            found[0] = run_tool(fill_command(file, plan.engine), 60).stdout
+            found[0] = run_tool(pass_command(file, plan.engine, FioJob(8, 1, 4096, 0, "sequential")), 60).stdout
     except MeasureError as error:
         pytest.skip(f"no sweep can be measured in the temporary folder: {error}")
     return found

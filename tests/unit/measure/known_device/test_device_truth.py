@@ -126,7 +126,7 @@ def test_busy_devices_get_more_submitting_jobs() -> None:
     jobs = [p.job.jobs for p in plan.points]
     # 25 jobs for each request that M/M/1 has outstanding: rho/(1-rho) = 0.43, 2.33, 9; and no fewer than usual
     assert jobs == pytest.approx([submitters(150.0), 59, 225], abs=1)
-    assert plan.details["truth"]["service"] == {"family": "Exponential", "mean": 2e-3}
+    assert plan.settings.details["truth"]["service"] == {"family": "Exponential", "mean": 2e-3}
 
 
 @pytest.fixture
@@ -141,17 +141,17 @@ def test_served_columns_are_cut_at_the_points() -> None:
     first, second = served_between(log, -1, 20), served_between(log, 90, 120, ramp_s=5.0)
     assert first is not None
     assert second is not None
-    assert (first.served_requests, second.served_requests) == (100, 100)
-    assert first.served_rate_per_s == pytest.approx(10)
-    assert second.served_rate_per_s == pytest.approx(20)
-    assert (first.served_response_s, second.served_response_s) == (1.5, 2.5)
+    assert (first["served_requests"], second["served_requests"]) == (100, 100)
+    assert first["served_rate_per_s"] == pytest.approx(10)
+    assert second["served_rate_per_s"] == pytest.approx(20)
+    assert (first["served_response_s"], second["served_response_s"]) == (1.5, 2.5)
     assert served_between(log, 40, 60) is None
     timed = served_between(log, 90, 120, ramp_s=2.0, runtime_s=3.0)
     assert timed is not None
-    assert timed.served_requests == 61
+    assert timed["served_requests"] == 61
     delayed = served_between(log, -1, 20, delay_s=0.25)
     assert delayed is not None
-    assert delayed.served_response_s == 1.75
+    assert delayed["served_response_s"] == 1.75
 
 
 def test_a_latency_that_is_not_the_devices_own_is_a_finding() -> None:
