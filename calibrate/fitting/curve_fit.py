@@ -15,7 +15,7 @@ from calibrate.models.calibration import USED, model_for, model_named
 from calibrate.models.curves import CurveModel, Peak
 from calibrate.points import Points, points_of, with_delay
 from measure.auditing.all_checks import audit
-from measure.auditing.calibration import check_submission
+from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.sweep import Sweep, histograms

@@ -3,27 +3,39 @@
 Closed sweeps are held against Little's law (:mod:`measure.auditing.littles_law`) and looked at for drift and falls past
 the peak (:mod:`measure.auditing.curve_shape`), memory curves for caches and lines in flight
 (:mod:`measure.auditing.memory`), open sweeps for the arrival rate that was reached; both for what a calibration needs
-of them (:mod:`measure.auditing.calibration`). All of them are asked how the runs were made and what the link could
-carry (:mod:`measure.auditing.runs`), whether they were steady (:mod:`measure.formats.fio.steady_state`) and which
-points are outliers (:mod:`measure.repeats`).
+of them. All of them are asked how the runs were made and what the link could carry (:mod:`measure.auditing.runs`),
+whether they were steady (:mod:`measure.formats.fio.steady_state`) and which points are outliers
+(:mod:`measure.repeats`).
+
+``corrected`` undoes the errors that the audit can prove. Only what Little's law determines is changed: a unit, the
+block size, jobs that were not counted, and otherwise the latency, which becomes N / X where the printed one contradicts
+its own depth and throughput.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
-import numpy as np
+import pandas as pd
 
-from measure.auditing.calibration import check_bins, check_saturation, check_submission
-from measure.auditing.curve_shape import check_bandwidth, check_curve, check_open, closed_curves
-from measure.auditing.littles_law import BlockVerdict, Diagnosis, diagnoses, ratios_by_claim
+from measure.auditing.curve_shape import (
+    check_bandwidth,
+    check_bins,
+    check_curve,
+    check_open,
+    check_saturation,
+    check_submission,
+    closed_curves,
+)
+from measure.auditing.littles_law import BlockVerdict, Diagnosis, check_littles_law, diagnoses
 from measure.auditing.memory import check_bandwidth_curves, check_buffer_sizes, check_memory
 from measure.auditing.runs import (
-    FILELESS_ENGINES,
     check_arrivals,
+    check_buffered,
     check_latency_kind,
     check_link,
     check_preconditioning,
@@ -35,12 +47,11 @@ from measure.auditing.runs import (
     parse_link,
 )
 from measure.findings import SEVERITIES, Finding, placed
-from measure.formats.fio.record import is_direct
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.fio.steady_state import check_steady
 from measure.repeats import check_outliers
-from measure.sweep import COMPUTED, Sweep, recorded_options
-from measure.units import counted, format_bytes
+from measure.sweep import COMPUTED, Sweep, describe_series
+from measure.units import format_bytes
 
 _MOST_NAMED = 10
 
@@ -98,107 +109,20 @@ def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
     elif sweep.load_type.is_size:
         found = list(check_buffer_sizes(sweep))
     else:
-        found = [*_littles_law(sweep), *check_bandwidth(sweep)]
+        found = [*check_littles_law(sweep), *check_bandwidth(sweep)]
         for curve in closed_curves(sweep, computed=True):
             found += check_curve(curve)
     if sweep.load_type.is_drive:
-        found += [*_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
+        found += [*check_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
         found += [*check_arrivals(sweep), *check_way(sweep), *check_wakeups(sweep)]
         found += [*check_saturation(sweep), *check_bins(sweep), *check_submission(sweep)]
-    found += [*check_repeats(sweep), *check_steady(sweep.points, sweep.load_type), *check_preconditioning(sweep.points)]
+    found += [*check_repeats(sweep), *check_preconditioning(sweep.points)]
+    if {"steady", "settled"} & set(sweep.points):
+        found += check_steady(sweep.points, sweep.load_type)
     found += check_outliers(sweep.points, sweep.load_type)
     if crossed is not None:
         found += check_link(sweep, crossed)
     return placed(found, sweep.load_type)
-
-
-def _littles_law(sweep: Sweep) -> Iterator[Finding]:
-    verdict, found = diagnoses(sweep)
-    if not found and "unchecked" in sweep.points and sweep.points["unchecked"].eq(COMPUTED).any():
-        yield Finding(
-            "littles-law",
-            "info",
-            "N = X R cannot be checked at any point: latency or throughput was computed by it.",
-            "only one of the two was recorded.",
-            "measure both.",
-        )
-    elif not found:
-        yield Finding(
-            "littles-law",
-            "info",
-            "N = X R cannot be checked at any point: the depth is unknown, or the runs were limited in rate.",
-            "the load was not recorded, or it was given in requests a second and not in requests.",
-            "measure a few depths without a rate limit: qsim measure fio TARGET --depths 1,8,64 --out DIR",
-        )
-    if verdict is not None:
-        yield _block_finding(verdict)
-    holding = [d for d in found if d.cause == "holds"]
-    if holding:
-        deviation = np.concatenate([np.abs(d.curve.ratio - 1) for d in holding])
-        yield Finding(
-            "littles-law",
-            "info",
-            f"N = X R holds at {counted(len(deviation), 'point')} of {counted(len(holding), 'curve')}: the deviation "
-            f"is {100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
-        )
-    units = [d for d in found if d.cause == "unit"]
-    if len(units) > 1 and len({d.factor for d in units}) == 1:
-        yield _unit_finding(units)
-        found = [d for d in found if d.cause != "unit"]
-    for d in found:
-        if d.cause != "holds":
-            yield Finding(
-                "littles-law",
-                d.severity,
-                d.evidence,
-                d.hypothesis,
-                d.remedy,
-                d.curve.series,
-                float(d.curve.load[d.curve.worst]),
-            )
-
-
-def _block_finding(verdict: BlockVerdict) -> Finding:
-    words = ratios_by_claim(verdict)
-    block = format_bytes(verdict.block_bytes)
-    return Finding(
-        "littles-law",
-        "error",
-        f"at the lowest depth X R / N is {words['before']} with blocks of {words['claimed']} as tabulated; with blocks "
-        f"of {block} it is {words['after']}.",
-        f"the size of the file (fio's size=) was taken for the size of a block (bs=); the block was {block}.",
-        "look for bs= in the command; fio's default is 4 KiB, and its JSON tells it as bandwidth / iops.",
-    )
-
-
-def _unit_finding(units: Sequence[Diagnosis]) -> Finding:
-    ratios = np.concatenate([d.curve.ratio for d in units])
-    first, factor = units[0], units[0].factor
-    after = ratios / factor
-    return Finding(
-        "littles-law",
-        "error",
-        f"X R / N is {ratios.min():.3g} to {ratios.max():.3g} over all {len(ratios)} points of {len(units)} curves; "
-        f"with the latency {'divided' if factor > 1 else 'multiplied'} by {max(factor, 1 / factor):,.0f} it is "
-        f"{after.min():.3f} to {after.max():.3f}.",
-        first.hypothesis,
-        first.remedy,
-    )
-
-
-def _buffered(sweep: Sweep) -> Iterator[Finding]:
-    """Runs whose recorded options show no direct I/O went through the page cache."""
-    for options in recorded_options(sweep.provenance.details):
-        engine = options.get("ioengine", "psync")
-        if not is_direct(options) and engine not in FILELESS_ENGINES and options:
-            yield Finding(
-                "buffered",
-                "warning",
-                f"the recorded options do not hold direct=1 (ioengine {engine}).",
-                "reads and writes went through the page cache, so memory was measured with the device.",
-                "run again with --direct=1.",
-            )
-            return
 
 
 def _merged(findings: Sequence[Finding]) -> list[Finding]:
@@ -229,3 +153,91 @@ def _sorted(findings: list[Finding]) -> list[Finding]:
 def _natural_key(series: str) -> list[str | int]:
     """A sort key that puts "4 KiB" before "16 KiB"."""
     return [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", series)]
+
+
+_BY_LITTLE = ("one-direction", "half-latency", "constant-share", "unexplained", "depth-not-filled")
+_WORTH = 0.05
+
+
+def corrected(sweep: Sweep) -> Sweep:
+    """The sweep with what the audit shows to be wrong put right; the same sweep where nothing is.
+
+    - a unit off by 1000: the latency is divided by it;
+    - a file's size taken for the block's: throughput and block are recomputed, and the curve gets a new name;
+    - jobs not counted: the load is multiplied by them;
+    - one direction tabulated, half a latency, a missing share: R = N / X at the points that deviate by more than 5 %
+      (at all points where one direction was tabulated).
+
+    Writes to the page cache cannot be put right. Sweeps that are not closed are returned unchanged.
+    """
+    if not sweep.load_type.is_closed:
+        return sweep
+    verdict, found = diagnoses(sweep)
+    points = sweep.points.copy()
+    notes: list[Finding] = []
+    if verdict is not None:
+        notes.append(_use_block(points, verdict))
+    for diagnosis in found:
+        note = _apply(points, diagnosis)
+        if note is not None:
+            notes.append(note)
+    if not notes:
+        return sweep
+    details = {**sweep.provenance.details, "corrected": list(dict.fromkeys(n.message for n in notes))}
+    if verdict is not None:
+        points["series"] = [_file_name(row) for row in points.to_dict("records")]
+        # The audit of the corrected sweep still has to know how many blocks there were to keep in flight.
+        details["file_bytes"] = dict(zip(points["series"], points.pop("claimed_bytes"), strict=True))
+    return replace(
+        sweep, points=points, findings=(*sweep.findings, *notes), provenance=replace(sweep.provenance, details=details)
+    )
+
+
+def _apply(points: pd.DataFrame, diagnosis: Diagnosis) -> Finding | None:
+    """Change the rows of one curve in place; the Finding that says so, or None."""
+    curve = diagnosis.curve
+    rows = points["series"] == curve.series
+    if diagnosis.cause == "unit":
+        points.loc[rows, "latency_s"] /= diagnosis.factor
+        return _note(curve.series, f"the latency was divided by {diagnosis.factor:g}", diagnosis)
+    if diagnosis.cause == "jobs-not-counted":
+        points.loc[rows, "load"] *= diagnosis.factor
+        return _note(curve.series, f"the load was multiplied by {diagnosis.factor:g} jobs", diagnosis)
+    # Where the file was too small for its depth, N itself is wrong, and N / X would be no latency of anything.
+    if diagnosis.cause not in _BY_LITTLE or diagnosis.severity == "info" or curve.file_bytes is not None:
+        return None
+    implied = points["load"] / points["throughput_per_s"]
+    off = (points["latency_s"] / implied - 1).abs() > (0 if diagnosis.cause == "one-direction" else _WORTH)
+    changed = rows & off & (points["load"] > 0)
+    # The submission gap at depth 1 is a truth of its own and no misprint.
+    if diagnosis.cause != "one-direction":
+        changed &= (points["latency_s"] / implied - 1).abs().gt(0.1) | points["load"].gt(1)
+    points.loc[changed, "latency_s"] = implied[changed]
+    at = curve.load_type.at(*sorted(points.loc[changed, "load"].unique()))
+    words = f"the latency was replaced by N / X at {at}"
+    if diagnosis.cause == "one-direction":
+        words += ", which is the time of a read and a write together, as the throughput counts one of the two"
+    return _note(curve.series, words, diagnosis)
+
+
+def _use_block(points: pd.DataFrame, verdict: BlockVerdict) -> Finding:
+    points["claimed_bytes"] = points["block_bytes"]
+    points["throughput_per_s"] *= points["block_bytes"] / verdict.block_bytes
+    points["block_bytes"] = verdict.block_bytes
+    block = format_bytes(verdict.block_bytes)
+    return Finding(
+        "corrected",
+        "info",
+        f"the throughput was computed with blocks of {block} instead of the size in the table.",
+        "the size in the table is that of the file.",
+    )
+
+
+def _file_name(row: Mapping[Any, Any]) -> str:
+    part = f"in a file of {format_bytes(row['claimed_bytes'])}"
+    pattern = row["pattern"]
+    return describe_series(row["block_bytes"], row["read_fraction"], str(pattern) if pattern else None, [part])
+
+
+def _note(series: str, what: str, diagnosis: Diagnosis) -> Finding:
+    return Finding("corrected", "info", f"{what}.", diagnosis.hypothesis, series=series)

@@ -9,16 +9,66 @@ curve, so that what it says is evidence and not a guess.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from measure.auditing.curve_shape import ClosedCurve, closed_curves, ratio_range, ratio_text, with_block
-from measure.findings import Severity
-from measure.sweep import Sweep
-from measure.units import format_bytes, format_duration
+from measure.findings import Finding, Severity
+from measure.sweep import COMPUTED, Sweep
+from measure.units import counted, format_bytes, format_duration
+
+TOLERANCE = 0.02
+"""|X R / N - 1| up to which the law holds (the 90th percentile of public runs)."""
+
+_WARNING, _ERROR = 0.10, 0.20
+_LONGEST_GAP = 200e-6
+"""The longest time a request that a host can lose between a completion and the next submission, seconds."""
+
+Cause = Literal[
+    "holds",
+    "unit",
+    "jobs-not-counted",
+    "one-direction",
+    "page-cache",
+    "submission-gap",
+    "mostly-outside",
+    "half-latency",
+    "depth-not-filled",
+    "constant-share",
+    "unexplained",
+]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the ratio's pattern says of one curve. ``factor`` is the number found (1000, a number of jobs)."""
+
+    curve: ClosedCurve
+    cause: Cause
+    severity: Severity
+    more: str = ""
+    hypothesis: str = ""
+    remedy: str = ""
+    factor: float = 1.0
+
+    @property
+    def evidence(self) -> str:
+        """The ratios with their depths (all of them where they are few, else their range and the worst), and more."""
+        of, ratios = self.curve.load_type, [ratio_text(r) for r in self.curve.ratio]
+        loads, worst = [f"{n:g}" for n in self.curve.load], self.curve.worst
+        found, places = ", ".join(ratios), f"at {of.place(', '.join(loads))}"
+        if len(ratios) > 8:
+            found, places = ratio_range(self.curve.ratio), f"from {of.place(f'{loads[0]} to {loads[-1]}')}"
+            places += f" (worst {ratios[worst]} at {loads[worst]})"
+        return f"X R / N is {found} {places}.{self.more}"
+
+    def finding(self) -> Finding:
+        """The finding, at the point farthest from the law."""
+        at = float(self.curve.load[self.curve.worst])
+        return Finding("littles-law", self.severity, self.evidence, self.hypothesis, self.remedy, self.curve.series, at)
 
 
 @dataclass(frozen=True)
@@ -29,6 +79,19 @@ class BlockVerdict:
     claimed: tuple[float, ...]
     before: tuple[float, ...]
     after: tuple[float, ...]
+
+    def finding(self) -> Finding:
+        """The finding, of the whole table."""
+        claimed, block = ", ".join(format_bytes(c) for c in self.claimed), format_bytes(self.block_bytes)
+        before, after = (ratio_range(np.array(ratios)) for ratios in (self.before, self.after))
+        return Finding(
+            "littles-law",
+            "error",
+            f"at the lowest depth X R / N is {before} with blocks of {claimed} as tabulated; with blocks of {block} it "
+            f"is {after}.",
+            f"the size of the file (fio's size=) was taken for the size of a block (bs=); the block was {block}.",
+            "look for bs= in the command; fio's default is 4 KiB, and its JSON tells it as bandwidth / iops.",
+        )
 
 
 def block_verdict(sweep: Sweep, curves: Sequence[ClosedCurve]) -> BlockVerdict | None:
@@ -48,90 +111,12 @@ def block_verdict(sweep: Sweep, curves: Sequence[ClosedCurve]) -> BlockVerdict |
         power = 2.0 ** round(np.log2(implied))
         if power >= 512 and power != curve.block_bytes and abs(implied / power - 1) <= 0.06:
             votes.setdefault(power, []).append((curve, implied))
-    if not votes:
-        return None
-    block, supporters = max(votes.items(), key=lambda item: len(item[1]))
+    block, supporters = max(votes.items(), key=lambda item: len(item[1]), default=(0.0, []))
     if len(supporters) < 2 or 2 * len(supporters) < len(curves):
         return None
     claimed = tuple(dict.fromkeys(c.block_bytes for c, _ in supporters if c.block_bytes))
-    return BlockVerdict(
-        block, claimed, tuple(float(c.ratio[0]) for c, _ in supporters), tuple(float(i / block) for _, i in supporters)
-    )
-
-
-def ratios_by_claim(verdict: BlockVerdict) -> Mapping[str, str]:
-    """Words for a finding: what was claimed and the ratios before and after."""
-    return {
-        "claimed": ", ".join(format_bytes(c) for c in verdict.claimed),
-        "before": ratio_range(np.array(verdict.before)),
-        "after": ratio_range(np.array(verdict.after)),
-    }
-
-
-Cause = Literal[
-    "holds",
-    "unit",
-    "jobs-not-counted",
-    "one-direction",
-    "page-cache",
-    "submission-gap",
-    "mostly-outside",
-    "half-latency",
-    "depth-not-filled",
-    "constant-share",
-    "unexplained",
-]
-
-#: |X R / N - 1| up to which the law holds (the 90th percentile of public runs).
-TOLERANCE = 0.02
-_WARNING, _ERROR = 0.10, 0.20
-#: The longest time a request that a host can lose between a completion and the next submission, seconds.
-_LONGEST_GAP = 200e-6
-_OF_FIO = " (fio's iops, lat and iodepth_level; not clat)"
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What the ratio's pattern says of one curve. ``factor`` is the number found (1000, a number of jobs)."""
-
-    curve: ClosedCurve
-    cause: Cause
-    severity: Severity
-    evidence: str
-    hypothesis: str = ""
-    remedy: str = ""
-    factor: float = 1.0
-
-
-def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagnosis:
-    """Test the hypotheses in order and return the first that fits; "holds" where there is nothing to explain.
-
-    ``siblings`` are the curves of the same sweep, which show what reads alone and writes alone do.
-    """
-    if np.all(np.abs(curve.ratio - 1) <= TOLERANCE):
-        return Diagnosis(curve, "holds", "info", _evidence(curve))
-    for test in (
-        _unit,
-        _jobs_not_counted,
-        _page_cache,
-        _one_direction,
-        _submission_gap,
-        _mostly_outside,
-        _half_latency,
-        _depth_not_filled,
-        _constant_share,
-    ):
-        found = test(curve, siblings)
-        if found is not None:
-            return found
-    return Diagnosis(
-        curve,
-        "unexplained",
-        _severity(curve),
-        _evidence(curve),
-        remedy=f"measure one of these points again ({curve.load_type.measure(f'{curve.load[curve.worst]:g}')}) and "
-        f"compare its throughput and mean latency{_OF_FIO if not curve.load_type.is_counted else ''}.",
-    )
+    before, after = zip(*((float(c.ratio[0]), float(i / block)) for c, i in supporters), strict=True)
+    return BlockVerdict(block, claimed, before, after)
 
 
 def diagnoses(sweep: Sweep) -> tuple[BlockVerdict | None, list[Diagnosis]]:
@@ -143,7 +128,70 @@ def diagnoses(sweep: Sweep) -> tuple[BlockVerdict | None, list[Diagnosis]]:
     return verdict, [diagnose(c, curves) for c in curves]
 
 
-# --- the hypotheses -------------------------------------------------------------------------------------------------
+def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagnosis:
+    """Test the hypotheses in order and return the first that fits; "holds" where there is nothing to explain.
+
+    ``siblings`` are the curves of the same sweep, which show what reads alone and writes alone do.
+    """
+    if np.all(np.abs(curve.ratio - 1) <= TOLERANCE):
+        return Diagnosis(curve, "holds", "info")
+    for test in _HYPOTHESES:
+        if (found := test(curve, siblings)) is not None:
+            return found
+    of_fio = "" if curve.load_type.is_counted else " (fio's iops, lat and iodepth_level; not clat)"
+    again = curve.load_type.measure(f"{curve.load[curve.worst]:g}")
+    remedy = f"measure one of these points again ({again}) and compare its throughput and mean latency{of_fio}."
+    return Diagnosis(curve, "unexplained", _severity(curve), remedy=remedy)
+
+
+def check_littles_law(sweep: Sweep) -> Iterator[Finding]:
+    """Findings on the law: how well it holds, or what its pattern says; one for a unit that is wrong everywhere."""
+    verdict, found = diagnoses(sweep)
+    if not found:
+        computed = "unchecked" in sweep.points and bool(sweep.points["unchecked"].eq(COMPUTED).any())
+        yield Finding("littles-law", "info", *(_COMPUTED if computed else _UNKNOWN_DEPTH))
+    if verdict is not None:
+        yield verdict.finding()
+    if holding := [np.abs(d.curve.ratio - 1) for d in found if d.cause == "holds"]:
+        deviation = np.concatenate(holding)
+        yield Finding(
+            "littles-law",
+            "info",
+            f"N = X R holds at {counted(len(deviation), 'point')} of {counted(len(holding), 'curve')}: the deviation "
+            f"is {100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
+        )
+    units = [d for d in found if d.cause == "unit"]
+    if len(units) > 1 and len({d.factor for d in units}) == 1:
+        yield _one_unit(units)
+        found = [d for d in found if d.cause != "unit"]
+    yield from (d.finding() for d in found if d.cause != "holds")
+
+
+_COMPUTED = (
+    "N = X R cannot be checked at any point: latency or throughput was computed by it.",
+    "only one of the two was recorded.",
+    "measure both.",
+)
+_UNKNOWN_DEPTH = (
+    "N = X R cannot be checked at any point: the depth is unknown, or the runs were limited in rate.",
+    "the load was not recorded, or it was given in requests a second and not in requests.",
+    "measure a few depths without a rate limit: qsim measure fio TARGET --depths 1,8,64 --out DIR",
+)
+
+
+def _one_unit(units: Sequence[Diagnosis]) -> Finding:
+    """One finding of several curves with the same unit off."""
+    ratios, first = np.concatenate([d.curve.ratio for d in units]), units[0]
+    done, after = _unit_undone(first.factor), ratios / first.factor
+    text = (
+        f"X R / N is {ratios.min():.3g} to {ratios.max():.3g} over all {len(ratios)} points of {len(units)} curves; "
+        f"with the latency {done} it is {after.min():.3f} to {after.max():.3f}."
+    )
+    return Finding("littles-law", "error", text, first.hypothesis, first.remedy)
+
+
+def _unit_undone(factor: float) -> str:
+    return f"{'divided' if factor > 1 else 'multiplied'} by {max(factor, 1 / factor):,.0f}"
 
 
 def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
@@ -151,16 +199,14 @@ def _unit(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     for factor in (1e3, 1e-3, 1e6, 1e-6):
         corrected = curve.ratio / factor
         if np.all((corrected > 0.4) & (corrected < 1.25)) and 0.7 < np.median(corrected) < 1.1:
-            up = factor > 1
+            first = curve.latency[0]
             return Diagnosis(
                 curve,
                 "unit",
                 "error",
-                f"{_evidence(curve)} With the latency {'divided' if up else 'multiplied'} by "
-                f"{factor if up else 1 / factor:,.0f} it is {ratio_range(corrected)}.",
-                f"a unit off by {factor if up else 1 / factor:,.0f}: the first latency is "
-                f"{format_duration(curve.latency[0] / factor)}, not {format_duration(curve.latency[0])} "
-                "(or the throughput has that error).",
+                f" With the latency {_unit_undone(factor)} it is {ratio_range(corrected)}.",
+                f"a unit off by {max(factor, 1 / factor):,.0f}: the first latency is "
+                f"{format_duration(first / factor)}, not {format_duration(first)} (or the throughput has that error).",
                 "look at the tool's own output: fio 3 prints (nsec), (usec) or (msec) with every latency.",
                 factor,
             )
@@ -172,40 +218,26 @@ def _jobs_not_counted(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis
     jobs = round(float(np.median(curve.ratio)))
     if jobs < 2 or not np.all(np.abs(curve.ratio / jobs - 1) < 0.08):
         return None
-    return Diagnosis(
-        curve,
-        "jobs-not-counted",
-        "error",
-        _evidence(curve),
-        f"{jobs} jobs ran at once and only one job's depth was tabulated; the load is {jobs} times the depth.",
-        f"look for numjobs in the command; the load is depth x jobs (of a table: --columns jobs={jobs}).",
-        jobs,
-    )
+    why = f"{jobs} jobs ran at once and only one job's depth was tabulated; the load is {jobs} times the depth."
+    remedy = f"look for numjobs in the command; the load is depth x jobs (of a table: --columns jobs={jobs})."
+    return Diagnosis(curve, "jobs-not-counted", "error", "", why, remedy, jobs)
 
 
 def _page_cache(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagnosis | None:
     """Writes that only reached memory: each far faster than a read of the same device, yet few of them a second."""
     if curve.read_fraction != 0 or np.max(curve.ratio) >= 0.7:
         return None
-    reads = next(
-        (
-            s
-            for s in siblings
-            if s.read_fraction == 1
-            and s.block_bytes == curve.block_bytes
-            and s.file_bytes == curve.file_bytes
-            and s.load[0] == curve.load[0]
-        ),
-        None,
-    )
-    if reads is None or curve.latency[0] * 20 > reads.latency[0]:
+    alike = (curve.block_bytes, curve.file_bytes, curve.load[0])
+    reads = (s for s in siblings if s.read_fraction == 1 and (s.block_bytes, s.file_bytes, s.load[0]) == alike)
+    read = next(reads, None)
+    if read is None or curve.latency[0] * 20 > read.latency[0]:
         return None
+    write_s, read_s = format_duration(curve.latency[0]), format_duration(read.latency[0])
     return Diagnosis(
         curve,
         "page-cache",
         "error",
-        f"{_evidence(curve)} A write takes {format_duration(curve.latency[0])} where a read of the same device takes "
-        f"{format_duration(reads.latency[0])}.",
+        f" A write takes {write_s} where a read of the same device takes {read_s}.",
         "the writes went to the page cache: their latency is that of memory, and the device's time is in none of the "
         "columns.",
         "run the writes again with --direct=1 on a file larger than the memory.",
@@ -214,33 +246,27 @@ def _page_cache(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagnosi
 
 def _one_direction(curve: ClosedCurve, siblings: Sequence[ClosedCurve]) -> Diagnosis | None:
     """Of a mix only the reads (or the writes) were tabulated: a third to a half of N at all depths."""
-    if curve.read_fraction in (0, 1) or not np.all((curve.ratio > 0.2) & (curve.ratio < 0.65)):
+    ratio = curve.ratio
+    if curve.read_fraction in (0, 1) or not np.all((ratio > 0.2) & (ratio < 0.65)) or ratio.max() > 1.5 * ratio.min():
         return None
-    if curve.ratio.max() > 1.5 * curve.ratio.min():
+    reads, writes = (
+        next((s for s in siblings if s.read_fraction == f and s.block_bytes == curve.block_bytes), None) for f in (1, 0)
+    )
+    alone = {what: float(np.median(s.ratio)) for what, s in (("reads", reads), ("writes", writes)) if s is not None}
+    if any(middle < 0.7 for middle in alone.values()):
         return None
-    alone = {
-        f: next((s for s in siblings if s.read_fraction == f and s.block_bytes == curve.block_bytes), None)
-        for f in (0, 1)
-    }
-    compared = ""
-    for what, sibling in (("reads", alone[1]), ("writes", alone[0])):
-        if sibling is not None:
-            if np.median(sibling.ratio) < 0.7:
-                return None
-            compared += f" {what} alone {np.median(sibling.ratio):.2f},"
-    if not compared and (curve.read_fraction is None or len(curve.load) < 2):
+    if not alone and (curve.read_fraction is None or len(curve.load) < 2):
         return None
-    missing = curve.implied_latency[0] - curve.latency[0]
-    writes = alone[0]
-    compare = f" (writes alone take {format_duration(writes.latency[0])})" if writes is not None else ""
-    context = f" In the same table:{compared.rstrip(',')}." if compared else ""
+    missing = format_duration(curve.implied_latency[0] - curve.latency[0])
+    compared = "" if writes is None else f" (writes alone take {format_duration(writes.latency[0])})"
+    listed = ", ".join(f"{what} alone {middle:.2f}" for what, middle in alone.items())
     return Diagnosis(
         curve,
         "one-direction",
         "error",
-        f"{_evidence(curve)}{context}",
+        f" In the same table: {listed}." if alone else "",
         "only one direction of the mix was tabulated. If it was half of the requests, the other half took "
-        f"{format_duration(missing)} each at {curve.at(0)}{compare}.",
+        f"{missing} each at {curve.at(0)}{compared}.",
         "add fio's read and write IOPS, and weight their mean latencies by them.",
     )
 
@@ -259,14 +285,15 @@ def _submission_gap(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis |
     climbs = len(ratio) > 2 and ratio[-1] >= 1 - 1.5 * TOLERANCE and bool(np.all(np.diff(ratio) > -TOLERANCE))
     if not (only_first or climbs) or (len(ratio) == 1 and ratio[0] < 0.8):
         return None
+    small = ratio.min() >= 0.8
     return Diagnosis(
         curve,
         "submission-gap",
-        "info" if ratio.min() >= 0.8 else "warning",
-        f"{_evidence(curve)} The gap N/X - R is {format_duration(gap[0])} a request at {curve.at(0)}.",
+        "info" if small else "warning",
+        f" The gap N/X - R is {format_duration(gap[0])} a request at {curve.at(0)}.",
         "the host's own time between a completion and the next submission, which the latency does not hold"
         f"{'' if only_first else '; it matters less the longer a request waits'}.",
-        "" if ratio.min() >= 0.8 else "fewer depths at idle, a faster engine (io_uring), or a CPU without idle states.",
+        "" if small else "fewer depths at idle, a faster engine (io_uring), or a CPU without idle states.",
     )
 
 
@@ -274,12 +301,12 @@ def _mostly_outside(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis |
     """Measured at depth 1 only, and a good part of the time is not in the latency: no pattern can tell more."""
     if np.any(curve.load > 1) or np.any(curve.ratio > 1 + TOLERANCE):
         return None
+    whole, held = format_duration(curve.implied_latency[0]), format_duration(curve.latency[0])
     return Diagnosis(
         curve,
         "mostly-outside",
         _severity(curve),
-        f"{_evidence(curve)} Of {format_duration(curve.implied_latency[0])} a request, the latency holds "
-        f"{format_duration(curve.latency[0])}.",
+        f" Of {whole} a request, the latency holds {held}.",
         "the host or the engine was measured, not the device (a null or buffered engine, a rate limit, flushes between "
         "the writes), or a unit or a size is wrong.",
         "measure a depth of 4 and of 32 too: a gap of the host shrinks with the depth, a wrong unit stays.",
@@ -293,12 +320,12 @@ def _half_latency(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | N
         return None
     if np.any(np.diff(ratio) > TOLERANCE) or abs(ratio[-1] - ratio[-2]) > 0.06:
         return None
+    whole, printed = format_duration(curve.implied_latency[-1]), format_duration(curve.latency[-1])
     return Diagnosis(
         curve,
         "half-latency",
         "error",
-        f"{_evidence(curve)} With {curve.at(-1)} N/X is {format_duration(curve.implied_latency[-1])}, and "
-        f"{format_duration(curve.latency[-1])} is printed.",
+        f" With {curve.at(-1)} N/X is {whole}, and {printed} is printed.",
         "one side of the latency: the completion time (clat) without the submission time (slat), which blocks where "
         "the I/O is not direct; or half of the requests never reached the device.",
         "run one deep depth with --direct=1 --output-format=json+ and compare slat + clat with lat.",
@@ -307,84 +334,66 @@ def _half_latency(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | N
 
 def _depth_not_filled(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """The ratio falls with the depth: the requests asked for were never outstanding."""
-    ratio = curve.ratio
+    ratio, flight, of = curve.ratio, curve.in_flight, curve.load_type
     if len(ratio) < 2 or ratio[-1] > 0.8 * ratio[0] or ratio[-1] > 0.8 or np.any(ratio > 1.25):
         return None
-    flight = curve.in_flight
     held = ", ".join(f"{f:.2g} at {n:g}" for n, f in zip(curve.load, flight, strict=True))
-    evidence = f"{_evidence(curve)} In flight were X R = {held}."
-    if curve.load_type.is_counted:
-        return Diagnosis(
-            curve,
-            "depth-not-filled",
-            "error",
-            evidence,
-            f"the {curve.load_type.plural} think between requests, or the load generator is the bottleneck: it was "
-            "busy when an answer came.",
-            "give the load generator more threads or a machine of its own; then X R / N is 1.",
+    remedy = "look at fio's iodepth_level, and run again with an asynchronous engine, --direct=1 and a large file."
+    blocks = curve.file_bytes / curve.block_bytes if curve.file_bytes and curve.block_bytes else None
+    if of.is_counted:
+        why = (
+            f"the {of.plural} think between requests, or the load generator is the bottleneck: it was busy when an "
+            "answer came."
         )
-    settle = "look at fio's iodepth_level, and run again with an asynchronous engine, --direct=1 and a large file."
-    if curve.file_bytes and curve.block_bytes and np.all(flight <= curve.file_bytes / curve.block_bytes * 1.05):
-        blocks = curve.file_bytes / curve.block_bytes
-        cause = (
-            f"the file of {format_bytes(curve.file_bytes)} holds only {blocks:g} blocks of "
-            f"{format_bytes(curve.block_bytes)}: the run ends before the queue is filled."
+        remedy = "give the load generator more threads or a machine of its own; then X R / N is 1."
+    elif blocks and np.all(flight <= blocks * 1.05):
+        why = (
+            f"the file of {format_bytes(curve.file_bytes or 0)} holds only {blocks:g} blocks of "
+            f"{format_bytes(curve.block_bytes or 0)}: the run ends before the queue is filled."
         )
     elif flight[-1] < 1.2 * flight[-2] and curve.load[-1] >= 1.8 * curve.load[-2]:
-        cause = f"no more than about {flight[-1]:.2g} requests can be outstanding" + (
-            ": the engine is synchronous, or the I/O is buffered."
-            if flight[-1] < 1.3
-            else ": a limit of the queue, of the controller, or of the operating system."
-        )
+        limit = "a limit of the queue, of the controller, or of the operating system."
+        limit = "the engine is synchronous, or the I/O is buffered." if flight[-1] < 1.3 else limit
+        why = f"no more than about {flight[-1]:.2g} requests can be outstanding: {limit}"
     else:
-        cause = "the depth was not filled: buffered I/O, a submission that blocks, or a run too short for its depth."
-    return Diagnosis(curve, "depth-not-filled", "error", evidence, cause, settle)
+        why = "the depth was not filled: buffered I/O, a submission that blocks, or a run too short for its depth."
+    return Diagnosis(curve, "depth-not-filled", "error", f" In flight were X R = {held}.", why, remedy)
 
 
 def _constant_share(curve: ClosedCurve, _: Sequence[ClosedCurve]) -> Diagnosis | None:
     """The same share of N is missing at all depths, or nearly: not a fixed time, but a part of the requests."""
-    ratio = curve.ratio
+    ratio, gap = curve.ratio, curve.implied_latency - curve.latency
     if np.any(ratio > 1 + TOLERANCE) or ratio.min() < 0.5 or ratio.max() - ratio.min() > 0.25:
         return None
     if ratio.min() >= 1 - _WARNING:
-        return Diagnosis(
-            curve,
-            "constant-share",
-            "info",
-            _evidence(curve),
-            "a few per cent of the depth are outside the measured latency (submission, ramp and drain).",
-        )
-    gap = curve.implied_latency - curve.latency
-    grown = ""
-    if gap[-1] > gap[0] * (1 + TOLERANCE):
-        grown = f" N/X - R grows from {format_duration(gap[0])} to {format_duration(gap[-1])}, so it is no fixed time."
+        few = "a few per cent of the depth are outside the measured latency (submission, ramp and drain)."
+        return Diagnosis(curve, "constant-share", "info", hypothesis=few)
+    first, last = format_duration(gap[0]), format_duration(gap[-1])
+    grows = gap[-1] > gap[0] * (1 + TOLERANCE)
     return Diagnosis(
         curve,
         "constant-share",
         _severity(curve),
-        _evidence(curve) + grown,
+        f" N/X - R grows from {first} to {last}, so it is no fixed time." if grows else "",
         "a share of the depth was not outstanding, or a share of the latency is missing: a submission that queues in "
         "the host (posixaio threads), flushes counted in the run time, or a mean over another interval than the IOPS.",
         "run one depth with io_uring or libaio and without end_fsync, and compare N with IOPS x lat.",
     )
 
 
-# --- words ----------------------------------------------------------------------------------------------------------
+_HYPOTHESES: tuple[Callable[[ClosedCurve, Sequence[ClosedCurve]], Diagnosis | None], ...] = (
+    _unit,
+    _jobs_not_counted,
+    _page_cache,
+    _one_direction,
+    _submission_gap,
+    _mostly_outside,
+    _half_latency,
+    _depth_not_filled,
+    _constant_share,
+)
 
 
 def _severity(curve: ClosedCurve) -> Severity:
     worst = abs(float(curve.ratio[curve.worst]) - 1)
     return "error" if worst > _ERROR else "warning" if worst > _WARNING else "info"
-
-
-def _evidence(curve: ClosedCurve) -> str:
-    """The ratios with their depths: all of them where they are few, else their range and the worst."""
-    ratios = [ratio_text(r) for r in curve.ratio]
-    loads, of = [f"{n:g}" for n in curve.load], curve.load_type
-    if len(ratios) <= 8:
-        return f"X R / N is {', '.join(ratios)} at {of.place(', '.join(loads))}."
-    worst = curve.worst
-    return (
-        f"X R / N is {ratio_range(curve.ratio)} from {of.place(f'{loads[0]} to {loads[-1]}')} (worst "
-        f"{ratios[worst]} at {loads[worst]})."
-    )

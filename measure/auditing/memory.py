@@ -1,4 +1,4 @@
-"""Checks of memory curves under an injected delay: caches, units, lines in flight.
+"""Checks of memory curves: caches, units, lines in flight.
 
 The product bandwidth x latency / 64 bytes is the number of cache lines in flight (Little's law again, with the line as
 the request). The chaser alone keeps one, so less than one is impossible; more than a machine has line buffers for is a
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from measure.findings import Finding
 from measure.sweep import Sweep, each_series, recorded_caches
@@ -20,19 +21,23 @@ CACHE_LATENCY_S = 20e-9
 DRAM_LATENCY_S = 45e-9
 _MOST_LINES = 20_000  # some hundred cores with some hundred lines each
 
+MLC_TRAFFIC = {1.0: "ALL Reads", 0.75: "3:1 Reads-Writes", 0.67: "2:1 Reads-Writes", 0.5: "1:1 Reads-Writes"}
+"""How MLC names the traffic of its peak injection bandwidths, by the share of reads."""
+
+Floats = NDArray[np.float64]
+
 
 def check_memory(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a sweep over injected delay."""
-    # A list that was cut may have lost the highest of its peaks.
     listed = [section for section in _sections(sweep.provenance.details) if "ALL Reads" in section]
     peak = max((float(bandwidth) for section in listed for bandwidth in section.values()), default=0.0)
-    caches = recorded_caches(sweep.provenance.details)
     for series, group in each_series(sweep.mean_points()):
-        name = series
-        latency = group["latency_s"].to_numpy(float)
-        yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
-        yield from _above_the_peak(name, group["bandwidth_bytes_per_s"].to_numpy(float), peak)
-        yield from _lines(name, group["load"].to_numpy(float), group["throughput_per_s"].to_numpy(float), latency)
+        load, throughput, latency, bandwidth = (
+            group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s", "bandwidth_bytes_per_s")
+        )
+        yield from _cache(sweep, series, latency)
+        yield from _above_the_peak(series, bandwidth, peak)
+        yield from _lines(series, load, throughput * latency, ("longest delay", int(np.argmax(load))))
 
 
 def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
@@ -45,97 +50,69 @@ def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
         "they were published for plotting.",
         "load a table that has the pause or the delay as a column, or measure one: qsim measure memory --out DIR.",
     )
-    caches = recorded_caches(sweep.provenance.details)
     for series, group in each_series(sweep.mean_points()):
-        name = series
-        bandwidth, latency = group["load"].to_numpy(float), group["latency_s"].to_numpy(float)
-        yield from _cache(name, latency, _buffer(sweep.provenance.details, name), caches)
-        yield from _lines(name, bandwidth, group["throughput_per_s"].to_numpy(float), latency, varied="bandwidth")
-        yield from _bends_back(name, bandwidth, latency)
-
-
-def cache_sized(sweep: Sweep) -> Finding | None:
-    """The error that a curve of ``sweep`` is one of a cache; None where none is, or the sweep is no memory."""
-    if not sweep.load_type.is_memory:
-        return None
-    caches = recorded_caches(sweep.provenance.details)
-    for series, group in each_series(sweep.points):
-        name, latency = series, group["latency_s"].to_numpy(float)
-        for finding in _cache(name, latency, _buffer(sweep.provenance.details, name), caches):
-            if finding.severity == "error":
-                return finding
-    return None
+        load, throughput, latency = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
+        yield from _cache(sweep, series, latency)
+        yield from _lines(series, load, throughput * latency, ("lowest bandwidth", int(np.argmin(load))))
+        yield from _bends_back(series, load, latency)
 
 
 def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a sweep over buffer sizes: what it is not."""
-    caches = recorded_caches(sweep.provenance.details)
+    sizes, caches = sweep.points["load"], recorded_caches(sweep.provenance.details)
+    inside, fit = sizes[sizes <= max(caches.values(), default=0.0)], ""
+    if not inside.empty:
+        name = next(n for n, size in caches.items() if inside.max() <= size)
+        fit = (
+            f", of which those up to {format_bytes(inside.max())} fit the {name} cache of {format_bytes(caches[name])}"
+        )
     yield Finding(
         "buffer-sizes",
         "info",
-        f"the latency was measured without load, in buffers of {format_bytes(sweep.points['load'].min())} to "
-        f"{format_bytes(sweep.points['load'].max())}{_which_fit(sweep, caches)}.",
+        f"the latency was measured without load, in buffers of {format_bytes(sizes.min())} to "
+        f"{format_bytes(sizes.max())}{fit}.",
         "a buffer that fits a cache is not a memory curve.",
         "measure under load for a latency-bandwidth curve: qsim measure memory --out DIR.",
     )
 
 
-def _which_fit(sweep: Sweep, caches: Mapping[str, float]) -> str:
-    """Which of the buffers fit a reported cache, in words: ", of which ... fit the level-3 cache of 32 MiB"."""
-    largest = max(caches.values(), default=0.0)
-    sizes = sweep.points["load"]
-    inside = sizes[sizes <= largest]
-    if inside.empty:
-        return ""
-    name = next(n for n, size in caches.items() if inside.max() <= size)
-    return f", of which those up to {format_bytes(inside.max())} fit the {name} cache of {format_bytes(caches[name])}"
+def cache_sized(sweep: Sweep) -> Finding | None:
+    """The error that a curve of ``sweep`` is one of a cache; None where none is, or the sweep is no memory."""
+    groups = each_series(sweep.points) if sweep.load_type.is_memory else ()
+    found = (f for series, group in groups for f in _cache(sweep, series, group["latency_s"].to_numpy(float)))
+    return next((f for f in found if f.severity == "error"), None)
 
 
-def _bends_back(name: str, bandwidth: np.ndarray[Any, Any], latency: np.ndarray[Any, Any]) -> Iterator[Finding]:
-    """Past saturation more load brings less bandwidth: the highest latency lies below the highest bandwidth."""
-    slowest = int(np.argmax(latency))
-    if bandwidth[slowest] < 0.99 * bandwidth.max():
-        yield Finding(
-            "bends-back",
-            "info",
-            f"the highest latency, {format_duration(float(latency[slowest]))}, is reached at "
-            f"{bandwidth[slowest] / 1e9:.4g} GB/s, below the peak of {bandwidth.max() / 1e9:.4g} GB/s.",
-            "past saturation more requests in flight lose bandwidth (row buffers, turns between reads and writes), "
-            "so one bandwidth has two latencies.",
-            "repeat the shortest delays: qsim measure memory --delays 0,25,50 --repeats 5 --out DIR.",
-            series=name,
-            load=float(bandwidth[slowest]),
-        )
-
-
-def _cache(
-    name: str, latency: np.ndarray[Any, Any], buffer: float | None, caches: Mapping[str, float]
-) -> Iterator[Finding]:
-    median = float(np.median(latency))
-    fits = [c for c, size in caches.items() if buffer is not None and buffer <= size]
+def _cache(sweep: Sweep, series: str, latency: Floats) -> Iterator[Finding]:
+    """Whether a cache answered: by the buffer and the caches that were recorded, or by the latency."""
+    details = sweep.provenance.details
+    given = details.get("buffer_bytes")
+    value = given.get(series) if isinstance(given, Mapping) else given
+    buffer = float(value) if isinstance(value, int | float) and value > 0 else None
+    median, lowest = float(np.median(latency)), float(latency.min())
+    fits = [c for c, size in recorded_caches(details).items() if buffer is not None and buffer <= size]
     words = f"a buffer of {format_bytes(buffer)}" if buffer else "the buffer"
     remedy = "measure with a buffer of at least four times the last-level cache (MLC: -b200m)."
-    span = f"{format_duration(latency.min())} to {format_duration(latency.max())}"
+    dram = f"{DRAM_LATENCY_S * 1e9:.0f} ns"
     if median < CACHE_LATENCY_S or fits:
-        which = f"the {fits[0]} cache" if fits else _which_cache(buffer, median)
         yield Finding(
             "fits-a-cache",
             "error",
-            f"the latency is {span}, at the median {format_duration(median)}; a DRAM access takes "
-            f"{DRAM_LATENCY_S * 1e9:.0f} ns and more.",
-            f"{words} fits {which}, so this curve is not of the memory.",
+            f"the latency is {format_duration(lowest)} to {format_duration(latency.max())}, at the median "
+            f"{format_duration(median)}; a DRAM access takes {dram} and more.",
+            f"{words} fits {f'the {fits[0]} cache' if fits else _which_cache(buffer, median)}, so this curve is not of "
+            "the memory.",
             remedy,
-            name,
+            series,
         )
-    elif latency.min() < DRAM_LATENCY_S:
+    elif lowest < DRAM_LATENCY_S:
         yield Finding(
             "fits-a-cache",
             "warning",
-            f"the lowest latency is {format_duration(float(latency.min()))}, below the "
-            f"{DRAM_LATENCY_S * 1e9:.0f} ns of the fastest DRAM.",
+            f"the lowest latency is {format_duration(lowest)}, below the {dram} of the fastest DRAM.",
             f"part of {words.removeprefix('a ')} is served by the last-level cache.",
             remedy,
-            name,
+            series,
         )
 
 
@@ -148,75 +125,55 @@ def _which_cache(buffer: float | None, latency_s: float) -> str:
     return "a level-1 or level-2 cache" if latency_s < 8e-9 else "a cache of the CPU"
 
 
-def _above_the_peak(name: str, bandwidth: np.ndarray[Any, Any], peak: float) -> Iterator[Finding]:
+def _above_the_peak(series: str, bandwidth: Floats, peak: float) -> Iterator[Finding]:
     """The curve against the highest bandwidth that the same run of the tool listed as a peak."""
-    if not peak or not np.isfinite(bandwidth).any() or np.nanmax(bandwidth) <= 1.1 * peak:
-        return
-    yield Finding(
-        "above-the-peak",
-        "warning",
-        f"the curve reaches {np.nanmax(bandwidth) / 1e9:.4g} GB/s, and the same file lists a peak of "
-        f"{peak / 1e9:.4g} GB/s.",
-        "a cache served part of the lines, or the two runs used other threads or buffers.",
-        "measure again with a larger buffer (MLC: -b200m) and compare with mlc --max_bandwidth.",
-        name,
-    )
+    if peak and np.isfinite(bandwidth).any() and np.nanmax(bandwidth) > 1.1 * peak:
+        yield Finding(
+            "above-the-peak",
+            "warning",
+            f"the curve reaches {np.nanmax(bandwidth) / 1e9:.4g} GB/s, and the same file lists a peak of "
+            f"{peak / 1e9:.4g} GB/s.",
+            "a cache served part of the lines, or the two runs used other threads or buffers.",
+            "measure again with a larger buffer (MLC: -b200m) and compare with mlc --max_bandwidth.",
+            series,
+        )
 
 
-def _lines(
-    name: str,
-    load: np.ndarray[Any, Any],
-    throughput: np.ndarray[Any, Any],
-    latency: np.ndarray[Any, Any],
-    varied: str = "delay",
-) -> Iterator[Finding]:
-    lines = throughput * latency
-    low, peak = int(np.argmin(lines)), int(np.argmax(lines))
+def _lines(series: str, load: Floats, lines: Floats, idle: tuple[str, int]) -> Iterator[Finding]:
+    """How many lines are in flight; ``idle`` is the point without load, in words and its index."""
+    low, peak, product = int(np.argmin(lines)), int(np.argmax(lines)), f"bandwidth x latency / {CACHE_LINE_BYTES} B"
+    units = "check the units of both columns: MLC prints ns and decimal MB/s."
     if lines[low] < 0.9:
-        scaled = lines[low] * 1000
-        yield Finding(
-            "lines-in-flight",
-            "error",
-            f"bandwidth x latency / {CACHE_LINE_BYTES} B is {lines[low]:.3g} lines in flight, and the chaser alone "
-            "keeps one.",
-            f"a unit off by 1000 (then it is {scaled:.3g}), or a bandwidth without the chaser's own."
-            if scaled >= 0.9
-            else "a unit is wrong by more than 1000.",
-            "check the units of both columns: MLC prints ns and decimal MB/s.",
-            name,
-            float(load[low]),
-        )
+        scaled = 1000 * lines[low]
+        why = f"a unit off by 1000 (then it is {scaled:.3g}), or a bandwidth without the chaser's own."
+        why = why if scaled >= 0.9 else "a unit is wrong by more than 1000."
+        text = f"{product} is {lines[low]:.3g} lines in flight, and the chaser alone keeps one."
+        yield Finding("lines-in-flight", "error", text, why, units, series, float(load[low]))
     elif lines[peak] > _MOST_LINES:
-        yield Finding(
-            "lines-in-flight",
-            "error",
-            f"bandwidth x latency / {CACHE_LINE_BYTES} B is {lines[peak]:.3g} lines in flight, more than any machine "
-            "has line buffers for.",
-            "a unit off by 1000.",
-            "check the units of both columns: MLC prints ns and decimal MB/s.",
-            name,
-            float(load[peak]),
-        )
+        text = f"{product} is {lines[peak]:.3g} lines in flight, more than any machine has line buffers for."
+        yield Finding("lines-in-flight", "error", text, "a unit off by 1000.", units, series, float(load[peak]))
     else:
-        unloaded = int(np.argmax(load) if varied == "delay" else np.argmin(load))
+        where, unloaded = idle
+        text = f"at the peak {lines[peak]:.3g} cache lines are in flight ({product}), "
+        text += f"at the {where} {lines[unloaded]:.3g}."
+        yield Finding("lines-in-flight", "info", text, series=series, load=float(load[peak]))
+
+
+def _bends_back(series: str, bandwidth: Floats, latency: Floats) -> Iterator[Finding]:
+    """Past saturation more load brings less bandwidth: the highest latency lies below the highest bandwidth."""
+    slowest = int(np.argmax(latency))
+    if bandwidth[slowest] < 0.99 * bandwidth.max():
         yield Finding(
-            "lines-in-flight",
+            "bends-back",
             "info",
-            f"at the peak {lines[peak]:.3g} cache lines are in flight (bandwidth x latency / {CACHE_LINE_BYTES} B), "
-            f"at the {'longest delay' if varied == 'delay' else 'lowest bandwidth'} {lines[unloaded]:.3g}.",
-            series=name,
-            load=float(load[peak]),
+            f"the highest latency, {format_duration(float(latency[slowest]))}, is reached at "
+            f"{bandwidth[slowest] / 1e9:.4g} GB/s, below the peak of {bandwidth.max() / 1e9:.4g} GB/s.",
+            "past saturation more requests in flight lose bandwidth (row buffers, turns between reads and writes), "
+            "so one bandwidth has two latencies.",
+            "repeat the shortest delays: qsim measure memory --delays 0,25,50 --repeats 5 --out DIR.",
+            series=series,
+            load=float(bandwidth[slowest]),
         )
-
-
-def _buffer(details: Mapping[str, Any], series: str) -> float | None:
-    given = details.get("buffer_bytes")
-    value = given.get(series) if isinstance(given, Mapping) else given
-    return float(value) if isinstance(value, int | float) and value > 0 else None
-
-
-MLC_TRAFFIC = {1.0: "ALL Reads", 0.75: "3:1 Reads-Writes", 0.67: "2:1 Reads-Writes", 0.5: "1:1 Reads-Writes"}
-"""How MLC names the traffic of its peak injection bandwidths, by the share of reads."""
 
 
 def known_peak(sweep: Sweep) -> float | None:
@@ -226,25 +183,14 @@ def known_peak(sweep: Sweep) -> float | None:
     """
     if not sweep.load_type.is_memory:
         return None
-    found = {*_of_probe(sweep), *_of_mlc(sweep)}
-    return found.pop() if len(found) == 1 else None
-
-
-def _of_probe(sweep: Sweep) -> Iterator[float]:
-    series = sweep.series[0]
-    for traffic, peak in sweep.provenance.details.get("peaks_bytes_per_s", {}).items():
-        if series == traffic or series.startswith(f"{traffic},"):
-            yield float(peak["mean"])
-
-
-def _of_mlc(sweep: Sweep) -> Iterator[float]:
+    details, series = sweep.provenance.details, sweep.series[0]
+    probed = details.get("peaks_bytes_per_s", {}).items()
+    found = {float(peak["mean"]) for traffic, peak in probed if series == traffic or series.startswith(f"{traffic},")}
     shares = set(sweep.points["read_fraction"].dropna().round(2)) if "read_fraction" in sweep.points else set()
-    if len(shares) != 1 or "non-temporal" in sweep.series[0]:
-        return
-    name = MLC_TRAFFIC.get(shares.pop(), "")
-    for section in _sections(sweep.provenance.details):
-        if name in section:
-            yield float(section[name])
+    if len(shares) == 1 and "non-temporal" not in series:
+        name = MLC_TRAFFIC.get(shares.pop(), "")
+        found |= {float(section[name]) for section in _sections(details) if name in section}
+    return found.pop() if len(found) == 1 else None
 
 
 def _sections(details: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

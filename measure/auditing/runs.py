@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,14 +25,12 @@ from measure.sweep import WOKEN_LATE, Sweep, each_series, recorded_caches, recor
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 
-#: The relative standard deviation between repeats of one point from which on they disagree, and badly so.
-_DISAGREE, _DISAGREE_BADLY = 0.10, 0.30
-#: The block that ``qsim measure fio`` takes where none is named.
-_USUAL_BLOCK = 4096
-#: A file that fits the DRAM of a drive, or a cache of the host, is no sample of the device.
+_DISAGREE, _DISAGREE_BADLY = 0.10, 0.30  # the relative standard deviation between the repeats of one point
+_USUAL_BLOCK = 4096  # of ``qsim measure fio``
 _SMALL_FILE_BYTES = 2**30
-#: Engines that read no file of this machine, so that no page cache stands before them.
+"""A file that fits the DRAM of a drive, or a cache of the host, is no sample of the device."""
 FILELESS_ENGINES = ("null", "nbd", "rbd", "http", "net")
+"""Engines that read no file of this machine, so that no page cache stands before them."""
 
 _LATE_SHARE, _LEAST_LATE_S = 0.1, 1e-4  # reported from this share of a latency on, and from so much
 _MEMORY_TOOLS = {"qsim memory probe": "memory", "mlc": "mlc"}
@@ -54,15 +51,15 @@ def check_repeats(sweep: Sweep) -> Iterator[Finding]:
         rates = measured["throughput_per_s"]
         # Our own repeats of one point have files that differ in the number of the repeat only.
         sources = measured["source"].dropna().astype(str).str.replace(r"\.r\d+(?=\.json$)", "", regex=True).unique()
+        changed = "the device changed between the runs (write cache, temperature, other programs)"
+        if len(sources) > 1:
+            changed += f", or these are runs of different things: {', '.join(map(str, sources[:3]))}"
         yield Finding(
             "repeats-disagree",
             "error" if spread[worst] > _DISAGREE_BADLY else "warning",
             f"{int(row['repeats'])} repeats give {format_rate(rates.min())} to {format_rate(rates.max())}, a standard "
             f"deviation of {100 * spread[worst]:.0f} %.",
-            "the device changed between the runs (write cache, temperature, other programs), or these are runs of "
-            f"different things: {', '.join(map(str, sources[:3]))}."
-            if len(sources) > 1
-            else "the device changed between the runs (write cache, temperature, other programs).",
+            f"{changed}.",
             f"measure this load five times in a row{_again(sweep, row)}, and compare the first with the last.",
             series,
             float(row["load"]),
@@ -89,6 +86,21 @@ def _workload(row: pd.Series) -> str:
     return "".join(f" {option}" for option in options)
 
 
+def check_buffered(sweep: Sweep) -> Iterator[Finding]:
+    """Runs whose recorded options show no direct I/O went through the page cache."""
+    for options in recorded_options(sweep.provenance.details):
+        engine = options.get("ioengine", "psync")
+        if not is_direct(options) and engine not in FILELESS_ENGINES and options:
+            yield Finding(
+                "buffered",
+                "warning",
+                f"the recorded options do not hold direct=1 (ioengine {engine}).",
+                "reads and writes went through the page cache, so memory was measured with the device.",
+                "run again with --direct=1.",
+            )
+            return
+
+
 def check_working_set(sweep: Sweep) -> Iterator[Finding]:
     """A file that is small enough for a cache between the program and the device.
 
@@ -98,7 +110,8 @@ def check_working_set(sweep: Sweep) -> Iterator[Finding]:
         size = parse_fio_size(options.get("size", options.get("filesize", "")))
         if size is None or size >= _SMALL_FILE_BYTES or options.get("ioengine", "psync") in FILELESS_ENGINES:
             continue
-        name, cache = _smallest_cache_that_holds(size, sweep.provenance.details)
+        caches = recorded_caches(sweep.provenance.details)
+        name, cache = next(((n, c) for n, c in caches.items() if size <= c), ("", math.nan))
         fits = f" and fits the {name} cache of {format_bytes(cache)}" if name else ""
         yield Finding(
             "small-file",
@@ -158,23 +171,11 @@ def check_latency_kind(sweep: Sweep) -> Iterator[Finding]:
         return
     counts = sweep.points["latency_of"].value_counts()
     if len(counts) > 1:
-        mixed = " and ".join(
-            f"{counted(int(counts[k]), 'point')} of {_WORDS[k]}" for k in ("lat", "clat") if k in counts
-        )
-        yield Finding(
-            "latency-definitions",
-            "warning",
-            f"the table mixes {mixed}.",
-            "some runs were made with disable_lat or gtod_reduce.",
-            "leave those runs out, or measure them again.",
-        )
-
-
-_WORDS = {"lat": "total latency (lat)", "clat": "completion latency (clat)"}
-
-
-def _smallest_cache_that_holds(size: float, details: Mapping[str, Any]) -> tuple[str, float]:
-    return next(((n, c) for n, c in recorded_caches(details).items() if size <= c), ("", math.nan))
+        words = {"lat": "total latency (lat)", "clat": "completion latency (clat)"}
+        mixed = " and ".join(f"{counted(int(counts[k]), 'point')} of {words[k]}" for k in words if k in counts)
+        why = "some runs were made with disable_lat or gtod_reduce."
+        remedy = "leave those runs out, or measure them again."
+        yield Finding("latency-definitions", "warning", f"the table mixes {mixed}.", why, remedy)
 
 
 WAY_SHARE, WAY_LEAST_S = 0.1, 2e-4  # what the way may add to a latency, beyond what the device makes up for
@@ -236,21 +237,11 @@ def check_way(sweep: Sweep) -> Iterator[Finding]:
         )
 
 
-_PCIE_LANE_BYTES_PER_S = {
-    1: 0.25e9,
-    2: 0.5e9,
-    3: 8e9 / 8 * 128 / 130,
-    4: 16e9 / 8 * 128 / 130,
-    5: 32e9 / 8 * 128 / 130,
-    6: 64e9 / 8 * 242 / 256,
-}
-_SATA_BYTES_PER_S = {1: 150e6, 2: 300e6, 3: 600e6}
-_SAS_BYTES_PER_S = {1: 300e6, 2: 600e6, 3: 1200e6, 4: 2400e6}
+_PCIE_GBITS = {1: 2.0, 2: 4.0, 3: 8 * 128 / 130, 4: 16 * 128 / 130, 5: 32 * 128 / 130, 6: 64 * 242 / 256}
 _USB_BYTES_PER_S = {"2": 60e6, "2.0": 60e6, "3.0": 500e6, "3.1": 1.212e9, "3.2": 2.424e9}
 _TRANSFER_BYTES = 8
-_EXAMPLES = "sata3, sas3, pcie4x4, usb3.1, 25GbE or ddr4-3200x6"
-#: A read of a drive takes longer than this on any link; shorter ones were served by memory.
 _FASTEST_DRIVE_S = 4e-6
+"""A read of a drive takes longer than this on any link; shorter ones were served by memory."""
 
 
 @dataclass(frozen=True)
@@ -263,10 +254,10 @@ class Link:
 
 _LINKS: Mapping[str, Callable[..., Link]] = {
     r"pcie?(?:gen)?([1-6])(?:\.0)?(?:x|-x)(1|2|4|8|16)": lambda generation, lanes: Link(
-        f"PCIe {generation} x{lanes}", _PCIE_LANE_BYTES_PER_S[int(generation)] * int(lanes)
+        f"PCIe {generation} x{lanes}", _PCIE_GBITS[int(generation)] * 1e9 / 8 * int(lanes)
     ),
-    r"sata([1-3])?": lambda generation: Link(f"SATA {generation or 3}", _SATA_BYTES_PER_S[int(generation or 3)]),
-    r"sas([1-4])": lambda generation: Link(f"SAS {generation}", _SAS_BYTES_PER_S[int(generation)]),
+    r"sata([1-3])?": lambda generation: Link(f"SATA {generation or 3}", 75e6 * 2 ** int(generation or 3)),
+    r"sas([1-4])": lambda generation: Link(f"SAS {generation}", 150e6 * 2 ** int(generation)),
     r"usb(2|2\.0|3\.[0-2])": lambda version: Link(f"USB {version}", _USB_BYTES_PER_S[version]),
     r"(\d{1,3})(?:gbe|gbit/s|gb/s)": lambda gbits: Link(f"{gbits} Gbit/s Ethernet", int(gbits) * 1e9 / 8),
     r"(?:lp)?ddr[2-6]-?(\d{3,5})(?:x(\d{1,2}))?": lambda millions, channels: Link(
@@ -288,7 +279,8 @@ def parse_link(text: str) -> Link:
     for pattern, link in _LINKS.items():
         if match := re.fullmatch(pattern, plain):
             return link(*match.groups())
-    raise InvalidParameterError("link", f"{text!r} is unknown", f"name it like {_EXAMPLES}", value=text)
+    examples = "sata3, sas3, pcie4x4, usb3.1, 25GbE or ddr4-3200x6"
+    raise InvalidParameterError("link", f"{text!r} is unknown", f"name it like {examples}", value=text)
 
 
 def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
@@ -303,31 +295,24 @@ def check_link(sweep: Sweep, link: Link) -> Iterator[Finding]:
         load = float(group["load"].iloc[most])
         carries = f"{link.name} carries {link.bytes_per_s / 1e6:,.0f} MB/s one way"
         if share > 1:
-            yield Finding(
-                "above-the-link",
-                "error",
-                f"{rate} were measured, and {carries}.",
-                "the data did not cross the link: the page cache, a cache of the host or of the controller, "
-                "compression, or reads and writes counted together on a link that carries both ways at once."
-                if sweep.load_type.is_closed
-                else "a cache served the requests, or a unit is wrong.",
-                "run again with --direct=1 on a file larger than every cache."
-                if sweep.load_type.is_closed
-                else "measure with a larger buffer, and check the units.",
-                series,
-                load,
-            )
+            why = "a cache served the requests, or a unit is wrong."
+            remedy = "measure with a larger buffer, and check the units."
+            if sweep.load_type.is_closed:
+                why = (
+                    "the data did not cross the link: the page cache, a cache of the host or of the controller, "
+                    "compression, or reads and writes counted together on a link that carries both ways at once."
+                )
+                remedy = "run again with --direct=1 on a file larger than every cache."
+            text = f"{rate} were measured, and {carries}."
+            yield Finding("above-the-link", "error", text, why, remedy, series, load)
         elif share > 0.85:
-            yield Finding(
-                "at-the-link",
-                "info",
-                f"the peak of {rate} is {100 * share:.0f} % of what {carries}.",
-                "the link is the bottleneck, one server with a sharp knee.",
+            text = f"the peak of {rate} is {100 * share:.0f} % of what {carries}."
+            why = "the link is the bottleneck, one server with a sharp knee."
+            remedy = (
                 "smaller blocks move the bottleneck back into the drive: qsim measure fio TARGET --block 4KiB,16KiB "
-                "--out DIR.",
-                series=series,
-                load=load,
+                "--out DIR."
             )
+            yield Finding("at-the-link", "info", text, why, remedy, series, load)
 
 
 def check_speed(sweep: Sweep) -> Iterator[Finding]:

@@ -74,7 +74,7 @@ def about(name: str) -> DatasetInfo:
 def load_dataset(name: str, *, as_published: bool = False) -> Sweep:
     """A dataset as a Sweep in SI units, every curve of it, with what the audit finds corrected.
 
-    A Finding says what was corrected (:mod:`measure.auditing.correcting`); ``as_published`` leaves the numbers as
+    A Finding says what was corrected (:mod:`measure.auditing.all_checks`); ``as_published`` leaves the numbers as
     they were printed.
     Raises DataError for an unknown name, and for a table that is no curve, naming what there is instead.
 
@@ -98,7 +98,7 @@ def load_dataset(name: str, *, as_published: bool = False) -> Sweep:
     sweep = replace(sweep, provenance=provenance, findings=noted, name=name)
     if as_published:
         return sweep
-    from measure.auditing.correcting import corrected as correct
+    from measure.auditing.all_checks import corrected as correct
 
     return correct(sweep)
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from measure.auditing.all_checks import audit
-from measure.auditing.correcting import corrected
+from measure.auditing.all_checks import audit, corrected
 from measure.errors import DataError
 from measure.formats.by_format import sniff
 from measure.formats.mlc import mlc_sweep

@@ -13,7 +13,7 @@ from calibrate import compare, fit
 from calibrate.fitting.curve_fit import doubts_about, noisier_than_the_model
 from calibrate.points import points_of
 from measure import Sweep
-from measure.auditing.calibration import check_submission
+from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.loads import OUTSTANDING, LoadKind
 

@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measure.auditing.all_checks import audit
-from measure.auditing.calibration import check_bins, check_saturation, check_submission
-from measure.auditing.correcting import corrected
-from measure.auditing.curve_shape import ClosedCurve
+from measure.auditing.all_checks import audit, corrected
+from measure.auditing.curve_shape import ClosedCurve, check_bins, check_saturation, check_submission
 from measure.auditing.littles_law import block_verdict
 from measure.auditing.runs import (
     check_arrivals,

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measure.auditing.all_checks import audit
-from measure.auditing.correcting import corrected
+from measure.auditing.all_checks import audit, corrected
 from measure.sweep import Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from measure.auditing.all_checks import audit
-from measure.auditing.correcting import corrected
+from measure.auditing.all_checks import audit, corrected
 from measure.datasets import dataset_names, load_dataset
 from measure.sweep import Sweep
 
