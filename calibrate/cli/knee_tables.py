@@ -77,7 +77,7 @@ def knee_table(found: Sequence[NamedKnee], fit: Fit) -> str:
     """One row for each definition of the knee of ``fit``."""
     from calibrate.knees.definitions import knee_rows
 
-    rows = knee_rows(found, fit.load_kind)
+    rows = knee_rows(found, fit)
     header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", ""]
     kept = [i for i in range(len(header)) if i in (0, 1) or any(row[i] for row in rows)]
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])

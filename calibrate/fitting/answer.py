@@ -1,7 +1,7 @@
 """The answer of a fit in a few words: the knee, the peak and the idle latency, each with its interval and how sure.
 
-*sure*, *rough* and *assumed* are said of a number (:func:`calibrate.inference.parameters.how_sure`); the exact
-statistical terms are in the details.
+*sure*, *rough*, *assumed* and *doubtful* are said of a number by ``Fit.sureness``; the exact statistical terms
+are in the details.
 """
 
 from __future__ import annotations
@@ -53,13 +53,7 @@ def knee_word(fit: Fit) -> str:
     if not fit.used or (len(fit.used) == 1 and not k.identified):
         return "assumed"
     ends = (k.throughput_low_per_s, k.throughput_high_per_s) if fit.load_type.is_delay else (k.low, k.high)
-    return sureness(fit, k.identified, *ends)
-
-
-def sureness(fit: Fit, identified: bool, low: float | None, high: float | None) -> str:
-    """``how_sure``, and nothing is sure of a model that is far off the points that it was calibrated on."""
-    word = how_sure(identified, low, high)
-    return "rough" if word == "sure" and fit.is_far_off else word
+    return fit.sureness(k.identified, *ends)
 
 
 def there(kind: LoadKind, knee: Knee, block_bytes: float | None = None) -> str:
@@ -110,7 +104,7 @@ def ninety_word(fit: Fit) -> str:
     return (
         knee_word(fit)
         if knee_word(fit) == "assumed"
-        else sureness(fit, fit.ninety.identified, fit.ninety.low, fit.ninety.high)
+        else fit.sureness(fit.ninety.identified, fit.ninety.low, fit.ninety.high)
     )
 
 
@@ -139,7 +133,7 @@ def peak_line(fit: Fit) -> str:
         return least_peak(fit)
     alone = not fit.used or (len(fit.used) == 1 and not found.identified)
     moved = "" if found.unit == "B/s" else fit.load_type.moved_text(fit.block_bytes, found.estimate)
-    sure = "assumed" if alone else sureness(fit, found.identified, found.low, found.high)
+    sure = "assumed" if alone else fit.sureness(found.identified, found.low, found.high)
     return ", ".join(part for part in (peak_figure(fit), moved, sure) if part)
 
 
@@ -189,8 +183,14 @@ def knees_line(fits: Sequence[tuple[str, Fit]]) -> str:
     missing = f", {len(fits) - len(found)} not reached" if len(found) < len(fits) else ""
     if all(knee_word(f) == "assumed" for _, _, f in found):
         return f"{at_load(found[0][2].load_type, ' to '.join(ends))}, assumed: these points do not tell{missing}"
-    count = "all" if sure == len(fits) else f"{sure} of {len(fits)}" if sure else "none"
-    return f"{at_load(found[0][2].load_type, ' to '.join(dict.fromkeys(ends)))}; {count} sure{missing}"
+    doubtful = sum(f.contradicted for _, _, f in found)
+    words = [f"{_count(sure, len(fits))} sure"] if sure or not doubtful else []
+    words += [f"{_count(doubtful, len(fits))} doubtful"] if doubtful else []
+    return f"{at_load(found[0][2].load_type, ' to '.join(dict.fromkeys(ends)))}; {', '.join(words)}{missing}"
+
+
+def _count(some: int, of: int) -> str:
+    return "all" if some == of else f"{some} of {of}" if some else "none"
 
 
 def _knee_value(fit: Fit) -> float:

@@ -84,7 +84,8 @@ def fit_curve(
         )
     _check_count(chosen, model or "usual")
     made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
-    return replace(made, measured=len(points), law=_law_at_depth_one(sweep, chosen))
+    made = replace(made, measured=len(points), law=_law_at_depth_one(sweep, chosen))
+    return replace(made, contradicted=is_contradicted(made, sweep))
 
 
 def _law_at_depth_one(sweep: Sweep, points: Points) -> dict[str, Any] | None:
@@ -213,6 +214,18 @@ def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
     """
     known = [f for f in audit(sweep, fit.series) if matters(f)]
     return (*known, *doubts_of_its_points(fit, points_of(sweep, fit.series)))
+
+
+def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
+    """Whether the audit of the curve of ``fit`` has errors: then nothing of it is sure.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> fit(load_dataset("000-ssd"), series="4 KiB read in a file of 16 KiB").contradicted
+    True
+    """
+    noticed = (f for f in sweep.findings if f.series in (None, fit.series))
+    return any(f.severity == "error" for f in (*audit(sweep, fit.series), *noticed, *not_served(fit)))
 
 
 def doubts_of_its_points(fit: Fit, points: Points) -> tuple[Finding, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.predicted_curve import Prediction, predict
-from calibrate.inference.parameters import Array, Estimate
+from calibrate.inference.parameters import Array, Estimate, how_sure
 from calibrate.knees.knee import CurvePaths, Knee, knee_of, ninety_of, paths
 from calibrate.models.calibration import TABLE, Calibration, estimates
 from measure.errors import DataError
@@ -98,6 +98,16 @@ class Fit(Calibration, Result):
     def is_far_off(self) -> bool:
         """Whether the model misses a point that it was calibrated on by ``FAR``: no figure of it is sure."""
         return bool(self.used) and bool(self.missed.max() >= FAR)
+
+    def sureness(self, identified: bool, low: float | None, high: float | None) -> str:
+        """``how_sure`` of a figure; ``doubtful`` where the data contradict themselves.
+
+        Where the model is far off its own points, a figure is rough at best.
+        """
+        if self.contradicted:
+            return "doubtful"
+        word = how_sure(identified, low, high)
+        return "rough" if word == "sure" and self.is_far_off else word
 
     def predict(self, at: Sequence[float] | Array) -> Prediction:
         """Throughput and response time at the loads ``at``, with bands, as ``calibrate.predict``."""

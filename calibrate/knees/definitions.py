@@ -30,7 +30,6 @@ from qsim.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
-    from measure.loads import LoadKind
 
 FLAT = 1e-6
 """A curve that rises by no more than this share of its height is as good as flat."""
@@ -165,12 +164,13 @@ def _crossing(fit: Fit, within: float, beyond: float, objective_s: float) -> flo
     return float(brentq(over, within, beyond, rtol=1e-6))
 
 
-def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...]]:
+def knee_rows(found: Sequence[NamedKnee], fit: Fit) -> list[tuple[str, ...]]:
     """Lines of a table: definition, load, interval, throughput, response time, a remark."""
     rows: list[tuple[str, ...]] = []
+    kind = fit.load_kind
     show = LOADS[kind].throughput_figure
     for k in (one.knee for one in found):
-        rough = "" if k.load is None or k.identified else "rough"
+        word = "" if k.load is None else fit.sureness(k.identified, k.low, k.high)
         rows.append(
             (
                 k.definition,
@@ -178,7 +178,7 @@ def knee_rows(found: Sequence[NamedKnee], kind: LoadKind) -> list[tuple[str, ...
                 interval_text(*(None if end is None else LOADS[kind].estimated_text(end) for end in (k.low, k.high))),
                 show(k.throughput_per_s) if np.isfinite(k.throughput_per_s) else "",
                 quantity(k.response_time_s, "s") if np.isfinite(k.response_time_s) else "",
-                "; ".join(filter(None, (rough, k.note))),
+                "; ".join(filter(None, ("" if word == "sure" else word, k.note))),
             )
         )
     return rows

@@ -150,6 +150,7 @@ class Calibration:
     elsewhere (of a memory in cache lines a second). ``law`` are the latencies at depth 1 as plain data, where their
     histogram is known. ``between_runs`` is the relative standard deviation of a figure between runs. ``collapse`` is
     the load from which throughput falls, and as which power, of a device drawn from the fit of a service.
+    ``contradicted``: the audit of the curve has errors, so that its figures are doubtful.
     """
 
     model: str
@@ -174,6 +175,7 @@ class Calibration:
     law: Mapping[str, Any] | None = None
     between_runs: float = 0.0
     collapse: tuple[float, float] | None = None
+    contradicted: bool = False
 
     @property
     def block_bytes(self) -> float | None:

@@ -176,9 +176,13 @@ def _widths(comparison: Comparison) -> Array:
 
 
 def _sure(done: Sequence[Comparison]) -> str:
+    doubtful, doubt = sum(c.fit.contradicted for c in done), ""
+    if doubtful:
+        which = "" if doubtful == len(done) else f" of {doubtful} of {len(done)} curves"
+        doubt = f"Doubtful: the data{which} contradict themselves. "
     inside = np.concatenate([inside_band(c)[c.held_out] for c in done])
     if not len(inside):
-        return "no point is held out, so nothing checks the prediction"
+        return f"{doubt}No point is held out, so nothing checks the prediction"
     level = f"{100 * done[0].predicted.level:g} %"
     count, total = int(inside.sum()), len(inside)
     wide = float(np.median(np.concatenate([_widths(c)[c.held_out] for c in done])))
@@ -189,8 +193,8 @@ def _sure(done: Sequence[Comparison]) -> str:
         where = f"is inside its {level} band" if count == 1 else f"are inside their {level} bands"
         found = f"{share} held-out points {where}"
     if wide > WIDE:
-        return f"{found}, but the bands are wide: typically a factor of {significant(wide, 2)} from end to end"
-    return f"{found}, typically ±{format_percent(100 * (np.sqrt(wide) - 1))} wide"
+        return f"{doubt}{found}, but the bands are wide: typically a factor of {significant(wide, 2)} from end to end"
+    return f"{doubt}{found}, typically ±{format_percent(100 * (np.sqrt(wide) - 1))} wide"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.fitting.answer import knee_word, ninety_word
 from calibrate.fitting.curve_fit import doubts_of_its_points, fit_curve, needed
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
@@ -276,8 +277,8 @@ class Comparison(Result):
             "load": self.fit.load_name,
             "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.used)},
             "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
-            "knee": self.knee.to_dict(),
-            "knee90": self.fit.ninety.place(),
+            "knee": {**self.knee.to_dict(), "sure": knee_word(self.fit)},
+            "knee90": {**self.fit.ninety.place(), "sure": ninety_word(self.fit)},
             "points": points,
             "summary": asdict(self.summary()),
             "audit": [f.to_dict() for f in self.audit],

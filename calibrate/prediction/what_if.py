@@ -145,7 +145,7 @@ def what_if(fit: Fit, change: WhatIf) -> Scenario:
 def structure_fit(fit: Calibration, servers: int | None = None) -> Fit:
     """The points of ``fit``, calibrated as ``servers`` (None: unknown) and a delay. DataError for no closed sweep."""
     made = fit_points(points_again(fit), ServersAndDelay(servers), level=fit.level)
-    made = replace(made, details=fit.details, measured=fit.measured, law=fit.law)
+    made = replace(made, details=fit.details, measured=fit.measured, law=fit.law, contradicted=fit.contradicted)
     return made if fit.used else replace(made, **NOTHING_USED)
 
 

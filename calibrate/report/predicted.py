@@ -118,7 +118,7 @@ def _parameters(fit: Fit, scenario: Scenario | None) -> View:
         title,
         caption,
         fit.to_frame(),
-        text=parameter_table(fit.parameters),
+        text=parameter_table(fit.parameters, fit.sureness),
     )
 
 

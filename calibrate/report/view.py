@@ -54,15 +54,17 @@ class FormattedTable:
         return table(self.header, self.rows[:most], left=self.words)
 
 
-def parameter_table(found: Mapping[str, Estimate]) -> FormattedTable:
-    """Parameters with their intervals, how sure each is (sure, rough, assumed), and what there is to note of it."""
+def parameter_table(
+    found: Mapping[str, Estimate], word: Callable[[bool, float | None, float | None], str] = how_sure
+) -> FormattedTable:
+    """Parameters with their intervals, how sure each is by ``word``, and what there is to note of it."""
     return FormattedTable.of(
         found.items(),
         Column("parameter", lambda row: row[0], words=True),
         Column("estimate", lambda row: quantity(row[1].estimate, row[1].unit)),
         Column("low", lambda row: quantity(row[1].low, row[1].unit)),
         Column("high", lambda row: quantity(row[1].high, row[1].unit)),
-        Column("sure?", lambda row: how_sure(row[1].identified, row[1].low, row[1].high), words=True),
+        Column("sure?", lambda row: word(row[1].identified, row[1].low, row[1].high), words=True),
         Column("", lambda row: row[1].note, words=True),
     )
 

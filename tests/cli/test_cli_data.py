@@ -381,7 +381,7 @@ def test_a_single_point_is_predicted_from_with_what_is_assumed_and_what_to_measu
     assert run.code == 0, run.err
     assert "1 point (depth 1): knee, sharpness and onset are assumed" in run.out
     assert "Measure depth" in run.out
-    assert "no point is held out, so nothing checks the prediction" in qsim("compare", "one.csv").out
+    assert "No point is held out, so nothing checks the prediction" in qsim("compare", "one.csv").out
 
 
 def test_a_time_without_its_unit_is_asked_about(qsim):

@@ -34,7 +34,7 @@ def curve_output(comparison: Comparison) -> dict[str, Any]:
         "split": comparison.split,
         "assumption": fit.assumption,
         "level": f"{100 * fit.level:g} %",
-        "parameters": parameter_table(fit.parameters),
+        "parameters": parameter_table(fit.parameters, fit.sureness),
         "truth": _truth(comparison),
         "points": _points(comparison),
         "banded": "response times" if comparison.is_open else "throughputs",

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
-from calibrate.fitting.answer import sureness
-from calibrate.inference.parameters import how_sure, quantity
+from calibrate.inference.parameters import quantity
 from calibrate.knees.definitions import NamedKnee
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, Unmatched, differences, unmatched
@@ -136,7 +135,7 @@ def parameter_text(matched: Matched) -> FormattedTable:
     names = dict.fromkeys(name for c in matched.comparisons for name in c.fit.parameters)
     rows = [(name, *(_parameter(c, name) for c in matched.comparisons)) for name in names]
     for definition in dict.fromkeys(k.knee.definition for found in matched.knees for k in found):
-        rows.append((f"knee: {definition}", *(_knee(found, definition) for found in matched.knees)))
+        rows.append((f"knee: {definition}", *map(partial(_knee, definition), matched.comparisons, matched.knees)))
     models = {c.fit.model for c in matched.comparisons}
     if len(models) > 1:
         rows.insert(0, ("model", *(c.fit.model for c in matched.comparisons)))
@@ -181,13 +180,13 @@ def _parameter(comparison: Comparison, name: str) -> str:
     estimate = comparison.fit.parameters.get(name)
     if estimate is None:
         return ""
-    return f"{estimate} {sureness(comparison.fit, estimate.identified, estimate.low, estimate.high)}"
+    return f"{estimate} {comparison.fit.sureness(estimate.identified, estimate.low, estimate.high)}"
 
 
-def _knee(found: Sequence[NamedKnee], definition: str) -> str:
+def _knee(definition: str, comparison: Comparison, found: Sequence[NamedKnee]) -> str:
     for one in found:
         k = one.knee
         if k.definition == definition and k.load is not None:
             ends = interval_text(*(None if v is None else f"{v:.3g}" for v in (k.low, k.high)))
-            return f"{k.load:.3g} ({ends}) {how_sure(k.identified, k.low, k.high)}"
+            return f"{k.load:.3g} ({ends}) {comparison.fit.sureness(k.identified, k.low, k.high)}"
     return "not reached"

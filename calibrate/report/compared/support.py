@@ -32,7 +32,7 @@ def knee_view(comparison: Comparison, found: Sequence[NamedKnee]) -> View:
         'Each definition asks another question, so they need not agree; the page "The knee" of the manual says which '
         "to take when. Medians over all curves that fit, each at its own knee.",
         pd.DataFrame([one.to_dict() for one in found]),
-        text=FormattedTable.of(knee_rows(found, comparison.fit.load_kind), *columns),
+        text=FormattedTable.of(knee_rows(found, comparison.fit), *columns),
     )
 
 

@@ -128,7 +128,8 @@ def test_an_objective_that_is_no_time_is_refused(objective):
 
 
 def test_a_row_for_every_knee():
-    rows = knee_rows(named_knees(from_datasheet(80e-6, 600e3), objective_s=1e-4), "queue_depth")
+    sheet = from_datasheet(80e-6, 600e3)
+    rows = knee_rows(named_knees(sheet, objective_s=1e-4), sheet)
     assert rows[0][1] == "48"
     assert float(rows[1][1]) == pytest.approx(48, rel=0.08)
     assert "100" in rows[3][0]
@@ -137,7 +138,7 @@ def test_a_row_for_every_knee():
 
 def test_of_a_memory_the_throughput_is_a_bandwidth():
     made = fit(load_dataset("001-memory"), [0, 500, 20000], series="64 B read")
-    row = next(row for row in knee_rows(named_knees(made), made.load_kind) if row[0] == made.knee.definition)
+    row = next(row for row in knee_rows(named_knees(made), made) if row[0] == made.knee.definition)
     assert row[3] == format_bandwidth(made.knee.throughput_per_s * 64)
 
 
