@@ -30,7 +30,6 @@ from qsim import (
     Open,
     Pareto,
     Station,
-    replicate,
     simulate,
     solve,
 )
@@ -86,22 +85,13 @@ def short_run(model: Network, seed: int) -> Metrics:
     return simulate(model, customers=max(2000, 2 * shortest_run(model)), seed=seed, allow_short=True)
 
 
-def replications(model: Network, seed: int) -> Metrics:
-    """What replicate does if told nothing: twenty runs of 100,000 customers."""
-    return replicate(model, seed=seed, allow_short=True)
-
-
 def to_precision(model: Network, seed: int) -> Metrics:
     """As many customers as make the interval of W at most 5 % wide to each side, from 20,000 on."""
     return simulate(model, customers=20_000, precision=0.05, seed=seed, allow_short=True)
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        "`replicate(model)`": replications,
-        "`customers=20_000, precision=0.05`": to_precision,
-        "the shortest run advised": short_run,
-    }
+    {"`customers=20_000, precision=0.05`": to_precision, "the shortest run advised": short_run}
 )
 
 

@@ -7,7 +7,7 @@ one with the least work left does, and in order of arrival.
 import numpy as np
 import plotly.graph_objects as go
 
-from qsim import MM1, Exponential, mean_response, solve
+from qsim import MM1, Exponential, Open, solve
 
 RULES = {
     "SJF": ("shortest job first", "#E69F00"),
@@ -23,7 +23,7 @@ def figure() -> go.Figure:
     in_order = [solve(MM1(arrival_rate=r, service_rate=1)).W for r in rho]
     drawn.add_scatter(x=rho, y=in_order, name="in order of arrival", line_color="#D55E00")
     for rule, (name, colour) in RULES.items():
-        times = [mean_response(float(r), Exponential(mean=1), rule) for r in rho]
+        times = [solve(Open(Exponential(rate=r), Exponential(mean=1), discipline=rule)).W for r in rho]
         drawn.add_scatter(x=rho, y=times, name=name, line_color=colour)
     return drawn.update_layout(xaxis_title="utilization", yaxis_title="mean response time, service times")
 

@@ -27,7 +27,6 @@ _NAMES = (
     "open.mdc",
     "open.mg1",
     "open.markovian",
-    "open.mg1k",
     "open.gimc",
     "open.birth_death:SPEEDS_FORMULA",
     "open.disciplines",

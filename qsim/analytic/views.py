@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qsim.arrivals import Source
 from qsim.distributions import Distribution, Exponential
 from qsim.errors import UnstableQueueError
 from qsim.models import Network
@@ -23,7 +22,7 @@ ROUNDING = 1e-12
 class OpenQueue:
     """One station fed from outside by one class of customers, each of which it serves once."""
 
-    arrivals: Source
+    arrivals: Distribution
     service: Distribution
     servers: int = 1
     capacity: int | None = None
@@ -64,8 +63,7 @@ class OpenQueue:
         of fixed speed, and who finds no place is lost.
         """
         return (
-            isinstance(self.arrivals, Distribution)
-            and self.servers != math.inf
+            self.servers != math.inf
             and (self.queues == "shared" or self.servers == 1)
             and self.discipline == "FCFS"
             and self.speeds is None
@@ -102,7 +100,7 @@ class OpenQueue:
 class ClassFlow:
     """One class of customers at a station: how it comes, how long it takes, and how urgent it is (0 before 1)."""
 
-    arrivals: Source
+    arrivals: Distribution
     service: Distribution
     priority: int = 0
 

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim.analytic.open import gimc, mdc
-from qsim.analytic.open import split as split_theory
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.open.size_based import RULES
+from qsim.analytic.open.split import SplitQueue
 from qsim.analytic.views import ClassQueue, OpenQueue
 from qsim.derivations.builder import DerivationBuilder
 from qsim.derivations.expressions import number
-from qsim.distributions import Distribution, Exponential
+from qsim.distributions import Exponential
 
 LITTLE = "Little's law"
 PASTA = "Poisson arrivals see time averages"
@@ -209,7 +209,7 @@ def constant(to: DerivationBuilder, model: OpenQueue) -> bool:
 
 def any_arrivals(to: DerivationBuilder, model: OpenQueue) -> bool:
     """GI/M/c without a limit on places."""
-    if model.capacity is not None or not isinstance(model.arrivals, Distribution):
+    if model.capacity is not None:
         return False
     c, mu = model.servers, model.service_rate
     to.given("lam", model.arrival_rate, "arrivals per time unit")
@@ -233,10 +233,9 @@ def any_arrivals(to: DerivationBuilder, model: OpenQueue) -> bool:
 
 def two_moments(to: DerivationBuilder, model: OpenQueue) -> None:
     """The two scv, the wait of M/M/c, and that of Allen and Cunneen, from which all approximations start."""
-    ca2 = model.arrivals.scv if isinstance(model.arrivals, Distribution) else math.nan
     to.given("lam", model.arrival_rate, "arrivals per time unit")
     to.given("S", model.service.mean, "mean service time")
-    to.given("ca2", ca2, "variance over mean squared of the times between arrivals")
+    to.given("ca2", model.arrivals.scv, "variance over mean squared of the times between arrivals")
     to.given("cs2", model.service.scv, "the same of the service times")
     to.given("c", model.servers, "servers")
     to.steps(MOMENTS)
@@ -244,18 +243,15 @@ def two_moments(to: DerivationBuilder, model: OpenQueue) -> None:
     to.steps(ALLEN_CUNNEEN)
 
 
-def own_queues(to: DerivationBuilder, model: OpenQueue) -> bool:
+def own_queues(to: DerivationBuilder, view: SplitQueue) -> bool:
     """Servers with a queue of their own: one of them, and then all."""
-    own = split_theory.arrivals_at_one(model)
-    if own is None:
-        return False
-    one = dataclasses.replace(model, arrivals=own, servers=1, queues="shared")
-    to.remark(f"each of the {model.servers} servers has a queue of its own, and is {one.kendall}:")
-    if not to.queue(one):
+    servers = view.whole.servers
+    to.remark(f"each of the {servers} servers has a queue of its own, and is {view.one.kendall}:")
+    if not to.queue(view.one):
         return False
     to.without("throughput", "L", "Lq")
-    to.remark(f"and all {model.servers} together:")
-    to.given("k", model.servers, "such queues")
+    to.remark(f"and all {servers} together:")
+    to.given("k", servers, "such queues")
     to.steps("\n".join(f"{name} = k * {name} | the same at each" for name in ("X", "L", "Lq")))
     return True
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import ComplexArray, FloatArray
+from qsim._types import FloatArray
 from qsim.errors import InvalidParameterError
 
 Phases: TypeAlias = tuple[FloatArray, FloatArray]
@@ -23,9 +23,6 @@ Phases: TypeAlias = tuple[FloatArray, FloatArray]
 
 LOG_STEP = 0.02
 """Of the integrals over the logarithm of time: analytic integrands are exact to rounding at this step."""
-
-NEARLY_CONSTANT = 0.05
-"""An scv below this is as hard for an inverted transform as a jump."""
 
 
 class Distribution:
@@ -106,23 +103,18 @@ class Distribution:
         x = np.exp(log_x)
         return float(np.trapezoid(x * np.exp(-x) * self.cdf(x / s), log_x))
 
-    def laplace(self, s: ComplexArray) -> ComplexArray:
-        """E[e^(-sT)] at complex s with Re s > 0, shape (k,)."""
-        return np.asarray(1 - s * self.mean * self.residual(s))
-
-    def residual(self, s: ComplexArray) -> ComplexArray:
-        """The transform (1 - E[e^(-sT)])/(s·E[T]) of what is left of a time in its middle, Re s > 0; shape (k,).
+    def residual(self, s: float) -> float:
+        """The transform (1 - E[e^(-sT)])/(s·E[T]) of what is left of a time in its middle, s > 0, without cancellation.
 
         Here exact from phases, or by integrating P(T > t)·e^(-st) over log t, for laws without corners.
         """
         known = self.phases()
         if known is None:
             t, weight = self._log_grid
-            return np.asarray(np.exp(-np.multiply.outer(s, t)) @ weight)
+            return float(np.exp(-s * t) @ weight)
         alpha, T = known
         start = np.linalg.solve(-T.T, alpha) / self.mean
-        ends, still = -T.sum(axis=1)[:, np.newaxis], np.eye(alpha.size)
-        return np.asarray(np.linalg.solve(np.multiply.outer(s, still) - T, ends)[:, :, 0] @ start)
+        return float(np.linalg.solve(s * np.eye(alpha.size) - T, -T.sum(axis=1)) @ start)
 
     @cached_property
     def _log_grid(self) -> tuple[FloatArray, FloatArray]:
@@ -135,15 +127,6 @@ class Distribution:
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         """E[min(T, x)], the integral of P(T > t) up to x, elementwise; exact."""
         raise NotImplementedError(f"{type(self).__name__} must define limited_mean(x)")
-
-    @property
-    def smooth(self) -> bool:
-        """Whether its distribution function has no jumps, no corners above zero, and no steep rise that is like one."""
-        return self.scv >= NEARLY_CONSTANT
-
-    def atoms(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """The times that have a probability of their own, and these probabilities."""
-        return (), ()
 
     def phases(self) -> Phases | None:
         """(α, T) of a phase-type law: α of shape (m,) adds up to 1, T of shape (m, m); None for any other law."""
@@ -209,12 +192,8 @@ class Composed(Distribution):
     def transform(self, s: float) -> float:
         return self.law.transform(s)
 
-    def residual(self, s: ComplexArray) -> ComplexArray:
+    def residual(self, s: float) -> float:
         return self.law.residual(s)
-
-    @property
-    def smooth(self) -> bool:
-        return self.law.smooth
 
 
 class LengthBiased(Distribution):
@@ -267,24 +246,13 @@ class GammaTimes(LengthBiased):
     def transform(self, s: float) -> float:
         return math.exp(-math.log1p(s * self.mean * self.scv) / self.scv)
 
-    def residual(self, s: ComplexArray) -> ComplexArray:
-        from scipy.special import expm1, log1p  # those of numpy lose digits at small complex places
-
-        return np.asarray(-expm1(-log1p(s * self.mean * self.scv) / self.scv) / (s * self.mean))
+    def residual(self, s: float) -> float:
+        return -math.expm1(-math.log1p(s * self.mean * self.scv) / self.scv) / (s * self.mean)
 
 
-def ramp(x: ComplexArray) -> ComplexArray:
+def ramp(x: float) -> float:
     """(1 - e^-x)/x: the transform of a time anywhere between 0 and 1, at x."""
-    zero = x == 0
-    return np.asarray(np.where(zero, 1.0, -np.expm1(-x) / np.where(zero, 1.0, x)))
-
-
-def triangle(x: ComplexArray) -> ComplexArray:
-    """2(x - 1 + e^-x)/x²: the transform of what is left of a time anywhere between 0 and 1, at x."""
-    small = np.abs(x) < 1e-2
-    series = 1 - x / 3 * (1 - x / 4 * (1 - x / 5 * (1 - x / 6 * (1 - x / 7))))
-    y = np.where(small, 1.0, x)
-    return np.asarray(np.where(small, series, 2 * (y + np.expm1(-y)) / y**2))
+    return -math.expm1(-x) / x if x > 0 else 1.0
 
 
 def _times(factor: float, value: Any) -> Any:
@@ -300,6 +268,16 @@ def only_scv(family: str, scv: float, *known: float) -> None:
             "take Gamma, LogNormal or PhaseType, which have any",
             scv,
         )
+
+
+def require_phases(law: Distribution) -> Phases:
+    """The phases of a law; InvalidParameterError for one that has none."""
+    known = law.phases()
+    if known is None:
+        raise InvalidParameterError(
+            "distribution", f"must be phase-type, not {law!r}", "for its mean and scv use from_moments", law
+        )
+    return known
 
 
 def require(name: str, value: object) -> Distribution:

@@ -238,10 +238,6 @@ class BurrXII(LengthBiased):
     def scv(self) -> float:
         return self._raw(2) / self._raw(1) ** 2 - 1
 
-    @property
-    def smooth(self) -> bool:
-        return self.c <= 10
-
     def _raw(self, r: int) -> float:
         """E[(T/scale)^r] = k·B(k - r/c, 1 + r/c); infinite from r = ck on."""
         if r >= self.c * self.k:
@@ -325,10 +321,6 @@ class Pareto(Composed):
     @property
     def scv(self) -> float:
         return 1 / (self.shape * (self.shape - 2)) if self.shape > 2 else math.inf
-
-    @property
-    def smooth(self) -> bool:
-        return False
 
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         rng.standard_exponential(out=out)

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import ComplexArray, FloatArray, IntArray
-from qsim.distributions.base import Distribution, ramp, triangle
+from qsim._types import FloatArray, IntArray
+from qsim.distributions.base import Distribution
 from qsim.errors import InvalidParameterError
 
 
@@ -153,19 +153,11 @@ class Empirical(Distribution):
         inside = np.where(s * self._width > 1e-12, -np.expm1(-spread) / spread, 1.0)
         return float(self._probability @ (np.exp(-s * self._lower) * inside))
 
-    def residual(self, s: ComplexArray) -> ComplexArray:
+    def residual(self, s: float) -> float:
         """Up to its lower edge a time is still on; within its bin it ends evenly."""
-        lower, width = np.multiply.outer(s, self._lower), np.multiply.outer(s, self._width)
-        inside = np.exp(-lower) * triangle(width) @ (self._probability * self._width / 2)
-        return np.asarray((ramp(lower) @ (self._probability * self._lower) + inside) / self.mean)
-
-    @property
-    def smooth(self) -> bool:
-        return False
-
-    def atoms(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        at = self._width == 0
-        return tuple(self._lower[at].tolist()), tuple(self._probability[at].tolist())
+        x, y = s * self._lower, s * self._width
+        on = self._lower * np.where(x > 0, -np.expm1(-x) / np.where(x > 0, x, 1.0), 1.0)
+        return float(self._probability @ (on + np.exp(-x) * self._width / 2 * _triangle(y))) / self.mean
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
@@ -180,3 +172,10 @@ class Empirical(Distribution):
             out = np.clip(low + wide - t, 0.0, wide)
             result -= np.where(t >= low, p * out**2 / (2 * wide), 0.0)
         return np.asarray(result)
+
+
+def _triangle(x: FloatArray) -> FloatArray:
+    """2(x - 1 + e^-x)/x²: the transform of what is left of a time anywhere between 0 and 1, at x."""
+    series = 1 - x / 3 * (1 - x / 4 * (1 - x / 5 * (1 - x / 6 * (1 - x / 7))))
+    y = np.where(x < 1e-2, 1.0, x)
+    return np.asarray(np.where(x < 1e-2, series, 2 * (y + np.expm1(-y)) / y**2))

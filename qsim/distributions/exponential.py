@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import ComplexArray, FloatArray
+from qsim._types import FloatArray
 from qsim.distributions.base import Composed, Distribution, GammaTimes, Phases, only_scv, ramp
 from qsim.distributions.mixtures import Mixture
 from qsim.errors import InvalidParameterError
@@ -88,8 +88,8 @@ class Exponential(Distribution):
     def transform(self, s: float) -> float:
         return 1 / (1 + s * self.mean)
 
-    def residual(self, s: ComplexArray) -> ComplexArray:
-        return np.asarray(1 / (1 + s * self.mean))
+    def residual(self, s: float) -> float:
+        return 1 / (1 + s * self.mean)
 
     def phases(self) -> Phases:
         return np.ones(1), np.array([[-1 / self.mean]])
@@ -142,11 +142,8 @@ class Deterministic(Distribution):
     def transform(self, s: float) -> float:
         return math.exp(-s * self.value)
 
-    def residual(self, s: ComplexArray) -> ComplexArray:
+    def residual(self, s: float) -> float:
         return ramp(s * self.value)
-
-    def atoms(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        return (self.value,), (1.0,)
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         return np.asarray(np.clip(np.asarray(x, dtype=np.float64), 0.0, self.value))

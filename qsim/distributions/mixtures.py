@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
-from qsim._types import ComplexArray, FloatArray
+from qsim._types import FloatArray
 from qsim.distributions.base import Distribution, Phases, ramp
 from qsim.errors import InvalidParameterError
 
@@ -83,10 +83,9 @@ class Mixture(Distribution):
     def transform(self, s: float) -> float:
         return math.fsum(w * c.transform(s) for w, c in zip(self.weights, self.components, strict=True))
 
-    def residual(self, s: ComplexArray) -> ComplexArray:
+    def residual(self, s: float) -> float:
         pairs = zip(self.weights, self.components, strict=True)
-        parts = [w * c.mean / self.mean * c.residual(s) for w, c in pairs if c.mean > 0]
-        return np.asarray(np.sum(parts, axis=0))
+        return math.fsum(w * c.mean / self.mean * c.residual(s) for w, c in pairs if c.mean > 0)
 
     def phases(self) -> Phases | None:
         from scipy.linalg import block_diag
@@ -97,15 +96,6 @@ class Mixture(Distribution):
             return None
         starts = [w * alpha for w, (alpha, _) in zip(self.weights, known, strict=True)]
         return np.concatenate(starts), block_diag(*(T for _, T in known))
-
-    @property
-    def smooth(self) -> bool:
-        return all(c.smooth for c in self.components)
-
-    def atoms(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        pairs = zip(self.weights, self.components, strict=True)
-        found = [(x, w * p) for w, c in pairs for x, p in zip(*c.atoms(), strict=True)]
-        return tuple(x for x, _ in found), tuple(p for _, p in found)
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         parts = [w * c.limited_mean(x) for w, c in zip(self.weights, self.components, strict=True)]
@@ -169,17 +159,9 @@ class Shifted(Distribution):
     def transform(self, s: float) -> float:
         return math.exp(-s * self.shift) * self.base.transform(s)
 
-    def residual(self, s: ComplexArray) -> ComplexArray:
-        late = np.exp(-s * self.shift) * self.base.mean * self.base.residual(s) if self.base.mean > 0 else 0.0
-        return np.asarray((self.shift * ramp(s * self.shift) + late) / self.mean)
-
-    @property
-    def smooth(self) -> bool:
-        return self.shift == 0 and self.base.smooth
-
-    def atoms(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        places, shares = self.base.atoms()
-        return tuple(x + self.shift for x in places), shares
+    def residual(self, s: float) -> float:
+        late = math.exp(-s * self.shift) * self.base.mean * self.base.residual(s) if self.base.mean > 0 else 0.0
+        return (self.shift * ramp(s * self.shift) + late) / self.mean
 
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
-from qsim.distributions.base import Distribution, Phases
+from qsim.distributions.base import Distribution, Phases, require_phases
 from qsim.distributions.exponential import Erlang, Exponential, HyperExponential
 from qsim.distributions.mixtures import Mixture
 from qsim.errors import InvalidParameterError
@@ -100,15 +100,7 @@ class PhaseType(Distribution):
     @classmethod
     def of(cls, distribution: Distribution) -> PhaseType:
         """The phases of an exponential, Erlang, hyperexponential or mixture of them; ValueError for others."""
-        known = distribution.phases()
-        if known is None:
-            raise InvalidParameterError(
-                "distribution",
-                f"must be phase-type, not {distribution!r}",
-                "for its mean and scv use from_moments",
-                distribution,
-            )
-        alpha, T = known
+        alpha, T = require_phases(distribution)
         return cls(tuple(alpha.tolist()), tuple(map(tuple, T.tolist())))
 
     @classmethod

@@ -4,8 +4,7 @@
 numbers drawn in the same order, hundreds of times faster. Neither is imported before it is used.
 """
 
-from qsim.engines.replications import replicate
 from qsim.engines.run import simulate
 from qsim.engines.trace import SamplePath, trace
 
-__all__ = ["SamplePath", "replicate", "simulate", "trace"]
+__all__ = ["SamplePath", "simulate", "trace"]

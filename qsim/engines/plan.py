@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from qsim.arrivals import Source
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError, NoEngineError
 from qsim.models import Network
@@ -84,7 +83,7 @@ class Plan:
     places: tuple[PlannedStation, ...]
     entries: tuple[Entry, ...]
     ways: tuple[tuple[tuple[Way, ...], ...], ...]
-    sources: tuple[Source, ...]
+    sources: tuple[Distribution, ...]
     classes: tuple[str, ...]
     streams: tuple[str, ...]
     parts: tuple[int, ...]

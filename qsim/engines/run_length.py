@@ -17,7 +17,6 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.analytic.views import ROUNDING, OpenQueue, open_queue
-from qsim.arrivals import dispersion_of
 from qsim.distributions import Distribution
 from qsim.engines.plan import Plan, plan
 from qsim.errors import InvalidParameterError, NoEngineError, UnstableQueueError
@@ -86,7 +85,7 @@ def shortest_run(model: Network) -> int:
     if sources:
         rates = [1 / source.mean for source in sources]
         outside = math.fsum(rates)
-        dispersion = math.fsum(r * dispersion_of(a) for r, a in zip(rates, sources, strict=True)) / outside
+        dispersion = math.fsum(r * a.scv for r, a in zip(rates, sources, strict=True)) / outside
         for station, by_class in zip(model.stations.values(), model.open_rates(), strict=True):
             passed = float(by_class.sum())
             if passed > 0 and not (station.is_delay and model.lists_stations):

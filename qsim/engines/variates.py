@@ -13,7 +13,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.arrivals import RecordedArrivals, Source
 from qsim.distributions import Exponential, Uniform
 from qsim.engines.plan import Plan
 from qsim.engines.ziggurat import FastExponential
@@ -101,7 +100,7 @@ def _fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
     """The roles of a plan and what fills their streams."""
     uniform = Uniform(0.0, 1.0)
     for kind, arrivals in enumerate(plan.sources):
-        yield Role(ARRIVALS, kind=kind), sampler(arrivals)
+        yield Role(ARRIVALS, kind=kind), arrivals
     for index, place in enumerate(plan.places):
         for kind, law in enumerate(place.service):
             yield Role(SERVICE, index, kind), law
@@ -112,20 +111,3 @@ def _fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
         for kind, ways in enumerate(plan.ways[index]):
             if len(ways) > 1:
                 yield Role(NEXT, index, kind), uniform
-
-
-def sampler(arrivals: Source) -> Filler:
-    """A fresh source of successive gaps: a record remembers where it is."""
-    return _RecordedGaps(arrivals) if isinstance(arrivals, RecordedArrivals) else arrivals
-
-
-class _RecordedGaps:
-    """Gap after gap of the record, and again from its beginning."""
-
-    def __init__(self, trace: RecordedArrivals) -> None:
-        self._gaps = np.diff(np.asarray(trace.times, dtype=np.float64), prepend=0.0)
-        self._next = 0
-
-    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
-        np.take(self._gaps, np.arange(self._next, self._next + out.size), mode="wrap", out=out)
-        self._next = (self._next + out.size) % self._gaps.size

@@ -16,7 +16,6 @@ from qsim.models.network import Network as Network
 from qsim.models.short import GG1 as GG1
 from qsim.models.short import MD1 as MD1
 from qsim.models.short import MG1 as MG1
-from qsim.models.short import MG1PS as MG1PS
 from qsim.models.short import MM1 as MM1
 from qsim.models.short import MM1K as MM1K
 from qsim.models.short import Closed as Closed

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qsim import _check
-from qsim.arrivals import Source, require_arrivals
-from qsim.distributions import Exponential
+from qsim.distributions import Distribution, Exponential
+from qsim.distributions.base import require
 from qsim.errors import InvalidParameterError
 from qsim.models.station import ByName
 
@@ -19,8 +19,8 @@ from qsim.models.station import ByName
 class Arrivals:
     """Customers of a class that come from outside and leave in the end.
 
-    ``rate``: the rate of a Poisson process; or the law of independent times between arrivals, or RecordedArrivals;
-    or one of these for each station at which they come in, by its name.  ``at`` names the one station where they come
+    ``rate``: the rate of a Poisson process; or the law of independent times between arrivals; or one of these for
+    each station at which they come in, by its name.  ``at`` names the one station where they come
     in; without it they pass the stations by their visits, or begin at the first one of the network.
 
     >>> from qsim import Exponential, Network, Station, solve
@@ -28,7 +28,7 @@ class Arrivals:
     0.5
     """
 
-    rate: float | Source | Mapping[str, float | Source]
+    rate: float | Distribution | Mapping[str, float | Distribution]
     at: str | None = None
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class Arrivals:
         object.__setattr__(self, "rate", checked)
 
     @property
-    def sources(self) -> dict[str | None, Source]:
+    def sources(self) -> dict[str | None, Distribution]:
         """What comes in at each station; at None where the network says where."""
         if isinstance(self.rate, Mapping):
             return dict(self.rate)  # type: ignore[arg-type]
@@ -85,8 +85,13 @@ def customers_of(given: object, parameter: str = "customers") -> Arrivals | Popu
     )
 
 
-def _source(parameter: str, given: object) -> Source:
-    """A law or process of arrivals; a number is a Poisson rate."""
+def _source(parameter: str, given: object) -> Distribution:
+    """A law of times between arrivals; a number is a Poisson rate."""
     if isinstance(given, (int, float, np.number)) and not isinstance(given, bool):
         return Exponential(1 / _check.positive(parameter, given, "give the mean number of arrivals per time unit"))
     return require_arrivals(parameter, given)
+
+
+def require_arrivals(parameter: str, given: object) -> Distribution:
+    """The value when it is a law of times between arrivals; an infinite exponential one is a Poisson rate of zero."""
+    return given if isinstance(given, Exponential) else require(parameter, given)

@@ -15,7 +15,7 @@ import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray
-from qsim.arrivals import Source
+from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
 from qsim.models.customers import Arrivals, Customers, Population, customers_of
 from qsim.models.routes import OUTSIDE, Routes, Way, passing
@@ -129,7 +129,7 @@ class Network:
             return True
         return any(self.stations[self.listed[0]].visits_of(c) != 1 for c in self.classes)
 
-    def sources_of(self, name: ClassName) -> dict[str, Source]:
+    def sources_of(self, name: ClassName) -> dict[str, Distribution]:
         """What comes from outside at each station, of an open class; at OUTSIDE where visits say how it goes on."""
         if self.routing is None:
             (source,) = self.open_classes[name].sources.values()

@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from typing import cast
 
 from qsim import _check
-from qsim.arrivals import Source, require_arrivals
 from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.errors import InvalidParameterError
-from qsim.models.customers import Arrivals, Population
+from qsim.models.customers import Arrivals, Population, require_arrivals
 from qsim.models.network import Network
 from qsim.models.station import Delay, Discipline, Queues, Station
 
 
 def Open(  # noqa: N802
-    arrivals: Source,
+    arrivals: Distribution,
     service: Distribution,
     servers: int = 1,
     capacity: int | None = None,
@@ -30,7 +29,7 @@ def Open(  # noqa: N802
 ) -> Network:
     """One station: customers come from outside, wait, are served once and leave.
 
-    ``arrivals`` is the law of independent times between arrivals, or RecordedArrivals; the rest are parameters of
+    ``arrivals`` is the law of independent times between arrivals; the rest are parameters of
     :class:`~qsim.models.station.Station`.
 
     >>> from qsim import Erlang, Exponential, solve
@@ -57,7 +56,7 @@ def Closed(population: int, stations: Sequence[Station]) -> Network:  # noqa: N8
     return Network(named, Population(population))
 
 
-def Tandem(arrivals: Source, stations: Sequence[Station]) -> Network:  # noqa: N802
+def Tandem(arrivals: Distribution, stations: Sequence[Station]) -> Network:  # noqa: N802
     """Stations one after another, as a request passes host, device and link.
 
     >>> from qsim import Exponential, Station, solve
@@ -208,17 +207,7 @@ def MGc(arrival_rate: float, service: Distribution, servers: int) -> Network:  #
     return Open(_poisson(arrival_rate), service, servers)
 
 
-def MG1PS(arrival_rate: float, service: Distribution) -> Network:  # noqa: N802
-    """M/G/1-PS: as M/G/1, all present sharing the server equally.
-
-    >>> from qsim import Gamma, solve
-    >>> round(solve(MG1PS(arrival_rate=0.8, service=Gamma(mean=1, scv=2))).W, 6)
-    5.0
-    """
-    return Open(_poisson(arrival_rate), service, discipline="PS")
-
-
-def GG1(arrivals: Source, service: Distribution) -> Network:  # noqa: N802
+def GG1(arrivals: Distribution, service: Distribution) -> Network:  # noqa: N802
     """G/G/1: any independent times between arrivals and of service, one server.
 
     >>> from qsim import Erlang, Gamma, solve
@@ -229,7 +218,7 @@ def GG1(arrivals: Source, service: Distribution) -> Network:  # noqa: N802
     return Open(arrivals, service)
 
 
-def GGc(arrivals: Source, service: Distribution, servers: int) -> Network:  # noqa: N802
+def GGc(arrivals: Distribution, service: Distribution, servers: int) -> Network:  # noqa: N802
     """G/G/c: as G/G/1, with ``servers`` servers and one queue.
 
     >>> from qsim import Erlang, Gamma, solve

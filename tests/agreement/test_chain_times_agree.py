@@ -121,6 +121,19 @@ def test_first_come_first_served_on_servers_is_its_chain(seed: int) -> None:
             assert r.survival(1.3 * t, of) == pytest.approx(chain.survival(1.3 * t, of), abs=ACCURACY)
 
 
+@pytest.mark.parametrize(
+    ("arrivals", "service", "q"),
+    [
+        (Exponential(1 / 1.4), HyperExponential.from_moments(1.0, 100.0), 0.999),
+        (HyperExponential.from_moments(1 / 1.4, 100.0), Erlang(2, 1.0), 0.999),
+        (Exponential(1.0), HyperExponential.from_moments(1.0, 1000.0), 0.9),
+    ],
+)
+def test_two_servers_of_extreme_laws_are_their_chain(arrivals: Distribution, service: Distribution, q: float) -> None:
+    t = solve(GGc(arrivals, service, 2)).quantile(q)
+    assert Chain(arrivals, service, 2).survival(t, "W") == pytest.approx(1 - q, abs=1e-9)
+
+
 @pytest.mark.parametrize("rho", [0.5, 0.99, 0.9999])
 @pytest.mark.parametrize("c", [1, 2, 7])
 def test_m_m_c_is_a_mixture_of_erlang_times(c: int, rho: float) -> None:
@@ -157,7 +170,7 @@ def test_one_server_of_any_arrivals_is_a_root_in_sixty_digits(scv: float, rho: f
 
 
 @pytest.mark.parametrize("order", ["PS", "SIRO"])
-@pytest.mark.parametrize(("c", "rho"), [(1, 0.5), (2, 0.9), (3, 0.98)])
+@pytest.mark.parametrize(("c", "rho"), [(1, 0.5), (2, 0.9), (3, 0.98), (1, 0.997)])
 def test_one_customer_among_others_agrees_with_stehfest(order: str, c: int, rho: float) -> None:
     r = solve(Open(Exponential(1 / rho / c), Exponential(1.0), c, discipline=order))  # type: ignore[arg-type]
     most = c + math.ceil(34 / -math.log(rho))
@@ -182,9 +195,16 @@ def test_one_customer_among_others_agrees_with_stehfest(order: str, c: int, rho:
         return total if order == "PS" else total + mpf(float(p[:c].sum())) * after
 
     with mp.workdps(60):
-        for q in (0.5, 0.99):
+        for q in (0.5, 0.99) if rho < 0.99 else (0.99,):
             t = r.quantile(q, "W")
             assert stehfest(transform, t) == pytest.approx(1 - q, abs=2e-6)
+
+
+@pytest.mark.parametrize("order", ["PS", "SIRO"])
+def test_nearer_saturation_one_customer_among_others_is_left_to_simulation(order: str) -> None:
+    r = solve(Open(Exponential(1 / 0.9999), Exponential(1.0), discipline=order))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="simulate"):
+        r.quantile(0.5)
 
 
 @pytest.mark.parametrize(("c", "rho"), [(1, 0.7), (2, 0.8), (5, 0.6)])

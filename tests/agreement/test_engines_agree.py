@@ -38,7 +38,6 @@ from qsim import (
     trace,
 )
 from qsim._types import FloatArray
-from qsim.arrivals import RecordedArrivals
 from qsim.engines.trace import draw
 
 CASES = {c["id"]: c for c in json.loads(KNOWN_ANSWERS.read_text())}
@@ -57,7 +56,6 @@ FIRST_COME: list[Network] = [
 ]
 BY_EVENTS: list[Network] = [
     MMInf(3.0, 1.0),
-    Open(RecordedArrivals(tuple(np.cumsum([0.5, 2.0, 0.1, 0.7]).tolist())), Exponential(0.5)),
     *[Open(ONE, HEAVY, servers=2, queues=q) for q in ("random", "round-robin", "shortest")],  # type: ignore[arg-type]
     MMcN(64, 1.0, 1.0, 32),
     MMcN(12, 0.0, 1.0, 3),

@@ -1,7 +1,6 @@
 """Percentiles, survival and variances that are called exact, against another way to them, for laws of any scv.
 
-First come first served against a lattice of times, rounded down and rounded up; other orders and classes against
-Gaver-Stehfest inversion, in 60 digits, of transforms at real places. A larger number of random models:
+First come first served against a lattice of times, rounded down and rounded up. A larger number of random models:
 
     QSIM_MODELS=200 python -m pytest -n 0 tests/agreement/test_times_agree.py
 """
@@ -10,12 +9,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from class_networks import Flow as ClassFlow
-from class_networks import queue_of
 from mpmath import mp, mpf
 
 from qsim import (
@@ -29,7 +26,6 @@ from qsim import (
     HyperExponential,
     LogNormal,
     MDc,
-    Metrics,
     Mixture,
     Open,
     Pareto,
@@ -39,7 +35,6 @@ from qsim import (
     solve,
 )
 from qsim._types import FloatArray
-from qsim.analytic.times.delay_cycles import Flow, class_times
 
 MODELS = int(os.environ.get("QSIM_MODELS", "5"))
 POINTS = 2**15
@@ -96,8 +91,8 @@ def integral_of_survival(law: Distribution, x: FloatArray) -> FloatArray:
     """E[min(T, x)] by Simpson's rule over cells that no jump of these laws lies inside of."""
     edges = np.unique(np.concatenate([np.geomspace(1e-12, x[-1], 100_000), x, [0.0, 0.2, 0.5, 1.0]]))
     edges = edges[edges <= x[-1]]
-    places, _ = law.atoms()
-    edges = np.unique(np.concatenate([edges, [p for p in places if p < x[-1]]]))
+    atoms = law.values if isinstance(law, Empirical) else ()
+    edges = np.unique(np.concatenate([edges, [p for p in atoms if p < x[-1]]]))
     a, b = edges[:-1], edges[1:]
     inside = (law.survival(a) + law.survival(np.nextafter(b, 0.0)) + 4 * law.survival((a + b) / 2)) / 6 * (b - a)
     return np.asarray(np.append(0.0, np.cumsum(inside))[np.searchsorted(edges, x)])
@@ -132,24 +127,6 @@ def test_first_come_first_served_is_inside_the_bracket(seed: int) -> None:
     assert r.variance("Wq") == pytest.approx(second - r.Wq**2)
 
 
-@pytest.mark.parametrize("seed", range(MODELS))
-def test_an_inverted_transform_of_the_same_wait_is_inside_the_bracket(seed: int) -> None:
-    """The machinery of classes and orders, for a class alone: whatever the law, with jumps it is an approximation."""
-    rng = np.random.default_rng(100 + seed)
-    law, rate = drawn(rng)
-    times = class_times(Flow(), Flow(rate, law), Flow(), law, preemptive=False)
-    lattice = solve(Open(Exponential(1 / rate), law))
-    for t in lattice.quantile([0.5, 0.999]):
-        bracket = Bracket(law, rate, 3 * t)
-        for of in ("W", "Wq"):
-            if law.smooth:
-                assert_inside(bracket, lambda t, of=of: times.survival(t, of), t, of, 3e-6)  # type: ignore[misc]
-                assert lattice.survival(t, of) == pytest.approx(times.survival(t, of), abs=3e-5)
-            else:  # right but for the neighbourhood of jumps
-                low, high = bracket.at(1.05 * t, of)[0], bracket.at(0.95 * t, of)[1]
-                assert low - 2e-3 <= times.survival(t, of) <= high + 2e-3
-
-
 @pytest.mark.parametrize("rho", LOADS)
 def test_constant_services_are_inside_the_bracket(rho: float) -> None:
     r, law = solve(MDc(rho, 1.0, 1)), Deterministic(1.0)
@@ -160,7 +137,7 @@ def test_constant_services_are_inside_the_bracket(rho: float) -> None:
     assert r.variance("Wq") == pytest.approx(rho / (3 * (1 - rho)) + (rho / (2 * (1 - rho))) ** 2, rel=1e-6)
 
 
-# Orders and classes, at real places of their transforms
+# Inversion of transforms at real places, in 60 digits
 
 
 def transform_of(law: Distribution) -> Callable[[mpf], mpf]:
@@ -172,30 +149,6 @@ def transform_of(law: Distribution) -> Callable[[mpf], mpf]:
         return lambda s: sum(p / (1 + s * m) for p, m in pairs) / sum(p for p, _ in pairs)
     assert isinstance(law, Exponential)
     return lambda s: 1 / (1 + s * mpf(law.mean))
-
-
-def mean_of(law: Distribution) -> mpf:
-    """E[T] in many digits: that of :func:`transform_of`."""
-    if not isinstance(law, HyperExponential):
-        return mpf(law.mean)
-    with mp.workdps(60):
-        p = [mpf(p) for p in law.probabilities]
-        return sum(w * mpf(m) for w, m in zip(p, law.means, strict=True)) / sum(p)
-
-
-def delayed(rate: mpf, B: Callable[[mpf], mpf], s: mpf) -> mpf:
-    """The σ of a delay cycle: σ - s - λ(1 - B(σ)) is convex, so that secants from the right fall to its root."""
-    if rate == 0:
-        return s
-
-    def gap(x: mpf) -> mpf:
-        return x - s - rate * (1 - B(x))
-
-    before, now = s + rate, s + rate * (1 - B(s + rate))
-    while abs(now - before) > mpf(10) ** -50 * now:
-        slope = (gap(before) - gap(now)) / (before - now)
-        before, now = now, now - gap(now) / slope
-    return now
 
 
 def stehfest(transform: Callable[[mpf], mpf], t: float, terms: int = 13) -> float:
@@ -210,86 +163,3 @@ def stehfest(transform: Callable[[mpf], mpf], t: float, terms: int = 13) -> floa
         s = k * mp.log(2) / mpf(t)
         total += (-1) ** (m + k) * weight * (1 - transform(s)) / s
     return float(total * mp.log(2) / mpf(t))
-
-
-SMOOTH: tuple[Callable[[float], Distribution], ...] = (
-    lambda scv: Gamma(1.0, scv),
-    lambda scv: HyperExponential.from_moments(1.0, max(scv, 1.5)),
-    lambda _: Erlang(3, 1.0),
-    lambda _: Exponential(1.0),
-)
-
-
-def smooth(rng: np.random.Generator) -> Distribution:
-    return SMOOTH[rng.integers(len(SMOOTH))](float(rng.choice(SCV)))
-
-
-def assert_agree(r: Metrics, transform: Callable[[mpf], mpf], of: str, q: float) -> None:
-    t = r.quantile(q, of)
-    known = stehfest(transform, t)
-    assert r.survival(t, of) == pytest.approx(known, abs=2e-6), (of, q, t)
-    assert 1 - q == pytest.approx(known, abs=2e-6), (of, q, t)
-
-
-def assert_variance(r: Metrics, transform: Callable[[mpf], mpf], of: str, mean: float) -> None:
-    """Var[T] by differences of the transform close to zero."""
-    h = mpf(10) ** -15 / mpf(mean)
-    first, second = (1 - transform(h)) / h, (1 - transform(2 * h)) / (2 * h)
-    moments = 2 * first - second, 2 * (first - second) / h
-    assert float(moments[0]) == pytest.approx(mean, rel=1e-6)
-    assert r.variance(of) == pytest.approx(float(moments[1] - moments[0] ** 2), rel=1e-5)
-
-
-@pytest.fixture(autouse=True)
-def _sixty_digits() -> Iterator[None]:
-    with mp.workdps(60):
-        yield
-
-
-@pytest.mark.parametrize("seed", range(MODELS))
-def test_last_come_first_served_agrees_with_stehfest(seed: int) -> None:
-    rng = np.random.default_rng(200 + seed)
-    law, rho, preemptive = smooth(rng), float(rng.choice(LOADS)), bool(rng.integers(2))
-    r = solve(Open(Exponential(1 / rho), law, discipline="LCFS-PR" if preemptive else "LCFS"))
-    B, load = transform_of(law), mpf(rho) * mean_of(law)
-
-    def waiting(s: mpf) -> mpf:
-        sigma = delayed(rho, B, s)
-        return 1 - load + (sigma - s) / sigma
-
-    def response(s: mpf) -> mpf:
-        return B(delayed(rho, B, s))
-
-    assert not r.warnings
-    transform, of, mean = (response, "W", r.W) if preemptive else (waiting, "Wq", r.Wq)
-    assert_variance(r, transform, of, mean)
-    for q in (0.5, 0.9, 0.999):
-        if q > 1 - rho:
-            assert_agree(r, transform, of, q)
-
-
-@pytest.mark.parametrize("seed", range(MODELS))
-def test_priority_classes_agree_with_stehfest(seed: int) -> None:
-    rng = np.random.default_rng(300 + seed)
-    laws, rho = [smooth(rng) for _ in range(3)], float(rng.choice(LOADS))
-    rates = rng.dirichlet([2.0, 2.0, 2.0]) * rho
-    preemptive = bool(rng.integers(2))
-    classes = [
-        ClassFlow(Exponential(1 / rate), law, rank) for rank, (rate, law) in enumerate(zip(rates, laws, strict=True))
-    ]
-    r = solve(queue_of(classes, priority="preemptive-resume" if preemptive else "non-preemptive"))
-    B, X = [transform_of(law) for law in laws], [mpf(float(rate)) for rate in rates]
-    loads = [x * mean_of(law) for x, law in zip(X, laws, strict=True)]
-    for i, part in enumerate(r.classes):
-
-        def response(s: mpf, i: int = i) -> mpf:
-            before = sum(X[:i], mpf(0))
-            sigma = delayed(before, lambda z: sum(X[j] * B[j](z) for j in range(i)) / before, s)
-            left = sum((X[j] * (1 - B[j](sigma)) for j in range(i + 1, 3)), mpf(0))
-            start = (1 - sum(loads[: i + 1])) * sigma if preemptive else (1 - sum(loads)) * sigma + left
-            return start / (s - X[i] + X[i] * B[i](sigma)) * B[i](sigma if preemptive else s)
-
-        assert not part.warnings
-        assert_variance(part, response, "W", part.W)
-        for q in (0.5, 0.999):
-            assert_agree(part, response, "W", q)

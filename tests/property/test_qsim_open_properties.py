@@ -26,9 +26,9 @@ from qsim import (
     PhaseType,
     Shifted,
     Weibull,
-    kingman_bound,
     solve,
 )
+from qsim.analytic.open.approximations import kingman_bound
 from qsim.analytic.views import OpenQueue
 
 ROUNDING = 1e-7

@@ -33,7 +33,6 @@ from qsim.analytic.networks.assembly import ChainTimes, network_metrics
 from qsim.analytic.networks.chains import ChainNetwork, chain_network
 from qsim.analytic.open.approximations import kraemer_langenbach_belz
 from qsim.analytic.views import ROUNDING, is_poisson
-from qsim.arrivals import dispersion_of
 from qsim.errors import NoFormulaError, UnstableQueueError
 from qsim.metrics import Metrics
 from qsim.models import Network
@@ -80,7 +79,7 @@ def solve(view: ChainNetwork) -> Metrics:
 
 def _outside_scv(model: Network) -> list[float]:
     """Variability of the streams from outside."""
-    return [dispersion_of(source) for c in model.open_classes for source in model.sources_of(c).values()]
+    return [source.scv for c in model.open_classes for source in model.sources_of(c).values()]
 
 
 def _flows(model: Network) -> tuple[FloatArray, ...]:
@@ -131,7 +130,7 @@ def _arrivals(
             for station, share in model.first_stations(name, at):
                 i = list(model.stations).index(station)
                 outside[i] += share / source.mean
-                variability[i] += (1 + share * (dispersion_of(source) - 1)) * share / source.mean  # split at random
+                variability[i] += (1 + share * (source.scv - 1)) * share / source.mean  # split at random
     safe = np.where(flow > 0, flow, 1.0)
     cs2 = np.maximum(second / np.where(mean > 0, mean, 1.0) ** 2 - 1, 0.0)
     p0, p, q = outside / safe, through / safe[None, :], through / safe[:, None]

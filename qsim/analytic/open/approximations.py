@@ -8,8 +8,6 @@ All start from two moments, ca² and cs² the scv of the times between arrivals 
 - **Kimura**: (ca²+cs²) / [(1-ca²)/Wq(D/M/c) + (1-cs²)/Wq(M/D/c) + 2(ca²+cs²-1)/Wq(M/M/c)], the three waits exact:
   a harmonic interpolation between queues whose answers are known; both scv at most 1.
 - **Whitt**: φ·(ca² + cs²)/2 · Wq(M/M/c) with φ from ρ, c, ca², cs² (the refined QNA formula).
-- **Cosmetatos**: cs²·Wq(M/M/c) + (1-cs²)·Wq(M/D/c) for Poisson arrivals, Wq(M/D/c) by Cosmetatos's approximation,
-  half of Wq(M/M/c) times 1 + (1-ρ)(c-1)(√(4+5c) - 2)/(16cρ).
 - **Kingman's bound**: Wq <= λ(Var[A] + Var[S]/c) / (2(1-ρ)).  A bound, not an approximation.  For c servers it is that
   of a server that gets every c-th customer, which FCFS over a shared queue only improves on (Wolff).
 
@@ -26,10 +24,10 @@ Erlang's C, as for M/M/c.
 
 Source: Allen (1990), Probability, Statistics and Queueing Theory, section 5.4; Krämer & Langenbach-Belz (1976), Proc.
 8th Int. Teletraffic Congress; Kimura (1986), Management Science 32; Whitt (1993), Production and Operations Management
-2, section 2; Cosmetatos (1976), INFOR 14; Kingman (1962), Biometrika 49; Wolff (1977), J. Appl. Prob. 14.
+2, section 2; Kingman (1962), Biometrika 49; Wolff (1977), J. Appl. Prob. 14.
 
->>> round(allen_cunneen(2.7, 1.0, 1.0, 0.0, servers=3), 6), round(cosmetatos(2.7, 1.0, 0.0, servers=3), 6)
-(1.361768, 1.37664)
+>>> round(allen_cunneen(2.7, 1.0, 1.0, 0.0, servers=3), 6)
+1.361768
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ from qsim.analytic.formula import Formula
 from qsim.analytic.open import gimc, markovian, mdc
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.views import OpenQueue, open_queue
-from qsim.distributions import Deterministic, Distribution, PhaseType
+from qsim.distributions import Deterministic, PhaseType
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import Approximation, Kind, Metrics
 
@@ -149,20 +147,6 @@ def whitt(arrival_rate: float, service_time: float, ca2: float, cs2: float, serv
     return phi * exponential
 
 
-def cosmetatos(arrival_rate: float, service_time: float, cs2: float, servers: int = 1) -> float:
-    """Wq of M/G/c (Cosmetatos 1976).
-
-    >>> round(cosmetatos(arrival_rate=1.6, service_time=1, cs2=0, servers=2), 3)
-    0.901
-    """
-    cs2, exponential = _check.non_negative("cs2", cs2), mmc_wait(arrival_rate, service_time, servers)
-    if exponential == 0:
-        return 0.0
-    c, rho = servers, arrival_rate * service_time / servers
-    even = exponential / 2 * (1 + (1 - rho) * (c - 1) * (math.sqrt(4 + 5 * c) - 2) / (16 * c * rho))
-    return cs2 * exponential + (1 - cs2) * even
-
-
 def kingman_bound(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
     """No G/G/c queue with these moments has a greater Wq (Kingman 1962; Wolff 1977 for c > 1).
 
@@ -200,7 +184,6 @@ def applies(model: OpenQueue) -> bool:
     return (
         model.plain
         and model.capacity is None
-        and isinstance(model.arrivals, Distribution)
         and math.isfinite(model.arrivals.mean)
         and math.isfinite(model.arrivals.scv + model.service.scv)
         and model.servers <= MOST_SERVERS
@@ -209,16 +192,14 @@ def applies(model: OpenQueue) -> bool:
 
 def phase_type(model: OpenQueue) -> OpenQueue | None:
     """The queue with phase-type laws instead; None where that is a large chain or unlike the laws."""
-    laws = model.arrivals, model.service
-    if any(not isinstance(law, Distribution) or (law.phases() is None and law.scv < LEAST_SCV) for law in laws):
+    if any(law.phases() is None and law.scv < LEAST_SCV for law in (model.arrivals, model.service)):
         return None
-    fitted = replace(model, arrivals=PhaseType.matching(laws[0]), service=PhaseType.matching(laws[1]))  # type: ignore[arg-type]
+    fitted = replace(model, arrivals=PhaseType.matching(model.arrivals), service=PhaseType.matching(model.service))
     return fitted if markovian.applies(fitted, MOST_WORK) else None
 
 
 def solve(model: OpenQueue) -> Metrics:
     """The nearest approximation, and all of them by name; raises UnstableQueueError when ρ >= 1."""
-    assert isinstance(model.arrivals, Distribution)  # noqa: S101
     model.require_stable()
     lam, S, c = model.arrival_rate, model.service.mean, model.servers
     known = table(lam, S, model.arrivals.scv, model.service.scv, c)

@@ -18,8 +18,8 @@ Source: Kleinrock (1976), Queueing Systems II, sections 3.4-3.7 and 4.4; varianc
 Phil. Soc. 58 (SIRO), and Takács (1963), Oper. Res. 11; insensitivity: Kelly (1979), Reversibility and Stochastic
 Networks, section 3.3.
 
->>> from qsim import MG1PS, Deterministic, solve
->>> round(solve(MG1PS(arrival_rate=3, service=Deterministic(0.2))).W, 9)
+>>> from qsim import Deterministic, Exponential, Open, solve
+>>> round(solve(Open(Exponential(1 / 3), Deterministic(0.2), discipline="PS")).W, 9)
 0.5
 """
 
@@ -37,8 +37,7 @@ from qsim import _check
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.open import birth_death, mg1, size_based
-from qsim.analytic.times import delay_cycles, markov
-from qsim.analytic.times.inversion import APPROXIMATE, InvertedTimes, is_smooth
+from qsim.analytic.times import markov
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
 from qsim.metrics import Metrics, TimeDistribution
@@ -125,30 +124,16 @@ def solve(model: OpenQueue) -> Metrics:
     method = METHODS[model.discipline].format(first_come.method)
     # Of those whose service may be interrupted it is not known how many are held up.
     p_wait = first_come.p_wait if model.discipline != "LCFS-PR" else math.nan
-    times = _times(model, first_come)
-    warnings = (*first_come.warnings, *_rough(model, times))
-    return dataclasses.replace(first_come, model=model, method=method, p_wait=p_wait, times=times, warnings=warnings)
+    times = _random_order(model, first_come) if model.discipline == "SIRO" else None
+    return dataclasses.replace(first_come, model=model, method=method, p_wait=p_wait, times=times)
 
 
-def _rough(model: OpenQueue, times: TimeDistribution | None) -> tuple[str, ...]:
-    """The warning that goes with percentiles that are an approximation."""
-    return (APPROXIMATE,) if isinstance(times, InvertedTimes) and not is_smooth([model.service]) else ()
-
-
-def _times(model: OpenQueue, first_come: Metrics) -> TimeDistribution | None:
-    """W and Wq where customers are not served in the order in which they come; None where their law is not known."""
-    lam, service, c = model.arrival_rate, model.service, model.servers
-    if lam == 0 or model.discipline == "LCFS-PR":
+def _random_order(model: OpenQueue, first_come: Metrics) -> TimeDistribution | None:
+    """W and Wq of customers taken in random order; None where their law is not known."""
+    found = _found(model, first_come) if model.markovian and model.arrival_rate > 0 else None
+    if found is None:
         return None
-    if model.discipline == "SIRO" and model.markovian:
-        found = _found(model, first_come)
-        return None if found is None else markov.in_random_order(found, lam, model.service_rate, c)
-    if model.discipline == "LCFS" and model.poisson and model.capacity is None:
-        if c == 1:
-            return delay_cycles.last_come(lam, service)
-        if isinstance(service, Exponential):
-            return delay_cycles.last_come_several(lam, service, c, first_come.p_wait)
-    return None
+    return markov.in_random_order(found, model.arrival_rate, model.service_rate, model.servers)
 
 
 def _found(model: OpenQueue, metrics: Metrics) -> FloatArray | None:
@@ -185,13 +170,11 @@ def _sharing(model: OpenQueue) -> Metrics:
         alone = service.transform(lam)  # nobody comes during a whole service
         held_up = 1 - alone if model.discipline == "LCFS-PR" else 1 - (1 - model.rho) * alone
     times: TimeDistribution | None = None
-    if lam > 0 and model.discipline == "LCFS-PR":
-        times = delay_cycles.interrupting(lam, service)
-    elif lam > 0 and isinstance(service, Exponential) and (found := _found(model, metrics)) is not None:
+    sharing = model.discipline == "PS" and isinstance(service, Exponential) and lam > 0
+    if sharing and (found := _found(model, metrics)) is not None:
         times = markov.sharing(found, lam, model.service_rate, c)
     method = METHODS["PS"] if model.discipline == "PS" else SYMMETRIC_LCFS
-    rough = _rough(model, times)
-    return dataclasses.replace(metrics, p_wait=held_up, method=method, times=times, warnings=rough)
+    return dataclasses.replace(metrics, p_wait=held_up, method=method, times=times)
 
 
 FORMULA = Formula(open_queue, applies, solve)

@@ -29,8 +29,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.mmc import ErlangTimes
 from qsim.analytic.views import OpenQueue, open_queue
@@ -59,8 +57,7 @@ def _rest(arrivals: Distribution, rate: float) -> float:
     load = 1 / (rate * arrivals.mean)
 
     def gap(log_x: float) -> float:
-        place = np.array([rate * math.exp(log_x)], dtype=np.complex128)
-        return float(arrivals.residual(place)[0].real) - load
+        return arrivals.residual(rate * math.exp(log_x)) - load
 
     # R falls from 1 at x = 0 and is below the load at x = 1.
     low = min(math.log((1 / load - 1) / (rate**2 * arrivals.moment(2) / 2)), -0.5)
@@ -134,7 +131,6 @@ def applies(model: OpenQueue) -> bool:
     return (
         model.plain
         and isinstance(model.service, Exponential)
-        and isinstance(model.arrivals, Distribution)
         and not math.isinf(model.arrivals.mean)
         and model.capacity in (None, model.servers)
         and model.servers <= MOST_SERVERS
@@ -143,7 +139,6 @@ def applies(model: OpenQueue) -> bool:
 
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
-    assert isinstance(model.arrivals, Distribution)  # noqa: S101
     model.require_stable()
     c, mu, S = model.servers, model.service_rate, model.service.mean
     if model.capacity is not None:

@@ -55,7 +55,7 @@ class ServiceTimes(ExactTimes):
 
 def applies(model: OpenQueue) -> bool:
     """As many servers as customers; any stationary arrivals."""
-    return model.servers == math.inf and isinstance(model.arrivals, Distribution)
+    return model.servers == math.inf
 
 
 def solve(model: OpenQueue) -> Metrics:

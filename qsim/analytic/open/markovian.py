@@ -1,7 +1,5 @@
 """PH/PH/c and PH/PH/c/K: phase-type times between arrivals and of service, solved exactly as a Markov chain.
 
-Markov-modulated Poisson arrivals (bursts), which have phases too, are solved in the same way.
-
 The state is the number present n, the phase of the next arrival, and how many of the busy servers are in each
 phase of service: servers are counted, not labelled, so c servers with m phases have C(c+m-1, m-1) states.  n
 changes by one at a time, a quasi-birth-death process.  With more customers than servers every level looks alike,
@@ -34,9 +32,8 @@ from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.times.markov import MarkovTimes
 from qsim.analytic.views import OpenQueue, open_queue
-from qsim.arrivals import dispersion_of
-from qsim.distributions import Distribution, Exponential
-from qsim.distributions.base import Phases
+from qsim.distributions import Exponential
+from qsim.distributions.base import Phases, require_phases
 from qsim.metrics import Metrics
 
 METHOD = "matrix-geometric solution (Neuts 1981), phases counted (Ramaswami & Lucantoni 1985)"
@@ -205,22 +202,13 @@ def _stationary(generator: FloatArray) -> FloatArray:
     return np.asarray(np.linalg.solve(system, np.eye(len(system))[-1]))
 
 
-def phases_of_arrivals(model: OpenQueue) -> tuple[FloatArray, FloatArray] | None:
-    """The rates (D0, D1) between the phases of the arrival process without and with an arrival, or None."""
-    law = model.arrivals
-    known = law.phases() if isinstance(law, Distribution) and math.isfinite(law.mean) else None
-    return None if known is None else (known[1], np.outer(np.maximum(-known[1].sum(axis=1), 0.0), known[0]))
-
-
 def applies(model: OpenQueue, most_work: float = MOST_WORK) -> bool:
     """First come first served, phase-type times, and few enough phases."""
     one_exponential = model.servers == 1 and model.capacity is None and isinstance(model.service, Exponential)
-    if not model.plain or one_exponential:  # GI/M/1 has one root, near saturation too
+    if not model.plain or one_exponential or math.isinf(model.arrivals.mean):  # GI/M/1 has one root
         return False
-    arrivals, service = phases_of_arrivals(model), model.service.phases()
-    return (
-        arrivals is not None and service is not None and _small(arrivals[0].shape[0], service[0].size, model, most_work)
-    )
+    arrivals, service = model.arrivals.phases(), model.service.phases()
+    return arrivals is not None and service is not None and _small(arrivals[0].size, service[0].size, model, most_work)
 
 
 def _small(arrival_phases: int, service_phases: int, model: OpenQueue, most_work: float) -> bool:
@@ -233,9 +221,8 @@ def _small(arrival_phases: int, service_phases: int, model: OpenQueue, most_work
 def solve(model: OpenQueue) -> Metrics:
     """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
     model.require_stable()
-    arrivals, service = phases_of_arrivals(model), model.service.phases()
-    assert arrivals is not None  # noqa: S101
-    assert service is not None  # noqa: S101
+    (alpha, T), service = require_phases(model.arrivals), require_phases(model.service)
+    arrivals = T, np.outer(np.maximum(-T.sum(axis=1), 0.0), alpha)
     c, S = model.servers, model.service.mean
     servers = servers_of(service, c)
     solution = solve_chain(arrivals, servers, model.capacity)
@@ -257,7 +244,7 @@ def solve(model: OpenQueue) -> Metrics:
         Lq = float((_beyond(beyond, R) @ R).sum())
         p_wait = float(found(beyond).sum())
     X = model.arrival_rate * (1 - lost)
-    variability = dispersion_of(model.arrivals) + model.service.scv
+    variability = model.arrivals.scv + model.service.scv
     error = 0.0 if model.capacity is not None else 1e-16 * variability / (1 - model.rho) ** 2
     rough = f"rho = {model.rho:.9g} is so near 1 that values are off by about {error:.0e}"
     return Metrics.from_times(

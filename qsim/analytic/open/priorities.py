@@ -34,12 +34,10 @@ from qsim.analytic.evidence import with_errors
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.mg1 import FirstComeTimes
 from qsim.analytic.open.mmc import erlang_c
-from qsim.analytic.times.delay_cycles import Flow, class_times
-from qsim.analytic.times.inversion import APPROXIMATE, MixedPart, MixedTimes, is_smooth
 from qsim.analytic.views import ROUNDING, ClassFlow, ClassQueue, OpenQueue, class_queue, is_one_exponential
 from qsim.distributions import Distribution, Exponential, HyperExponential, Mixture
 from qsim.errors import UnstableQueueError
-from qsim.metrics import Kind, Metrics, TimeDistribution
+from qsim.metrics import Kind, Metrics
 
 COBHAM = "non-preemptive priorities (Cobham 1954)"
 RESUME = "preemptive-resume priorities (White & Christie 1958)"
@@ -155,7 +153,6 @@ def solve(model: ClassQueue) -> Metrics:
         method = with_errors(BONDI, model.priority, (k.service.scv for k in classes), model.rho, c, len(classes) == 2)
     first = _levels(classes)[0] if kind == "approximation" and preemptive else []
     alone = _first_come([classes[i] for i in first], c) if first else None  # they notice nobody else
-    warnings = () if model.priority == "none" or c > 1 or is_smooth(k.service for k in classes) else (APPROXIMATE,)
 
     def part(i: int, k: ClassFlow) -> Metrics:
         known = alone if i in first else None
@@ -169,8 +166,7 @@ def solve(model: ClassQueue) -> Metrics:
             p_wait=common,
             kind=known.kind if known else kind,
             method=f"the first level alone: {known.method}" if known else method,
-            times=_times(model, k) if c == 1 else None,
-            warnings=warnings,
+            times=_times(model, k.service),
         )
 
     parts = tuple(part(i, k) for i, k in enumerate(classes))
@@ -185,33 +181,15 @@ def solve(model: ClassQueue) -> Metrics:
         kind=kind,
         method=method,
         classes=parts,
-        times=_times_of_all(model, parts) if c == 1 else None,
-        warnings=warnings,
+        times=_times(model, mixed_service(classes)),
     )
 
 
-def _times(model: ClassQueue, k: ClassFlow) -> TimeDistribution:
-    """W and Wq of class ``k`` on one server."""
-    classes = model.classes
-    if model.priority == "none":
-        return FirstComeTimes(model.arrival_rate, mixed_service(classes), k.service)
-
-    def flow(members: Sequence[ClassFlow]) -> Flow:
-        return Flow(math.fsum(m.arrival_rate for m in members), mixed_service(members)) if members else Flow()
-
-    above = flow([m for m in classes if m.priority < k.priority])
-    own = flow([m for m in classes if m.priority == k.priority])
-    below = flow([m for m in classes if m.priority > k.priority])
-    return class_times(above, own, below, k.service, preemptive=model.priority == "preemptive-resume")
-
-
-def _times_of_all(model: ClassQueue, parts: Sequence[Metrics]) -> TimeDistribution:
-    if model.priority == "none":
-        service = mixed_service(model.classes)
-        return FirstComeTimes(model.arrival_rate, service, service)
-    shares = [k.arrival_rate / model.arrival_rate for k in model.classes]
-    pairs = zip(shares, parts, strict=True)
-    return MixedTimes(tuple(MixedPart(s, p.times, {"W": p.W, "Wq": p.Wq}) for s, p in pairs if p.times is not None))
+def _times(model: ClassQueue, service: Distribution) -> FirstComeTimes | None:
+    """W and Wq of a customer of this service, where all are served by one server in order of arrival."""
+    if model.priority != "none" or model.servers > 1:
+        return None
+    return FirstComeTimes(model.arrival_rate, mixed_service(model.classes), service)
 
 
 FORMULA = Formula(class_queue, applies, solve)

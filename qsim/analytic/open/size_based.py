@@ -58,29 +58,12 @@ def mean_response(arrival_rate: float, service: Distribution, rule: Rule) -> flo
     >>> round(mean_response(0.8, Exponential(mean=1), "SRPT"), 3)
     2.353
     """
-    _check.one_of("rule", rule, RULES)
     if require_load(arrival_rate, service) == 0:
         return service.mean
     if rule == "SJF" and math.isinf(service.scv):
         return math.inf
-    strata = _strata(arrival_rate, service, math.inf)
+    strata = _strata(arrival_rate, service)
     return float(strata.share @ strata.response(rule))
-
-
-def response_of(arrival_rate: float, service: Distribution, size: float, rule: Rule) -> float:
-    """W(x): the mean response time of a job of this size; raises UnstableQueueError when ρ >= 1.
-
-    >>> from qsim import Exponential
-    >>> round(response_of(0.8, Exponential(mean=1), size=1.0, rule="SRPT"), 3)
-    1.436
-    """
-    x = _check.positive("size", size, "give a service time")
-    _check.one_of("rule", rule, RULES)
-    require_load(arrival_rate, service)
-    strata = _strata(arrival_rate, service, x)
-    last = float(strata.response(rule)[-1])
-    # The last stratum ends at x and is all but empty unless x is an atom.
-    return last + x - float(strata.size[-1])
 
 
 @dataclass(frozen=True)
@@ -118,20 +101,17 @@ class Strata:
         return np.asarray(self.growth + self.arrival_rate * limited / 2 / square)
 
 
-def _strata(arrival_rate: float, service: Distribution, end: float) -> Strata:
+def _strata(arrival_rate: float, service: Distribution) -> Strata:
     low = max(service.quantile(1e-12), 1e-12 * service.mean)
     high = service.quantile(1 - 1e-14)
     edges = np.append(np.geomspace(low * (1 - 1e-9), max(high, low) * (1 + 1e-9), STRATA), 0.0)
-    if end < math.inf:
-        edges = np.append(edges[edges < end * (1 - 2e-9)], [0.0, end * (1 - 1e-9), end * (1 + 1e-9)])
     edges = np.unique(edges)
     below, survival = service.cdf(edges), 1 - service.cdf(edges)
     limited = service.limited_mean(edges)
     share = np.diff(below)
     work = np.maximum(np.diff(limited - edges * survival), 0.0)
-    if end == math.inf:  # sizes beyond the last edge are one more stratum
-        share = np.append(share, survival[-1])
-        work = np.append(work, max(0.0, service.mean - float(work.sum())))
+    share = np.append(share, survival[-1])  # sizes beyond the last edge are one more stratum
+    work = np.append(work, max(0.0, service.mean - float(work.sum())))
     begins = edges[: share.size]
     size = np.where(share > 1e-15, work / np.maximum(share, 1e-300), begins)
     size = np.clip(size, begins, np.append(edges[1:], math.inf)[: share.size])

@@ -26,15 +26,14 @@ from qsim.analytic.formula import Formula
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, Erlang, Exponential, PhaseType
 from qsim.metrics import Metrics
+from qsim.models import Network
 
 MOST_PHASES = 64
 
 
 def arrivals_at_one(model: OpenQueue) -> Distribution | None:
-    """The times between arrivals at one of the servers, or None where they are not a renewal process known here."""
+    """The times between arrivals at one of the servers, or None where their law is not known here."""
     arrivals, k = model.arrivals, model.servers
-    if not isinstance(arrivals, Distribution):
-        return None
     if isinstance(arrivals, Exponential):
         return Exponential(arrivals.mean * k) if model.queues == "random" else Erlang(k, arrivals.mean * k)
     if model.queues == "round-robin" and isinstance(arrivals, Deterministic | Erlang):
@@ -56,40 +55,46 @@ def _phase_type(alpha: FloatArray, T: FloatArray) -> PhaseType:
     return PhaseType(tuple(alpha.tolist()), tuple(map(tuple, T.tolist())))
 
 
-def _one(model: OpenQueue) -> OpenQueue | None:
-    """One of the servers with its queue."""
-    if model.servers in (1, math.inf):
-        return None
-    if model.queues not in ("random", "round-robin") or model.capacity is not None:
-        return None
-    own = arrivals_at_one(model)
-    return None if own is None else dataclasses.replace(model, arrivals=own, servers=1, queues="shared")
+@dataclasses.dataclass(frozen=True)
+class SplitQueue:
+    """Several servers with queues of their own, and ``one`` of them with its arrivals."""
+
+    whole: OpenQueue
+    one: OpenQueue
 
 
-def applies(model: OpenQueue) -> bool:
-    """Several servers with queues of their own, at random or in turn, where one of them has a formula."""
+def split_queue(network: Network) -> SplitQueue | None:
+    """One station of several servers that are joined at random or in turn, where the arrivals at each are known."""
+    queue = open_queue(network)
+    if queue is None or queue.servers in (1, math.inf) or queue.capacity is not None:
+        return None
+    own = arrivals_at_one(queue) if queue.queues in ("random", "round-robin") else None
+    if own is None:
+        return None
+    return SplitQueue(queue, dataclasses.replace(queue, arrivals=own, servers=1, queues="shared"))
+
+
+def applies(view: SplitQueue) -> bool:
+    """One of the servers has a formula."""
     from qsim.analytic import queue_formula
 
-    one = _one(model)
-    return one is not None and queue_formula(one) is not None
+    return queue_formula(view.one) is not None
 
 
-def solve(model: OpenQueue) -> Metrics:
+def solve(view: SplitQueue) -> Metrics:
     """As good as what is known of one server; raises UnstableQueueError when ρ >= 1."""
     from qsim.analytic import solve_queue
 
-    one = _one(model)
-    assert one is not None  # noqa: S101
-    r, k = solve_queue(one), model.servers
+    r, k = solve_queue(view.one), view.whole.servers
     return dataclasses.replace(
         r,
-        model=model,
+        model=view.whole,
         throughput=k * r.throughput,
         L=k * r.L,
         Lq=k * r.Lq,
-        method=f"each of {k} servers as {one.kendall}: {r.method}",
+        method=f"each of {k} servers as {view.one.kendall}: {r.method}",
         states=None,  # of one server they are known, of all only where the queues are independent
     )
 
 
-FORMULA = Formula(open_queue, applies, solve)
+FORMULA = Formula(split_queue, applies, solve)

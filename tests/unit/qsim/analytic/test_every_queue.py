@@ -41,7 +41,6 @@ OPEN: dict[str, Built] = {
     "M/M/3": lambda u: Open(Exp(u), Exp(1.6 * u), 3),
     "M/M/2/5": lambda u: Open(Exp(u), Exp(1.6 * u), 2, 5),
     "M/G/2/2": lambda u: Open(Exp(u), LogNormal(0.6 * u, 1.5), 2, 2),
-    "M/G/1/4": lambda u: Open(Exp(u), Gamma(0.6 * u, 2.0), 1, 4),
     "M/D/1": lambda u: Open(Exp(u), Deterministic(0.6 * u)),
     "M/D/2": lambda u: Open(Exp(u), Deterministic(1.6 * u), 2),
     "M/E2/1": lambda u: Open(Exp(u), Erlang(2, 0.6 * u)),

@@ -17,7 +17,6 @@ from qsim import (
     LogNormal,
     Network,
     Population,
-    RecordedArrivals,
     Station,
     UnstableQueueError,
     simulate,
@@ -166,11 +165,6 @@ def test_overload_is_refused_by_the_name_of_the_station() -> None:
     for act in (solve, simulate):
         with pytest.raises(UnstableQueueError, match=r"^b of open network of 2 stations is overloaded"):
             act(Network({"a": Station(ONE), "b": Station(ONE, visits=2)}, Arrivals(0.6)))
-
-
-def test_a_recording_feeds_a_network() -> None:
-    run = simulate(Network(TWO, Arrivals(RecordedArrivals([1.0, 3.0, 4.5]))), customers=20_000, seed=1)
-    assert run.throughput == pytest.approx(2 / 3, rel=0.01)
 
 
 def test_a_drawing_shows_where_customers_come_in_and_leave() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from qsim import MG1, Arrivals, Erlang, Exponential, LogNormal, Network, Station, kraemer_langenbach_belz, solve
+from qsim import MG1, Arrivals, Erlang, Exponential, LogNormal, Network, Station, solve
+from qsim.analytic.open.approximations import kraemer_langenbach_belz
 
 ONE = Exponential(1.0)
 

@@ -1,28 +1,12 @@
-"""Batches, speeds and queues of their own; approximations and refusals."""
+"""Queues of their own, and approximations."""
 
 from __future__ import annotations
 
 import pytest
 
-from qsim import (
-    MG1,
-    Deterministic,
-    Erlang,
-    Exponential,
-    Gamma,
-    GGc,
-    LogNormal,
-    MDc,
-    MMc,
-    Open,
-    PhaseType,
-    kimura,
-    kingman_bound,
-    solve,
-)
+from qsim import MG1, Deterministic, Erlang, Exponential, Gamma, GGc, LogNormal, MDc, MMc, Open, PhaseType, solve
 from qsim.analytic.open import approximations
-
-# Batches, speeds, servers with queues of their own
+from qsim.analytic.open.approximations import kimura, kingman_bound
 
 
 def test_queues_of_their_own() -> None:
@@ -36,9 +20,6 @@ def test_queues_of_their_own() -> None:
     same = solve(Open(PhaseType.of(Erlang(3, 0.6)), service, 2, queues="round-robin"))
     assert direct.W == pytest.approx(same.W, rel=1e-9)
     assert solve(Open(PhaseType.of(Exponential(1 / 1.6)), service, 2, queues="random")).Wq == pytest.approx(waits[2])
-
-
-# Approximations
 
 
 def test_a_queue_without_a_formula_is_approximated_by_phases() -> None:
@@ -83,11 +64,3 @@ def test_the_bound_holds_and_heavy_traffic_is_met(ca2: float, cs2: float, c: int
         for name, entry in approximations.table(1.0, rho * c, ca2, cs2, c).items():
             if near and entry.kind == "approximation" and c < 4:
                 assert entry.Wq == pytest.approx(exact, rel=near), name
-
-
-WAITS = (
-    approximations.kimura,
-    approximations.whitt,
-    approximations.allen_cunneen,
-    approximations.kraemer_langenbach_belz,
-)

@@ -1,10 +1,9 @@
-"""Erlang formulas turned round, and orders of service."""
+"""Orders of service."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 from class_networks import Flow, queue_of
 from seen import changed
@@ -13,6 +12,7 @@ from service_laws import LAWS
 from qsim import (
     MG1,
     Deterministic,
+    Distribution,
     Empirical,
     Erlang,
     Exponential,
@@ -23,44 +23,8 @@ from qsim import (
     NoFormulaError,
     Open,
     UnstableQueueError,
-    erlang_b,
-    erlang_c,
-    load_for_blocking,
-    load_for_waiting,
-    mean_response,
-    rate_for_wait,
-    response_of,
-    servers_for_blocking,
-    servers_for_wait,
-    servers_for_waiting,
     solve,
 )
-
-# Erlang turned round
-
-
-@pytest.mark.parametrize("offered", [0.3, 8.0, 90.5])
-@pytest.mark.parametrize("target", [0.5, 0.01, 1e-6])
-def test_servers_are_the_fewest(offered: float, target: float) -> None:
-    c = servers_for_blocking(offered, target)
-    assert erlang_b(c, offered) <= target < erlang_b(c - 1, offered)
-    c = servers_for_waiting(offered, target)
-    assert erlang_c(c, offered) <= target
-    assert c - 1 <= offered or erlang_c(c - 1, offered) > target
-    c = servers_for_wait(offered, 1.0, target)
-    assert solve(MMc(offered, 1.0, c)).Wq <= target
-    assert c - 1 <= offered or solve(MMc(offered, 1.0, c - 1)).Wq > target
-
-
-@pytest.mark.parametrize("c", [1, 3, 60])
-@pytest.mark.parametrize("target", [0.9, 0.2, 1e-4])
-def test_loads_meet_their_target(c: int, target: float) -> None:
-    assert erlang_b(c, load_for_blocking(c, target)) == pytest.approx(target)
-    assert erlang_c(c, load_for_waiting(c, target)) == pytest.approx(target)
-    assert solve(MMc(rate_for_wait(c, 2.0, target), 0.5, c)).Wq == pytest.approx(target, rel=1e-6)
-
-
-# Orders of service
 
 
 @pytest.mark.parametrize("discipline", ["LCFS", "SIRO"])
@@ -84,31 +48,25 @@ def test_sharing_sees_only_the_mean() -> None:
     assert full.p_block == pytest.approx(solve(MMcK(3, 1, 2, 5)).p_block)
 
 
+def by_size(arrival_rate: float, service: Distribution, rule: str) -> float:
+    return solve(Open(Exponential(1 / arrival_rate), service, discipline=rule)).W  # type: ignore[arg-type]
+
+
 def test_served_by_size() -> None:
     for rule in ("SJF", "PSJF", "SRPT"):
         # One size only: nobody is shorter than anybody else.
-        assert mean_response(0.8, Deterministic(1.0), rule) == pytest.approx(3.0)
-        assert response_of(0.8, Exponential(1.0), 1e-3, rule) < response_of(0.8, Exponential(1.0), 5.0, rule)
+        assert by_size(0.8, Deterministic(1.0), rule) == pytest.approx(3.0)
     two_sizes = Empirical((0.5, 2.0), (2, 1))
     low, high = (Flow(Exponential(1.875), Deterministic(0.5)), Flow(Exponential(3.75), Deterministic(2.0), 1))
     for rule, priority in (("SJF", "non-preemptive"), ("PSJF", "preemptive-resume")):
         by_class = solve(queue_of([low, high], priority=priority))
-        assert mean_response(0.8, two_sizes, rule) == pytest.approx(by_class.W, rel=1e-6)
+        assert by_size(0.8, two_sizes, rule) == pytest.approx(by_class.W, rel=1e-6)
     service = LogNormal(1.0, 4.0)
-    means = [mean_response(0.8, service, rule) for rule in ("SRPT", "PSJF", "SJF")]
+    means = [by_size(0.8, service, rule) for rule in ("SRPT", "PSJF", "SJF")]
     assert means == sorted(means)
     assert means[-1] < solve(MG1(0.8, service)).W
     with pytest.raises(UnstableQueueError):
-        mean_response(1.2, service, "SRPT")
-    with pytest.raises(ValueError, match="rule"):
-        mean_response(0.8, service, "FCFS")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("rule", ["SJF", "PSJF", "SRPT"])
-def test_response_by_size_averages_to_the_mean(rule: str) -> None:
-    nodes, weights = np.polynomial.laguerre.laggauss(40)
-    by_size = [response_of(0.7, Exponential(1.0), float(x), rule) for x in nodes]  # type: ignore[arg-type]
-    assert float(weights @ by_size) == pytest.approx(mean_response(0.7, Exponential(1.0), rule), rel=1e-4)  # type: ignore[arg-type]
+        by_size(1.2, service, "SRPT")
 
 
 def test_priorities_conserve_the_work_that_waits() -> None:

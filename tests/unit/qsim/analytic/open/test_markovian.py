@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from seen import changed, queue
 
-from qsim import Deterministic, Distribution, Erlang, Exponential, HyperExponential, MMc, MMcK, Open, kimura, solve
+from qsim import Deterministic, Distribution, Erlang, Exponential, HyperExponential, MMc, MMcK, Open, solve
 from qsim.analytic.open import gimc, markovian
+from qsim.analytic.open.approximations import kimura
 
 # M/M/c and its relatives, solved as Markov chains of phases
 

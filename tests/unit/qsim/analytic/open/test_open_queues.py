@@ -6,13 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from class_networks import Flow, queue_of
 
 from qsim import Exponential, MMcc, Network, NoEngineError, Open, Station, Tandem, UnstableQueueError, simulate, trace
-from qsim.arrivals import RecordedArrivals
-from qsim.engines.variates import sampler
 
 ONE = Exponential(1.0)
 HALF = Exponential(0.5)
@@ -30,11 +27,6 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: Open(3.0, HALF), "^arrivals must be a Distribution"),
     (lambda: Open(ONE, Exponential(math.inf)), "^service must have a positive, finite mean"),
     (lambda: MMcc(1, 1, 0), "^servers"),
-    (lambda: RecordedArrivals([]), "^times must hold an instant above zero"),
-    (lambda: RecordedArrivals([1.0, 3.0, 2.0]), "^times\\[2\\] must not be before .* sort them"),
-    (lambda: RecordedArrivals([1.0, math.nan]), "^times\\[1\\]"),
-    (lambda: RecordedArrivals([1.0, math.inf]), "^times\\[1\\]"),
-    (lambda: RecordedArrivals([0.0, 0.0]), "^times must hold an instant above zero"),
     (lambda: Tandem(ONE, []), "^stations must not be empty"),
     (lambda: Tandem(ONE, [HALF]), "^stations\\[0\\] must be a Delay or a Station"),
     (lambda: Tandem(ONE, [Station(HALF), Station(HALF, capacity=4)]), "^capacity of station 2 must be None"),
@@ -71,11 +63,3 @@ def test_limited_places_are_stable_under_any_load() -> None:
 def test_traces_refuse_what_they_do_not_follow(discipline: Any) -> None:
     with pytest.raises(NoEngineError, match="first-come"):
         trace(Open(ONE, HALF, discipline=discipline), [1.0], [1.0])
-
-
-def test_a_record_is_played_in_order_and_again() -> None:
-    source, out = sampler(RecordedArrivals([1.0, 1.0, 4.0])), np.empty(7)
-    source.fill(np.random.default_rng(1), out)
-    assert out.tolist() == [1, 0, 3, 1, 0, 3, 1]
-    source.fill(np.random.default_rng(1), out[:2])
-    assert out[:2].tolist() == [0, 3]
