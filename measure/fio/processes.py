@@ -87,13 +87,14 @@ def measured_together(
         return {}
     runtime_s = plan.settings.runtime_s
     each_s = plan.settings.ramp_s + runtime_s
-    start = time.monotonic()
     device, _ = device_counters.counted_device(plan.file.path if plan.file is not None else None)
 
     def look(elapsed_s: float) -> None:
-        number = min(int(elapsed_s / each_s), len(single) - 1)
+        # fio writes its logs at its end; until then the device's own counters give the rate, from when fio is at work.
+        now_s = time.monotonic()
+        start = device_counters.began(seen) or (now_s if device else now_s - elapsed_s)
+        number = min(int((now_s - start) / each_s), len(single) - 1)
         tick(single[number].describe())
-        # fio writes its logs at its end; until then the device's own counters give the rate.
         if rate := device_counters.rate_since(seen, start + number * each_s + plan.settings.ramp_s):
             watch(single[number], rate)
 

@@ -26,6 +26,8 @@ NOTE = "block_layer"
 """What a point's record keeps the interval as; in a sweep's provenance, the device or why none is counted."""
 COLUMNS = ("device_throughput_per_s", "device_response_time_s", "device_outstanding")
 EVERY_S = 0.02
+AT_WORK = 50
+"""Requests completed by which a tool has begun: fio takes half a second to start, on a busy machine more."""
 RUNNING = 0.25
 """A look belongs to the run where more was completed before it than this share of the mean."""
 
@@ -73,6 +75,12 @@ def counting(device: str, look: Callable[[], dict[str, Counters]] = counters_now
         return
     with repeating(step):
         yield seen
+
+
+def began(seen: Sequence[tuple[float, Counters]]) -> float | None:
+    """When the device was at work first since the looks began, of the monotonic clock; None before."""
+    done = [(when, counters.reads + counters.writes) for when, counters in seen]
+    return next((when for when, count in done if count - done[0][1] >= AT_WORK), None)
 
 
 def rate_since(seen: Sequence[tuple[float, Counters]], moment: float, least_s: float = 0.2) -> float | None:

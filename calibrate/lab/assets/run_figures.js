@@ -38,13 +38,13 @@ window.qsimLab = window.qsimLab || {};
     if (state.opened && state.opened.load_kind === "injected_delay") {
       return { title: "bandwidth (GB/s)", factor: LINE_BYTES / 1e9 };
     }
-    const top = Math.max(0, ...state.points.map((p) => p.throughput_per_s));
+    const top = Math.max(0, ...lab.shown(state).map((p) => p.throughput_per_s));
     const scale = top >= 1e6 ? ["M ", 1e-6] : top >= 1e3 ? ["k ", 1e-3] : ["", 1];
     return { title: "throughput (" + scale[0] + "requests/s)", factor: scale[1] };
   }
 
   function latencyUnit(state) {
-    const values = state.points.map((p) => p.latency_s).sort((a, b) => a - b);
+    const values = lab.shown(state).map((p) => p.latency_s).sort((a, b) => a - b);
     const middle = values.length ? values[Math.floor(values.length / 2)] : 1;
     const unit = middle >= 1 ? ["s", 1] : middle >= 1e-3 ? ["ms", 1e3] : middle >= 1e-6 ? ["µs", 1e6] : ["ns", 1e9];
     return { title: "response time (" + unit[0] + ")", factor: unit[1] };
@@ -135,7 +135,13 @@ window.qsimLab = window.qsimLab || {};
       const rows = state.points.filter((p) => isHeldOut(state, p.load) === heldOut);
       return { type: "scatter", mode: "markers", x: rows.map(x), y: rows.map(y), customdata: rows.map((p) => p.seq),
         name: "measured, " + (heldOut ? HELD_OUT : CALIBRATED), marker: looks(c, heldOut), cliponaxis: false };
-    }).filter((trace) => trace.x.length);
+    }).concat(running(state, x, y, c)).filter((trace) => trace.x.length);
+  }
+
+  function running(state, x, y, c) {
+    const rows = lab.running(state);
+    return { type: "scatter", mode: "lines+markers", x: rows.map(x), y: rows.map(y), name: "running, by the kernel's counters",
+      line: { color: c.line, width: 1, dash: "dot" }, marker: { size: 12, symbol: "diamond-open", color: c.line, line: { width: 2 } } };
   }
 
   lab.throughputFigure = function (state, mine, knee, theme) {
@@ -164,7 +170,7 @@ window.qsimLab = window.qsimLab || {};
       }
       names = labels(state, state.revealed.leaderboard.filter((r) => r.load > 0), c);
     }
-    const y = axis(c, unit.title, state.points.length ? {} : { range: [0, 1], showticklabels: false });
+    const y = axis(c, unit.title, lab.shown(state).length ? {} : { range: [0, 1], showticklabels: false });
     return { data: traces, layout: layout(c, loadAxis(state, c), y, { shapes: shapes, annotations: names }) };
   };
 
@@ -176,8 +182,8 @@ window.qsimLab = window.qsimLab || {};
         y: curve.map((r) => r.response_time_s * time.factor), name: "predicted", line: { color: c.blue, width: 3 } });
     }
     traces.push(...measured(state, (p) => p.throughput_per_s * unit.factor, (p) => p.latency_s * time.factor, c));
-    const blank = state.points.length ? {} : { range: [0, 1], showticklabels: false };
-    const spread = state.points.map((p) => p.latency_s);
+    const blank = lab.shown(state).length ? {} : { range: [0, 1], showticklabels: false };
+    const spread = lab.shown(state).map((p) => p.latency_s);
     const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? { type: "log", rangemode: "normal", dtick: 1 } : {};
     return { data: traces, layout: layout(c, axis(c, unit.title, blank), axis(c, time.title, Object.assign({}, blank, log))) };
   };

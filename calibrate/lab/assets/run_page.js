@@ -95,11 +95,11 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     const count = state.guesses.length;
     const name = state.opened ? state.opened.load_name : "load";
     if (state.run) { lab.draw("run-throughput", lab.throughputFigure(state, mine, knee, theme)); }
-    if (state.points.length) { lab.draw("run-latency", lab.latencyFigure(state, theme)); }
+    if (lab.shown(state).length) { lab.draw("run-latency", lab.latencyFigure(state, theme)); }
     if (state.revealed) { lab.draw("run-residuals", lab.residualFigure(state, theme)); }
     drawable();
     return [
-      !state.run, !state.points.length,
+      !state.run, !lab.shown(state).length,
       [lab.part("Span", lab.title(state), { className: "what" }), lab.part("Span", lab.status(state))],
       String(state.opened ? Math.max(lab.measured(state) / state.opened.loads.length, state.progress.share || 0) : 0),
       lab.results(state), lab.details(state), lab.guessList(state),

@@ -59,6 +59,14 @@ window.qsimLab = window.qsimLab || {};
     }
   };
 
+  /* The points that run or ran, but are not printed yet: throughput by the kernel's counters, latency by Little's law. */
+  lab.running = function (state) {
+    const printed = new Set(state.points.map((p) => p.load));
+    return (state.progress.running || []).filter(([load]) => !printed.has(load))
+      .map(([load, rate]) => ({ load: load, throughput_per_s: rate, latency_s: load / rate }));
+  };
+  lab.shown = function (state) { return state.points.concat(lab.running(state)); };
+
   lab.measured = function (state) { return new Set(state.points.map((p) => p.load)).size; };
 
   function left(seconds) {
@@ -77,8 +85,9 @@ window.qsimLab = window.qsimLab || {};
     if (state.phase === "open") { return "Open for guesses."; }
     if (state.phase === "running") {
       const doing = state.progress.text || "measuring";
+      const running = lab.running(state).length;
       if (done >= all) { return "All " + all + " points measured; " + doing + "."; }
-      return "Measuring point " + (done + 1) + " of " + all + " (" + doing + ")" + left(state.progress.seconds_left) + ".";
+      return "Measuring point " + (done + Math.max(1, running)) + " of " + all + " (" + doing + ")" + left(state.progress.seconds_left) + ".";
     }
     if (state.phase === "stopped") { return "Stopped with " + count + (state.why ? ": " + state.why : "") + ". Resume goes on."; }
     if (state.phase === "failed") { return "Failed with " + count + ": " + (state.trouble || state.why); }

@@ -18,6 +18,7 @@ from calibrate.next.load import ENOUGH, recommended, to_begin_with
 from calibrate.sealing.sealed_prediction import seal
 from measure import load
 from measure.errors import DataError
+from measure.fio.plan import FioPoint
 from measure.sweep import Sweep
 
 PROGRESS_S = 0.3
@@ -41,6 +42,7 @@ class EventWriter:
         self._last_s = 0.0
         self._began_s = time.monotonic()
         self._loads = {load for load, _ in sent}
+        self._running: dict[float, float] = {}
 
     @property
     def sweep_directory(self) -> Path:
@@ -55,6 +57,10 @@ class EventWriter:
     def send(self, kind: str, **values: Any) -> None:
         """One line."""
         self._write(json.dumps({"kind": kind, **values}, allow_nan=False) + "\n")
+
+    def watch(self, point: FioPoint, throughput_per_s: float) -> None:
+        """What fio measures until now, of points that it prints at its end: the next progress shows it."""
+        self._running[float(point.job.outstanding)] = throughput_per_s
 
     def progress(self, done: int, total: int, seconds_left: float, text: str) -> None:
         """What a measurement calls now and then; new points are sent as soon as they are stored.
@@ -71,7 +77,8 @@ class EventWriter:
             later = max(0, len(set(self.order.loads) - self._loads) - (total - done))
             left_s = seconds_left + later * (self.order.seconds_per_point + RAMP_S)
             share = (now_s - self._began_s) / (now_s - self._began_s + left_s + RAMP_S)
-            self.send("progress", text=text, seconds_left=round(left_s, 1), share=round(share, 3))
+            running = [[n, x] for n, x in self._running.items() if n not in self._loads]
+            self.send("progress", text=text, seconds_left=round(left_s, 1), share=round(share, 3), running=running)
 
     def kept(self) -> None:
         """Report what is new in the sweep's directory, and seal once the first points are complete."""

@@ -48,8 +48,8 @@ def measure(writer: EventWriter) -> Sweep:
 def _disk(writer: EventWriter) -> Sweep:
     """The quick sweep of ``qsim knee`` on a file in the lab's folder: the model's depths, then all others.
 
-    fio measures each of the two in one process, whose points land when it ends, and qsim's own probe point by point
-    where fio is not installed. The file is filled once, and gone afterwards.
+    fio measures each of the two in one process, which prints its points at its end; the kernel's counters show them
+    before. qsim's own probe measures where fio is not installed. The file is filled once, and gone afterwards.
     """
     from measure.fio.command import PROBE
     from measure.fio.sweep import plan_fio, run_fio
@@ -68,7 +68,7 @@ def _disk(writer: EventWriter) -> Sweep:
                 keep=True,
                 label=order.label,
             )
-            sweep = run_fio(plan, writer.sweep_directory, writer.progress, together=True)
+            sweep = run_fio(plan, writer.sweep_directory, writer.progress, together=True, watch=writer.watch)
             writer.points(sweep)
             writer.seal(sweep)
     finally:

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from measure.watching.counters import Counters
-from measure.watching.device_counters import COLUMNS, counted_device, counting, last_running, noted_device, rate_since
+from measure.watching.device_counters import (
+    COLUMNS,
+    began,
+    counted_device,
+    counting,
+    last_running,
+    noted_device,
+    rate_since,
+)
 
 
 def looks(idle: int, running: int, after: int, each_s: float = 0.02) -> list[tuple[float, Counters]]:
@@ -79,3 +87,10 @@ def test_the_rate_of_a_point_that_runs_is_previewed_from_its_ramp_on() -> None:
     assert rate_since(seen, 0.5) == pytest.approx(1100)
     assert rate_since(seen, 0.85) is None
     assert rate_since([], 0.0) is None
+
+
+def test_a_tool_has_begun_when_the_device_is_at_work() -> None:
+    idle = [(0.1 * step, Counters(7 + step, 0, 0, 0, 0, 0, 0, 0)) for step in range(8)]
+    assert began(idle) is None
+    assert began([*idle, (0.8, Counters(90, 0, 0, 0, 0, 0, 0, 0)), (0.9, Counters(300, 0, 0, 0, 0, 0, 0, 0))]) == 0.8
+    assert began([]) is None

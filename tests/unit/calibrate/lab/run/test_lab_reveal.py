@@ -19,6 +19,8 @@ from calibrate.lab.run.orders import choices, order_for
 from calibrate.lab.run.page import guesses_csv
 from calibrate.lab.run.session import LabRun
 from calibrate.lab.run.worker import measure, reveal
+from measure.fio.plan import FioPoint
+from measure.fio.workload import FioJob
 
 
 def writer_of(folder: LabFolder, sent: list[dict[str, object]]) -> tuple[LabRun, EventWriter]:
@@ -79,6 +81,19 @@ def test_what_is_left_counts_the_points_that_are_not_planned_yet(folder):
     left = next(e for e in sent if e["kind"] == "progress")["seconds_left"]
     unplanned = len(writer.order.loads) - 2
     assert left == pytest.approx(4.0 + unplanned * 2.3, abs=0.1)
+
+
+def test_points_that_run_are_shown_until_fio_prints_them(folder):
+    sent: list[dict[str, object]] = []
+    _, writer = writer_of(folder, sent)
+    for depth, rate in ((4, 10.0), (8, 20.0), (8, 21.0)):
+        writer.watch(FioPoint(f"d{depth}", FioJob(depth, 1, 4096, 100, "random"), 0, ("fio",)), rate)
+    writer.progress(0, 3, 4.0, "depth 8")
+    assert sent[-1]["running"] == [[4.0, 10.0], [8.0, 21.0]]
+    writer._loads.add(4.0)
+    writer._last_s = 0.0
+    writer.progress(0, 3, 3.0, "depth 16")
+    assert sent[-1]["running"] == [[8.0, 21.0]]
 
 
 def test_the_guesses_are_a_table_that_no_spreadsheet_works_out():
