@@ -14,8 +14,9 @@ from typing import Literal
 from measure.errors import DataError
 from measure.findings import unreadable
 from measure.formats.fio.documents import looks_like_terse
-from measure.formats.fio.log_records import log_name
+from measure.formats.fio.log_records import choose_logs, log_name, record_of_logs, with_windows
 from measure.formats.fio.normal_output import looks_like_normal
+from measure.formats.fio.sweep import read_all, sweep_of_all
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
 from measure.formats.servers.tools import looks_like_server_run, server_runs_sweep
@@ -116,19 +117,15 @@ def looks_like_log(head: str) -> bool:
 def read_file(path: Path, name: str) -> tuple[Format, InputFile]:
     """What the file is, with its text. A log is recognised by its first lines and its name, and is not read yet."""
     with reading(name):
-        return _read_file(path, name)
-
-
-def _read_file(path: Path, name: str) -> tuple[Format, InputFile]:
-    if looks_like_log(read_head(path)):
+        if not looks_like_log(read_head(path)):
+            text = read_text(path)
+            return sniff(text, name), InputFile(name, path, text)
         if log_name(path.name) is None:
             raise DataError(
                 f"{name} looks like a log of fio's, but its name does not say of what; name it as fio does, for "
                 "example NAME_lat.1.log"
             )
         return "log", InputFile(name, path, "")
-    text = read_text(path)
-    return sniff(text, name), InputFile(name, path, text)
 
 
 def counted_characters(before: int, file: InputFile, where: str) -> int:
@@ -136,10 +133,6 @@ def counted_characters(before: int, file: InputFile, where: str) -> int:
     if before + len(file.text) > MAX_TEXT:
         raise DataError(f"{where} hold more than {MAX_TEXT / 1e6:g} MB of text; name fewer of them")
     return before + len(file.text)
-
-
-WATCHED: Mapping[str, Callable[[str, str], Sweep]] = {"record": record_sweep, "sysstat": sysstat_sweep}
-"""What a device did second by second: its steady stretches."""
 
 
 def sweep_of(
@@ -150,73 +143,59 @@ def sweep_of(
     logs: Sequence[Path] = (),
 ) -> Sweep:
     """The sweep in files of one format; ``logs`` are those of fio's results."""
-    with reading(", ".join(f.name for f in files[:3])):
-        return _sweep_of(kind, files, columns, units, logs)
-
-
-def _sweep_of(
-    kind: Format,
-    files: Sequence[InputFile],
-    columns: Mapping[str, str] | None,
-    units: Mapping[str, str] | None,
-    logs: Sequence[Path],
-) -> Sweep:
     texts = {f.name: f.text for f in files}
-    if kind == "fio":
-        sweep = _fio_sweep(texts, logs)
-    elif kind == "log":
-        sweep = _log_sweep([f.path for f in files])
-    elif kind == "mlc":
-        sweep = mlc_sweep(texts)
-    elif kind == "curves" and (not columns or all(looks_like_pairs(text) for text in texts.values())):
-        sweep = curves_sweep(texts, units)
-    elif kind == "server":
-        sweep = server_runs_sweep(texts)
-    elif kind in WATCHED:
-        sweep = join([(f.name, WATCHED[kind](f.text, f.name)) for f in files], ", ".join(texts))
-    else:
-        tables = [(f.name, csv_sweep(f.text, columns, units, name=f.name)) for f in files]
-        sweep = join(tables, ", ".join(texts))
-    name = sweep.name or files[0].name
-    return replace(sweep, raw=tuple(f.path for f in files if f.path != STDIN), name=name)
+
+    def alone(read: Callable[[str, str], Sweep]) -> Sweep:
+        return join([(name, read(text, name)) for name, text in texts.items()], ", ".join(texts))
+
+    with reading(", ".join(f.name for f in files[:3])):
+        if kind == "fio":
+            sweep = _fio_sweep(texts, logs)
+        elif kind == "log":
+            sweep = _log_sweep([f.path for f in files])
+        elif kind == "mlc":
+            sweep = mlc_sweep(texts)
+        elif kind == "curves" and (not columns or all(map(looks_like_pairs, texts.values()))):
+            sweep = curves_sweep(texts, units)
+        elif kind == "server":
+            sweep = server_runs_sweep(texts)
+        elif kind == "record":
+            sweep = alone(record_sweep)
+        elif kind == "sysstat":
+            sweep = alone(sysstat_sweep)
+        else:
+            sweep = alone(lambda text, name: csv_sweep(text, columns, units, name=name))
+    return replace(sweep, raw=tuple(f.path for f in files if f.path != STDIN), name=sweep.name or files[0].name)
 
 
 def _fio_sweep(texts: Mapping[str, str], logs: Sequence[Path]) -> Sweep:
     """fio's results, with the course of the runs where they were logged."""
-    from measure.formats.fio.log_records import choose_logs, with_windows
-    from measure.formats.fio.sweep import read_all, sweep_of_all
-
     records, findings, refusals = read_all(texts)
-    if logs:
-        groups, _ = choose_logs(logs)
-        try:
-            records, left = with_windows(records, groups)
-        except DataError as error:
-            left = []
-            findings.append(unreadable(str(error)))
-        findings += [
-            unreadable(f"{g.files[0].name} is a log of none of these results; load it by its own name.", "info")
-            for g in left
-        ]
+    groups, _ = choose_logs(logs)
+    try:
+        records, left = with_windows(records, groups)
+    except DataError as error:
+        left = []
+        findings.append(unreadable(str(error)))
+    findings += [
+        unreadable(f"{g.files[0].name} is a log of none of these results; load it by its own name.", "info")
+        for g in left
+    ]
     return sweep_of_all(records, findings, refusals)
 
 
 def _log_sweep(paths: Sequence[Path]) -> Sweep:
     """fio's logs alone; DataError where none of them tells latencies."""
-    from measure.formats.fio.log_records import choose_logs, record_of_logs
-    from measure.formats.fio.sweep import sweep_of_all
-
     groups, aside = choose_logs(paths)
     if not groups:
         raise DataError(
             f"{aside[0].name} logs no latency of requests (bandwidth, IOPS or submission only); give NAME_lat.1.log "
             "or fio's JSON"
         )
-    records, findings, refusals = [], [], []
+    records, refusals = [], []
     for group in groups:
         try:
             records.append(record_of_logs(group))
         except DataError as error:
             refusals.append(str(error))
-            findings.append(unreadable(str(error)))
-    return sweep_of_all(records, findings, refusals)
+    return sweep_of_all(records, map(unreadable, refusals), refusals)

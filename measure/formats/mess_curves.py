@@ -13,18 +13,18 @@ two latencies.
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.column_names import UNITS
+from measure.formats.tables.cells import read_table
+from measure.formats.tables.column_names import unit_scale
 from measure.sweep import Provenance, Sweep, describe_series
 from measure.text_files import check_rows
 from measure.units import CACHE_LINE_BYTES, counted
@@ -32,38 +32,35 @@ from measure.units import CACHE_LINE_BYTES, counted
 _MESS_COLUMNS = frozenset({"pause", "bandwidth_mean", "latency_mean"})
 _MESS_RATIO = ("read_pct_rounded", "rw_ratio")
 _MULTILOAD_COLUMNS = frozenset({"ChaseNS", "LdAvgMibs", "LoadThds"})
-_PAIR = re.compile(r"^\s*[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?[ \t,;]+[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?\s*$")
+_NUMBER = r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
+_PAIR = re.compile(rf"^\s*{_NUMBER}[ \t,;]+{_NUMBER}\s*$")
 _FILE_NAME = re.compile(r"bwlat_(\d{1,3})\b")
 _LOOK_AT_LINES = 20
+_LONGEST_LINE = 4000
 _MIB = 2.0**20
+
+Row = dict[str, Any]
 
 
 def looks_like_curves(text: str) -> bool:
     """Whether the text is one of the three forms."""
-    return any(looks_like(text) for looks_like in _KNOWN_BY.values())
+    return any(looks_like(text) for looks_like, *_ in _FORMS.values())
 
 
 def looks_like_mess_table(text: str) -> bool:
     """Whether the first line has the columns of Mess's CSV."""
-    return _MESS_COLUMNS <= set(_cells(_lines(text)[0]))
+    return _MESS_COLUMNS <= _names(_lines(text)[0])
 
 
 def looks_like_multiload(text: str) -> bool:
     """Whether a line has the columns of multiload's table."""
-    return "LdAvgMibs" in text and any(_MULTILOAD_COLUMNS <= set(_cells(line)) for line in _lines(text))
+    return "LdAvgMibs" in text and any(_MULTILOAD_COLUMNS <= _names(line) for line in _lines(text))
 
 
 def looks_like_pairs(text: str) -> bool:
     """Whether the first lines hold two numbers each and nothing else."""
     lines = [line for line in _lines(text[:65536])[:_LOOK_AT_LINES] if line.strip()]
     return len(lines) > 1 and all(len(line) < 200 and _PAIR.match(line) for line in lines)
-
-
-_KNOWN_BY = {
-    "Mess's table": looks_like_mess_table,
-    "multiload's table": looks_like_multiload,
-    "pairs of numbers": looks_like_pairs,
-}
 
 
 def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = None) -> Sweep:
@@ -81,100 +78,105 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
             f"{', '.join(texts)}: {' and '.join(sorted(forms))} cannot be one sweep; load one form at a time"
         )
     form = forms.pop()
-    read = {"Mess's table": _mess_rows, "multiload's table": _multiload_rows, "pairs of numbers": _pair_rows}[form]
-    rows: list[dict[str, Any]] = []
+    _, read, tool = _FORMS[form]
+    first = next(iter(texts))
+    rows: list[Row] = []
     findings: list[Finding] = []
-    details: dict[str, Any] = {"form": form}
     for name, text in texts.items():
-        found = read(text, name, dict(units or {}))
-        rows += _named(found, name, several=len(texts) > 1)
+        found = read(text, name, units or {})
+        if len(texts) > 1 and all(row["series"] == "all points" for row in found):  # the name tells no ratio
+            found = [{**row, "series": name} for row in found]
+        rows += found
         findings += _left_out(found, name)
     _part_files(rows)
     kept = [row for row in rows if row["throughput_per_s"] > 0]
-    idle = {row["series"]: row["latency_s"] for row in rows if row["throughput_per_s"] == 0}
-    if idle:
-        details["idle_latency_s"] = idle
     if not kept:
-        raise DataError(
-            f"{next(iter(texts))}: no row has a bandwidth above zero, so there is no curve; give the original"
-        )
-    more = f" and {counted(len(texts) - 1, 'more file')}" if len(texts) > 1 else ""
-    findings += _assumed_unit(kept, units, form, f"{next(iter(texts))}{more}")
+        raise DataError(f"{first}: no row has a bandwidth above zero, so there is no curve; give the original")
+    idle = {row["series"]: row["latency_s"] for row in rows if row["throughput_per_s"] == 0}
+    details = {"form": form, **({"idle_latency_s": idle} if idle else {})}
+    if read is _pair_rows and "latency" not in (units or {}):
+        findings.append(_assumed_unit(kept, first if len(texts) == 1 else f"{first} and {_more(texts)}"))
+    by_pause = read is _mess_rows
+    if by_pause and len({row["load"] for row in kept}) < 2:
+        raise DataError(f"{first}: every row has the same pause, so there is no curve over it")
     table = pd.DataFrame(kept)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
-    by_pause = form == "Mess's table"
-    if by_pause and len({row["load"] for row in kept}) < 2:
-        raise DataError(f"{next(iter(texts))}: every row has the same pause, so there is no curve over it")
     return Sweep(
         table,
         "injected_delay" if by_pause else "bandwidth",
         "pauses" if by_pause else "B/s",
-        Provenance(tool={"multiload's table": "multiload"}.get(form, "mess"), source=", ".join(texts), details=details),
+        Provenance(tool=tool, source=", ".join(texts), details=details),
         tuple(findings),
-        name=next(iter(texts)) if len(texts) == 1 else "",
+        name=first if len(texts) == 1 else "",
     )
 
 
 def _form(text: str, name: str) -> str:
-    form = next((form for form, looks_like in _KNOWN_BY.items() if looks_like(text)), None)
+    form = next((form for form, (looks_like, *_) in _FORMS.items() if looks_like(text)), None)
     if form is None:
         raise DataError(f"{name} is not a bandwidth-latency file of Mess or multiload; load it as CSV with --columns")
     return form
 
 
-def _mess_rows(text: str, name: str, _: Mapping[str, str]) -> list[dict[str, Any]]:
+def _more(texts: Mapping[str, str]) -> str:
+    return counted(len(texts) - 1, "more file")
+
+
+def _mess_rows(text: str, name: str, _: Mapping[str, str]) -> list[Row]:
     """Mess's CSV: GB/s and ns, as its own scripts write them."""
-    header, lines = _table(text, name, _MESS_COLUMNS)
-    ratio = next((c for c in _MESS_RATIO if c in header), None)
     rows = []
-    for number, cells in lines:
-        percent = _number(cells[ratio], number, name) if ratio else math.nan
-        rows.append(
-            _row(
-                _number(cells["pause"], number, name),
-                _number(cells["bandwidth_mean"], number, name) * 1e9,
-                _number(cells["latency_mean"], number, name) / 1e9,
-                percent / 100,
-                name,
-            )
-        )
+    for line, cells in _table(text, name):
+        ratio = next((c for c in _MESS_RATIO if c in cells), None)
+        pause, bandwidth, latency = (_number(cells[c], line, name) for c in ("pause", "bandwidth_mean", "latency_mean"))
+        percent = _number(cells[ratio], line, name) if ratio else math.nan
+        rows.append(_row(pause, bandwidth * 1e9, latency / 1e9, percent / 100, name))
     return rows
 
 
-def _multiload_rows(text: str, name: str, _: Mapping[str, str]) -> list[dict[str, Any]]:
-    """multiload's table: MiB/s of the loaders and of the chasers together, ns, and the number of loaders."""
-    header, lines = _table(text, name, _MULTILOAD_COLUMNS, messages=True)
+def _multiload_rows(text: str, name: str, _: Mapping[str, str]) -> list[Row]:
+    """multiload's table: MiB/s of the loaders and of the chasers together, ns, and the number of loaders.
+
+    A header stands before each run, and messages between the rows, which begin with a whole number.
+    """
+    lines = _lines(text)
+    start = next(i for i, line in enumerate(lines) if _MULTILOAD_COLUMNS <= _names(line))
+    kept = [line if i == start or (i > start and re.match(r"\s*\d+\s*,", line)) else "" for i, line in enumerate(lines)]
     rows = []
-    for number, cells in lines:
-        moved = _number(cells["LdAvgMibs"], number, name)
-        if "ChaseMibs" in header:
-            moved += _number(cells["ChaseMibs"], number, name)
-        row = _row(moved * _MIB, moved * _MIB, _number(cells["ChaseNS"], number, name) / 1e9, math.nan, name)
-        row["jobs"] = _number(cells["LoadThds"], number, name)
-        row["series"] = cells.get("MemLdArg", "") or "all points"
-        rows.append(row)
+    for line, cells in _table("\n".join(kept).replace("\t", ""), name):
+        loaders, chasers = (_number(cells.get(c, "0"), line, name) for c in ("LdAvgMibs", "ChaseMibs"))
+        moved = (loaders + chasers) * _MIB
+        row = _row(moved, moved, _number(cells["ChaseNS"], line, name) / 1e9, math.nan, name)
+        jobs = _number(cells["LoadThds"], line, name)
+        rows.append({**row, "jobs": jobs, "series": cells.get("MemLdArg", "") or "all points"})
     return rows
 
 
-def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> list[dict[str, Any]]:
+def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> list[Row]:
     """Two columns without names: bandwidth, latency; the read percentage is in the file's name."""
-    bandwidth_scale = _scale("bandwidth", units.get("bandwidth", "MB/s"), name)
-    latency_scale = _scale("latency", units.get("latency", "ns"), name)
+    scales = [unit_scale(role, units.get(role, usual)) for role, usual in (("bandwidth", "MB/s"), ("latency", "ns"))]
     match = _FILE_NAME.search(name)
     percent = float(match[1]) if match and int(match[1]) <= 100 else math.nan
     rows = []
     for number, line in enumerate(_lines(text), 1):
-        if not line.strip():
-            continue
         cells = re.split(r"[ \t,;]+", line.strip())
+        if cells == [""]:
+            continue
         if len(cells) != 2:
             raise DataError(f"{name}: line {number} has {len(cells)} numbers where two belong; give the original file")
-        bandwidth = _number(cells[0], number, name) * bandwidth_scale
-        rows.append(_row(bandwidth, bandwidth, _number(cells[1], number, name) * latency_scale, percent / 100, name))
+        bandwidth, latency = (_number(c, number, name) * scale for c, scale in zip(cells, scales, strict=True))
+        rows.append(_row(bandwidth, bandwidth, latency, percent / 100, name))
     return rows
 
 
-def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str) -> dict[str, Any]:
+_FORMS: Mapping[str, tuple[Callable[[str], bool], Callable[[str, str, Mapping[str, str]], list[Row]], str]] = {
+    "Mess's table": (looks_like_mess_table, _mess_rows, "mess"),
+    "multiload's table": (looks_like_multiload, _multiload_rows, "multiload"),
+    "pairs of numbers": (looks_like_pairs, _pair_rows, "mess"),
+}
+"""What each form is known by, what reads it, and the tool that writes it."""
+
+
+def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str) -> Row:
     if not latency_s > 0 or (not 0 <= read <= 1 and not math.isnan(read)):
         raise DataError(
             f"{name}: a latency of {latency_s * 1e9:g} ns at {bandwidth / 1e9:g} GB/s and {100 * read:g} % reads "
@@ -192,15 +194,7 @@ def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str
     }
 
 
-def _named(rows: list[dict[str, Any]], name: str, several: bool) -> list[dict[str, Any]]:
-    """Rows of a file whose name tells no ratio go under the file's name, where there are several files."""
-    if several and all(row["series"] == "all points" for row in rows):
-        for row in rows:
-            row["series"] = name
-    return rows
-
-
-def _part_files(rows: list[dict[str, Any]]) -> None:
+def _part_files(rows: Sequence[Row]) -> None:
     """Curves of one name in several files are those of several machines, and no repeats: the file's name goes first."""
     files: dict[str, set[str]] = defaultdict(set)
     for row in rows:
@@ -210,63 +204,47 @@ def _part_files(rows: list[dict[str, Any]]) -> None:
             row["series"] = f"{row['source']}: {row['series']}"
 
 
-def _left_out(rows: Sequence[Mapping[str, Any]], name: str) -> list[Finding]:
-    found = []
+def _left_out(rows: Sequence[Row], name: str) -> Iterator[Finding]:
     negative = [row for row in rows if row["throughput_per_s"] < 0]
     if negative:
-        found.append(
-            Finding(
-                "rows-left-out",
-                "warning",
-                f"{name}: {counted(len(negative), 'row')} left out, with a bandwidth below zero (the first: "
-                f"{negative[0]['bandwidth_bytes_per_s'] / 1e6:.4g} MB/s).",
-                "the curve was smoothed or shifted after it was measured.",
-                "use the measured points where they are published.",
-            )
+        yield Finding(
+            "rows-left-out",
+            "warning",
+            f"{name}: {counted(len(negative), 'row')} left out, with a bandwidth below zero (the first: "
+            f"{negative[0]['bandwidth_bytes_per_s'] / 1e6:.4g} MB/s).",
+            "the curve was smoothed or shifted after it was measured.",
+            "use the measured points where they are published.",
         )
-    zero = [row for row in rows if row["throughput_per_s"] == 0]
+    zero = [1e9 * row["latency_s"] for row in rows if row["throughput_per_s"] == 0]
     if zero:
-        low, high = (1e9 * f(row["latency_s"] for row in zero) for f in (min, max))
-        idle = f"{low:.4g} ns" if low == high else f"{low:.4g} to {high:.4g} ns"
-        found.append(
-            Finding(
-                "idle-point",
-                "info",
-                f"{name}: {counted(len(zero), 'row')} with a bandwidth of zero: idle latency, {idle}, no "
-                "point of a curve.",
-                "the tool sets the bandwidth of its longest pause to zero.",
-                "nothing is to be done; a row of the tool's own log tells the bandwidth of that pause.",
-            )
+        idle = f"{min(zero):.4g} ns" if min(zero) == max(zero) else f"{min(zero):.4g} to {max(zero):.4g} ns"
+        yield Finding(
+            "idle-point",
+            "info",
+            f"{name}: {counted(len(zero), 'row')} with a bandwidth of zero: idle latency, {idle}, no point of a curve.",
+            "the tool sets the bandwidth of its longest pause to zero.",
+            "nothing is to be done; a row of the tool's own log tells the bandwidth of that pause.",
         )
-    return found
 
 
-def _assumed_unit(
-    rows: Sequence[Mapping[str, Any]], units: Mapping[str, str] | None, form: str, name: str
-) -> list[Finding]:
+def _assumed_unit(rows: Sequence[Row], name: str) -> Finding:
     """Two bare columns tell no unit, but the idle end does: a chaser alone keeps one line of 64 bytes in flight."""
-    if form != "pairs of numbers" or (units and "latency" in units):
-        return []
     idlest = min(rows, key=lambda row: float(row["bandwidth_bytes_per_s"]))
     lines = idlest["throughput_per_s"] * idlest["latency_s"]
-    remedy = "say the units, for example --columns bandwidth=1:MB/s,latency=2:ns."
     evidence = (
         f"{name}: no unit is named; read as MB/s and ns. At the lowest bandwidth, "
-        f"{idlest['throughput_per_s'] * 64e-6:.4g} "
-        f"MB/s, bandwidth x latency is then {lines:.3g} lines of {CACHE_LINE_BYTES} B in flight"
+        f"{idlest['throughput_per_s'] * 64e-6:.4g} MB/s, bandwidth x latency is then {lines:.3g} lines of "
+        f"{CACHE_LINE_BYTES} B in flight"
+    )
+    severity, message, why = (
+        "warning",
+        f"{evidence}, so that nothing confirms the units.",
+        "the latency may be in cycles of the CPU, as Mess's simulator takes it; divide by the clock in GHz then.",
     )
     if 0.9 <= lines <= 1.3:
+        severity, why = "info", "the columns are as most tools write them."
         message = f"{evidence}, as a pointer chase alone has it; so the units are right."
-        return [Finding("latency-unit", "info", message, "the columns are as most tools write them.", remedy)]
-    return [
-        Finding(
-            "latency-unit",
-            "warning",
-            f"{evidence}, so that nothing confirms the units.",
-            "the latency may be in cycles of the CPU, as Mess's simulator takes it; divide by the clock in GHz then.",
-            remedy,
-        )
-    ]
+    return Finding("latency-unit", severity, message, why, "say the units, as --columns bandwidth=1:MB/s,latency=2:ns.")  # type: ignore[arg-type]
 
 
 def _lines(text: str) -> list[str]:
@@ -274,35 +252,18 @@ def _lines(text: str) -> list[str]:
     return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
 
 
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.split(",")] if len(line) < 4000 else []
+def _names(line: str) -> set[str]:
+    """The names of the columns in a header."""
+    return {cell.strip() for cell in line.split(",")} if len(line) < _LONGEST_LINE else set()
 
 
-def _table(
-    text: str, name: str, needed: frozenset[str], *, messages: bool = False
-) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """The header and the rows under it, with their line numbers; messages before the header are passed over.
-
-    ``messages`` may stand between the rows too, which begin with a whole number then.
-    """
-    lines = _lines(text)
-    start = next(i for i, line in enumerate(lines) if needed <= set(_cells(line)))
-    header = _cells(lines[start])
-    rows = []
-    for number, line in enumerate(lines[start + 1 :], start + 2):
-        cells = next(csv.reader([line]), []) if len(line) < 4000 and "\0" not in line else []
-        if not line.strip() or [c.strip() for c in cells] == header:
-            continue
-        if messages and not re.match(r"\s*\d+\s*,", line):
-            continue
-        if len(cells) != len(header):
-            raise DataError(
-                f"{name}: line {number} has {len(cells)} cells under {len(header)} columns; it is cut or damaged"
-            )
-        rows.append((number, dict(zip(header, (c.strip() for c in cells), strict=True))))
-    if not rows:
-        raise DataError(f"{name} has a header but no row; measure again or give the original")
-    return header, rows
+def _table(text: str, name: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """The number of each row's line, and its cells."""
+    table = read_table(text, name)
+    for line, cells in table.rows:
+        if not cells[table.header[-1]]:
+            raise DataError(f"{name}: line {line} has fewer cells than the header; it is cut or damaged")
+        yield line, cells
 
 
 def _number(cell: str, line: int, name: str) -> float:
@@ -313,10 +274,3 @@ def _number(cell: str, line: int, name: str) -> float:
     if not abs(value) < 1e15:
         raise DataError(f"{name}: {cell[:40]!r} in line {line} is not a number; correct the cell or give the original")
     return value
-
-
-def _scale(role: str, unit: str, name: str) -> float:
-    scale = UNITS[role].get(unit)
-    if scale is None:
-        raise DataError(f"{name}: invalid unit {unit!r} of {role}: expected one of {', '.join(UNITS[role])}")
-    return scale

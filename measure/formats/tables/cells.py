@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -26,12 +26,13 @@ _FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]{0,5})")
 _LEAST_BARE = 512.0
 _EMPTY = frozenset({"", "-", "na", "n/a", "nan", "null", "none"})
-_COMMA = re.compile(r"[+-]?(\d+),(\d+)(?:[eE][+-]?\d+)?[%kKMG]?")
-_GROUPS = re.compile(r"[+-]?\d{1,3}(?:,\d{3}){2,}%?|[+-]?\d{1,3}(?:,\d{3})+\.\d+%?")
-_POINTS_THEN_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+%?")
-_POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
+_END = r"(?:[eE][+-]?\d+)?[%kKMG]?"
+_STYLES = {
+    ".": re.compile(rf"[+-]?(?:\d*|[1-9]\d{{0,2}}(?:,\d{{3}})+)(?:\.\d+)?{_END}"),
+    ",": re.compile(rf"[+-]?(?:\d*|[1-9]\d{{0,2}}(?:\.\d{{3}})+)(?:,\d+)?{_END}"),
+}
+"""How a number is written where this is the mark of decimals, and the other stands between thousands."""
 _BLANK_GROUPS = re.compile(r"(?<=\d)[ \u00a0\u2009\u202f'\u2019](?=\d{3}(?!\d))")
-_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?[%kKMG]?")
 _WITH_PREFIX = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)) ?([kKMG])")
 _PREFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 
@@ -220,80 +221,40 @@ def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTabl
 
     What a comma means follows from all cells of these columns: in "0,5" it can only stand for a point, in "1,234,567"
     only between thousands, and where "81.2" has a point, "12,345" has thousands. With decimal commas the point in
-    "12.345" is that of thousands. Raises DataError where nothing tells ("12,345" alone), or where the cells contradict
-    each other.
+    "12.345" is that of thousands. Raises DataError where nothing tells ("12,345" alone; where semicolons separate the
+    cells also "12.345"), or where the cells contradict each other.
     """
-    chosen = frozenset(columns)
+    chosen = dict.fromkeys(columns)
     table = _converted(table, chosen, lambda cell: _BLANK_GROUPS.sub("", cell))
-    cells = [(line, column, row[column]) for line, row in table.rows for column in chosen]
-    mark = _mark(cells, name)
-    if mark == "thousands":
-        return _converted(table, chosen, lambda cell: cell.replace(",", ""))
-    if mark == "point":
-        if table.separator == ";":
-            _check_points(cells, [cell for _, row in table.rows for cell in row.values()], name)
-        return table
-    for line, column, cell in cells:
-        if _has_point(cell):
-            raise DataError(
-                f"{name}: {cell[:40]!r} in line {line}, column {column!r} has a decimal point where other "
-                "cells have decimal commas; write all of them with points"
-            )
-    return _converted(table, chosen, lambda cell: cell.replace(".", "").replace(",", "."))
-
-
-Cells = Sequence[tuple[int, str, str]]
-
-
-def _has_point(cell: str) -> bool:
-    return _POINT.fullmatch(cell) is not None and not _POINT_GROUPS.fullmatch(cell)
-
-
-def _mark(cells: Cells, name: str) -> str:
-    """What the commas in these cells mean: "comma" (decimals), "thousands", or "point" where there is none."""
     seen: dict[str, tuple[int, str]] = {}
-    for line, _, cell in cells:
-        comma = _COMMA.fullmatch(cell)
-        if _GROUPS.fullmatch(cell):
-            seen["thousands"] = (line, cell)
-        elif _POINTS_THEN_COMMA.fullmatch(cell):
-            seen["comma"] = (line, cell)
-        elif comma is not None:
-            is_decimal = len(comma[2]) != 3 or len(comma[1]) > 3 or comma[1].startswith("0")
-            seen.setdefault("comma" if is_decimal else "open", (line, cell))
-    if "comma" in seen and "thousands" in seen:
-        (line, decimal), (_, groups) = seen["comma"], seen["thousands"]
+    for line, row in table.rows:
+        for cell in (row[column] for column in chosen):
+            marks = [mark for mark, style in _STYLES.items() if style.fullmatch(cell)]
+            if len(marks) == 1:
+                seen.setdefault(marks[0], (line, cell))
+            elif marks and ("," in cell or ("." in cell and table.separator == ";")):
+                seen.setdefault("either", (line, cell))
+    if "." in seen and "," in seen:
+        (line, point), (other, comma) = seen["."], seen[","]
         raise DataError(
-            f"{name}: the comma in {decimal[:40]!r} (line {line}) is that of decimals and in {groups[:40]!r} that of "
-            "thousands; write decimals with a point"
+            f"{name}: {comma[:40]!r} in line {other} has a decimal comma and {point[:40]!r} in line {line} has none; "
+            "write decimals with a point and thousands without a mark"
         )
-    known = next((mark for mark in ("comma", "thousands") if mark in seen), None)
-    if known is not None or "open" not in seen:
-        return known or "point"
-    if any(_has_point(cell) for _, _, cell in cells):
-        return "thousands"
-    line, cell = seen["open"]
-    raise DataError(
-        f"{name}: {cell[:40]!r} in line {line} may be {cell.replace(',', '.')} or {cell.replace(',', '')}; write "
-        "decimals with a point and thousands without a comma"
-    )
-
-
-def _check_points(cells: Cells, all_cells: Sequence[str], name: str) -> None:
-    """DataError where the points may be those of thousands, as where semicolons separate the cells: "14.000".
-
-    A cell such as "81.2" or "0.125" shows that they are those of decimals.
-    """
-    commas = any(_COMMA.fullmatch(cell) for cell in all_cells)
-    doubtful = next(((line, cell) for line, _, cell in cells if _POINT_GROUPS.fullmatch(cell)), None)
-    if doubtful is not None and (commas or not any(_has_point(cell) for _, _, cell in cells)):
-        line, cell = doubtful
+    if list(seen) == ["either"]:
+        line, cell = seen["either"]
         raise DataError(
-            f"{name}: {cell[:40]!r} in line {line} may be {cell} or {cell.replace('.', '')}; write thousands without a "
-            "point, and decimals with another number of digits"
+            f"{name}: {cell[:40]!r} in line {line} may be {cell.replace(',', '.')} or {re.sub('[.,]', '', cell)}; "
+            "write decimals with a point, and thousands without a mark"
         )
+    decimal, thousands = (",", ".") if "," in seen else (".", ",")
+    style = _STYLES[decimal]
+
+    def plain(cell: str) -> str:
+        return cell.replace(thousands, "").replace(decimal, ".") if style.fullmatch(cell) else cell
+
+    return _converted(table, chosen, plain)
 
 
-def _converted(table: TextTable, columns: frozenset[str], convert: Callable[[str], str]) -> TextTable:
+def _converted(table: TextTable, columns: Collection[str], convert: Callable[[str], str]) -> TextTable:
     rows = ((line, {c: convert(cell) if c in columns else cell for c, cell in row.items()}) for line, row in table.rows)
     return replace(table, rows=tuple(rows))

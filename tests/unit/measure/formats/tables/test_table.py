@@ -77,8 +77,14 @@ def test_separators_after_the_last_column_are_no_cells() -> None:
     [
         (PLAIN + "16,fast,1\n", "'fast' in line 4, column 'latency_us' is not a number; correct the cell"),
         (PLAIN.replace(",", ";") + "16;1,500;1\n", "'1,500' in line 4 may be 1.500 or 1500"),
-        (PLAIN.replace(",", ";") + "16;1,5;1\n32;1.5;1\n", "'1.5' in line 5, column 'latency_us' has a decimal point"),
-        (PLAIN.replace(",", ";") + "16;1,5;1,234,567\n", "is that of decimals and in '1,234,567' that of thousands"),
+        (
+            PLAIN.replace(",", ";") + "16;1,5;1\n32;1.5;1\n",
+            "'1,5' in line 4 has a decimal comma and '1.5' in line 5 has none",
+        ),
+        (
+            PLAIN.replace(",", ";") + "16;1,5;1,234,567\n",
+            "'1,5' in line 4 has a decimal comma and '1,234,567' in line 4 has none",
+        ),
         (PLAIN + "16,inf,1\n", "'inf' in line 4, column 'latency_us' is not a number"),
         (PLAIN + "16,300,1,2\n", "line 4 has 4 cells under 3 columns"),
         (PLAIN + "16,0,1\n", "latency 0 in row 3"),
