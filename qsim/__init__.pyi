@@ -7,7 +7,6 @@ from .analytic.bounds import geometric_bounds as geometric_bounds
 from .analytic.bounds import largest_population as largest_population
 from .analytic.bounds import proportional_bounds as proportional_bounds
 from .analytic.networks.mean_value import schweitzer as schweitzer
-from .analytic.networks.product_form import closed_curve as closed_curve
 from .analytic.open.disciplines import wait_variance as wait_variance
 from .analytic.open.mmc import erlang_b as erlang_b
 from .analytic.open.mmc import erlang_c as erlang_c

@@ -7,7 +7,7 @@ and geometric bounds close in on the exact solution.
 import numpy as np
 import plotly.graph_objects as go
 
-from qsim import Closed, Delay, Exponential, Station, asymptotic_bounds, balanced_bounds, closed_curve, geometric_bounds
+from qsim import Closed, Delay, Exponential, Station, asymptotic_bounds, balanced_bounds, geometric_bounds, solve
 
 THINK, DEMANDS = 4.0, [1.0, 0.8, 0.5]
 
@@ -22,9 +22,8 @@ def figure() -> go.Figure:
         found = of(loads, THINK, DEMANDS)
         for y, shown in ((found.throughput_high, True), (found.throughput_low, False)):
             drawn.add_scatter(x=loads, y=y, name=name, legendgroup=name, showlegend=shown, line_color=colour)
-    drawn.add_scatter(
-        x=loads, y=closed_curve(network, 30).throughput, name="exact", mode="markers", marker_color="#0072B2"
-    )
+    exact = [solve(network.with_population(n)).throughput for n in loads.tolist()]
+    drawn.add_scatter(x=loads, y=exact, name="exact", mode="markers", marker_color="#0072B2")
     return drawn.update_layout(xaxis_title="customers in the network", yaxis_title="throughput")
 
 

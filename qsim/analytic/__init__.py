@@ -35,7 +35,6 @@ _NAMES = (
     "open.split",
     "open.approximations",
     "closed.repairman",
-    "closed.random_routing",
     "networks.product_form",
     "networks.alone",
     "networks.mean_value",

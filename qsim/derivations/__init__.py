@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from qsim.analytic import find_formula, queue_formula, solve
-from qsim.analytic.closed import random_routing, repairman
+from qsim.analytic.closed import repairman
 from qsim.analytic.formula import Formula
 from qsim.analytic.networks import jackson, product_form
 from qsim.analytic.open import (
@@ -54,7 +54,6 @@ WRITERS: Mapping[Formula[Any], Callable[[DerivationBuilder, Any], bool]] = {
     disciplines.FORMULA: queues.other_order,
     priorities.FORMULA: queues.priorities,
     repairman.FORMULA: networks.repairman,
-    random_routing.FORMULA: networks.repairman,
     jackson.FORMULA: networks.jackson,
     product_form.FORMULA: networks.closed,
 }

@@ -62,7 +62,7 @@ rho_{i} = a_{i} / {c} | share of time that each server is busy
 
 
 def repairman(to: DerivationBuilder, model: ClosedQueue) -> bool:
-    """M/M/c//N: mean value analysis for one server or servers of their own queue, the states for several."""
+    """M/M/c//N: mean value analysis for one server, the states for several."""
     N, Z, S, c = model.population, model.think_time, model.service.mean, model.servers
     if model.capacity is not None:
         return False
@@ -71,28 +71,25 @@ def repairman(to: DerivationBuilder, model: ClosedQueue) -> bool:
     to.given("S", S, "mean service time")
     to.given("c", c, "servers")
     to.steps(ONE_STATION_BOUNDS)
-    random = model.queues == "random"
-    if Z == 0 and not random:
+    if Z == 0:
         to.remark("nobody thinks, so all N are always at the station")
         to.let("X", "min(N, c) / S", "as many servers are busy as there are customers for")
         to.let("W", "N / X", LITTLE)
         to.steps(ONE_STATION)
         to.let("p_wait", "1" if N > c else "0", "the others keep all servers busy" if N > c else "a server is free")
         return True
-    if c > 1 and not random:
+    if c > 1:
         return _birth_and_death(to, model)
     to.remark(
         f"mean value analysis (Reiser & Lavenberg 1980): {ARRIVALS_SEE}, and waits for those it sees; "
         "then Little's law over the cycle, and at the station"
     )
     to.let("Q_0", "0", "nobody is there")
-    seen = "S * (1 + Q_{j} / c)" if random else "S * (1 + Q_{j})"
-    to.repeat(range(1, N + 1), {"R": seen, "X": "{i} / (Z + R_{i})", "Q": "X_{i} * R_{i}"})
+    to.repeat(range(1, N + 1), {"R": "S * (1 + Q_{j})", "X": "{i} / (Z + R_{i})", "Q": "X_{i} * R_{i}"})
     to.let("X", f"X_{N}")
     to.let("W", f"R_{N}")
     to.steps(ONE_STATION)
-    busy = f"{'S / c' if random else 'S'} * X_{N - 1}"
-    to.let("p_wait", busy if N > 1 else "0", "the server it comes to is busy: " + ARRIVALS_SEE)
+    to.let("p_wait", f"S * X_{N - 1}" if N > 1 else "0", "the server it comes to is busy: " + ARRIVALS_SEE)
     return True
 
 
@@ -245,7 +242,7 @@ def closed(to: DerivationBuilder, view: ChainNetwork) -> bool:
         return False
     single = all(s.servers == s.queues and s.station.speeds is None for s in view.stations)
     _bounds(to, view)
-    if not single or _in_turn_once(view):
+    if not single or (_in_turn_once(view) and view.stations[0].queues == 1):
         return _constants(to, view)
     _mean_values(to, view)
     return True
@@ -302,6 +299,9 @@ def _mean_values(to: DerivationBuilder, view: ChainNetwork) -> None:
         to.let(f"L_{i}", f"X * R_{i}", LITTLE)
         to.let(f"rho_{i}", f"X * D_{i}{_over(c)}", "busy")
     _whole(to, [f"X * D_{i}" for i in at])
+    if _in_turn_once(view):
+        busy = 0.0 if N == 1 else rows[-2][len(spread) + 1] * demands[0] / spread[0]
+        to.found("p_wait", busy, f"X D(1){_over(int(spread[0]))} of {N - 1}", ARRIVALS_SEE)
 
 
 def _over(servers: int) -> str:
@@ -327,7 +327,7 @@ def _constants(to: DerivationBuilder, view: ChainNetwork) -> bool:
     rests = [_convolved([thinking, *(w for j, w in enumerate(columns) if j != i)]) for i in range(len(columns))]
     G = _convolved([thinking, *columns])
     once = _in_turn_once(view)
-    if not (np.isfinite(G).all() and G.max() < _LARGEST and G[N] > 0) or (once and view.stations[0].queues > 1):
+    if not (np.isfinite(G).all() and G.max() < _LARGEST and G[N] > 0):
         return False
     to.remark(
         "product form: P(n(1), n(2), ...) is a product of weights, one for each station. In units of Dmax, "

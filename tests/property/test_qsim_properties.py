@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from seen import queue
 
 from qsim import MM1, Closed, Delay, Exponential, Metrics, MMc, MMcN, Station, asymptotic_bounds, solve
-from qsim.analytic.closed.populations import one_queue_curve, own_queues_curve
+from qsim.analytic.closed.populations import one_queue_throughputs, own_queues_throughputs
 from qsim.analytic.open.first_come import FirstComeTimes
 
 loads = st.floats(0.001, 0.999)
@@ -102,9 +102,8 @@ def test_the_closed_solver_is_never_impossible(N: int, ratio: float, S: float, c
     never_impossible(r, N, Z, S, c)
     assert math.fsum(r.p(n) for n in range(N + 1)) == pytest.approx(1.0, rel=ROUNDING)
     # Two ways to the same number: birth-death in logarithms, and the recursion over populations.
-    at_n = one_queue_curve([N], Z, S, c)
-    assert float(at_n.throughput[0]) == pytest.approx(r.throughput, rel=ROUNDING)
-    assert float(at_n.waiting_time[0]) == pytest.approx(r.Wq, rel=1e-6, abs=1e-12 * r.W)
+    (at_n,) = one_queue_throughputs([N], np.array([Z]), S, c)[0]
+    assert at_n == pytest.approx(r.throughput, rel=ROUNDING)
 
 
 @settings(max_examples=50, deadline=None)
@@ -118,11 +117,13 @@ def test_random_routing_is_never_impossible_nor_better_than_a_shared_queue(N: in
 @settings(max_examples=50, deadline=None)
 @given(st.integers(2, 600), st.floats(-3, 3), st.integers(1, 200))
 def test_curves_rise_with_the_population(N: int, exponent: float, c: int) -> None:
-    for curve_of in (one_queue_curve, own_queues_curve):
-        curve = curve_of(N, 10.0**exponent, 1.0, c)
-        assert np.all(np.diff(curve.throughput) >= -ROUNDING * curve.throughput[1:])
-        assert np.all(np.diff(curve.response_time) >= -ROUNDING * curve.response_time[1:])
-        assert curve.response_time[0] == 1.0
+    Z = 10.0**exponent
+    for throughputs in (one_queue_throughputs, own_queues_throughputs):
+        X = throughputs(N, np.array([Z]), 1.0, c)[0]
+        response = np.arange(1, N + 1) / X - Z
+        assert np.all(np.diff(X) >= -ROUNDING * X[1:])
+        assert np.all(np.diff(response) >= -ROUNDING * (response[1:] + Z))
+        assert response[0] == pytest.approx(1.0)
 
 
 @settings(max_examples=40, deadline=None)

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from calibrate.lab.explore.settings import Settings
-from qsim import Metrics, UnstableQueueError, asymptotic_bounds, closed_curve, simulate, solve
+from qsim import Metrics, UnstableQueueError, asymptotic_bounds, simulate, solve
 
 QUANTITIES: Mapping[str, str] = {
     "L": "number present L",
@@ -117,19 +117,13 @@ def _over_population(settings: Settings) -> Curves:
     knee = cycle * settings.servers / settings.service_time
     most = min(512, max(2 * settings.population, math.ceil(2 * knee), 8))
     populations = np.unique(np.linspace(1, most, 60).round().astype(int))
-    curve = closed_curve(settings.at_population(1), populations.tolist())
+    solved = [solve(settings.at_population(n)) for n in populations.tolist()]
     limits = asymptotic_bounds(populations, settings.think_time, [settings.service_time], servers=[settings.servers])
     metrics = solve(settings.model())
-    throughput = curve.throughput
     return Curves(
         x=populations.tolist(),
         x_title="requests in flight N",
-        lines={
-            "L": (throughput * curve.response_time).tolist(),
-            "Lq": (throughput * curve.waiting_time).tolist(),
-            "W": curve.response_time.tolist(),
-            "throughput": throughput.tolist(),
-        },
+        lines={name: [getattr(at, name) for at in solved] for name in QUANTITIES},
         bounds={
             "throughput": [limits.throughput_high.tolist(), limits.throughput_low.tolist()],
             "W": [limits.response_time_low.tolist(), limits.response_time_high.tolist()],

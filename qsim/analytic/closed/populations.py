@@ -17,47 +17,19 @@ gives G(n) = (S/c)·G(n-1) + (Z+S)ⁿ/n!·E[max(0, 1 - B(n)/c)], which is this i
 δ follows from P(B(m) = c-1) by two running sums of positive terms.  γ never falls once it has grown, so capping
 it at 1e300 changes nothing.
 
-A queue before each of k servers: :mod:`qsim.analytic.closed.random_routing`.
+A queue before each of k servers, picked at random: Wq(n) = S·Q(n-1)/k with Q(n) = n·R/(Z + R) (Reiser & Lavenberg 1980,
+J. ACM 27).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray, IntArray
-
-
-@dataclass(frozen=True)
-class PopulationCurve:
-    """Throughput and times of a closed model at several populations; arrays of one length."""
-
-    population: IntArray
-    throughput: FloatArray
-    response_time: FloatArray
-    waiting_time: FloatArray
-
-
-def one_queue_curve(
-    populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int = 1
-) -> PopulationCurve:
-    """X, R and Wq of M/M/c//N exactly, at every population asked for.
-
-    ``populations`` is a largest one (all of 1..N come back) or the populations wanted; times in one unit.
-    Raises ValueError naming the parameter that makes no sense.  Work grows with the largest population.
-    """
-    return _curve(_one_queue_waits, populations, think_time, service_time, servers)
-
-
-def own_queues_curve(
-    populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int
-) -> PopulationCurve:
-    """The same for servers with a queue each, picked at random."""
-    return _curve(_own_queues_waits, populations, think_time, service_time, servers)
 
 
 def one_queue_throughputs(
@@ -84,18 +56,6 @@ def own_queues_throughputs(
 
 
 Waits: TypeAlias = Callable[[IntArray, FloatArray, float, IntArray], dict[int, FloatArray]]
-
-
-def _curve(
-    waits: Waits, populations: int | Sequence[int] | IntArray, think_time: float, service_time: float, servers: int
-) -> PopulationCurve:
-    wanted = _check.counts_upto("populations", populations)
-    Z, S = _check.non_negative("think_time", think_time), _check.positive("service_time", service_time)
-    c = _check.count("servers", servers)
-    found = waits(wanted, np.array([Z]), S, np.array([c]))
-    waiting = np.array([float(found[n][0]) for n in wanted.tolist()])
-    # The ceiling holds in exact arithmetic; rounding may pass it by one unit in the last place.
-    return PopulationCurve(wanted, np.minimum(wanted / (Z + S + waiting), c / S), S + waiting, waiting)
 
 
 def _throughputs(

@@ -37,20 +37,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qsim import _check
-from qsim._types import FloatArray, IntArray
-from qsim.analytic.closed import normalizing, random_routing, repairman
+from qsim._types import FloatArray
+from qsim.analytic.closed import normalizing
 from qsim.analytic.closed.normalizing import Centre
-from qsim.analytic.closed.populations import PopulationCurve, one_queue_curve, own_queues_curve
 from qsim.analytic.formula import Formula
 from qsim.analytic.networks.assembly import ChainTimes, network_metrics
 from qsim.analytic.networks.chains import ChainNetwork, ChainStation, chain_network
 from qsim.analytic.open.birth_death import TabulatedStates, require_few_states
 from qsim.analytic.open.first_come import FirstComeTimes
-from qsim.analytic.views import ROUNDING, closed_queue
-from qsim.errors import InvalidParameterError, NoFormulaError, UnstableQueueError
+from qsim.analytic.views import ROUNDING
+from qsim.errors import NoFormulaError, UnstableQueueError
 from qsim.metrics import Metrics
-from qsim.models import Network
 
 METHOD = "product form, convolution in logarithms (Buzen 1973; Baskett, Chandy, Muntz & Palacios 1975)"
 SEVERAL = "product form of several classes, convolution in logarithms (Reiser & Kobayashi 1975)"
@@ -60,6 +57,8 @@ LARGEST_LATTICE = 2_000_000
 """Populations (N₁+1)···(N_R+1) that fit into memory several times over."""
 MOST_TERMS = 1_000_000_000
 """Products to add up for all convolutions: some seconds."""
+MOST_SPREAD = 20_000
+"""Customers that are spread over queues of their own one by one, for the law of their times."""
 RECURSION, ROW_COST = 10, 5_000
 """What a step of the recursion along the populations, and a row of the lattice, cost in products."""
 
@@ -127,8 +126,10 @@ def closed_times(view: ChainNetwork, centres: Sequence[Centre], services: FloatA
             W[i, r], Wq[i, r] = services[i, r] * float(seen @ slowdown), services[i, r] * float(seen @ queued)
             waits = min(float(seen[1:].sum()), 1.0) if speeds else centre.p_wait(seen)
             p_wait[i, r] = waits if in_turn else math.nan  # others delay those already served
-            if len(populations) == 1 and in_turn and not speeds and station.queues == 1:
-                law = FirstComeTimes(tuple(seen.tolist()), services[i, r], station.servers)
+            few = station.queues == 1 or seen.size <= MOST_SPREAD
+            if len(populations) == 1 and in_turn and not speeds and few:
+                at_one = normalizing.seen_at_one(seen, station.queues)
+                law = FirstComeTimes(tuple(at_one.tolist()), services[i, r], station.servers // station.queues)
         states.append(TabulatedStates(tuple(normalizing.present(centre, rest, populations).tolist())))
         times.append(law)
     return ChainTimes(W, Wq, p_wait, states, times)
@@ -160,51 +161,6 @@ def solve_mixed(view: ChainNetwork) -> Metrics:
     response = np.hstack([view.means[:, :opens] * (1 + circling)[:, None] / slower, closed.response])
     times = ChainTimes(response, response - view.means, np.full_like(response, math.nan))
     return network_metrics(view, times, "exact", MIXED)
-
-
-def closed_curve(network: Network, populations: int | Sequence[int] | IntArray) -> PopulationCurve:
-    """X, response and waiting time per cycle, exactly, at several populations of the same network.
-
-    ``populations`` is a largest one (all of 1..N come back) or the populations wanted.  Work grows with the largest
-    one squared, for a single station in proportion to it.  Raises ValueError for a network without product form.
-
-    >>> from qsim import Closed, Delay, Exponential, Station, closed_curve
-    >>> network = Closed(1, [Delay(10), Station(Exponential(1)), Station(Exponential(2))])
-    >>> closed_curve(network, 3).throughput.round(6).tolist()
-    [0.076923, 0.149425, 0.216598]
-    """
-    given = network if network.customers is not None else network.with_population(1)
-    queue = closed_queue(given)
-    if queue is not None and (repairman.applies(queue) or random_routing.applies(queue)) and queue.capacity is None:
-        known = one_queue_curve if queue.queues == "shared" else own_queues_curve
-        return known(populations, queue.think_time, queue.service.mean, queue.servers)
-    view = chain_network(given)
-    if view is None or not applies(view) or len(view.chains) > 1 or network.routing is not None:
-        raise InvalidParameterError(
-            "network",
-            f"must be one of product form and one class that circles by visits, not {network.kendall}",
-            "FCFS stations need Exponential service",
-        )
-    wanted = _check.counts_upto("populations", populations)
-    N, (Z,) = int(wanted.max()), view.think_times
-    centres = [centre_of(s, N) for s in view.stations]
-    unit = normalizing.time_unit([N], [Z], centres)
-    scaled = [c.in_units_of(unit) for c in centres]
-    rests = normalizing.without_each(normalizing.empty_network([Z / unit], (N - 1,)), scaled)
-    log_g = normalizing.add(scaled[0], rests[0])
-    k = np.arange(1, N + 1)
-    response, waiting = np.zeros(N), np.zeros(N)
-    for station, centre, rest in zip(view.stations, scaled, rests, strict=True):
-        (demand,), log_weights = station.demands, normalizing.weights(centre, (N,))
-        slowdown = k / centre.speed(k)
-        queued = (k - 1) / centre.speed(k) if station.station.speeds is not None else slowdown - 1
-        response += demand * np.exp(normalizing.convolve(log_weights + np.log(slowdown), rest) - log_g)
-        with np.errstate(divide="ignore"):
-            held_up = normalizing.convolve(log_weights + np.log(queued), rest)
-        waiting += demand * np.exp(held_up - log_g)
-    ceiling = min(max(c.speeds) / c.demands[0] for c in centres)
-    throughput = np.minimum(wanted / (Z + response[wanted - 1]), ceiling)
-    return PopulationCurve(wanted, throughput, response[wanted - 1], waiting[wanted - 1])
 
 
 FORMULA = Formula(chain_network, applies, solve)

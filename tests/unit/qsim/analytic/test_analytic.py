@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from qsim import (
@@ -48,9 +49,8 @@ def test_repairman_against_exact_arithmetic(N: int, c: int, ratio: str) -> None:
     assert r.throughput == pytest.approx(float(X), rel=1e-11)
     assert r.Wq == pytest.approx(float(Wq), rel=1e-9)
     assert [r.p(n) for n in range(N + 2)] == pytest.approx([*map(float, p), 0.0], rel=1e-9)
-    whole = populations.one_queue_curve(N, float(Z), 1.0, c)
-    assert float(whole.throughput[-1]) == pytest.approx(float(X), rel=1e-11)
-    assert float(whole.waiting_time[-1]) == pytest.approx(float(Wq), rel=1e-9)
+    (at_n,) = populations.one_queue_throughputs([N], np.array([float(Z)]), 1.0, c)[0]
+    assert at_n == pytest.approx(float(X), rel=1e-11)
 
 
 def test_closed_multi_server_where_public_solvers_go_negative() -> None:
@@ -124,6 +124,9 @@ def test_random_routing_without_thinking() -> None:
     assert r.L == pytest.approx(N, rel=1e-12)
     # An arrival sees the equally likely arrangements of N - 1 others over k queues.
     assert r.p_wait == pytest.approx((N - 1) / (N - 1 + k - 1), rel=1e-12)
+    assert r.survival(0.0, "Wq") == pytest.approx(r.p_wait)
+    t = np.linspace(0.0, 80 * S, 4001)
+    assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=1e-4)
 
 
 @pytest.mark.parametrize(("lam", "c", "K"), [(2.0, 1, 5), (0.7, 1, 30), (5.0, 4, 4), (3.0, 3, 20), (90.0, 40, 60)])

@@ -30,7 +30,6 @@ from qsim import (
     UnstableQueueError,
     Weibull,
     asymptotic_bounds,
-    closed_curve,
     erlang_b,
     load_for_blocking,
     simulate,
@@ -57,7 +56,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: asymptotic_bounds(["a"], 1, [1]), r"populations\[0\] must be a number"),
     (lambda: asymptotic_bounds([[1, 2]], 1, [1]), r"populations\[0\] must be a number"),
     (lambda: asymptotic_bounds([1], 1, [1], servers=2), "servers must be a list"),  # type: ignore[arg-type]
-    (lambda: closed_curve(Closed(1, [Station(ONE)]), [1.5]), r"populations\[0\] must be a whole number.* not 1.5"),
 ]
 
 

@@ -17,7 +17,6 @@ from qsim import (
     MMcN,
     NoFormulaError,
     Station,
-    closed_curve,
     solve,
 )
 
@@ -94,9 +93,6 @@ def test_closed_networks_are_their_markov_chains(stations: list[Station], think_
         else:
             queued = sum(q * max(s[mine[0]] - 1, 0) for s, q in p.items())
         assert station.Lq == pytest.approx(queued, rel=1e-8, abs=1e-13)
-    whole = closed_curve(model, population)
-    assert whole.throughput[-1] == pytest.approx(r.throughput, rel=1e-11)
-    assert whole.waiting_time[-1] == pytest.approx(r.Wq, rel=1e-9, abs=1e-14)
 
 
 def test_only_means_matter_where_servers_are_shared() -> None:
@@ -119,8 +115,6 @@ def test_only_means_matter_where_servers_are_shared() -> None:
 def test_without_product_form_simulate_is_named(stations: list[Station]) -> None:
     with pytest.raises(NoFormulaError, match="simulate"):
         solve(Closed(3, stations))
-    with pytest.raises(ValueError, match="product form"):
-        closed_curve(Closed(3, stations), 4)
 
 
 # Limited places.
