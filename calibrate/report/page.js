@@ -2,7 +2,7 @@
   "use strict";
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const onPaper = document.documentElement.classList.contains("paper");
-  const narrow = 520, paper = onPaper ? 680 : 720, sheet = onPaper ? 320 : 800;
+  const narrow = 520, paper = onPaper ? 680 : 720, sheet = onPaper ? 290 : 800;
   let printing = onPaper, views = {};
 
   const darkened = colour => darkColours[colour.toLowerCase()] || colour;
@@ -62,9 +62,9 @@
 
   // A figure grows with its legend, so that the curves are not pressed together; on a phone letters are smaller.
   function fitted(figure, width) {
-    const layout = figure.layout, small = width < narrow, letters = small ? 12 : 16;
+    const layout = figure.layout, small = width < narrow, letters = small ? 12 : onPaper ? 11 : 16;
     const height = (layout.height || 520) - (small ? 120 : 0);
-    const more = Math.max(0, legendRows(figure, width, letters) - 2) * 1.6 * letters;
+    const more = Math.max(0, legendRows(figure, width, letters) - 2) * (onPaper ? 1.9 : 1.6) * letters;
     layout.height = Math.max(small ? 380 : 0, height) + more;
     figure.more = more;
     layout.legend = Object.assign({}, layout.legend, {maxheight: 1, tracegroupgap: 0});
@@ -88,7 +88,7 @@
   // On paper a plot is low, and its letters are small, so that the titles of its axes have room.
   function onSheet(layout) {
     layout.font = Object.assign({}, layout.font, {size: 12});
-    layout.legend = Object.assign({}, layout.legend, {font: {size: 12}});
+    layout.legend = Object.assign({}, layout.legend, {font: {size: 11}});
     Object.keys(layout).filter(name => /^[xy]axis/.test(name)).forEach(name => {
       const title = layout[name].title;
       layout[name] = Object.assign({}, layout[name], {tickfont: {size: 11}});

@@ -116,7 +116,7 @@ def _add_crossbars(figure: Drawing, comparison: Comparison, x_axis: Axis, y_axis
         x=x,
         y=y,
         mode="markers",
-        name=f"predicted at the held-out loads, with {100 * comparison.fit.level:g} % bands",
+        name=f"held-out loads, {100 * comparison.fit.level:g} % bands",
         marker=marker(BLUE, "line-ns-open", 9),
         error_x=interval(x, x_low, x_high, **look),
         error_y=interval(y, y_low, y_high, **look),
