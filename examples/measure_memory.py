@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from measure.errors import MeasureError
-from measure.memory.probe import plan_memory, run_memory, summarize
+from measure.memory.probe import plan_memory, run_memory
 from measure.units import format_bandwidth, format_duration
 
 BAR = 40  # characters
@@ -30,12 +30,12 @@ def main(directory: Path) -> int:
         print(error, file=sys.stderr)
         return 1
 
-    table = summarize(sweep)
-    longest = table["latency_mean"].max()
+    table = sweep.mean_points()
+    longest = table["latency_s"].max()
     print(f"{'delay':>8}  {'bandwidth':>10}  {'latency':>8}")
     for _, row in table.iterrows():
-        bar = "#" * round(BAR * row["latency_mean"] / longest)
-        bandwidth, latency = format_bandwidth(row["bandwidth_mean"]), format_duration(row["latency_mean"])
+        bar = "#" * round(BAR * row["latency_s"] / longest)
+        bandwidth, latency = format_bandwidth(row["bandwidth_bytes_per_s"]), format_duration(row["latency_s"])
         print(f"{row['load']:8.0f}  {bandwidth:>10}  {latency:>8}  {bar}")
 
     details = sweep.provenance.details

@@ -11,7 +11,6 @@ from calibrate.course.planning import CoursePlan, CourseResults
 from calibrate.report.measured import shown
 from calibrate.report.view import Section, View
 from measure.fio.preconditioning import chosen_state
-from measure.memory.probe import MemoryPlan
 from measure.sweep import Sweep
 from measure.units import counted, format_bytes
 
@@ -86,11 +85,11 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
     for step in plan.memory:
         if step.directory not in results.sweeps:
             continue
-        if isinstance(step.plan, MemoryPlan):
+        if step.plan.delays:
             lines.append(
                 f"Memory: one thread chases pointers through a random ring of cache lines and times them, with "
                 f"{_threads(step.plan.loader_counts)} streaming through buffers of "
-                f"{format_bytes(step.plan.buffer_bytes)} each and pausing for the injected delay after each burst of "
+                f"{format_bytes(step.plan.largest_bytes)} each and pausing for the injected delay after each burst of "
                 f"lines. Every point is measured {counted(step.plan.repeats, 'time')} for "
                 f"{_time(step.plan.seconds_per_repeat)}, "
                 "the delays in a random order."

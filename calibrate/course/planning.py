@@ -16,7 +16,7 @@ from typing import Literal
 
 from measure.errors import MeasureError, StoreError
 from measure.fio.sweep import Progress
-from measure.memory.probe import DEMO_DELAYS, BufferPlan, MemoryPlan, plan_buffers, plan_memory, run_memory
+from measure.memory.probe import DEMO_DELAYS, MemoryPlan, plan_buffers, plan_memory, run_memory
 from measure.store.directory import MANIFEST, SweepStore
 from measure.suites.questions import COURSE
 from measure.suites.runs import SuitePlan, plan_suites, run_suites
@@ -39,14 +39,12 @@ class MemoryStep:
 
     directory: str
     purpose: str
-    plan: MemoryPlan | BufferPlan
+    plan: MemoryPlan
 
     @property
     def count(self) -> int:
         """How many points it has."""
-        if isinstance(self.plan, MemoryPlan):
-            return len(self.plan.points())
-        return sum(len(self.plan.points(size)) for size in self.plan.sizes)
+        return len(self.plan.points())
 
 
 @dataclass(frozen=True)
@@ -165,7 +163,7 @@ def _at(pace: _Pace, buffer_bytes: int | None, seed: int) -> tuple[MemoryStep, .
     if not pace.caches:
         return (loaded,)
     sizes = [_SMALLEST_BUFFER]
-    while 2 * sizes[-1] <= min(plan.buffer_bytes, _LARGEST_BUFFER):
+    while 2 * sizes[-1] <= min(plan.largest_bytes, _LARGEST_BUFFER):
         sizes.append(2 * sizes[-1])
     caches = plan_buffers(sizes, repeats=pace.repeats, seconds_per_repeat=pace.seconds_per_repeat, seed=seed)
     return (loaded, MemoryStep(CACHES, "Where the caches end: latency and bandwidth over the buffer's size.", caches))

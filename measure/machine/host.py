@@ -21,6 +21,7 @@ import psutil
 
 from measure.errors import ToolMissingError
 from measure.machine.process import run_tool
+from measure.units import format_bytes
 
 _SYS_CPU = Path("/sys/devices/system/cpu")
 _CLOCK = 1e-9
@@ -54,6 +55,11 @@ class HostFacts:
     huge_pages: str
     clocksource: str
     virtual: bool
+
+    @property
+    def memory_text(self) -> str:
+        """The memory as a device: "memory of 24 GiB"."""
+        return f"memory of {format_bytes(self.memory_bytes, 3)}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -89,6 +89,20 @@ def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[
     return size, tuple(notes)
 
 
+def size_notes(largest_bytes: int, buffers: int, facts: MemoryFacts) -> tuple[str, ...]:
+    """What should be said about a sweep up to this size; ValueError where memory does not hold the buffers."""
+    largest, most, last = huge_pages(largest_bytes), facts.share(buffers), facts.last_cache
+    if most is not None and largest > most:
+        why = f": {buffers} of {format_bytes(largest)} do not fit in {facts.half}"
+        raise InvalidParameterError("buffers", why, f"end at {format_bytes(most)}, or take fewer threads")
+    if last is None:
+        return ("the system does not tell its caches; the steps are found without them",)
+    if largest_bytes >= CACHE_FACTOR * last.size_bytes:
+        return ()
+    short = f"the largest buffer is less than {CACHE_FACTOR} times {cache_name(last)}"
+    return (f"{short}: the memory behind it may not show in full",)
+
+
 def cache_name(cache: Cache) -> str:
     """The cache in words: "the L3 cache of 32 MiB"."""
     return f"the L{cache.level}{'d' if cache.kind == 'Data' else ''} cache of {format_bytes(cache.size_bytes)}"

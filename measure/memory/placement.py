@@ -13,9 +13,9 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -58,16 +58,19 @@ def pin(cpu: int | None) -> bool:
 
 
 def place(
-    loaders: int | None,
+    threads: int | None,
     cpus: tuple[int, ...] | None = None,
     siblings_of: Callable[[int], frozenset[int]] | None = None,
     node_of: Callable[[int], int] | None = None,
     quota: float | None = None,
+    *,
+    chases: bool = True,
 ) -> Placement:
     """The chaser on the last core (the first ones serve the interrupts), the loaders on the others of its node.
 
-    ``loaders`` None takes all of them. The other parameters are the machine's facts, read from it by default.
-    Raises ValueError where there are fewer cores than threads.
+    ``threads`` load (None: as many as there are cores); without ``chases`` one of them takes the chaser's CPU. The
+    other parameters are the machine's facts, read from it by default. Raises ValueError where there are fewer cores
+    than threads.
     """
     cpus = allowed_cpus() if cpus is None else cpus
     siblings_of = read_siblings if siblings_of is None else siblings_of
@@ -94,39 +97,18 @@ def place(
         notes.append(f"the control group allows {quota:g} CPUs of time: {len(near) - keep} cores stay idle")
         near = near[:keep]
 
-    if loaders is None:
-        loaders = len(near)
-    if loaders > len(near):
+    own = 0 if chases else 1
+    most = len(near) + own
+    wanted = most if threads is None else threads
+    if wanted > most:
         why = f" ({'; '.join(notes)})" if notes else ""
-        remedy = f"ask for at most {len(near)}" if near else "on one core only the idle latency can be measured"
-        raise InvalidParameterError(
-            "loaders",
-            f"={loaders} needs {loaders + 1} cores, as one chases",
-            f"{len(near) + 1} can be used{why}; {remedy}",
-            loaders,
-        )
+        remedy = f"ask for at most {most}" if most else "on one core only the idle latency can be measured"
+        problem = f"={wanted} needs {wanted + 1 - own} cores{', as one chases' if chases else ''}"
+        raise InvalidParameterError("loaders", problem, f"{len(near) + 1} can be used{why}; {remedy}", wanted)
     if not hasattr(os, "sched_setaffinity"):
         notes.append("threads are not pinned: this system has no sched_setaffinity")
-        return Placement(None, (None,) * loaders, tuple(notes))
-    return Placement(chaser, tuple(near[:loaders]), tuple(notes))
-
-
-def place_without_chaser(threads: Collection[int] | None) -> Placement:
-    """The CPUs for the most of ``threads`` (None: all cores) when all of them load; one takes the chaser's CPU.
-
-    Raises ValueError where no number, one below 1, or more than there are cores is asked for.
-    """
-    everyone = place(None)
-    cores = 1 + len(everyone.loaders)
-    if threads is None:
-        return everyone
-    if not threads or min(threads) < 1:
-        raise InvalidParameterError("threads", ": name numbers of threads from 1 on, like 1,2, or leave it out")
-    if max(threads) > cores:
-        why = f" ({'; '.join(everyone.notes)})" if everyone.notes else ""
-        remedy = f"{cores} can be used{why}; ask for at most {cores}"
-        raise InvalidParameterError("threads", f"={max(threads)} needs as many cores", remedy, max(threads))
-    return replace(everyone, loaders=everyone.loaders[: max(threads) - 1])
+        return Placement(None, (None,) * (wanted - own), tuple(notes))
+    return Placement(chaser, tuple(near[: wanted - own]), tuple(notes))
 
 
 def read_siblings(cpu: int, root: Path = SYSTEM) -> frozenset[int]:

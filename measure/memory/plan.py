@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from measure.memory.buffers import CACHE_FACTOR, MemoryFacts, cache_name, choose_buffer, huge_pages, memory_facts
-from measure.memory.placement import Placement, place, place_without_chaser
+from measure.memory.buffers import choose_buffer, memory_facts, size_notes
+from measure.memory.placement import Placement, place
 from measure.memory.traffic import BURST_LINES, MOST_PARTS, Traffic, parse_traffics, strided
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError, must_be
@@ -64,8 +64,7 @@ class Point:
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""
         if self.varied:
-            threads = counted(self.loaders, "thread")
-            what = "latency" if self.traffic is None else f"{self.traffic.name}, {threads}"
+            what = "latency" if self.traffic is None else f"{self.traffic.name}, {counted(self.loaders, 'thread')}"
             return f"{format_bytes(self.buffer_bytes)}, {what}"
         if self.traffic is None:
             return f"{self.kind} memory"
@@ -75,13 +74,16 @@ class Point:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbePlan:
-    """What sweeps over delays and over buffer sizes have in common.
+class MemoryPlan:
+    """A sweep over ``delays`` (idle-loop iterations per burst) or, without any, over buffer ``sizes`` (bytes).
 
-    Each of ``traffics`` with each of ``loader_counts`` is a series; ``placement`` is that of the most threads;
-    ``notes`` say in words what was decided for the user and why.
+    Each thread has a buffer of its own; over delays there is one size. Each of ``traffics`` with each of
+    ``loader_counts`` is a series; ``placement`` is that of the most threads; ``notes`` say in words what was decided
+    for the user and why.
     """
 
+    delays: tuple[int, ...] = ()
+    sizes: tuple[int, ...]
     traffics: tuple[Traffic, ...]
     placement: Placement
     loader_counts: tuple[int, ...]
@@ -89,8 +91,11 @@ class ProbePlan:
     seconds_per_repeat: float
     seed: int
     notes: tuple[str, ...] = ()
-    chunk_hops: ClassVar[int] = SMALL_CHUNK_HOPS
-    mode: ClassVar[str] = ""
+
+    @property
+    def largest_bytes(self) -> int:
+        """The size of the largest buffer of a thread."""
+        return max(self.sizes)
 
     @property
     def buffers(self) -> int:
@@ -98,55 +103,23 @@ class ProbePlan:
         return len(self.placement.loaders) + 2
 
     @property
-    def largest_bytes(self) -> int:
-        """The size of the largest buffer of a thread."""
-        raise NotImplementedError
-
-    def prepare_seconds(self) -> float:
-        """Seconds for compiling and for touching the buffers."""
-        return COMPILE_S + self.buffers * self.largest_bytes * PREPARE_S_PER_BYTE
-
-    def settings(self) -> dict[str, Any]:
-        """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings.
-
-        Loads, traffics and numbers of threads are not among them, so that a directory can be extended by others.
-        """
-        fixed = ("mode", "repeats", "seconds_per_repeat", "seed")
-        return {name: getattr(self, name) for name in fixed}
-
-    def _command(self, load: str, counts: Sequence[int], traffics: Sequence[Traffic]) -> str:
-        return (
-            f"qsim measure memory {load} --loaders {_listed(counts)} --repeats {self.repeats} "
-            f"--seconds {self.seconds_per_repeat:g} --traffic {_listed(dict.fromkeys(t.name for t in traffics))}"
-        )
-
-    def _described(self, lines: Sequence[str], seconds: float) -> str:
-        last = f"about {seconds:.0f} s in all, more where other programs run on these CPUs"
-        return "\n".join([*lines, last, *(f"note: {note}" for note in self.notes)])
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemoryPlan(ProbePlan):
-    """A sweep over ``delays`` (idle-loop iterations per burst), with a buffer of ``buffer_bytes`` for each thread."""
-
-    delays: tuple[int, ...]
-    buffer_bytes: int
-    mode: ClassVar[str] = "delays"
-
-    @property
-    def largest_bytes(self) -> int:
-        """The size of each thread's buffer."""
-        return self.buffer_bytes
+    def chunk_hops(self) -> int:
+        """Hops between two readings of the clocks."""
+        return SMALL_CHUNK_HOPS if self.delays else CHUNK_HOPS
 
     def points(self) -> tuple[Point, ...]:
         """Everything that is measured, in order.
 
-        The idle latency, then for each traffic its delays and its peak bandwidth, then the idle latency again. The
-        delays are shuffled, so that a drift of the machine is not taken for the curve.
+        Over delays: the idle latency, then for each traffic its delays and its peak bandwidth, then the idle latency
+        again. Over sizes: at each the chase, then each traffic by each number of threads. Delays and sizes are
+        shuffled, so that a drift of the machine is not taken for the curve.
         """
         import numpy as np
 
-        rng, size = np.random.default_rng(self.seed), self.buffer_bytes
+        rng = np.random.default_rng(self.seed)
+        if not self.delays:
+            return tuple(p for size in rng.permutation(self.sizes).tolist() for p in self._at_size(size))
+        (size,) = self.sizes
         points = [Point("idle", "idle", size)]
         for traffic in self.traffics:
             series = [
@@ -158,6 +131,14 @@ class MemoryPlan(ProbePlan):
             points.append(Point(f"{traffic.slug}-peak", "peak", size, traffic, max(self.loader_counts) + 1))
         return (*points, Point("idle-after", "idle", size))
 
+    def _at_size(self, size: int) -> tuple[Point, ...]:
+        streams = [
+            Point(f"buffer-{size}-{traffic.slug}-{threads}", "peak", size, traffic, threads, varied=True)
+            for traffic in self.traffics
+            for threads in self.loader_counts
+        ]
+        return (Point(f"buffer-{size}-idle", "idle", size, varied=True), *streams)
+
     def workload_of(self, source: str) -> Point | None:
         """The point that a raw file of the sweep belongs to; None for one of another plan."""
         key = source.removesuffix(".json").partition(AGAIN)[0]
@@ -167,13 +148,23 @@ class MemoryPlan(ProbePlan):
         """The point measured another time, under a key of its own behind those of ``rows``."""
         return replace(point, key=f"{point.key}{AGAIN}{rows['source'].nunique()}")
 
-    def warm_up_s(self, _: Point) -> float:
-        """Seconds before a trial that are not counted."""
-        return WARM_UP_S
+    def warm_up_s(self, point: Point) -> float:
+        """Seconds that are not counted; over sizes a round through the buffer, so that a cache that fits it holds it."""
+        if not point.varied:
+            return WARM_UP_S
+        size = point.buffer_bytes
+        round_s = size / CACHE_LINE_BYTES * SLOW_HOP_S if point.kind == "idle" else size * SLOW_STREAM_S_PER_BYTE
+        return min(max(WARM_UP_S, round_s), MOST_WARM_UP_S)
 
-    def seconds_of(self, _: Point) -> float:
-        """Seconds that one point takes."""
-        return self.repeats * (WARM_UP_S + self.seconds_per_repeat + 0.01)
+    def seconds_of(self, point: Point) -> float:
+        """Seconds that one point takes; the first of a size links the ring and fills the buffers."""
+        fills = LINK_S_PER_BYTE + len(self.placement.loaders) * REFILL_S_PER_BYTE
+        first_s = point.buffer_bytes * fills if point.varied and point.kind == "idle" else 0.0
+        return first_s + self.repeats * (self.warm_up_s(point) + self.seconds_per_repeat + 0.01)
+
+    def prepare_seconds(self) -> float:
+        """Seconds for compiling and for touching the buffers."""
+        return COMPILE_S + self.buffers * self.largest_bytes * PREPARE_S_PER_BYTE
 
     def seconds(self) -> float:
         """Seconds that the whole measurement takes.
@@ -183,129 +174,74 @@ class MemoryPlan(ProbePlan):
         return self.prepare_seconds() + sum(map(self.seconds_of, self.points()))
 
     def settings(self) -> dict[str, Any]:
-        """The same with the buffer."""
-        return {**super().settings(), "buffer_bytes": self.buffer_bytes}
+        """What is fixed over the sweep, JSON-ready: a directory goes on only with the same settings.
+
+        Loads, traffics and numbers of threads are not among them, so that a directory can be extended by others.
+        """
+        fixed = {"repeats": self.repeats, "seconds_per_repeat": self.seconds_per_repeat, "seed": self.seed}
+        if not self.delays:
+            return {"mode": BUFFERS, **fixed}
+        return {"mode": "delays", **fixed, "buffer_bytes": self.largest_bytes}
 
     def command(self, point: Point | None = None) -> str:
         """The command that measures this point (None: all of them), as it could be typed again."""
-        loaded = point if point is not None and point.kind == "loaded" else None
-        delays = self.delays if loaded is None else (loaded.delay,)
-        traffics = self.traffics if point is None or point.traffic is None else (point.traffic,)
-        load = f"--delays {_listed(delays)} --buffer {self.buffer_bytes}"
-        strides = _listed(dict.fromkeys(t.stride_bytes for t in traffics))
-        counts = self.loader_counts if loaded is None else (loaded.loaders,)
-        return f"{self._command(load, counts, traffics)} --strides {strides}"
+        counts, traffics = self.loader_counts, self.traffics
+        delays: Iterable[int] = self.delays
+        sizes: Iterable[int] = self.sizes
+        if point is not None:
+            sizes = (point.buffer_bytes,)
+            traffics = (point.traffic,) if point.traffic is not None else traffics
+            if point.kind == "loaded":
+                delays, counts = (point.delay,), (point.loaders,)
+        load = f"--delays {_listed(delays)} --buffer {_listed(sizes)}" if self.delays else f"--buffers {_listed(sizes)}"
+        strides = f" --strides {_listed(dict.fromkeys(t.stride_bytes for t in traffics))}" if self.delays else ""
+        return (
+            f"qsim measure memory {load} --loaders {_listed(counts)} --repeats {self.repeats} --seconds "
+            f"{self.seconds_per_repeat:g} --traffic {_listed(dict.fromkeys(t.name for t in traffics))}{strides}"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The loaded points with their commands, by traffic, loaders and delay."""
-        loaded = [(p.traffic, p) for p in self.points() if p.kind == "loaded" and p.traffic is not None]
-        loaded.sort(key=lambda pair: (self.traffics.index(pair[0]), pair[1].loaders, pair[1].delay))
+        """The points on curves with their commands."""
+        points = [p for p in self.points() if p.traffic is not None and (p.varied or p.kind == "loaded")]
         return [
             {
-                "delay": p.delay,
-                "traffic": traffic.label,
+                "traffic": "" if p.traffic is None else p.traffic.label,
                 "loaders": p.loaders,
+                **p.request(),
                 "command": self.command(p),
                 "seconds": self.seconds_of(p),
             }
-            for traffic, p in loaded
+            for p in sorted(points, key=lambda p: (p.buffer_bytes, p.delay))
         ]
 
     def describe(self) -> str:
         """The plan in words, a line for each thing: for a dry run."""
-        loaders = self.placement.loaders
-        counts = "" if len(self.loader_counts) == 1 else f"; a series each for {_listed(self.loader_counts)} of them"
-        points = self.points()
+        chaser, loaders = self.placement.chaser, self.placement.loaders
+        points, counts = self.points(), " and ".join(map(str, self.loader_counts))
+        series = "" if len(self.loader_counts) == 1 else f"; a series each for {counts} of them"
+        if self.delays:
+            loads = [
+                f"chaser on CPU {_cpu(chaser)}, {counted(len(loaders), 'loader')} on CPU "
+                f"{', '.join(map(_cpu, loaders))}{series}",
+                f"{self.buffers} buffers of {format_bytes(self.largest_bytes)}, on huge pages where the system gives "
+                "them",
+                f"{len(self.delays)} injected delays (idle-loop iterations per burst of about {BURST_LINES} lines): "
+                + ", ".join(map(str, self.delays)),
+                "idle latency before and after them, and the peak bandwidth of each traffic",
+            ]
+        else:
+            loads = [
+                f"idle latency by one thread on CPU {_cpu(chaser)}, bandwidth by {counts} threads, one after the other",
+                f"{len(self.sizes)} buffer sizes, each thread its own: " + ", ".join(map(format_bytes, self.sizes)),
+            ]
         lines = [
-            f"chaser on CPU {_cpu(self.placement.chaser)}, "
-            f"{counted(len(loaders), 'loader')} on CPU {', '.join(map(_cpu, loaders))}{counts}",
+            *loads,
             *(f"traffic {traffic.label}: {traffic.describe()}" for traffic in self.traffics),
-            f"{self.buffers} buffers of {format_bytes(self.buffer_bytes)}, on huge pages where the system gives them",
-            f"{len(self.delays)} injected delays (idle-loop iterations per burst of about {BURST_LINES} lines): "
-            + ", ".join(str(d) for d in self.delays),
-            "idle latency before and after them, and the peak bandwidth of each traffic",
-            f"{len(points)} points of {self.repeats} x {self.seconds_per_repeat:g} s, "
-            f"{self.seconds_of(points[0]):.2g} s each with their warm-up",
+            f"{len(points)} points of {self.repeats} x {self.seconds_per_repeat:g} s, each after a warm-up",
+            f"about {self.seconds():.0f} s in all, more where other programs run on these CPUs",
+            *(f"note: {note}" for note in self.notes),
         ]
-        return self._described(lines, self.seconds())
-
-
-@dataclass(frozen=True, kw_only=True)
-class BufferPlan(ProbePlan):
-    """A sweep over buffer ``sizes`` in bytes, ascending."""
-
-    sizes: tuple[int, ...]
-    chunk_hops: ClassVar[int] = CHUNK_HOPS
-    mode: ClassVar[str] = BUFFERS
-
-    @property
-    def largest_bytes(self) -> int:
-        """The largest size."""
-        return self.sizes[-1]
-
-    def points(self, size: int | None = None) -> tuple[Point, ...]:
-        """What is measured at one size (None: at all): the chase, then each traffic by each number of threads.
-
-        The sizes are shuffled, so that a drift of the machine is not taken for a step.
-        """
-        import numpy as np
-
-        if size is None:
-            order = np.random.default_rng(self.seed).permutation(self.sizes).tolist()
-            return tuple(point for each in order for point in self.points(each))
-        streams = [
-            Point(f"buffer-{size}-{traffic.slug}-{threads}", "peak", size, traffic, threads, varied=True)
-            for traffic in self.traffics
-            for threads in self.loader_counts
-        ]
-        return (Point(f"buffer-{size}-idle", "idle", size, varied=True), *streams)
-
-    def warm_up_s(self, point: Point) -> float:
-        """Seconds of warm-up: a round through the buffer, so that a cache that can hold it does."""
-        size = point.buffer_bytes
-        round_s = size / CACHE_LINE_BYTES * SLOW_HOP_S if point.kind == "idle" else size * SLOW_STREAM_S_PER_BYTE
-        return min(max(WARM_UP_S, round_s), MOST_WARM_UP_S)
-
-    def seconds_at(self, size: int) -> float:
-        """Seconds that one size takes, the making of its ring included."""
-        points = self.points(size)
-        fills = size * (LINK_S_PER_BYTE + len(self.placement.loaders) * REFILL_S_PER_BYTE)
-        return fills + self.repeats * sum(self.warm_up_s(p) + self.seconds_per_repeat + 0.01 for p in points)
-
-    def seconds_of(self, point: Point) -> float:
-        """Seconds that a point takes, of those that its size takes."""
-        return self.seconds_at(point.buffer_bytes) / len(self.points(point.buffer_bytes))
-
-    def seconds(self) -> float:
-        """Seconds that the whole measurement takes; on a busy machine up to twice that."""
-        return self.prepare_seconds() + sum(map(self.seconds_at, self.sizes))
-
-    def command(self, point: Point | None = None) -> str:
-        """The command that measures the size of this point (None: all of them), as it could be typed again."""
-        sizes = self.sizes if point is None else (point.buffer_bytes,)
-        return self._command(f"--buffers {_listed(sizes)}", self.loader_counts, self.traffics)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The sizes with their commands."""
-        return [
-            {"buffer_bytes": size, "command": self.command(self.points(size)[0]), "seconds": self.seconds_at(size)}
-            for size in self.sizes
-        ]
-
-    def describe(self) -> str:
-        """The plan in words, a line for each thing: for a dry run."""
-        *fewer, most = self.loader_counts
-        threads = " and ".join([*map(str, fewer), counted(most, "thread")])
-        smallest, largest = (f"{self.seconds_at(size):.2g} s" for size in (self.sizes[0], self.sizes[-1]))
-        lines = [
-            f"idle latency by one thread on CPU {_cpu(self.placement.chaser)}, bandwidth by {threads}, one after the "
-            "other",
-            *(f"traffic {traffic.name}: {traffic.describe()}" for traffic in self.traffics),
-            f"{len(self.sizes)} buffer sizes, each thread its own: " + ", ".join(map(format_bytes, self.sizes)),
-            f"{len(self.points(self.sizes[0]))} measurements a size of {self.repeats} x {self.seconds_per_repeat:g} s, "
-            f"{smallest} for the smallest and {largest} for the largest",
-        ]
-        return self._described(lines, self.seconds())
+        return "\n".join(lines)
 
 
 def plan_memory(
@@ -330,34 +266,31 @@ def plan_memory(
     Raises ValueError naming the parameter and the remedy: no delay, a negative or fractional one, no loader, more
     loaders than cores, a buffer that fits a cache (naming it) or that memory does not hold, an unknown traffic.
     """
-    traffics = strided(parse_traffics(traffic), strides)
-    _check_numbers(repeats, seconds_per_repeat, seed)
-    whole = _whole_delays(delays)
-    asked = _ascending(loaders)
-    if asked is not None and (not asked or asked[0] < 1):
-        raise InvalidParameterError(
-            "loaders",
-            f"={asked[0] if asked else '()'}: a loaded latency needs at least one loader",
-            "give numbers from 1 on; every sweep measures the idle latency too",
-            asked,
-        )
-    placement = place(None if asked is None else asked[-1])
+    if not len(delays):
+        raise InvalidParameterError("delays", "is empty", "give idle-loop iterations per burst, like 0,100,500,20000")
+    for delay in delays:
+        if not 0 <= delay <= MAX_DELAY or delay != int(delay):
+            problem = f": {delay:g} is not a whole number of idle-loop iterations from 0 to {MAX_DELAY}"
+            raise InvalidParameterError("delays", problem, "write them like 0,100,500,20000")
+    placement, counts = _threads(loaders, chases=True)
     if not placement.loaders:
         raise ValueError(
             "this process may use one core only, so nothing can load the memory that is chased through; give it a "
             "second core, or measure buffer sizes without load: qsim measure memory --buffers 1GiB"
         )
     size, notes = choose_buffer(buffer_bytes, len(placement.loaders) + 2, memory_facts())
-    return MemoryPlan(
-        delays=whole,
-        traffics=traffics,
-        buffer_bytes=size,
-        placement=placement,
-        loader_counts=tuple(asked or [len(placement.loaders)]),
-        repeats=repeats,
-        seconds_per_repeat=float(seconds_per_repeat),
-        seed=seed,
-        notes=(*placement.notes, *notes),
+    return _checked(
+        MemoryPlan(
+            delays=tuple(sorted({int(delay) for delay in delays})),
+            sizes=(size,),
+            traffics=strided(parse_traffics(traffic), strides),
+            placement=placement,
+            loader_counts=counts or (len(placement.loaders),),
+            repeats=repeats,
+            seconds_per_repeat=float(seconds_per_repeat),
+            seed=seed,
+            notes=(*placement.notes, *notes),
+        )
     )
 
 
@@ -368,7 +301,7 @@ def plan_buffers(
     seconds_per_repeat: float = 0.2,
     traffic: str | Sequence[str] = "read",
     seed: int = 1,
-) -> BufferPlan:
+) -> MemoryPlan:
     """A sweep over buffer ``sizes`` in bytes (repetitions are dropped; kept ascending).
 
     ``threads``: numbers of streaming threads, a series each; by default one, and all cores of one memory node.
@@ -377,8 +310,6 @@ def plan_buffers(
     Raises ValueError naming the parameter and the remedy: no size, one that is no whole number of cache lines or below
     LEAST_BYTES, one that memory does not hold, more threads than cores, an unknown traffic.
     """
-    traffics = parse_traffics(traffic)
-    _check_numbers(repeats, seconds_per_repeat, seed)
     if not len(sizes):
         raise InvalidParameterError("buffers", "is empty", "give sizes like 16KiB..1GiB")
     for size in sizes:
@@ -388,60 +319,39 @@ def plan_buffers(
         if size % CACHE_LINE_BYTES:
             why = f": invalid size {size} bytes: expected a multiple of a cache line ({CACHE_LINE_BYTES} bytes)"
             raise InvalidParameterError("buffers", why)
-    asked = _ascending(threads)
-    placement = place_without_chaser(asked)
-    most = 1 + len(placement.loaders)
-    plan = BufferPlan(
+    placement, counts = _threads(threads, chases=False)
+    plan = MemoryPlan(
         sizes=tuple(sorted({int(size) for size in sizes})),
-        traffics=traffics,
+        traffics=parse_traffics(traffic),
         placement=placement,
-        loader_counts=tuple(asked or sorted({1, most})),
+        loader_counts=counts or tuple(sorted({1, 1 + len(placement.loaders)})),
         repeats=repeats,
         seconds_per_repeat=float(seconds_per_repeat),
         seed=seed,
     )
-    return replace(plan, notes=(*placement.notes, *_size_notes(plan, memory_facts())))
+    notes = size_notes(plan.largest_bytes, plan.buffers, memory_facts())
+    return _checked(replace(plan, notes=(*placement.notes, *notes)))
 
 
-def _size_notes(plan: BufferPlan, facts: MemoryFacts) -> list[str]:
-    """What should be said about these sizes; ValueError where memory does not hold them."""
-    largest, most = huge_pages(plan.largest_bytes), facts.share(plan.buffers)
-    if most is not None and largest > most:
-        why = f": {plan.buffers} of {format_bytes(largest)} do not fit in {facts.half}"
-        raise InvalidParameterError("buffers", why, f"end at {format_bytes(most)}, or take fewer threads")
-    last = facts.last_cache
-    if last is None:
-        return ["the system does not tell its caches; the steps are found without them"]
-    if plan.largest_bytes >= CACHE_FACTOR * last.size_bytes:
-        return []
-    short = f"the largest buffer is less than {CACHE_FACTOR} times {cache_name(last)}"
-    return [f"{short}: the memory behind it may not show in full"]
-
-
-def _whole_delays(delays: Sequence[float]) -> tuple[int, ...]:
-    if not len(delays):
-        raise InvalidParameterError("delays", "is empty", "give idle-loop iterations per burst, like 0,100,500,20000")
-    for delay in delays:
-        if not 0 <= delay <= MAX_DELAY or delay != int(delay):
-            raise InvalidParameterError(
-                "delays",
-                f": {delay:g} is not a whole number of idle-loop iterations from 0 to {MAX_DELAY}",
-                "write them like 0,100,500,20000",
-            )
-    return tuple(sorted({int(delay) for delay in delays}))
-
-
-def _check_numbers(repeats: int, seconds_per_repeat: float, seed: int) -> None:
-    """ValueError naming the number that makes no measurement."""
-    must_be(repeats >= 1, "repeats", repeats, "1 or more (3 gives a spread)")
-    must_be(0.01 <= seconds_per_repeat <= 60, "seconds_per_repeat", seconds_per_repeat, "from 0.01 to 60, as 0.2")
-    must_be(seed >= 0, "seed", seed, "a whole number >= 0")
-
-
-def _ascending(asked: int | Sequence[int] | None) -> list[int] | None:
+def _threads(asked: int | Sequence[int] | None, *, chases: bool) -> tuple[Placement, tuple[int, ...]]:
+    """Where the most of the threads run, and the numbers of them in ascending order; none where that is left open."""
     if asked is None:
-        return None
-    return sorted({asked} if isinstance(asked, int) else set(asked))
+        return place(None, chases=chases), ()
+    counts = tuple(sorted({asked} if isinstance(asked, int) else set(asked)))
+    if not counts or counts[0] < 1:
+        problem = f"={counts[0] if counts else '()'}: there must be at least one"
+        remedy = "give numbers from 1 on; every sweep measures the idle latency too"
+        raise InvalidParameterError("loaders", problem, remedy, asked)
+    return place(counts[-1], chases=chases), counts
+
+
+def _checked(plan: MemoryPlan) -> MemoryPlan:
+    """The plan; ValueError naming the number that makes no measurement."""
+    must_be(plan.repeats >= 1, "repeats", plan.repeats, "1 or more (3 gives a spread)")
+    seconds = plan.seconds_per_repeat
+    must_be(0.01 <= seconds <= 60, "seconds_per_repeat", seconds, "from 0.01 to 60, as 0.2")
+    must_be(plan.seed >= 0, "seed", plan.seed, "a whole number >= 0")
+    return plan
 
 
 def _cpu(cpu: int | None) -> str:

@@ -40,9 +40,9 @@ from measure.machine.host import allowed_cpus, host_facts, timer_resolution_s
 from measure.machine.process import now
 from measure.memory.kernels import streaming_instruction
 from measure.memory.placement import MemoryPages, allocate
-from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, BufferPlan, MemoryPlan, Point, plan_buffers, plan_memory
+from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_buffers, plan_memory
 from measure.memory.record import ProbeRecord, Trial
-from measure.memory.sweep import read_memory_store, summarize
+from measure.memory.sweep import read_memory_store
 from measure.memory.threads import (
     Chaser,
     Loader,
@@ -55,27 +55,14 @@ from measure.memory.threads import (
 from measure.memory.traffic import Traffic
 from measure.repeats import RETRY_SHARE
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure
+from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure, measured_here
 from measure.sweep import Provenance, Sweep
-from measure.units import format_bytes
 from qsim.installed import version
 
-__all__ = [
-    "DEMO_DELAYS",
-    "MLC_DELAYS",
-    "BufferPlan",
-    "MemoryPlan",
-    "plan_buffers",
-    "plan_memory",
-    "read_memory_store",
-    "run_memory",
-    "summarize",
-]
+__all__ = ["DEMO_DELAYS", "MLC_DELAYS", "MemoryPlan", "plan_buffers", "plan_memory", "read_memory_store", "run_memory"]
 
 TOOL = "memory_probe"
 """The store's tag."""
-
-Plan = MemoryPlan | BufferPlan
 
 
 class Bench:
@@ -85,7 +72,7 @@ class Bench:
     most of them for the first touch of the memory.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: MemoryPlan) -> None:
         compile_kernels()
         chaser, loaders = plan.placement.chaser, plan.placement.loaders
 
@@ -175,7 +162,7 @@ def trial(chaser: Chaser | None, loaders: Sequence[Loader], delay: int, warm_up_
 
 
 def run_memory(
-    plan: Plan, out_dir: Path, on_progress: Progress | None = None, more: More[Sweep, Point] | None = None
+    plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None, more: More[Sweep, Point] | None = None
 ) -> Sweep:
     """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
 
@@ -199,7 +186,7 @@ def run_memory(
 
 
 @contextmanager
-def _ready(plan: Plan, store: SweepStore, _missing: Sequence[Point], tick: Tick) -> Iterator[Run[Point]]:
+def _ready(plan: MemoryPlan, store: SweepStore, _missing: Sequence[Point], tick: Tick) -> Iterator[Run[Point]]:
     """Fill the buffers. A point that cannot be measured truthfully ends the measurement."""
     tick("filling buffers")
     bench = Bench(plan)
@@ -221,31 +208,20 @@ def _ready(plan: Plan, store: SweepStore, _missing: Sequence[Point], tick: Tick)
     yield run
 
 
-def _provenance(plan: Plan) -> Provenance:
+def _provenance(plan: MemoryPlan) -> Provenance:
     import numba
     import numpy as np
 
-    host = host_facts()
     details = {
         "chaser_cpu": plan.placement.chaser,
         "loader_cpus": list(plan.placement.loaders),
         "allowed_cpus": list(allowed_cpus()),
-        "host_facts": host.to_dict(),
         "timer_resolution_s": timer_resolution_s(),
         "non_temporal_store": streaming_instruction(),
         "numba": numba.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
         "notes": list(plan.notes),
-        **({"buffer_bytes": plan.buffer_bytes} if isinstance(plan, MemoryPlan) else {}),
+        **({"buffer_bytes": plan.largest_bytes} if plan.delays else {}),
     }
-    return Provenance(
-        tool="qsim memory probe",
-        tool_version=version(),
-        host=host.hostname,
-        kernel=host.kernel,
-        cpu=host.cpu_model,
-        device="memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes, 3)}",
-        started_at=now(),
-        details=details,
-    )
+    return measured_here("qsim memory probe", host_facts().memory_text, details, version())

@@ -16,21 +16,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from measure.errors import DataError
 from measure.memory.plan import Kind
 from measure.memory.threads import ChaserCount, LoaderCount
-from measure.units import CACHE_LINE_BYTES, counted, format_bytes
+from measure.memory.traffic import Traffic
+from measure.units import CACHE_LINE_BYTES, counted
 
 SCHEMA = "qsim-memory-probe/1"
 _MOST = 2.0**63
-_TEXTS = ("kind", "traffic", "started_at")
-_LISTS = ("loader_cpus", "huge_page_shares", "trials", "discarded", "loaders")
-_PARTS = ("", "chaser", "chunk_ns_per_hop")
-_MAY_BE_UNKNOWN = ("chaser_cpu", "loader_cpus", "huge_page_shares", "chaser")
 
 
 @dataclass(frozen=True)
@@ -89,25 +86,16 @@ class ProbeRecord:
         return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n"
 
     @property
-    def label(self) -> str:
-        """The traffic with its stride where that is not one line: "read stride 256 B"."""
-        apart = "" if self.stride_bytes == CACHE_LINE_BYTES else f" stride {format_bytes(self.stride_bytes)}"
-        return f"{self.traffic}{apart}"
+    def load(self) -> Traffic:
+        """What the loaders did to the memory."""
+        read_lines = self.burst_lines - self.updated_lines - self.streamed_lines
+        stride_lines = self.stride_bytes // CACHE_LINE_BYTES
+        return Traffic(self.traffic, read_lines, self.updated_lines, self.streamed_lines, stride_lines)
 
     @property
     def series(self) -> str:
         """The curve this point lies on: "read, 1 loader"; over buffer sizes "read, 1 thread"."""
-        return f"{self.label}, {counted(len(self.loader_cpus), 'loader' if self.kind == 'loaded' else 'thread')}"
-
-    @property
-    def bus_lines(self) -> int:
-        """Lines that a burst moves over the memory bus: updated ones count twice, read and written back."""
-        return self.burst_lines + self.updated_lines
-
-    @property
-    def read_fraction(self) -> float:
-        """Lines read / (lines read + lines written) on the memory bus, by the loaders."""
-        return (self.burst_lines - self.streamed_lines) / self.bus_lines
+        return f"{self.load.label}, {counted(len(self.loader_cpus), 'loader' if self.kind == 'loaded' else 'thread')}"
 
     @property
     def injected_delay_s(self) -> float:
@@ -120,7 +108,7 @@ class ProbeRecord:
 
     def loaders_per_s(self, trial: Trial) -> float:
         """Cache lines a second that the loaders moved while on their CPUs."""
-        return sum(c.bursts * self.bus_lines / c.cpu_ns * 1e9 for c in trial.loaders)
+        return sum(c.bursts * self.load.bus_lines / c.cpu_ns * 1e9 for c in trial.loaders)
 
     def bandwidths(self) -> list[float]:
         """Bytes a second of all loaders together, a trial each."""
@@ -138,7 +126,7 @@ class ProbeRecord:
         return [self._row(k, chased, streamed, source, chase is None) for k, (chased, streamed) in enumerate(pairs)]
 
     def _row(self, repeat: int, chased: Trial, streamed: Trial, source: str, loaded: bool) -> dict[str, Any]:
-        loaders, latency = self.loaders_per_s(streamed), chased.latency_s
+        loaders, latency, reads = self.loaders_per_s(streamed), chased.latency_s, self.load.read_fraction
         probe = 1 / latency if loaded else 0.0
         own = {"loaders_per_s": loaders, "probe_per_s": probe, "injected_delay_s": self.injected_delay_s}
         quantiles = chased.chaser.chunk_ns_per_hop if chased.chaser else {}
@@ -150,13 +138,13 @@ class ProbeRecord:
             "bandwidth_bytes_per_s": (loaders + probe) * CACHE_LINE_BYTES,
             "latency_s": latency,
             "latency_median_s": quantiles.get("0.5", math.nan) * 1e-9,
-            "read_bytes_per_s": (loaders * self.read_fraction + probe) * CACHE_LINE_BYTES,
-            "written_bytes_per_s": loaders * (1 - self.read_fraction) * CACHE_LINE_BYTES,
+            "read_bytes_per_s": (loaders * reads + probe) * CACHE_LINE_BYTES,
+            "written_bytes_per_s": loaders * (1 - reads) * CACHE_LINE_BYTES,
             **(own if loaded else {}),
             "off_cpu_share": max(chased.off_cpu_share, streamed.off_cpu_share),
             "block_bytes": self.stride_bytes,
             "jobs": len(streamed.loaders),
-            "read_fraction": self.read_fraction,
+            "read_fraction": reads,
             "source": source,
             "started_at": streamed.started_at,
         }
@@ -171,45 +159,50 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
     if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:
         raise DataError(f"{source} is not of schema {SCHEMA}; another version or another program wrote it")
     try:
-        for name in ("loader_cpus", "huge_page_shares"):
-            document[name] = tuple(document[name])
-        for name in ("trials", "discarded"):
-            document[name] = tuple(_trial(trial) for trial in document[name])
-        record = ProbeRecord(**document)
-        if not all(map(_is_number, _leaves(asdict(record)))):
-            raise TypeError("a value is of another kind than the probe writes")
-        possible = record.trials and record.stride_bytes >= CACHE_LINE_BYTES and record.burst_lines > 0
-        possible = possible and 0 <= record.streamed_lines <= record.burst_lines and record.bus_lines > 0
-        possible = possible and all(map(_possible, (*record.trials, *record.discarded)))
-    except (KeyError, TypeError, AttributeError) as error:
+        record = _record(document)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         said = " ".join(str(error).split())[:120]
         raise DataError(f"{source} lacks a part of a memory probe's record ({said}); measure it again") from error
-    if not possible:
+    load = record.load
+    possible = record.trials and record.burst_lines > 0 and load.bus_lines > 0 and load.stride_lines > 0
+    possible = possible and 0 <= record.streamed_lines <= record.burst_lines
+    if not (possible and all(map(_possible, (*record.trials, *record.discarded)))):
         raise DataError(f"{source} holds counts or times that are not positive; measure the point again")
+    return record
+
+
+def _record(document: Mapping[str, Any]) -> ProbeRecord:
+    """The record with every part of the kind that the probe writes; else an error of Python's own."""
+    lists = {name: tuple(document[name]) for name in ("loader_cpus", "huge_page_shares")}
+    trials = {name: tuple(map(_trial, document[name])) for name in ("trials", "discarded")}
+    record = ProbeRecord(**{**document, **lists, **trials})
+    counts = ("delay_iterations", "burst_lines", "updated_lines", "streamed_lines", "stride_bytes", "buffer_bytes")
+    numbers = [record.spin_ns_per_iteration, *(getattr(record, name) for name in counts)]
+    known = (record.chaser_cpu, *record.loader_cpus, *record.huge_page_shares)
+    _check_numbers([*numbers, *(value for value in known if value is not None)])
+    _check_texts(record.kind, record.traffic)
     return record
 
 
 def _trial(values: Mapping[str, Any]) -> Trial:
     chaser = None if values["chaser"] is None else ChaserCount(**values["chaser"])
-    return Trial(values["started_at"], chaser, tuple(LoaderCount(**count) for count in values["loaders"]))
+    loaders = tuple(LoaderCount(**count) for count in values["loaders"])
+    for count in (chaser, *loaders):
+        parts = {} if count is None else dict(vars(count))
+        _check_numbers([*parts.pop("chunk_ns_per_hop", {}).values(), *parts.values()])
+    _check_texts(values["started_at"])
+    return Trial(values["started_at"], chaser, loaders)
 
 
-def _leaves(value: Any, name: str = "") -> Iterator[object]:
-    """The values within a document, but for its texts; what should be no list or mapping is given as it is."""
-    if isinstance(value, Mapping) and name in _PARTS:
-        for key, part in value.items():
-            yield from _leaves(part, str(key))
-    elif isinstance(value, tuple) and name in _LISTS:
-        for part in value:
-            yield from _leaves(part, name if name in _MAY_BE_UNKNOWN else "")
-    elif value is None:
-        yield 0 if name in _MAY_BE_UNKNOWN else None
-    elif name not in _TEXTS or not isinstance(value, str):
-        yield None if name in (*_TEXTS, "chunk_ns_per_hop") else value
+def _check_numbers(values: Iterable[object]) -> None:
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not -_MOST < value < _MOST:
+            raise TypeError(f"{value!r} is no number of the probe")
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and -_MOST < value < _MOST
+def _check_texts(*values: object) -> None:
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError("a text is of another kind than the probe writes")
 
 
 def _possible(trial: Trial) -> bool:

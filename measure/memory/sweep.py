@@ -15,7 +15,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.memory.plan import BUFFERS
 from measure.memory.record import ProbeRecord, parse_record
-from measure.repeats import RETRY_SHARE, half_width
+from measure.repeats import RETRY_SHARE
 from measure.store.directory import SweepStore
 from measure.store.measuring import read_kept
 from measure.sweep import Provenance as SweepProvenance
@@ -34,11 +34,9 @@ def read_memory_store(store: SweepStore) -> Sweep:
     """The sweep that ``run_memory`` left in a directory, read from its raw records alone.
 
     One row a repeat. Beyond the standard columns: ``read_bytes_per_s`` and ``written_bytes_per_s`` (over the memory
-    bus), ``latency_median_s`` (of short chunks of the chase), ``off_cpu_share``, and of each point over its repeats
-    ``throughput_best_per_s``, ``latency_best_s``, ``throughput_spread`` and ``latency_spread`` (standard deviation /
-    mean). Over delays also ``loaders_per_s`` and ``probe_per_s`` (cache lines a second by the loaders and by the
-    chaser) and ``injected_delay_s`` (after each burst). Raises DataError where no point was measured yet or a raw file
-    is damaged or missing.
+    bus), ``latency_median_s`` (of short chunks of the chase) and ``off_cpu_share``. Over delays also ``loaders_per_s``
+    and ``probe_per_s`` (cache lines a second by the loaders and by the chaser) and ``injected_delay_s`` (after each
+    burst). Raises DataError where no point was measured yet or a raw file is damaged or missing.
     """
     kept = read_kept(store, lambda text, point: parse_record(text, str(point.raw)))
     records = {p.raw: r for p, r in zip(kept.finished, kept.values, strict=True) if p.raw is not None}
@@ -56,7 +54,7 @@ def read_memory_store(store: SweepStore) -> Sweep:
     table = pd.DataFrame(rows)
     table = table.assign(place=table["series"].map(order)).sort_values(["place", "load", "repeat"], kind="stable")
     return Sweep(
-        _with_best(table.drop(columns="place")),
+        table.drop(columns="place"),
         load_kind="buffer_size" if over_buffers else "injected_delay",
         load_unit="B" if over_buffers else LOAD_UNIT,
         provenance=replace(provenance, commands=commands, source=store.directory.name, details=details),
@@ -85,39 +83,6 @@ def _buffer_rows(records: Mapping[Path, ProbeRecord]) -> list[dict[str, Any]]:
     return [row for path, r in streams for row in r.rows(path.name, chases[r.buffer_bytes])]
 
 
-def _with_best(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with what each point's repeats give together, in every row of the point."""
-    groups = table.groupby(["series", "load"], sort=False)
-    throughput, latency = groups["throughput_per_s"], groups["latency_s"]
-    return table.assign(
-        throughput_best_per_s=throughput.transform("max"),
-        latency_best_s=latency.transform("min"),
-        throughput_spread=throughput.transform("std") / throughput.transform("mean"),
-        latency_spread=latency.transform("std") / latency.transform("mean"),
-    )
-
-
-def summarize(sweep: Sweep, level: float = 0.95) -> pd.DataFrame:
-    """One row a point, over its repeats: mean, interval of the mean, best, and relative spread.
-
-    Columns: series, load, repeats, injected_delay_s (over delays), and for bandwidth (bytes/s) and latency (s):
-    _mean, _low, _high, _best, _spread (standard deviation / mean). The interval is Student's at ``level``, NaN for one
-    repeat. Best is the highest bandwidth and the lowest latency, not always of one repeat.
-    """
-    columns = {"bandwidth": ("bandwidth_bytes_per_s", "max"), "latency": ("latency_s", "min")}
-    groups = sweep.points.groupby(["series", "load"], sort=False)
-    table = pd.DataFrame({"repeats": groups.size()})
-    if "injected_delay_s" in sweep.points:
-        table["injected_delay_s"] = groups["injected_delay_s"].first()
-    for name, (column, best) in columns.items():
-        values = groups[column]
-        mean, half = values.mean(), values.agg(lambda v: half_width(list(v - v.mean()), level))
-        table[f"{name}_mean"], table[f"{name}_best"] = mean, values.agg(best)
-        table[f"{name}_low"], table[f"{name}_high"] = (mean - half).clip(lower=0.0), mean + half
-        table[f"{name}_spread"] = values.std() / mean
-    return table.reset_index()
-
-
 def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
     """What the records say about the whole sweep, for its provenance.
 
@@ -135,7 +100,7 @@ def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
         facts |= {"idle_latency_s": statistics.fmean(idle[0]), "idle_latency_best_s": min(map(min, idle))}
     if len(idle) > 1:
         facts["idle_latency_after_s"] = statistics.fmean(idle[-1])
-    peaks = {r.label: _peak(r.bandwidths()) for r in records if r.kind == "peak"}
+    peaks = {r.load.label: _peak(r.bandwidths()) for r in records if r.kind == "peak"}
     if peaks:
         facts["peak_bandwidth_bytes_per_s"] = max(peak["mean"] for peak in peaks.values())
         facts["peak_bandwidth_best_bytes_per_s"] = max(peak["best"] for peak in peaks.values())
@@ -248,7 +213,7 @@ def _on_load(curve: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator
     idle, latency = facts.get("idle_latency_s"), statistics.fmean(heaviest.latencies_s())
     if idle is None or heaviest.delay_iterations > 0 or latency >= LOADED_FACTOR * idle:
         return
-    peak = facts.get("peaks_bytes_per_s", {}).get(heaviest.label)
+    peak = facts.get("peaks_bytes_per_s", {}).get(heaviest.load.label)
     reached = format_bandwidth(statistics.fmean(heaviest.bandwidths()))
     most = f" (all cores together move {format_bandwidth(peak['mean'])})" if peak else ""
     yield Finding(

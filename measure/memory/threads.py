@@ -6,9 +6,9 @@ sets the phase STOP, which every loop sees within microseconds.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -221,31 +221,14 @@ def in_threads(tasks: Sequence[Callable[[], T]], stop: Callable[[], None] = lamb
     Where one fails, or the caller is interrupted, ``stop`` is called, all threads are waited for, and the first
     failure is raised.
     """
-    results: dict[int, T] = {}
-    failures: list[BaseException] = []
-
-    def run(index: int, task: Callable[[], T]) -> None:
+    with ThreadPoolExecutor(len(tasks), "memory-probe") as pool:
+        futures = [pool.submit(task) for task in tasks]
         try:
-            results[index] = task()
-        except BaseException as error:  # noqa: BLE001 - handed over to the caller's thread, which raises it
-            failures.append(error)
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            failures = [error for future in done if (error := future.exception()) is not None]
+            if failures:
+                raise failures[0]
+        except BaseException:
             stop()
-
-    threads = [
-        threading.Thread(target=run, args=(i, task), name=f"memory-probe-{i}", daemon=True)
-        for i, task in enumerate(tasks)
-    ]
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    except BaseException:
-        stop()
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
-        raise
-    if failures:
-        raise failures[0]
-    return [results[i] for i in range(len(tasks))]
+            raise
+    return [future.result() for future in futures]

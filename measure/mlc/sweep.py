@@ -30,7 +30,7 @@ from measure.machine.host import host_facts
 from measure.machine.process import Finished, run_tool
 from measure.mlc.plan import DELAYS_FILE, MIXES, MlcPlan, MlcRun, Mode, curve_name, plan_mlc
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, printed, read_kept
+from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, printed, read_kept
 from measure.store.stored_point import StoredPoint
 from measure.sweep import Provenance, Sweep
 from measure.units import counted, format_bytes
@@ -255,13 +255,4 @@ def _prefetchers(texts: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _provenance() -> Provenance:
-    host = host_facts()
-    device = "memory" if host.memory_bytes is None else f"memory of {format_bytes(host.memory_bytes, 3)}"
-    return Provenance(
-        tool="mlc",
-        host=host.hostname,
-        kernel=host.kernel,
-        cpu=host.cpu_model,
-        device=device,
-        details={"machine": host.to_dict()},
-    )
+    return measured_here("mlc", host_facts().memory_text, {})

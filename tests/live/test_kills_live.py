@@ -33,7 +33,7 @@ def test_a_memory_sweep(tmp_path: Path) -> None:
     plan = MemoryPlan(
         delays=(0, 100, 1000),
         traffics=parse_traffics("read"),
-        buffer_bytes=2**20,
+        sizes=(2**20,),
         placement=Placement(None, (None,)),
         loader_counts=(1,),
         repeats=1,

@@ -19,7 +19,7 @@ from measure.machine.host import Cache, allowed_cpus
 from measure.memory import plan as probe_plan
 from measure.memory.buffers import MemoryFacts
 from measure.memory.kernels import streaming_instruction
-from measure.memory.placement import allocate, place_without_chaser
+from measure.memory.placement import allocate, place
 from measure.memory.probe import make_loaders, plan_buffers, plan_memory, run_memory, trial
 from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
 from measure.memory.traffic import parse_traffic
@@ -42,7 +42,7 @@ def modest_caches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def every_cpu() -> tuple[int | None, ...]:
     """A CPU of each core of a memory node."""
-    placement = place_without_chaser(None)
+    placement = place(None, chases=False)
     return (placement.chaser, *placement.loaders)
 
 
@@ -82,7 +82,7 @@ def agree(ours: Callable[[], float], theirs: Callable[[], float], best: Callable
 
 
 def test_idle_latency_is_that_of_a_pointer_chase_in_c(reference: Callable[..., float]) -> None:
-    cpus = (place_without_chaser((1,)).chaser,)
+    cpus = (place(1, chases=False).chaser,)
     compile_kernels()
     chaser = on_cpu(cpus[0], lambda: Chaser(cpus[0], BUFFER_BYTES, seed=1))
     ours, c = agree(lambda: trial(chaser, (), 0, 0.05, 0.1).latency_s * 1e9, lambda: reference("chase", cpus), best=min)

@@ -12,7 +12,7 @@ from measure.memory.traffic import parse_traffics
 from measure.units import CACHE_LINE_BYTES, format_duration
 
 if TYPE_CHECKING:
-    from measure.memory.plan import BufferPlan, MemoryPlan
+    from measure.memory.plan import MemoryPlan
 
 HELP = """Measure this machine's memory: latency against bandwidth over injected delays, with nothing to install.
 
@@ -67,7 +67,7 @@ def measure_memory(
 
     counts = None if loaders is None else [int(n) for n in loaders]
     common: dict[str, Any] = {"repeats": repeats, "seconds_per_repeat": seconds_per_repeat, "traffic": traffic}
-    plan: MemoryPlan | BufferPlan
+    plan: MemoryPlan
     if buffers is not None:
         plan = plan_buffers([int(b) for b in buffers], threads=counts, **common)
         opening = f"{len(plan.sizes)} buffer sizes"

@@ -20,7 +20,6 @@ from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.machine.host import Cache
 from measure.memory.buffers import MemoryFacts
-from measure.memory.plan import BufferPlan
 from measure.memory.probe import MemoryPlan
 from measure.sweep import Provenance, Sweep
 
@@ -96,8 +95,8 @@ def test_a_course_goes_on_with_the_buffers_that_it_began_with(tmp_path: Path, mo
         context.setattr("measure.memory.plan.memory_facts", lambda: less)
         first = memory_of(plan_course(None, budget_s=20))
     SweepStore.create(tmp_path / "memory", "memory_probe", first.settings(), {})
-    assert memory_of(plan_course(None, budget_s=20)).buffer_bytes > first.buffer_bytes
-    assert memory_of(plan_course(None, budget_s=20, out_dir=tmp_path)).buffer_bytes == first.buffer_bytes
+    assert memory_of(plan_course(None, budget_s=20)).largest_bytes > first.largest_bytes
+    assert memory_of(plan_course(None, budget_s=20, out_dir=tmp_path)).largest_bytes == first.largest_bytes
 
 
 def test_what_fails_is_told_and_the_rest_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +107,7 @@ def test_what_fails_is_told_and_the_rest_is_measured(tmp_path: Path, monkeypatch
         raise ToolFailedError("the clock stands still")
 
     def works_on_buffers(plan: object, __: Path, progress: object) -> object:
-        if not isinstance(plan, BufferPlan):
+        if plan.delays:
             fails()
         progress(1, 2, 5.0, "16 KiB")  # type: ignore[operator]
         return caches

@@ -56,8 +56,16 @@ def test_a_quota_of_cpu_time_limits_the_loaders() -> None:
 
 
 def test_more_loaders_than_cores_are_refused_with_the_most_that_works() -> None:
-    with pytest.raises(ValueError, match=r"loaders=4 needs 5 cores.*ask for at most 3"):
+    with pytest.raises(ValueError, match=r"loaders=4 needs 5 cores, as one chases; 4 can be used; ask for at most 3"):
         place(4, (0, 1, 2, 3), alone, one_node, quota=8)
+    with pytest.raises(ValueError, match=r"loaders=5 needs 5 cores; 4 can be used; ask for at most 4"):
+        place(5, (0, 1, 2, 3), alone, one_node, quota=8, chases=False)
+
+
+@needs_pinning
+def test_where_nothing_is_chased_one_thread_takes_the_chasers_cpu() -> None:
+    for threads, loaders in ((None, (0, 1, 2)), (2, (0,)), (1, ())):
+        assert place(threads, (0, 1, 2, 3), alone, one_node, quota=8, chases=False).loaders == loaders
 
 
 def test_one_core_can_only_chase() -> None:
@@ -89,11 +97,6 @@ def test_pin_binds_the_calling_thread_only() -> None:
     thread.join()
     assert inside == [{cpu}]
     assert os.sched_getaffinity(0) == before
-
-
-@pytest.mark.parametrize(("text", "cpus"), [("0", (0,)), ("0-2,8\n", (0, 1, 2, 8)), ("", ()), ("1,3", (1, 3))])
-def test_cpu_lists(text: str, cpus: tuple[int, ...]) -> None:
-    assert parse_cpu_list(text) == cpus
 
 
 @pytest.mark.parametrize("text", ["a", "1-", "-1", "1;2", "1 2"])

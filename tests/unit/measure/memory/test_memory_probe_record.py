@@ -63,15 +63,15 @@ def test_rows_follow_the_definitions() -> None:
 @pytest.mark.parametrize(("updated", "reads"), [(0, 1.0), (32, 2 / 3), (64, 0.5)])
 def test_an_updated_line_crosses_the_bus_twice(updated: int, reads: float) -> None:
     changed = record(updated_lines=updated, traffic="any", loader_cpus=(0, 2))
-    assert changed.read_fraction == pytest.approx(reads)
+    assert changed.load.read_fraction == pytest.approx(reads)
     assert changed.loaders_per_s(changed.trials[0]) == pytest.approx(10 * (64 + updated) / 2e-6)
     assert changed.series == "any, 2 loaders"
 
 
 def test_a_line_written_past_the_caches_crosses_the_bus_once() -> None:
     copying = record(streamed_lines=32, traffic="nt-1:1")
-    assert copying.bus_lines == 64
-    assert copying.read_fraction == 0.5
+    assert copying.load.bus_lines == 64
+    assert copying.load.read_fraction == 0.5
     row = copying.rows()[0]
     assert row["written_bytes_per_s"] == pytest.approx(64 * row["loaders_per_s"] / 2)
     assert row["read_bytes_per_s"] + row["written_bytes_per_s"] == pytest.approx(row["bandwidth_bytes_per_s"])

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from measure.again import flagged_again
@@ -16,7 +15,7 @@ from measure.errors import DataError, ToolFailedError
 from measure.memory import probe as memory_probe
 from measure.memory.placement import Placement
 from measure.memory.plan import Point
-from measure.memory.probe import MemoryPlan, read_memory_store, run_memory, summarize
+from measure.memory.probe import MemoryPlan, read_memory_store, run_memory
 from measure.memory.record import ProbeRecord, Trial
 from measure.memory.sweep import findings, summary_facts
 from measure.memory.threads import ChaserCount, LoaderCount
@@ -37,7 +36,7 @@ def plan(*delays: int, traffic: str = "read", repeats: int = 2) -> MemoryPlan:
     return MemoryPlan(
         delays=delays or (0, 100),
         traffics=parse_traffics(traffic),
-        buffer_bytes=2**20,
+        sizes=(2**20,),
         placement=Placement(None, (None,)),
         loader_counts=(1,),
         repeats=repeats,
@@ -177,21 +176,6 @@ def test_nothing_measured_yet_says_so(tmp_path: Path) -> None:
     store = SweepStore.create(tmp_path / "m", memory_probe.TOOL, {}, {})
     with pytest.raises(DataError, match="holds no measured delay yet"):
         read_memory_store(store)
-
-
-def test_summary_has_mean_best_and_spread(tmp_path: Path) -> None:
-    sweep = run_memory(plan(0, 100), tmp_path / "m")
-    table = summarize(sweep)
-    assert list(table["load"]) == [0, 100]
-    assert (table["latency_best"] <= table["latency_mean"]).all()
-    assert (table["bandwidth_best"] >= table["bandwidth_mean"]).all()
-    assert (table["latency_spread"] >= 0).all()
-    assert (table["latency_low"] <= table["latency_mean"]).all()
-    assert (table["bandwidth_mean"] <= table["bandwidth_high"]).all()
-    kept = pd.read_csv(tmp_path / "m" / "points.csv").groupby("load").first().reset_index()
-    np.testing.assert_allclose(kept["latency_best_s"], table["latency_best"])
-    np.testing.assert_allclose(64 * kept["throughput_best_per_s"], table["bandwidth_best"])
-    np.testing.assert_allclose(kept["latency_spread"], table["latency_spread"])
 
 
 def fake_trial(number: int, on_cpu: float, latency_ns: int = 100) -> Trial:
