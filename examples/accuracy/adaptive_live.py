@@ -24,7 +24,7 @@ from calibrate.next.adaptive_fio import adaptive_fio
 from calibrate.points import points_of
 from measure.fio.plan import FioPlan, plan_fio
 from measure.fio.sweep import run_fio
-from measure.known_device.server import known_device
+from measure.known_device.server import known_device, truth_of
 from measure.units import parse_duration
 from qsim import LogNormal
 
@@ -40,9 +40,9 @@ HEAD = (
 @contextmanager
 def known(runtime_s: float, repeats: int) -> Iterator[FioPlan]:
     """The plan of a sweep of a device of known truth, which runs meanwhile."""
-    with known_device(SERVICE, SERVERS, threads=max(LOADS)) as device:
+    with known_device(truth_of(SERVICE, SERVERS), threads=max(LOADS)) as uri:
         yield plan_fio(
-            device.uri, LOADS, runtime_s=runtime_s, ramp_s=0.2, repeats=repeats, label="four servers, lognormal 2 ms"
+            uri, LOADS, runtime_s=runtime_s, ramp_s=0.2, repeats=repeats, label="four servers, lognormal 2 ms"
         )
 
 

@@ -17,6 +17,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,8 +63,9 @@ def devices(law: str, seed: int) -> Iterator[tuple[str, float | None, Measure]]:
 
         def measure(seconds: float, servers: int = servers) -> Sweep:
             way_s = measured_way()
-            with known_device(LAWS[law](SERVICE_S), servers, seed=seed, threads=DEPTHS[-2], early_s=way_s) as device:
-                return swept(plan_fio(device.uri, DEPTHS[:-1], runtime_s=seconds, ramp_s=RAMP_S))
+            played = replace(truth_of(LAWS[law](SERVICE_S), servers, seed=seed), early_s=way_s)
+            with known_device(played, threads=DEPTHS[-2]) as uri:
+                return swept(plan_fio(uri, DEPTHS[:-1], runtime_s=seconds, ramp_s=RAMP_S))
 
         yield f"{servers} {law}", truth.crossing, measure
 

@@ -20,7 +20,6 @@ from array import array
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +27,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from measure.errors import ToolMissingError
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, drawn_times
-from measure.known_device.sweep import DeviceSweep
-from measure.machine.host import host_facts
-from measure.machine.process import find_tool, now
+from measure.machine.process import now
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, read_kept
-from measure.sweep import Provenance, Sweep
+from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, read_kept
+from measure.sweep import Sweep
 
 TOOL = "known-device"
 NAP_S, NAPS = 1e-3, 200
@@ -78,84 +74,63 @@ class LatenessCompensator:
         self.early_s += self._share * late_s
 
 
-@dataclass(frozen=True)
-class PythonDevice:
-    """The device ``truth``, driven by closed loops of ``runtime_s`` seconds, after ``ramp_s`` that do not count."""
+def run_in_python(
+    truth: Truth,
+    points: Sequence[DevicePoint],
+    out_dir: Path,
+    runtime_s: float,
+    ramp_s: float,
+    on_progress: Progress | None = None,
+) -> Sweep:
+    """Measure what is missing of ``points`` in ``out_dir``, each for ``runtime_s`` after ``ramp_s`` that do not count.
 
-    truth: Truth
-    runtime_s: float = 1.0
-    ramp_s: float = 0.3
+    Returns all that the directory holds. Raises StoreError.
+    """
+    played = replace(truth, early_s=lateness_s(), player="threads of Python")
 
-    def run(self, depths: Sequence[int], out_dir: Path, on_progress: Progress | None = None) -> Sweep:
-        """Measure what is missing of ``depths`` in ``out_dir`` and return all of it. Raises StoreError."""
-        return self._measure([DevicePoint(n, is_open=False) for n in depths], out_dir, on_progress)
-
-    def run_open(self, rates: Sequence[float], out_dir: Path, on_progress: Progress | None = None) -> Sweep:
-        """The same of arrival ``rates``."""
-        return self._measure([DevicePoint(rate, is_open=True) for rate in rates], out_dir, on_progress)
-
-    def _measure(self, points: Sequence[DevicePoint], out_dir: Path, on_progress: Progress | None) -> Sweep:
-        early_s = lateness_s()
-        truth = self.truth
-        settings = {
-            "servers": truth.servers,
-            "law": truth.law,
-            "seed": truth.seed,
-            "queueing": truth.queueing,
-            "runtime_s": self.runtime_s,
-            "ramp_s": self.ramp_s,
-        }
-        plan = Measurement(
-            TOOL,
-            points,
-            settings,
-            partial(self._provenance, early_s),
-            lambda _store, _missing, _tick: nullcontext(partial(self._run, early_s)),
-            read_device_store,
-            lambda _: self.runtime_s + self.ramp_s,
-        )
-        return measure(plan, out_dir, on_progress)
-
-    def _provenance(self, early_s: float) -> Provenance:
-        truth, host = replace(self.truth, early_s=early_s, player="threads of Python"), host_facts()
-        return Provenance(
-            tool="qsim known device",
-            host=host.hostname,
-            kernel=host.kernel,
-            cpu=host.cpu_model,
-            device=truth.label,
-            details={"truth": truth.to_dict(), "host_facts": host.to_dict()},
-        )
-
-    def _run(self, early_s: float, point: DevicePoint, _: Tick) -> Outcome:
+    def run(point: DevicePoint, _: Tick) -> Outcome:
         command = f"{'Poisson arrivals' if point.is_open else 'a closed loop of threads'}, {point.describe()}"
         about = {"command": command, "request": asdict(point), "started_at": now()}
-        times, routes = drawn_times(self.truth)
-        rng = np.random.default_rng([self.truth.seed, *point.key.encode()])  # other draws at each point
-        server = Server(
-            array("d", (rng.permutation(times) if point.is_open else stratified(times, rng)).tobytes()),
-            self.truth.servers,
-            array("H", routes.tobytes()) if len(routes) else None,
-        )
-        seconds = self.ramp_s + self.runtime_s
-        if point.is_open:
-            rows = open_stream(server, point.load, seconds, LatenessCompensator(early_s, SHARE), rng)
-        else:
-            depth = round(point.load)
-            compensator = LatenessCompensator(early_s, SHARE / depth)
-            rows = closed_loop(server, depth, seconds, compensator, self.truth.delay_s)
-        counted = rows[(rows[:, 0] >= self.ramp_s) & (rows[:, 0] < self.ramp_s + self.runtime_s), 1]
+        rows = answers(played, point, ramp_s + runtime_s)
+        counted = rows[(rows[:, 0] >= ramp_s) & (rows[:, 0] < ramp_s + runtime_s), 1]
         if len(counted) < 2:
             reason = f"at {point.describe()} fewer than two requests were answered; give the points more time"
             return Outcome(None, about, reason)
         measured = {
             "requests": len(counted),
-            "throughput_per_s": len(counted) / self.runtime_s,
+            "throughput_per_s": len(counted) / runtime_s,
             "latency_s": float(counted.mean()),
             "latency_sd_s": float(counted.std()),
             **{name: float(np.percentile(counted, share)) for name, share in PERCENTILES.items()},
         }
         return Outcome(json.dumps(measured).encode(), {**about, "ended_at": now()})
+
+    fixed = {name: getattr(truth, name) for name in ("servers", "law", "seed", "queueing")}
+    plan = Measurement(
+        TOOL,
+        points,
+        {**fixed, "runtime_s": runtime_s, "ramp_s": ramp_s},
+        lambda: measured_here("qsim known device", played.label, {"truth": played.to_dict()}),
+        lambda *_: nullcontext(run),
+        read_device_store,
+        lambda _: runtime_s + ramp_s,
+    )
+    return measure(plan, out_dir, on_progress)
+
+
+def answers(truth: Truth, point: DevicePoint, seconds: float) -> NDArray[np.float64]:
+    """When requests were answered, in seconds from the start, and how long each took: (n, 2)."""
+    times, routes = drawn_times(truth)
+    rng = np.random.default_rng([truth.seed, *point.key.encode()])  # other draws at each point
+    server = Server(
+        array("d", (rng.permutation(times) if point.is_open else stratified(times, rng)).tobytes()),
+        truth.servers,
+        array("H", routes.tobytes()) if len(routes) else None,
+    )
+    if point.is_open:
+        return open_stream(server, point.load, seconds, LatenessCompensator(truth.early_s, SHARE), rng)
+    depth = round(point.load)
+    return closed_loop(server, depth, seconds, LatenessCompensator(truth.early_s, SHARE / depth), truth.delay_s)
 
 
 def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -230,19 +205,6 @@ def open_stream(
             compensator.answered(answered - due)
             rows.append((answered - begin, answered - sent))
     return np.array(rows, dtype=np.float64).reshape(-1, 2)
-
-
-def run_anywhere(planned: DeviceSweep, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
-    """The sweep ``planned``, by nbdkit and fio, or where one of them is missing by threads of Python."""
-    try:
-        find_tool("fio")
-        find_tool("nbdkit")
-    except ToolMissingError:
-        python = PythonDevice(planned.truth, planned.runtime_s, planned.ramp_s)
-        if planned.depths:
-            return python.run(planned.depths, out_dir, on_progress)
-        return python.run_open(planned.arrival_rates, out_dir, on_progress)
-    return planned.run(out_dir, on_progress)
 
 
 def lateness_s() -> float:

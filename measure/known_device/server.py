@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from subprocess import Popen
 from typing import Any, Literal, get_args
@@ -121,99 +121,26 @@ LONGEST_S = 60.0
 MAX_SERVERS, MAX_THREADS = 256, 1024
 
 
-@dataclass(frozen=True)
-class KnownDevice:
-    """A running device: where it is, and what it truly is."""
-
-    uri: str
-    truth: Truth
-
-
 def truth_of(
-    service: Distribution | float | Sequence[float],
+    service: Distribution | float | Sequence[float] = 2e-3,
     servers: int = 1,
     queueing: Queueing = "central",
     seed: int = 1,
-    early_s: float = 0.0,
     delay_s: float = 0.0,
 ) -> Truth:
-    """The truth of a device, before it is started. Arguments and errors as of ``known_device``."""
-    return _drawn(service, servers, queueing, seed, early_s, delay_s)[0]
-
-
-def drawn_times(truth: Truth) -> tuple[NDArray[np.float64], NDArray[np.uint16]]:
-    """The service times that the device plays back, and the server of each request (none where there is one queue)."""
-    _, times, routes = _drawn(truth.service, truth.servers, truth.queueing, truth.seed, truth.early_s, truth.delay_s)
-    return times, routes
-
-
-@contextmanager
-def known_device(
-    service: Distribution | float | Sequence[float] = 2e-3,
-    servers: int = 4,
-    queueing: Queueing = "central",
-    *,
-    seed: int = 1,
-    threads: int = 64,
-    early_s: float = 0.0,
-    delay_s: float = 0.0,
-    log: Path | None = None,
-) -> Iterator[KnownDevice]:
-    """Start a device of ``servers`` servers, and stop it when the block is left in whatever way.
+    """The truth of a device of ``servers`` servers, before it is started.
 
     ``service`` is a law of service times in seconds, one time (deterministic), or a sample of times from which each
     request's is drawn. ``queueing`` is "central" (one queue) or "per-server" (requests are routed at random).
-    ``threads`` is how many requests of one connection can be outstanding; ``early_s`` is taken off each sleep, to make
-    up for what the way takes, and ``delay_s`` added to it, while no server is busy; what was served is appended to the
-    file ``log``.
-
-    Raises ValueError (a setting, named), ToolMissingError (no nbdkit), ToolFailedError (it does not come up).
+    ``delay_s`` is added to each latency, while no server is busy. Raises ValueError naming a setting that cannot be.
     """
-    must_be(1 <= threads <= MAX_THREADS, "threads", threads, f"from 1 to {MAX_THREADS}")
-    truth, times, routes = _drawn(service, servers, queueing, seed, early_s, delay_s)
-    with own_folder("qsim-nbd") as place:
-        (place / "times").write_bytes(times.tobytes())
-        (place / "routes").write_bytes(routes.tobytes())
-        argv = [
-            "nbdkit",
-            "--foreground",
-            "--exit-with-parent",
-            "--unix",
-            str(place / "socket"),
-            "--threads",
-            str(threads),
-            "python",
-            str(device_plugin.__file__),
-            f"times={place / 'times'}",
-            f"servers={servers}",
-            f"size={MEMORY_BYTES}",
-            f"early={early_s - delay_s!r}",
-            *([f"routes={place / 'routes'}"] if len(routes) else []),
-            *([f"log={log.absolute()}"] if log is not None else []),
-        ]
-        with running(argv, grace_s=GRACE_S, timer_slack_ns=1) as server:
-            _wait_for(place / "socket", server)
-            yield KnownDevice(f"nbd+unix:///?socket={place / 'socket'}", truth)
-
-
-def _drawn(
-    service: Distribution | float | Sequence[float],
-    servers: int,
-    queueing: Queueing,
-    seed: int,
-    early_s: float,
-    delay_s: float,
-) -> tuple[Truth, np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.uint16]]]:
-    """The truth, the times to be served, and the server of each request (none where there is one queue)."""
     must_be(1 <= servers <= MAX_SERVERS, "servers", servers, f"from 1 to {MAX_SERVERS}")
     must_be(queueing in get_args(Queueing), "queueing", queueing, "central or per-server")
     must_be(seed >= 0, "seed", seed, "zero or more")
-    must_be(0 <= early_s < LONGEST_S, "early_s", early_s, f"from 0 to below {LONGEST_S:g} seconds")
     must_be(0 <= delay_s < LONGEST_S, "delay_s", delay_s, f"from 0 to below {LONGEST_S:g} seconds")
     law = _law(service)
-    rng = np.random.default_rng(seed)
-    constant = isinstance(law, Deterministic)
-    times = np.asarray(law.sample(rng, 1 if constant else DRAWS), dtype=np.float64)
+    truth = Truth(law, servers, queueing, seed, law.mean, law.scv, delay_s=delay_s)
+    times, _ = drawn_times(truth)
     if not 0 < law.mean < LONGEST_S or times.min() < 0 or times.max() >= LONGEST_S:
         raise InvalidParameterError(
             "service",
@@ -221,12 +148,50 @@ def _drawn(
             f"the mean must be above 0, and each time from 0 to below {LONGEST_S:g} seconds",
             value=law.mean,
         )
-    shared = queueing == "central" or servers == 1
-    routes = rng.integers(servers, size=0 if shared else DRAWS, dtype=np.uint16)
-    if constant and not shared:
-        times = np.full(DRAWS, times[0])
     mean = float(times.mean())
-    return Truth(law, servers, queueing, seed, mean, float(times.var() / mean**2), early_s, delay_s), times, routes
+    return replace(truth, served_mean_s=mean, served_scv=float(times.var() / mean**2))
+
+
+def drawn_times(truth: Truth) -> tuple[NDArray[np.float64], NDArray[np.uint16]]:
+    """The service times that the device plays back, and the server of each request (none where there is one queue)."""
+    rng = np.random.default_rng(truth.seed)
+    constant = isinstance(truth.service, Deterministic)
+    times = np.asarray(truth.service.sample(rng, 1 if constant else DRAWS), dtype=np.float64)
+    shared = truth.queueing == "central" or truth.servers == 1
+    routes = rng.integers(truth.servers, size=0 if shared else DRAWS, dtype=np.uint16)
+    return np.full(DRAWS, times[0]) if constant and not shared else times, routes
+
+
+@contextmanager
+def known_device(truth: Truth, *, threads: int = 64, log: Path | None = None) -> Iterator[str]:
+    """Start a device and give its address; it is stopped when the block is left in whatever way.
+
+    ``threads`` is how many requests of one connection can be outstanding; what was served is appended to the file
+    ``log``. Raises ValueError, ToolMissingError (no nbdkit), ToolFailedError (it does not come up).
+    """
+    must_be(1 <= threads <= MAX_THREADS, "threads", threads, f"from 1 to {MAX_THREADS}")
+    times, routes = drawn_times(truth)
+    with own_folder("qsim-nbd") as place:
+        (place / "times").write_bytes(times.tobytes())
+        (place / "routes").write_bytes(routes.tobytes())
+        argv = [
+            "nbdkit",
+            "--foreground",
+            "--exit-with-parent",
+            f"--unix={place / 'socket'}",
+            f"--threads={threads}",
+            "python",
+            str(device_plugin.__file__),
+            f"times={place / 'times'}",
+            f"servers={truth.servers}",
+            f"size={MEMORY_BYTES}",
+            f"early={truth.early_s - truth.delay_s!r}",
+            *([f"routes={place / 'routes'}"] if len(routes) else []),
+            *([f"log={log.absolute()}"] if log is not None else []),
+        ]
+        with running(argv, grace_s=GRACE_S, timer_slack_ns=1) as server:
+            _wait_for(place / "socket", server)
+            yield f"nbd+unix:///?socket={place / 'socket'}"
 
 
 def _law(service: Distribution | float | Sequence[float]) -> Distribution:

@@ -8,6 +8,8 @@ queue's response times and not those of a socket.
 from __future__ import annotations
 
 import math
+import platform
+import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +21,8 @@ from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
 from measure.fio.workload import FioJob, submitters
 from measure.formats.fio.json_output import parse_fio
-from measure.known_device.server import MAX_THREADS, Truth, known_device
+from measure.known_device.in_python import DevicePoint, run_in_python
+from measure.known_device.server import MAX_THREADS, Truth, known_device, truth_of
 from measure.machine.process import run_tool
 from measure.store.measuring import Progress
 from measure.sweep import Sweep
@@ -97,21 +100,18 @@ class DeviceSweep:
     def run(self, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
         """Measure what is missing in ``out_dir`` and return all of it; the device is gone afterwards in any case.
 
-        Raises what ``run_fio`` and ``known_device`` raise.
+        nbdkit plays the device and fio drives it; where one is missing, and elsewhere than on Linux, threads of Python
+        do both. Raises what ``run_fio`` and ``known_device`` raise.
         """
-        truth, way_s = self.truth, measured_way()
+        if platform.system() != "Linux" or not (shutil.which("fio") and shutil.which("nbdkit")):
+            points = [DevicePoint(n, is_open=False) for n in self.depths]
+            points += [DevicePoint(rate, is_open=True) for rate in self.arrival_rates]
+            return run_in_python(self.truth, points, out_dir, self.runtime_s, self.ramp_s, on_progress)
+        way_s = measured_way()
         log = out_dir / FOLDER / f"{time.time_ns()}.log"
-        with known_device(
-            truth.service,
-            truth.servers,
-            truth.queueing,
-            seed=truth.seed,
-            threads=max(self.depths, default=1),
-            early_s=way_s,
-            delay_s=truth.delay_s,
-            log=log,
-        ) as device:
-            return run_fio(self.plan(device.uri, way_s), out_dir, on_progress)
+        early = replace(self.truth, early_s=way_s)
+        with known_device(early, threads=max(self.depths, default=1), log=log) as uri:
+            return run_fio(self.plan(uri, way_s), out_dir, on_progress)
 
     def _submitters(self, rate: float) -> int:
         """Jobs enough that each is seldom busy: an M/G/1-like number outstanding, spread over them."""
@@ -126,9 +126,9 @@ def measured_way() -> float:
 
     Raises ToolMissingError, ToolFailedError.
     """
-    with known_device(WAY_SERVICE_S, 1, threads=1) as device:
+    with known_device(truth_of(WAY_SERVICE_S), threads=1) as uri:
         settings = FioSettings(runtime_s=WAY_RUNTIME_S, ramp_s=0.1)
-        (point,) = plan_workloads(device.uri, [FioJob(1, 1, 4096, 100, "random")], settings).points
+        (point,) = plan_workloads(uri, [FioJob(1, 1, 4096, 100, "random")], settings).points
         finished = run_tool(point.argv, 30.0)
     if finished.returncode != 0 or finished.timed_out:
         raise ToolFailedError(f"fio could not drive nbdkit: {finished.complaint or f'exit {finished.returncode}'}")

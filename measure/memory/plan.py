@@ -149,7 +149,7 @@ class MemoryPlan:
         return replace(point, key=f"{point.key}{AGAIN}{rows['source'].nunique()}")
 
     def warm_up_s(self, point: Point) -> float:
-        """Seconds that are not counted; over sizes a round through the buffer, so that a cache that fits it holds it."""
+        """Seconds that are not counted: over sizes a round through the buffer, which fills a cache that can hold it."""
         if not point.varied:
             return WARM_UP_S
         size = point.buffer_bytes
@@ -202,16 +202,19 @@ class MemoryPlan:
 
     def rows(self) -> list[dict[str, Any]]:
         """The points on curves with their commands."""
-        points = [p for p in self.points() if p.traffic is not None and (p.varied or p.kind == "loaded")]
+        points = [(p.traffic, p) for p in self.points() if p.traffic is not None and (p.varied or p.kind == "loaded")]
+        points.sort(
+            key=lambda pair: (pair[1].buffer_bytes, self.traffics.index(pair[0]), pair[1].loaders, pair[1].delay)
+        )
         return [
             {
-                "traffic": "" if p.traffic is None else p.traffic.label,
+                **({"buffer_bytes": p.buffer_bytes} if p.varied else {"delay": p.delay}),
+                "traffic": traffic.label,
                 "loaders": p.loaders,
-                **p.request(),
                 "command": self.command(p),
                 "seconds": self.seconds_of(p),
             }
-            for p in sorted(points, key=lambda p: (p.buffer_bytes, p.delay))
+            for traffic, p in points
         ]
 
     def describe(self) -> str:

@@ -13,7 +13,7 @@ import pytest
 from calibrate.next.adaptive import AdaptiveResult, AdaptiveStep
 from calibrate.next.adaptive_fio import HISTORY, adaptive_fio
 from measure.fio.sweep import plan_fio
-from measure.known_device.server import KnownDevice, known_device
+from measure.known_device.server import known_device, truth_of
 from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.live
@@ -23,18 +23,18 @@ TRIES = 5
 
 
 @pytest.fixture(scope="module")
-def four_servers(fio_and_nbdkit: None) -> Iterator[KnownDevice]:
+def four_servers(fio_and_nbdkit: None) -> Iterator[str]:
     """4 servers of 2 ms, one queue: N* = 4."""
-    with known_device(2e-3, 4) as device:
-        yield device
+    with known_device(truth_of(2e-3, 4)) as uri:
+        yield uri
 
 
-def search(device: KnownDevice, directory: Path, budget: int = len(DEPTHS) // 3) -> AdaptiveResult:
-    plan = plan_fio(device.uri, DEPTHS, runtime_s=0.7, ramp_s=0.1, label="four servers of 2 ms")
+def search(uri: str, directory: Path, budget: int = len(DEPTHS) // 3) -> AdaptiveResult:
+    plan = plan_fio(uri, DEPTHS, runtime_s=0.7, ramp_s=0.1, label="four servers of 2 ms")
     return adaptive_fio(plan, directory, budget)
 
 
-def test_a_third_of_the_points_gives_the_true_knee(four_servers: KnownDevice, tmp_path: Path) -> None:
+def test_a_third_of_the_points_gives_the_true_knee(four_servers: str, tmp_path: Path) -> None:
     """Other work on the machine can spoil a search of six points; the best of some is held to 10 %.
 
     It also makes a lone request take longer than 2 ms, and the knee R(1) Xmax is then that of what fio sees.
@@ -50,14 +50,14 @@ def test_a_third_of_the_points_gives_the_true_knee(four_servers: KnownDevice, tm
     assert min(off) <= np.log(1.1), off
 
 
-def test_an_interrupted_search_goes_on_from_its_points(four_servers: KnownDevice, tmp_path: Path) -> None:
+def test_an_interrupted_search_goes_on_from_its_points(four_servers: str, tmp_path: Path) -> None:
     directory = tmp_path / "sweep"
 
     def interrupt(choice: AdaptiveStep) -> None:
         if choice.why not in ("start", "deeper"):
             raise KeyboardInterrupt
 
-    plan = plan_fio(four_servers.uri, DEPTHS, runtime_s=0.3, ramp_s=0.0, label="four servers of 2 ms")
+    plan = plan_fio(four_servers, DEPTHS, runtime_s=0.3, ramp_s=0.0, label="four servers of 2 ms")
     with pytest.raises(KeyboardInterrupt):
         adaptive_fio(plan, directory, 5, on_choice=interrupt)
     kept = SweepStore.read(directory).finished()

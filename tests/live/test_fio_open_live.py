@@ -79,11 +79,11 @@ def test_the_jobs_of_an_open_loop_are_a_poisson_process(disk: Path, tmp_path: Pa
 
 def test_more_than_the_device_takes_is_said_and_left_out(require_tool: Callable[..., str], tmp_path: Path) -> None:
     require_tool("nbdkit")
-    from measure.known_device.server import known_device
+    from measure.known_device.server import known_device, truth_of
 
-    with known_device(5e-3, servers=1) as device:
+    with known_device(truth_of(5e-3)) as uri:
         jobs = [FioJob.open(50, jobs=10), FioJob.open(1000, jobs=10)]
-        plan = plan_workloads(device.uri, jobs, FioSettings(runtime_s=4.0, ramp_s=0.5, label="device"))
+        plan = plan_workloads(uri, jobs, FioSettings(runtime_s=4.0, ramp_s=0.5, label="device"))
         sweep = run_fio(plan, tmp_path / "s")
     assert list(sweep.points["asked_rate_per_s"]) == [50.0]
     overloaded = [f for f in sweep.findings if f.check == "overloaded"]

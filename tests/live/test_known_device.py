@@ -104,8 +104,8 @@ def test_the_server_and_its_folder_are_gone_afterwards(fio_and_nbdkit: None) -> 
     places: list[Path] = []
 
     def fail_inside() -> None:
-        with known_device() as device:
-            places.append(socket_of(device.uri))
+        with known_device(truth_of()) as uri:
+            places.append(socket_of(uri))
             assert serving(places[0])
             raise KeyboardInterrupt
 
@@ -117,8 +117,8 @@ def test_the_server_and_its_folder_are_gone_afterwards(fio_and_nbdkit: None) -> 
 
 def test_the_server_ends_with_a_killed_program(fio_and_nbdkit: None, repository: Path) -> None:
     code = (
-        "import time\nfrom measure.known_device.server import known_device\n"
-        "with known_device() as d:\n    print(d.uri, flush=True)\n    time.sleep(600)"
+        "import time\nfrom measure.known_device.server import known_device, truth_of\n"
+        "with known_device(truth_of()) as uri:\n    print(uri, flush=True)\n    time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=repository, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
@@ -134,5 +134,8 @@ def test_the_server_ends_with_a_killed_program(fio_and_nbdkit: None, repository:
 
 def test_a_missing_nbdkit_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(ToolMissingError, match=r"nbdkit is not installed .*apt-get install nbdkit"), known_device():
+    with (
+        pytest.raises(ToolMissingError, match=r"nbdkit is not installed .*apt-get install nbdkit"),
+        known_device(truth_of()),
+    ):
         pass

@@ -161,14 +161,13 @@ def _without_knee(disk: Sweep) -> bool:
 
 def _device(pace: Pace, out: Path, step: str) -> Sweep | str:
     """A device of known truth, by nbdkit and fio or by threads."""
-    from measure.known_device.in_python import run_anywhere
     from measure.known_device.server import truth_of
     from measure.known_device.sweep import DeviceSweep
 
     planned = DeviceSweep(truth_of(SERVICE_S, SERVERS), DEVICE_DEPTHS, runtime_s=pace.device_s, ramp_s=RAMP_S)
     opening = f"{step} device: {len(DEVICE_DEPTHS)} depths of {planned.truth.label}"
     with Bar("device", opening=opening) as bar:
-        return run_anywhere(planned, out, bar.points)
+        return planned.run(out, bar.points)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ nbdkit end with it, and every finished point is stored. Everything is imported b
 from __future__ import annotations
 
 import json
-import platform
 import signal
 import sys
 import time
@@ -22,7 +21,7 @@ from calibrate.lab.folder import DISK
 from calibrate.lab.run.duel import judge, predicted_load
 from calibrate.lab.run.event_log import ORDER, PREDICTION, REPORT, RESULT, SENT
 from calibrate.lab.run.event_writer import RAMP_S, EventWriter, first_loads
-from calibrate.lab.run.orders import DISK_BYTES, Device, Order, why_no_fio, why_no_tools
+from calibrate.lab.run.orders import DISK_BYTES, Device, Order, why_no_fio
 from calibrate.prediction.comparison import Comparison, compare
 from calibrate.report.page import write_report
 from calibrate.sealing.sealed_prediction import read_seal
@@ -82,22 +81,17 @@ def _known(writer: EventWriter) -> Sweep:
 
     nbdkit plays it and fio drives it; where one is missing, and elsewhere than on Linux, threads of Python do both.
     """
-    from measure.known_device.in_python import PythonDevice
     from measure.known_device.server import truth_of
     from measure.known_device.sweep import DeviceSweep
     from qsim import Exponential
 
     order = writer.order
     truth = truth_of(Exponential(order.service_s), order.servers, "central", order.seed)
-    sweep, in_python = None, bool(why_no_tools("fio", "nbdkit")) or platform.system() != "Linux"
+    sweep = None
     for loads in (first_loads(order), order.loads):
         depths = tuple(int(n) for n in loads)
-        if in_python:
-            python = PythonDevice(truth, order.seconds_per_point, RAMP_S)
-            sweep = python.run(depths, writer.sweep_directory, writer.progress)
-        else:
-            ordered = DeviceSweep(truth, depths, runtime_s=order.seconds_per_point, ramp_s=RAMP_S)
-            sweep = ordered.run(writer.sweep_directory, writer.progress)
+        ordered = DeviceSweep(truth, depths, runtime_s=order.seconds_per_point, ramp_s=RAMP_S)
+        sweep = ordered.run(writer.sweep_directory, writer.progress)
         writer.points(sweep)
         writer.seal(sweep)
     assert sweep is not None  # noqa: S101 - the loop has two rounds

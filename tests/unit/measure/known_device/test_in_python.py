@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +11,7 @@ import pytest
 
 from measure import load
 from measure.known_device import in_python
-from measure.known_device.in_python import (
-    STRATA,
-    LatenessCompensator,
-    PythonDevice,
-    closed_loop,
-    lateness_s,
-    open_stream,
-    run_anywhere,
-    stratified,
-)
+from measure.known_device.in_python import STRATA, LatenessCompensator, closed_loop, lateness_s, open_stream, stratified
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, truth_of
 from measure.known_device.sweep import DeviceSweep
@@ -71,12 +63,15 @@ def test_stratified_times_are_the_same_times_and_each_block_has_the_mean_of_the_
     assert np.array_equal(stratified(times[:1], np.random.default_rng(3)), times[:1])
 
 
-def test_a_sweep_is_kept_with_its_truth_and_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_sweep_is_kept_with_its_truth_and_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     truth = truth_of(Exponential(SERVICE_S), SERVERS, seed=3)
-    device = PythonDevice(truth, runtime_s=1.0, ramp_s=0.1)
-    first = device.run([1, 4], tmp_path / "sweep")
+    monkeypatch.setenv("PATH", str(tmp_path))  # no fio and no nbdkit
+    device = DeviceSweep(truth, (1, 4), runtime_s=1.0, ramp_s=0.1)
+    first = device.run(tmp_path / "sweep")
     told: list[str] = []
-    device.run([1, 4, 8], tmp_path / "sweep", lambda *what: told.append(what[3]))
+    replace(device, depths=(1, 4, 8)).run(tmp_path / "sweep", lambda *what: told.append(what[3]))
     assert told == ["depth 8", "done"]
     sweep = load(tmp_path / "sweep")
     assert sweep.points["load"].tolist() == [1, 4, 8]
@@ -102,11 +97,9 @@ def test_an_open_stream_is_the_queue_that_its_arrivals_make(monkeypatch: pytest.
 def test_arrivals_are_measured_without_fio_and_nbdkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     planned = DeviceSweep(truth_of(Exponential(2e-3)), arrival_rates=(50.0, 200.0), runtime_s=0.5, ramp_s=0.1)
-    sweep = run_anywhere(planned, tmp_path / "open")
+    sweep = planned.run(tmp_path / "open")
     assert sweep.load_kind == "arrival_rate"
     assert list(sweep.points["asked_rate_per_s"]) == [50, 200]
     assert (sweep.points["load"] == sweep.points["throughput_per_s"]).all()
     assert (sweep.points["latency_s"] > 0).all()
     assert load(tmp_path / "open").points.equals(sweep.points)
-    closed = run_anywhere(DeviceSweep(planned.truth, depths=(1, 2), runtime_s=0.3, ramp_s=0.0), tmp_path / "closed")
-    assert list(closed.points["depth"]) == [1, 2]
