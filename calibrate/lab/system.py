@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash import Dash, Input, Output, ctx, html, no_update
 from dash.development.base_component import Component
 
 from calibrate.lab.compare.shelf import Shelf, ShelfCurve
@@ -16,11 +15,14 @@ from calibrate.lab.folder import LabSource
 from calibrate.lab.widgets import (
     SliderNumber,
     Theme,
+    animate,
+    choice,
     graph,
-    in_browser,
-    labelled,
     line,
     marks,
+    moving,
+    page,
+    picture,
     slider,
     theme_of,
     waited_for,
@@ -53,52 +55,22 @@ def layout(shelf: Shelf) -> Component:
     """The page; the latest run of the lab is the drive, or a dataset."""
     sources = list(shelf.folder.sources().values())
     runs = [s.identity for s in sources if s.label.startswith("run ")]
-    options: Any = [{"label": s.label, "value": s.identity} for s in sources]
-    return html.Div(
-        [
-            html.Section(
-                [
-                    html.H2("An application on a drive"),
-                    html.P(HOW, className="weak"),
-                    html.Label("Drive", htmlFor="system-drive"),
-                    dcc.Dropdown(id="system-drive", options=options, value=(runs or [USUAL])[-1], clearable=False),
-                    *(slider(f"system-{name}", number) for name, number in NUMBERS.items()),
-                    html.Div(html.Button("Simulate it", id="system-run", n_clicks=0), className="buttons"),
-                    html.P(id="system-problem", className="problem", role="alert"),
-                ],
-                className="controls",
-            ),
-            html.Section(
-                [
-                    waited_for(
-                        html.Div(
-                            [
-                                html.P(id="system-answer", className="outcome"),
-                                html.Div(id="system-network", className="states"),
-                            ]
-                        )
-                    ),
-                    html.Div(
-                        [
-                            html.H3("A stretch of its life"),
-                            html.Button("Pause", id="system-play", n_clicks=0, className="small"),
-                        ],
-                        className="heading",
-                    ),
-                    labelled(
-                        html.Canvas(id="system-moving", role="img", className="moving"),
-                        "users think, wait for a processor, and wait for the drive",
-                    ),
-                    dcc.Store(id="system-stretch"),
-                    dcc.Store(id="system-played"),
-                    *(graph(f"system-{name}-plot", f"{name} over users") for name in QUANTITIES),
-                    html.P(WHERE_FROM, className="weak"),
-                ],
-                className="results",
-            ),
-        ],
-        className="page two",
-    )
+    drives = {s.identity: s.label for s in sources}
+    controls = [
+        html.P(HOW, className="weak"),
+        *choice("system-drive", "Drive", drives, (runs or [USUAL])[-1]),
+        *(slider(f"system-{name}", number) for name, number in NUMBERS.items()),
+        html.Div(html.Button("Simulate it", id="system-run", n_clicks=0), className="buttons"),
+        html.P(id="system-problem", className="problem", role="alert"),
+    ]
+    answer = [html.P(id="system-answer", className="outcome"), html.Div(id="system-network", className="states")]
+    results = [
+        waited_for(html.Div(answer)),
+        moving("system", "A stretch of its life", "users think, wait for a processor, and wait for the drive"),
+        *(graph(f"system-{name}-plot", f"{name} over users") for name in QUANTITIES),
+        html.P(WHERE_FROM, className="weak"),
+    ]
+    return page("An application on a drive", controls, results)
 
 
 def register(app: Dash, shelf: Shelf) -> None:
@@ -118,15 +90,7 @@ def register(app: Dash, shelf: Shelf) -> None:
             shelf, drive, look, *values, simulated=ctx.triggered_id == "system-run"
         )
     )
-    in_browser(
-        app,
-        "watch_system",
-        Output("system-played", "data"),
-        Output("system-play", "children"),
-        Input("system-stretch", "data"),
-        Input("system-play", "n_clicks"),
-        State("system-moving", "id"),
-    )
+    animate(app, "system", "watch_system")
 
 
 def update(shelf: Shelf, drive: object, look: object, *values: object, simulated: bool = False) -> tuple[Any, ...]:
@@ -155,11 +119,11 @@ def update(shelf: Shelf, drive: object, look: object, *values: object, simulated
         return str(error), *([no_update] * (3 + len(QUANTITIES)))
     theme = theme_of(look)
     words = f"{users} users, then " + ", then ".join(f"{name}, {100 * b:.0f} % busy" for name, b in busy.items())
-    picture = network_picture(users, busy, result.bottleneck, theme)
+    drawn = picture("network.svg.j2", users=users, busy=busy, bottleneck=result.bottleneck, theme=theme)
     return (
         "",
         answer,
-        html.Img(src=picture, alt=f"{words}; {result.bottleneck} is full first"),
+        html.Img(src=drawn, alt=f"{words}; {result.bottleneck} is full first"),
         *(curve_figure(result, name, users, theme, runs.get(name)) for name in QUANTITIES),
         stretch(users, numbers["think"], [cpu, station], [*busy].index(result.bottleneck)),
     )
@@ -219,33 +183,6 @@ def _curve(shelf: Shelf, source: LabSource) -> ShelfCurve:
     if found is None:
         raise DataError(f"{source.label} has no curve over outstanding requests; choose another drive")
     return found
-
-
-FULL = "full first"
-
-
-def network_picture(users: float, busy: dict[str, float], bottleneck: str, theme: Theme) -> str:
-    """Users, processors and drive in a circle as an SVG in a data address; the bottleneck is coloured and named."""
-    parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 190" font-family="sans-serif" font-size="19" '
-        f'text-anchor="middle" fill="{theme.text}" stroke-width="3">'
-        f'<path d="M160 70H270M430 70H550M680 110V160H80V112" fill="none" stroke="{theme.line}"/>'
-        f'<path d="M256 62L270 70L256 78zM536 62L550 70L536 78zM72 126L80 112L88 126z" fill="{theme.line}"/>'
-    ]
-    boxes = [(80, "users", f"{users:g} users", "think")]
-    boxes += [(350 + 280 * i, name, name, f"{100 * share:.0f} % busy") for i, (name, share) in enumerate(busy.items())]
-    for x, name, title, words in boxes:
-        full = name == bottleneck
-        colour, fill = (theme.red, f"{theme.red}33") if full else (theme.blue, "none")
-        left = x - 80 if name != "users" else x - 70
-        parts.append(
-            f'<rect x="{left}" y="30" width="{150 if name == "users" else 160}" height="80" rx="10" '
-            f'fill="{fill}" stroke="{colour}"/>'
-        )
-        parts.append(f'<text x="{x}" y="64" font-weight="bold">{title}</text><text x="{x}" y="92">{words}</text>')
-        if full:
-            parts.append(f'<text x="{x}" y="22" fill="{theme.red}" font-weight="bold">{FULL}</text>')
-    return "data:image/svg+xml;base64," + b64encode(("".join(parts) + "</svg>").encode()).decode()
 
 
 def curve_figure(

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from dash import ClientsideFunction, Dash, dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.dependencies import DashDependency
 from dash.development.base_component import Component
 
 from calibrate.report.drawing import DARK, PALETTE, marker, solid
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 FONT_SIZE, LARGE_FONT_SIZE = 16, 21
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("calibrate.lab", "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def filled(template: str, **values: Any) -> str:
+    """A template of this folder with its values."""
+    return _templates().get_template(template).render(values)
+
+
+def picture(template: str, **values: Any) -> str:
+    """An SVG of a template as a data address."""
+    return "data:image/svg+xml;base64," + b64encode(filled(template, **values).encode()).decode()
 
 
 class Theme:
@@ -146,6 +169,50 @@ def waited_for(component: Component, outputs: Mapping[str, str] | None = None) -
     bar = labelled(html.Progress(className="waiting"), "working")
     look = {"visibility": "visible", "opacity": 0.5}
     return dcc.Loading(component, delay_show=SHOWN_AFTER_MS, custom_spinner=bar, overlay_style=look, **meant)
+
+
+def page(
+    title: str, controls: Sequence[Component], results: Sequence[Component], *, more: Any = (), banner: Any = ()
+) -> Component:
+    """The frame of every page: what is set on one side, what comes of it on the other; ``more`` below what is set."""
+    parts = {"banner": banner, "controls": [html.H2(title), *controls], "more": more, "results": results}
+    sections = [html.Section(list(inside), className=name) for name, inside in parts.items() if inside]
+    return html.Div(sections, className="page two")
+
+
+def choice(identity: str, label: str, options: Any = (), value: Any = None, **more: Any) -> list[Component]:
+    """A list to choose from under its label; ``options`` are words by value, or dicts of Dash."""
+    shown = [{"value": v, "label": t} for v, t in options.items()] if isinstance(options, Mapping) else list(options)
+    settings = {"clearable": False, **more}
+    return [html.Label(label, htmlFor=identity), dcc.Dropdown(id=identity, options=shown, value=value, **settings)]
+
+
+def moving(part: str, title: str, what: str, again: str = "") -> Component:
+    """A canvas that a script of the page animates, with its buttons; screen readers say ``what`` moves."""
+    buttons = [html.Button("Pause", id=f"{part}-play", n_clicks=0, className="small")]
+    if again:
+        buttons.append(html.Button(again, id=f"{part}-again", n_clicks=0, className="small"))
+    return html.Div(
+        [
+            html.Div([html.H3(title), *buttons], className="heading"),
+            labelled(html.Canvas(id=f"{part}-moving", role="img", className="moving"), what),
+            dcc.Store(id=f"{part}-stretch"),
+            dcc.Store(id=f"{part}-played"),
+        ]
+    )
+
+
+def animate(app: Dash, part: str, function: str) -> None:
+    """The callback of :func:`moving`: ``function`` of the scripts gets the stretch to be shown."""
+    in_browser(
+        app,
+        function,
+        Output(f"{part}-played", "data"),
+        Output(f"{part}-play", "children"),
+        Input(f"{part}-stretch", "data"),
+        Input(f"{part}-play", "n_clicks"),
+        State(f"{part}-moving", "id"),
+    )
 
 
 def slider(identity: str, number: SliderNumber, value: float | None = None) -> Component:

@@ -64,7 +64,7 @@ def test_the_queue_moves_until_it_is_paused(served, open_page):
     page = open_page(served, "explore")
 
     def clock() -> float:
-        return float(page.value("document.getElementById('explore-queue').dataset.time || '0'"))
+        return float(page.value("document.getElementById('explore-moving').dataset.time || '0'"))
 
     until(lambda: clock() > 0.5, "a moving queue")
     page.the("explore-play").click()

@@ -78,6 +78,6 @@ def test_the_teachers_choices_stay_when_the_page_is_loaded_again(served, open_pa
 
 def test_who_is_served_is_in_service(served, open_page):
     page = open_page(served, "explore", **PHONE)
-    said = "document.getElementById('explore-queue').dataset.said || ''"
+    said = "document.getElementById('explore-moving').dataset.said || ''"
     until(lambda: "1 in service" in page.value(said), "a request in service")
     assert "served" not in page.value(said)

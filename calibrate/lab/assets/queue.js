@@ -124,7 +124,7 @@ window.qsimLab = window.qsimLab || {};
   }
 
   function step(now) {
-    const canvas = document.getElementById("explore-queue");
+    const canvas = document.getElementById("explore-moving");
     if (!canvas || !state.path) { state.frame = 0; return; }
     const end = state.path.arrival[state.path.arrival.length - 1] || 1;
     if (state.playing) {

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from functools import lru_cache
-from html import escape
 from typing import Any
 from urllib.parse import parse_qsl
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, Output, dcc, html, no_update
 from dash.development.base_component import Component
 from flask import Flask, Response, request
 
@@ -19,7 +17,19 @@ from calibrate.lab.explore.formulas import formulas_of, rendered
 from calibrate.lab.explore.path import SampleStretch, comparison, path_of, rival_of
 from calibrate.lab.explore.settings import KINDS, PARAMETERS, Settings, link_to, linked, settings_of
 from calibrate.lab.explore.states import bars_figure, described, diagram, probabilities
-from calibrate.lab.widgets import KEPT, Theme, graph, in_browser, labelled, slider, theme_of, waited_for
+from calibrate.lab.widgets import (
+    KEPT,
+    Theme,
+    animate,
+    filled,
+    graph,
+    labelled,
+    moving,
+    page,
+    slider,
+    theme_of,
+    waited_for,
+)
 from qsim import UnstableQueueError, solve
 
 MOST_SEEDS = 2**31
@@ -47,70 +57,37 @@ def layout(query: str = "") -> Component:
     asked = dict(parse_qsl(query.removeprefix("?")))
     values = linked(asked)
     kept = {} if asked else KEPT
-    return html.Div(
-        [
-            html.Section(
-                [
-                    html.H2("Explore a queue"),
-                    html.Fieldset(
-                        [
-                            html.Legend("Model"),
-                            dcc.RadioItems(
-                                id="explore-kind",
-                                options=[{"label": v, "value": k} for k, v in KINDS.items()],
-                                value=values["model"],
-                                className="choices",
-                                **kept,
-                            ),
-                        ]
-                    ),
-                    *(slider(f"explore-{n}", p, values[n] if asked else None) for n, p in PARAMETERS.items()),
-                    html.P(id="explore-problem", className="problem", role="alert"),
-                    html.Div(
-                        [
-                            html.A("Link to this state", id="explore-link", className="button plain"),
-                            html.A("Page without scripts", id="explore-export", className="button plain"),
-                        ],
-                        className="buttons",
-                    ),
-                ],
-                className="controls",
-            ),
-            labelled(html.Section(id="explore-formulas", className="formulas more"), "the formulas with these numbers"),
-            html.Section(
-                [
-                    waited_for(html.P(id="explore-key", className="key")),
-                    html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()], className="grid"),
-                    html.Div(
-                        [
-                            html.H3("One short run"),
-                            html.Button("Pause", id="explore-play", n_clicks=0, className="small"),
-                            html.Button("Another run", id="explore-again", n_clicks=0, className="small"),
-                        ],
-                        className="heading",
-                    ),
-                    labelled(
-                        html.Canvas(id="explore-queue", role="img", className="moving"),
-                        "requests arrive from the left, wait, and are served",
-                    ),
-                    html.Div(
-                        [graph("explore-path", "number present over time"), html.Div(id="explore-now", hidden=True)],
-                        className="followed",
-                    ),
-                    html.P(id="explore-rival"),
-                    html.H3("States"),
-                    html.Div(id="explore-states", className="states"),
-                    html.Div(graph("explore-bars", "probability of each number present"), className="followed"),
-                    dcc.Store(id="explore-followed"),
-                    dcc.Store(id="explore-played"),
-                    dcc.Store(id="explore-ready", data=_warm.is_set()),
-                    dcc.Interval(id="explore-warming", interval=WARMING_MS, disabled=_warm.is_set()),
-                ],
-                className="results",
-            ),
-        ],
-        className="page two",
-    )
+    models: Any = [{"label": v, "value": k} for k, v in KINDS.items()]
+    kinds = dcc.RadioItems(id="explore-kind", options=models, value=values["model"], className="choices", **kept)
+    controls = [
+        html.Fieldset([html.Legend("Model"), kinds]),
+        *(slider(f"explore-{n}", p, values[n] if asked else None) for n, p in PARAMETERS.items()),
+        html.P(id="explore-problem", className="problem", role="alert"),
+        html.Div(
+            [
+                html.A("Link to this state", id="explore-link", className="button plain"),
+                html.A("Page without scripts", id="explore-export", className="button plain"),
+            ],
+            className="buttons",
+        ),
+    ]
+    results = [
+        waited_for(html.P(id="explore-key", className="key")),
+        html.Div([graph(f"explore-{name}", label) for name, label in QUANTITIES.items()], className="grid"),
+        moving("explore", "One short run", "requests arrive from the left, wait, and are served", "Another run"),
+        html.Div(
+            [graph("explore-path", "number present over time"), html.Div(id="explore-now", hidden=True)],
+            className="followed",
+        ),
+        html.P(id="explore-rival"),
+        html.H3("States"),
+        html.Div(id="explore-states", className="states"),
+        html.Div(graph("explore-bars", "probability of each number present"), className="followed"),
+        dcc.Store(id="explore-ready", data=_warm.is_set()),
+        dcc.Interval(id="explore-warming", interval=WARMING_MS, disabled=_warm.is_set()),
+    ]
+    formulas = labelled(html.Div(id="explore-formulas", role="group"), "the formulas with these numbers")
+    return page("Explore a queue", controls, results, more=[formulas])
 
 
 def register(app: Dash) -> None:
@@ -119,7 +96,7 @@ def register(app: Dash) -> None:
         Output("explore-problem", "children"),
         Output("explore-formulas", "children"),
         Output("explore-key", "children"),
-        Output("explore-followed", "data"),
+        Output("explore-stretch", "data"),
         Output("explore-path", "figure"),
         *(Output(f"explore-{name}", "figure") for name in QUANTITIES),
         Output("explore-states", "children"),
@@ -141,15 +118,7 @@ def register(app: Dash) -> None:
         Input("explore-warming", "n_intervals"),
         prevent_initial_call=True,
     )(lambda _ticks: (True, True) if _warm.is_set() else (no_update, no_update))
-    in_browser(
-        app,
-        "animate",
-        Output("explore-played", "data"),
-        Output("explore-play", "children"),
-        Input("explore-followed", "data"),
-        Input("explore-play", "n_clicks"),
-        State("explore-queue", "id"),
-    )
+    animate(app, "explore", "animate")
 
 
 def update(kind: object, theme_name: object, clicks: object, *values: object) -> tuple[Any, ...]:
@@ -222,52 +191,18 @@ def _worked_out(settings: Settings, seed: int, *, simulated: bool) -> tuple[Curv
     return with_simulation(settings, curves, seed) if simulated else curves, path_of(settings, FIRST_PATH + seed)
 
 
-STYLE = """body{font:1.05rem/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1b2733}
-.formula{display:grid;border-top:1px solid #c3ced8;padding:.4rem 0}.law{font-weight:600}
-.source{color:#4a5a69;font-size:.85rem}
-.sum{font-family:Georgia,serif;font-size:1.1rem;overflow-x:auto}.fraction{display:inline-flex;flex-direction:column;
-vertical-align:middle;text-align:center}.top{border-bottom:1.5px solid;padding:0 .25em}.bottom{padding:0 .25em}
-.heard{position:absolute;clip-path:inset(50%)}img{max-width:100%}td,th{padding:.1rem .7rem .1rem 0;text-align:left}
-.bar{display:inline-block;height:.8em;max-width:45vw;background:#0072B2}code{overflow-wrap:anywhere}"""
-
-
 def exported(settings: Settings, link: str) -> str:
     """The page: diagram, formulas with their numbers, results and p(n); ``link`` opens the same state in a lab."""
-    title = KINDS[settings.kind]
-    drawn, words = diagram(settings, Theme(dark=False)), described(settings)
-    parts = [f'<img src="{drawn}" alt="{escape(words)}">' if drawn else f"<p>{escape(words)}</p>"]
+    values: dict[str, Any] = {"problem": "", "formulas": [], "values": [], "probabilities": []}
     try:
         metrics = solve(settings.model())
     except UnstableQueueError as error:
-        parts.append(f"<p>{escape(str(error))}</p>")
+        values["problem"] = str(error)
     else:
-        parts += [as_html(line) for line in rendered(formulas_of(settings, metrics))]
-        values = [(label, f"{getattr(metrics, name):.4g}") for name, label in QUANTITIES.items()]
-        parts.append(_table([f"<td>{escape(label)}</td><td>{value}</td>" for label, value in values]))
-        shown = probabilities(settings, metrics)
-        bar = '<span class="bar" style="width:{:.2f}em"></span>'
-        widths = [bar.format(16 * p / max(shown)) for p in shown]
-        cells = enumerate(zip(shown, widths, strict=True))
-        parts.append(_table([f"<td>p({n})</td><td>{p:.3f}</td><td>{width}</td>" for n, (p, width) in cells]))
-    return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body>'
-        f"<h1>{escape(title)}</h1>{''.join(parts)}<p>In the lab: <code>{escape(link)}</code></p></body></html>\n"
+        values["formulas"] = formulas_of(settings, metrics)
+        values["values"] = [(label, f"{getattr(metrics, name):.4g}") for name, label in QUANTITIES.items()]
+        values["probabilities"] = probabilities(settings, metrics)
+    drawn = diagram(settings, Theme(dark=False))
+    return filled(
+        "explored.html.j2", title=KINDS[settings.kind], diagram=drawn, words=described(settings), link=link, **values
     )
-
-
-def as_html(part: Component | str | Sequence[Component | str] | None) -> str:
-    """A component of Dash as HTML text."""
-    if part is None:
-        return ""
-    if isinstance(part, str):
-        return escape(part)
-    if isinstance(part, Component):
-        tag, name = type(part).__name__.lower(), getattr(part, "className", "")
-        kind = f' class="{escape(name)}"' if name else ""
-        return f"<{tag}{kind}>{as_html(getattr(part, 'children', None))}</{tag}>"
-    return "".join(as_html(child) for child in part)
-
-
-def _table(rows: Sequence[str]) -> str:
-    return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import Any
 
 from calibrate.lab.explore.settings import Settings
-from calibrate.lab.widgets import Theme
+from calibrate.lab.widgets import Theme, picture
 from qsim import Metrics
 
 DRAWN = 6
 """States in the diagram; the rest are dots."""
 MOST_BARS, TAIL = 40, 0.005
-STEP, RADIUS, MIDDLE = 130, 26, 88
 
 
 def rates_of(settings: Settings, count: int = DRAWN) -> tuple[list[float], list[float]] | None:
@@ -46,31 +44,8 @@ def diagram(settings: Settings, theme: Theme) -> str:
     rates = rates_of(settings)
     if rates is None:
         return ""
-    births, deaths = rates
-    more = settings.is_open or settings.population > len(births)
-    width = STEP * len(births) + 2 * RADIUS + (90 if more else 30)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} 176" font-family="sans-serif" font-size="20" '
-        f'text-anchor="middle" fill="{theme.text}" stroke-width="2.5"><defs><marker id="a" viewBox="0 0 8 8" refX="7" '
-        f'refY="4" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8z" fill="{theme.line}" '
-        'stroke="none"/></marker></defs>'
-    ]
-    for n in range(len(births) + 1):
-        x = 15 + RADIUS + STEP * n
-        parts.append(f'<circle cx="{x}" cy="{MIDDLE}" r="{RADIUS}" fill="none" stroke="{theme.blue}"/>')
-        parts.append(f'<text x="{x}" y="{MIDDLE + 7}">{n}</text>')
-    for n, (up, down) in enumerate(zip(births, deaths, strict=True)):
-        left, middle, right = (15 + RADIUS + STEP * (n + share) for share in (0.13, 0.5, 0.87))
-        for sign, start, end, rate in ((-1, left, right, up), (1, right, left, down)):
-            y = MIDDLE + sign * RADIUS * 0.8
-            parts.append(
-                f'<path d="M{start} {y}Q{middle} {y + sign * 34} {end} {y}" fill="none" stroke="{theme.line}" '
-                'marker-end="url(#a)"/>'
-            )
-            parts.append(f'<text x="{middle}" y="{y + sign * 36 + 6}">{rate:.3g}</text>')
-    if more:
-        parts.append(f'<text x="{width - 40}" y="{MIDDLE + 6}">…</text>')
-    return "data:image/svg+xml;base64," + b64encode(("".join(parts) + "</svg>").encode()).decode()
+    more = settings.is_open or settings.population > len(rates[0])
+    return picture("states.svg.j2", births=rates[0], deaths=rates[1], more=more, theme=theme)
 
 
 def probabilities(settings: Settings, metrics: Metrics) -> list[float]:

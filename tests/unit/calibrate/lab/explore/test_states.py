@@ -78,7 +78,7 @@ def test_the_other_system_has_the_same_arrivals(kind, name):
     path = path_of(settings, 3)
     rival = rival_of(settings, path)
     assert rival.name.startswith(name)
-    assert rival.path.arrival == path.arrival
+    assert rival.path.arrival.tolist() == path.arrival.tolist()
     own, services = np.subtract(path.finish, path.start), np.subtract(rival.path.finish, rival.path.start)
     assert services == pytest.approx(own / 4 if kind == "mmc" else np.full(len(own), 1.0))
     metrics = solve(settings.model())
