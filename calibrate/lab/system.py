@@ -10,8 +10,8 @@ import numpy as np
 from dash import Dash, Input, Output, ctx, html, no_update
 from dash.development.base_component import Component
 
-from calibrate.lab.compare.shelf import Shelf, ShelfCurve
 from calibrate.lab.folder import LabSource
+from calibrate.lab.shelf import Shelf, ShelfCurve
 from calibrate.lab.widgets import (
     SliderNumber,
     Theme,

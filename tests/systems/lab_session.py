@@ -8,11 +8,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from calibrate.lab.compare.page import shown
-from calibrate.lab.compare.shelf import Shelf
+from calibrate.lab.compare import shown
 from calibrate.lab.folder import LabFolder, opened
 from calibrate.lab.run.orders import choices, order_for
 from calibrate.lab.run.session import LabRun
+from calibrate.lab.shelf import Shelf
 
 PATIENCE_S = 300.0
 SOURCE = "dataset-003-ssd-read"
@@ -39,7 +39,7 @@ def measured(folder: LabFolder, device: str) -> dict[str, object]:
 with opened(Path(sys.argv[1])) as kept:
     shelf = Shelf(kept)
     curves = [c.identity for c in shelf.curves(kept.source(SOURCE))]
-    content, problem, _ = shown(shelf, [SOURCE], curves, "curve", None, 1, 1, "light")
+    content, problem = shown(shelf, [SOURCE], curves, "light")
     sys.stdout.write(
         json.dumps(
             {

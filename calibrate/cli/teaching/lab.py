@@ -54,13 +54,13 @@ def lab(
     if not 0 <= port < PORTS:
         raise ValueError(f"port is {port}; it must be from 0 to {PORTS - 1}")
     try:
+        from calibrate.lab import compare
         from calibrate.lab.app import build
-        from calibrate.lab.compare import page as compare
-        from calibrate.lab.compare.shelf import Shelf
         from calibrate.lab.explore import page as explore
         from calibrate.lab.folder import opened
         from calibrate.lab.run.session import RunTable
         from calibrate.lab.server import serving
+        from calibrate.lab.shelf import Shelf
     except ModuleNotFoundError as error:
         raise CommandError(f"the lab needs {error.name}, which is not installed: {install_hint('lab')}") from error
     with opened(folder) as kept, closing(RunTable(kept)) as table, serving(build(table), host, port) as address:

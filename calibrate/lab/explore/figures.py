@@ -62,11 +62,11 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
 
 def path_figure(path: SampleStretch, mean: float | None, theme: Theme, rival: Rival | None = None) -> dict[str, Any]:
     """N(t) of a sample path, with its own average, the theory's L (None where there is none), and another system."""
-    times, counts = path.present()
+    times, counts = path.steps()
     traces = [line(times, counts, "N(t) of this run", theme.blue, line={"shape": "hv", "width": 2})]
     if rival is not None:
         style = {"shape": "hv", "width": 2, "dash": "dot"}
-        traces.append(line(*rival.path.present(), rival.name, theme.orange, line=style))
+        traces.append(line(*rival.path.steps(), rival.name, theme.orange, line=style))
     own = path.mean_present()
     traces.append(line([0, path.end], [own, own], f"its average: {own:.3g}", theme.green, line={"dash": "dot"}))
     if mean is not None:

@@ -29,9 +29,11 @@ class Formula:
     @property
     def parts(self) -> list[str | tuple[str, str]]:
         """Symbols and numbers as texts and fractions (top, bottom)."""
-        cut = _FRACTION.split(self.sum)
-        fractions = list(zip(cut[1::3], cut[2::3], strict=True))
-        return [part for text, after in zip(cut[::3], [*fractions, ""], strict=True) for part in (text, after) if part]
+        texts, tops, bottoms = (_FRACTION.split(self.sum)[first::3] for first in range(3))
+        parts: list[str | tuple[str, str]] = [texts[0]]
+        for top, bottom, text in zip(tops, bottoms, texts[1:], strict=True):
+            parts += [(top, bottom), text]
+        return parts
 
 
 def formulas_of(settings: Settings, metrics: Metrics) -> list[Formula]:

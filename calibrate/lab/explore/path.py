@@ -33,7 +33,7 @@ class SampleStretch(SamplePath):
         """When the picture ends: at the last arrival, after which the queue only empties."""
         return float(self.arrival[-1])
 
-    def present(self) -> tuple[list[float], list[int]]:
+    def steps(self) -> tuple[list[float], list[int]]:
         """N(t) as steps: the times at which it changes, and the number present from then on."""
         left = self.finish[self.finish <= self.end]
         times = np.append(left, self.arrival)
@@ -43,7 +43,7 @@ class SampleStretch(SamplePath):
 
     def mean_present(self) -> float:
         """The time average of N(t) over the picture."""
-        times, counts = self.present()
+        times, counts = self.steps()
         return float(np.dot(np.diff([*times, self.end]), counts) / self.end) if self.end > 0 else 0.0
 
 

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 
 from calibrate import fit, system
-from calibrate.lab.compare.shelf import Shelf
+from calibrate.lab.shelf import Shelf
 from calibrate.lab.system import NUMBERS, USUAL, layout, stretch, update
 from measure import load_dataset
 from qsim import Delay, Exponential, Network, Station

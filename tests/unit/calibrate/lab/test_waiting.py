@@ -10,14 +10,13 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 
 from dash import dcc, html
 
-from calibrate.lab import system, watch
+from calibrate.lab import compare, system, watch
 from calibrate.lab.app import build
-from calibrate.lab.compare import page as compare
-from calibrate.lab.compare.shelf import Shelf
 from calibrate.lab.explore import page as explore
 from calibrate.lab.run import page as run
 from calibrate.lab.run.page import BUTTONS
 from calibrate.lab.run.session import RunTable
+from calibrate.lab.shelf import Shelf
 
 ACTIONS = {
     "open a part of the lab": "address.pathname",
@@ -27,8 +26,6 @@ ACTIONS = {
     "take a guess back": "run-undo.n_clicks",
     "choose datasets to compare": "compare-sources.value",
     "compare curves": "compare-curves.value",
-    "choose a view": "compare-view.value",
-    "ask what if": "compare-drives.value",
     "choose a drive": "system-drive.value",
     "simulate an application": "system-run.n_clicks",
     "set its users": "system-users.value",

@@ -131,7 +131,7 @@ def test_a_path_is_one_of_the_queue(kind):
         assert start >= ends.get(server, 0.0) - 1e-12  # one at a time
         assert server < settings.servers
         ends[server] = finish
-    _, counts = path.present()
+    _, counts = path.steps()
     assert min(counts) >= 0
     assert max(counts) <= (settings.population if kind == "closed" else len(path.arrival))
 

@@ -1,0 +1,170 @@
+"""The page Compare: curves of several measurements in one picture, and Little's law on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from dash import Dash, Input, Output, dcc, html
+from dash.development.base_component import Component
+
+from calibrate.lab.shelf import Shelf, ShelfCurve
+from calibrate.lab.widgets import KEPT, Theme, choice, drawn, page, theme_of, waited_for
+from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
+from calibrate.report.drawing import DASHES, LOG, SYMBOLS, spans_decade
+from measure.errors import MeasureError
+
+FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd", "dataset-002-ssd-tails")
+MOST_SOURCES, MOST_CURVES, FIRST_CURVES = 6, 16, 6
+DOUBLING = {"type": "log", "dtick": 0.30103, "tickformat": "d", "rangemode": "normal"}
+LAW = "Little's law: throughput times response time is the number in flight. A point at 1 obeys it."
+
+
+def layout(shelf: Shelf) -> Component:
+    """The page."""
+    sources = {s.identity: s.label for s in shelf.sources().values()}
+    first = [identity for identity in FIRST if identity in sources]
+    controls = [
+        *choice("compare-sources", "Measurements", sources, first, multi=True, **KEPT),
+        html.Label("Curves", htmlFor="compare-curves"),
+        waited_for(dcc.Dropdown(id="compare-curves", options=[], multi=True)),
+        html.P(id="compare-problem", className="problem", role="alert"),
+    ]
+    waiting = html.P("Reading the measurements …", className="weak")
+    return page("Compare", controls, [waited_for(html.Div(waiting, id="compare-shown"))])
+
+
+def register(app: Dash, shelf: Shelf) -> None:
+    """The page's callbacks."""
+    app.callback(
+        Output("compare-curves", "options"), Output("compare-curves", "value"), Input("compare-sources", "value")
+    )(lambda sources: offered(shelf, sources))
+    app.callback(
+        Output("compare-shown", "children"),
+        Output("compare-problem", "children"),
+        Input("compare-sources", "value"),
+        Input("compare-curves", "value"),
+        Input("theme", "data"),
+    )(lambda *values: shown(shelf, *values))
+
+
+def warm_up(shelf: Shelf) -> None:
+    """Load what the first who compares would else wait for."""
+    for identity in FIRST:
+        shelf.curves(shelf.sources()[identity])
+
+
+def offered(shelf: Shelf, chosen: object) -> tuple[list[dict[str, str]], list[str]]:
+    """The curves of the chosen measurements, and the first of each as a beginning."""
+    curves, _ = _curves(shelf, chosen)
+    of_source: dict[str, list[str]] = {}
+    for curve in curves:
+        of_source.setdefault(curve.source.identity, []).append(curve.identity)
+    share = max(1, FIRST_CURVES // max(1, len(of_source)))
+    first = [identity for identities in of_source.values() for identity in identities[:share]]
+    return [{"label": c.label, "value": c.identity} for c in curves], first
+
+
+def shown(shelf: Shelf, sources: object, wanted: object, look: object) -> tuple[list[Component], str]:
+    """The plots of the wanted curves with what the audit says of Little's law; what cannot be read is said."""
+    curves, problem = _curves(shelf, sources)
+    names = wanted if isinstance(wanted, list) else []
+    picked = [c for c in curves if c.identity in names][:MOST_CURVES]
+    if not picked:
+        return [html.P("Choose at least one curve.", className="weak")], problem
+    theme = theme_of(look)
+    parts = [drawn(curves_figure(picked, theme), "response time against throughput", tall=True, named=len(picked))]
+    if closed := [c for c in picked if c.load_type.is_closed]:
+        parts += [
+            drawn(load_figure(picked, theme), "throughput against outstanding requests", tall=True),
+            drawn(little_figure(picked, theme), "Little's law"),
+            html.P(LAW),
+        ]
+    found = {c.source.identity: c.source for c in closed}
+    findings = [
+        html.Li([html.Strong(source.short), f" {str(f).removeprefix(f'[{f.severity}] ')}"], className=f.severity)
+        for source in found.values()
+        for f in shelf.measured(source).findings
+        if f.check == "littles-law"
+    ]
+    return [*parts, html.Ul(findings)], problem
+
+
+def curves_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
+    """Response time against throughput: in requests a second, or in bytes where a memory is among the curves."""
+    in_bytes = any(not c.load_type.is_drive for c in curves)
+    rates = [c.bandwidth_bytes_per_s if in_bytes else c.throughput_per_s for c in curves]
+    every_rate, every_time = _all(rates), _all([c.latency_s for c in curves])
+    x_axis = bandwidth_axis(every_rate) if in_bytes else throughput_axis(every_rate)
+    y_axis = latency_axis(every_time)
+    traces = [_curve(c, x_axis.of(rates[i]), y_axis.of(c.latency_s), i, theme) for i, c in enumerate(curves)]
+    layout = theme.layout(x_axis.title, y_axis.title, xaxis=_scale(every_rate), yaxis=_scale(every_time))
+    return {"data": traces, "layout": layout}
+
+
+def load_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
+    """Throughput against outstanding requests, of the closed curves, which are named in the picture above."""
+    values = _all([c.throughput_per_s for c in curves if c.load_type.is_closed])
+    axis = throughput_axis(values)
+    traces = [
+        _curve(c, c.load, axis.of(c.throughput_per_s), i, theme) for i, c in enumerate(curves) if c.load_type.is_closed
+    ]
+    title = "outstanding requests N"
+    layout = theme.layout(title, axis.title, xaxis=DOUBLING, showlegend=False, yaxis=_scale(values))
+    return {"data": traces, "layout": layout}
+
+
+def little_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
+    """X R / N against N: 1 where Little's law holds."""
+    traces = [
+        _curve(c, c.load, c.throughput_per_s * c.latency_s / c.load, i, theme)
+        for i, c in enumerate(curves)
+        if c.load_type.is_closed and (c.load > 0).all()
+    ]
+    values = _all([np.asarray(t["y"], dtype=float) for t in traces])
+    dashed = {"color": theme.line, "width": 2, "dash": "dash"}
+    one = {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": 1, "y1": 1, "line": dashed}
+    scale = _scale(values) or {"range": [0, max(1.25, 1.1 * values.max())]}
+    titles = ("outstanding requests N", "throughput × response time / N")
+    layout = theme.layout(*titles, shapes=[one], xaxis=DOUBLING, yaxis=scale, showlegend=False)
+    return {"data": traces, "layout": layout}
+
+
+def _curves(shelf: Shelf, chosen: object) -> tuple[list[ShelfCurve], str]:
+    """The curves of the chosen sources, no more than fit a page, and why some cannot be read."""
+    known, curves, problems = shelf.sources(), list[ShelfCurve](), list[str]()
+    sources = [known[i] for i in chosen if i in known][:MOST_SOURCES] if isinstance(chosen, list) else []
+    for source in sources:
+        try:
+            curves += shelf.curves(source)
+        except MeasureError as error:
+            problems.append(f"{source.label}: {error}")
+    return curves, "; ".join(problems)
+
+
+def _curve(curve: ShelfCurve, x: Any, y: Any, number: int, theme: Theme) -> dict[str, Any]:
+    colour = theme.palette[number % len(theme.palette)]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": list(x),
+        "y": list(y),
+        "name": escape(curve.label),
+        "text": [f"{n:g}" for n in curve.load],
+        "hovertemplate": "load %{text}<br>%{x:.4g}<br>%{y:.4g}",
+        "line": {"color": colour, "width": 2, "dash": DASHES[number // len(theme.palette) % len(DASHES)]},
+        "marker": {"color": colour, "size": 9, "symbol": SYMBOLS[number % len(SYMBOLS)]},
+    }
+
+
+def _all(arrays: Sequence[Any]) -> Any:
+    """Every finite positive value; a one where there is none, so that an axis can be drawn."""
+    values = np.concatenate([np.asarray(a, dtype=float) for a in arrays]) if arrays else np.array([])
+    values = values[np.isfinite(values) & (values > 0)]
+    return values if values.size else np.array([1.0])
+
+
+def _scale(values: Any) -> dict[str, Any]:
+    return {**LOG, "rangemode": "normal"} if spans_decade(values) else {}
