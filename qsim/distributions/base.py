@@ -69,22 +69,6 @@ class Distribution:
         """P(T > x), elementwise; families with long tails keep its digits there."""
         return np.asarray(1 - self.cdf(x))
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        """The density at x, elementwise; ValueError where times are atoms, as constant ones."""
-        raise ValueError(f"{type(self).__name__} has no density: use cdf(x)")
-
-    @classmethod
-    def from_moments(cls, mean: float, scv: float) -> Distribution:
-        """The member of this family with this mean and scv; ValueError where there is none.
-
-        >>> from qsim import Erlang, LogNormal, Weibull
-        >>> Erlang.from_moments(mean=2, scv=0.25), LogNormal.from_moments(2, 3)
-        (Erlang(k=4, mean=2.0), LogNormal(mean=2.0, scv=3.0))
-        >>> round(Weibull.from_moments(mean=1, scv=5).shape, 6)
-        0.5
-        """
-        raise ValueError(f"a mean and an scv determine no {cls.__name__}: take Gamma, LogNormal or PhaseType")
-
     def moment(self, k: int) -> float:
         """The raw moment E[Tᵏ], k >= 0; here by integrating k·tᵏ⁻¹·P(T > t) over log t (trapezoid rule)."""
         k = _check.count("k", k, minimum=0)
@@ -180,9 +164,6 @@ class Composed(Distribution):
     def survival(self, x: npt.ArrayLike) -> FloatArray:
         return self.law.survival(x)
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        return self.law.pdf(x)
-
     def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
         return self.law.limited_mean(x)
 
@@ -230,16 +211,6 @@ class GammaTimes(LengthBiased):
 
         return np.asarray(gammainc(1 / self.scv + 1, np.maximum(x, 0.0) / (self.mean * self.scv)))
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        """In logarithms, as shapes may be thousands."""
-        from scipy.special import gammaln, xlogy
-
-        t, shape, scale = np.asarray(x, dtype=np.float64), 1 / self.scv, self.mean * self.scv
-        y = np.maximum(t, 0.0) / scale
-        with np.errstate(divide="ignore"):
-            logs = xlogy(shape - 1, y) - y - gammaln(shape) - math.log(scale)
-        return np.asarray(np.where(t < 0, 0.0, np.exp(logs)))
-
     def moment(self, k: int) -> float:
         return math.prod(self.mean * (1 + j * self.scv) for j in range(_check.count("k", k, minimum=0)))
 
@@ -257,17 +228,6 @@ def ramp(x: float) -> float:
 
 def _times(factor: float, value: Any) -> Any:
     return tuple(factor * v for v in value) if isinstance(value, tuple) else factor * value
-
-
-def only_scv(family: str, scv: float, *known: float) -> None:
-    """ValueError unless the scv is one that the family has."""
-    if not any(math.isclose(scv, value, rel_tol=1e-9, abs_tol=1e-12) for value in known):
-        raise InvalidParameterError(
-            "scv",
-            f"of {family} must be {' or '.join(f'{v:g}' for v in known)}, not {scv!r}",
-            "take Gamma, LogNormal or PhaseType, which have any",
-            scv,
-        )
 
 
 def require_phases(law: Distribution) -> Phases:

@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +35,6 @@ class _TwoMoments(LengthBiased):
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
         object.__setattr__(self, "scv", _positive_scv(self.scv))
-
-    @classmethod
-    def from_moments(cls, mean: float, scv: float) -> Self:
-        return cls(mean, scv)
 
 
 class Gamma(GammaTimes, _TwoMoments):
@@ -92,11 +87,6 @@ class LogNormal(_TwoMoments):
 
         return np.asarray(ndtr(self._z(x) - self.sigma))
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
-        scale = np.where(t > 0, t, 1.0) * self.sigma * math.sqrt(2 * math.pi)
-        return np.asarray(np.exp(-(self._z(t) ** 2) / 2) / scale)
-
     def quantile(self, q: float) -> float:
         from scipy.special import ndtri
 
@@ -131,19 +121,6 @@ class Weibull(LengthBiased):
                 self.shape,
             )
 
-    @classmethod
-    def from_moments(cls, mean: float, scv: float) -> Weibull:
-        scv = _positive_scv(scv)
-
-        def gap(log_shape: float) -> float:
-            inverse = math.exp(-log_shape)
-            return math.lgamma(1 + 2 * inverse) - 2 * math.lgamma(1 + inverse) - math.log1p(scv)
-
-        low, high = math.log(SMALLEST_SHAPE), math.log(1e4)
-        if gap(low) < 0 or gap(high) > 0:
-            raise InvalidParameterError("scv", f"of a Weibull time must not be as far from 1 as {scv!r}", value=scv)
-        return cls(math.exp(_root(gap, low, high)), mean)
-
     @property
     def scale(self) -> float:
         """The time by which a share 1 - 1/e is over."""
@@ -172,13 +149,6 @@ class Weibull(LengthBiased):
         from scipy.special import gammainc
 
         return np.asarray(gammainc(1 + 1 / self.shape, self._hazard(x)))
-
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        t = np.asarray(x, dtype=np.float64)
-        y = np.maximum(t, 0.0) / self.scale
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            height = self.shape / self.scale * y ** (self.shape - 1) * np.exp(-(y**self.shape))
-        return np.asarray(np.where(t < 0, 0.0, np.nan_to_num(height, nan=0.0, posinf=math.inf)))
 
     def quantile(self, q: float) -> float:
         return float(self.scale * (-math.log1p(-_check.fraction("q", q))) ** (1 / self.shape))
@@ -219,16 +189,6 @@ class BurrXII(LengthBiased):
                 "c", f"must not be as small as {self.c!r} with k = {self.k!r}", "times would pass all floats"
             )
 
-    @classmethod
-    def from_moments(cls, mean: float, scv: float) -> BurrXII:
-        """With k = 1, the log-logistic, whose scv may be anything above 0."""
-        scv = _positive_scv(scv)
-
-        def gap(c: float) -> float:  # E[T²]/E[T]² = tan(π/c)/(π/c), for a finite scv c > 2
-            return math.log(math.tan(math.pi / c) * c / math.pi) - math.log1p(scv)
-
-        return cls(_root(gap, 2 + 1e-12, 1e6), 1.0, mean)
-
     @property
     def scale(self) -> float:
         """The time t at which P(T > t) = 2^-k."""
@@ -268,16 +228,6 @@ class BurrXII(LengthBiased):
         from scipy.special import betaincc, expit
 
         return np.asarray(betaincc(self.k - 1 / self.c, 1 + 1 / self.c, expit(-self._log_power(x))))
-
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        from scipy.special import xlogy
-
-        t = np.asarray(x, dtype=np.float64)
-        y = np.maximum(t, 0.0) / self.scale
-        with np.errstate(divide="ignore"):
-            tail = (self.k + 1) * np.logaddexp(0.0, self.c * np.log(y))
-            logs = math.log(self.c * self.k / self.scale) + xlogy(self.c - 1, y) - tail
-        return np.asarray(np.where(t < 0, 0.0, np.exp(logs)))
 
     def quantile(self, q: float) -> float:
         hazard = -math.log1p(-_check.fraction("q", q)) / self.k
@@ -462,10 +412,10 @@ class TruncatedNormal(LengthBiased):
 
     def biased(self, x: npt.ArrayLike) -> FloatArray:
         t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
-        below = self.deviation**2 * (self.pdf(0.0) - self.pdf(t)) + self.location * self.cdf(t)
+        below = self.deviation**2 * (self._density(0.0) - self._density(t)) + self.location * self.cdf(t)
         return np.asarray(np.clip(below / self.mean, 0.0, 1.0))
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
+    def _density(self, x: npt.ArrayLike) -> FloatArray:
         from scipy.special import ndtr
 
         t = np.asarray(x, dtype=np.float64)

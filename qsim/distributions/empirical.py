@@ -134,13 +134,6 @@ class Empirical(Distribution):
         whole = before[last] + probability[last] * np.clip(inside, 0.0, 1.0)
         return np.asarray(np.where(started > 0, whole, 0.0))
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        if not self.widths or min(self.widths) == 0:
-            return super().pdf(x)
-        t = np.asarray(x, dtype=np.float64)[..., np.newaxis]
-        inside = (t >= self._lower) & (t < self._lower + self._width)
-        return np.asarray(inside @ (self._probability / self._width))
-
     def moment(self, k: int) -> float:
         k = _check.count("k", k, minimum=0)
         # The mean of x^k over a bin [l, l + w] is the mean of l^(k-j)·(l + w)^j over j = 0..k: no cancellation.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
-from qsim.distributions.base import Composed, Distribution, GammaTimes, Phases, only_scv, ramp
+from qsim.distributions.base import Composed, Distribution, GammaTimes, Phases, ramp
 from qsim.distributions.mixtures import Mixture
 from qsim.errors import InvalidParameterError
 
@@ -48,15 +48,6 @@ class Exponential(Distribution):
     def rate(self) -> float:
         """1/mean."""
         return 1 / self.mean
-
-    @classmethod
-    def from_moments(cls, mean: float, scv: float = 1.0) -> Exponential:
-        only_scv("an exponential time", scv, 1.0)
-        return cls(mean)
-
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        t = np.asarray(x, dtype=np.float64)
-        return np.asarray(np.where(t < 0, 0.0, np.exp(-np.maximum(t, 0.0) / self.mean) / self.mean))
 
     @property
     def scv(self) -> float:
@@ -109,11 +100,6 @@ class Deterministic(Distribution):
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _check.non_negative("value", self.value))
 
-    @classmethod
-    def from_moments(cls, mean: float, scv: float = 0.0) -> Deterministic:
-        only_scv("a constant time", scv, 0.0)
-        return cls(mean)
-
     @property
     def mean(self) -> float:
         return self.value
@@ -163,12 +149,6 @@ class Erlang(GammaTimes):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check.count("k", self.k))
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
-
-    @classmethod
-    def from_moments(cls, mean: float, scv: float) -> Erlang:
-        k = max(1, round(1 / _check.positive("scv", scv, "for scv 0 use Deterministic")))
-        only_scv("an Erlang time (1/k)", scv, 1 / k)
-        return cls(k, mean)
 
     @property
     def scv(self) -> float:

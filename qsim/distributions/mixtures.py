@@ -74,9 +74,6 @@ class Mixture(Distribution):
         parts = [w * c.survival(x) for w, c in zip(self.weights, self.components, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        return np.asarray(np.sum([w * c.pdf(x) for w, c in zip(self.weights, self.components, strict=True)], axis=0))
-
     def moment(self, k: int) -> float:
         return math.fsum(w * c.moment(k) for w, c in zip(self.weights, self.components, strict=True))
 
@@ -145,9 +142,6 @@ class Shifted(Distribution):
     def survival(self, x: npt.ArrayLike) -> FloatArray:
         late = np.asarray(x, dtype=np.float64) - self.shift
         return np.asarray(np.where(late >= 0, self.base.survival(np.maximum(late, 0.0)), 1.0))
-
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        return self.base.pdf(np.asarray(x, dtype=np.float64) - self.shift)
 
     def quantile(self, q: float) -> float:
         return self.base.quantile(q) + self.shift

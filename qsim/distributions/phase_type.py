@@ -199,15 +199,6 @@ class PhaseType(Distribution):
             alive, n = left, n + 1
         return np.asarray(np.clip(over, 0.0, 1.0))
 
-    def pdf(self, x: npt.ArrayLike) -> FloatArray:
-        """α·e^(Tx)·(-T·1)."""
-        from scipy.linalg import expm
-
-        t = np.asarray(x, dtype=np.float64)
-        ends = -self._matrix.sum(axis=1)
-        flat = [float(self._alpha @ expm(self._matrix * v) @ ends) if v >= 0 else 0.0 for v in t.ravel().tolist()]
-        return np.asarray(np.reshape(flat, t.shape))
-
     def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
         """All draws walk through their phases together."""
         m = len(self.initial)

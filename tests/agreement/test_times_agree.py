@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+from scipy.optimize import brentq
 
 from qsim import (
     BurrXII,
@@ -42,11 +43,16 @@ QUANTILES = (0.1, 0.5, 0.9, 0.99, 0.9999)
 LOADS = (0.3, 0.7, 0.9, 0.99, 0.999, 0.9999)
 SCV = (0.3, 1.5, 10.0, 100.0, 1000.0)
 
+
+def root(gap: Callable[[float], float], low: float, high: float) -> float:
+    return float(brentq(gap, low, high))
+
+
 ANY: tuple[Callable[[float], Distribution], ...] = (
     lambda scv: Gamma(1.0, scv),
     lambda scv: LogNormal(1.0, scv),
-    lambda scv: Weibull.from_moments(1.0, scv),
-    lambda scv: BurrXII.from_moments(1.0, scv),
+    lambda scv: Weibull(root(lambda shape: Weibull(shape, 1.0).scv - scv, 0.05, 50.0), 1.0),
+    lambda scv: BurrXII(root(lambda c: BurrXII(c, 1.0, 1.0).scv - scv, 2 + 1e-9, 1e3), 1.0, 1.0),
     lambda scv: Pareto.from_moments(1.0, scv),
     lambda scv: HyperExponential.from_moments(1.0, max(scv, 1.0)),
     lambda scv: Mixture((Deterministic(0.5), Uniform(0.2, 1.0), LogNormal(1.0, scv)), (0.5, 0.2, 0.3)),
