@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from measure.errors import DataError
-from measure.findings import unreadable
 from measure.formats.fio.documents import looks_like_terse
-from measure.formats.fio.log_records import choose_logs, log_name, record_of_logs, with_windows
+from measure.formats.fio.log_records import log_name
 from measure.formats.fio.normal_output import looks_like_normal
-from measure.formats.fio.sweep import read_all, sweep_of_all
+from measure.formats.fio.sweep import fio_sweep, log_sweep
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
 from measure.formats.servers.tools import looks_like_server_run, server_runs_sweep
@@ -150,9 +149,9 @@ def sweep_of(
 
     with reading(", ".join(f.name for f in files[:3])):
         if kind == "fio":
-            sweep = _fio_sweep(texts, logs)
+            sweep = fio_sweep(texts, logs)
         elif kind == "log":
-            sweep = _log_sweep([f.path for f in files])
+            sweep = log_sweep([f.path for f in files])
         elif kind == "mlc":
             sweep = mlc_sweep(texts)
         elif kind == "curves" and (not columns or all(map(looks_like_pairs, texts.values()))):
@@ -166,36 +165,3 @@ def sweep_of(
         else:
             sweep = alone(lambda text, name: csv_sweep(text, columns, units, name=name))
     return replace(sweep, raw=tuple(f.path for f in files if f.path != STDIN), name=sweep.name or files[0].name)
-
-
-def _fio_sweep(texts: Mapping[str, str], logs: Sequence[Path]) -> Sweep:
-    """fio's results, with the course of the runs where they were logged."""
-    records, findings, refusals = read_all(texts)
-    groups, _ = choose_logs(logs)
-    try:
-        records, left = with_windows(records, groups)
-    except DataError as error:
-        left = []
-        findings.append(unreadable(str(error)))
-    findings += [
-        unreadable(f"{g.files[0].name} is a log of none of these results; load it by its own name.", "info")
-        for g in left
-    ]
-    return sweep_of_all(records, findings, refusals)
-
-
-def _log_sweep(paths: Sequence[Path]) -> Sweep:
-    """fio's logs alone; DataError where none of them tells latencies."""
-    groups, aside = choose_logs(paths)
-    if not groups:
-        raise DataError(
-            f"{aside[0].name} logs no latency of requests (bandwidth, IOPS or submission only); give NAME_lat.1.log "
-            "or fio's JSON"
-        )
-    records, refusals = [], []
-    for group in groups:
-        try:
-            records.append(record_of_logs(group))
-        except DataError as error:
-            refusals.append(str(error))
-    return sweep_of_all(records, map(unreadable, refusals), refusals)

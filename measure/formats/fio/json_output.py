@@ -18,7 +18,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +26,7 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, positive, runs_of, section_of, why_nothing
 from measure.formats.fio.latency_bins import BINS_FIO_3, BITS, PER_OCTAVE
-from measure.formats.fio.record import FioRecord, Moments, between_snapshots, is_set, pooled, whole
+from measure.formats.fio.record import FioRecord, Flow, Moments, between_snapshots, is_set, record_of, whole
 from measure.units import counted
 
 SERVER_PORT = 8765  # where fio --server listens
@@ -108,10 +108,7 @@ def _record(
     job = str(clones[0].get("jobname", ""))
     findings: list[Finding] = []
     flows = [flow for clone in clones for flow in _flows(clone, name, job, options)]
-    rate = math.fsum(f.rate for f in flows)
-    reads = math.fsum(f.reads for f in flows)
-    total = math.fsum(f.requests for f in flows)
-    latency = pooled([(f.rate, f.latency) for f in flows if f.rate > 0])
+    outstanding = math.fsum(f.rate * f.latency.mean_s for f in flows if f.rate > 0)
     error = next((e for c in clones if (e := int(number_in(c, "error")))), 0)
     total_errors = sum(int(number_in(c, "total_err")) for c in clones)
     if total_errors and not error:
@@ -124,18 +121,8 @@ def _record(
                 "look at the kernel's log (dmesg), then measure again",
             )
         )
-    if rate > 0 and latency.kind == "clat":
-        findings.append(
-            Finding(
-                "completion-latency-only",
-                "warning",
-                f"{name}: job {job!r} has completion latency (clat) only; the time to submit is missing from it",
-                "disable_lat or a tool that dropped the field",
-                "measure with total latency (no disable_lat, no gtod_reduce)",
-            )
-        )
     asked = whole(options.get("numjobs", "1"), 1)
-    if asked > 1 and len(clones) == 1 and rate * latency.mean_s > 1.2 * whole(options.get("iodepth", "1"), 1):
+    if asked > 1 and len(clones) == 1 and outstanding > 1.2 * whole(options.get("iodepth", "1"), 1):
         # fio does not record the bare flag --group_reporting; more in flight than one clone can hold tells it.
         options = {**options, "group_reporting": "1"}
     if asked > 1 and len(clones) != asked and not (len(clones) == 1 and is_set(options, "group_reporting")):
@@ -162,16 +149,12 @@ def _record(
             )
         )
     runtime_s = max((f.runtime_s for f in flows), default=0.0)
-    return FioRecord(
+    return record_of(
+        flows,
+        findings,
         source=name,
         job=job,
         options=dict(options),
-        throughput_per_s=rate,
-        bandwidth_bytes_per_s=math.fsum(f.bandwidth for f in flows),
-        latency=latency,
-        read_fraction=reads / total if total else math.nan,
-        requests=int(total),
-        runtime_s=runtime_s,
         records=len(clones),
         error=error,
         version=str(document.get("fio version", "")),
@@ -179,8 +162,6 @@ def _record(
         host=_host(clones[0]),
         device=options.get("filename", "") or _disk(document),
         iodepth_levels={str(k): positive(v) for k, v in section_of(clones[0], "iodepth_level").items()},
-        findings=tuple(findings),
-        directions=_by_direction(flows),
         cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
     )
 
@@ -202,27 +183,7 @@ def processor_time(clones: Iterable[Mapping[str, Any]], runtime_s: float, jobs: 
     return total
 
 
-@dataclass(frozen=True)
-class _Flow:
-    """One direction of one clone; "" where both directions were reported as one."""
-
-    rate: float
-    bandwidth: float
-    requests: float
-    reads: float
-    runtime_s: float
-    latency: Moments
-    direction: str = ""
-
-
-def _by_direction(flows: Sequence[_Flow]) -> dict[str, tuple[float, Moments]]:
-    if not all(f.direction for f in flows):
-        return {}
-    parts = {d: [(f.rate, f.latency) for f in flows if f.direction == d and f.rate > 0] for d in ("read", "write")}
-    return {d: (math.fsum(rate for rate, _ in each), pooled(each)) for d, each in parts.items() if each}
-
-
-def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, str]) -> Iterator[_Flow]:
+def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, str]) -> Iterator[Flow]:
     """The directions that did something; of unified reporting the mixed record only, as it holds them all."""
     rw = options.get("rw", "").partition(":")[0]
     read, write, mixed = (section_of(clone, d) for d in ("read", "write", "mixed"))
@@ -248,12 +209,12 @@ def _flows(clone: Mapping[str, Any], name: str, job: str, options: Mapping[str, 
             yield replace(_flow(section, name, job, 1.0 if direction == "read" else 0.0), direction=direction)
 
 
-def _flow(section: Mapping[str, Any], name: str, job: str, read: float) -> _Flow:
+def _flow(section: Mapping[str, Any], name: str, job: str, read: float) -> Flow:
     rate = number_in(section, "iops")
     runtime_s = number_in(section, "runtime") / 1e3
     requests = number_in(section, "total_ios") or rate * runtime_s  # fio 2.1 has no total_ios
     bandwidth = number_in(section, "bw_bytes") or number_in(section, "bw") * 1024
-    return _Flow(rate, bandwidth, requests, read * requests, runtime_s, _latency(section, name, job))
+    return Flow(rate, bandwidth, requests, read * requests, runtime_s, _latency(section, name, job))
 
 
 def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:

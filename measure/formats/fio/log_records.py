@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -12,7 +12,7 @@ from typing import Literal
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.logs import LogSummary, summarise
-from measure.formats.fio.record import FioRecord, Moments, Window, pooled
+from measure.formats.fio.record import FioRecord, Flow, Moments, Window, record_of
 
 LogKind = Literal["lat", "clat", "slat", "lat_hist", "clat_hist", "slat_hist", "bw", "iops"]
 
@@ -114,76 +114,54 @@ def record_of_logs(group: LogGroup) -> FioRecord:
                 "can be had from it; give fio's JSON, or measure again without --log_avg_msec"
             )
     kind = "lat" if group.name.kind.startswith("lat") else "clat"
-    rates = [log.requests / log.runtime_s for log in logs]
-    total = math.fsum(log.requests for log in logs)
     blocks = {log.block_bytes for log in logs}
     options = dict(group.name.options)
     if options and len(blocks) == 1 and (block := blocks.pop()) > 0:
         options["bs"] = f"{block:.0f}"
     if options and len(logs) == 1 and options["numjobs"] != "1":
         options["group_reporting"] = "1"
-    return FioRecord(
+    return record_of(
+        [_flow(log, kind) for log in logs],
+        _findings(logs),
         source=group.files[0].name,
         job=Path(group.name.stem).name,
         options=options,
-        throughput_per_s=math.fsum(rates),
-        bandwidth_bytes_per_s=math.fsum(log.bandwidth_bytes_per_s for log in logs),
-        latency=pooled([(rate, _moments(log, kind)) for rate, log in zip(rates, logs, strict=True)]),
-        read_fraction=math.fsum(log.reads for log in logs) / total,
-        requests=round(total),
-        runtime_s=max(log.runtime_s for log in logs),
         records=len(logs),
         error=0,
         version="",
         started_at="",
-        findings=tuple(_findings(logs, kind)),
         windows=_together([log.windows for log in logs]),
         all_options=False,
     )
 
 
-def _moments(log: LogSummary, kind: str) -> Moments:
+def _flow(log: LogSummary, kind: str) -> Flow:
     bins = {float(m): int(n) for m, n in zip(log.histogram.middle_s, log.histogram.counts, strict=True)}
     percentiles = {p: log.histogram.quantile(p / 100) for p in _PERCENTILES}
-    return Moments(log.mean_s, log.sd_s, kind, percentiles, kind, bins, kind)
+    latency = Moments(log.mean_s, log.sd_s, kind, percentiles, kind, bins, kind)
+    rate = log.requests / log.runtime_s
+    return Flow(rate, log.bandwidth_bytes_per_s, log.requests, log.reads, log.runtime_s, latency)
 
 
-def _findings(logs: Sequence[LogSummary], kind: str) -> list[Finding]:
-    found = []
-    first = logs[0].name
+def _findings(logs: Sequence[LogSummary]) -> Iterator[Finding]:
     if not all(log.unit_known for log in logs):
-        found.append(
-            Finding(
-                "latency-unit",
-                "warning",
-                f"{first} does not tell the unit of its latencies; they are taken as ns, so that the mean is "
-                f"{logs[0].mean_s * 1e9:.4g} ns.",
-                "fio logs ns since version 3 and us before; a drive's mean is not below some 2,000 ns.",
-                "look at the version of fio that wrote it (fio --version), or load the JSON of the same run.",
-            )
-        )
-    if kind == "clat":
-        found.append(
-            Finding(
-                "completion-latency-only",
-                "warning",
-                f"{first} is a log of completion latency (clat); the time to submit is missing from it",
-                "only clat was logged (histograms are of clat always)",
-                "give the log of the total latency, NAME_lat.1.log",
-            )
+        yield Finding(
+            "latency-unit",
+            "warning",
+            f"{logs[0].name} does not tell the unit of its latencies; they are taken as ns, so that the mean is "
+            f"{logs[0].mean_s * 1e9:.4g} ns.",
+            "fio logs ns since version 3 and us before; a drive's mean is not below some 2,000 ns.",
+            "look at the version of fio that wrote it (fio --version), or load the JSON of the same run.",
         )
     cut = [log.name for log in logs if log.cut]
     if cut:
-        found.append(
-            Finding(
-                "truncated-log",
-                "warning",
-                f"{cut[0]}: the last line is not whole and was left out.",
-                "fio was stopped, or the disk was full.",
-                "measure again to the end.",
-            )
+        yield Finding(
+            "truncated-log",
+            "warning",
+            f"{cut[0]}: the last line is not whole and was left out.",
+            "fio was stopped, or the disk was full.",
+            "measure again to the end.",
         )
-    return found
 
 
 def _logged_as(record: FioRecord) -> set[str]:

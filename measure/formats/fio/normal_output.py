@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from measure.errors import DataError
-from measure.findings import Finding
 from measure.formats.fio.documents import positive
-from measure.formats.fio.record import FioRecord, Moments, Window, between_snapshots, pooled
+from measure.formats.fio.record import FioRecord, Flow, Moments, between_snapshots, record_of
 
 _ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")
 _REPORT = re.compile(
@@ -60,9 +59,10 @@ def looks_like_normal(text: str) -> bool:
 
 
 @dataclass
-class _Flow:
+class _Printed:
     """One direction as printed; seconds and 1/s. The true rate may be up to ``above`` more than the printed one."""
 
+    way: str
     rate: float
     above: float
     bandwidth: float
@@ -70,15 +70,21 @@ class _Flow:
     moments: dict[str, tuple[float, float]] = field(default_factory=dict)
     percentiles: dict[float, float] = field(default_factory=dict)
     percentiles_kind: str = ""
+    percentiles_unit_s: float = 0.0
 
-    @property
-    def latency(self) -> Moments:
-        """Total latency where it was printed, else completion latency."""
-        for kind in ("lat", "clat"):
-            if kind in self.moments:
-                mean, sd = self.moments[kind]
-                return Moments(mean, sd, kind, self.percentiles, self.percentiles_kind)
-        return Moments(math.nan, math.nan, "", self.percentiles, self.percentiles_kind)
+    def flow(self, issued: float) -> Flow:
+        """With the finer rate of the requests that were ``issued``, and total latency where it was printed."""
+        rate = self.rate
+        if issued > 0 and self.runtime_s > 0 and rate > 0:
+            finer = issued / self.runtime_s
+            near = abs(finer / rate - 1) < 0.02 or (rate < 50 and abs(finer - rate) <= 1)
+            rate = finer if near or 0 < finer - rate < self.above else rate
+        kind = next((k for k in ("lat", "clat") if k in self.moments), "")
+        mean, sd = self.moments.get(kind, (math.nan, math.nan))
+        requests = float(round(rate * self.runtime_s))
+        reads = {"read": requests, "write": 0.0}.get(self.way, math.nan)
+        latency = Moments(mean, sd, kind, self.percentiles, self.percentiles_kind)
+        return Flow(rate, self.bandwidth, requests, reads, self.runtime_s, latency)
 
 
 @dataclass
@@ -91,9 +97,21 @@ class _Report:
     jobs: int
     error: int
     pid: str
-    flows: dict[str, _Flow] = field(default_factory=dict)
+    printed: dict[str, _Printed] = field(default_factory=dict)
     depths: dict[str, float] = field(default_factory=dict)
     issued: tuple[float, float] = (0.0, 0.0)
+
+    def flows(self) -> list[Flow]:
+        """The directions to count; "mixed" only where it stands alone (unified reporting)."""
+        issued = dict(zip(("read", "write"), self.issued, strict=True))
+        ways = [way for way in issued if way in self.printed] or [way for way in ("mixed",) if way in self.printed]
+        return [self.printed[way].flow(issued.get(way, 0.0)) for way in ways]
+
+    def counts(self) -> tuple[float, float, float]:
+        """Seconds, requests and the sum of their latencies up to this snapshot."""
+        flows = self.flows()
+        sums = [f.requests * f.latency.mean_s for f in flows if f.requests > 0 and f.latency.mean_s > 0]
+        return max((f.runtime_s for f in flows), default=0.0), math.fsum(f.requests for f in flows), math.fsum(sums)
 
 
 @dataclass
@@ -124,7 +142,7 @@ def parse_normal(text: str, name: str) -> list[FioRecord]:
 def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced], list[_Report], str]:
     announced: dict[tuple[int, str, str], _Announced] = {}
     reports: list[_Report] = []
-    version, before, latest, flow = "", "", None, None
+    version, before, latest, printed = "", "", None, None
     run = 0
     for whole in text.splitlines():
         if len(whole) > _LONGEST_LINE:
@@ -135,7 +153,7 @@ def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced],
         if match := _REPORT.match(line):
             found = (match["job"], match["group"], int(match["jobs"]), int(match["error"]), match["pid"])
             reports.append(_Report(run, *found))
-            flow = None
+            printed = None
             if len(reports) > _MOST_REPORTS:
                 raise DataError(f"{name} holds more than {_MOST_REPORTS} reports of fio; give one run at a time")
         elif match := _ANNOUNCED.match(line):
@@ -148,38 +166,38 @@ def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced],
         elif match := _VERSION.match(line):
             version = match[1]
         elif reports:
-            flow = _take(line, reports[-1], flow)
+            printed = _take(line, reports[-1], printed)
     if not reports:
         raise DataError(f"{name} holds no report of a fio job; run fio with --output-format=json --output=FILE")
     return announced, reports, version
 
 
-def _take(line: str, report: _Report, flow: _Flow | None) -> _Flow | None:
+def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | None:
     """Put what the line says into the report; the direction that the next lines belong to."""
     if match := (newer := _FLOW_3.match(line)) or _FLOW_2.match(line):
         bandwidth = _bytes_per_s(match["bw"], decimal=newer is not None)
         if newer is not None and _CARRY_LOST.match(match["bw"]):
             bandwidth = max(bandwidth, _bytes_per_s(match["decimal"], decimal=True))
         above = _count(f"1{match['iops'][-1]}") if _CARRY_LOST.fullmatch(match["iops"]) else 0.0
-        flow = _Flow(_count(match["iops"]), above, bandwidth, float(match["ms"]) / 1e3)
-        report.flows.setdefault(match["way"], flow)
-    elif flow is not None and (match := _LATENCY.match(line)):
+        printed = _Printed(match["way"], _count(match["iops"]), above, bandwidth, float(match["ms"]) / 1e3)
+        report.printed.setdefault(match["way"], printed)
+    elif printed is not None and (match := _LATENCY.match(line)):
         unit = _SECONDS[match["unit"]]
         mean, sd = positive(match["mean"]) * unit, positive(match["sd"]) * unit
         if mean > 0:
-            flow.moments.setdefault(match["kind"], (mean, sd))
-    elif flow is not None and (match := _PERCENTILES.match(line)):
-        flow.percentiles_kind = f"{match['kind']} {match['unit']}"
-    elif flow is not None and " " in flow.percentiles_kind and line.lstrip().startswith("|"):
-        unit = _SECONDS[flow.percentiles_kind.split()[1]]
-        flow.percentiles |= {positive(p): positive(v) * unit for p, v in _PERCENTILE.findall(line) if positive(v) > 0}
+            printed.moments.setdefault(match["kind"], (mean, sd))
+    elif printed is not None and (match := _PERCENTILES.match(line)):
+        printed.percentiles_kind, printed.percentiles_unit_s = match["kind"], _SECONDS[match["unit"]]
+    elif printed is not None and printed.percentiles_kind and line.lstrip().startswith("|"):
+        found = {positive(p): positive(v) * printed.percentiles_unit_s for p, v in _PERCENTILE.findall(line)}
+        printed.percentiles |= {p: v for p, v in found.items() if v > 0}
     elif match := _DEPTHS.match(line):
         parts = (part.strip().partition("=") for part in match["list"].replace(">=", ">").split(","))
         report.depths = {k.replace(">", ">="): positive(v.rstrip("%")) for k, _, v in parts}
-        flow = None
+        printed = None
     elif match := _ISSUED_3.match(line) or _ISSUED_2.match(line):
         report.issued = (float(match[1]), float(match[2]))
-    return flow
+    return printed
 
 
 def _record(
@@ -192,74 +210,19 @@ def _record(
     options = dict(known.options) if known else {}
     if first.jobs > 1:  # reported as a group
         options |= {"numjobs": str(first.jobs), "group_reporting": "1"}
-    flows = [(way, flow) for report in finals for way, flow in _flows(report)]
-    rate = math.fsum(flow.rate for _, flow in flows)
-    reads = math.fsum(flow.rate for way, flow in flows if way == "read")
-    if any(way == "mixed" for way, _ in flows):
-        reads = math.nan
-    latency = pooled([(flow.rate, flow.latency) for _, flow in flows if flow.rate > 0])
-    findings = []
-    if rate > 0 and latency.kind == "clat":
-        findings.append(
-            Finding(
-                "completion-latency-only",
-                "warning",
-                f"{name}: job {first.job!r} has completion latency (clat) only; the time to submit is missing from it",
-                "disable_lat",
-                "measure again without --disable_lat and --gtod_reduce",
-            )
-        )
-    windows: tuple[Window, ...] = ()
-    if len(clones) == 1 and len(clones[0]) > 1:
-        windows = between_snapshots([_counts(report) for report in clones[0]])
-    return FioRecord(
+    snapshots = clones[0] if len(clones) == 1 and len(clones[0]) > 1 else ()
+    return record_of(
+        [flow for report in finals for flow in report.flows()],
         source=name,
         job=first.job,
         options=options,
-        throughput_per_s=rate,
-        bandwidth_bytes_per_s=math.fsum(flow.bandwidth for _, flow in flows),
-        latency=latency,
-        read_fraction=reads / rate if rate else math.nan,
-        requests=round(math.fsum(flow.rate * flow.runtime_s for _, flow in flows)),
-        runtime_s=max((flow.runtime_s for _, flow in flows), default=0.0),
         records=len(finals),
         error=next((r.error for r in finals if r.error), 0),
         version=version,
         started_at="",
         iodepth_levels=first.depths,
-        findings=tuple(findings),
-        windows=windows,
+        windows=between_snapshots([report.counts() for report in snapshots]),
         all_options=False,
-    )
-
-
-def _flows(report: _Report) -> list[tuple[str, _Flow]]:
-    """The directions to count, with finer rates; "mixed" only where it stands alone (unified reporting)."""
-    ways: list[str] = [w for w in ("read", "write") if w in report.flows] or (
-        ["mixed"] if "mixed" in report.flows else []
-    )
-    for way, issued in zip(("read", "write"), report.issued, strict=True):
-        flow = report.flows.get(way)
-        if flow is not None and flow.runtime_s > 0 and flow.rate > 0:
-            finer = issued / flow.runtime_s
-            near = abs(finer / flow.rate - 1) < 0.02 or (flow.rate < 50 and abs(finer - flow.rate) <= 1)
-            if near or 0 < finer - flow.rate < flow.above:
-                flow.rate = finer
-    for way in ways:
-        flow = report.flows[way]
-        flow.percentiles_kind = flow.percentiles_kind.split()[0] if flow.percentiles_kind else ""
-    return [(way, report.flows[way]) for way in ways]
-
-
-def _counts(report: _Report) -> tuple[float, float, float]:
-    """Seconds, requests and the sum of their latencies up to this snapshot."""
-    flows = [flow for _, flow in _flows(report)]
-    completed = [flow.rate * flow.runtime_s for flow in flows]
-    means = [flow.latency.mean_s for flow in flows]
-    return (
-        max((flow.runtime_s for flow in flows), default=0.0),
-        math.fsum(completed),
-        math.fsum(n * m for n, m in zip(completed, means, strict=True) if n > 0 and m > 0),
     )
 
 

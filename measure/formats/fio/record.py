@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -247,6 +248,53 @@ def parse_fio_size(text: str) -> int | None:
         return None
     scale = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}[match.group(2).lower()]
     return round(float(match.group(1)) * 1024.0**scale)
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One direction of one job ("" where both were reported as one): rates, counts, and latencies."""
+
+    rate: float
+    bandwidth: float
+    requests: float
+    reads: float
+    runtime_s: float
+    latency: Moments
+    direction: str = ""
+
+
+def record_of(flows: Sequence[Flow], findings: Iterable[Finding] = (), **known: Any) -> FioRecord:
+    """All ``flows`` together as one record; ``known`` are its other fields."""
+    rate, requests = math.fsum(f.rate for f in flows), math.fsum(f.requests for f in flows)
+    record = FioRecord(
+        throughput_per_s=rate,
+        bandwidth_bytes_per_s=math.fsum(f.bandwidth for f in flows),
+        latency=pooled([(f.rate, f.latency) for f in flows if f.rate > 0]),
+        read_fraction=math.fsum(f.reads for f in flows) / requests if requests else math.nan,
+        requests=int(requests),
+        runtime_s=max((f.runtime_s for f in flows), default=0.0),
+        directions=_by_direction(flows),
+        findings=tuple(findings),
+        **known,
+    )
+    if not rate > 0 or record.latency.kind != "clat":
+        return record
+    completion_only = Finding(
+        "completion-latency-only",
+        "warning",
+        f"{record.source}: job {record.job!r} has completion latency (clat) only; the time to submit is missing from "
+        "it",
+        "disable_lat, a histogram log (always of clat), or a tool that dropped the field",
+        "measure with total latency (no disable_lat, no gtod_reduce)",
+    )
+    return replace(record, findings=(*record.findings, completion_only))
+
+
+def _by_direction(flows: Sequence[Flow]) -> dict[str, tuple[float, Moments]]:
+    if not all(f.direction for f in flows):
+        return {}
+    parts = {d: [(f.rate, f.latency) for f in flows if f.direction == d and f.rate > 0] for d in ("read", "write")}
+    return {d: (math.fsum(rate for rate, _ in each), pooled(each)) for d, each in parts.items() if each}
 
 
 def added(records: Sequence[FioRecord]) -> FioRecord:

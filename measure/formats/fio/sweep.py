@@ -16,13 +16,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from measure.errors import DataError
 from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import Histogram, histogram
+from measure.formats.fio.log_records import choose_logs, record_of_logs, with_windows
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
 from measure.formats.fio.record import FioRecord, check_record, host_columns, is_direct, near_power_of_two
 from measure.sweep import Provenance, RowKey, Sweep, describe_series
@@ -37,27 +38,46 @@ def read_fio(text: str, name: str) -> list[FioRecord]:
     return parse_normal(text, name) if is_report else parse_fio(text, name)
 
 
-def fio_sweep(texts: Mapping[str, str]) -> Sweep:
+def fio_sweep(texts: Mapping[str, str], logs: Sequence[Path] = ()) -> Sweep:
     """The sweep in one or many fio outputs, {name: text}; names tell files apart and appear in messages.
 
-    A text that cannot be read, a job that failed and a job that measured nothing become findings. Raises DataError
-    where no point is left: with one text its own sentence, else the number of texts and the first sentence.
+    ``logs`` show the course of the runs that wrote them. A text that cannot be read, a job that failed and a job that
+    measured nothing become findings. Raises DataError where no point is left: with one text its own sentence, else the
+    number of texts and the first sentence.
     """
-    return sweep_of_all(*read_all(texts))
-
-
-def read_all(texts: Mapping[str, str]) -> tuple[list[FioRecord], list[Finding], list[str]]:
-    """The records of all texts, and a finding and a sentence for each text that cannot be read."""
     records: list[FioRecord] = []
-    findings: list[Finding] = []
     refusals: list[str] = []
     for name, text in texts.items():
         try:
             records.extend(read_fio(text, name))
         except DataError as error:
             refusals.append(str(error))
-            findings.append(unreadable(str(error), "error"))
-    return records, findings, refusals
+    findings = [unreadable(refusal, "error") for refusal in refusals]
+    try:
+        records, left = with_windows(records, choose_logs(logs)[0])
+    except DataError as error:
+        left = []
+        findings.append(unreadable(str(error)))
+    of_none = "is a log of none of these results; load it by its own name."
+    findings += [unreadable(f"{group.files[0].name} {of_none}", "info") for group in left]
+    return sweep_of_all(records, findings, refusals)
+
+
+def log_sweep(paths: Sequence[Path]) -> Sweep:
+    """fio's logs alone, a point for each run; DataError where none of them tells latencies."""
+    groups, aside = choose_logs(paths)
+    if not groups:
+        raise DataError(
+            f"{aside[0].name} logs no latency of requests (bandwidth, IOPS or submission only); give NAME_lat.1.log "
+            "or fio's JSON"
+        )
+    records, refusals = [], []
+    for group in groups:
+        try:
+            records.append(record_of_logs(group))
+        except DataError as error:
+            refusals.append(str(error))
+    return sweep_of_all(records, map(unreadable, refusals), refusals)
 
 
 def sweep_of_all(records: Iterable[FioRecord], findings: Iterable[Finding] = (), refusals: Iterable[str] = ()) -> Sweep:
@@ -78,12 +98,7 @@ def sweep_of_all(records: Iterable[FioRecord], findings: Iterable[Finding] = (),
             raise DataError("no fio output was given; name at least one file")
         count = f" (and {len(refusals) - 1} more like it)" if len(refusals) > 1 else ""
         raise DataError(f"{refusals[0]}{count}")
-    return sweep_of_records(usable, findings)
-
-
-def sweep_of_records(records: Sequence[FioRecord], findings: Iterable[Finding] = ()) -> Sweep:
-    """The table of ``records``, all of them usable; one row each, repeats numbered in the order of their times."""
-    return sweep_of_points(_named([_point(record) for record in records]), findings)
+    return sweep_of_points(_named([_point(record) for record in usable]), findings)
 
 
 def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) -> Sweep:
