@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import random
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,125 +24,44 @@ from qsim.errors import InvalidParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-Numbers = Mapping[str, float]
-
 
 @dataclass(frozen=True)
 class Question:
     """A question whose ``text`` has places for the ``choices`` that are drawn, and its ``answer`` from them."""
 
+    answer: Callable[..., float]
     text: str
-    choices: Mapping[str, tuple[float, ...]]
-    answer: Callable[[Numbers], float]
+    choices: Mapping[str, list[float]]
     hint: str
     tolerance: float = 0.02
 
 
-def _wait(rho: float) -> float:
-    return solve(MM1(arrival_rate=rho, service_rate=1.0)).Lq
-
-
-QUESTIONS: Mapping[str, Question] = {
-    "1a": Question(
-        "A drive does {x:g} k reads a second with a mean latency of {r:g} µs. How many are in flight?",
-        {"x": (48, 85, 120, 210), "r": (90, 140, 260, 310)},
-        lambda n: 1e3 * n["x"] * 1e-6 * n["r"],
-        "L = X · W, both in seconds.",
-    ),
-    "1b": Question(
-        "At iodepth {n:g} a tool prints {x:g} k writes a second. Which mean latency must it print, in µs?",
-        {"n": (4, 16, 32, 64), "x": (22, 35, 64, 150)},
-        lambda n: 1e3 * n["n"] / n["x"],
-        "W = N / X; mind the unit.",
-    ),
-    "2a": Question(
-        "One server takes {s:g} ms a request, and {n:g} requests circle without thinking. W in ms?",
-        {"s": (1.5, 2.5, 4), "n": (6, 12, 24)},
-        lambda n: 1e3 * solve(MMcN(int(n["n"]), 0.0, 1e-3 * n["s"])).W,
-        "The server never idles: X = 1 / S, and W = N / X.",
-    ),
-    "2b": Question(
-        "The same kind of server, {s:g} ms, gets {x:g} Poisson requests a second. W of M/M/1 in ms?",
-        {"s": (1.5, 2.5), "x": (120, 240, 310)},
-        lambda n: 1e3 * solve(MM1(arrival_rate=n["x"], service_rate=1e3 / n["s"])).W,
-        "W = S / (1 - ρ) with ρ = λ S.",
-    ),
-    "3a": Question(
-        "Lq of M/M/1 at ρ = {rho:g}?",
-        {"rho": (0.55, 0.65, 0.75, 0.85, 0.92)},
-        lambda n: _wait(n["rho"]),
-        "Lq = ρ² / (1 - ρ).",
-    ),
-    "3b": Question(
-        "At which ρ are {l:g} customers waiting on average in M/M/1?",
-        {"l": (1.5, 2.5, 4, 6)},
-        lambda n: (math.sqrt(n["l"] ** 2 + 4 * n["l"]) - n["l"]) / 2,
-        "Solve ρ² + Lq ρ - Lq = 0.",
-        0.005,
-    ),
-    "4a": Question(
-        "A drive answers a lone read in {r:g} µs and does {x:g} k reads a second at most. N*?",
-        {"r": (75, 90, 110), "x": (180, 320, 550)},
-        lambda n: 1e-3 * n["r"] * n["x"],
-        "N* = R(1) · Xmax: Little's law where the two bounds cross.",
-    ),
-    "4b": Question(
-        "For the same kind of drive, {r:g} µs and {x:g} k/s: at most how many k reads a second at depth {n:g}?",
-        {"r": (80, 100), "x": (200, 400), "n": (4, 12, 64)},
-        lambda n: min(1e3 * n["n"] / n["r"], n["x"]),
-        "X ≤ min(N / R(1), Xmax).",
-    ),
-    "5a": Question(
-        "M/G/1 with S = {s:g} ms, scv {v:g} and ρ = {rho:g}: the mean response in ms?",
-        {"s": (1, 2), "v": (2, 3, 5), "rho": (0.5, 0.7)},
-        lambda n: 1e3 * solve(MG1(1e3 * n["rho"] / n["s"], Gamma(1e-3 * n["s"], n["v"]))).W,
-        "Wq = ρ (1 + scv) / 2 · S / (1 - ρ), and the service comes on top.",
-    ),
-    "5b": Question(
-        "M/M/1 has a mean response of {w:g} ms. Its p99 in ms?",
-        {"w": (3, 5, 8, 12)},
-        lambda n: n["w"] * math.log(100),
-        "The response time of M/M/1 is exponential: P(R > t) = exp(-t / W).",
-    ),
-    "5c": Question(
-        "M/D/1 with S = {s:g} ms at ρ = {rho:g}: the mean wait in ms?",
-        {"s": (1, 2, 4), "rho": (0.5, 0.8)},
-        lambda n: 1e3 * solve(MD1(1e3 * n["rho"] / n["s"], 1e-3 * n["s"])).Wq,
-        "Half of that of M/M/1.",
-    ),
-    "6a": Question(
-        "A memory moves {b:g} GB/s at {r:g} ns. How many lines of 64 bytes are under way?",
-        {"b": (18, 24, 36), "r": (95, 120, 150)},
-        lambda n: n["b"] * n["r"] / 64,
-        "Lines a second times seconds.",
-    ),
-    "6b": Question(
-        "{n:g} lines circle, memory takes {r:g} ns, and the loader waits {z:g} ns. Bandwidth in GB/s?",
-        {"n": (12, 24, 40), "r": (80, 110), "z": (100, 400)},
-        lambda n: 64 * n["n"] / (n["r"] + n["z"]),
-        "X = N / (R + Z) lines, 64 bytes each.",
-    ),
-    "7a": Question(
-        "A transaction takes {s:g} ms of one of {c:g} processors and {v:g} reads of a drive that does {x:g} k reads a "
-        "second at most. How many transactions a second are possible?",
-        {"s": (1, 2, 4), "c": (2, 4), "v": (20, 50), "x": (40, 120)},
-        lambda n: 1e3 * min(n["c"] / n["s"], n["x"] / n["v"]),
-        "Each station does at most its own rate over its visits; the least of them limits.",
-    ),
-    "7b": Question(
-        "A client thinks {z:g} ms, computes {s:g} ms and reads {v:g} blocks of {r:g} µs one after another. The one "
-        "processor limits. At how many clients does waiting begin?",
-        {"z": (50, 100, 200), "s": (2, 5), "v": (5, 10), "r": (80, 120)},
-        lambda n: (n["z"] + n["s"] + 1e-3 * n["v"] * n["r"]) / n["s"],
-        "N* is the whole cycle of a client alone over the demand of the bottleneck.",
-    ),
-    "7c": Question(
-        "{n:g} clients get {x:g} transactions a second, and each thinks {z:g} ms. The mean response in ms?",
-        {"n": (40, 60, 90), "x": (150, 200), "z": (50, 100, 150)},
-        lambda n: 1e3 * n["n"] / n["x"] - n["z"],
-        "The response time law of a closed system: R = N / X - Z.",
-    ),
+ANSWERS: Mapping[str, Callable[..., float]] = {
+    "1a": lambda x, r: 1e-3 * x * r,
+    "1b": lambda n, x: 1e3 * n / x,
+    "2a": lambda s, n: 1e3 * solve(MMcN(int(n), 0.0, 1e-3 * s)).W,
+    "2b": lambda s, x: 1e3 * solve(MM1(arrival_rate=x, service_rate=1e3 / s)).W,
+    "3a": lambda rho: solve(MM1(arrival_rate=rho, service_rate=1.0)).Lq,
+    "3b": lambda l: (math.sqrt(l**2 + 4 * l) - l) / 2,  # noqa: E741 - as in the question
+    "4a": lambda r, x: 1e-3 * r * x,
+    "4b": lambda r, x, n: min(1e3 * n / r, x),
+    "5a": lambda s, v, rho: 1e3 * solve(MG1(1e3 * rho / s, Gamma(1e-3 * s, v))).W,
+    "5b": lambda w: w * math.log(100),
+    "5c": lambda s, rho: 1e3 * solve(MD1(1e3 * rho / s, 1e-3 * s)).Wq,
+    "6a": lambda b, r: b * r / 64,
+    "6b": lambda n, r, z: 64 * n / (r + z),
+    "7a": lambda s, c, v, x: 1e3 * min(c / s, x / v),
+    "7b": lambda z, s, v, r: (z + s + 1e-3 * v * r) / s,
+    "7c": lambda n, x, z: 1e3 * n / x - z,
 }
+
+
+def _questions() -> Mapping[str, Question]:
+    texts = tomllib.loads((files("calibrate.lab") / "exercises.toml").read_text("utf-8"))
+    return {name: Question(ANSWERS[name], **text) for name, text in texts.items()}
+
+
+QUESTIONS = _questions()
 
 
 def numbers(name: str, question: str) -> dict[str, float]:
@@ -169,7 +90,7 @@ def check(name: str, question: str, answer: float | None) -> str:
     asked = _asked(question)
     if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
         raise AssertionError(f"{question}: give a number. {asked.hint}")
-    right = asked.answer(numbers(name, question))
+    right = asked.answer(**numbers(name, question))
     if abs(answer - right) > asked.tolerance * abs(right):
         direction = "high" if answer > right else "low"
         raise AssertionError(f"{question}: {answer:g} is too {direction}. {asked.hint}")

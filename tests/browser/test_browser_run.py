@@ -101,7 +101,7 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
         assert "Ann" in board
         assert f"{drawn:.3g}" in board
         assert f"N* is {truth['servers']}, the truth" in page.wait_text("run-outcome", "the truth")
-        assert page.text("run-audit")
+        assert page.text("run-verdict")
         assert not page.all("#run-leaderboard img, #run-guesses img")
     report = served.get("lab/report").decode()
     assert "<img src=x" not in report

@@ -45,7 +45,6 @@ def test_a_device_of_this_machine_is_measured_from_guess_to_reveal(device, tmp_p
         run.reveal()
         result = run.revealed
         assert result is not None
-        assert {r["load"] for r in result["residuals"]} == set(LOADS[device])
         names = {row["name"] for row in result["leaderboard"]}
         assert names == {"Ann", "qsim"}
         assert run.report is not None

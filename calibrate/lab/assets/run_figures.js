@@ -187,19 +187,4 @@ window.qsimLab = window.qsimLab || {};
     const log = spread.length && Math.max(...spread) > 12 * Math.min(...spread) ? { type: "log", rangemode: "normal", dtick: 1 } : {};
     return { data: traces, layout: layout(c, axis(c, unit.title, blank), axis(c, time.title, Object.assign({}, blank, log))) };
   };
-
-  lab.residualFigure = function (state, theme) {
-    const c = lab.colours(theme), traces = [];
-    for (const [words, key, symbol, colour] of [["throughput", "throughput_pct", "circle", c.blue],
-      ["response time", "response_pct", "diamond", c.red]]) {
-      for (const heldOut of [true, false]) {
-        const rows = state.revealed.residuals.filter((r) => r.held_out === heldOut), shade = heldOut ? colour : c.text;
-        traces.push({ type: "scatter", mode: "markers", name: words + ", " + (heldOut ? HELD_OUT : CALIBRATED),
-          x: rows.map((r) => lab.place(state, r.load)), y: rows.map((r) => r[key]),
-          marker: { size: 13, color: shade, symbol: symbol + (heldOut ? "" : "-open"), line: { color: shade, width: 2 } } });
-      }
-    }
-    const y = axis(c, "prediction too high by (%)", { rangemode: "normal", zeroline: true });
-    return { data: traces, layout: layout(c, loadAxis(state, c), y) };
-  };
 })(window.qsimLab);

@@ -5,7 +5,7 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
 (function (lab) {
   "use strict";
 
-  const OUTPUTS = 14;
+  const OUTPUTS = 13;
   let news = 0;
   const BUTTONS = { "run-open": ["", "open", "stopped", "failed", "measured", "revealed"],
                     "run-start": ["open", "stopped", "failed"], "run-stop": ["running"], "run-reveal": ["measured"] };
@@ -96,16 +96,13 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     const name = state.opened ? state.opened.load_name : "load";
     if (state.run) { lab.draw("run-throughput", lab.throughputFigure(state, mine, knee, theme)); }
     if (lab.shown(state).length) { lab.draw("run-latency", lab.latencyFigure(state, theme)); }
-    if (state.revealed) { lab.draw("run-residuals", lab.residualFigure(state, theme)); }
     drawable();
     return [
-      !state.run, !lab.shown(state).length,
+      !state.run, !lab.shown(state).length, state.phase !== "revealed", !open, !(open && stands(state, mine)),
       [lab.part("Span", lab.title(state), { className: "what" }), lab.part("Span", lab.status(state))],
+      lab.results(state), lab.guessList(state), count + (count === 1 ? " guess is" : " guesses are") + " sealed",
+      "Guess (" + name + ")", state.opened ? state.opened.question : "", state.opened ? state.opened.rule : "",
       String(state.opened ? Math.max(lab.measured(state) / state.opened.loads.length, state.progress.share || 0) : 0),
-      lab.results(state), lab.details(state), lab.guessList(state),
-      count + (count === 1 ? " guess is" : " guesses are") + " sealed",
-      state.phase !== "revealed", !open, !(open && stands(state, mine)), "Guess (" + name + ")",
-      state.opened ? state.opened.question : "", state.opened ? state.opened.rule : "",
     ];
   };
 })(window.qsimLab);

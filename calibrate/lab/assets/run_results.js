@@ -1,4 +1,4 @@
-/* What is revealed: the leaderboard, the outcome in words, the residuals, the audit. Text is text: nothing here is HTML. */
+/* What is revealed: the leaderboard, the outcome in words, and how well the model's curve did. Text is text: nothing here is HTML. */
 window.qsimLab = window.qsimLab || {};
 
 (function (lab) {
@@ -27,20 +27,7 @@ window.qsimLab = window.qsimLab || {};
     return [
       part("P", result.outcome, { id: "run-outcome", className: "outcome" }),
       part("Div", leaderboard(result), { className: "board" }),
-    ];
-  };
-
-  lab.details = function (state) {
-    const part = lab.part, result = state.revealed;
-    if (!result) { return []; }
-    const audit = result.audit.map((f) => part("Li", (f.severity === "info" ? "" : f.severity + ": ") + f.text,
-      { className: f.severity }));
-    return [
-      part("H3", "How well the model predicted"),
-      part("P", result.verdict, { id: "run-verdict" }),
-      part("Div", part("Div", part("Div"), { id: "run-residuals", className: "plot" }),
-        { className: "chart", role: "img", "aria-label": "plot: how far the prediction is off at each load" }),
-      part("Details", [part("Summary", "Checks of the data: " + result.audit_found), part("Ul", audit)], { id: "run-audit" }),
+      part("P", "The model's curve: " + result.verdict, { id: "run-verdict" }),
     ];
   };
 

@@ -11,8 +11,7 @@ import hashlib
 import math
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -78,10 +77,6 @@ class Judged:
     low: float | None = None
     high: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
-
 
 def judge(order: Order, sweep: Sweep, used: Sequence[float]) -> Judged:
     """The answer for a device: its truth, or what its points other than the ``used`` ones show."""
@@ -127,10 +122,6 @@ class Row:
     error: str
     is_model: bool = False
     nonce: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
 
 
 def ranked(guesses: Sequence[Guess], model: float | None, judged: Judged) -> list[Row]:

@@ -13,7 +13,6 @@ from measure.errors import StoreError
 
 ORDER = "order.json"
 EVENTS = "events.jsonl"
-SENT = "sent.json"
 SWEEP = "sweep"
 GUESSES = "guesses.jsonl"
 PREDICTION = "prediction.json"

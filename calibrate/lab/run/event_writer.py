@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from calibrate.fitting.curve_fit import fit
-from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_file import with_origin
 from calibrate.fitting.predicted_curve import grid, predict
 from calibrate.lab.run.event_log import PREDICTION, SWEEP
@@ -36,23 +36,18 @@ class EventWriter:
         """``sent`` are the points (load, repeat) that earlier processes of this run reported."""
         self.order = order
         self.directory = directory
+        self.sweep_directory = directory / SWEEP
         self._sent = set(sent)
         self._write = write
         self._done = -1
         self._last_s = 0.0
         self._began_s = time.monotonic()
-        self._loads = {load for load, _ in sent}
         self._running: dict[float, float] = {}
 
     @property
-    def sweep_directory(self) -> Path:
-        """The directory of the points."""
-        return self.directory / SWEEP
-
-    @property
-    def sealed(self) -> bool:
-        """Whether the model has sealed its prediction."""
-        return (self.directory / PREDICTION).exists()
+    def loads(self) -> set[float]:
+        """The loads whose points were sent."""
+        return {load for load, _ in self._sent}
 
     def send(self, kind: str, **values: Any) -> None:
         """One line."""
@@ -70,67 +65,35 @@ class EventWriter:
         """
         if done != self._done:
             self._done = done
-            self.kept()
+            with suppress(DataError):  # no finished point yet
+                self.add(load(self.sweep_directory))
         now_s = time.monotonic()
         if done < total and now_s - self._last_s >= PROGRESS_S:
             self._last_s = now_s
-            later = max(0, len(set(self.order.loads) - self._loads) - (total - done))
+            later = max(0, len(set(self.order.loads) - self.loads) - (total - done))
             left_s = seconds_left + later * (self.order.seconds_per_point + RAMP_S)
             share = (now_s - self._began_s) / (now_s - self._began_s + left_s + RAMP_S)
-            running = [[n, x] for n, x in self._running.items() if n not in self._loads]
+            running = [[n, x] for n, x in self._running.items() if n not in self.loads]
             self.send("progress", text=text, seconds_left=round(left_s, 1), share=round(share, 3), running=running)
 
-    def kept(self) -> None:
-        """Report what is new in the sweep's directory, and seal once the first points are complete."""
-        try:
-            sweep = load(self.sweep_directory)
-        except DataError:  # no finished point yet
-            return
-        self.points(sweep)
-        self.seal(sweep)
-
-    def has(self, load: float) -> bool:
-        """Whether a point at this load was sent."""
-        return load in self._loads
-
-    def points(self, sweep: Sweep) -> None:
-        """Send the points that were not sent yet."""
-        for row in sweep.points.to_dict("records"):
-            key = (float(row["load"]), int(row["repeat"]))
-            if key not in self._sent:
+    def add(self, sweep: Sweep) -> None:
+        """Send the points that were not sent yet, and seal the prediction once the first ones are all there."""
+        columns = ["load", "repeat", "throughput_per_s", "latency_s"]
+        for load_n, repeat, throughput, latency in sweep.points[columns].itertuples(index=False):
+            if (key := (float(load_n), int(repeat))) not in self._sent:
                 self._sent.add(key)
-                self._loads.add(key[0])
-                self.send(
-                    "point",
-                    load=key[0],
-                    repeat=key[1],
-                    throughput_per_s=float(row["throughput_per_s"]),
-                    latency_s=float(row["latency_s"]),
-                )
-
-    def seal(self, sweep: Sweep) -> None:
-        """Seal what the model predicts from the first points, as soon as these are all there."""
-        here = {float(n) for n in sweep.points["load"]}
+                values = {"throughput_per_s": float(throughput), "latency_s": float(latency)}
+                self.send("point", load=key[0], repeat=key[1], **values)
         first = first_loads(self.order)
-        if self.sealed or not set(first) <= here:
+        if (self.directory / PREDICTION).exists() or not set(first) <= set(sweep.points["load"]):
             return
         self.send("progress", text="the model works out its curve", seconds_left=0.0)
         fitted = with_origin(fit(sweep, first), sweep)
         made = seal([fitted], [self.order.loads], self.directory / PREDICTION)
+        curve = predict(fitted, grid(min(self.order.loads), max(self.order.loads), DRAWN)).to_dicts()
         self.send(
-            "sealed",
-            sha256=made.sha256,
-            made_at=made.made_at,
-            used=list(fitted.used),
-            model=fitted.model,
-            curve=drawn_curve(fitted, self.order),
+            "sealed", sha256=made.sha256, made_at=made.made_at, used=list(fitted.used), model=fitted.model, curve=curve
         )
-
-
-def drawn_curve(fitted: Fit, order: Order) -> list[dict[str, float]]:
-    """The curve of ``fitted`` over the loads of ``order``, fine enough to be drawn; JSON-ready."""
-    low, high = min(order.loads), max(order.loads)
-    return predict(fitted, grid(low, high, DRAWN)).to_dicts()
 
 
 def first_loads(order: Order) -> tuple[float, ...]:

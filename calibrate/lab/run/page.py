@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.development.base_component import Component
 from flask import Flask, Response, jsonify, request, send_file
@@ -15,23 +14,18 @@ from calibrate.lab.guard import browser_session, teaches
 from calibrate.lab.run.duel import HIGHEST, LONGEST_NAME, LOWEST
 from calibrate.lab.run.orders import PACES, choices, series_of
 from calibrate.lab.run.session import RefusedError, RunTable
-from calibrate.lab.widgets import KEPT, in_browser, labelled, plot_place, waited_for
+from calibrate.lab.widgets import KEPT, choice, in_browser, labelled, page, plot_place, waited_for
 from measure.errors import MeasureError
-from measure.spreadsheet import plain_cell
+from measure.spreadsheet import plain_cells
 
 EVENTS_AT, GUESSES_AT, REPORT_AT = "/lab/events", "/lab/guesses.csv", "/lab/report"
 LONGEST = 10
-COLUMNS = ("rank", "name", "load", "error", "nonce")
+COLUMNS = ["rank", "name", "load", "error", "nonce"]
 
 
 def guesses_csv(leaderboard: Sequence[Mapping[str, Any]]) -> str:
     """The leaderboard as a CSV table; a name that a spreadsheet would work out is quoted for it."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for row in leaderboard:
-        table.writerow([plain_cell(row[c]) if isinstance(row[c], str) else row[c] for c in COLUMNS])
-    return text.getvalue()
+    return plain_cells(pd.DataFrame(leaderboard, columns=COLUMNS)).to_csv(index=False)
 
 
 def register_files(server: Flask, table: RunTable) -> None:
@@ -39,28 +33,25 @@ def register_files(server: Flask, table: RunTable) -> None:
 
     def events() -> Response:
         first = request.args.get("first", "0")
-        answer = jsonify(
-            table.news(request.args.get("run", ""), int(first) if first.isdecimal() and len(first) < LONGEST else 0)
-        )
+        number = int(first) if first.isdecimal() and len(first) < LONGEST else 0
+        answer = jsonify(table.news(request.args.get("run", ""), number))
         answer.headers["Cache-Control"] = "no-store"
         return answer
 
     def guesses() -> Response:
         run = table.current
-        revealed = None if run is None else run.revealed
-        if run is None or revealed is None:
+        if run is None or run.revealed is None:
             return Response("guesses are sealed until the reveal\n", 404, mimetype="text/plain")
-        answer = Response(guesses_csv(revealed["leaderboard"]), mimetype="text/csv")
+        answer = Response(guesses_csv(run.revealed["leaderboard"]), mimetype="text/csv")
         answer.headers["Content-Disposition"] = f"attachment; filename=qsim-run-{run.name}-guesses.csv"
         return answer
 
     def report() -> Response:
         run = table.current
-        path = None if run is None else run.report
-        if run is None or path is None:
+        if run is None or run.report is None:
             return Response("there is no report yet: it comes with the reveal\n", 404, mimetype="text/plain")
         # An attachment: a page of measured names must not run in the lab's own origin.
-        return send_file(path, "text/html", as_attachment=True, download_name=f"qsim-run-{run.name}.html")
+        return send_file(run.report, "text/html", as_attachment=True, download_name=f"qsim-run-{run.name}.html")
 
     server.add_url_rule(EVENTS_AT, "lab-events", events)
     server.add_url_rule(GUESSES_AT, "lab-guesses", guesses)
@@ -69,56 +60,36 @@ def register_files(server: Flask, table: RunTable) -> None:
 
 POLL_MS = 500
 TEACHER_ONLY = "only the teacher can do that, who has the other address"
-BUTTONS = ("open", "start", "stop", "reveal", "remove")
+STEPS = {"open": "Open a new run", "start": "Start measuring", "stop": "Stop", "reveal": "Reveal"}
+BUTTONS = (*STEPS, "remove")
 HOW = "Click in the plot, or type a number from 1 to 1,000. One guess for each browser."
 SEALED = "Each name with the start of a hash; the guess stays hidden until the reveal."
 
 
 def layout(table: RunTable) -> Component:
     """The page, with the teacher's controls for who teaches."""
-    return html.Div(
-        [
-            html.Section(
-                [
-                    labelled(html.Div(id="run-status", className="status", role="status"), "what is going on"),
-                    labelled(html.Progress(id="run-progress", value="0", max="1"), "points measured"),
-                ],
-                className="banner",
-            ),
-            html.Section(
-                [
-                    html.H2("Predict, run, reveal", className="heard"),
-                    *(_teacher(table) if teaches() else ()),
-                    *_viewer(),
-                ],
-                className="controls",
-            ),
-            html.Section(
-                [
-                    html.P(id="run-rule", className="weak"),
-                    html.Div(id="run-results"),
-                    html.Div(
-                        plot_place("run-throughput", "throughput against load", tall=True), id="run-first", hidden=True
-                    ),
-                    html.Div(
-                        plot_place("run-latency", "response time against throughput"), id="run-second", hidden=True
-                    ),
-                    html.Div(id="run-details"),
-                ],
-                className="results",
-            ),
-            html.Section(_taken_along(), className="more"),
-            dcc.Interval(id="run-tick", interval=POLL_MS),
-            dcc.Store(id="run-news"),
-            dcc.Store(id="run-mine", storage_type="session"),
-        ],
-        className="page two",
-    )
+    banner = [
+        labelled(html.Div(id="run-status", className="status", role="status"), "what is going on"),
+        labelled(html.Progress(id="run-progress", value="0", max="1"), "points measured"),
+    ]
+    first = plot_place("run-throughput", "throughput against load", tall=True)
+    second = plot_place("run-latency", "response time against throughput")
+    results = [
+        html.P(id="run-rule", className="weak"),
+        html.Div(id="run-results"),
+        html.Div(first, id="run-first", hidden=True),
+        html.Div(second, id="run-second", hidden=True),
+        dcc.Interval(id="run-tick", interval=POLL_MS),
+        dcc.Store(id="run-news"),
+        dcc.Store(id="run-mine", storage_type="session"),
+    ]
+    controls = [*(_teacher(table) if teaches() else ()), *_viewer()]
+    return page("Predict, run, reveal", controls, results, banner=banner, more=_taken_along())
 
 
 def _teacher(table: RunTable) -> list[Component]:
     found = choices(table.folder)
-    options: Any = [
+    devices = [
         {
             "label": f"{c.label} (missing: {c.missing})" if c.missing else c.label,
             "value": c.value,
@@ -127,41 +98,27 @@ def _teacher(table: RunTable) -> list[Component]:
         for c in found
     ]
     first = next((c.value for c in found if not c.missing), None)
-    paces: Any = [{"label": label, "value": pace} for pace, label in PACES.items()]
+    series = [
+        html.Label("Curve", htmlFor="run-series"),
+        waited_for(dcc.Dropdown(id="run-series", options=[], clearable=False)),
+    ]
+    steps = [
+        html.Button(text, id=f"run-{step}", className="step", disabled=step != "open") for step, text in STEPS.items()
+    ]
+    taking_back = [
+        html.Summary("Take back somebody's guess"),
+        dcc.Dropdown(id="run-culprit", options=[], placeholder="whose"),
+        html.Div(html.Button("Take it back", id="run-remove", className="small"), className="buttons"),
+    ]
     return [
         html.Fieldset(
             [
                 html.Legend("Teacher"),
-                html.Label("Device", htmlFor="run-device"),
-                dcc.Dropdown(id="run-device", options=options, value=first, clearable=False, **KEPT),
-                html.Div(
-                    [
-                        html.Label("Curve", htmlFor="run-series"),
-                        waited_for(dcc.Dropdown(id="run-series", options=[], clearable=False)),
-                    ],
-                    id="run-series-row",
-                    hidden=True,
-                ),
-                html.Label("Time for each point", htmlFor="run-pace"),
-                dcc.Dropdown(id="run-pace", options=paces, value=1.0, clearable=False, searchable=False, **KEPT),
-                html.Div(
-                    [
-                        html.Button("Open a new run", id="run-open", className="step next"),
-                        html.Button("Start measuring", id="run-start", className="step", disabled=True),
-                        html.Button("Stop", id="run-stop", className="step", disabled=True),
-                        html.Button("Reveal", id="run-reveal", className="step", disabled=True),
-                    ],
-                    className="buttons",
-                ),
-                html.Details(
-                    [
-                        html.Summary("Take back somebody's guess"),
-                        dcc.Dropdown(id="run-culprit", options=[], placeholder="whose"),
-                        html.Div(html.Button("Take it back", id="run-remove", className="small"), className="buttons"),
-                    ],
-                    id="run-removing",
-                    hidden=True,
-                ),
+                *choice("run-device", "Device", devices, first, **KEPT),
+                html.Div(series, id="run-series-row", hidden=True),
+                *choice("run-pace", "Time for each point", PACES, 1.0, searchable=False, **KEPT),
+                html.Div(steps, className="buttons"),
+                html.Details(taking_back, id="run-removing", hidden=True),
                 waited_for(html.P(id="run-refusal", className="problem", role="alert")),
             ]
         )
@@ -169,21 +126,18 @@ def _teacher(table: RunTable) -> list[Component]:
 
 
 def _viewer() -> list[Component]:
+    form = [
+        html.Legend("Your guess"),
+        html.P(id="run-question"),
+        html.P(HOW, className="weak"),
+        html.Label("Name", htmlFor="run-name"),
+        dcc.Input(id="run-name", type="text", maxLength=LONGEST_NAME, autoComplete="off", **KEPT),
+        html.Label("Guess", htmlFor="run-knee", id="run-knee-label"),
+        dcc.Input(id="run-knee", type="number", min=LOWEST, max=HIGHEST, step="any"),
+        html.Div(html.Button("Seal my guess", id="run-guess"), className="buttons"),
+    ]
     return [
-        html.Fieldset(
-            [
-                html.Legend("Your guess"),
-                html.P(id="run-question"),
-                html.P(HOW, className="weak"),
-                html.Label("Name", htmlFor="run-name"),
-                dcc.Input(id="run-name", type="text", maxLength=LONGEST_NAME, autoComplete="off", **KEPT),
-                html.Label("Guess", htmlFor="run-knee", id="run-knee-label"),
-                dcc.Input(id="run-knee", type="number", min=LOWEST, max=HIGHEST, step="any"),
-                html.Div(html.Button("Seal my guess", id="run-guess"), className="buttons"),
-            ],
-            id="run-form",
-            hidden=True,
-        ),
+        html.Fieldset(form, id="run-form", hidden=True),
         waited_for(html.P(id="run-sealed", className="problem", role="alert")),
         html.Button("Take my guess back", id="run-undo", className="small", hidden=True),
     ]
@@ -191,25 +145,16 @@ def _viewer() -> list[Component]:
 
 def _taken_along() -> list[Component]:
     """Who has sealed, and what can be downloaded after the reveal."""
-    return [
-        html.Details(
-            [
-                html.Summary("Sealed guesses", id="run-count"),
-                html.P(SEALED, className="weak"),
-                html.Ul(id="run-guesses", className="guesses"),
-            ],
-            open=True,
-        ),
-        html.Div(
-            [
-                html.A("Download the report", href=REPORT_AT, className="button"),
-                html.A("The guesses as CSV", href=GUESSES_AT, className="button plain"),
-            ],
-            id="run-downloads",
-            className="buttons",
-            hidden=True,
-        ),
+    sealed = [
+        html.Summary("Sealed guesses", id="run-count"),
+        html.P(SEALED, className="weak"),
+        html.Ul(id="run-guesses", className="guesses"),
     ]
+    downloads = [
+        html.A("Download the report", href=REPORT_AT, className="button"),
+        html.A("The guesses as CSV", href=GUESSES_AT, className="button plain"),
+    ]
+    return [html.Details(sealed, open=True), html.Div(downloads, id="run-downloads", className="buttons", hidden=True)]
 
 
 def register(app: Dash, table: RunTable) -> None:
@@ -236,23 +181,15 @@ def register(app: Dash, table: RunTable) -> None:
     )
     in_browser(app, "keep", Input("run-series", "value"))
     in_browser(app, "ask", Input("run-tick", "n_intervals"))
+    drawn = {
+        "hidden": ("first", "second", "downloads", "form", "undo"),
+        "children": ("status", "results", "guesses", "count", "knee-label", "question", "rule"),
+        "value": ("progress",),
+    }
     in_browser(
         app,
         "run",
-        Output("run-first", "hidden"),
-        Output("run-second", "hidden"),
-        Output("run-status", "children"),
-        Output("run-progress", "value"),
-        Output("run-results", "children"),
-        Output("run-details", "children"),
-        Output("run-guesses", "children"),
-        Output("run-count", "children"),
-        Output("run-downloads", "hidden"),
-        Output("run-form", "hidden"),
-        Output("run-undo", "hidden"),
-        Output("run-knee-label", "children"),
-        Output("run-question", "children"),
-        Output("run-rule", "children"),
+        *(Output(f"run-{name}", key) for key, names in drawn.items() for name in names),
         Input("run-news", "data"),
         Input("theme", "data"),
         Input("run-knee", "value"),
@@ -267,14 +204,10 @@ def command(table: RunTable, button: object, device: object, series: object, pac
     try:
         if button == "run-open":
             table.open(device, series, pace)
-        elif button == "run-start":
-            table.running().start()
-        elif button == "run-stop":
-            table.running().stop()
-        elif button == "run-reveal":
-            table.running().reveal()
         elif button == "run-remove":
             table.running().remove(culprit)
+        elif button in ("run-start", "run-stop", "run-reveal"):
+            getattr(table.running(), str(button).removeprefix("run-"))()
     except (RefusedError, MeasureError) as error:
         return str(error)
     return ""

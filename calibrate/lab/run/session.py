@@ -12,10 +12,9 @@ from typing import Any, Literal
 
 from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.duel import Guess, Judged, outcome, ranked
-from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, REPORT, RESULT, SENT, Event, EventLog
+from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, REPORT, RESULT, Event, EventLog
 from calibrate.lab.run.orders import Order, order_for
 from measure.errors import MeasureError, StoreError
-from measure.machine.durable import write_durably
 from measure.machine.process import run_tool
 from qsim.errors import InvalidParameterError
 
@@ -131,15 +130,10 @@ class LabRun:
         with self._lock:
             if self.phase not in ("open", "stopped", "failed"):
                 raise RefusedError("this run cannot be started (any more)")
-            sent = [[e["load"], e["repeat"]] for e in self.log.of_kind("point")]
-            try:
-                write_durably(self.directory / SENT, json.dumps(sent).encode())
-            except OSError as error:
-                raise StoreError(f"{self.directory} cannot be written: {error.strerror or error}") from error
             self._stop.clear()
             self.trouble = ""
             self.progress = {"text": "getting the tools ready"}
-            self.log.add("started", resumed=bool(sent))
+            self.log.add("started", resumed=bool(self.log.of_kind("point")))
             self._thread = threading.Thread(target=self._measure, name=f"run {self.name}", daemon=True)
             self._thread.start()
 
@@ -161,7 +155,7 @@ class LabRun:
                 raise StoreError(f"the result of the run cannot be read: {error}; resume the run") from error
             judged = Judged(**result["judged"])
             rows = ranked([Guess(**e["guess"]) for e in self.standing()], result["model"], judged)
-            board = [row.to_dict() for row in rows]
+            board = [asdict(row) for row in rows]
             self.log.add("revealed", **result, leaderboard=board, outcome=outcome(self.order, rows, judged))
 
     @property

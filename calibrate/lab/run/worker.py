@@ -10,26 +10,23 @@ import json
 import signal
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from calibrate.lab.folder import DISK
 from calibrate.lab.run.duel import judge, predicted_load
-from calibrate.lab.run.event_log import ORDER, PREDICTION, REPORT, RESULT, SENT
+from calibrate.lab.run.event_log import EVENTS, ORDER, PREDICTION, REPORT, RESULT, EventLog
 from calibrate.lab.run.event_writer import RAMP_S, EventWriter, first_loads
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, why_no_fio
-from calibrate.prediction.comparison import Comparison, compare
+from calibrate.prediction.comparison import compare
 from calibrate.report.page import write_report
 from calibrate.sealing.sealed_prediction import read_seal
 from measure.errors import MeasureError
-from measure.findings import Finding, Severity
 from measure.machine.durable import write_durably
 from measure.sweep import Sweep
-from measure.units import counted
 
 MOST_SEEDS = 10_000
 SHORTEST_S = 0.5
@@ -39,8 +36,7 @@ MEMORY_TRAFFIC = "mix"
 def measure(writer: EventWriter) -> Sweep:
     """Measure what is missing, report every point, and return the whole sweep. Raises what the measurements raise."""
     sweep = _MEASUREMENTS[writer.order.device](writer)
-    writer.points(sweep)
-    writer.seal(sweep)
+    writer.add(sweep)
     return sweep
 
 
@@ -68,8 +64,7 @@ def _disk(writer: EventWriter) -> Sweep:
                 label=order.label,
             )
             sweep = run_fio(plan, writer.sweep_directory, writer.progress, together=True, watch=writer.watch)
-            writer.points(sweep)
-            writer.seal(sweep)
+            writer.add(sweep)
     finally:
         if plan is not None and plan.file is not None:
             remove_leftover(plan.file)
@@ -92,8 +87,7 @@ def _known(writer: EventWriter) -> Sweep:
         depths = tuple(int(n) for n in loads)
         ordered = DeviceSweep(truth, depths, runtime_s=order.seconds_per_point, ramp_s=RAMP_S)
         sweep = ordered.run(writer.sweep_directory, writer.progress)
-        writer.points(sweep)
-        writer.seal(sweep)
+        writer.add(sweep)
     assert sweep is not None  # noqa: S101 - the loop has two rounds
     return sweep
 
@@ -124,11 +118,10 @@ def _replay(writer: EventWriter) -> Sweep:
         writer.send(
             "progress", text=f"replaying {order.load_type.at(load)}", seconds_left=left * order.seconds_per_point
         )
-        time.sleep(0.0 if writer.has(load) else order.seconds_per_point)
+        time.sleep(0.0 if load in writer.loads else order.seconds_per_point)
         here = sweep.points[sweep.points["load"].isin(wanted[: done + 1])]
         so_far = replace(sweep, points=here)
-        writer.points(so_far)
-        writer.seal(so_far)
+        writer.add(so_far)
     return sweep
 
 
@@ -148,7 +141,7 @@ def main(directory: Path) -> int:
     signal.signal(signal.SIGTERM, _stop)
     try:
         order = Order.read(directory / ORDER)
-        sent = [(float(load), int(repeat)) for load, repeat in json.loads((directory / SENT).read_text("utf-8"))]
+        sent = [(e["load"], e["repeat"]) for e in EventLog(directory / EVENTS).of_kind("point")]
         writer = EventWriter(order, directory, sent, _write)
         sweep = measure(writer)
         writer.send("progress", text="working out what is revealed", seconds_left=0.0)
@@ -172,9 +165,6 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-_AUDIT_WORDS: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
-
-
 def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
     """Compare the sealed prediction with ``sweep``, write the report, and return what the page shows, JSON-ready.
 
@@ -183,26 +173,8 @@ def reveal(sweep: Sweep, directory: Path, order: Order) -> dict[str, Any]:
     sealed = read_seal(directory / PREDICTION).fits[0]
     comparison = compare(sweep, fitted=sealed)
     write_report([comparison], directory / REPORT, title=order.label)
-    return {
-        "verdict": comparison.verdict(),
-        "judged": judge(order, sweep, sealed.used).to_dict(),
-        "model": predicted_load(order, sealed),
-        "residuals": _residuals(comparison),
-        "audit": [{"severity": f.severity, "text": str(f).removeprefix(f"[{f.severity}] ")} for f in comparison.audit],
-        "audit_found": _audit_found(comparison.audit),
-    }
-
-
-def _audit_found(findings: Sequence[Finding]) -> str:
-    """How many of each kind, the worst first: ``1 warning, 2 notes``."""
-    count = Counter(f.severity for f in findings)
-    return ", ".join(counted(count[s], word) for s, word in _AUDIT_WORDS.items() if count[s]) or "nothing to report"
-
-
-def _residuals(done: Comparison) -> list[dict[str, Any]]:
-    columns = (done.points.load, done.held_out, done.residual_throughput_pct, done.residual_response_pct)
-    names = ("load", "held_out", "throughput_pct", "response_pct")
-    return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
+    judged, model = judge(order, sweep, sealed.used), predicted_load(order, sealed)
+    return {"verdict": comparison.verdict(), "judged": asdict(judged), "model": model}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ NAMES = ["Ada", "Bo Li", "Zoë", "Чарльз", "d", "e", "f", "g", "h", "i"]
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_students_have_numbers_of_their_own_and_a_right_answer_each(question):
     drawn = [numbers(name, question) for name in NAMES]
-    answers = [QUESTIONS[question].answer(values) for values in drawn]
+    answers = [QUESTIONS[question].answer(**values) for values in drawn]
     assert len(set(answers)) >= 3
     for name, right in zip(NAMES, answers, strict=True):
         assert "{" not in ask(name, question)

@@ -57,14 +57,6 @@ def test_from_sealed_guesses_to_the_leaderboard(folder):
     assert not (run.directory / SWEEP).exists()  # a replay measures nothing
 
 
-def test_the_audit_is_counted_in_words(folder):
-    run, writer = writer_of(folder, [])
-    result = reveal(measure(writer), run.directory, run.order)
-    severities = [f["severity"] for f in result["audit"]]
-    assert result["audit_found"] == f"{severities.count('info')} notes"
-    assert not any(f["text"].startswith("[") for f in result["audit"])
-
-
 def test_a_replayed_table_of_clients_speaks_of_clients(folder):
     table = "clients,rps,latency_ms\n1,100,10\n4,390,10.3\n16,1200,13.3\n64,1600,40\n"
     (folder.root / "sweeps" / "web.csv").write_text(table)
@@ -90,7 +82,7 @@ def test_points_that_run_are_shown_until_fio_prints_them(folder):
         writer.watch(FioPoint(f"d{depth}", FioJob(depth, 1, 4096, 100, "random"), 0, ("fio",)), rate)
     writer.progress(0, 3, 4.0, "depth 8")
     assert sent[-1]["running"] == [[4.0, 10.0], [8.0, 21.0]]
-    writer._loads.add(4.0)
+    writer._sent.add((4.0, 0))
     writer._last_s = 0.0
     writer.progress(0, 3, 3.0, "depth 16")
     assert sent[-1]["running"] == [[8.0, 21.0]]
