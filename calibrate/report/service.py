@@ -9,7 +9,7 @@ import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
-from calibrate.report.drawing import GREY, PALETTE, Drawing, dashed, empty_figure, marker, solid
+from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker, solid
 from calibrate.report.view import Column, FormattedTable, Section, View, parameter_table
 from calibrate.service.fitted import QUANTILES, FamilyFit, GoodnessOfFit, ServiceFit
 from calibrate.service.times import Times
@@ -36,14 +36,6 @@ def service_section(
             "law bends down, a heavy tail stays straight.",
             _functions(fit),
             _tail(fit, axis),
-        ),
-        View(
-            "service",
-            "service-qq",
-            "Quantiles against quantiles",
-            "Observed against the law's; on the dashed line both agree. The uppermost points are few requests.",
-            _quantiles(fit),
-            _qq(fit, axis),
         ),
         View(
             "families",
@@ -110,25 +102,6 @@ def _functions(fit: ServiceFit) -> pd.DataFrame:
     return table
 
 
-def _quantiles(fit: ServiceFit) -> pd.DataFrame:
-    """Quantiles as far as one request reaches, evenly in the middle and densely in the tail."""
-    times = fit.times
-    known = times.shares_below[1:-1]
-    shares = known[(known > 0) & (known < 1)]
-    if times.kind != "percentiles":
-        reach = 1 - 1 / times.total
-        tail = 1 - np.geomspace(0.5, max(1 - reach, 1e-6), 60)
-        shares = np.unique(np.concatenate([np.linspace(0.01, 0.5, 40), tail]))
-    law = fit.best.law
-    return pd.DataFrame(
-        {
-            "share": shares,
-            "observed_s": [times.quantile(float(q)) for q in shares],
-            "law_s": [law.quantile(float(q)) for q in shares],
-        }
-    )
-
-
 def density_figure(fit: ServiceFit) -> Drawing:
     """Requests by the width of their bin in log time, with the best law."""
     times, best = fit.times, fit.best
@@ -171,22 +144,6 @@ def _tail(fit: ServiceFit, axis: Axis) -> Drawing:
         y, line = 1 - family.law.cdf(grid), {"color": colour, "width": 2}
         figure.add_scatter(x=axis.of(grid), y=y, mode="lines", name=family.name, line=line)
     figure.update_yaxes(range=[-float(np.log10(10 * times.total)), 0.1])
-    return figure
-
-
-def _qq(fit: ServiceFit, axis: Axis) -> Drawing:
-    table = _quantiles(fit)
-    figure = empty_figure(f"{axis.title}, by the {fit.best.name}", f"{axis.title}, observed", log_x=True, log_y=True)
-    ends = axis.of(np.array([table["law_s"].min(), table["law_s"].max()]))
-    figure.add_scatter(x=ends, y=ends, mode="lines", line=dashed(), name="equal")
-    figure.add_scatter(
-        x=axis.of(table["law_s"].to_numpy()),
-        y=axis.of(table["observed_s"].to_numpy()),
-        mode="markers",
-        marker=marker(PALETTE[0], size=7),
-        name="quantiles",
-        text=[f"p{100 * q:.4g}" for q in table["share"]],
-    )
     return figure
 
 

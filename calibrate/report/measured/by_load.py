@@ -16,6 +16,7 @@ from calibrate.knees.knee import Knee
 from calibrate.next.load import advice
 from calibrate.report.axes import AxisScale, latency_axis, load_scale
 from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker
+from calibrate.report.measured.against import against, results_of
 from calibrate.report.measured.drawings import MOST_LINES, bars, lines, several_lines
 from calibrate.report.measured.points import PERCENTILES, MeasuredData
 from calibrate.report.measured.tables import axis_of, columns_of, rate_of, shown, text_of, with_ends, word_of
@@ -43,24 +44,11 @@ def against_load(measured: MeasuredData) -> list[View]:
     rows = curves(measured)
     if rows.empty or measured.load_type.is_bandwidth:
         return []
-    scale, views = load_scale(measured), []
-    is_open = measured.load_type.is_open
-    for column in ("latency_s",) if is_open else (rate_of(measured), "latency_s"):
-        known = rows[rows[column].notna()]
-        if known.empty:
-            continue
-        what = word_of(column)
-        title = f"{what.capitalize()} against {measured.load_kind.replace('_', ' ')}"
-        views.append(
-            View(
-                "load",
-                f"{what}-against-load",
-                title,
-                _load_caption(measured, what) + _shortened(known),
-                known[columns_of(measured, "series", "load")],
-                lines(known, "load", column, scale, axis_of(measured, column, known), by="series"),
-            )
-        )
+    scale, what = load_scale(measured), measured.load_kind.replace("_", " ")
+    views = []
+    for column in ["latency_s"] if measured.load_type.is_open else results_of(measured, rows):
+        caption = _load_caption(measured, word_of(column)) + _shortened(rows)
+        views += against(measured, rows, "load", what, scale, caption, x="load", by="series", columns=[column])
     return views
 
 

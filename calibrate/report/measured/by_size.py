@@ -15,9 +15,9 @@ import pandas as pd
 from calibrate.inference.parameters import LEVEL, Array
 from calibrate.report.axes import bandwidth_axis, size_scale, throughput_axis
 from calibrate.report.drawing import BLUE, ORANGE, RED, Drawing, axis_layout, empty_figure, marker, solid
-from calibrate.report.measured.drawings import lines
+from calibrate.report.measured.against import against
 from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.tables import axis_of, columns_of, fewer_lines, load_text, shown, with_loads
+from calibrate.report.measured.tables import columns_of, fewer_lines, load_text, shown, with_loads
 from calibrate.report.view import View
 from measure.units import format_bytes
 
@@ -127,24 +127,12 @@ def _latency(measured: MeasuredData) -> list[View]:
     if rows.empty:
         return []
     rows = with_loads(measured, fewer_lines(rows, "curve"), "curve")
-    scale, axis = (
-        size_scale(measured.size_name, rows["size_bytes"].to_numpy(float)),
-        axis_of(measured, "latency_s", rows),
-    )
-    blocks = measured.size_name == "block size"
-    caption = (
-        "A larger request takes longer; what stays as it shrinks is the cost of being a request." if blocks else ""
-    )
-    return [
-        View(
-            "latency-size",
-            "latency-against-size",
-            f"Latency against {measured.size_name}",
-            caption,
-            rows[columns_of(measured, "series", "size_bytes", "load")],
-            lines(rows, "size_bytes", "latency_s", scale, axis, by="line"),
-        )
-    ]
+    scale = size_scale(measured.size_name, rows["size_bytes"].to_numpy(float))
+    caption = ""
+    if measured.size_name == "block size":
+        caption = "A larger request takes longer; what stays as it shrinks is the cost of being a request."
+    size, columns = measured.size_name, ["latency_s"]
+    return against(measured, rows, "latency-size", size, scale, caption, x="size_bytes", by="line", columns=columns)
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from measure.sweep import Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
 
 PERCENTILES = {"latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9"}
-_PER_DIRECTION = ("read_throughput_per_s", "read_latency_s", "write_throughput_per_s", "write_latency_s")
-_AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES, *_PER_DIRECTION)
+_AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_sd_s", *PERCENTILES)
 _WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)
 _MIX = re.compile(r"(?<!\S)(\d{1,2})/\d{1,2} mix(?!\S)")
 _STRIDE = re.compile(r"\bstride (\d+ (?:[KMG]i)?B)")

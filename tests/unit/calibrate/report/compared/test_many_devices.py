@@ -9,7 +9,7 @@ import pytest
 from calibrate import Comparison, compare
 from calibrate.knees.definitions import named_knees
 from calibrate.report.compared.curves import overview
-from calibrate.report.compared.device_views import _ratio_figure, _ratio_ticks
+from calibrate.report.compared.device_views import _ratio_ticks
 from calibrate.report.compared.devices import Matched, difference_text, parameter_text
 from calibrate.report.drawing import PALETTE, symbol_of
 from measure import Sweep
@@ -44,16 +44,6 @@ def test_throughputs_of_far_apart_devices_are_on_a_logarithmic_axis(drives: tupl
 def test_devices_with_the_same_colour_have_other_symbols() -> None:
     seen = [(PALETTE[i % len(PALETTE)], symbol_of(i)) for i in range(40)]
     assert len(set(seen)) == 40
-
-
-def test_the_bands_of_many_devices_take_no_line_in_the_legend(drives: tuple[Comparison, ...]) -> None:
-    names = ("a", "b", "c", "d")
-
-    def told(matched: Matched) -> list[str]:
-        return [t.name for t in _ratio_figure(matched).to_plotly().data if t.showlegend is not False]
-
-    assert told(Matched("", names, drives)) == ["b", "c", "d"]
-    assert told(Matched("", names[:2], drives[:2])) == ["90 % band", "b"]
 
 
 def test_each_parameter_and_knee_has_a_row(drives: tuple[Comparison, ...]) -> None:

@@ -289,22 +289,6 @@ def test_a_knee_that_is_open_by_a_factor_is_told_and_not_drawn(knees: None) -> N
     assert "These points determine no sharp knee" in one.caption
 
 
-def test_reads_and_writes_of_a_mix_are_drawn_apart_where_they_are_told() -> None:
-    mixed = {
-        "read_throughput_per_s": 7e3,
-        "read_latency_s": 9e-5,
-        "write_throughput_per_s": 3e3,
-        "write_latency_s": 2e-4,
-    }
-    rows = [row(1), row(1, read=0.0, r=3e-4), row(1, read=0.7, **mixed)]
-    views = views_of(measured(sweep_of(rows)))
-    figure = plotly(view(views, "latency-by-direction"))
-    drawn = {t.name: [*t.x, *t.y] for t in figure.data}
-    assert drawn["4 KiB random, reads"] == pytest.approx([70, 100, 90, 100])
-    assert drawn["4 KiB random, writes"] == pytest.approx([0, 70, 300, 200])
-    assert "latency-by-direction" not in [v.name for v in views_of(measured(sweep_of([row(1), row(1, read=0.0)])))]
-
-
 def test_a_map_with_holes_is_no_heat_map() -> None:
     cross = [row(1, block=b, read=r) for b, r in ((4096, 1.0), (4096, 0.5), (4096, 0.0), (65536, 1.0), (16384, 1.0))]
     assert "heat-map" not in kinds(views_of(measured(sweep_of(cross))))
