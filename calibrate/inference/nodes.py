@@ -137,8 +137,10 @@ def _stratum(
     count = NODES.get(len(free), NODES[3])
     prior = _Set(np.zeros(len(free)), np.eye(len(free)))
     sets, z = [prior], prior.nodes(count, 0)
-    density, log_weight = prior.log_density(z), np.zeros(count)  # of all sets together, and the prior over that
-    log_like, centres = likelihood(values_at(z))
+    values = values_at(z)
+    log_like, centres = likelihood(values)
+    log_prior = prior.log_density(z)
+    density, log_weight = log_prior, np.zeros(count)  # of all sets together, and the prior over that
     share, worth = _shares(log_like)
     for size in range(log_like.shape[1]):
         for _ in range(ROUNDS):
@@ -146,16 +148,19 @@ def _stratum(
                 break
             sets.append(_refined(z, log_weight, log_like[:, size]))
             nodes = sets[-1].nodes(count, len(z))
-            more = likelihood(values_at(nodes))
-            log_like, centres = np.vstack([log_like, more[0]]), np.vstack([centres, more[1]])
+            more = values_at(nodes)
+            likely, centre = likelihood(more)
+            log_like, centres, values = (
+                np.concatenate(pair) for pair in ((log_like, likely), (centres, centre), (values, more))
+            )
             known = np.logaddexp(density, sets[-1].log_density(z))
-            density = np.append(known, np.logaddexp.reduce([one.log_density(nodes) for one in sets], axis=0))
-            z = np.vstack([z, nodes])
-            log_weight = prior.log_density(z) - density
+            new = [one.log_density(nodes) for one in sets]
+            density, log_prior = np.append(known, np.logaddexp.reduce(new, axis=0)), np.append(log_prior, new[0])
+            z, log_weight = np.concatenate([z, nodes]), log_prior - density
             share, worth = _shares(log_weight[:, None] + log_like)
         if share[size] < IMPROBABLE * share[: size + 1].max():
             break
-    return _Nodes(values_at(z), log_like, log_weight - np.log(count), centres)
+    return _Nodes(values, log_like, log_weight - np.log(count), centres)
 
 
 @dataclass(frozen=True)
@@ -187,11 +192,16 @@ class _Set:
 def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
     """A set around the weight of nodes z (n, f), or around that by the power of the likelihood that enough share."""
     low, high = np.exp(-20.0), 1.0
+    weight = None
     for _ in range(BISECTIONS):
         power = float(np.sqrt(low * high))
-        weight = _from_logs(log_weight + power * log_like)
-        low, high = (low, power) if 1 < ENOUGH * (weight @ weight) else (power, high)
-    weight = _from_logs(log_weight + low * log_like)
+        tried = _from_logs(log_weight + power * log_like)
+        if 1 < ENOUGH * (tried @ tried):
+            high = power
+        else:
+            low, weight = power, tried
+    if weight is None:
+        weight = _from_logs(log_weight + low * log_like)
     middle = weight @ z
     apart = z - middle
     covariance = (weight[:, None] * apart).T @ apart + NARROWEST**2 * np.eye(z.shape[1])
@@ -238,32 +248,39 @@ class _Evidence:
         extra, vectors = np.linalg.eigh(whiten @ np.diag(observed.noise**2) @ whiten.T)
         return cls(observed.log, vectors.T @ whiten, np.maximum(extra, 0.0), *misfit.sizes(), scale)
 
-    @property
+    @cached_property
     def _precision(self) -> Array:
         """(sizes, k): one over the variances of the independent misses."""
         return np.asarray(1 / (self.sizes[:, None] ** 2 + self.extra))
 
-    @property
+    @cached_property
+    def _unit(self) -> Array:
+        """(k,): what a scale of e adds to the independent misses."""
+        return np.asarray(self.basis.sum(axis=1))
+
+    @cached_property
     def _scale_precision(self) -> Array:
         """(sizes,): how well the points and the scale's prior fix its logarithm; 0 without one."""
         if self.scale is None:
             return np.zeros(len(self.sizes))
-        unit = self.basis.sum(axis=1)
-        return np.asarray(self._precision @ unit**2 + self.scale.sd**-2.0)
+        return np.asarray(self._precision @ self._unit**2 + self.scale.sd**-2.0)
+
+    @cached_property
+    def _log_height(self) -> Array:
+        """(sizes,): the log evidence of a curve that misses nothing, but for the scale."""
+        return np.asarray(0.5 * np.log(self._precision).sum(axis=1) + self.log_prior)
 
     def of_curves(self, log_curves: Array) -> tuple[Array, Array]:
         """For curves (n, k): log evidence (n, sizes), the prior of the sizes included, and centres of the log scale."""
         missed = (self.observed_log - log_curves) @ self.basis.T
-        precision = self._precision
-        squares = missed**2 @ precision.T
-        log_like = 0.5 * np.log(precision).sum(axis=1) + self.log_prior
+        squares = missed**2 @ self._precision.T
         if self.scale is None:
-            return log_like - 0.5 * squares, np.zeros_like(squares)
-        known = self.scale.sd**-2.0
-        total = self._scale_precision
-        centre = (missed @ (precision * self.basis.sum(axis=1)).T + known * self.scale.mean) / total
-        squares = squares + known * self.scale.mean**2 - total * centre**2
-        return log_like - 0.5 * squares - 0.5 * np.log(total), centre
+            return self._log_height - 0.5 * squares, np.zeros_like(squares)
+        known, total = self.scale.sd**-2.0, self._scale_precision
+        centre = (missed @ (self._precision * self._unit).T + known * self.scale.mean) / total
+        squares += known * self.scale.mean**2
+        squares -= total * centre**2
+        return self._log_height - 0.5 * squares - 0.5 * np.log(total), centre
 
     def table(self, nodes: _Nodes, names: Sequence[str]) -> Weights:
         """A row for each node and size that counts; its direction is that of the scale."""
