@@ -106,7 +106,7 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
         size = "" if storage.size_bytes is None else f" of {format_bytes(storage.size_bytes)}"
         lines.append(
             f"Drive: fio on one test file{size}, direct I/O, {_before(state)} Every point runs for "
-            f"{_time(storage.runtime_s)} (tails twice as long) after a ramp of "
+            f"{_time(storage.settings.runtime_s)} (tails twice as long) after a ramp of "
             f"{_time(storage.ramp_s)} that is not counted, {counted(storage.repeats, 'time')}; rounds go "
             "over all points, so that a drift is not taken for a curve. Open points send Poisson arrivals from many "
             "jobs, so that a late answer delays no later request."

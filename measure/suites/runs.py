@@ -11,6 +11,7 @@ again measures what is missing.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -24,7 +25,6 @@ from measure.fio.preconditioning import chosen_state, passes
 from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
 from measure.fio.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
-from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.own_file import Target, remove_leftover
 from measure.machine.safety import TEST_FILE
 from measure.store.directory import MANIFEST, SweepStore
@@ -37,8 +37,11 @@ from qsim.errors import InvalidParameterError
 QUICK_FILE_BYTES = 64 * 2**20
 RUNTIME_S, QUICK_RUNTIME_S = 2.0, 0.5
 REPEATS = 3
-OPEN_RAMP_S = 0.5
+OPEN_RAMP_S = 0.5  # jobs of open points all begin with a request at once, which takes a while to be forgotten
+SHORTEST_OPEN_S = OPEN_RAMP_S + GAPS / SLOWEST_SUBMITTER_PER_S
+"""A runtime that fio can do at any rate that :func:`arrivals` asks for, see ``shortest_run_s``."""
 RAMP_SHARE = 0.25  # of the runtime, before a point is counted
+SHORTEST_MS = 100  # that fio can do
 SHORTEST_S = 0.3  # below this a run is mostly its beginning and its end
 MOST_JOBS = 512  # that wait for their arrivals: more of them keep the processors from the device
 WORTH_REPEATING_S = 1.0  # a budget buys repeats only where runs stay as long as this
@@ -62,32 +65,42 @@ class SuiteStep:
 
 @dataclass(frozen=True)
 class SuitePlan:
-    """What will be done, before anything is done. ``left_out`` says what is not, and why."""
+    """What will be done, before anything is done. ``left_out`` says what is not, and why.
+
+    ``settings`` are those of a closed point of usual patience.
+    """
 
     name: str
     steps: tuple[SuiteStep, ...]
     target: str
-    runtime_s: float
-    ramp_s: float
-    open_ramp_s: float
-    repeats: int
-    size_bytes: int | None
-    engine: str
-    seed: int
-    keep: bool
-    consent: Literal["read"] | None
+    settings: FioSettings
     fill_seconds: float
     left_out: tuple[str, ...] = ()
     file: Target | None = None
 
+    @property
+    def repeats(self) -> int:
+        """How many rounds go over the points."""
+        return self.settings.repeats
+
+    @property
+    def size_bytes(self) -> int | None:
+        """How much of the target is measured."""
+        return None if self.file is None else self.file.size_bytes
+
+    @property
+    def ramp_s(self) -> float:
+        """How long a closed point runs before it is counted, seconds."""
+        return round(RAMP_SHARE * self.settings.runtime_s, 3)
+
     def runtime_of(self, step: SuiteStep) -> float:
         """How long a point of ``step`` runs, seconds."""
-        closed_s = round(self.runtime_s * step.suite.patience, 3)
-        return max(closed_s, _shortest_open(self.open_ramp_s)) if step.fractions else closed_s
+        closed_s = round(self.settings.runtime_s * step.suite.patience, 3)
+        return max(closed_s, SHORTEST_OPEN_S) if step.fractions else closed_s
 
     def ramp_of(self, step: SuiteStep) -> float:
         """How long a point of ``step`` runs before it is counted, seconds."""
-        return self.open_ramp_s if step.fractions else self.ramp_s
+        return OPEN_RAMP_S if step.fractions else self.ramp_s
 
     @property
     def points(self) -> int:
@@ -104,26 +117,47 @@ class SuitePlan:
         """How long the whole will about take."""
         return self.fill_seconds + sum(self.step_seconds(step) for step in self.steps)
 
+    def within(self, budget_s: float) -> SuitePlan:
+        """As long runs as the budget buys, of as many repeats (3 at most) as leave runs of a second.
+
+        ValueError naming the least budget where none fits.
+        """
+        for repeats in range(REPEATS, 0, -1):
+            plan = self._at(repeats, self._longest_runtime(repeats, budget_s))
+            if plan.settings.runtime_s >= (SHORTEST_S if repeats == 1 else WORTH_REPEATING_S):
+                return plan
+        least_s = format_duration(ceil(self._at(1, SHORTEST_S).seconds()))
+        raise InvalidParameterError(
+            "budget_s",
+            f"is too short: {sum(s.count for s in self.steps)} workloads take at least {least_s}",
+            "give more time, or ask for fewer points",
+        )
+
+    def _longest_runtime(self, repeats: int, budget_s: float) -> float:
+        """The longest runtime of whole milliseconds that keeps within the budget, or the shortest there is."""
+        runtimes = range(SHORTEST_MS, max(round(1000 * budget_s), 1000))
+        fits = bisect_right(runtimes, budget_s, key=lambda ms: self._at(repeats, ms / 1000).seconds())
+        return runtimes[max(fits - 1, 0)] / 1000
+
+    def _at(self, repeats: int, runtime_s: float) -> SuitePlan:
+        return replace(self, settings=replace(self.settings, repeats=repeats, runtime_s=runtime_s))
+
     def fio_plan(self, step: SuiteStep, measured: Mapping[str, Sweep]) -> FioPlan:
         """The plan of one step as things are now. ``measured`` holds the sweeps before it, by directory.
 
         Raises what :func:`measure.fio.plan.plan_workloads` does, and ToolFailedError where the peak is missing.
         """
-        workloads, engine = step.workloads, self.engine
+        workloads = step.workloads
         if step.fractions:
             if step.after not in measured:
                 raise ToolFailedError(f"the rates of {step.directory} are shares of a peak that was not measured")
             workloads = arrivals(measured[step.after], step.fractions)
-            engine = engine if engine in SYNC_ENGINES else "auto"
-        settings = FioSettings(
+        settings = replace(
+            self.settings,
             runtime_s=self.runtime_of(step),
             ramp_s=self.ramp_of(step),
             size_bytes=self.size_bytes,
-            repeats=self.repeats,
-            engine=engine,
-            seed=self.seed,
             keep=True,
-            consent=self.consent,
             details={"suite": step.suite.name},
         )
         return plan_workloads(self.target, workloads, settings)
@@ -143,22 +177,17 @@ def plan_suites(
     *,
     quick: bool = False,
     runtime_s: float | None = None,
-    ramp_s: float | None = None,
     budget_s: float | None = None,
-    repeats: int | None = None,
     size_bytes: int | None = None,
-    engine: str = "auto",
     seed: int = 1,
     keep: bool = False,
     consent: Literal["read"] | None = None,
 ) -> SuitePlan:
     """Plan the suite ``name`` (see :mod:`measure.suites.questions`) on ``target``; nothing is written.
 
-    ``ramp_s`` runs before each point is counted (default: a quarter of ``runtime_s``). ``budget_s`` is how long the
-    whole may take, instead of ``runtime_s`` a point: it buys repeats (at most 3, unless ``repeats`` says how many) as
-    long as runs last a second, and the rest goes into longer runs. On a target that is not our own file the suites only
+    ``budget_s`` is how long the whole may take, instead of ``runtime_s`` a point: it buys repeats (at most 3) as long
+    as runs last a second, and the rest goes into longer runs. On a target that is not our own file the suites only
     read, and ``left_out`` says so.
-
 
     Raises ValueError (a setting, named; a budget that is too small, with the least one), and what
     :func:`measure.fio.plan.plan_workloads` raises.
@@ -168,57 +197,28 @@ def plan_suites(
     chosen = suites(name, quick=quick)
     if size_bytes is None and quick and not _test_file(target).exists():
         size_bytes = QUICK_FILE_BYTES
-
-    def closed(allowed: Sequence[Suite]) -> FioPlan:
-        settings = FioSettings(
-            runtime_s=RUNTIME_S if runtime_s is None else runtime_s,
-            ramp_s=0.0 if ramp_s is None else ramp_s,
-            size_bytes=size_bytes,
-            repeats=REPEATS if repeats is None else repeats,
-            engine=engine,
-            seed=seed,
-            consent=consent,
-        )
-        return plan_workloads(target, [w for s in allowed for w in s.workloads], settings)
-
+    usual_s, repeats = (QUICK_RUNTIME_S, 1) if quick else (RUNTIME_S, REPEATS)
+    settings = FioSettings(
+        runtime_s=usual_s if runtime_s is None else runtime_s,
+        ramp_s=0.0,
+        repeats=repeats,
+        size_bytes=size_bytes,
+        seed=seed,
+        keep=keep,
+        consent=consent,
+    )
+    reading = tuple(s.reading() for s in chosen)
     # A plan that only reads shows whether the target may be written.
-    file = closed([s.reading() for s in chosen]).file
-    may_write = file is not None and file.kind == "own file"
-    left_out = (
-        ()
-        if may_write
-        else tuple(
-            f"{s.name}: the writes are left out, since {target} is not a test file of qsim"
-            for s in chosen
-            if s != s.reading()
-        )
-    )
-    allowed = chosen if may_write else tuple(s.reading() for s in chosen)
-    fill_s = _fill_seconds(closed(allowed), [w for s in allowed for w in s.workloads])
+    file = plan_workloads(target, [w for s in reading for w in s.workloads], settings).file
+    allowed: tuple[Suite, ...] = chosen
+    left_out: tuple[str, ...] = ()
+    if file is None or file.kind != "own file":
+        allowed = reading
+        names = [s.name for s, reads in zip(chosen, reading, strict=True) if s != reads]
+        left_out = tuple(f"{n}: the writes are left out, since {target} is not a test file of qsim" for n in names)
     steps = tuple(step for s in allowed for step in _steps(s))
-    if budget_s is not None:
-        runtime_s, repeats = _within(budget_s, fill_s, steps, repeats, ramp_s)
-    elif runtime_s is None:
-        runtime_s = QUICK_RUNTIME_S if quick else RUNTIME_S
-    if repeats is None:
-        repeats = 1 if quick else REPEATS
-    return SuitePlan(
-        name,
-        steps,
-        str(target),
-        runtime_s,
-        round(RAMP_SHARE * runtime_s, 3) if ramp_s is None else ramp_s,
-        _open_ramp(ramp_s),
-        repeats,
-        None if file is None else file.size_bytes,
-        engine,
-        seed,
-        keep,
-        consent,
-        fill_s,
-        left_out,
-        file,
-    )
+    plan = SuitePlan(name, steps, str(target), settings, _fill_seconds(file, steps), left_out, file)
+    return plan if budget_s is None else plan.within(budget_s)
 
 
 def run_suites(plan: SuitePlan, out_dir: Path, on_progress: Progress | None = None) -> SuiteResults:
@@ -243,7 +243,7 @@ def run_suites(plan: SuitePlan, out_dir: Path, on_progress: Progress | None = No
             except MeasureError as error:
                 failures[step.directory] = error
     finally:
-        if plan.file is not None and not plan.keep:
+        if plan.file is not None and not plan.settings.keep:
             remove_leftover(plan.file)
     if not sweeps:
         raise next(iter(failures.values()))
@@ -275,51 +275,13 @@ def _steps(suite: Suite) -> tuple[SuiteStep, ...]:
     return SuiteStep(peak, suite, suite.workloads), SuiteStep(suite.name, suite, (), suite.fractions, peak)
 
 
-def _fill_seconds(plan: FioPlan, workloads: Sequence[FioJob]) -> float:
+def _fill_seconds(file: Target | None, steps: Sequence[SuiteStep]) -> float:
     """How long writing the file takes where it is not there yet, so that a budget buys the same also when it is."""
-    if plan.file is None:
+    if file is None:
         return 0.0
-    new = replace(plan.file, filled=False, preconditioned="") if plan.file.kind == "own file" else plan.file
-    return sum(p.seconds for p in passes(chosen_state(new, workloads), new, plan.engine, workloads))
-
-
-def _within(
-    budget_s: float, fill_s: float, steps: Sequence[SuiteStep], repeats: int | None, ramp_s: float | None
-) -> tuple[float, int]:
-    """(runtime, repeats) of points that fit ``budget_s``; ValueError naming the least budget where none do."""
-    tries = (repeats,) if repeats is not None else tuple(range(REPEATS, 0, -1))
-    share = RAMP_SHARE if ramp_s is None else 0.0
-    for count in tries:
-        open_points, closed_points = (sum(s.count for s in steps if bool(s.fractions) == o) for o in (True, False))
-        starts = START_S * (open_points + closed_points)
-        ramps = _open_ramp(ramp_s) * open_points + (ramp_s or 0.0) * closed_points
-        weights = count * sum(s.count * (s.suite.patience + share) for s in steps if not s.fractions)
-        # Open points run as long as the others, but not shorter than they can.
-        at_least = _shortest_open(_open_ramp(ramp_s))
-        fixed_s = fill_s + count * (starts + ramps + at_least * open_points)
-        runtime_s = (budget_s - fixed_s) / weights
-        if runtime_s > at_least:
-            runtime_s = (budget_s - fixed_s + count * at_least * open_points) / (weights + count * open_points)
-        if runtime_s >= (SHORTEST_S if count == tries[-1] else WORTH_REPEATING_S):
-            return int(1000 * runtime_s) / 1000, count
-    raise InvalidParameterError(
-        "budget_s",
-        (
-            f"is too short: {sum(s.count for s in steps)} workloads take at least "
-            f"{format_duration(ceil(fixed_s + SHORTEST_S * weights))}"
-        ),
-        "give more time, or ask for fewer points",
-    )
-
-
-def _open_ramp(ramp_s: float | None) -> float:
-    """The ramp of open points: their jobs all begin with a request at once, which takes a while to be forgotten."""
-    return max(OPEN_RAMP_S, ramp_s or 0.0)
-
-
-def _shortest_open(ramp_s: float) -> float:
-    """A runtime that fio can do at any rate that :func:`arrivals` asks for, see ``shortest_run_s``."""
-    return ramp_s + GAPS / SLOWEST_SUBMITTER_PER_S
+    new = replace(file, filled=False, preconditioned="") if file.kind == "own file" else file
+    workloads = [w for step in steps for w in step.workloads]
+    return sum(p.seconds for p in passes(chosen_state(new, workloads), new, "", workloads))
 
 
 def _missing(plan: SuitePlan, step: SuiteStep, out_dir: Path) -> int:

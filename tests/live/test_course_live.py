@@ -13,7 +13,7 @@ from measure.suites.runs import plan_suites
 
 
 def test_a_course_of_one_suite_is_measured_once_and_shown(fio_and_nbdkit: None, disk: Path, tmp_path: Path) -> None:
-    storage = plan_suites("block-size", disk, quick=True, runtime_s=0.3, repeats=1)
+    storage = plan_suites("block-size", disk, quick=True, runtime_s=0.3)
     plan = CoursePlan((), storage)
     told: list[int] = []
     results = run_course(plan, tmp_path / "out", lambda done, *_: told.append(done))

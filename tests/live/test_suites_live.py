@@ -22,7 +22,7 @@ def real_fio(require_tool: Callable[..., str]) -> None:
 
 
 def short(disk: Path, name: str) -> SuitePlan:
-    return plan_suites(name, disk, quick=True, runtime_s=0.2, ramp_s=0.0, size_bytes=16 * MIB)
+    return plan_suites(name, disk, quick=True, runtime_s=0.2, size_bytes=16 * MIB)
 
 
 def test_the_rates_are_taken_from_the_peak_just_measured(disk: Path, tmp_path: Path) -> None:

@@ -88,25 +88,21 @@ def test_nothing_is_written_by_planning(disk: Path, planned: Callable[..., Suite
 
 
 def test_the_time_is_that_of_every_point_and_of_the_file(planned: Callable[..., SuitePlan]) -> None:
-    plan = planned("tails", runtime_s=2.0, repeats=2)
+    plan = planned("tails", runtime_s=2.0)
     assert plan.runtime_of(plan.steps[0]) == 4.0
     each = 4.0 + 0.5 + suite_runs.START_S
-    assert plan.seconds() == pytest.approx(plan.fill_seconds + 24 * each)
+    assert plan.seconds() == pytest.approx(plan.fill_seconds + 36 * each)
     assert plan.fill_seconds > 0
 
 
 @pytest.mark.parametrize("budget_s", [150.0, 300.0, 900.0, 7200.0])
-@pytest.mark.parametrize("ramp_s", [None, 0.1])
-def test_a_budget_is_used_and_kept(planned: Callable[..., SuitePlan], budget_s: float, ramp_s: float | None) -> None:
-    plan = planned(budget_s=budget_s, ramp_s=ramp_s)
-    assert 0.98 * budget_s < plan.seconds() <= budget_s + 0.3  # ramps are rounded to milliseconds
-    assert ramp_s is None or plan.ramp_s == ramp_s
+def test_a_budget_is_used_and_kept(planned: Callable[..., SuitePlan], budget_s: float) -> None:
+    assert 0.98 * budget_s < planned(budget_s=budget_s).seconds() <= budget_s
 
 
 def test_a_budget_buys_repeats_before_longer_runs(planned: Callable[..., SuitePlan]) -> None:
     repeats = [planned(budget_s=b).repeats for b in (150, 400, 1200)]
     assert repeats == [1, 2, 3]
-    assert planned(budget_s=1200, repeats=1).repeats == 1
 
 
 def test_a_budget_that_is_too_small_names_the_least_one(planned: Callable[..., SuitePlan]) -> None:
