@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from calibrate.cli.failures import option_name, refused_parameter, wrong_usage
-from calibrate.cli.option_groups import with_options_of_groups
+from calibrate.cli.option_groups import for_typer
 from calibrate.cli.option_rules import check_rules, rules_of
 from qsim.errors import InvalidParameterError
 
@@ -90,7 +90,7 @@ def _command(name: str, home: str, panel: str) -> Any:
     module_name, _, function = home.partition(":")
     module = import_module(module_name)
     help_ = folded(getattr(module, f"HELP_{function.upper()}", None) or module.HELP)
-    run = with_options_of_groups(getattr(module, function))
+    run = for_typer(getattr(module, function))
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
     alone.command(name, cls=Command, help=help_, context_settings=CONTEXT, rich_help_panel=panel or None)(run)
     return typer.main.get_command(alone)

@@ -1,18 +1,23 @@
-"""stdout carries results, stderr everything else."""
+"""stdout carries results, as text or as one JSON document; stderr everything else."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from calibrate.cli.failures import CommandError
 from qsim.text_table import described_table, table
 
-__all__ = ["complain", "described_table", "plain", "print_json", "remark", "say", "table", "warn"]
+if TYPE_CHECKING:
+    from calibrate.cli.outputs import Written
+
+__all__ = ["Result", "complain", "described_table", "plain", "print_json", "remark", "say", "table", "warn"]
 
 
 def say(text: str = "") -> None:
@@ -54,3 +59,28 @@ def plain(value: Any) -> Any:
     if isinstance(value, Sequence | set | frozenset):
         return [plain(v) for v in value]
     return str(value)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command gives: the same values as text and as JSON, made and printed as asked for.
+
+    With them go the files that were ``written``, and the check or part that ``failed``.
+    """
+
+    text: Callable[[], str]
+    document: Callable[[], Mapping[str, Any]]
+    written: Written | None = None
+    failed: CommandError | None = None
+
+    def show(self, *, as_json: bool) -> None:
+        """Print it; raise what failed, with the document in that of the error."""
+        if not as_json:
+            say("\n\n".join([self.text(), *(self.written.lines() if self.written else ())]))
+            if self.failed is not None:
+                raise self.failed
+            return
+        document = {**self.document(), **(self.written.to_dict() if self.written else {})}
+        if self.failed is not None:
+            raise CommandError(self.failed.message, self.failed.exit_code, document)
+        print_json(document)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+import measure
 from calibrate.cli.console import complain
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import not_one_of
 from measure.units import counted
-
-if TYPE_CHECKING:
-    from measure import Finding, Sweep
 
 T = TypeVar("T")
 
@@ -41,45 +40,42 @@ class DataSource:
         return self.dataset or " ".join(self.data)
 
     @property
+    def arguments(self) -> str:
+        """The source as other commands take it."""
+        return shlex.join(self.data) if self.dataset is None else f"--dataset {self.dataset}"
+
+    @property
     def title(self) -> str:
         """The name without the folders that lead to it."""
         last = [os.path.basename(name.rstrip("/")) or name for name in self.data]
         return self.dataset or (last[0] if len(last) == 1 else f"{len(last)} files")
 
-    def load(self) -> Sweep:
+    def load(self) -> measure.Sweep:
         """The sweep; a dataset is corrected by what its audit proves."""
         if self.dataset is not None:
-            from measure.datasets import load_dataset
-
-            known_dataset(self.dataset)
-            return load_dataset(self.dataset)
-        from measure.loading import load
-
+            return measure.load_dataset(known_dataset(self.dataset))
         columns, units = self._columns()
-        return load(list(self.data) if len(self.data) > 1 else self.data[0], columns, units)
+        return measure.load(list(self.data) if len(self.data) > 1 else self.data[0], columns, units)
 
     def _columns(self) -> tuple[dict[str, str] | None, dict[str, str] | None]:
         if self.columns is None:
             return None, None
-        from measure.errors import DataError
         from measure.formats.tables.columns import parse_columns
 
         try:
             return parse_columns(self.columns)
-        except DataError as error:
+        except measure.DataError as error:
             raise wrong_usage(str(error)) from error
 
 
 def known_dataset(name: str, what: str = "--dataset") -> str:
     """The name, or CommandError listing the names that there are."""
-    from measure.datasets import dataset_names
-
-    if name not in dataset_names():
-        raise wrong_usage(f"{what}: {not_one_of(name, dataset_names())}")
+    if name not in measure.dataset_names():
+        raise wrong_usage(f"{what}: {not_one_of(name, measure.dataset_names())}")
     return name
 
 
-def known_series(sweep: Sweep, series: str | None, device: str = "") -> tuple[str, ...]:
+def known_series(sweep: measure.Sweep, series: str | None, device: str = "") -> tuple[str, ...]:
     """The curves meant: the one named, or all; CommandError listing the names for an unknown one.
 
     ``device`` is named where there are several.
@@ -94,21 +90,19 @@ def known_series(sweep: Sweep, series: str | None, device: str = "") -> tuple[st
 
 def of_each(names: Iterable[str], make: Callable[[str], T]) -> tuple[dict[str, T], dict[str, str]]:
     """What ``make`` gives of each name, and why others give nothing; DataError, the first reason, where none does."""
-    from measure.errors import DataError
-
     found: dict[str, T] = {}
     refused: dict[str, str] = {}
     for name in names:
         try:
             found[name] = make(name)
-        except DataError as error:
+        except measure.DataError as error:
             refused[name] = str(error)
     if not found and refused:
-        raise DataError(next(iter(refused.values())))
+        raise measure.DataError(next(iter(refused.values())))
     return found, refused
 
 
-def check_peak(sweep: Sweep, peak: float | None) -> None:
+def check_peak(sweep: measure.Sweep, peak: float | None) -> None:
     """CommandError where ``--peak`` is given and ``sweep`` is not a memory's."""
     if peak is not None and not sweep.load_type.is_memory:
         raise wrong_usage(
@@ -117,7 +111,7 @@ def check_peak(sweep: Sweep, peak: float | None) -> None:
         )
 
 
-def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) -> None:
+def check_use(sweep: measure.Sweep, series: Sequence[str], use: Sequence[float] | None) -> None:
     """Raise CommandError where a load is named twice, or no curve has it."""
     if use is not None and len(set(use)) < len(use):
         raise wrong_usage(f"--use: a load is named twice among {', '.join(f'{n:g}' for n in use)}")
@@ -130,17 +124,17 @@ def check_use(sweep: Sweep, series: Sequence[str], use: Sequence[float] | None) 
             raise wrong_usage(f"--use: no point was measured at load {load:g}; there are {there}")
 
 
-def print_sweep_findings(sweep: Sweep, series: Sequence[str] | None = None) -> None:
+def print_sweep_findings(sweep: measure.Sweep, series: Sequence[str] | None = None) -> None:
     """What the importer noticed of these series (None: of all), on stderr; what several share is said once."""
     print_findings(findings_of(sweep, series))
 
 
-def findings_of(sweep: Sweep, series: Sequence[str] | None) -> list[Finding]:
+def findings_of(sweep: measure.Sweep, series: Sequence[str] | None) -> list[measure.Finding]:
     """What the importer noticed of these series (None: of all)."""
     return [f for f in sweep.findings if series is None or f.series is None or f.series in series]
 
 
-def print_findings(findings: Sequence[Finding], device: str = "") -> None:
+def print_findings(findings: Sequence[measure.Finding], device: str = "") -> None:
     """Findings on stderr, with the ``device`` where there are several; what several series share is said once."""
     curves: dict[tuple[str, str, str], list[str]] = {}
     for f in findings:
@@ -153,7 +147,7 @@ def print_findings(findings: Sequence[Finding], device: str = "") -> None:
         complain(f"{severity}: {check}{f' ({where})' if where else ''}: {message}")
 
 
-def _with_remedy(finding: Finding) -> str:
+def _with_remedy(finding: measure.Finding) -> str:
     """The message, and the remedy of a warning or an error, in one or two sentences."""
     message, remedy = finding.message, finding.remedy
     if not remedy or finding.severity == "info":

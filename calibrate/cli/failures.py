@@ -73,16 +73,28 @@ def failure_of(error: BaseException) -> CommandError:
     )
 
 
-def _known() -> Sequence[tuple[type[BaseException], int, Callable[[BaseException], str]]]:
+def _known() -> Sequence[tuple[type[BaseException], int, Callable[[Any], str]]]:
     """Kinds of exceptions with their exit codes and wordings, the most special first."""
-    from measure.errors import MeasureError
+    from measure.errors import MeasureError, UnsafeTargetError
 
     return (
         (KeyboardInterrupt, INTERRUPTED, lambda _: "interrupted"),
+        (UnsafeTargetError, FAILED, _without_consent),
         (MeasureError, FAILED, str),
         (ValueError, WRONG_USAGE, str),  # the library's way to refuse a parameter, an unstable queue among them
         (MemoryError, FAILED, lambda _: "out of memory; ask for less (fewer customers, smaller buffers)"),
         (OSError, FAILED, _of_the_system),
+    )
+
+
+def _without_consent(error: Any) -> str:
+    """The refusal of a target with the options by which a user consents to it."""
+    return str(
+        error.sentence(
+            "consent to its being read with --allow read",
+            f"give its name again (--allow 'write={error.device}')",
+            f"give its name once more (--allow 'write={error.device},erase={error.device}')",
+        )
     )
 
 

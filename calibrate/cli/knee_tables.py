@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import calibrate
 from calibrate.cli.console import table
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.parsing import Objective
+from qsim.text_table import without_empty
 
 if TYPE_CHECKING:
-    from calibrate import Fit
-    from calibrate.cli.parsing import Objective
+    from calibrate import Fit, NamedKnee
     from calibrate.inference.parameters import Estimate
-    from calibrate.knees.definitions import NamedKnee
     from measure import Sweep
 
 
@@ -24,10 +25,10 @@ def knees_of(
     An objective for a tail needs the histograms of the sweep: CommandError without one, DataError where they do not
     suffice.
     """
-    from calibrate.knees.definitions import named_knees
-
     of_tail = objective is not None and objective.quantile is not None
-    found = named_knees(fit, objective_s=objective.time_s if objective and not of_tail else None, deepest=deepest)
+    found = calibrate.named_knees(
+        fit, objective_s=objective.time_s if objective and not of_tail else None, deepest=deepest
+    )
     if objective is None or objective.quantile is None:
         return found
     if sweep is None:
@@ -35,14 +36,7 @@ def knees_of(
             f"--slo {objective.quantile} needs the histograms of a sweep, and there is none here; calibrate on "
             f"DATA itself: qsim predict DATA --use 1,32 --slo {objective.quantile}=TIME"
         )
-    from calibrate.tails.objective import tail_knee
-
-    return (*found[:-1], tail_knee(fit, sweep, fit.series, objective.quantile, objective.time_s), found[-1])
-
-
-def asked_points(fit: Fit, sweep: Sweep, objective: Objective | None) -> tuple[NamedKnee, ...]:
-    """The operating point that --slo asks for."""
-    return tuple(one for one in knees_of(fit, objective, sweep) if one.asked)
+    return (*found[:-1], calibrate.tail_knee(fit, sweep, fit.series, objective.quantile, objective.time_s), found[-1])
 
 
 def asked_lines(found: Sequence[NamedKnee], fit: Fit) -> list[str]:
@@ -77,20 +71,17 @@ def knee_table(found: Sequence[NamedKnee], fit: Fit) -> str:
     """One row for each definition of the knee of ``fit``."""
     from calibrate.knees.definitions import knee_rows
 
-    rows = knee_rows(found, fit)
     header = ["knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", ""]
-    kept = [i for i in range(len(header)) if i in (0, 1) or any(row[i] for row in rows)]
-    return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
+    return table(*without_empty(header, knee_rows(found, fit)))
 
 
 def scalability_of(fit: Fit, sweep: Sweep | None) -> Mapping[str, Estimate]:
     """Contention and coherency of a service, by all points of its curve."""
     from calibrate.fitting.curve_fit import scalability
-    from calibrate.points import points_of
 
     if sweep is None or (fit.series not in sweep.series and len(sweep.series) > 1):
         return {}  # a data sheet's fit, which names no curve of these
-    return scalability(points_of(sweep, fit.series if fit.series in sweep.series else None), fit.level)
+    return scalability(calibrate.points_of(sweep, fit.series if fit.series in sweep.series else None), fit.level)
 
 
 def scalability_lines(fit: Fit, sweep: Sweep | None) -> list[str]:

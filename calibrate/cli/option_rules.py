@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from calibrate.cli.failures import wrong_usage
 
-Run = TypeVar("Run", bound=Callable[..., None])
+Run = TypeVar("Run", bound=Callable[..., object])
 _RULES = "__option_rules__"
 
 
@@ -63,7 +63,7 @@ def _declared(rule: OptionRule) -> Callable[[Run], Run]:
     return declare
 
 
-def rules_of(command: Callable[..., None]) -> Sequence[OptionRule]:
+def rules_of(command: Callable[..., object]) -> Sequence[OptionRule]:
     """The rules of a command, in the order in which they are written."""
     return getattr(command, _RULES, ())
 

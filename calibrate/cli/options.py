@@ -10,8 +10,6 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.option_groups import shared
 
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document in SI units.")]
-
 Details: TypeAlias = Annotated[bool, typer.Option("--details", help="Also print every parameter and every point.")]
 
 DATA_HELP = "What a tool wrote: a sweep directory, fio JSON, MLC text, a CSV table. Several files are one sweep."

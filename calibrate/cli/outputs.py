@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from calibrate.cli import parsing
-from calibrate.cli.console import say, warn
+from calibrate.cli.console import warn
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.options import Report
@@ -33,22 +33,11 @@ def check_report_path(path: Path) -> None:
         raise MeasureError(f"nothing can be written to {path.parent}; name another place for the report")
 
 
-def free_report_path(path: Path) -> Path:
-    """``path``, or the first numbered name that is free or holds a report of qsim."""
-    from calibrate.report.page import is_report
-
-    candidate, number = path, 1
-    while candidate.exists() and (candidate.is_dir() or not is_report(candidate)):
-        number += 1
-        candidate = path.with_name(f"{path.stem}-{number}{path.suffix}")
-    return candidate
-
-
 def write_new(path: Path, text: str, option: str) -> str:
     """Write ``text`` to a new file and return its name. MeasureError where that fails."""
     from measure.machine import durable
 
-    with _named(path, option):
+    with naming(path, option):
         durable.write_new(path, text.encode())
     return str(path)
 
@@ -59,20 +48,20 @@ def new_record(path: Path, head: str, option: str) -> Iterator[Callable[[str], N
     from measure.machine import durable
 
     with ExitStack() as stack:
-        with _named(path, option):
+        with naming(path, option):
             append = stack.enter_context(durable.appending(path, head.encode()))
 
         def add(line: str) -> None:
-            with _named(path, option):
+            with naming(path, option):
                 append(line.encode())
 
         yield add
-        with _named(path, option):
+        with naming(path, option):
             stack.close()
 
 
 @contextmanager
-def _named(path: Path, option: str) -> Iterator[None]:
+def naming(path: Path, option: str) -> Iterator[None]:
     """A MeasureError that names the file in place of an OSError."""
     if not path.parent.is_dir():
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
@@ -92,6 +81,10 @@ Plots: TypeAlias = Annotated[
 Csv: TypeAlias = Annotated[Path | None, shared("DIR", parsing.path, "Also write the data of every plot as CSV.")]
 
 
+Drawn: TypeAlias = "Callable[[], Sequence[Section]]"
+"""Makes the sections of a page, where one is wanted."""
+
+
 @dataclass(frozen=True)
 class Written:
     """The names of the written files."""
@@ -100,29 +93,55 @@ class Written:
     pdf: str | None = None
     csv: tuple[str, ...] = ()
     plots: tuple[str, ...] = ()
-    outputs: Outputs | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         return {"report": self.report, "pdf": self.pdf, "csv": list(self.csv), "plots": list(self.plots)}
 
-    def say(self) -> None:
+    def lines(self) -> Iterator[str]:
         """A line for each kind."""
-        if self.csv and self.outputs is not None:
-            say(f"\n{counted(len(self.csv), 'CSV file')}: {self.outputs.csv}")
-        if self.plots and self.outputs is not None:
-            say(f"\n{counted(len(self.plots), 'plot')}: {self.outputs.plots}")
+        for files, kind in ((self.csv, "CSV file"), (self.plots, "plot")):
+            if files:
+                folder = os.path.commonpath([os.path.dirname(name) for name in files])
+                yield f"{counted(len(files), kind)}: {folder or os.curdir}"
         if self.report is not None:
-            say(f"\nreport: {self.report}")
+            yield f"report: {self.report}"
         if self.pdf is not None:
-            say(f"to print: {self.pdf}")
+            yield f"to print: {self.pdf}"
 
 
 @dataclass(frozen=True)
-class Outputs(OptionGroup):
-    """Where to write the page, the data and the plots; None: nowhere."""
+class Page(OptionGroup):
+    """Where to write the page; None: nowhere."""
 
     report: Report = None
+
+    def check(self) -> None:
+        """Raise CommandError or MeasureError where a file cannot be written; nothing is changed."""
+        if self.report is not None:
+            check_report_path(self.report)
+
+    def write(
+        self, sections: Callable[[], Sequence[Section]], title: str = "", front: FrontPage | None = None
+    ) -> Written:
+        """Write the page; one with a ``front`` also as a PDF, where a browser is installed.
+
+        Raises MeasureError where a file is in the way, or cannot be written or drawn.
+        """
+        if self.report is None:
+            return Written()
+        from calibrate.report.page import write_sections
+
+        drawn = sections()
+        title = title or drawn[0].title
+        page = write_sections(drawn, self.report, title=title, front=front)
+        return Written(str(page), None if front is None else _printed(drawn, self.report, title, front))
+
+
+@dataclass(frozen=True)
+class Outputs(Page):
+    """Where to write the page, the data and the plots."""
+
     csv: Csv = None
     plots: Plots = None
 
@@ -132,9 +151,8 @@ class Outputs(OptionGroup):
         return any(place is not None for place in (self.report, self.csv, self.plots))
 
     def check(self) -> None:
-        """Raise CommandError or MeasureError where a file cannot be written; nothing is changed."""
-        if self.report is not None:
-            check_report_path(self.report)
+        """The same of the directories."""
+        super().check()
         for name, place in (("--csv", self.csv), ("--plots", self.plots)):
             if place is not None and place.exists() and not place.is_dir():
                 raise wrong_usage(f"{name}: {place} is a file; name a directory")
@@ -143,28 +161,28 @@ class Outputs(OptionGroup):
 
             check_images()
 
-    def write(self, sections: Sequence[Section], title: str, front: FrontPage | None = None) -> Written:
-        """Write the files; a page with a ``front`` also as a PDF, where a browser is installed.
-
-        Raises MeasureError where a file is in the way, or cannot be written or drawn.
-        """
+    def write(
+        self, sections: Callable[[], Sequence[Section]], title: str = "", front: FrontPage | None = None
+    ) -> Written:
+        """Write the files."""
         if not self.wanted:
-            return Written(outputs=self)
-        from calibrate.report.files import write_tables
-        from calibrate.report.page import write_sections
-
-        groups = [group for section in sections for group in section.groups]
-        tables = [] if self.csv is None else write_tables(groups, self.csv)
+            return Written()
+        drawn = sections()
+        groups = [group for section in drawn for group in section.groups]
+        tables: list[Path] = []
         plots: list[Path] = []
+        if self.csv is not None:
+            from calibrate.report.files import write_tables
+
+            tables = write_tables(groups, self.csv)
         if self.plots is not None:
             from calibrate.cli.progress import Bar
-            from calibrate.report.images import image_format, write_images
+            from calibrate.report.images import write_images
 
             with Bar("drawing plots") as bar:
-                plots = write_images(groups, self.plots, image_format("svg"), progress=bar.share)
-        page = None if self.report is None else str(write_sections(sections, self.report, title=title, front=front))
-        pdf = None if self.report is None or front is None else _printed(sections, self.report, title, front)
-        return Written(page, pdf, tuple(map(str, tables)), tuple(map(str, plots)), self)
+                plots = write_images(groups, self.plots, progress=bar.share)
+        page = super().write(lambda: drawn, title, front)
+        return replace(page, csv=tuple(map(str, tables)), plots=tuple(map(str, plots)))
 
 
 def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPage) -> str | None:
@@ -181,8 +199,8 @@ def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPa
         return None
 
 
-def page_in(directory: Path | None) -> Outputs:
+def page_in(directory: Path | None) -> Page:
     """A page in the directory of the points, checked before any work; MeasureError as ``check``."""
-    outputs = Outputs(None if directory is None else directory / REPORT)
-    outputs.check()
-    return outputs
+    page = Page(None if directory is None else directory / REPORT)
+    page.check()
+    return page

@@ -60,8 +60,15 @@ def time(text: str) -> Quantity:
 seconds = parser(units.parse_duration)
 """``80us`` or ``5``, in seconds."""
 
-per_second = parser(units.parse_rate)
-"""``600k`` or ``20k/s``, in 1/second."""
+
+@parser
+def per_second(text: str) -> float:
+    """``600k`` or ``20k/s``, above 0, in 1/second."""
+    found = units.parse_rate(text)
+    if found <= 0:
+        raise ValueError(f"invalid rate {text!r}: expected a value above 0, e.g. 600k")
+    return found
+
 
 size = parser(units.parse_bytes)
 """``4KiB``, in bytes."""
@@ -91,7 +98,7 @@ def whole(text: str) -> int:
 LEAST_LOAD = 1e-6
 MOST_TYPED = max(load.most for load in LOADS.values())
 """The largest load of any kind: no depth, delay, rate or bandwidth of a device is larger."""
-MOST_DEPTH = LOADS["queue_depth"].most
+MOST_DEPTH, MOST_DELAY = LOADS["queue_depth"].most, LOADS["injected_delay"].most
 
 
 @parser
@@ -146,26 +153,50 @@ class Numbers(tuple[float, ...]):
     __slots__ = ()
 
 
-def _numbers(
-    text: str,
-    may_be: Callable[[float], bool],
-    what: str,
-    expected: str,
-    each: Callable[[str, str], float] = units.parse_count,
-) -> Numbers:
-    """Numbers with commas between them, all of which ``may_be``; ValueError with the first that may not."""
-    values = units.parse_list(text, "value", each)
-    for value in values:
-        if not may_be(value):
-            raise ValueError(f"invalid {what} {value:g}: expected {expected}")
-    return Numbers(values)
+def numbers(
+    what: str, expected: str, may_be: Callable[[float], bool], each: Callable[[str, str], float] = units.parse_count
+) -> Callable[[Any], Numbers]:
+    """The parser of numbers with commas between them, all of which ``may_be``; it names the first that may not."""
+
+    def parse(text: str) -> Numbers:
+        values = units.parse_list(text, "value", each)
+        for value in values:
+            if not may_be(value):
+                raise ValueError(f"invalid {what} {value:g}: expected {expected}")
+        return Numbers(values)
+
+    return parser(parse)
 
 
-@parser
-def loads(text: str) -> Numbers:
-    """``1,2,4,8`` or ``1..64``, of any kind; zero is a delay."""
-    expected = f"{LEAST_LOAD:g} to {MOST_TYPED:g}, e.g. 1,2,4,8 or 1..64"
-    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= MOST_TYPED, "load", expected)
+def _whole_up_to(most: float) -> Callable[[float], bool]:
+    return lambda n: n == int(n) and 1 <= n <= most
+
+
+loads = numbers(
+    "load",
+    f"{LEAST_LOAD:g} to {MOST_TYPED:g}, e.g. 1,2,4,8 or 1..64",
+    lambda n: n == 0 or LEAST_LOAD <= n <= MOST_TYPED,
+)
+"""``1,2,4,8`` or ``1..64``, of any kind; zero is a delay."""
+
+delays = numbers(
+    "delay",
+    f"0, or {LEAST_LOAD:g} to {MOST_DELAY:g}, e.g. 0,100,1000",
+    lambda n: n == 0 or LEAST_LOAD <= n <= MOST_DELAY,
+)
+"""``0,100,1000`` or ``50..800``: injected delays, zero among them."""
+
+rates = numbers("rate", "a value above 0, e.g. 500,1k,20k/s", lambda x: x > 0, units.parse_rate)
+"""``500,1k,20k/s`` or ``100..800``, in 1/second."""
+
+shares = numbers("share", "a value between 0 and 1, e.g. .3,.5,.7 or 0.5,0.99", lambda share: 0 < share < 1)
+"""``.3,.5,.7`` or ``0.5,0.99``: utilizations or quantiles, between 0 and 1."""
+
+depths = numbers("depth", f"a whole number from 1 to {MOST_DEPTH:g}, e.g. 1,2,4,8 or 1..64", _whole_up_to(MOST_DEPTH))
+"""``1,2,4,8`` or ``1..64``, whole numbers."""
+
+clients = numbers("number of clients", "whole numbers, 1 or more, as 1..500", _whole_up_to(MOST_TYPED))
+"""``1,10,100`` or ``1..500``, whole numbers."""
 
 
 @parser
@@ -174,38 +205,15 @@ def used_loads(text: str) -> Numbers:
     return Numbers() if text.strip().lower() == "all" else loads(text)
 
 
-@parser
-def delays(text: str) -> Numbers:
-    """``0,100,1000`` or ``50..800``: injected delays, zero among them."""
-    most = LOADS["injected_delay"].most
-    expected = f"0, or {LEAST_LOAD:g} to {most:g}, e.g. 0,100,1000"
-    return _numbers(text, lambda n: n == 0 or LEAST_LOAD <= n <= most, "delay", expected)
-
-
-@parser
-def rates(text: str) -> Numbers:
-    """``500,1k,20k/s`` or ``100..800``, in 1/second."""
-    return _numbers(text, lambda x: x > 0, "rate", "a value above 0, e.g. 500,1k,20k/s", units.parse_rate)
-
-
-@parser
-def shares(text: str) -> Numbers:
-    """``.3,.5,.7`` or ``0.5,0.99``: utilizations or quantiles, between 0 and 1."""
-    return _numbers(text, lambda share: 0 < share < 1, "share", "a value between 0 and 1, e.g. .3,.5,.7 or 0.5,0.99")
-
-
-@parser
-def depths(text: str) -> Numbers:
-    """``1,2,4,8`` or ``1..64``, whole numbers."""
-    expected = f"a whole number from 1 to {MOST_DEPTH:g}, e.g. 1,2,4,8 or 1..64"
-    return _numbers(text, lambda n: n == int(n) and 1 <= n <= MOST_DEPTH, "depth", expected)
+_percents = numbers(
+    "percentage", "a whole number from 0 to 100, e.g. 100,70,0", lambda n: n == int(n) and 0 <= n <= 100
+)
 
 
 @parser
 def percents(text: str) -> Numbers:
     """``100,70,0``, whole numbers from 0 to 100, with or without their sign."""
-    expected = "a whole number from 0 to 100, e.g. 100,70,0"
-    return _numbers(text.replace("%", ""), lambda n: n == int(n) and 0 <= n <= 100, "percentage", expected)
+    return _percents(text.replace("%", ""))
 
 
 @parser

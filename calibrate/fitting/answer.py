@@ -87,7 +87,7 @@ def ninety_line(fit: Fit) -> str:
     """Where 90 % of the peak is had: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
     at = fit.ninety
     if at.load is None:
-        return "a load that is not reached"
+        return f"none of the loads up to {fit.load_type.figure(float(fit.paths.load.max()))}"
     return (
         f"{at_load(fit.load_type, ninety_figure(fit))}, {ninety_word(fit)}: {there(fit.load_kind, at, fit.block_bytes)}"
     )

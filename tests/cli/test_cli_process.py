@@ -28,7 +28,7 @@ LONG = [
 
 
 def test_stdout_is_one_json_document_and_stderr_has_the_rest(program):
-    started = program(["compare", "--dataset", "003-ssd-read", "--json"])
+    started = program(["fit", "--dataset", "003-ssd-read", "--json"])
     out, err = started.communicate(timeout=120)
     assert started.returncode == 0, err
     assert json.loads(out)["series"]

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import calibrate
+import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, table, warn
+from calibrate.cli.console import Result, table, warn
 from calibrate.cli.data import DataSource, known_series, of_each, print_findings
 from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
 from calibrate.cli.option_groups import option
 
 if TYPE_CHECKING:
     from calibrate import Change
-    from measure import Sweep
 
 HELP = """Say whether a device became slower or faster between two sweeps, at every load that both have.
 
@@ -49,14 +49,6 @@ def slower(text: str) -> float:
         raise ValueError(f"invalid check {text!r}: expected a share between 0 and 100 %, as slower:5%") from error
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A curve of one new sweep after the old one."""
-
-    new: str
-    change: Change
-
-
 def change(
     old: Annotated[str, typer.Argument(metavar="OLD", help="The earlier sweep: a directory or a file.")],
     new: Annotated[list[str], typer.Argument(metavar="NEW...", help="The later one, or several.")],
@@ -65,80 +57,75 @@ def change(
     fail_on: float | None = option(
         "CHECK", slower, "Exit with 3 where it is slower by more, as slower:5%; with 4 where that is undecided."
     ),
-    as_json: o.AsJson = False,
-) -> None:
+) -> Result:
     """Compare every curve that both have; exit with 3 or 4 where it is slower than allowed, or may be."""
     found = _compared(old, new, columns, series)
-    worst = min(found, key=lambda one: (ORDER.index(one.change.verdict), one.change.overall.change_pct))
-    document = {
-        "old": old,
-        "new": worst.new,
-        **worst.change.to_dict(),
-        "comparisons": [{"new": one.new, **one.change.to_dict()} for one in found],
-    }
-    print_findings(list(dict.fromkeys(f for one in found for f in one.change.findings)))
-    if not as_json:
-        say(_text(old, found))
-    if fail_on is not None:
-        _check(found, fail_on, document)
-    if as_json:
-        print_json(document)
+    name, worst = min(found, key=lambda pair: (ORDER.index(pair[1].verdict), pair[1].overall.change_pct))
+    print_findings(list(dict.fromkeys(f for _, one in found for f in one.findings)))
+    return Result(
+        lambda: _text(old, found),
+        lambda: {
+            "old": old,
+            "new": name,
+            **worst.to_dict(),
+            "comparisons": [{"new": name, **one.to_dict()} for name, one in found],
+        },
+        failed=None if fail_on is None else _failing([one for _, one in found], fail_on),
+    )
 
 
-def _compared(old: str, new: Sequence[str], columns: str | None, series: str | None) -> list[Compared]:
-    """Every curve of each of ``new`` that ``old`` has, too; the intervals of all hold together."""
-    from measure.errors import DataError
-
+def _compared(old: str, new: Sequence[str], columns: str | None, series: str | None) -> list[tuple[str, Change]]:
+    """Every curve of each of ``new`` that ``old`` has, too, with the name of the new sweep; all intervals together."""
     before = DataSource([old], None, columns).load()
     later = {name: DataSource([name], None, columns).load() for name in new}
     both = {name: [s for s in known_series(sweep, series) if s in before.series] for name, sweep in later.items()}
     for name, curves in both.items():
         if not curves:
-            raise DataError(
+            raise measure.DataError(
                 f"{name} and {old} have no curve of the same name; they have: "
                 f"{', '.join(later[name].series)}; and {', '.join(before.series)}"
             )
     level = 1 - (1 - LEVEL) / sum(map(len, both.values()))
-    found: list[Compared] = []
+    found: list[tuple[str, Change]] = []
     for name, curves in both.items():
         made, refused = of_each(curves, partial(_one, before, later[name], level))
         for reason in refused.values():
             warn(f"not compared: {reason}")
-        found += [Compared(name, one) for one in made.values()]
+        found += [(name, one) for one in made.values()]
     return found
 
 
-def _one(before: Sweep, after: Sweep, level: float, series: str) -> Change:
-    from calibrate.changes.change import change as change_of
-
-    return change_of(before, after, series=series, level=level)
+def _one(before: measure.Sweep, after: measure.Sweep, level: float, series: str) -> Change:
+    return calibrate.change(before, after, series=series, level=level)
 
 
-def _text(old: str, found: Sequence[Compared]) -> str:
+def _text(old: str, found: Sequence[tuple[str, Change]]) -> str:
     """The verdict, what would have been seen and the loads of one comparison; of several a table."""
     from calibrate.changes.answer import headline, load_table, seen, summary_row
 
-    curves = len({one.change.series for one in found}) > 1
-    if len({one.new for one in found}) > 1:
-        rows = [summary_row(f"{c.new}: {c.change.series}" if curves else c.new, c.change) for c in found]
-        least = max(found, key=lambda one: one.change.detectable_pct or float("inf"))
-        return f"{table(('AFTER ' + old, 'TIMES AS FAST', ''), rows, left=(True, False, True))}\n\n{seen(least.change)}"
+    curves = len({one.series for _, one in found}) > 1
+    if len({name for name, _ in found}) > 1:
+        rows = [summary_row(f"{name}: {one.series}" if curves else name, one) for name, one in found]
+        least = max((one for _, one in found), key=lambda one: one.detectable_pct or float("inf"))
+        return f"{table(('AFTER ' + old, 'TIMES AS FAST', ''), rows, left=(True, False, True))}\n\n{seen(least)}"
     parts = []
-    for one in found:
-        name = f"{one.change.series}: " if curves else ""
-        parts.append(f"{name}{headline(one.change)}\n{seen(one.change)}\n\n{load_table(one.change)}")
+    for _, one in found:
+        name = f"{one.series}: " if curves else ""
+        parts.append(f"{name}{headline(one)}\n{seen(one)}\n\n{load_table(one)}")
     return "\n\n".join(parts)
 
 
-def _check(found: Sequence[Compared], limit: float, document: dict[str, Any]) -> None:
+def _failing(found: Sequence[Change], limit: float) -> CommandError | None:
+    """The check that fails where one is slower by more than ``limit``, or cannot be decided."""
     from calibrate.changes.answer import headline
 
     asked = f"--fail-on slower:{100 * limit:g}%"
-    decided = [(one, one.change.slower_by(limit)) for one in found]
+    decided = [(one, one.slower_by(limit)) for one in found]
     for one, slower_now in decided:
         if slower_now:
-            raise CommandError(f"{one.change.series}: {headline(one.change)}; {asked}", CHECK_FAILED, document)
+            return CommandError(f"{one.series}: {headline(one)}; {asked}", CHECK_FAILED)
     for one, slower_now in decided:
         if slower_now is None:
             reason = f"a loss of {100 * limit:g} % cannot be excluded"
-            raise CommandError(f"{one.change.series}: {reason}; {asked}", UNDECIDED, document)
+            return CommandError(f"{one.series}: {reason}; {asked}", UNDECIDED)
+    return None

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import calibrate
+import measure
+from calibrate.cli.calibration.tails import sealed_tails, simulated_tails
 from calibrate.cli.console import warn
 from calibrate.cli.data import DataSource, check_use, known_series, of_each
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.parsing import Objective
 
 if TYPE_CHECKING:
-    from calibrate import Comparison, Fit
-    from calibrate.sealing.sealed_prediction import SealedPrediction
-    from measure import Sweep
+    from calibrate import Comparison, Fit, NamedKnee, SealedPrediction, Tails
 
 
 @dataclass(frozen=True)
 class Device:
-    """One device: its sweep, the curves that were compared, and why others could not be."""
+    """One device: its sweep, the curves that were compared, and why others could not be; the same of their tails."""
 
     name: str
-    sweep: Sweep
+    sweep: measure.Sweep
     names: tuple[str, ...]
     comparisons: Sequence[Comparison]
-    refused: dict[str, str]
+    refused: Mapping[str, str]
+    tails: Mapping[str, Tails]
+    tails_refused: Mapping[str, str]
+    objective: Objective | None
+
+    @cached_property
+    def knees(self) -> list[tuple[NamedKnee, ...]]:
+        """The knees of each curve by every definition, the one of the objective among them."""
+        from calibrate.cli.knee_tables import knees_of
+
+        return [knees_of(c.fit, self.objective, self.sweep, float(c.points.load.max())) for c in self.comparisons]
 
 
 @dataclass(frozen=True)
@@ -80,11 +93,9 @@ def _apart(data: Sequence[str], columns: str | None) -> list[DataSource]:
 
 def _is_curve(source: DataSource) -> bool:
     """Whether the file holds several loads of one curve; one that cannot be read alone does not."""
-    from measure.errors import DataError
-
     try:
         points = source.load().points
-    except DataError:
+    except measure.DataError:
         return False
     return int(points.groupby("series")["load"].nunique().max()) > 1
 
@@ -96,33 +107,39 @@ def short_names(sources: Sequence[DataSource]) -> list[str]:
 
 
 def calibrated_device(
-    source: DataSource, name: str, series: str | None, use: Sequence[float] | None, model: str | None, *, several: bool
+    source: DataSource,
+    name: str,
+    series: str | None,
+    use: Sequence[float] | None,
+    model: str | None,
+    objective: Objective | None,
+    *,
+    several: bool,
 ) -> Device:
     """Every curve of one device, calibrated on some of its points; errors name it where there are ``several``."""
-    from measure.errors import DataError
-
     sweep = source.load()
     names = known_series(sweep, series, name if several else "")
     check_use(sweep, names, use)
     try:
-        return Device(name, sweep, names, *_calibrated(sweep, names, use, model))
-    except DataError as error:
-        raise DataError(f"{name}: {error}" if several else str(error)) from error
+        done, refused = _calibrated(sweep, names, use, model)
+    except measure.DataError as error:
+        raise measure.DataError(f"{name}: {error}" if several else str(error)) from error
+    tails = simulated_tails([(c.fit, c.series, None) for c in done], sweep)
+    return Device(name, sweep, names, done, refused, *tails, objective)
 
 
 def _calibrated(
-    sweep: Sweep, names: Sequence[str], use: Sequence[float] | None, model: str | None
+    sweep: measure.Sweep, names: Sequence[str], use: Sequence[float] | None, model: str | None
 ) -> tuple[list[Comparison], dict[str, str]]:
-    from calibrate.points import points_of
-    from calibrate.prediction.comparison import compare, compare_all
-
     if len(names) == len(sweep.series) and use != ():
-        return compare_all(sweep, use, model=model)
-    loads = {n: points_of(sweep, n).load.tolist() if use == () else use for n in names}
-    return [compare(sweep, loads[n], series=n, model=model) for n in names], {}
+        return calibrate.compare_all(sweep, use, model=model)
+    loads = {n: calibrate.points_of(sweep, n).load.tolist() if use == () else use for n in names}
+    return [calibrate.compare(sweep, loads[n], series=n, model=model) for n in names], {}
 
 
-def predicted_device(source: DataSource, name: str, series: str | None, given: GivenPrediction) -> Device:
+def predicted_device(
+    source: DataSource, name: str, series: str | None, given: GivenPrediction, objective: Objective | None
+) -> Device:
     """Every curve of one device against the fit of its name; the only fit is compared with every curve.
 
     Points that a sealed prediction was made from are left out. DataError where that leaves none.
@@ -132,10 +149,24 @@ def predicted_device(source: DataSource, name: str, series: str | None, given: G
     if given.seal is not None:
         sweep = _unseen(given.seal, sweep, names)
         names = tuple(n for n in names if n in sweep.series)
-    return Device(name, sweep, names, *_compared(sweep, names, given))
+    fits = {f.series: f for f in given.fits}
+    only = next(iter(fits.values())) if len(fits) == 1 else None
+
+    def comparison(curve: str) -> Comparison:
+        fitted = fits.get(curve, only)
+        if fitted is None:
+            raise measure.DataError(f"{curve}: {given.path} has no fit of this name; it has: {', '.join(fits)}")
+        return calibrate.compare(sweep, series=curve, fitted=fitted)
+
+    found, refused = of_each(names, comparison)
+    done = [*found.values()]
+    if given.seal is not None:
+        return Device(name, sweep, names, done, refused, sealed_tails(done, sweep, given.seal), {}, objective)
+    tails = simulated_tails([(c.fit, c.series, None) for c in done], sweep)
+    return Device(name, sweep, names, done, refused, *tails, objective)
 
 
-def _unseen(seal: SealedPrediction, sweep: Sweep, names: Sequence[str]) -> Sweep:
+def _unseen(seal: SealedPrediction, sweep: measure.Sweep, names: Sequence[str]) -> measure.Sweep:
     """The points that the sealed prediction did not have; a warning says what may have been known."""
     from calibrate.sealing.sealed_prediction import doubt_of, unseen
 
@@ -146,20 +177,3 @@ def _unseen(seal: SealedPrediction, sweep: Sweep, names: Sequence[str]) -> Sweep
     if doubt := doubt_of(seal, fresh):
         warn(doubt)
     return fresh
-
-
-def _compared(sweep: Sweep, names: Sequence[str], given: GivenPrediction) -> tuple[list[Comparison], dict[str, str]]:
-    from calibrate.prediction.comparison import compare
-    from measure.errors import DataError
-
-    fits = {f.series: f for f in given.fits}
-    only = next(iter(fits.values())) if len(fits) == 1 else None
-
-    def comparison(name: str) -> Comparison:
-        fitted = fits.get(name, only)
-        if fitted is None:
-            raise DataError(f"{name}: {given.path} has no fit of this name; it has: {', '.join(fits)}")
-        return compare(sweep, series=name, fitted=fitted)
-
-    done, refused = of_each(names, comparison)
-    return [*done.values()], refused

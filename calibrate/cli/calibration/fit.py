@@ -7,20 +7,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import calibrate
+import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration.prediction_source import calibrated
-from calibrate.cli.console import print_json, say
+from calibrate.cli.calibration.prediction_source import CalibratedCurves, calibrated
+from calibrate.cli.console import Result
 from calibrate.cli.data import DataSource
+from calibrate.cli.fit_files import check_writable, write_fits
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, scalability_lines, scalability_of
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import requires
 from measure.units import counted
 
 if TYPE_CHECKING:
-    from calibrate import Fit
-    from calibrate.knees.definitions import NamedKnee
-    from measure import Sweep
+    from calibrate import Fit, NextLoad
 
 HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with 90 % intervals.
 
@@ -50,15 +51,12 @@ def fit(
     force: o.Force = False,
     slo: o.Objective = None,
     details: o.Details = False,
-    as_json: o.AsJson = False,
-) -> None:
+) -> Result:
     """Fit every series, or the one named, and keep the fits."""
     source = DataSource(data or (), dataset, columns)
-
-    from calibrate.cli.fit_files import check_writable, write_fits
-    from calibrate.models.calibration import model_named
-
     if model is not None:
+        from calibrate.models.calibration import model_named
+
         model_named(model)
     if out is not None:
         check_writable(out, force=force)
@@ -66,24 +64,30 @@ def fit(
     if out is not None:
         write_fits(made.fits, out)
     made.warn("not fitted")
-    wanted = as_json or details or slo is not None
-    knees = [knees_of(f, slo, made.sweep) if wanted else () for f in made.fits]
-    if as_json:
-        parts = [fit_document(f, named, made.sweep) for f, named in zip(made.fits, knees, strict=True)]
+
+    def text() -> str:
+        at = " --at 1..256" if all(f.load_type.is_closed for f in made.fits) else ""
+        keep = f"saved in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
+        lines = [*asked_of(made, slo), *first_lines(source.title, made.fits)]
+        lines += last_lines(made, f"--details: every parameter;   {keep}")
+        for f in made.fits if details else ():
+            lines += [f"\n{f}", *scalability_lines(f, made.sweep), f"\n{knee_table(knees_of(f, slo, made.sweep), f)}"]
+        return "\n".join(lines)
+
+    def document() -> dict[str, Any]:
+        parts = [fit_document(f, slo, made.sweep) for f in made.fits]
         written = None if out is None else str(out)
-        print_json({**parts[0], "series": parts, "refused": made.refused, "written": written})
-        return
-    at = " --at 1..256" if all(f.load_type.is_closed for f in made.fits) else ""
-    keep = f"saved in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
-    asked = [
-        f"{f.series}: {line}" if len(made.fits) > 1 else line
-        for f, named in zip(made.fits, knees, strict=True)
-        for line in asked_lines(named, f)
-    ]
-    last = last_lines(made.fits, made.sweep, f"--details: every parameter;   {keep}")
-    say("\n".join([*asked, *first_lines(source.title, made.fits), *last]))
-    for f, named in zip(made.fits, knees, strict=True) if details else ():
-        say("\n".join([f"\n{f}", *scalability_lines(f, made.sweep), f"\n{knee_table(named, f)}"]))
+        return {**parts[0], "series": parts, "refused": made.refused, "written": written}
+
+    return Result(text, document)
+
+
+def asked_of(made: CalibratedCurves, slo: parsing.Objective | None) -> list[str]:
+    """What --slo asks for of each curve."""
+    if slo is None:
+        return []
+    lines = [(f.series, line) for f in made.fits for line in asked_lines(knees_of(f, slo, made.sweep), f)]
+    return [f"{name}: {line}" if len(made.fits) > 1 else line for name, line in lines]
 
 
 def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
@@ -100,25 +104,24 @@ def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
     return [f"{head}: {method_text(first)}", *fit_answer(first), *notes]
 
 
-def last_lines(fits: Sequence[Fit], sweep: Sweep | None, more: str) -> list[str]:
+def last_lines(made: CalibratedCurves, more: str) -> list[str]:
     """What to measure next, the same whatever the fits were calibrated on, and ``more``."""
     from calibrate.fitting.answer import labelled
-    from calibrate.next.load import advice
-    from calibrate.points import points_of
     from calibrate.prediction.answer import next_text
 
-    wanted = (
-        "" if sweep is None else next_text([(f.series, advice(points_of(sweep, f.series), f), f.knee) for f in fits])
-    )
+    wanted = next_text([(f.series, _advice(f, made.sweep), f.knee) for f in made.fits]) if made.sweep else ""
     return [*([labelled("NEXT", wanted)] if wanted else []), labelled("MORE", more)]
 
 
-def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = None) -> dict[str, Any]:
-    """A fit in JSON with its ``knees`` by every definition, without the table that only a fit file needs."""
+def _advice(fit: Fit, sweep: measure.Sweep | None) -> NextLoad | None:
     from calibrate.next.load import advice
-    from calibrate.points import points_of
 
-    wanted = None if sweep is None else advice(points_of(sweep, fit.series), fit)
+    return None if sweep is None else advice(calibrate.points_of(sweep, fit.series), fit)
+
+
+def fit_document(fit: Fit, slo: parsing.Objective | None, sweep: measure.Sweep | None = None) -> dict[str, Any]:
+    """A fit in JSON with its knees by every definition, without the table that only a fit file needs."""
+    wanted = _advice(fit, sweep)
     return {
         "name": fit.series,
         "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
@@ -126,7 +129,7 @@ def fit_document(fit: Fit, knees: Sequence[NamedKnee], sweep: Sweep | None = Non
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": fit.knee.to_dict(),
         "knee90": fit.ninety.place(),
-        "knees": [k.to_dict() for k in knees],
+        "knees": [k.to_dict() for k in knees_of(fit, slo, sweep)],
         "scalability": {k: asdict(v) for k, v in scalability_of(fit, sweep).items()},
         "level": fit.level,
         "notes": list(fit.notes),

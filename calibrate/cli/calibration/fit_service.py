@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import calibrate
+import measure
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.fit_files import check_writable
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts, requires
-from calibrate.cli.options import AsJson, Columns, Data, Dataset, Force, Report, Series
-from calibrate.cli.outputs import Outputs
+from calibrate.cli.options import Columns, Data, Dataset, Force, Series
+from calibrate.cli.outputs import Page
 from calibrate.cli.progress import Bar, part_of
 
 if TYPE_CHECKING:
+    from calibrate import ServiceFit, Times
     from calibrate.report.view import Section
-    from calibrate.service import GoodnessOfFit, ServiceFit, Times
-    from measure.sweep import Provenance
-
+    from calibrate.service import GoodnessOfFit
 
 HELP = """Fit laws of service times to the latencies of one load, and rank them.
 
@@ -41,6 +43,27 @@ qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s 
 MOST_REQUESTS = 1e15
 """More than any device answers in its life; counts are exact below 2^53."""
 
+Found: TypeAlias = "tuple[dict[str, Times], dict[str, str], measure.Provenance | None]"
+"""The times by name, why other curves have none, and where all are from."""
+Fits: TypeAlias = "dict[str, tuple[ServiceFit, GoodnessOfFit]]"
+
+
+@parsing.parser
+def shares(text: str) -> dict[float, float]:
+    """``p50=80us,p99=300us``."""
+    from calibrate.service.sources import parse_percentiles
+
+    return parse_percentiles(text)
+
+
+@parsing.parser
+def request_count(text: str) -> float:
+    """``10k``, of one request at least."""
+    count = float(parsing.number(text))
+    if not 1 <= count <= MOST_REQUESTS:
+        raise ValueError(f"must be from 1 to {MOST_REQUESTS:.0e}, not {count:g}")
+    return count
+
 
 @conflicts("--percentiles", "DATA", "--dataset", "--series", "--load", because="percentiles are those of one point")
 @requires("--family", "--out")
@@ -50,81 +73,59 @@ def fit_service(
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
-    percentiles: str | None = option("SPEC", None, "Published percentiles instead of DATA: p50=80us,p99=300us."),
+    percentiles: Any = option("SPEC", shares, "Published percentiles instead of DATA: p50=80us,p99=300us."),
     load: float | None = option("N", parsing.number, "The load whose latencies are taken. Default: the smallest."),
     series: Series = None,
-    requests: float | None = option("N", parsing.number, "How many requests the percentiles are of."),
+    requests: float | None = option("N", request_count, "How many requests the percentiles are of."),
     out: Path | None = option("FILE", parsing.path, "Keep the law of one curve here, for fitted:FILE."),
     family: str | None = option("NAME", None, "With --out: keep this family and not the best one, as 'shifted gamma'."),
     force: Force = False,
-    report: Report = None,
+    page: Page,
     details: bool = flag("--details", "Also print every family, and the parameters of the best with intervals."),
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Load, fit each series or the one named, print, report."""
-    if requests is not None and not 1 <= requests <= MOST_REQUESTS:
-        raise wrong_usage(f"--requests must be from 1 to {MOST_REQUESTS:.0e}, not {requests:g}")
-    outputs = Outputs(report)
-    outputs.check()
-
-    from calibrate.cli.fit_files import check_writable
-    from calibrate.fitting.answer import labelled
-
     if out is not None:
         check_writable(out, force=force, kind="law")
-
     found, refused, provenance = (
-        of_typed(percentiles, requests)
+        ({"percentiles": calibrate.of_percentiles(percentiles, requests)}, dict[str, str](), None)
         if percentiles is not None
-        else of_table(dataset, series, load, requests)
-        if dataset is not None and is_table(dataset)
-        else of_data(DataSource(data or (), dataset, columns), series, load, requests)
+        else _found(DataSource(data or (), dataset, columns), series, load, requests)
     )
     if out is not None and len(found) > 1:
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
-    fits = _fitted_all(found, refused)
-    kept = None if out is None else _kept(out, family, fits)
-    written = outputs.write(_sections(fits, provenance) if outputs.wanted else [], "Service times")
+    fits = _fitted(found, refused)
+    if out is not None:
+        _keep(out, family, fits)
+    written = page.write(lambda: _sections(fits, provenance), "Service times")
     for reason in refused.values():
         warn(f"not fitted: {reason}")
     for fit, _ in fits.values():
         print_findings(fit.findings)
-    if as_json:
+
+    def document() -> dict[str, Any]:
         parts = [service_document(name, *pair) for name, pair in fits.items()]
-        print_json({**parts[0], "series": parts, "refused": refused, "kept": kept, **written.to_dict()})
-        return
-    say(_answer(fits))
-    if details:
-        say("\n\n\n".join(("", *(_text(name, *pair) for name, pair in fits.items()))))
-    else:
-        say(labelled("MORE", "--details: parameters, every family;   --report service.html: plots"))
-    if kept is not None:
-        say(f"\nsaved in {kept}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{kept}")
-    written.say()
+        return {**parts[0], "series": parts, "refused": refused, "kept": None if out is None else str(out)}
+
+    return Result(lambda: _text(fits, out, details=details), document, written)
 
 
-def _fitted_all(found: Mapping[str, Times], refused: dict[str, str]) -> dict[str, tuple[ServiceFit, GoodnessOfFit]]:
+def _fitted(found: Mapping[str, Times], refused: dict[str, str]) -> Fits:
     """The fits by name; why others cannot be goes to ``refused``, and DataError where none can."""
-    from measure.errors import DataError
-
-    fits: dict[str, tuple[ServiceFit, GoodnessOfFit]] = {}
+    fits: Fits = {}
     with Bar("fitting") as bar:
         for done, (name, times) in enumerate(found.items()):
             try:
-                fits[name] = _fitted(times, part_of(bar, done, len(found)))
-            except DataError as error:
+                fits[name] = _checked(times, part_of(bar, done, len(found)))
+            except measure.DataError as error:
                 refused[name] = str(error)
     if not fits:
-        raise DataError(next(iter(refused.values())))
+        raise measure.DataError(next(iter(refused.values())))
     return fits
 
 
-def _fitted(times: Times, progress: Callable[[float], None]) -> tuple[ServiceFit, GoodnessOfFit]:
-    from calibrate.service import fit_service as fitted
-    from calibrate.service import goodness as checked
-
-    fit = fitted(times, progress=lambda s: progress(0.3 * s))
-    return fit, checked(fit.best, progress=lambda s: progress(0.3 + 0.7 * s))
+def _checked(times: Times, progress: Callable[[float], None]) -> tuple[ServiceFit, GoodnessOfFit]:
+    fit = calibrate.fit_service(times, progress=lambda s: progress(0.3 * s))
+    return fit, calibrate.goodness(fit.best, progress=lambda s: progress(0.3 + 0.7 * s))
 
 
 def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dict[str, Any]:
@@ -147,20 +148,24 @@ def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dic
     }
 
 
-def _answer(fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit]]) -> str:
+def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
     """The law of each curve in three lines, a table, how sure it is, and what to do next."""
+    from calibrate.fitting.answer import labelled
     from calibrate.service.answer import answer, answer_table, last_lines
 
     done = [(name, *pair) for name, pair in fits.items()]
-    return "\n".join([*answer(done), "", answer_table(done), "", *last_lines(done)])
+    lines = [*answer(done), "", answer_table(done), "", *last_lines(done)]
+    for name, fit, goodness in done if details else ():
+        left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
+        lines.append(f"\n\n{name}\n\n{fit}{left}\n\n{goodness.sentence()}")
+    if not details:
+        lines.append(labelled("MORE", "--details: parameters, every family;   --report service.html: plots"))
+    if out is not None:
+        lines.append(f"\nsaved in {out}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{out}")
+    return "\n".join(lines)
 
 
-def _text(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> str:
-    left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
-    return f"{name}\n\n{fit}{left}\n\n{goodness.sentence()}"
-
-
-def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit]]) -> str:
+def _keep(path: Path, family: str | None, fits: Fits) -> None:
     """Write the law of the only fit, or of the family named; CommandError where that was not fitted."""
     from measure.formats.law_file import write_law
 
@@ -171,40 +176,39 @@ def _kept(path: Path, family: str | None, fits: Mapping[str, tuple[ServiceFit, G
     chosen = fit.best if family is None else fit.family(family)
     about = {"name": name, "family": chosen.name, "requests": fit.times.total, "kind": fit.times.kind, "ks": chosen.ks}
     write_law(chosen.law, path, about)
-    return str(path)
 
 
-def _sections(fits: Mapping[str, tuple[ServiceFit, GoodnessOfFit]], provenance: Provenance | None) -> list[Section]:
+def _sections(fits: Fits, provenance: measure.Provenance | None) -> list[Section]:
     from calibrate.report.service import service_section
 
     return [service_section(name, fit, good, provenance) for name, (fit, good) in fits.items()]
 
 
-Found: TypeAlias = "tuple[dict[str, Times], dict[str, str], Provenance | None]"
-"""The times by name, why other curves have none, and where all are from."""
-
-
-def of_typed(text: str, requests: float | None) -> Found:
-    """Percentiles as typed."""
-    from calibrate.service.sources import parse_percentiles
-    from calibrate.service.times import of_percentiles
-
-    try:
-        given = parse_percentiles(text)
-    except ValueError as error:
-        raise wrong_usage(f"--percentiles: {error}") from error
-    return {"percentiles": of_percentiles(given, requests)}, {}, None
-
-
-def is_table(dataset: str) -> bool:
-    """Whether the dataset is no curve, but a table of percentiles. CommandError for an unknown one."""
+def _found(source: DataSource, series: str | None, load: float | None, requests: float | None) -> Found:
+    """A list of latencies, the histograms or percentiles of a sweep, or a published table of percentiles."""
+    from calibrate.service.sources import times_or_sweep
     from measure.datasets import about
 
-    return not about(known_dataset(dataset)).curve
+    if source.dataset is not None and not about(known_dataset(source.dataset)).curve:
+        return _of_table(source.dataset, series, load, requests)
+    alone = source.dataset is None and source.columns is None and len(source.data) == 1
+    sweep = times_or_sweep(Path(source.data[0])) if alone else source.load()
+    if not isinstance(sweep, measure.Sweep):
+        if series is not None or load is not None:
+            raise wrong_usage("--series and --load select from a sweep, and DATA is a list of latencies")
+        return {sweep.source: sweep}, {}, measure.Provenance(source=source.name)
+    names = known_series(sweep, series)
+    rows = sweep.points[sweep.points["series"].isin(names)]
+    at = _load(rows["load"], load) if load is not None else None
+    if sweep.load_type.is_closed and (rows["load"].min() if at is None else at) > 1:
+        warn(
+            "at a load above 1 latencies hold the waiting as well as the service; measure depth 1 for the service alone"
+        )
+    return *_by_source(names, lambda name: calibrate.service_times(sweep, name, at, requests)), sweep.provenance
 
 
-def of_table(dataset: str, series: str | None, load: float | None, requests: float | None) -> Found:
-    """The percentiles of a published table."""
+def _of_table(dataset: str, series: str | None, load: float | None, requests: float | None) -> Found:
+    """The percentiles of a published table that is no curve."""
     from calibrate.report.measured import published
     from calibrate.service.sources import table_times
 
@@ -212,38 +216,17 @@ def of_table(dataset: str, series: str | None, load: float | None, requests: flo
     names = list(dict.fromkeys(shown.table["series"]))
     if series is not None and series not in names:
         raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
-    at = _load(sorted(set(shown.table["load"])), load)
+    at = _load(shown.table["load"], load)
     read = _by_source(names if series is None else [series], lambda name: table_times(shown.table, name, at, requests))
     return *read, shown.provenance
 
 
-def of_data(source: DataSource, series: str | None, load: float | None, requests: float | None) -> Found:
-    """A list of latencies, or the histograms or percentiles of a sweep."""
-    from calibrate.service.sources import service_times, times_or_sweep
-    from calibrate.service.times import Times
-    from measure.sweep import Provenance
-
-    alone = source.dataset is None and source.columns is None and len(source.data) == 1
-    sweep = times_or_sweep(Path(source.data[0])) if alone else source.load()
-    if isinstance(sweep, Times):
-        if series is not None or load is not None:
-            raise wrong_usage("--series and --load select from a sweep, and DATA is a list of latencies")
-        return {sweep.source: sweep}, {}, Provenance(source=source.name)
-    names = known_series(sweep, series)
-    rows = sweep.points[sweep.points["series"].isin(names)]
-    at = _load(sorted(set(rows["load"])), load) if load is not None else None
-    if sweep.load_type.is_closed and (rows["load"].min() if at is None else at) > 1:
-        warn(
-            "at a load above 1 latencies hold the waiting as well as the service; measure depth 1 for the service alone"
-        )
-    return *_by_source(names, lambda name: service_times(sweep, name, at, requests)), sweep.provenance
-
-
-def _load(measured: Sequence[float], load: float | None) -> float:
-    if load is not None and load not in measured:
-        there = ", ".join(f"{n:g}" for n in measured)
-        raise wrong_usage(f"--load: no point was measured at {load:g}; there are {there}")
-    return measured[0] if load is None else load
+def _load(measured: Iterable[float], load: float | None) -> float:
+    """The load that is meant, the smallest of ``measured`` where none is named."""
+    loads = sorted(set(measured))
+    if load is not None and load not in loads:
+        raise wrong_usage(f"--load: no point was measured at {load:g}; there are {', '.join(f'{n:g}' for n in loads)}")
+    return loads[0] if load is None else load
 
 
 def _by_source(names: Sequence[str], read: Callable[[str], Times]) -> tuple[dict[str, Times], dict[str, str]]:

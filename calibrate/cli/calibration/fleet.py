@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say
+from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import option
+from calibrate.cli.outputs import Page, naming
 from calibrate.cli.progress import Bar
-from measure.errors import MeasureError
 from measure.machine.durable import write_new
 from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.fleet.drives import Facts, Fleet
+    from calibrate.report.view import Section
 
 HELP = """Fit thousands of drives: one table, the odd ones, and those that drift.
 
@@ -42,13 +42,12 @@ def fleet(
     folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Folders of measurements, one a drive.")],
     inventory: Path | None = option("FILE", parsing.path, "CSV of file, drive, model, firmware, measured_at."),
     out: Path | None = option("FILE", parsing.path, "All drives as a new file: .csv or .parquet."),
-    report: Path | None = option("FILE", parsing.path, "Also write a page to look at."),
+    page: Page,
     false_alarms: float = option(
         "SHARE", parsing.share, "Share of healthy fleets with a drive called odd.", default=0.05, shown="5%"
     ),
     workers: int = option("N", None, "Processes; -1: one a core.", default=1, shown=True),
-    as_json: o.AsJson = False,
-) -> None:
+) -> Result:
     """Read, fit, print, write."""
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise wrong_usage(f"--out {out}: name a file that ends in .csv or .parquet")
@@ -62,28 +61,32 @@ def fleet(
         found = fitted(folders, inventory=facts, false_alarms=false_alarms, workers=workers, progress=bar.share)
     if out is not None:
         _write(found, out)
-    if report is not None:
-        from calibrate.report.fleet import section_of
-        from calibrate.report.page import write_sections
+    return Result(
+        lambda: _text(found, facts, inventory, out),
+        lambda: {
+            "drives": found.drives.to_dict("records"),
+            "powers": [asdict(power) for power in found.powers],
+            "drifting": found.drifting.to_dict("records"),
+            "broken": dict(found.broken),
+            "false_alarms": found.false_alarms,
+        },
+        page.write(lambda: _sections(found), "Fleet"),
+    )
 
-        write_sections([section_of(found)], report, title="Fleet")
-    if as_json:
-        print_json(
-            {
-                "drives": found.drives.to_dict("records"),
-                "powers": [asdict(power) for power in found.powers],
-                "drifting": found.drifting.to_dict("records"),
-                "broken": dict(found.broken),
-                "false_alarms": found.false_alarms,
-            }
-        )
-        return
-    say(repr(found))
+
+def _sections(found: Fleet) -> list[Section]:
+    from calibrate.report.fleet import section_of
+
+    return [section_of(found)]
+
+
+def _text(found: Fleet, facts: Facts | None, inventory: Path | None, out: Path | None) -> str:
+    lines = [repr(found)]
     if facts is not None and (unlisted := sorted({Path(s).name for s in found.drives["source"]} - set(facts))):
         missing = f"{counted(len(unlisted), 'measurement')} not in {inventory}, the first {unlisted[0]}"
-        say(f"\nUNLISTED  {missing}; the file name stands for the drive")
-    written = [f"{name}: {what}" for name, what in ((out, "every drive"), (report, "the page")) if name is not None]
-    say(f"\nMORE    {';   '.join(written) or '--out fleet.csv: every drive;   --report fleet.html: a page'}")
+        lines.append(f"\nUNLISTED  {missing}; the file name stands for the drive")
+    more = f"{out}: every drive" if out is not None else "--out fleet.csv: every drive;   --report fleet.html: a page"
+    return "\n".join([*lines, f"\nMORE    {more}"])
 
 
 def _inventory(path: Path) -> Facts:
@@ -112,7 +115,5 @@ def _write(found: Fleet, path: Path) -> None:
         raise MissingExtraError(
             f"a Parquet file needs pyarrow, which is not installed: {install_hint('fleet')}"
         ) from error
-    try:
+    with naming(path, "--out"):
         write_new(path, content.getvalue())
-    except OSError as error:
-        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error

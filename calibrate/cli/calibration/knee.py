@@ -4,35 +4,32 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import calibrate
+import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration.fit import first_lines, fit_document
-from calibrate.cli.console import print_json, say
+from calibrate.cli.console import Result
 from calibrate.cli.data import print_sweep_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_lines, knees_of
 from calibrate.cli.measuring.measured_table import points_table
-from calibrate.cli.measuring.run import Consent, DriveOptions, Target, check_target, keeping, naming_consent
+from calibrate.cli.measuring.run import Consent, DriveOptions, Target, keeping
 from calibrate.cli.option_groups import option
-from calibrate.cli.options import AsJson
-from calibrate.cli.outputs import Outputs
+from calibrate.cli.outputs import Page
 from calibrate.cli.progress import Bar
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from calibrate import Fit
     from calibrate.report.view import Section
-    from measure import Sweep
     from measure.fio.plan import FioPlan, FioPoint
 
 HELP = """Measure a drive at depths 1 to 64 in fifteen seconds, and say where queueing starts.
@@ -83,54 +80,41 @@ def knee(
     drive: DriveOptions,
     slo: o.Objective = None,
     out: Path | None = option("DIR", parsing.path, "Keep the points in this directory, an ordinary sweep."),
-    report: o.Report = None,
-    as_json: AsJson = False,
-) -> None:
+    page: Page,
+) -> Result:
     """Measure the depths, fit all points, print the knee."""
     started = time.monotonic()
-    check_target(target)
-    runtime_s = seconds / len(DEPTHS) - RAMP_S
-    if not SHORTEST_S <= runtime_s <= LONGEST_S:
+    if not SHORTEST_S <= seconds / len(DEPTHS) - RAMP_S <= LONGEST_S:
         least = len(DEPTHS) * (SHORTEST_S + RAMP_S)
         raise wrong_usage(f"--seconds {format_duration(seconds)} is out of reach; give {least:.2g}s to 1h")
     if len(read_percent) != 1:
         raise wrong_usage("--read takes one share here; qsim measure fio measures several")
-    outputs = Outputs(report)
-    outputs.check()
-
-    from calibrate.fitting.curve_fit import fit
-
-    with naming_consent():
-        plan = plan_knee(target, seconds, drive, block_bytes=block_bytes, read_percent=int(read_percent[0]), jobs=jobs)
-    with _directory(out) as directory:
+    plan = plan_knee(target, seconds, drive, block_bytes=block_bytes, read_percent=int(read_percent[0]), jobs=jobs)
+    with keeping(out) as directory:
         sweep = measure_knee(plan, directory, started + BUDGET * seconds, f", into {out}" if out else "")
-        found = fit(sweep)
-        knees = knees_of(found, slo, sweep)
-        written = outputs.write(_sections(sweep, target) if outputs.wanted else [], f"The knee of {target}")
-    depths = [int(n) for n in sweep.points["depth"]]
+        found = calibrate.fit(sweep)
+        asked = asked_lines(knees_of(found, slo, sweep), found)
+        written = page.write(lambda: _sections(sweep, target), f"The knee of {target}")
     measured = {
-        "depths": depths,
+        "depths": [int(n) for n in sweep.points["depth"]],
         "seconds": time.monotonic() - started,
         "tool": plan.tool,
         "directory": None if out is None else str(out),
     }
     print_sweep_findings(sweep)
-    if as_json:
-        print_json({**fit_document(found, knees, sweep), "measured": measured, **written.to_dict()})
-        return
-    lines = [
-        *asked_lines(knees, found),
-        *first_lines("", [found]),
-        _moved(sweep),
-        *_deeper_text(sweep),
-        *_doubling(found),
-    ]
-    say("\n".join(lines))
-    say(f"\n{points_table(sweep, bandwidth=True)}\n")
-    say("\n".join(_doubts(sweep)))
     kept = f"saved in {out}; next: qsim compare {out}" if out is not None else "--out DIR: keep the points"
-    say(f"\nMORE    {kept};   --report knee.html: plots")
-    written.say()
+    return Result(
+        lambda: "\n\n".join(
+            [
+                "\n".join([*asked, *first_lines("", [found]), *_lines(sweep, found)]),
+                points_table(sweep, bandwidth=True),
+                "\n".join(_doubts(sweep)),
+                f"MORE    {kept};   --report knee.html: plots",
+            ]
+        ),
+        lambda: {**fit_document(found, slo, sweep), "measured": measured},
+        written,
+    )
 
 
 def plan_knee(
@@ -160,25 +144,14 @@ def plan_knee(
     )
 
 
-@contextmanager
-def _directory(out: Path | None) -> Iterator[Path]:
-    """The directory of the points: the one that is named, or one for this run alone."""
-    if out is not None:
-        with keeping(out):
-            yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="qsim-knee-") as folder:
-        yield Path(folder) / "sweep"
-
-
-def measure_knee(plan: FioPlan, directory: Path, end: float, after: str = "", before: str = "") -> Sweep:
+def measure_knee(plan: FioPlan, directory: Path, end: float, after: str = "", before: str = "") -> measure.Sweep:
     """The depths of the plan, deeper ones while that pays and as they are done by ``end``, with the curve as it grows.
 
     ``end`` is a time of ``time.monotonic``. Raises as ``run_fio``.
     """
     from measure.fio.sweep import run_fio
 
-    def deeper(sweep: Sweep) -> Sequence[FioPoint]:
+    def deeper(sweep: measure.Sweep) -> Sequence[FioPoint]:
         depth = 2 * max(plan.points[-1].job.depth, int(sweep.points["depth"].max()))
         in_time = time.monotonic() + plan.point_seconds <= end
         if not still_grows(sweep) or depth > DEEPEST or not in_time:
@@ -213,29 +186,39 @@ def _drawn(curve: Mapping[int, float]) -> Table:
     return drawn
 
 
-def still_grows(sweep: Sweep) -> bool:
+def still_grows(sweep: measure.Sweep) -> bool:
     """Whether the last doubling of the depth took the throughput 5 % above all before it."""
     rates = sweep.points.sort_values("load")["throughput_per_s"].to_numpy()
     return len(rates) > 1 and bool(rates[-1] > GAIN * rates[:-1].max())
 
 
-def _moved(sweep: Sweep) -> str:
-    """The most that was measured, as bandwidth too."""
+def _lines(sweep: measure.Sweep, fit: calibrate.Fit) -> Iterator[str]:
+    """The most that was measured, what was not where throughput still grows, and what twice the knee's load brings."""
     from calibrate.fitting.answer import labelled
 
     best = sweep.points.nlargest(1, "throughput_per_s").iloc[0]
     rate, moved = format_rate(best["throughput_per_s"]), format_bandwidth(best["bandwidth_bytes_per_s"])
-    return labelled(
-        "MOST", f"{rate} of {format_bytes(best['block_bytes'])}, {moved}, measured at depth {best['load']:g}"
-    )
+    size = format_bytes(best["block_bytes"])
+    yield labelled("MOST", f"{rate} of {size}, {moved}, measured at depth {best['load']:g}")
+    if still_grows(sweep):
+        deepest = int(sweep.points["depth"].max())
+        beyond = f"; depths {2 * deepest} to {DEEPEST} were not measured, the time is over" if deepest < DEEPEST else ""
+        how = f"qsim measure fio TARGET --depths {deepest}..{4 * deepest} --out DIR"
+        yield labelled("DEEPER", f"throughput still grows at depth {deepest}{beyond}: {how}")
+    if fit.knee.load is not None:
+        curve = calibrate.predict(fit, [fit.knee.load, 2 * fit.knee.load])
+        gain, cost = (100 * (v[1] / v[0] - 1) for v in (curve.throughput_per_s, curve.response_time_s))
+        times = " to ".join(format_duration(float(r), 2) for r in curve.response_time_s)
+        rates = " to ".join(format_rate(float(x), 2) for x in curve.throughput_per_s)
+        place = f"depth {significant(2 * fit.knee.load, 2)}, twice where queueing starts"
+        yield labelled("DOUBLE", f"{place}: {gain:+.0f} % throughput ({rates}), {cost:+.0f} % latency ({times})")
 
 
-def _doubts(sweep: Sweep) -> list[str]:
+def _doubts(sweep: measure.Sweep) -> list[str]:
     """What makes the answer doubtful: the audit's warnings, points that are not steady, a host that is the limit."""
     from calibrate.fitting.answer import labelled
-    from measure import audit
 
-    doubts = [f.message for f in audit(sweep) if f.severity != "info" and f.check != "no-saturated-point"]
+    doubts = [f.message for f in measure.audit(sweep) if f.severity != "info" and f.check != "no-saturated-point"]
     if host := _host_limit(sweep):
         doubts.append(host)
     return [labelled("DOUBT", doubt) for doubt in doubts] or [
@@ -243,7 +226,7 @@ def _doubts(sweep: Sweep) -> list[str]:
     ]
 
 
-def _host_limit(sweep: Sweep) -> str:
+def _host_limit(sweep: measure.Sweep) -> str:
     """Where the host's processors, not the device, are the limit; empty where they are not or that is not known."""
     from measure.formats.fio.record import HOST_TIME
 
@@ -263,39 +246,9 @@ def _host_limit(sweep: Sweep) -> str:
     )
 
 
-def _deeper_text(sweep: Sweep) -> list[str]:
-    """What was not measured, where throughput grows at the deepest point."""
-    from calibrate.fitting.answer import labelled
-
-    deepest = int(sweep.points["depth"].max())
-    if not still_grows(sweep):
-        return []
-    beyond = f"depths {2 * deepest} to {DEEPEST} were not measured, the time is over" if deepest < DEEPEST else ""
-    how = f"qsim measure fio TARGET --depths {deepest}..{4 * deepest} --out DIR"
-    return [labelled("DEEPER", f"throughput still grows at depth {deepest}{f'; {beyond}' if beyond else ''}: {how}")]
-
-
-def _doubling(fit: Fit) -> list[str]:
-    """What twice the knee's load buys and costs: throughput and response time, against those at the knee."""
-    from calibrate.fitting.answer import labelled
-    from calibrate.fitting.predicted_curve import predict
-
-    if fit.knee.load is None:
-        return []
-    at, twice = fit.knee.load, 2 * fit.knee.load
-    curve = predict(fit, [at, twice])
-    gain, cost = (100 * (values[1] / values[0] - 1) for values in (curve.throughput_per_s, curve.response_time_s))
-    times = " to ".join(format_duration(float(r), 2) for r in curve.response_time_s)
-    rates = " to ".join(format_rate(float(x), 2) for x in curve.throughput_per_s)
-    place = f"depth {significant(twice, 2)}, twice where queueing starts"
-    gained = f"{gain:+.0f} % throughput ({rates}), {cost:+.0f} % latency ({times})"
-    return [labelled("DOUBLE", f"{place}: {gained}")]
-
-
-def _sections(sweep: Sweep, target: str) -> list[Section]:
+def _sections(sweep: measure.Sweep, target: str) -> list[Section]:
     """The measured points with the curve through all of them, its bands and its knees."""
-    from calibrate.prediction.comparison import compare
     from calibrate.report.compared import compared_section, evidence_of
 
-    comparison = compare(sweep, sorted(set(sweep.points["load"])))
+    comparison = calibrate.compare(sweep, sorted(set(sweep.points["load"])))
     return [compared_section(target, [evidence_of(comparison, sweep)], {})]

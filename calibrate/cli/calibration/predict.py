@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import calibrate
+import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import what_ifs
 from calibrate.cli.calibration.fit import first_lines, fit_document, last_lines
 from calibrate.cli.calibration.prediction_source import CalibratedCurves, fits_of, holds_points
-from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, tails_of_fits
-from calibrate.cli.console import print_json, say
+from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, simulated_tails
+from calibrate.cli.console import Result
 from calibrate.cli.data import DataSource
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, scalability_lines
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts, exclusive, requires
-from calibrate.cli.outputs import Outputs
+from calibrate.cli.outputs import Page
 
 if TYPE_CHECKING:
-    from calibrate import Fit, Prediction
-    from calibrate.knees.definitions import NamedKnee
+    from calibrate import Fit, Prediction, Scenario, SealedPrediction, Tails, WhatIf
     from calibrate.prediction.capacity import Capacity
-    from calibrate.prediction.what_if import Scenario, WhatIf
     from calibrate.report.view import Section
-    from calibrate.sealing.sealed_prediction import SealedPrediction
-    from calibrate.tails.results import Tails
-    from measure import Sweep
 
 HELP = """Predict throughput and response time, with bands, and the knee.
 
@@ -54,11 +50,10 @@ MEASURED = "a data sheet describes a drive of which nothing is measured"
 
 @dataclass(frozen=True)
 class PredictedCurve:
-    """A fit with its curve, its knees, and what else was asked of it: workers, or the changed device."""
+    """A fit with its curve, and what else was asked of it: how many serve a rate, or the changed device."""
 
     fit: Fit
     curve: Prediction
-    knees: Sequence[NamedKnee]
     capacity: Capacity | None = None
     scenario: Scenario | None = None
     changed: Prediction | None = None
@@ -94,17 +89,14 @@ def predict(
         "Also the curve changed: workers=4:8, replicas=2, drives=1:2, service=0.5, latency=+50us.",
     ),
     target: float | None = option("RATE", parsing.per_second, "Also how many of it serve this rate, as 5k/s."),
-    report: o.Report = None,
+    page: Page,
     details: o.Details = False,
-    as_json: o.AsJson = False,
-) -> None:
+) -> Result:
     """Read the fit, calibrate one, or take the data sheet, and predict."""
     if seal is not None:
         from calibrate.sealing.sealed_prediction import check_unsealed
 
         check_unsealed(seal)
-    outputs = Outputs(report)
-    outputs.check()
     if what_if is not None and slo is not None and slo.quantile is not None:
         raise wrong_usage(
             f"--what-if and --slo {slo.quantile}=... exclude each other: the tails of a changed device are unknown; "
@@ -116,99 +108,80 @@ def predict(
         raise wrong_usage("FIT and --peak-iops exclude each other: predict from a fit or from a data sheet")
     file = Path(data[0]) if data and not measured else None
     found = fits_of(source, file, (idle_latency, peak_iops), series, use)
-    wanted = as_json or details or slo is not None
-    knees = partial(knees_of, objective=slo, sweep=found.sweep) if wanted else _no_knees
-    wanted = as_json or details or slo is not None
-    knees = partial(knees_of, objective=slo, sweep=found.sweep) if wanted else _no_knees
-    curves = [*_predicted(found, series, at, what_if, target, knees)]
-    tails, refused = tails_of_fits([c.fit for c in curves], [c.curve for c in curves], found.sweep)
+    curves = [_predicted(f, at, what_if, target) for f in found.fits]
+    tails, refused = simulated_tails(
+        [(c.fit, c.fit.series, [float(n) for n in c.curve.load]) for c in curves], found.sweep
+    )
     sealed = None if seal is None else _sealed(seal, curves, tails)
-    written = outputs.write(_sections(curves) if outputs.wanted else [], _title(curves))
-    if as_json:
+
+    def text() -> str:
+        blocks = ["\n".join(first_lines(dataset or " ".join(data or ()), found.fits))] if len(curves) > 1 else []
+        for i, c in enumerate(curves):
+            parts = _text(c, tails.get(c.fit.series), found.sweep, slo, several=len(curves) > 1, details=details)
+            blocks.append(("" if i == 0 else "\n") + "\n\n".join(parts))
+        blocks += ["", *last_lines(found, "--details: every parameter;   --report report.html: plots")]
+        if sealed is not None:
+            blocks.append(f"\n{sealed}\nsaved in {seal}; when it is measured: qsim compare DATA --prediction {seal}")
+        return "\n".join(blocks)
+
+    def document() -> dict[str, Any]:
         parts = [_document(c, found, slo) for c in curves]
         add_tails(parts, tails, refused)
-        print_json(
-            {**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict(), **written.to_dict()}
-        )
-        return
-    fits = [c.fit for c in curves]
-    if len(fits) > 1:
-        say("\n".join(first_lines(dataset or " ".join(data or ()), fits)))
-    for i, c in enumerate(curves):
-        blocks = [*_text(c, tails.get(c.fit.series), found.sweep, several=len(curves) > 1, details=details)]
-        say(("" if i == 0 else "\n") + "\n\n".join(blocks))
-    say("\n" + "\n".join(last_lines(fits, found.sweep, "--details: every parameter;   --report report.html: plots")))
-    if sealed is not None:
-        say(f"\n{sealed}\nsaved in {seal}; when it is measured: qsim compare DATA --prediction {seal}")
-    written.say()
+        return {**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict()}
+
+    return Result(text, document, page.write(lambda: _sections(curves), _title(curves)))
 
 
-def _predicted(
-    found: CalibratedCurves,
-    series: str | None,
-    at: parsing.Numbers | None,
-    change: WhatIf | None,
-    target: float | None,
-    knees: Callable[[Fit], Sequence[NamedKnee]],
-) -> Iterator[PredictedCurve]:
-    """The curve of each fit that is meant; the others may be of another block size, for ``change``."""
-    from calibrate.fitting.predicted_curve import predict as predicted
+def _predicted(fit: Fit, at: parsing.Numbers | None, change: WhatIf | None, target: float | None) -> PredictedCurve:
+    """The curve of a fit, and of the device as changed."""
     from calibrate.prediction.capacity import capacity_for
-    from calibrate.prediction.what_if import what_if
 
-    for fit in found.fits:
-        if series is not None and fit.series != series:
-            continue
-        curve = predicted(fit, at or _default_loads(fit))
-        scenario = None if change is None else what_if(fit, change)
-        yield PredictedCurve(
-            fit,
-            curve,
-            knees(fit),
-            None if target is None else capacity_for(fit, target, what_ifs.kind_of(change, "today's", 0)),
-            scenario,
-            None if scenario is None else predicted(scenario.fit, curve.load),
-            None
-            if target is None or scenario is None
-            else capacity_for(scenario.fit, target, what_ifs.kind_of(change, "the changed", 1)),
-        )
-
-
-def _no_knees(_: Fit) -> Sequence[NamedKnee]:
-    """No knees: finding them by every definition takes time."""
-    return ()
+    curve = calibrate.predict(fit, at or _default_loads(fit))
+    capacity = None if target is None else capacity_for(fit, target, what_ifs.kind_of(change, "today's", 0))
+    if change is None:
+        return PredictedCurve(fit, curve, capacity)
+    scenario = calibrate.what_if(fit, change)
+    changed = calibrate.predict(scenario.fit, curve.load)
+    kind = what_ifs.kind_of(change, "the changed", 1)
+    then = None if target is None else capacity_for(scenario.fit, target, kind)
+    return PredictedCurve(fit, curve, capacity, scenario, changed, then)
 
 
 def _text(
-    c: PredictedCurve, tails: Tails | None, sweep: Sweep | None, *, several: bool, details: bool
+    c: PredictedCurve,
+    tails: Tails | None,
+    sweep: measure.Sweep | None,
+    slo: parsing.Objective | None,
+    *,
+    several: bool,
+    details: bool,
 ) -> Iterator[str]:
     """The answer, the curve (or the changed one), the tails; with ``details`` knees and parameters."""
-    first = asked_lines(c.knees, c.fit)
+    first = asked_lines(knees_of(c.fit, slo, sweep), c.fit) if slo is not None else []
     if c.capacity is not None:
         first.append(str(c.capacity))
-    heading = [c.fit.series] if several else first_lines("", [c.fit])
+    if c.scenario is not None and c.changed is not None:
+        first.append(what_ifs.answer(c.scenario, c.curve, c.changed))
+    if c.changed_capacity is not None:
+        first.append(str(c.changed_capacity))
+    yield "\n".join([*first, *([c.fit.series] if several else first_lines("", [c.fit]))])
     if c.scenario is None or c.changed is None:
-        yield "\n".join([*first, *heading])
         yield str(c.curve)
     else:
-        first.append(what_ifs.answer(c.scenario, c.curve, c.changed))
-        if c.changed_capacity is not None:
-            first.append(str(c.changed_capacity))
-        yield "\n".join([*first, *heading])
         yield what_ifs.changed_table(c.scenario, c.curve, c.changed)
     yield from predicted_tails_text(tails, details=details)
     if details:
-        yield "\n".join([knee_table(c.knees, c.fit), *scalability_lines(c.fit, sweep)])
+        yield "\n".join([knee_table(knees_of(c.fit, slo, sweep), c.fit), *scalability_lines(c.fit, sweep)])
         yield str(c.fit)
 
 
 def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective | None) -> dict[str, Any]:
     """A fit with its curve in JSON, the number of workers, and the curve of the changed device."""
-    document = {**fit_document(c.fit, c.knees, found.sweep), "points": c.curve.to_dicts()}
+    document = {**fit_document(c.fit, slo, found.sweep), "points": c.curve.to_dicts()}
     if c.capacity is not None:
         document["capacity"] = c.capacity.to_dict()
     if c.scenario is not None and c.changed is not None:
-        changed = fit_document(c.scenario.fit, knees_of(c.scenario.fit, slo))
+        changed = fit_document(c.scenario.fit, slo)
         document["what_if"] = {**c.scenario.to_dict(), **changed, "points": c.changed.to_dicts()}
         if c.changed_capacity is not None:
             document["what_if"]["capacity"] = c.changed_capacity.to_dict()
@@ -217,11 +190,9 @@ def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective
 
 def _sealed(path: Path, curves: Sequence[PredictedCurve], tails: Mapping[str, Tails]) -> SealedPrediction:
     """The seal of what is predicted, in a file: of the changed device where there is one, which has no tails."""
-    from calibrate.sealing.sealed_prediction import seal
-
     fits = [c.fit if c.scenario is None else replace(c.scenario.fit, series=c.fit.series) for c in curves]
     known = [None if c.scenario is not None else tails.get(c.fit.series) for c in curves]
-    return seal(fits, [list(c.curve.load) for c in curves], path, tails=known)
+    return calibrate.seal(fits, [list(c.curve.load) for c in curves], path, tails=known)
 
 
 def _sections(curves: Sequence[PredictedCurve]) -> list[Section]:

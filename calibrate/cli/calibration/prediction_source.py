@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import calibrate
+import measure
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
 from calibrate.cli.data import (
@@ -19,11 +21,12 @@ from calibrate.cli.data import (
     print_sweep_findings,
 )
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.fit_files import read_fits
+from measure.text_files import read_head
 from measure.units import format_duration
 
 if TYPE_CHECKING:
     from calibrate import Fit
-    from measure import Sweep
 
 MOST_OUTSTANDING = 1e5
 """More requests than any device takes at once; a time without its unit asks for more."""
@@ -34,17 +37,15 @@ class CalibratedCurves:
     """The fits of curves, the sweep they come from (None: unknown), and why other curves have none."""
 
     fits: Sequence[Fit]
-    sweep: Sweep | None = None
+    sweep: measure.Sweep | None = None
     names: Sequence[str] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
 
     def warn(self, refusal: str) -> None:
         """What the importer noticed, what speaks against the fits, and which curves have none, on stderr."""
-        from calibrate.fitting.curve_fit import doubts_about
-
         if self.sweep is not None:
             print_sweep_findings(self.sweep, self.names)
-            print_findings([doubt for f in self.fits for doubt in doubts_about(f, self.sweep)])
+            print_findings([doubt for f in self.fits for doubt in calibrate.doubts_about(f, self.sweep)])
         for reason in self.refused.values():
             warn(f"{refusal}: {reason}")
 
@@ -68,14 +69,11 @@ def calibrated(
     check_use(sweep, names, use)
     check_peak(sweep, peak)
 
-    from calibrate.fitting.curve_fit import fit
-    from calibrate.fitting.fit_file import with_origin
-
     known_peak = peak if peak is not None else peak_iops
 
     def fitted(name: str) -> Fit:
-        made = fit(sweep, use or None, series=name, model=model, delay_s=delay_s, peak_per_s=known_peak)
-        return with_origin(made, sweep)
+        made = calibrate.fit(sweep, use or None, series=name, model=model, delay_s=delay_s, peak_per_s=known_peak)
+        return calibrate.with_origin(made, sweep)
 
     fits, refused = of_each(names, fitted)
     return CalibratedCurves([*fits.values()], sweep, names, refused)
@@ -103,8 +101,6 @@ def fits_of(
 
 def datasheet_fit(idle_latency: float | None, peak_iops: float | None) -> Fit:
     """The device that a data sheet describes. CommandError where a figure is missing."""
-    from calibrate.fitting.datasheet import from_datasheet
-
     if idle_latency is None or peak_iops is None:
         missing = "--idle-latency" if idle_latency is None else "--peak-iops"
         raise wrong_usage(f"a data sheet needs {missing} too, as --idle-latency 80us --peak-iops 600k")
@@ -113,13 +109,11 @@ def datasheet_fit(idle_latency: float | None, peak_iops: float | None) -> Fit:
             f"the sheet asks for {idle_latency * peak_iops:.3g} outstanding requests; is an idle latency of "
             f"{format_duration(idle_latency)} meant? Write it with its unit, as --idle-latency 80us"
         )
-    return from_datasheet(idle_latency, peak_iops)
+    return calibrate.from_datasheet(idle_latency, peak_iops)
 
 
 def holds_points(data: Sequence[str]) -> bool:
     """Whether DATA is measured points, and not one file of fits."""
-    from measure.text_files import read_head
-
     return len(data) > 1 or any(
         path.is_dir() or path.suffix.lower() in (".csv", ".txt") or '"fio version"' in read_head(path)
         for path in map(Path, data)
@@ -127,9 +121,8 @@ def holds_points(data: Sequence[str]) -> bool:
 
 
 def _in_file(path: Path, series: str | None) -> list[Fit]:
-    from calibrate.cli.fit_files import read_fits
-
     fits = read_fits(path)
-    if series is not None and series not in [f.series for f in fits]:
-        raise wrong_usage(f"--series: {parsing.not_one_of(series, [f.series for f in fits])}")
-    return fits
+    names = [f.series for f in fits]
+    if series is not None and series not in names:
+        raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
+    return [f for f in fits if series in (None, f.series)]

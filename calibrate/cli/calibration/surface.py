@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import measure
 from calibrate.cli import parsing
 from calibrate.cli.calibration.typed_places import TypedPlaces, at_places, places, read_shares
-from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, print_findings
 from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError, wrong_usage
 from calibrate.cli.measuring.run import Consent, consent
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts, requires
-from calibrate.cli.options import AsJson, Columns, Data, Dataset, Report
-from calibrate.cli.outputs import Outputs, Written
+from calibrate.cli.options import Columns, Data, Dataset
+from calibrate.cli.outputs import Page
 from measure.units import counted, format_bytes
 
 if TYPE_CHECKING:
+    from calibrate.report.view import Section
     from calibrate.surface import SurfaceComparison
     from calibrate.surface.memory import MixComparison
-    from measure import Finding, Sweep
 
 
 HELP = """Predict a drive over block size, share of reads, depth and jobs, or a memory over shares of reads.
@@ -43,6 +44,9 @@ UNSTEADY = ("drift-within-run", "outlier")
 """Findings on runs that a surface should not lean on."""
 
 
+Compared: TypeAlias = "SurfaceComparison | MixComparison"
+
+
 @conflicts("--budget", "--dataset", "--columns", "--pattern", "--series", "--use", "--ask", "--max-error")
 @requires("--out", "--budget")
 @requires("--allow", "--budget")
@@ -62,63 +66,54 @@ def surface(
     out: Path | None = option("DIR", parsing.path, "Keep the measured points here, an ordinary sweep."),
     allow: Consent = option("WHAT", consent, "Consent to a device: see qsim measure fio.", default=Consent()),
     details: bool = flag("--details", "Also print every point, parameter and knee."),
-    report: Report = None,
+    page: Page,
     max_error: float | None = option("PCT", parsing.allowed_error, "Exit with 3 where the median error exceeds this."),
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Load, calibrate, predict, print, write, check."""
-    from calibrate.fitting.curve_fit import matters
-    from measure.auditing.all_checks import audit
-    from measure.findings import SEVERITIES
-
     if budget is not None:
         from calibrate.cli.calibration.surface_measured import measured_surface
 
-        measured_surface(data or (), budget, at, out, allow, report, details=details, as_json=as_json)
-        return
+        return measured_surface(data or (), budget, at, out, allow, page, details=details)
+    from calibrate.fitting.curve_fit import matters
+    from measure.findings import SEVERITIES
+
     source = DataSource(data or (), dataset, columns)
-    outputs = Outputs(report)
-    outputs.check()
     sweep = source.load()
-    noticed = sorted(dict.fromkeys((*sweep.findings, *audit(sweep))), key=lambda f: -SEVERITIES.index(f.severity))
-    shown = [
-        f for f in noticed if matters(f) or f.check in UNSTEADY or (f.severity == "warning" and f in sweep.findings)
-    ]
-    compared: SurfaceComparison | MixComparison
+    noticed = sorted(
+        dict.fromkeys((*sweep.findings, *measure.audit(sweep))), key=lambda f: -SEVERITIES.index(f.severity)
+    )
+    compared: Compared
     if sweep.load_type.is_memory:
         compared, predictions = _memory(sweep, series, use, ask, at)
+    elif series is not None:
+        raise wrong_usage("--series is about a memory's curves; of a drive, --use and --pattern choose points")
     else:
-        _refuse_series(series)
         compared, predictions = _drive(sweep, pattern, use, ask, at, noticed)
-    written = Written()
-    if outputs.wanted:
-        from calibrate.report.surface import section_of
-
-        section = section_of(compared, sweep.provenance, noticed)
-        written = outputs.write([section], section.title)
-    document = {
-        "source": source.name,
-        **compared.to_dict(),
-        "predictions": predictions,
-        "audit": [f.to_dict() for f in noticed],
-        **written.to_dict(),
-    }
-    print_findings(shown)
-    if not as_json:
-        _print(compared, predictions, details=details)
-        written.say()
-    _check(compared, max_error, document if as_json else None)
-    if as_json:
-        print_json(document)
+    print_findings(
+        [f for f in noticed if matters(f) or f.check in UNSTEADY or (f.severity == "warning" and f in sweep.findings)]
+    )
+    for note in compared.notes:
+        warn(note)
+    return Result(
+        lambda: _text(compared, predictions, details=details),
+        lambda: {
+            "source": source.name,
+            **compared.to_dict(),
+            "predictions": predictions,
+            "audit": [f.to_dict() for f in noticed],
+        },
+        page.write(lambda: _sections(compared, sweep, noticed)),
+        _failing(compared, max_error),
+    )
 
 
 def _drive(
-    sweep: Sweep,
+    sweep: measure.Sweep,
     pattern: str | None,
     use: TypedPlaces | None,
     ask: int | None,
     at: TypedPlaces | None,
-    noticed: list[Finding],
+    noticed: list[measure.Finding],
 ) -> tuple[SurfaceComparison, list[dict[str, Any]]]:
     from calibrate.surface import compare_surface, surface_points
     from calibrate.surface.compare import DEFAULT_ASKED
@@ -139,7 +134,7 @@ def _drive(
 
 
 def _memory(
-    sweep: Sweep, series: str | None, use: TypedPlaces | None, ask: int | None, at: TypedPlaces | None
+    sweep: measure.Sweep, series: str | None, use: TypedPlaces | None, ask: int | None, at: TypedPlaces | None
 ) -> tuple[MixComparison, list[dict[str, Any]]]:
     from calibrate.surface.memory import compare_mixes, mix_family
 
@@ -151,26 +146,21 @@ def _memory(
     return compared, [row for curve in curves for row in curve.rows()]
 
 
-def _refuse_series(series: str | None) -> None:
-    if series is not None:
-        raise wrong_usage("--series is about a memory's curves; of a drive, --use and --pattern choose points")
+def _sections(compared: Compared, sweep: measure.Sweep, noticed: list[measure.Finding]) -> list[Section]:
+    from calibrate.report.surface import section_of
+
+    return [section_of(compared, sweep.provenance, noticed)]
 
 
-def _print(compared: SurfaceComparison | MixComparison, predictions: list[dict[str, Any]], *, details: bool) -> None:
+def _text(compared: Compared, predictions: list[dict[str, Any]], *, details: bool) -> str:
     """The answer, the table, the worst point, what to measure next; with ``details`` the parameters and knees."""
     from calibrate.surface.results import table_of
 
-    for note in compared.notes:
-        warn(note)
-    text = ["\n".join(compared.answer())]
-    if predictions:
-        text.append(f"{_predicted_at(predictions)}\n{table_of(predictions)}")
-    else:
-        text.append(compared.table())
+    table = f"{_predicted_at(predictions)}\n{table_of(predictions)}" if predictions else compared.table()
+    parts = ["\n".join(compared.answer()), table]
     if details:
-        text += [f"{heading}\n{table}" for heading, table in compared.details()]
-    text.append("\n".join([*compared.last_lines(), f"MORE    {MORE}"]))
-    say("\n\n".join(text))
+        parts += [f"{heading}\n{rows}" for heading, rows in compared.details()]
+    return "\n\n".join([*parts, "\n".join([*compared.last_lines(), f"MORE    {MORE}"])])
 
 
 def _predicted_at(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -186,15 +176,13 @@ def _predicted_at(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"Predicted at {', '.join(shared)}" if shared else "Predicted"
 
 
-def _check(
-    compared: SurfaceComparison | MixComparison, max_error: float | None, document: dict[str, Any] | None
-) -> None:
+def _failing(compared: Compared, max_error: float | None) -> CommandError | None:
+    """The check of the median error that fails, or cannot be decided."""
     missed = compared.missed_pct()
     if max_error is None:
-        return
+        return None
     if missed is None:
         reason = "no point was held out to check; calibrate on fewer"
-        raise CommandError(f"--max-error {max_error:g}: {reason}", UNDECIDED, document)
-    if missed > max_error:
-        reason = f"held-out points are missed by {missed:.3g} % at the median"
-        raise CommandError(f"--max-error {max_error:g}: {reason}", CHECK_FAILED, document)
+        return CommandError(f"--max-error {max_error:g}: {reason}", UNDECIDED)
+    reason = f"held-out points are missed by {missed:.3g} % at the median"
+    return CommandError(f"--max-error {max_error:g}: {reason}", CHECK_FAILED) if missed > max_error else None

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrate.cli.calibration.typed_places import TypedPlaces, at_places
-from calibrate.cli.console import complain, print_json, say
+from calibrate.cli.console import Result, complain
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.run import Consent, check_target, keeping, naming_consent
-from calibrate.cli.outputs import Outputs, Written
+from calibrate.cli.measuring.run import Consent, keeping, target
+from calibrate.cli.outputs import Page
+from calibrate.surface import Places, SurfacePoints, corners, surface_points
+from measure.fio.settings import FioSettings
+from measure.fio.sweep import plan_workloads, run_fio
+from measure.fio.workload import FioJob
+from measure.machine.own_file import remove_leftover
 from measure.units import counted, format_duration
 
 if TYPE_CHECKING:
-    from calibrate.surface import Places, SurfacePoints
+    from calibrate.report.view import Section
     from calibrate.surface.explored import ExploredSurface
     from measure.fio.plan import FioPlan
 
@@ -35,22 +39,18 @@ def measured_surface(
     at: TypedPlaces | None,
     out: Path | None,
     allow: Consent,
-    report: Path | None,
+    page: Page,
     *,
     details: bool,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Measure, and print what is predicted everywhere, what is still unknown, and the worst place."""
     from calibrate.surface.explored import explore
 
     if len(data) != 1:
         raise wrong_usage("--budget measures one target; name a directory on the drive, or one device")
-    outputs = Outputs(report)
-    outputs.check()
-    check_target(data[0])
-    places = _places(at)
-    with _directory(out) as directory, naming_consent():
-        run = _Runs(data[0], places, allow, directory)
+    where, places = target(data[0]), _places(at)
+    with keeping(out) as directory:
+        run = _Runs(where, places, allow, directory)
         least = run.least_seconds()
         if budget_s < least:
             raise wrong_usage(f"--budget {format_duration(budget_s)} is too short: the corners take {least:.2g}s")
@@ -58,49 +58,39 @@ def measured_surface(
             found = explore(run.measure, places, budget_s, RUNTIME_S + RAMP_S, on_group=_show)
         finally:
             run.tidy()
-    written = Written()
-    if outputs.wanted:
-        from calibrate.report.surface import explored_section
-
-        section = explored_section(found, data[0])
-        written = outputs.write([section], section.title)
-    if as_json:
-        print_json({**_document(data[0], found, out), **written.to_dict()})
-        return
-    text = ["\n".join(found.answer()), found.map_text() + "\n\n# measured   . predicted   ? unknown"]
-    if details:
-        text.append(found.table())
     kept = f"saved in {out}; next: qsim surface {out}" if out is not None else "--out DIR: keep the points"
-    text.append(f"MORE    --details: every place;   {kept}")
-    say("\n\n".join(text))
-    written.say()
+    return Result(
+        lambda: "\n\n".join(
+            [
+                "\n".join(found.answer()),
+                found.map_text() + "\n\n# measured   . predicted   ? unknown",
+                *([found.table()] if details else []),
+                f"MORE    --details: every place;   {kept}",
+            ]
+        ),
+        lambda: {
+            "source": where,
+            "predictions": found.rows(),
+            "measured": int(found.known.sum()),
+            "noise_pct": 100 * found.noise,
+            "seconds": found.seconds,
+            "directory": None if out is None else str(out),
+        },
+        page.write(lambda: _sections(found, where)),
+    )
 
 
 def _places(at: TypedPlaces | None) -> Places:
     """The places that were typed, or the usual ones."""
-    from calibrate.surface import Places
-
     block, share, depth = (axis.ravel() for axis in np.meshgrid(BLOCKS, SHARES, DEPTHS, indexing="ij"))
     usual = Places(block.astype(float), share, depth.astype(float), np.ones(len(depth)))
     return usual if at is None else at_places(at, usual)
-
-
-@contextmanager
-def _directory(out: Path | None) -> Iterator[Path]:
-    with nullcontext() if out is not None else tempfile.TemporaryDirectory(prefix="qsim-surface-") as folder:
-        if out is None:
-            yield Path(str(folder), "sweep")
-        else:
-            with keeping(out):
-                yield out
 
 
 class _Runs:
     """Groups of places, each measured by one fio process into one sweep directory."""
 
     def __init__(self, target: str, places: Places, allow: Consent, directory: Path) -> None:
-        from measure.fio.workload import FioJob
-
         rows = places.as_rows()
         self.target, self.allow, self.directory, self.places = target, allow, directory, places
         self.jobs = [
@@ -112,17 +102,10 @@ class _Runs:
 
     def least_seconds(self) -> float:
         """The corners, half of them twice."""
-        from calibrate.surface import corners
-
         return 1.5 * int(corners(self.places).sum()) * (RUNTIME_S + RAMP_S)
 
     def measure(self, chosen: Sequence[int]) -> SurfacePoints:
         """Measure the places of these numbers; all points so far."""
-        from dataclasses import replace
-
-        from calibrate.surface import surface_points
-        from measure.fio.sweep import run_fio
-
         points = []
         for place in map(int, chosen):
             points.append(self.plan.point(self.jobs[place], self.measured[place]))
@@ -133,15 +116,10 @@ class _Runs:
 
     def tidy(self) -> None:
         """Remove the test file."""
-        from measure.machine.own_file import remove_leftover
-
         if self.plan.file is not None:
             remove_leftover(self.plan.file)
 
     def _plan(self) -> FioPlan:
-        from measure.fio.settings import FioSettings
-        from measure.fio.sweep import plan_workloads
-
         settings = FioSettings(
             runtime_s=RUNTIME_S,
             ramp_s=RAMP_S,
@@ -152,19 +130,14 @@ class _Runs:
         return plan_workloads(self.target, self.jobs, settings)
 
 
+def _sections(found: ExploredSurface, where: str) -> list[Section]:
+    from calibrate.report.surface import explored_section
+
+    return [explored_section(found, where)]
+
+
 def _show(found: ExploredSurface) -> None:
     """The map after a group, on stderr."""
     complain(f"{counted(int(found.known.sum()), 'place')} measured, {format_duration(found.seconds, 2)}")
     for line in found.map_text().splitlines():
         complain(line)
-
-
-def _document(target: str, found: ExploredSurface, out: Path | None) -> dict[str, Any]:
-    return {
-        "source": target,
-        "predictions": found.rows(),
-        "measured": int(found.known.sum()),
-        "noise_pct": 100 * found.noise,
-        "seconds": found.seconds,
-        "directory": None if out is None else str(out),
-    }

@@ -2,84 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from calibrate.cli.console import say, table
+import calibrate
+import measure
+from calibrate.cli.console import table
 from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from calibrate import Comparison, Fit, Prediction
-    from calibrate.sealing.sealed_prediction import SealedPrediction
-    from calibrate.tails.results import Tails
-    from measure import Sweep
+    from calibrate import Comparison, Fit, SealedPrediction, Tails
+
+Curve = tuple["Fit", str, Sequence[float] | None]
+"""A fit, the name of its curve in the sweep, and the depths whose tails are wanted (None: those measured)."""
 
 
-def tails_of_all(
-    done: Sequence[Comparison], sweep: Sweep, held: SealedPrediction | None = None
-) -> tuple[dict[str, Tails], dict[str, str]]:
-    """The tails of every curve that has histograms, and why others that have them give none.
-
-    With a sealed prediction they are what it holds of them, and no others.
-    """
-    if held is not None:
-        return _sealed(done, sweep, held), {}
-    if not sweep.latencies:
-        return {}, {}
-    from calibrate.tails.percentiles import tails_of
-
-    return _simulated((c.series, partial(tails_of, c, sweep)) for c in done)
-
-
-def _sealed(done: Sequence[Comparison], sweep: Sweep, held: SealedPrediction) -> dict[str, Tails]:
-    from calibrate.sealing.sealed_tails import tails_against
-
-    found: dict[str, Tails] = {}
-    for comparison in done:
-        sealed = next((t for f, t in zip(held.fits, held.tails, strict=True) if f is comparison.fit), None)
-        against = None if sealed is None else tails_against(sealed, sweep, comparison.series)
-        if against is not None:
-            found[comparison.series] = against
-    return found
-
-
-def tails_of_fits(
-    fits: Sequence[Fit], curves: Sequence[Prediction], sweep: Sweep | None
-) -> tuple[dict[str, Tails], dict[str, str]]:
-    """The tails at the depths of each curve, by series, and why others that have histograms give none.
+def simulated_tails(curves: Sequence[Curve], sweep: measure.Sweep | None) -> tuple[dict[str, Tails], dict[str, str]]:
+    """The tails of every curve that has histograms, by series, and why others that have them give none.
 
     Nothing without a ``sweep``: a fit in a file, or a data sheet, holds no histogram.
     """
-    if sweep is None or not sweep.load_type.is_closed or not sweep.latencies:
-        return {}, {}
-    from calibrate.tails.percentiles import fitted_tails
-
-    return _simulated(
-        (fit.series, partial(fitted_tails, fit, sweep, fit.series, [float(n) for n in curve.load]))
-        for fit, curve in zip(fits, curves, strict=True)
-    )
-
-
-def _simulated(curves: Iterable[tuple[str, Callable[[], Tails | None]]]) -> tuple[dict[str, Tails], dict[str, str]]:
-    """The tails of each curve that has histograms, by series, and why others give none."""
-    from calibrate.cli.progress import Bar
-    from measure.errors import DataError
-
     found: dict[str, Tails] = {}
     refused: dict[str, str] = {}
-    asked = list(curves)
+    if sweep is None or not sweep.latencies:
+        return found, refused
+    from calibrate.cli.progress import Bar
+
     with Bar("simulating tails") as bar:
-        for number, (series, simulated) in enumerate(asked, 1):
+        for number, (fit, series, at) in enumerate(curves, 1):
             try:
-                tails = simulated()
-            except DataError as error:
+                tails = calibrate.fitted_tails(fit, sweep, series, at)
+            except measure.DataError as error:
                 refused[series] = str(error)
             else:
-                if tails is not None:
-                    found[series] = tails
-            bar.share(number / len(asked))
+                found |= {} if tails is None else {series: tails}
+            bar.share(number / len(curves))
     return found, refused
+
+
+def sealed_tails(done: Sequence[Comparison], sweep: measure.Sweep, held: SealedPrediction) -> dict[str, Tails]:
+    """The tails that a sealed prediction holds, against the measured ones."""
+    sealed = [(c, next((t for f, t in zip(held.fits, held.tails, strict=True) if f is c.fit), None)) for c in done]
+    against = {c.series: calibrate.tails_against(t, sweep, c.series) for c, t in sealed if t is not None}
+    return {series: tails for series, tails in against.items() if tails is not None}
 
 
 def add_tails(parts: Sequence[dict[str, Any]], found: Mapping[str, Tails], refused: Mapping[str, str]) -> None:
@@ -103,12 +68,11 @@ def tails_line(found: Mapping[str, Tails]) -> list[str]:
     return [labelled("TAILS", f"{worst.reliance()}{of}")]
 
 
-def say_tails(found: Mapping[str, Tails]) -> None:
+def tail_tables(found: Mapping[str, Tails]) -> list[str]:
     """A table and a sentence for each curve."""
     from calibrate.report.compared.simulated import tail_text
 
-    for series, tails in found.items():
-        say(f"\n\n{series}: tails\n{tail_text(tails).text()}\n\n{tails.sentence()}")
+    return [f"\n\n{series}: tails\n{tail_text(tails).text()}\n\n{tails.sentence()}" for series, tails in found.items()]
 
 
 def predicted_tails_text(tails: Tails | None, *, details: bool) -> Iterator[str]:

@@ -17,7 +17,7 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.prediction_source import datasheet_fit
 from calibrate.cli.console import plain, remark, say, warn
 from calibrate.cli.failures import CommandError, wrong_usage
-from calibrate.cli.option_groups import option
+from calibrate.cli.option_groups import AsJson, option
 from calibrate.cli.option_rules import conflicts
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, plain_number
 
@@ -70,7 +70,7 @@ def watch(
     every: float = option("TIME", parsing.seconds, "How long an interval is.", default=1.0, shown="1s"),
     for_: float | None = option("TIME", parsing.seconds, "End after this time.", "--for"),
     record: Path | None = option("FILE", parsing.path, "Also store every interval in a new CSV file."),
-    as_json: o.AsJson = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look every second; say, record, and sum up at the end."""
     if not LEAST_S <= every <= MOST_S:

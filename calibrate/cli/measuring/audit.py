@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from calibrate.cli.console import print_json, remark, say
-from calibrate.cli.data import DataSource, known_series
+import measure
+from calibrate.cli.console import Result, remark
+from calibrate.cli.data import DataSource, known_dataset, known_series
 from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.options import AsJson, Columns, Data, Dataset, FailOn, Series
+from calibrate.cli.options import Columns, Data, Dataset, FailOn, Series
 from measure.units import counted
-
-if TYPE_CHECKING:
-    from measure import Finding
 
 HELP = """Check measurements against Little's law, with the likely cause of each finding.
 
@@ -28,6 +26,16 @@ qsim audit points.csv --columns load=io_depth,latency=lat:us,throughput=iops
 qsim audit --dataset 004-ssd-depth
 """
 
+MANY_CURVES = 200
+"""From this number of curves on an audit takes more than a second, and is announced."""
+WORDS = {"error": "error", "warning": "warning", "info": "note"}
+VERDICTS = {
+    "error": "these data contradict themselves",
+    "warning": "use these data with care",
+    "info": "nothing speaks against these data",
+}
+"""What the worst severity of a finding means for the data."""
+
 
 def audit(
     data: Data = None,
@@ -37,40 +45,28 @@ def audit(
     link: str | None = option("LINK", None, "The link, to hold the bandwidth against: sata3, pcie4x4, ddr4-3200x2."),
     details: bool = flag("--details", "Also print what would explain and settle each note."),
     fail_on: FailOn = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Load, audit, print the findings."""
     source = DataSource(data or (), dataset, columns)
     findings, unchecked = _findings(source, link, series)
-    if as_json:
-        check_findings(findings, fail_on, {"source": source.name, "findings": [f.to_dict() for f in findings]})
-        document = {"source": source.name, "findings": [f.to_dict() for f in findings], "not_checked": unchecked}
-        print_json(document)
-        return
-    say(findings_text(source.title, findings, unchecked, details=details))
-    check_findings(findings, fail_on)
+    return Result(
+        lambda: findings_text(source.title, findings, unchecked, details=details),
+        lambda: {"source": source.name, "findings": [f.to_dict() for f in findings], "not_checked": unchecked},
+        failed=failing(findings, fail_on),
+    )
 
 
-VERDICTS = {
-    "error": "these data contradict themselves",
-    "warning": "use these data with care",
-    "info": "nothing speaks against these data",
-}
-"""What the worst severity of a finding means for the data."""
-
-
-def findings_text(name: str, findings: Sequence[Finding], unchecked: Sequence[str], *, details: bool) -> str:
+def findings_text(name: str, findings: Sequence[measure.Finding], unchecked: Sequence[str], *, details: bool) -> str:
     """A line on all of the data, then each finding, the worst first; with ``details`` notes are explained, too.
 
     Where nothing speaks against the data, the line says what could not be looked at (``unchecked``).
     """
-    counts = {s: sum(f.severity == s for f in findings) for s in ("error", "warning", "info")}
-    verdict = next((VERDICTS[s] for s, n in counts.items() if n), VERDICTS["info"])
-    found = ", ".join(counted(n, _WORDS[s]) for s, n in counts.items())
-    silent = _could_not_check(unchecked) if verdict == VERDICTS["info"] else ""
-    lines = [f"{name}: {found}: {verdict}{silent}"]
+    counts = Counter[str](f.severity for f in findings)
+    worst = next((severity for severity in WORDS if counts[severity]), "info")
+    found = ", ".join(counted(counts[severity], word) for severity, word in WORDS.items())
+    lines = [f"{name}: {found}: {VERDICTS[worst]}{_could_not_check(unchecked) if worst == 'info' else ''}"]
     for f in findings:
-        lines.append(f"{_WORDS[f.severity].upper():<9}{f.check}{f' ({f.where})' if f.where else ''}: {f.message}")
+        lines.append(f"{WORDS[f.severity].upper():<9}{f.check}{f' ({f.where})' if f.where else ''}: {f.message}")
         if details or f.severity != "info":
             lines += [f"{'':<9}{word}: {text}" for word, text in (("Likely", f.hypothesis), ("Do", f.remedy)) if text]
     if not details and any(f.hypothesis or f.remedy for f in findings if f.severity == "info"):
@@ -78,20 +74,14 @@ def findings_text(name: str, findings: Sequence[Finding], unchecked: Sequence[st
     return "\n".join(lines)
 
 
-MANY_CURVES = 200
-"""From this number of curves on an audit takes more than a second, and is announced."""
-
-_WORDS = {"error": "error", "warning": "warning", "info": "note"}
-
-
 def _could_not_check(unchecked: Sequence[str]) -> str:
     return f"; not checked: {', '.join(unchecked)}" if unchecked else ""
 
 
-def audit_text(findings: Sequence[Finding], unchecked: Sequence[str] = ()) -> str:
+def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str] = (), source: str = "DATA") -> str:
     """What the audit found, in a line: corrections, then how many errors and warnings, and of what.
 
-    Where it found none, the line says what it could not look at (``unchecked``).
+    Where it found none, the line says what it could not look at (``unchecked``). ``source`` is what to audit.
     """
     distinct = list(dict.fromkeys(replace(f, series=None) for f in findings))
     corrected = [f.message.rstrip(".") for f in distinct if f.check == "corrected"]
@@ -104,48 +94,44 @@ def audit_text(findings: Sequence[Finding], unchecked: Sequence[str] = ()) -> st
     if any(f.severity == "error" for f in distinct):
         text += f": {VERDICTS['error']}"
     text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {text}" if corrected else text
-    return f"{text}; to read them: qsim audit" if counts else text
+    return f"{text}; to read them: qsim audit {source}" if counts else text
 
 
-def check_findings(findings: Sequence[Finding], fail_on: str | None, document: dict[str, object] | None = None) -> None:
-    """CommandError (a check failed) where a finding is of the severity ``fail_on`` or a worse one."""
+def failing(findings: Sequence[measure.Finding], fail_on: str | None) -> CommandError | None:
+    """The failure (a check) where a finding is of the severity ``fail_on`` or a worse one."""
     if fail_on is None:
-        return
+        return None
     from measure.findings import SEVERITIES
 
     worst = SEVERITIES[SEVERITIES.index(fail_on) :]
     bad = [f for f in findings if f.severity in worst]
-    if bad:
-        raise CommandError(
-            f"--fail-on {fail_on}: the audit has {counted(len(bad), 'finding')} of that severity or worse; the first: "
-            f"{bad[0].check}{f' ({bad[0].series})' if bad[0].series else ''}",
-            CHECK_FAILED,
-            document,
-        )
+    if not bad:
+        return None
+    return CommandError(
+        f"--fail-on {fail_on}: the audit has {counted(len(bad), 'finding')} of that severity or worse; the first: "
+        f"{bad[0].check}{f' ({bad[0].series})' if bad[0].series else ''}",
+        CHECK_FAILED,
+    )
 
 
-def _findings(source: DataSource, link: str | None, series: str | None) -> tuple[list[Finding], list[str]]:
+def _findings(source: DataSource, link: str | None, series: str | None) -> tuple[list[measure.Finding], list[str]]:
     """The findings, the worst first, and what could not be checked."""
     from calibrate.models.host_and_device import host_findings
-    from measure.auditing.all_checks import audit as audited
     from measure.auditing.all_checks import not_checked
     from measure.datasets import audit_dataset
     from measure.findings import SEVERITIES
 
     if source.dataset is not None:
-        from calibrate.cli.data import known_dataset
-
         found = list(audit_dataset(known_dataset(source.dataset), link))
-        names = tuple(dict.fromkeys(f.series for f in found if f.series is not None))
         sweep = source.load()
-        if series is not None and series not in names:
+        if series not in {f.series for f in found}:
             known_series(sweep, series)
     else:
         sweep = source.load()
         names = known_series(sweep, series)
         if len(names) >= MANY_CURVES:
             remark(f"auditing {len(names)} curves")
-        found = [*sweep.findings, *audited(sweep, series, link), *host_findings(sweep)]
+        found = [*sweep.findings, *measure.audit(sweep, series, link), *host_findings(sweep)]
     if series is not None:
         found = [f for f in found if f.series in (None, series)]
     return sorted(found, key=lambda f: -SEVERITIES.index(f.severity)), not_checked(sweep)

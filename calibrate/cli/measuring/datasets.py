@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import textwrap
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from calibrate.cli.console import print_json, say, table
-from calibrate.cli.options import AsJson
+import measure
+from calibrate.cli.console import Result, table
+from calibrate.cli.data import known_dataset
 
 if TYPE_CHECKING:
     from measure.datasets import DatasetInfo
@@ -31,30 +33,27 @@ def datasets(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", show_default=False, help="Say what this one is.")
     ] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """List the catalogue or describe one dataset."""
-    from calibrate.cli.data import known_dataset
     from measure.datasets import about, dataset_names
 
     if name is None:
         infos = [about(n) for n in dataset_names()]
-        if as_json:
-            print_json({"datasets": [_document(i) for i in infos]})
-        else:
-            say(table(("NAME", "LOAD", ""), [(i.name, _load(i), i.title) for i in infos], left=3))
-            say("\nCompare one with: qsim compare --dataset NAME        About one: qsim datasets NAME")
-        return
+        rows = [(i.name, _load(i), i.title) for i in infos]
+        more = "Compare one with: qsim compare --dataset NAME        About one: qsim datasets NAME"
+        return Result(
+            lambda: f"{table(('NAME', 'LOAD', ''), rows, left=3)}\n\n{more}",
+            lambda: {"datasets": [_document(i) for i in infos]},
+        )
     info = about(known_dataset(name, "NAME"))
     document = _document(info)
     if info.curve:
-        from measure.datasets import load_dataset
-
-        sweep = load_dataset(info.name, as_published=True)
+        sweep = measure.load_dataset(info.name, as_published=True)
         document |= {"series": list(sweep.series), "points": len(sweep)}
-    if as_json:
-        print_json(document)
-        return
+    return Result(lambda: _text(info, document), lambda: document)
+
+
+def _text(info: DatasetInfo, document: Mapping[str, Any]) -> str:
     lines = {
         "title": info.title,
         "source": info.source,
@@ -67,10 +66,9 @@ def datasets(
         "series": "; ".join(document.get("series", ())),
         "points": str(document.get("points", "")),
     }
-    say(info.name)
-    say(table((), [(f"  {key}", value) for key, value in lines.items() if value], left=2))
-    if info.curve:
-        say(f"\nqsim compare --dataset {info.name} --report report.html")
+    facts = table((), [(f"  {key}", value) for key, value in lines.items() if value], left=2)
+    more = f"\n\nqsim compare --dataset {info.name} --report report.html" if info.curve else ""
+    return f"{info.name}\n{facts}{more}"
 
 
 def _document(info: DatasetInfo) -> dict[str, Any]:
@@ -92,28 +90,27 @@ qsim doctor --json
 """
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor() -> Result:
     """Look at the machine and print the parts."""
     from measure.machine.doctor import doctor as parts_of_machine
     from measure.machine.host import host_facts
 
     parts, facts = parts_of_machine(), host_facts()
-    if as_json:
-        print_json({"parts": [asdict(p) for p in parts], "host": facts.to_dict()})
-        return
     missing = [p for p in parts if not p.present]
     ready = f"{len(parts) - len(missing)} of {len(parts)} parts are ready"
     lack = f"; missing: {', '.join(p.name for p in missing)} (the rest works without)" if missing else ""
-    say(f"{facts.hostname or 'this machine'}: {ready}{lack}")
-    say(f"{facts.cpu_model}, {facts.kernel}{', virtual' if facts.virtual else ''}\n")
-    say(table((), [(p.name, "ok" if p.present else "MISSING", p.detail) for p in parts], left=3))
+    text = [
+        f"{facts.hostname or 'this machine'}: {ready}{lack}",
+        f"{facts.cpu_model}, {facts.kernel}{', virtual' if facts.virtual else ''}\n",
+        table((), [(p.name, "ok" if p.present else "MISSING", p.detail) for p in parts], left=3),
+    ]
     for part in missing:
-        say(f"\n{part.name} is missing")
-        say(_folded(f"without it: {part.costs}", "  "))
-        say(_folded(f"to get it: {part.remedy}", "  "))
+        text += [f"\n{part.name} is missing", _folded(f"without it: {part.costs}")]
+        text += [_folded(f"to get it: {part.remedy}")]
+    return Result(lambda: "\n".join(text), lambda: {"parts": [asdict(p) for p in parts], "host": facts.to_dict()})
 
 
-def _folded(text: str, indent: str) -> str:
+def _folded(text: str) -> str:
     """The text in lines as wide as the terminal; commands in it may be cut at their spaces only."""
-    width = max(len(indent) + 40, shutil.get_terminal_size().columns)
-    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+    width = max(42, shutil.get_terminal_size().columns)
+    return textwrap.fill(text, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

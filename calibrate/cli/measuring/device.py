@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
+from calibrate.cli.console import Result
 from calibrate.cli.measuring.run import PlanOrRun, PlanTable, one_of, ramp_of
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import exclusive
@@ -58,10 +59,8 @@ def measure_device(
     repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
     seed: int = option("N", parsing.whole, "Seed of what is drawn.", default=1, shown=True),
     output: PlanOrRun,
-) -> None:
+) -> Result:
     """Draw the device, plan, say what will be done, do it, print the points."""
-    output.check()
-
     import qsim
     from measure.known_device.server import Queueing, truth_of
     from measure.known_device.sweep import DeviceSweep
@@ -86,7 +85,7 @@ def measure_device(
     facts = {"truth": truth.to_dict(), "seconds": plan.seconds()}
     table = PlanTable(f"{plan.describe()}\n{_truth_text(truth)}", rows, {}, facts, plan.commands)
     opening = f"{plan.label}\n{len(plan.points)} points, about {format_duration(plan.seconds())}"
-    output.measure(table, opening, sweep.run, f"{plan.label}\n{_truth_text(truth)}\n")
+    return output.measure(table, opening, sweep.run, f"{plan.label}\n{_truth_text(truth)}\n")
 
 
 def _truth_text(truth: Truth) -> str:

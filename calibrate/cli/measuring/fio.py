@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from calibrate.cli import parsing
+from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.fio_plan import left_text, plan_table
-from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, check_target, naming_consent, one_of, ramp_of
+from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, one_of, ramp_of
 from calibrate.cli.option_groups import OptionGroup, option, shared
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import ArrivalRates
@@ -212,10 +213,8 @@ def measure_fio(
     ),
     drive: DriveOptions,
     output: PlanOrRun,
-) -> None:
+) -> Result:
     """Plan, say what will be done, do it, print the points."""
-    check_target(target)
-    output.check()
     if depths.points is not None and (arrival_rates is not None or budget_s is not None or repeats != Repeats()):
         raise wrong_usage("--depths auto chooses its points itself: leave out --budget and --repeats")
     workloads = requests.at(depths.loads, arrival_rates, jobs)
@@ -224,9 +223,8 @@ def measure_fio(
     if depths.points is not None:
         from calibrate.cli.measuring.adaptive import measure_adaptively
 
-        measure_adaptively(plan, output, depths.points)
-        return
-    _measure(plan, repeats, output, kept)
+        return measure_adaptively(plan, output, depths.points)
+    return _measure(plan, repeats, output, kept)
 
 
 def measure_drive(
@@ -242,16 +240,13 @@ def measure_drive(
     repeats: int = option("N", parsing.whole, "Rounds over all points.", default=1, shown=True),
     drive: DriveOptions,
     output: PlanOrRun,
-) -> None:
+) -> Result:
     """The same by the probe, over depths alone."""
-    check_target(target)
-    output.check()
-
     from measure.fio.command import PROBE
 
     rounds = Repeats(repeats)
     plan = _plan(target, requests.at(depths), Runtime(runtime_s), rounds, drive, engine=PROBE)
-    _measure(plan, rounds, output, _kept(output.out))
+    return _measure(plan, rounds, output, _kept(output.out))
 
 
 def _plan(
@@ -271,16 +266,15 @@ def _plan(
     seconds = runtime.seconds
     if budget_s is not None:
         seconds = float(kept.manifest["settings"].get("runtime_s", seconds)) if kept else LONGEST_RUNTIME_S
-    with naming_consent():
-        settings = FioSettings(
-            seconds,
-            ramp_of(seconds),
-            repeats=repeats.first if budget_s is None else repeats.most or repeats.first,
-            engine=engine,
-            settling=runtime.settling,
-            **drive.settings(),
-        )
-        plan = plan_workloads(target, workloads, settings)
+    settings = FioSettings(
+        seconds,
+        ramp_of(seconds),
+        repeats=repeats.first if budget_s is None else repeats.most or repeats.first,
+        engine=engine,
+        settling=runtime.settling,
+        **drive.settings(),
+    )
+    plan = plan_workloads(target, workloads, settings)
     if budget_s is None:
         return plan
     if kept is None:
@@ -293,7 +287,7 @@ def _plan(
     return replace(plan, points=tuple(p for p in plan.points if p.repeat < repeats.first))
 
 
-def _measure(plan: FioPlan, repeats: Repeats, output: PlanOrRun, kept: SweepStore | None) -> None:
+def _measure(plan: FioPlan, repeats: Repeats, output: PlanOrRun, kept: SweepStore | None) -> Result:
     """Show or run the plan; with ``--repeats auto`` until points are precise, and flagged ones again."""
     from measure.again import either, flagged_again, until_precise
     from measure.fio.sweep import run_fio
@@ -304,7 +298,7 @@ def _measure(plan: FioPlan, repeats: Repeats, output: PlanOrRun, kept: SweepStor
         more = either(until_precise(plan, PRECISION / 100, repeats.most), flagged_again(plan))
     then = f"then {further}" if (further := repeats.further(plan)) else ""
     opening = f"{left_text(plan, finished)}{f'; {then}' if then else ''}, engine {plan.engine}"
-    output.measure(plan_table(plan, finished, then), opening, lambda out, bar: run_fio(plan, out, bar, more))
+    return output.measure(plan_table(plan, finished, then), opening, lambda out, bar: run_fio(plan, out, bar, more))
 
 
 def _kept(directory: Path | None) -> SweepStore | None:

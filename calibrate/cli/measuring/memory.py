@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
+from calibrate.cli.console import Result
 from calibrate.cli.measuring.run import PlanOrRun, PlanTable
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts, exclusive
@@ -59,10 +60,8 @@ def measure_memory(
         "TIME", parsing.seconds, "Time of one repeat.", "--seconds", default=0.2, shown=True
     ),
     output: PlanOrRun,
-) -> None:
+) -> Result:
     """Plan, say what will be done, do it, print the points."""
-    output.check()
-
     from measure.memory.probe import plan_buffers, plan_memory, run_memory
 
     counts = None if loaders is None else [int(n) for n in loaders]
@@ -79,7 +78,7 @@ def measure_memory(
     several = f" of {len(traffic)} traffics" if len(traffic) > 1 else ""
     facts = {"seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)}
     table = PlanTable(plan.describe(), plan.rows(), {}, facts, [plan.command()])
-    output.measure(
+    return output.measure(
         table,
         f"{opening}{several}, about {format_duration(plan.seconds())}",
         lambda out, bar: run_memory(plan, out, bar),

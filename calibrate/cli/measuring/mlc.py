@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, table
+from calibrate.cli.console import Result, table
 from calibrate.cli.data import print_findings
 from calibrate.cli.measuring.measured_table import points_text, sweep_document
 from calibrate.cli.measuring.run import Column, PlanOrRun, PlanTable
@@ -50,10 +50,8 @@ def measure_mlc(
     ),
     repeats: int = option("N", parsing.whole, "Rounds over all runs.", default=1, shown=True),
     output: PlanOrRun,
-) -> None:
+) -> Result:
     """Plan, say what will be done, do it, print the points and the tables."""
-    output.check()
-
     from measure.mlc.sweep import plan_mlc, run_mlc
 
     plan = plan_mlc(
@@ -63,25 +61,24 @@ def measure_mlc(
         rows = [{"key": r.key, **r.request(), "command": r.command, "seconds": r.seconds} for r in plan.runs]
         facts = {"seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)}
         columns: dict[str, Column] = {"time": lambda r: format_duration(r["seconds"], 2)}
-        output.show_plan(PlanTable(plan.describe(), rows, columns, facts, plan.commands))
-        return
+        return output.planned(PlanTable(plan.describe(), rows, columns, facts, plan.commands))
     where = output.directory
     opening = f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}"
     result = output.run(opening, lambda out, bar: run_mlc(plan, out, bar))
     print_findings(result.findings)
-    if output.as_json:
-        document = {
+    sweep = result.sweep
+    tables = [table for figures in result.figures for table in _tables(figures)]
+    return Result(
+        lambda: "\n\n".join([*tables, points_text(sweep, where) if sweep is not None else f"saved in {where}"]),
+        lambda: {
             "directory": str(where),
             "points": [],
             "findings": [f.to_dict() for f in result.findings],
             "provenance": result.provenance.to_dict(),
-        }
-        if result.sweep is not None:
-            document = sweep_document(result.sweep, where)
-        print_json({**document, "figures": [f.to_dict() for f in result.figures]})
-        return
-    parts = [part for figures in result.figures for part in _tables(figures)]
-    say("\n\n".join([*parts, points_text(result.sweep, where) if result.sweep is not None else f"saved in {where}"]))
+            **({} if sweep is None else sweep_document(sweep, where)),
+            "figures": [f.to_dict() for f in result.figures],
+        },
+    )
 
 
 def _whole(values: parsing.Numbers | None) -> list[int] | None:

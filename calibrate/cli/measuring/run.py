@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import described_table, print_json, say, table
+from calibrate.cli.console import Result, described_table, table
 from calibrate.cli.data import print_sweep_findings
-from calibrate.cli.failures import FAILED, INTERRUPTED, CommandError, wrong_usage
+from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.measured_table import points_text, sweep_document
 from calibrate.cli.option_groups import OptionGroup, shared
-from calibrate.cli.options import AsJson, DryRun, SweepDirectory
+from calibrate.cli.options import DryRun, SweepDirectory
 from calibrate.cli.progress import Bar
 from measure.units import counted, format_duration
 
@@ -24,13 +25,21 @@ if TYPE_CHECKING:
     from measure import Sweep
     from measure.store.measuring import Progress
 
-Result = TypeVar("Result")
+Found = TypeVar("Found")
 Row: TypeAlias = Mapping[str, Any]
 Column: TypeAlias = Callable[[Row], str]
 
-Target: TypeAlias = Annotated[
-    str, typer.Argument(metavar="TARGET", help="A directory or a new file on the drive; nbd+unix:///?socket=PATH.")
-]
+
+@parsing.parser
+def target(text: str) -> str:
+    """What is measured: a directory, a file, a device or an address."""
+    if not text.strip():
+        raise ValueError("it is empty; name a directory on the drive, or a file that does not exist yet")
+    return text
+
+
+TARGET_HELP = "A directory or a new file on the drive; nbd+unix:///?socket=PATH."
+Target: TypeAlias = Annotated[str, typer.Argument(metavar="TARGET", parser=target, help=TARGET_HELP)]
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,6 @@ class PlanOrRun(OptionGroup):
 
     out: SweepDirectory = None
     dry_run: DryRun = False
-    as_json: AsJson = False
 
     @property
     def directory(self) -> Path:
@@ -87,43 +95,45 @@ class PlanOrRun(OptionGroup):
         return self.out
 
     def check(self) -> None:
-        """CommandError where no directory for the points is named."""
+        """CommandError where no directory for the points is named, and not only the plan is asked for."""
         if not self.dry_run:
             _ = self.directory
 
-    def show_plan(self, plan: PlanTable) -> None:
-        """The plan on stdout, for a dry run."""
-        if self.as_json:
-            print_json({"dry_run": True, **plan.document()})
-        else:
-            say(plan.text())
+    def planned(self, plan: PlanTable) -> Result:
+        """The plan, for a dry run."""
+        return Result(plan.text, lambda: {"dry_run": True, **plan.document()})
 
-    def measure(self, plan: PlanTable, opening: str, run: Callable[[Path, Progress], Sweep], title: str = "") -> None:
-        """Show the plan, for a dry run; else measure, and print the points under a ``title``."""
+    def measure(self, plan: PlanTable, opening: str, run: Callable[[Path, Progress], Sweep], title: str = "") -> Result:
+        """The plan, for a dry run; else measure: the points under a ``title``."""
         if self.dry_run:
-            self.show_plan(plan)
-            return
-        sweep = self.run(opening, run)
+            return self.planned(plan)
+        sweep, out = self.run(opening, run), self.directory
         print_sweep_findings(sweep)
-        if self.as_json:
-            print_json(sweep_document(sweep, self.directory))
-        else:
-            say("\n".join([*([title] if title else []), points_text(sweep, self.directory)]))
-        if failed := [finding for finding in sweep.findings if finding.check == "point-failed"]:
-            raise CommandError(f"{counted(len(failed), 'point')} failed; the same command tries again", FAILED)
+        failed = sum(finding.check == "point-failed" for finding in sweep.findings)
+        return Result(
+            lambda: "\n".join([*([title] if title else []), points_text(sweep, out)]),
+            lambda: sweep_document(sweep, out),
+            failed=CommandError(f"{counted(failed, 'point')} failed; the same command tries again") if failed else None,
+        )
 
-    def run(self, opening: str, run: Callable[[Path, Progress], Result], title: str = "measuring") -> Result:
+    def run(self, opening: str, run: Callable[[Path, Progress], Found], title: str = "measuring") -> Found:
         """What ``run`` gives, with a bar; where it is interrupted, how to resume is said."""
-        out = self.directory
-        with keeping(out), Bar(title, opening=f"{opening}, into {out}") as bar:
+        with keeping(self.out) as out, Bar(title, opening=f"{opening}, into {out}") as bar:
             return run(out, bar.points)
 
 
 @contextmanager
-def keeping(out: Path) -> Iterator[None]:
-    """Let an interruption count the stored points in ``out`` or in the sweeps right below it, and say how to resume."""
+def keeping(out: Path | None) -> Iterator[Path]:
+    """The directory of the points, or one for this run alone.
+
+    An interruption counts the stored points in ``out`` or in the sweeps right below it, and says how to resume.
+    """
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="qsim-") as folder:
+            yield Path(folder) / "sweep"
+        return
     try:
-        yield
+        yield out
     except KeyboardInterrupt as error:
         finished = len([*out.glob("points/*.json"), *out.glob("*/points/*.json")])
         kept = f"{counted(finished, 'finished point')} in {out}" if finished else "no point was finished yet"
@@ -134,19 +144,12 @@ def keeping(out: Path) -> Iterator[None]:
         ) from error
 
 
-def end(failed: Mapping[str, str], how_many: str, document: Mapping[str, Any] | None) -> None:
-    """Print the document, where there is one; CommandError naming the parts that failed, with the document."""
-    if failed:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-        raise CommandError(f"{how_many} failed: {reasons}; the same command tries them again", FAILED, document)
-    if document is not None:
-        print_json(document)
-
-
-def check_target(target: str) -> None:
-    """CommandError where none was named."""
-    if not target.strip():
-        raise wrong_usage("TARGET is empty; name a directory on the drive, or a file that does not exist yet")
+def failing_parts(failed: Mapping[str, str], how_many: str) -> CommandError | None:
+    """The failure that names the parts that failed."""
+    if not failed:
+        return None
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+    return CommandError(f"{how_many} failed: {reasons}; the same command tries them again")
 
 
 def one_of(literal: Any, typed: str) -> Any:
@@ -182,20 +185,6 @@ def consent(text: str) -> Consent:
             raise ValueError(f"invalid consent {part.strip()!r}: expected read, write=NAME or erase=NAME")
         given[word] = name or True
     return Consent(**given)
-
-
-@contextmanager
-def naming_consent() -> Iterator[None]:
-    """Let the refusal of a target name the options by which a user consents to it."""
-    from measure.errors import UnsafeTargetError
-
-    try:
-        yield
-    except UnsafeTargetError as error:
-        read = "consent to its being read with --allow read"
-        write = f"give its name again (--allow 'write={error.device}')"
-        erase = f"give its name once more (--allow 'write={error.device},erase={error.device}')"
-        raise UnsafeTargetError(error.sentence(read, write, erase)) from error
 
 
 @dataclass(frozen=True)

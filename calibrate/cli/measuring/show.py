@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
+import measure
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, table
+from calibrate.cli.console import Result, table
 from calibrate.cli.data import DataSource, known_dataset
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.knee_tables import asked_lines, asked_points
+from calibrate.cli.knee_tables import asked_lines, knees_of
 from calibrate.cli.measuring.audit import audit_text
-from calibrate.cli.option_groups import flag, option, shared
-from calibrate.cli.options import AsJson, Columns, Data, Objective, Series
+from calibrate.cli.option_groups import flag, option
+from calibrate.cli.options import Columns, Data, Objective, Series
 from calibrate.cli.outputs import Outputs
 from calibrate.cli.progress import Bar, part_of
 from measure.units import counted
 
 if TYPE_CHECKING:
-    from calibrate import Fit
-    from calibrate.knees.definitions import NamedKnee
+    from calibrate import Fit, NamedKnee
     from calibrate.report.measured import MeasuredData, Section, View
-    from calibrate.report.measured.by_load import Answers
-    from measure import Sweep
 
 HELP = """Show what was measured as tables and plots, with its audit: no prediction.
 
@@ -43,10 +40,6 @@ MOST_ROWS = 12
 
 _WITH_EVERY_POINT = ("baseline", "tails")
 
-DatasheetIops = Annotated[
-    float | None, shared("RATE", parsing.per_second, "What the drive's data sheet promises, as 600k.")
-]
-
 
 def show(
     *,
@@ -55,11 +48,10 @@ def show(
     columns: Columns = None,
     series: Series = None,
     outputs: Outputs,
-    datasheet_iops: DatasheetIops = None,
+    datasheet_iops: float | None = option("RATE", parsing.per_second, "What the drive's data sheet promises, as 600k."),
     slo: Objective = None,
     details: bool = flag("--details", "Also print every point and every finding."),
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Load every source, print its tables, write the page and the CSV files."""
     if not data and not dataset:
         raise wrong_usage(
@@ -69,38 +61,37 @@ def show(
         raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
     for name in dataset or ():
         known_dataset(name)
-    if datasheet_iops is not None and datasheet_iops <= 0:
-        raise wrong_usage(f"--datasheet-iops must be above 0, not {datasheet_iops:g}")
-    outputs.check()
 
-    from calibrate.fitting.answer import labelled
     from calibrate.report.measured import section_of, together, views_of
 
     shown = _of_series(_measured(data or (), dataset or (), columns), series)
-    answers = partial(asked_points, objective=slo) if slo else None
     sections, fitted = [], []
     with Bar("drawing") as bar:
         for done, one in enumerate(shown):
-            progress, knees = part_of(bar, done, len(shown)), Knees(answers)
+            progress, knees = part_of(bar, done, len(shown)), Knees(slo)
             views = views_of(one, datasheet_iops=datasheet_iops, progress=progress, answers=knees)
             sections.append(section_of(one, views))
             fitted.append(knees)
     sections += together(shown)
-    title = sections[0].title if len(sections) == 1 else " ".join([*(data or ()), *(dataset or ())])
-    written = outputs.write(sections, title)
-    if as_json:
-        print_json({"sections": [s.to_dict() for s in sections], **written.to_dict()})
-        return
     fitted += [Knees()] * (len(sections) - len(fitted))
+    title = sections[0].title if len(sections) == 1 else " ".join([*(data or ()), *(dataset or ())])
+    return Result(
+        lambda: _text(sections, fitted, details=details),
+        lambda: {"sections": [s.to_dict() for s in sections]},
+        outputs.write(lambda: sections, title),
+    )
+
+
+def _text(sections: Sequence[Section], fitted: Sequence[Knees], *, details: bool) -> str:
+    from calibrate.fitting.answer import labelled
+
     texts = [
         section_text(section, knees, details=details)
         for section, knees in zip(sections, fitted, strict=True)
         if any(v.text for v in section.views)
     ]
-    say("\n\n\n".join(texts))
-    if not details:
-        say(f"\n{labelled('MORE', '--details: every point and finding;   --report measured.html: plots')}")
-    written.say()
+    more = labelled("MORE", "--details: every point and finding;   --report measured.html: plots")
+    return "\n\n\n".join(texts) + ("" if details else f"\n\n{more}")
 
 
 def _of_series(shown: Sequence[MeasuredData], series: str | None) -> Sequence[MeasuredData]:
@@ -117,12 +108,14 @@ def _of_series(shown: Sequence[MeasuredData], series: str | None) -> Sequence[Me
 class Knees:
     """The fits of a page and the answers to --slo, collected while its views are drawn."""
 
-    answers: Answers | None = None
+    objective: parsing.Objective | None = None
     fits: list[Fit] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
-    def __call__(self, fit: Fit, sweep: Sweep) -> Sequence[NamedKnee]:
-        found = () if self.answers is None else self.answers(fit, sweep)
+    def __call__(self, fit: Fit, sweep: measure.Sweep) -> Sequence[NamedKnee]:
+        """The operating point that --slo asks for, on this fit."""
+        named = () if self.objective is None else knees_of(fit, self.objective, sweep)
+        found = tuple(one for one in named if one.asked)
         self.fits.append(fit)
         self.asked += asked_lines(found, fit)
         return found

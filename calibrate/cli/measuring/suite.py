@@ -10,22 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import say, warn
-from calibrate.cli.measuring.run import (
-    Column,
-    DriveOptions,
-    PlanOrRun,
-    PlanTable,
-    Target,
-    check_target,
-    end,
-    minutes,
-    naming_consent,
-)
+from calibrate.cli.console import Result, warn
+from calibrate.cli.measuring.run import Column, DriveOptions, PlanOrRun, PlanTable, Target, failing_parts, minutes
 from calibrate.cli.measuring.show import Knees, section_text
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive
-from calibrate.cli.outputs import Outputs, page_in
+from calibrate.cli.outputs import page_in
 from calibrate.cli.progress import Bar, part_of
 from measure.suites.agreement import between_suites, disagreements, relative_ends
 from measure.suites.questions import SUITE_NAMES
@@ -70,48 +60,42 @@ def measure_suite(
     quick: bool = flag("--quick", "Fewer and shorter points, 64MiB: under a minute."),
     drive: DriveOptions,
     output: PlanOrRun,
-) -> None:
+) -> Result:
     """Plan, measure every suite, print the tables, write the page."""
-    check_target(target)
-    output.check()
-    page = page_in(output.out)
-
     from measure.suites.runs import plan_suites, run_suites
 
-    with naming_consent():
-        plan = plan_suites(name, target, quick=quick, budget_s=budget_s, **drive.of_a_file())
+    page = page_in(output.out)
+    plan = plan_suites(name, target, quick=quick, budget_s=budget_s, **drive.of_a_file())
     if output.dry_run:
-        output.show_plan(_plan_table(plan))
-        return
+        return output.planned(_plan_table(plan))
     for line in plan.left_out:
         warn(line)
     opening = f"{plan.points} points of {counted(len(plan.steps), 'sweep')}, about {minutes(plan.seconds())}"
     results = output.run(opening, lambda out, bar: run_suites(plan, out, bar), name)
-    _print(plan, results, output.directory, page, as_json=output.as_json)
-
-
-def _print(plan: SuitePlan, results: SuiteResults, where: Path, outputs: Outputs, *, as_json: bool) -> None:
-    """Print the tables, write the page; CommandError where a suite failed."""
     sections, knees = _sections(plan, results)
-    written = outputs.write(sections, f"{plan.name} of {_named(plan.target)}")
-    document = {
-        "suite": plan.name,
-        "directory": str(where),
-        "sections": [s.to_dict() for s in sections],
-        "disagreements": [f.to_dict() for f in disagreements(results.sweeps)],
-        "failed": dict(results.failed),
-        "left_out": list(plan.left_out),
-        **written.to_dict(),
-    }
-    if not as_json:
-        say("\n".join(_answer(results, knees)) + "\n")
-        parts = zip(sections, knees, strict=True)
-        say("\n\n\n".join(section_text(s, k, details=False, answered=True) for s, k in parts))
-        written.say()
-        closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
-        following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
-        say(f"saved in {where}; next: {following} --report {'compare' if closed else 'again'}.html")
-    end(results.failed, f"{len(results.failed)} of {len(plan.steps)} sweeps", document if as_json else None)
+    return Result(
+        lambda: _text(results, sections, knees, output.directory),
+        lambda: {
+            "suite": plan.name,
+            "directory": str(output.directory),
+            "sections": [s.to_dict() for s in sections],
+            "disagreements": [f.to_dict() for f in disagreements(results.sweeps)],
+            "failed": dict(results.failed),
+            "left_out": list(plan.left_out),
+        },
+        page.write(lambda: sections, f"{plan.name} of {_named(plan.target)}"),
+        failing_parts(results.failed, f"{len(results.failed)} of {len(plan.steps)} sweeps"),
+    )
+
+
+def _text(results: SuiteResults, sections: Sequence[Section], knees: Sequence[Knees], where: Path) -> str:
+    """The answer, the tables of every suite, and the next command."""
+    parts = zip(sections, knees, strict=True)
+    tables = "\n\n\n".join(section_text(s, k, details=False, answered=True) for s, k in parts)
+    closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
+    following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
+    saved = f"saved in {where}; next: {following} --report {'compare' if closed else 'again'}.html"
+    return "\n\n".join(["\n".join(_answer(results, knees)), tables, saved])
 
 
 def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:

@@ -6,23 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import measure
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, warn
+from calibrate.cli.calibration.compare import comparison_document
+from calibrate.cli.console import Result, warn
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import (
     Column,
     DriveOptions,
     PlanOrRun,
     PlanTable,
-    end,
+    failing_parts,
     keeping,
     minutes,
-    naming_consent,
+    target,
 )
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts, exclusive
-from calibrate.cli.options import AsJson, DryRun
-from calibrate.cli.outputs import Outputs, Written, page_in
+from calibrate.cli.options import DryRun
+from calibrate.cli.outputs import Page, page_in
 from calibrate.cli.progress import Bar
 from measure.units import counted
 
@@ -55,35 +57,29 @@ PUBLISHED = "published tables are not measured"
 def course(
     *,
     out: Path | None = option("FOLDER", parsing.path, "Directory of the points and report.html."),
-    disk: str | None = option("DIR", None, "A directory or a new file on the drive."),
+    disk: str | None = option("DIR", target, "A directory or a new file on the drive."),
     dataset: list[str] | None = option("NAME", None, "A published table, or all of a report, as 003; repeatable."),
     budget_s: float | None = option("TIME", parsing.seconds, "Time for the whole.", "--budget", shown="10min"),
     quick: bool = flag("--quick", "Fewer and shorter points, a test file of 64MiB: two minutes or so."),
     no_memory: bool = flag("--no-memory", "Leave the memory out."),
     drive: DriveOptions,
     dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Plan, say how long it takes, measure, model, write the page; or build it from published tables."""
     if dataset:
-        _published(dataset, _page(out), as_json=as_json)
-        return
+        return _published(dataset, _page(out))
     if disk is None:
         raise wrong_usage(
             "--disk is missing: name a directory on the drive, or build a published report: --dataset 003"
         )
-    if not disk.strip():
-        raise wrong_usage("--disk is empty; name a directory on the drive, or a file that does not exist yet")
     page = None if dry_run and out is None else _page(out)
 
     from calibrate.course import course_sections, front_of, plan_course, run_course
     from measure.suites.agreement import between_suites, disagreements
 
-    with naming_consent():
-        plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.of_a_file())
+    plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.of_a_file())
     if dry_run or out is None or page is None:
-        PlanOrRun(out, dry_run, as_json).show_plan(_plan_table(plan))
-        return
+        return PlanOrRun(out, dry_run).planned(_plan_table(plan))
     for line in plan.left_out:
         warn(line)
     time = f"{minutes(plan.seconds())} and then {MODELLING}"
@@ -93,20 +89,21 @@ def course(
     with Bar("modelling") as bar:
         sections = course_sections(plan, results, bar.share)
     front = front_of(sections, disagreements(results.sweeps), between_suites(results.sweeps))
-    written = page.write(sections, _title(plan, results), front)
-    if not as_json:
-        _say(_title(plan, results), front, sections, written)
-        say(f"saved in {out}; look again: qsim show {out}")
-    document = {
-        "directory": str(out),
-        **_document(front, sections, written),
-        "failed": dict(results.failed),
-        "left_out": list(plan.left_out),
-    }
-    end(results.failed, f"{counted(len(results.failed), 'part')} of the course", document if as_json else None)
+    title = _title(plan, results)
+    return Result(
+        lambda: f"{_text(title, front, sections)}\n\nsaved in {out}; look again: qsim show {out}",
+        lambda: {
+            "directory": str(out),
+            **_document(front, sections),
+            "failed": dict(results.failed),
+            "left_out": list(plan.left_out),
+        },
+        page.write(lambda: sections, title, front),
+        failing_parts(results.failed, f"{counted(len(results.failed), 'part')} of the course"),
+    )
 
 
-def _page(out: Path | None) -> Outputs:
+def _page(out: Path | None) -> Page:
     """Where the page goes, checked before any work."""
     if out is None:
         raise wrong_usage("--out is missing: name the folder to keep everything in, or only look: --dry-run")
@@ -115,26 +112,22 @@ def _page(out: Path | None) -> Outputs:
     return page_in(out)
 
 
-def _published(names: Sequence[str], outputs: Outputs, *, as_json: bool) -> None:
+def _published(names: Sequence[str], page: Page) -> Result:
     from calibrate.course import front_of, published_names, published_sections
-    from measure.errors import DataError
 
-    wanted: list[str] = []
-    for name in names:
-        try:
-            wanted += [n for n in published_names(name) if n not in wanted]
-        except DataError as error:
-            raise wrong_usage(f"--dataset: {error}") from error
+    try:
+        wanted = list(dict.fromkeys(n for name in names for n in published_names(name)))
+    except measure.DataError as error:
+        raise wrong_usage(f"--dataset: {error}") from error
     with Bar("modelling") as bar:
         sections = published_sections(wanted, bar.share)
     front = front_of(sections)
     title = "As published: " + ", ".join(wanted)
-    written = outputs.write(sections, title, front)
-    document = {"datasets": wanted, **_document(front, sections, written)}
-    if as_json:
-        print_json(document)
-        return
-    _say(title, front, sections, written)
+    return Result(
+        lambda: _text(title, front, sections),
+        lambda: {"datasets": wanted, **_document(front, sections)},
+        page.write(lambda: sections, title, front),
+    )
 
 
 def _title(plan: CoursePlan, results: CourseResults) -> str:
@@ -143,10 +136,9 @@ def _title(plan: CoursePlan, results: CourseResults) -> str:
     return f"The {' and the '.join([*['memory'] * memory, *['drive'] * drive])} of this machine"
 
 
-def _say(title: str, front: FrontPage, sections: Sequence[Section], written: Written) -> None:
-    """The first page, what was predicted of each sweep, and the files."""
-    say("\n".join([title, *front.lines(), "", _verdicts(sections)]))
-    written.say()
+def _text(title: str, front: FrontPage, sections: Sequence[Section]) -> str:
+    """The first page, and what was predicted of each sweep."""
+    return "\n".join([title, *front.lines(), "", _verdicts(sections)])
 
 
 def _verdicts(sections: Sequence[Section]) -> str:
@@ -170,14 +162,12 @@ def _verdicts(sections: Sequence[Section]) -> str:
     return "\n".join(lines[1:])
 
 
-def _document(front: FrontPage, sections: Sequence[Section], written: Written) -> dict[str, Any]:
-    from calibrate.cli.calibration.compare import comparison_document
-
+def _document(front: FrontPage, sections: Sequence[Section]) -> dict[str, Any]:
     parts = [
         {"title": s.title, **comparison_document(s.comparisons, dict(s.refused))} if s.is_compared else s.to_dict()
         for s in sections
     ]
-    return {"front": front.to_dict(), "sections": parts, **written.to_dict()}
+    return {"front": front.to_dict(), "sections": parts}
 
 
 def _plan_table(plan: CoursePlan) -> PlanTable:

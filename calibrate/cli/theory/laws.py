@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import qsim
 from calibrate.cli import parsing
 from measure.units import parse_count, parse_duration
-
-if TYPE_CHECKING:
-    from qsim import Distribution
 
 
 @dataclass(frozen=True)
@@ -25,16 +22,14 @@ class Law:
     has_unit: bool
     file: Path | None = None
 
-    def distribution(self) -> Distribution:
+    def distribution(self) -> qsim.Distribution:
         """The distribution itself. Raises DataError where its file holds none."""
-        import qsim
-
         if self.file is not None:
             return _read(self.family, self.file)
         v = dict(self.values)
         shift = v.pop("shift", None)
         name, wanted = LAWS[self.family]
-        base: Distribution = attrgetter(name)(qsim)(*(v[n] for n in wanted))
+        base: qsim.Distribution = attrgetter(name)(qsim)(*(v[n] for n in wanted))
         return base if shift is None else qsim.Shifted(base=base, shift=shift)
 
 
@@ -95,7 +90,7 @@ def law_of(text: str) -> Law:
 law = parsing.parser(law_of)
 
 
-def _read(family: str, path: Path) -> Distribution:
+def _read(family: str, path: Path) -> qsim.Distribution:
     from measure.formats.law_file import read_histogram, read_law
 
     return read_law(path) if family == "fitted" else read_histogram(path)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from calibrate.cli.console import print_json, say
+import qsim
+from calibrate.cli.console import Result
+from calibrate.cli.theory.queue_models import hinting_at_units
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
-    from qsim import Metrics, Network
     from qsim.derivations import Derivation, DerivationStep
 
 
-_RATES = ("throughput",)
-_TIMES = ("W", "Wq")
-
-
-def metrics_text(metrics: Metrics, *, with_units: bool, quantiles: Sequence[float] = (), details: bool = False) -> str:
+def metrics_text(
+    metrics: qsim.Metrics, *, with_units: bool, quantiles: Sequence[float] = (), details: bool = False
+) -> str:
     """The table of the values; units only where the input had them."""
     show = (lambda name, value: value_text(name, value, with_units)) if with_units else None
     text = str(metrics.text(show, details=details))
@@ -33,7 +33,7 @@ def metrics_text(metrics: Metrics, *, with_units: bool, quantiles: Sequence[floa
     return text
 
 
-def metrics_document(metrics: Metrics, *, with_units: bool, quantiles: Sequence[float] = ()) -> dict[str, Any]:
+def metrics_document(metrics: qsim.Metrics, *, with_units: bool, quantiles: Sequence[float] = ()) -> dict[str, Any]:
     """The JSON document; ``time_unit`` is null where the numbers are in the user's own unit."""
     document = {**metrics.to_dict(), "time_unit": "s" if with_units else None}
     if quantiles:
@@ -43,29 +43,34 @@ def metrics_document(metrics: Metrics, *, with_units: bool, quantiles: Sequence[
     return document
 
 
-def say_solved(
-    model: Network, metrics: Metrics, *, with_units: bool, explain: bool, as_json: bool, quantiles: Sequence[float] = ()
-) -> None:
-    """Print the values of a model that was solved, and with ``explain`` how they come about."""
+def solved(
+    model: qsim.Network,
+    *,
+    with_units: bool,
+    explain: bool = False,
+    details: bool = False,
+    quantiles: Sequence[float] = (),
+) -> Result:
+    """The values of a model by formula, and with ``explain`` how they come about. Raises as ``qsim.solve``."""
     from qsim.derivations import derive
 
+    with hinting_at_units(with_units):
+        metrics = qsim.solve(model)
     derivation = derive(model) if explain else None
-    if as_json:
-        document = metrics_document(metrics, with_units=with_units, quantiles=quantiles)
-        print_json(document if derivation is None else {**document, "derivation": derivation_document(derivation)})
-        return
-    say(metrics_text(metrics, with_units=with_units, quantiles=quantiles))
-    if derivation is not None:
-        say(f"\n{derivation_text(derivation, with_units=with_units)}")
+    values = partial(metrics_text, metrics, with_units=with_units, quantiles=quantiles, details=details)
+    document = partial(metrics_document, metrics, with_units=with_units, quantiles=quantiles)
+    if derivation is None:
+        return Result(values, document)
+    return Result(
+        lambda: f"{values()}\n\n{derivation_text(derivation, with_units=with_units)}",
+        lambda: {**document(), "derivation": derivation_document(derivation)},
+    )
 
 
 def value_text(name: str, value: float, with_units: bool) -> str:
     """One of the values by name, with its unit where ``with_units``."""
-    if with_units and name in _TIMES:
-        return format_duration(value, 4)
-    if with_units and name in _RATES:
-        return format_rate(value, 4)
-    return f"{value:.6g}"
+    units = {"throughput": format_rate, "W": format_duration, "Wq": format_duration} if with_units else {}
+    return units[name](value, 4) if name in units else f"{value:.6g}"
 
 
 _WIDEST = 50

@@ -8,17 +8,17 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import calibrate
+import measure
+import qsim
+from calibrate.cli.fit_files import read_fits
 from calibrate.cli.theory.laws import law_of
 from measure import text_files
 from measure.errors import DataError
 from measure.text_files import read_head
 from measure.units import parse_duration, parse_rate
-
-if TYPE_CHECKING:
-    from calibrate import Fit
-    from qsim import Network
 
 FIELDS = {"stations", "customers", "routing"}
 OF_STATION = {"service", "delay", "servers", "visits", "discipline", "queues", "speeds", "priority", "capacity"}
@@ -30,21 +30,19 @@ OF_CUSTOMERS = {"population", "arrivals", "at"}
 class WrittenNetwork:
     """The network of a file, and whether its times have units, so that results are in seconds."""
 
-    network: Network
+    network: qsim.Network
     has_units: bool
 
 
 def read_network(path: Path) -> WrittenNetwork:
     """The network of a file. Raises DataError naming the file, the field and the remedy."""
-    from qsim import Network
-
     reading = _Reading(path)
     with text_files.reading(str(path)):
         document = reading.document()
         reading.only(document, FIELDS, "the file")
         stations = reading.table(document.get("stations"), "stations")
         try:
-            network = Network(
+            network = qsim.Network(
                 {name: reading.station(name, given) for name, given in stations.items()},
                 reading.customers(document["customers"]) if "customers" in document else None,
                 document.get("routing"),
@@ -82,8 +80,6 @@ class _Reading:
                 raise DataError(f"{self._path}: {what} has no {name!r}; it may have {', '.join(sorted(known))}")
 
     def station(self, name: str, given: object) -> Any:
-        from qsim import Delay, Station
-
         table = dict(self.table(given, f"station {name}"))
         if {"device", "idle_latency", "peak"} & table.keys():
             self.only(table, OF_DEVICE, f"the calibrated station {name}")
@@ -92,7 +88,7 @@ class _Reading:
         if "delay" in table:
             if len(table) > 1:
                 raise DataError(f"{self._path}: station {name} is a delay, so nothing else belongs to it")
-            return Delay(self._time(table["delay"], f"delay of {name}"))
+            return qsim.Delay(self._time(table["delay"], f"delay of {name}"))
         if "service" not in table:
             raise DataError(f'{self._path}: station {name} needs a service, such as "80us", or a delay')
         law = table["service"]
@@ -100,7 +96,7 @@ class _Reading:
         laws = {c: self._time(v, f"service of {c} at {name}") for c, v in law.items()} if several else {}
         table["service"] = laws if several else self._time(law, f"service of {name}")
         try:
-            return Station(**table)
+            return qsim.Station(**table)
         except ValueError as error:
             raise DataError(f"{self._path}: station {name}: {error}") from error
 
@@ -117,9 +113,7 @@ class _Reading:
             raise DataError(f"{self._path}: station {name}: {error}") from error
         return replace(station, name=name)
 
-    def _fit(self, name: str, table: Mapping[str, Any]) -> Fit:
-        from calibrate.cli.fit_files import read_fits
-
+    def _fit(self, name: str, table: Mapping[str, Any]) -> calibrate.Fit:
         device, series = table["device"], table.get("series")
         if not isinstance(device, str) or {"idle_latency", "peak"} & table.keys():
             raise DataError('device must name a fit or a sweep, as "fit.json"; a data sheet has idle_latency and peak')
@@ -132,18 +126,13 @@ class _Reading:
             if found is None:
                 raise DataError(f"{device} holds the fits of {', '.join(fits)}; name one with series")
             return found
-        from calibrate.fitting.curve_fit import fit
-        from measure.loading import load
+        return calibrate.fit(measure.load(place), series=series)
 
-        return fit(load(place), series=series)
-
-    def _sheet(self, name: str, table: Mapping[str, Any]) -> Fit:
-        from calibrate.fitting.datasheet import from_datasheet
-
+    def _sheet(self, name: str, table: Mapping[str, Any]) -> calibrate.Fit:
         if missing := [key for key in ("idle_latency", "peak") if key not in table]:
             raise DataError(f'a data sheet needs {missing[0]} too, as idle_latency = "80us", peak = "600k/s"')
         idle = self._number(table["idle_latency"], f"idle_latency of {name}", parse_duration)
-        return from_datasheet(idle, self._number(table["peak"], f"peak of {name}", parse_rate))
+        return calibrate.from_datasheet(idle, self._number(table["peak"], f"peak of {name}", parse_rate))
 
     def customers(self, given: object) -> Any:
         """Those of one class, or of each by its name."""
@@ -153,34 +142,30 @@ class _Reading:
 
     def _class(self, given: object, what: str) -> Any:
         """``16`` that circulate; ``"200/s"`` or a law of the gaps; or a table that says at which station."""
-        from qsim import Arrivals, Population
-
         if isinstance(given, int) and not isinstance(given, bool):
-            return Population(given)
+            return qsim.Population(given)
         if isinstance(given, str):
-            return Arrivals(self._source(given, what))
+            return qsim.Arrivals(self._source(given, what))
         table = self.table(given, what)
         self.only(table, OF_CUSTOMERS, what)
         if ("population" in table) == ("arrivals" in table):
             raise DataError(f"{self._path}: {what} need a population or arrivals, and not both")
         if "population" in table:
-            return Population(table["population"], table.get("at"))
+            return qsim.Population(table["population"], table.get("at"))
         coming = table["arrivals"]
         if isinstance(coming, Mapping):
-            return Arrivals({at: self._source(v, f"{what} at {at}") for at, v in coming.items()}, table.get("at"))
-        return Arrivals(self._source(coming, what), table.get("at"))
+            return qsim.Arrivals({at: self._source(v, f"{what} at {at}") for at, v in coming.items()}, table.get("at"))
+        return qsim.Arrivals(self._source(coming, what), table.get("at"))
 
     def _time(self, given: object, what: str) -> Any:
         """A law as on the command line; a time is the mean of an exponential one."""
-        from qsim import Exponential
-
         if (law := self._law(given, what)) is not None:
             return law
         self.has_units |= str(given).strip()[-1:].isalpha()
         mean = self._number(given, what, parse_duration)
         if not 0 < mean < math.inf:
             raise DataError(f"{self._path}: {what} must be positive and finite, not {given}")
-        return Exponential(mean)
+        return qsim.Exponential(mean)
 
     def _source(self, given: object, what: str) -> Any:
         """The law of the gaps, or the rate of a Poisson process."""

@@ -6,23 +6,20 @@ them does, all are in seconds and so are the results.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
+import qsim
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import OptionGroup, shared
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.laws import Law, law_of
 from measure.units import parse_duration, parse_rate
-
-if TYPE_CHECKING:
-    from qsim import Distribution, Network
 
 DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO")
 
@@ -57,67 +54,26 @@ class QueueArguments:
         """Whether the option was given."""
         return self.values.get(option) is not None
 
-    def command_line(self) -> str:
-        """The options as they could be typed again."""
-        words = [self.model]
-        for option, value in self.values.items():
-            if value is not None:
-                words += [f"--{option}", _typed(option, value)]
-        return shlex.join(words)
-
-    @property
-    def arrival_rate(self) -> float:
-        """Arrivals per time."""
-        return self.number("arrival-rate")
+    def argument(self, name: str) -> Any:
+        """What a maker of qsim calls ``name``; exponential laws where only their mean or rate was typed."""
+        if name in ("service", "arrivals"):
+            typed = self.values["service" if name == "service" else "arrival-rate"]
+            if isinstance(typed, Law):
+                return typed.distribution()
+            mean = self.service_time if name == "service" else 1 / self.positive("arrival-rate")
+            return qsim.Exponential(mean)
+        if name == "service_time":
+            return self.service_time
+        if name == "service_rate":
+            return self.number("service-rate") if self.has("service-rate") else 1 / self.positive("service")
+        if name == "arrival_rate":
+            return self.number("arrival-rate")
+        return int(self.values[name])
 
     @property
     def service_time(self) -> float:
         """The mean service time."""
         return self.number("service") if self.has("service") else 1 / self.positive("service-rate")
-
-    @property
-    def service_rate(self) -> float:
-        """The rate of one busy server."""
-        return self.number("service-rate") if self.has("service-rate") else 1 / self.positive("service")
-
-    @property
-    def service(self) -> Distribution:
-        """The law of service: exponential where only its mean was typed."""
-        value = self.values["service"]
-        return value.distribution() if isinstance(value, Law) else _exponential(self.service_time)
-
-    @property
-    def arrivals(self) -> Distribution:
-        """The law of the times between arrivals: exponential where only the rate was typed."""
-        value = self.values["arrival-rate"]
-        return value.distribution() if isinstance(value, Law) else _exponential(1 / self.positive("arrival-rate"))
-
-    @property
-    def servers(self) -> int:
-        """The number of servers, 1 where none was typed."""
-        return int(self.values["servers"]) if self.has("servers") else 1
-
-    @property
-    def capacity(self) -> int:
-        """The places."""
-        return int(self.values["capacity"])
-
-
-def _exponential(mean: float) -> Distribution:
-    from qsim import Exponential
-
-    if mean <= 0:
-        raise wrong_usage(f"a mean time must be positive, not {mean:g}")
-    return Exponential(mean)
-
-
-def _typed(option: str, value: Any) -> str:
-    if isinstance(value, Law):
-        return value.text
-    if not isinstance(value, Quantity):
-        return str(value) if isinstance(value, str) else f"{value:.12g}"
-    unit = ("/s" if option.endswith("rate") else "s") if value.has_unit else ""
-    return f"{value.value:.12g}{unit}"
 
 
 @parsing.parser
@@ -196,52 +152,51 @@ class QueueOptions(FollowedOptions):
     discipline: Discipline = None
 
 
+NEEDS = {
+    "arrival_rate": "arrival-rate",
+    "arrivals": "arrival-rate",
+    "service_rate": "service-rate|service",
+    "service_time": "service-rate|service",
+    "service": "service-rate|service",
+}
+"""The options that give an argument of a maker in qsim, exactly one of them; of others the one of its name."""
+
+
 @dataclass(frozen=True)
 class QueueModel:
-    """A queue by its name on the command line: what it needs, what it may take, and how it is built.
-
-    An entry of ``needs`` such as ``"service-rate|service"`` means exactly one of these.
-    """
+    """A queue by its name on the command line: what makes it in qsim, with its arguments, and what it ``may`` take."""
 
     name: str
     kendall: str
     what: str
-    needs: tuple[str, ...]
     made_by: str
-    """What makes it in qsim, and its arguments, names of QueueArguments."""
     may: tuple[str, ...] = ()
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """Every option it understands."""
-        return (*(o for need in self.needs for o in need.split("|")), *self.may)
-
-    @property
-    def named(self) -> str:
-        """Its name here and in Kendall's notation."""
-        return f"{self.name} ({self.kendall})"
+    def needs(self) -> list[str]:
+        """What must be given, ``service-rate|service`` for one of these."""
+        return [NEEDS.get(name, name) for name in self.made_by.split()[1:]]
 
     def check(self, given: QueueArguments) -> None:
         """Raise CommandError (wrong usage) where something is missing, given twice, or means nothing here."""
+        named = f"{self.name} ({self.kendall})"
+        known = [*(o for need in self.needs for o in need.split("|")), *self.may]
         for option in given.values:
-            if given.has(option) and option not in self.options:
-                raise wrong_usage(f"--{option} means nothing for {self.named}; it takes {self.usage(given)}")
+            if given.has(option) and option not in known:
+                raise wrong_usage(f"--{option} means nothing for {named}; it takes {self.usage(given)}")
         for need in self.needs:
-            alternatives = need.split("|")
-            present = [o for o in alternatives if given.has(o)]
+            present = [f"--{o}" for o in need.split("|") if given.has(o)]
             if not present:
-                raise wrong_usage(f"{self.named} needs {_or(alternatives)}; it takes {self.usage(given)}")
+                raise wrong_usage(f"{named} needs {_or(need)}; it takes {self.usage(given)}")
             if len(present) > 1:
-                raise wrong_usage(f"{' and '.join(f'--{o}' for o in present)} say the same thing; give one of them")
+                raise wrong_usage(f"{' and '.join(present)} say the same thing; give one of them")
 
-    def make(self, given: QueueArguments) -> Network:
+    def make(self, given: QueueArguments) -> qsim.Network:
         """The model, with the order of service and the kind of queues where they were given."""
-        import qsim
-
         if self.name == "mmcn":
             return _closed(given)
         maker, *arguments = self.made_by.split()
-        network: Network = getattr(qsim, maker)(*(getattr(given, name) for name in arguments))
+        network: qsim.Network = getattr(qsim, maker)(*(given.argument(name) for name in arguments))
         changes: dict[str, Any] = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
         stations = network.stations.items()
         return replace(network, stations={n: replace(s, **changes) for n, s in stations}) if changes else network
@@ -249,59 +204,46 @@ class QueueModel:
     def usage(self, given: QueueArguments) -> str:
         """The options in words, those that are optional only where the command has them."""
         optional = [f"[--{o}]" for o in self.may if o in given.values]
-        return ", ".join([*(_or(need.split("|")) for need in self.needs), *optional])
+        return ", ".join([*(_or(need) for need in self.needs), *optional])
 
 
-def _or(options: Any) -> str:
-    return " or ".join(f"--{o}" for o in options)
+def _or(need: str) -> str:
+    return " or ".join(f"--{o}" for o in need.split("|"))
 
 
-def _closed(given: QueueArguments) -> Network:
-    from qsim import Closed, Delay, Exponential, Station
-
+def _closed(given: QueueArguments) -> qsim.Network:
     queues: Any = given.values.get("queues") or "shared"
     if queues not in ("shared", "random"):
         raise wrong_usage(f"--queues {queues} is for customers from outside; mmcn takes shared or random")
     think = given.number("think-time") if given.has("think-time") else 0.0
-    station = Station(Exponential(given.service_time), given.servers, queues=queues)
-    return Closed(given.values["population"], (Delay(think), station))
+    servers = given.argument("servers") if given.has("servers") else 1
+    station = qsim.Station(qsim.Exponential(given.service_time), servers, queues=queues)
+    return qsim.Closed(given.values["population"], (qsim.Delay(think), station))
 
 
-_ONE = ("arrival-rate", "service-rate|service")
-_SEVERAL = (*_ONE, "servers")
-_ORDER, _MANY = ("discipline",), ("discipline", "queues")
-_RATES, _CLOSED = "arrival_rate service_rate", "a fixed population that thinks and queues: fio at depth N"
-_CIRCLE = ("think-time", "servers", "queues")
+_ORDER, _MANY, _CIRCLE = ("discipline",), ("discipline", "queues"), ("think-time", "servers", "queues")
 
 MODELS: Mapping[str, QueueModel] = {
     m.name: m
     for m in (
-        QueueModel("mm1", "M/M/1", "one server", _ONE, f"MMc {_RATES} servers", _ORDER),
-        QueueModel("mmc", "M/M/c", "several servers, one queue", _SEVERAL, f"MMc {_RATES} servers", _MANY),
-        QueueModel("mm1k", "M/M/1/K", "one server, limited places", (*_ONE, "capacity"), f"MM1K {_RATES} capacity"),
-        QueueModel(
-            "mmck",
-            "M/M/c/K",
-            "several servers, limited places",
-            (*_SEVERAL, "capacity"),
-            f"MMcK {_RATES} servers capacity",
-        ),
-        QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", _SEVERAL, f"MMcc {_RATES} servers"),
-        QueueModel("mminf", "M/M/∞", "a server for everyone", _ONE, f"MMInf {_RATES}"),
-        QueueModel("mmcn", "M/M/c//N", _CLOSED, ("population", "service-rate|service"), "", _CIRCLE),
-        QueueModel("md1", "M/D/1", "constant service times", _ONE, "MDc arrival_rate service_time servers", _ORDER),
-        QueueModel(
-            "mdc", "M/D/c", "the same, several servers", _SEVERAL, "MDc arrival_rate service_time servers", _MANY
-        ),
-        QueueModel("mg1", "M/G/1", "any service times", _ONE, "MGc arrival_rate service servers", _ORDER),
-        QueueModel("mgc", "M/G/c", "the same, several servers", _SEVERAL, "MGc arrival_rate service servers", _MANY),
-        QueueModel("gg1", "G/G/1", "any arrivals, any service times", _ONE, "GGc arrivals service servers", _ORDER),
-        QueueModel("ggc", "G/G/c", "the same, several servers", _SEVERAL, "GGc arrivals service servers", _MANY),
+        QueueModel("mm1", "M/M/1", "one server", "MM1 arrival_rate service_rate", _ORDER),
+        QueueModel("mmc", "M/M/c", "several servers, one queue", "MMc arrival_rate service_rate servers", _MANY),
+        QueueModel("mm1k", "M/M/1/K", "one server, limited places", "MM1K arrival_rate service_rate capacity"),
+        QueueModel("mmck", "M/M/c/K", "several, limited places", "MMcK arrival_rate service_rate servers capacity"),
+        QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", "MMcc arrival_rate service_rate servers"),
+        QueueModel("mminf", "M/M/∞", "a server for everyone", "MMInf arrival_rate service_rate"),
+        QueueModel("mmcn", "M/M/c//N", "a fixed population: fio at depth N", "Closed population service_rate", _CIRCLE),
+        QueueModel("md1", "M/D/1", "constant service times", "MD1 arrival_rate service_time", _ORDER),
+        QueueModel("mdc", "M/D/c", "the same, several servers", "MDc arrival_rate service_time servers", _MANY),
+        QueueModel("mg1", "M/G/1", "any service times", "MG1 arrival_rate service", _ORDER),
+        QueueModel("mgc", "M/G/c", "the same, several servers", "MGc arrival_rate service servers", _MANY),
+        QueueModel("gg1", "G/G/1", "any arrivals, any service times", "GG1 arrivals service", _ORDER),
+        QueueModel("ggc", "G/G/c", "the same, several servers", "GGc arrivals service servers", _MANY),
     )
 }
 
 
-def queue_of(given: QueueArguments) -> Network:
+def queue_of(given: QueueArguments) -> qsim.Network:
     """The model that the options describe; CommandError or ValueError says what is wrong with them."""
     queue = MODELS[given.model]
     queue.check(given)
@@ -311,11 +253,9 @@ def queue_of(given: QueueArguments) -> Network:
 @contextmanager
 def hinting_at_units(with_units: bool) -> Iterator[None]:
     """An overload of bare numbers may be a forgotten unit: the error says so."""
-    from qsim import UnstableQueueError
-
     try:
         yield
-    except UnstableQueueError as error:
+    except qsim.UnstableQueueError as error:
         if with_units:
             raise
         hint = "Numbers without units share one time unit; with units, write 300us and 5/s."

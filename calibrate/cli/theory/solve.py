@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
+import qsim
 from calibrate.cli import parsing
-from calibrate.cli.console import print_json, say, warn
-from calibrate.cli.failures import FAILED, CommandError, wrong_usage
+from calibrate.cli.console import Result, warn
+from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.option_groups import option, shared
-from calibrate.cli.options import AsJson
 from calibrate.cli.progress import simulating
+from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, solved, value_text
 from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, QueueOptions, hinting_at_units, queue_of
-
-if TYPE_CHECKING:
-    from qsim import Metrics, Network
 
 QUANTILES = (0.5, 0.9, 0.99)
 """The percentiles of the response time that ``qsim simulate`` prints."""
@@ -54,21 +52,14 @@ def solve(
     options: QueueOptions,
     quantiles: parsing.Numbers | None = option("Q,...", parsing.shares, "Also these quantiles of W, as 0.5,0.99."),
     explain: Explain = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Build the queue that the options describe, solve it, print it."""
     given = options.of(model)
     queue = queue_of(given)
-
-    import qsim
-    from calibrate.cli.theory.metrics_text import say_solved
-
     try:
-        with hinting_at_units(given.with_units):
-            metrics = qsim.solve(queue)
+        return solved(queue, with_units=given.with_units, explain=explain, quantiles=quantiles or ())
     except qsim.NoFormulaError as error:
-        raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {given.command_line()}") from error
-    say_solved(queue, metrics, with_units=given.with_units, explain=explain, as_json=as_json, quantiles=quantiles or ())
+        raise wrong_usage(f"{error.reason}; simulate it: qsim simulate {model}, with the same options") from error
 
 
 HELP_SIMULATE = """Simulate a queue to its steady state, with 95 % confidence intervals.
@@ -90,38 +81,32 @@ def simulate(
     seed: SimulationSeed = None,
     engine: Engine = "compiled",
     precision: float | None = option("PCT", parsing.percent, "Go on (to 1e9 customers) until W is known this well."),
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Build the queue that the options describe, simulate it, print it."""
     given = options.of(model)
-    metrics = simulated(
-        queue_of(given),
-        customers,
-        seed,
-        engine,
-        None if precision is None else precision / 100,
-        with_units=given.with_units,
-    )
-    say_simulated(metrics, with_units=given.with_units, as_json=as_json, quantiles=QUANTILES)
+    share = None if precision is None else precision / 100
+    return simulated(queue_of(given), customers, seed, engine, share, with_units=given.with_units, quantiles=QUANTILES)
 
 
 def simulated(
-    model: Network,
+    model: qsim.Network,
     customers: float,
     seed: int | None,
-    engine: Literal["compiled", "reference"],
+    engine: Literal["compiled", "reference"] = "compiled",
     precision: float | None = None,
     *,
     with_units: bool,
-) -> Metrics:
-    """The model, simulated with a bar; CommandError with the estimate where the run is too short."""
-    import qsim
-    from calibrate.cli.theory.metrics_text import metrics_document
+    details: bool = False,
+    quantiles: Sequence[float] = (),
+) -> Result:
+    """The model, simulated with a bar, with the exact mean response time where a formula gives it.
 
+    CommandError with the estimate where the run is too short.
+    """
     with simulating(f"simulating {model.kendall}") as bar:
         try:
             with hinting_at_units(with_units):
-                return qsim.simulate(
+                metrics = qsim.simulate(
                     model, customers=customers, seed=seed, engine=engine, precision=precision, progress=bar.share
                 )
         except qsim.SteadyStateError as error:
@@ -129,46 +114,37 @@ def simulated(
             message = error.sentence("--customers", "--precision", "simulate() with allow_short=True")
             raise CommandError(
                 f"{message} The estimate as it is: W = {error.metrics.W:.4g} [{low:.4g}, {high:.4g}]",
-                FAILED,
-                {"estimate": metrics_document(error.metrics, with_units=with_units)},
+                details={"estimate": metrics_document(error.metrics, with_units=with_units)},
             ) from error
-
-
-def say_simulated(
-    metrics: Metrics, *, with_units: bool, as_json: bool, details: bool = False, quantiles: Sequence[float] = ()
-) -> None:
-    """Print what was simulated, with the exact mean response time where a formula gives it."""
-    from calibrate.cli.theory.metrics_text import metrics_document, metrics_text
-
     for warning in metrics.warnings:
         warn(warning)
-    if as_json:
-        print_json(metrics_document(metrics, with_units=with_units, quantiles=quantiles))
-        return
-    say(metrics_text(replace(metrics, warnings=()), with_units=with_units, details=details, quantiles=quantiles))
-    say(f"{metrics.customers:,} customers, the first {metrics.warmup:,} left out, seed {metrics.seed}")
-    if exact := compared_with_theory(metrics, with_units=with_units):
-        say(exact)
+
+    def text() -> str:
+        silent = replace(metrics, warnings=())
+        return "\n".join(
+            [
+                metrics_text(silent, with_units=with_units, details=details, quantiles=quantiles),
+                f"{metrics.customers:,} customers, the first {metrics.warmup:,} left out, seed {metrics.seed}",
+                *compared_with_theory(metrics, with_units=with_units),
+            ]
+        )
+
+    return Result(text, lambda: metrics_document(metrics, with_units=with_units, quantiles=quantiles))
 
 
-def compared_with_theory(metrics: Metrics, *, with_units: bool) -> str:
-    """A line on the exact mean response time and whether the interval holds it; empty where no formula gives it."""
-    import qsim
-    from calibrate.cli.theory.metrics_text import value_text
-
+def compared_with_theory(metrics: qsim.Metrics, *, with_units: bool) -> list[str]:
+    """A line on the exact mean response time and whether the interval holds it; none where no formula gives it."""
     if not isinstance(metrics.model, qsim.Network):
-        return ""
+        return []
     try:
         exact = qsim.solve(metrics.model)
     except qsim.NoFormulaError:
-        return ""
+        return []
     ends = metrics.intervals.get("W")
     if exact.kind_of("W") != "exact" or ends is None or metrics.confidence is None:
-        return ""
+        return []
     theory = f"theory: W = {value_text('W', exact.W, with_units)}"
     if ends[0] <= exact.W <= ends[1]:
-        return f"{theory}, inside the interval"
-    return (
-        f"{theory}, outside the interval, as {100 * (1 - metrics.confidence):.2g} % of intervals are; "
-        "simulate more --customers or another --seed"
-    )
+        return [f"{theory}, inside the interval"]
+    outside = f"outside the interval, as {100 * (1 - metrics.confidence):.2g} % of intervals are"
+    return [f"{theory}, {outside}; simulate more --customers or another --seed"]

@@ -7,21 +7,20 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import qsim
 from calibrate.cli import parsing
-from calibrate.cli.console import described_table, print_json, say, table
+from calibrate.cli.console import Result, described_table, table
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts, exclusive, requires
-from calibrate.cli.options import AsJson
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.metrics_text import value_text
 from calibrate.cli.theory.queue_models import FollowedOptions, ModelName, QueueArguments, queue_of
 from measure.units import parse_duration, parse_list
 
 if TYPE_CHECKING:
-    from qsim import Metrics, Network
     from qsim._types import FloatArray
-    from qsim.engines.trace import Event, PathAverages, SamplePath
+    from qsim.engines.trace import Event, PathAverages
 
 
 FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "gg1", "ggc")
@@ -78,68 +77,67 @@ def trace(
     gaps: TypedTimes | None = option("TIME,...", times_in_order, "Times between arrivals, instead of drawn ones."),
     times: TypedTimes | None = option("TIME,...", times_in_order, "The service times, one for each of --gaps."),
     events: bool = flag("--events", "Also print the list of events."),
-    as_json: AsJson = False,
-) -> None:
+) -> Result:
     """Build the queue, draw or take the times, follow the customers, print the table."""
     given = options.of(model)
     if model not in FOLLOWED:
         raise wrong_usage(f"{model} is not followed by hand; there are {', '.join(FOLLOWED)}")
-    drawn, with_units = True, given.with_units
+    with_units = given.with_units
     if gaps is not None and times is not None:
-        drawn, with_units = False, gaps.has_unit or times.has_unit
+        with_units = gaps.has_unit or times.has_unit
         given = _of_given_times(given, gaps, times)
     queue: Any = queue_of(given)
     count, seed = 10 if customers is None else customers, 1 if seed is None else seed
-    _check_length(count if gaps is None else len(gaps.values), as_json=as_json)
+    count = count if gaps is None else len(gaps.values)
+    if count > MOST_LISTED:
+        raise wrong_usage(f"{count} customers are too many for a table; follow at most {MOST_LISTED}, or simulate")
 
-    from qsim import trace as followed
-    from qsim.engines.trace import SamplePath, draw, followed_queue
     from qsim.engines.trace import averages as averages_of
+    from qsim.engines.trace import draw, followed_queue
     from qsim.engines.trace import events as listed
 
     seen = followed_queue(queue)
-    servers = seen.servers
     if gaps is not None and times is not None:
+        steady = None
         scale = scale_of([*gaps.values, *times.values], with_units)
         between, needed = scale.steps(gaps.values), scale.steps(times.values)
+        origin, drawn = "given times", dict[str, Any](seed=None, rounded_to=None)
     else:
+        steady = _steady(queue)
         scale = scale_for(seen.service.mean, with_units)
         between, needed = (scale.steps(v) for v in draw(queue, count, seed))
         if not between.sum() < _LARGEST_SUM:
             raise wrong_usage("arrival and service times differ too much to tabulate")
-    steps = followed(queue, between, needed)
-    path = SamplePath(scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server)
+        origin = f"seed {seed}, times rounded to {scale.with_unit(scale.step)}"
+        drawn = {"seed": seed, "rounded_to": scale.step}
+    steps = qsim.trace(queue, between, needed)
+    path = qsim.SamplePath(
+        scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server
+    )
     happened = listed(path)
-    averages = averages_of(path, servers, happened)
-    steady = _steady(queue) if drawn else None
+    averages = averages_of(path, seen.servers, happened)
     rows = customer_rows(path, scale.times(between), scale.times(needed))
-    if as_json:
-        print_json(
-            {
-                "model": queue.kendall,
-                "time_unit": "s" if with_units else None,
-                "seed": seed if drawn else None,
-                "rounded_to": scale.step if drawn else None,
-                "customers": rows,
-                "events": event_rows(happened),
-                "averages": asdict(averages),
-                "long_run": None if steady is None else steady.to_dict(),
-            }
-        )
-        return
-    unit = f", in {scale.unit}" if scale.unit else ""
-    origin = f"seed {seed}, times rounded to {scale.with_unit(scale.step)}{unit}" if drawn else f"given times{unit}"
-    blocks = [f"{queue.kendall}, {origin}", customers_table(rows, scale, servers=servers)]
-    blocks += [events_table(happened, scale)] if events else []
-    blocks.append(averages_table(averages, steady, scale, with_units=with_units))
-    say("\n\n".join(blocks))
 
+    def text() -> str:
+        if count > MOST_PRINTED:
+            raise wrong_usage(f"{count} customers are too many to print; print at most {MOST_PRINTED}, or use --json")
+        heading = f"{queue.kendall}, {origin}{f', in {scale.unit}' if scale.unit else ''}"
+        blocks = [heading, customers_table(rows, scale, servers=seen.servers)]
+        blocks += [events_table(happened, scale)] if events else []
+        return "\n\n".join([*blocks, averages_table(averages, steady, scale, with_units=with_units)])
 
-def _check_length(customers: int, *, as_json: bool) -> None:
-    if customers > MOST_LISTED:
-        raise wrong_usage(f"{customers} customers are too many for a table; follow at most {MOST_LISTED}, or simulate")
-    if customers > MOST_PRINTED and not as_json:
-        raise wrong_usage(f"{customers} customers are too many to print; print at most {MOST_PRINTED}, or use --json")
+    def document() -> dict[str, Any]:
+        return {
+            "model": queue.kendall,
+            "time_unit": "s" if with_units else None,
+            **drawn,
+            "customers": rows,
+            "events": [{**asdict(e), "customer": e.customer + 1} for e in happened],
+            "averages": asdict(averages),
+            "long_run": None if steady is None else steady.to_dict(),
+        }
+
+    return Result(text, document)
 
 
 def _of_given_times(typed: QueueArguments, gaps: TypedTimes, times: TypedTimes) -> QueueArguments:
@@ -152,9 +150,7 @@ def _of_given_times(typed: QueueArguments, gaps: TypedTimes, times: TypedTimes) 
     return QueueArguments(typed.model, {"arrival-rate": one, "service-rate": one, "servers": typed.values["servers"]})
 
 
-def _steady(queue: Network) -> Metrics | None:
-    import qsim
-
+def _steady(queue: qsim.Network) -> qsim.Metrics | None:
     try:
         return qsim.solve(queue)
     except (qsim.NoFormulaError, qsim.UnstableQueueError):
@@ -217,7 +213,7 @@ def _unit_for(value: float) -> tuple[float, str]:
     return next(((s, u) for s, u in _UNITS if value >= s * 0.9995), _UNITS[-1])
 
 
-def customer_rows(path: SamplePath, gaps: FloatArray, services: FloatArray) -> list[dict[str, Any]]:
+def customer_rows(path: qsim.SamplePath, gaps: FloatArray, services: FloatArray) -> list[dict[str, Any]]:
     """A row for each customer; customers and servers are counted from 1, as at the board."""
     import numpy as np
 
@@ -235,11 +231,6 @@ def customer_rows(path: SamplePath, gaps: FloatArray, services: FloatArray) -> l
     }
     listed = [column.tolist() for column in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*listed, strict=True)]
-
-
-def event_rows(happened: Sequence[Event]) -> list[dict[str, Any]]:
-    """A row for each event, customers counted from 1."""
-    return [{**asdict(e), "customer": e.customer + 1} for e in happened]
 
 
 def customers_table(rows: Sequence[dict[str, Any]], scale: TraceScale, *, servers: int) -> str:
@@ -266,10 +257,10 @@ _AVERAGES = (
 )
 
 
-def averages_table(found: PathAverages, steady: Metrics | None, scale: TraceScale, *, with_units: bool) -> str:
+def averages_table(found: PathAverages, steady: qsim.Metrics | None, scale: TraceScale, *, with_units: bool) -> str:
     """The averages, the long run next to them where a formula gives it, and Little's law on the table."""
 
-    def cells(source: PathAverages | Metrics) -> list[str]:
+    def cells(source: PathAverages | qsim.Metrics) -> list[str]:
         return [value_text(name, getattr(source, name), with_units) for name, *_ in _AVERAGES]
 
     columns = {"table": cells(found), **({} if steady is None else {"long run": cells(steady)})}

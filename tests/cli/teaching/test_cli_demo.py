@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from calibrate.cli.teaching import demo
-from calibrate.cli.teaching.demo import _free_directory
 from measure.sweep import Sweep
 
 pytestmark = pytest.mark.live
@@ -32,7 +31,7 @@ def test_demo_without_fio_takes_the_probe_and_shows_a_knee(qsim, monkeypatch):
     assert "with qsim's own probe" in run.err or "device of known truth" in run.err
     assert run.out.startswith(("disk: ", "device: "))
     assert Path("qsim-demo/memory/sweep.json").is_file()
-    page = Path("report.html").read_text()
+    page = Path("qsim-demo/report.html").read_text()
     assert "this machine" in page
     steps = [line for line in run.err.splitlines() if line.startswith("[")]
     assert [s[:5] for s in steps if "device" not in s] == ["[1/4]", "[2/4]", "[3/4]", "[4/4]"]
@@ -56,7 +55,6 @@ def test_a_disk_without_a_knee_is_said_and_the_known_device_is_shown(qsim, monke
 
 def test_an_interrupted_demo_goes_on_and_loses_nothing(program, require_tool, tmp_path):
     require_tool("fio")
-    (tmp_path / "report.html").write_text("not ours")
     args = ["demo", "--quick", "--out", "kept", "--json"]
     started = program(args)
     points = tmp_path / "kept" / "disk" / "points"
@@ -69,7 +67,7 @@ def test_an_interrupted_demo_goes_on_and_loses_nothing(program, require_tool, tm
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=60)
     assert started.returncode == 130, err
-    assert err.splitlines()[-1].endswith("resume with: qsim demo --out kept")
+    assert err.splitlines()[-1].endswith("in kept; run the same command again to resume")
     assert json.loads(out)["error"]["exit_code"] == 130
     kept = {p.name: p.read_bytes() for p in points.glob("*.json")}
 
@@ -81,22 +79,14 @@ def test_an_interrupted_demo_goes_on_and_loses_nothing(program, require_tool, tm
     assert document["skipped"] == {}
     assert document["memory"]["summary"]["held_out_points"] == 2
     assert len(document["disk"]["series"]) == 1  # both runs measured the same file
-    assert document["report"] == "report-2.html"
-    assert (tmp_path / "report-2.html").is_file()
-    assert (tmp_path / "report.html").read_text() == "not ours"
-
-
-def test_a_demo_takes_the_next_free_directory(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert _free_directory(Path("qsim-demo")) == Path("qsim-demo")
-    Path("qsim-demo").mkdir()
-    Path("qsim-demo-2").mkdir()
-    assert _free_directory(Path("qsim-demo")) == Path("qsim-demo-3")
+    assert document["report"] == "kept/report.html"
+    assert (tmp_path / "kept" / "report.html").is_file()
 
 
 def test_demo_refuses_before_measuring_where_nothing_can_be_written(qsim, tmp_path):
-    (tmp_path / "notes.html").write_text("mine")
-    run = qsim("demo", "--quick", "--report", "notes.html")
+    (tmp_path / "try").mkdir()
+    (tmp_path / "try" / "report.html").write_text("mine")
+    run = qsim("demo", "--quick", "--out", "try")
     assert run.code == 1
-    assert "notes.html" in run.error
-    assert not (tmp_path / "qsim-demo").exists()
+    assert "report.html" in run.error
+    assert not (tmp_path / "try" / "disk").exists()

@@ -99,8 +99,8 @@ def test_simulated_it_has_percentiles_and_a_report(qsim, app, tmp_path):
     ("disk", "words", "said"),
     [
         (SHEET, (), "give --clients 1..500"),
-        (SHEET, ("--clients", "0"), "invalid --clients 0"),
-        (SHEET, ("--clients", "2.5"), "invalid --clients 2.5"),
+        (SHEET, ("--clients", "0"), "--clients: invalid number of clients 0"),
+        (SHEET, ("--clients", "2.5"), "--clients: invalid number of clients 2.5"),
         (SHEET, ("--clients", "8", "--slo", "p99=1ms"), "needs --simulate"),
         (SHEET, ("--slo", "1ms"), "--slo needs --clients"),
         (SHEET, ("--report", "r.html"), "--report needs --clients"),

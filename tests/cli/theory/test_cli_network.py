@@ -1,67 +1,10 @@
-"""``qsim network``: stations in a row, with a way back, or in a circle, and every way to write them wrongly."""
+"""``qsim network``: a network in a file, solved, simulated, derived and drawn, and every way to write it wrongly."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
-
-THREE = ("--station", ".605", "--station", "2.1", "--station", "1.35")
-
-
-def test_a_tandem_is_two_queues_one_after_the_other(qsim):
-    run = qsim("network", "--station", "2ms", "--station", "1ms", "--arrival-rate", "300/s")
-    assert run.code == 0, run.err
-    # M/M/1 twice: W = 1 / (500 - 300) and 1 / (1000 - 300)
-    assert "W         6.429 ms" in run.out
-    column = run.out.splitlines()[-3].index("  W ") + 3
-    assert [line[:column].split()[-2:] for line in run.out.splitlines()[-2:]] == [["5.000", "ms"], ["1.429", "ms"]]
-
-
-def test_a_circle_is_the_one_of_the_book(qsim):
-    """Lazowska et al. (1984), p. 117."""
-    run = qsim("network", *THREE, "--population", "3", "--think-time", "15", "--explain", "--json")
-    assert run.code == 0, run.err
-    assert run.json["throughput"] == pytest.approx(0.151516, abs=5e-7)
-    assert [s["L"] for s in run.json["stations"]] == pytest.approx([0.097566, 0.394657, 0.23503], abs=5e-7)
-    (table,) = (line for line in run.json["derivation"]["lines"] if "rows" in line)
-    assert table["header"] == ["n", "R(1)", "R(2)", "R(3)", "X", "Q(1)", "Q(2)", "Q(3)"]
-    assert [row[0] for row in table["rows"]] == [1, 2, 3]
-    assert table["rows"][-1][4] == pytest.approx(run.json["throughput"], rel=1e-12)
-
-
-def test_visits_and_names(qsim):
-    words = ("--station", "cpu:40ms,visits=5", "--station", "disk:30ms,visits=2.5", "--arrival-rate", "4/s")
-    run = qsim("network", *words, "--json")
-    assert [(s["name"], round(s["L"], 3)) for s in run.json["stations"]] == [("cpu", 4.0), ("disk", 0.429)]
-
-
-def test_one_station_is_the_queue_itself(qsim):
-    alone = qsim("solve", "mmcn", "--population", "10", "--think-time", "5", "--service", "1", "--json").json
-    one = qsim("network", "--station", "1", "--population", "10", "--think-time", "5", "--json").json
-    assert one["W"] == pytest.approx(alone["W"])
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((), "--station is missing"),
-        (("--arrival-rate", "1"), "--arrival-rate needs --station"),
-        (("--station", "1"), "--station needs --arrival-rate or --population"),
-        (("--station", "1", "--arrival-rate", "1", "--population", "3"), "exclude each other"),
-        (("--station", "1,speed=3", "--population", "3"), "'speed=3' does not belong to a station"),
-        (("--station", "1,servers=1.5", "--population", "3"), "invalid number of servers 1.5"),
-        (("--station", "disk", "--population", "3"), "--station"),
-        (("--station", "1", "--arrival-rate", "1,2"), "--arrival-rate"),
-        (("--station", "1", "--arrival-rate", ".1", "--think-time", "1"), "--think-time needs --population"),
-        (("--station", "1", "--arrival-rate", "2"), "M/M/1 is overloaded"),
-        (("--station", "1", "--arrival-rate", ".5", "--simulate"), "--simulate needs FILE"),
-        (("--station", "1", "--population", "0"), "population"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(qsim, words, said):
-    run = qsim("network", *words)
-    assert run.code == 2
-    assert said in run.error
-
 
 DRIVE = """
 customers = 8
@@ -87,20 +30,50 @@ def test_a_file_describes_a_network(qsim, tmp_path):
     assert solved.code == 0, solved.err
     assert (solved.json["kind"], solved.json["time_unit"]) == ("exact", "s")
     assert [s["name"] for s in solved.json["stations"]] == ["bus", "die"]
-    by_hand = qsim(
-        "network",
-        "--station",
-        "bus:2us",
-        "--station",
-        "die:80us,servers=4,visits=1.1111111111",
-        "--population",
-        "8",
-        "--think-time",
-        "20us",
-        "--json",
-    )
-    assert solved.json["throughput"] == pytest.approx(by_hand.json["throughput"])
-    assert solved.json["W"] == pytest.approx(by_hand.json["W"])
+    alone = qsim("solve", "mmcn", "--population", "8", "--think-time", "20us", "--service", "80us", "--servers", "4")
+    one = DRIVE.replace('bus = { service = "2us" }\n', "").replace("host = { bus = 1 }\nbus =", "host =")
+    one = one.replace("die = { host = 0.9, die = 0.1 }", "die = { host = 1 }")
+    assert qsim("network", written(tmp_path, one)).out.splitlines()[1:6] == alone.out.splitlines()[1:6]
+
+
+TANDEM = """
+customers = "300/s"
+[stations]
+first = { service = "2ms" }
+second = { service = "1ms" }
+"""
+
+BOOK = """
+customers = 3
+[stations]
+thinking = { delay = 15 }
+cpu = { service = 0.605 }
+disk = { service = 2.1 }
+tape = { service = 1.35 }
+"""
+
+
+def test_a_tandem_is_two_queues_one_after_the_other(qsim, tmp_path):
+    """M/M/1 twice: W = 1 / (500 - 300) and 1 / (1000 - 300)."""
+    run = qsim("network", written(tmp_path, TANDEM))
+    assert run.code == 0, run.err
+    assert "W         6.429 ms" in run.out
+    column = run.out.splitlines()[-3].index("  W ") + 3
+    assert [line[:column].split()[-2:] for line in run.out.splitlines()[-2:]] == [["5.000", "ms"], ["1.429", "ms"]]
+    overloaded = qsim("network", written(tmp_path, TANDEM.replace("300/s", "2000/s")))
+    assert (overloaded.code, "overloaded" in overloaded.error) == (2, True)
+
+
+def test_a_circle_is_the_one_of_the_book(qsim, tmp_path):
+    """Lazowska et al. (1984), p. 117."""
+    run = qsim("network", written(tmp_path, BOOK), "--explain", "--json")
+    assert run.code == 0, run.err
+    assert run.json["throughput"] == pytest.approx(0.151516, abs=5e-7)
+    assert [s["L"] for s in run.json["stations"]] == pytest.approx([0.097566, 0.394657, 0.23503], abs=5e-7)
+    (table,) = (line for line in run.json["derivation"]["lines"] if "rows" in line)
+    assert table["header"] == ["n", "R(1)", "R(2)", "R(3)", "X", "Q(1)", "Q(2)", "Q(3)"]
+    assert [row[0] for row in table["rows"]] == [1, 2, 3]
+    assert table["rows"][-1][4] == pytest.approx(run.json["throughput"], rel=1e-12)
 
 
 def test_a_file_is_simulated_and_drawn(qsim, tmp_path):
@@ -120,8 +93,6 @@ def test_a_file_is_simulated_and_drawn(qsim, tmp_path):
 
 
 def test_json_and_classes(qsim, tmp_path):
-    import json
-
     path = tmp_path / "net.json"
     document = {
         "stations": {"host": {"delay": 4}, "die": {"service": {"read": 1, "write": 3}, "discipline": "PS"}},
@@ -170,8 +141,3 @@ def test_a_wrong_file_is_told_in_one_line(qsim, tmp_path, text, said, code):
     assert run.code == code, run.err
     assert said in run.err
     assert len(run.err.strip().splitlines()) == 1
-
-
-def test_a_file_goes_with_none_of_the_options_that_describe_a_network(qsim, tmp_path):
-    run = qsim("network", written(tmp_path, DRIVE), "--population", "3")
-    assert (run.code, "FILE and --population exclude each other" in run.err) == (2, True)
