@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -50,7 +49,6 @@ Objective: TypeAlias = Annotated[
         "Also print the largest load within this mean response time, as 1ms, or tail, as p99=1ms.",
     ),
 ]
-Report: TypeAlias = Annotated[Path | None, shared("FILE", parsing.path, "Also write an HTML page that opens offline.")]
 Force: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Replace an earlier file of the same kind (never another file).")
 ]
@@ -65,9 +63,6 @@ FailOn: TypeAlias = Annotated[
         "Exit with 3 on findings of this severity: info, warning or error.",
         shown=True,
     ),
-]
-SweepDirectory: TypeAlias = Annotated[
-    Path | None, shared("DIR", parsing.path, "Directory of the points; run the command again to resume.")
 ]
 DryRun: TypeAlias = Annotated[
     bool, typer.Option("--dry-run", "--plan", help="Print the points, commands and time; run nothing.")

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import OptionGroup, shared
-from calibrate.cli.options import Report
+from calibrate.cli.option_groups import OptionGroup, option
 from measure.errors import MeasureError
 from measure.units import counted
 
@@ -75,12 +74,6 @@ def naming(path: Path, option: str) -> Iterator[None]:
 
 REPORT = "report.html"
 
-Plots: TypeAlias = Annotated[
-    Path | None, shared("DIR", parsing.path, "Also write every plot as SVG (needs pip install 'qsim-queue\\[plots]').")
-]
-Csv: TypeAlias = Annotated[Path | None, shared("DIR", parsing.path, "Also write the data of every plot as CSV.")]
-
-
 Drawn: TypeAlias = "Callable[[], Sequence[Section]]"
 """Makes the sections of a page, where one is wanted."""
 
@@ -114,7 +107,7 @@ class Written:
 class Page(OptionGroup):
     """Where to write the page; None: nowhere."""
 
-    report: Report = None
+    report: Path | None = option("FILE", parsing.path, "Also write an HTML page that opens offline.")
 
     def check(self) -> None:
         """Raise CommandError or MeasureError where a file cannot be written; nothing is changed."""
@@ -142,8 +135,10 @@ class Page(OptionGroup):
 class Outputs(Page):
     """Where to write the page, the data and the plots."""
 
-    csv: Csv = None
-    plots: Plots = None
+    csv: Path | None = option("DIR", parsing.path, "Also write the data of every plot as CSV.")
+    plots: Path | None = option(
+        "DIR", parsing.path, "Also write every plot as SVG (needs pip install 'qsim-queue\\[plots]')."
+    )
 
     @property
     def wanted(self) -> bool:

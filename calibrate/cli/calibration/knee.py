@@ -120,7 +120,7 @@ def knee(
 def plan_knee(
     target: str,
     seconds: float,
-    drive: DriveOptions = DriveOptions(),
+    drive: DriveOptions = DriveOptions(None, Consent()),
     *,
     block_bytes: int = 4096,
     read_percent: int = 100,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.fio_plan import left_text, plan_table
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, one_of, ramp_of
-from calibrate.cli.option_groups import OptionGroup, option, shared
+from calibrate.cli.option_groups import OptionGroup, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import ArrivalRates
 from measure import units
@@ -55,7 +55,6 @@ qsim measure drive /mnt/drive --depths 1,4,16,64 --block 4KiB,64KiB --read 100,7
 """
 
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32, 64))
-BLOCKS, READS, PATTERNS = parsing.Numbers((4096,)), parsing.Numbers((100,)), parsing.Words(("random",))
 DEFAULT_RUNTIME_S = 5.0
 LONGEST_RUNTIME_S = 86400.0
 FEWEST_POINTS, USUAL_POINTS = 3, 9
@@ -142,22 +141,24 @@ def repeats_or_auto(text: str) -> Repeats:
 class Requests(OptionGroup):
     """What the requests are: all combinations of block sizes, shares of reads and patterns."""
 
-    block_bytes: Annotated[
-        parsing.Numbers, shared("SIZE,...", parsing.sizes, "Block sizes.", "--block", shown="4KiB")
-    ] = BLOCKS
-    read_percent: Annotated[
-        parsing.Numbers,
-        shared("PCT,...", parsing.percents, "Shares of reads: 100 reads, 0 writes.", "--read", shown="100"),
-    ] = READS
-    pattern: Annotated[
-        parsing.Words,
-        shared(
-            "PATTERN,...",
-            parsing.choices("random", "sequential"),
-            "Addresses: random, sequential or both.",
-            shown="random",
-        ),
-    ] = PATTERNS
+    block_bytes: parsing.Numbers = option(
+        "SIZE,...", parsing.sizes, "Block sizes.", "--block", default=parsing.Numbers((4096,)), shown="4KiB"
+    )
+    read_percent: parsing.Numbers = option(
+        "PCT,...",
+        parsing.percents,
+        "Shares of reads: 100 reads, 0 writes.",
+        "--read",
+        default=parsing.Numbers((100,)),
+        shown="100",
+    )
+    pattern: parsing.Words = option(
+        "PATTERN,...",
+        parsing.choices("random", "sequential"),
+        "Addresses: random, sequential or both.",
+        default=parsing.Words(("random",)),
+        shown="random",
+    )
 
     def at(
         self, depths: Sequence[float], arrival_rates: Sequence[float] | None = None, jobs: Sequence[float] | None = None

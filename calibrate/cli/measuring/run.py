@@ -16,8 +16,8 @@ from calibrate.cli.console import Result, described_table, table
 from calibrate.cli.data import print_sweep_findings
 from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.measured_table import points_text, sweep_document
-from calibrate.cli.option_groups import OptionGroup, shared
-from calibrate.cli.options import DryRun, SweepDirectory
+from calibrate.cli.option_groups import OptionGroup, option
+from calibrate.cli.options import DryRun
 from calibrate.cli.progress import Bar
 from measure.units import counted, format_duration
 
@@ -84,7 +84,7 @@ def minutes(seconds: float) -> str:
 class PlanOrRun(OptionGroup):
     """Where the points are stored, or that only the plan is shown; and how."""
 
-    out: SweepDirectory = None
+    out: Path | None = option("DIR", parsing.path, "Directory of the points; run the command again to resume.")
     dry_run: DryRun = False
 
     @property
@@ -191,18 +191,14 @@ def consent(text: str) -> Consent:
 class DriveOptions(OptionGroup):
     """The options of every measurement of a drive."""
 
-    size_bytes: Annotated[
-        int | None, shared("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB")
-    ] = None
-    allow: Annotated[
-        Consent,
-        shared(
-            "WHAT",
-            consent,
-            "Consent: read (an existing file or device); write=NAME (a blank device or export, its name again); "
-            "erase=NAME with it (DESTROY what it holds).",
-        ),
-    ] = Consent()
+    size_bytes: int | None = option("SIZE", parsing.size, "Size of the test file.", "--size", shown="1GiB")
+    allow: Consent = option(
+        "WHAT",
+        consent,
+        "Consent: read (an existing file or device); write=NAME (a blank device or export, its name again); "
+        "erase=NAME with it (DESTROY what it holds).",
+        default=Consent(),
+    )
 
     def settings(self) -> dict[str, Any]:
         """As the settings of a plan take them."""

@@ -76,7 +76,14 @@ def network(
 
 
 def _application(
-    file: Path, clients: parsing.Numbers, slo: parsing.Objective | None, page: Page, *, simulate: bool, seed: int | None
+    name: str,
+    model: qsim.Network,
+    clients: parsing.Numbers,
+    slo: parsing.Objective | None,
+    page: Page,
+    *,
+    simulate: bool,
+    seed: int | None,
 ) -> Result:
     """The bottleneck, the knee, what two of a station give, and the curve."""
     if slo is not None and slo.quantile is not None and not simulate:
@@ -85,7 +92,7 @@ def _application(
     from calibrate.application.answer import system_answer, system_table, within_text
 
     share = None if slo is None or slo.quantile is None else float(slo.quantile[1:]) / 100
-    found = calibrate.system(network, [int(n) for n in clients], simulate=simulate, seed=seed or 0)
+    found = calibrate.system(model, [int(n) for n in clients], simulate=simulate, seed=seed or 0)
 
     def text() -> str:
         asked = [] if slo is None else [f"{'OBJECTIVE':<12}{within_text(found, slo.time_s, share)}"]

@@ -16,7 +16,7 @@ import typer
 import qsim
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import OptionGroup, shared
+from calibrate.cli.option_groups import OptionGroup, option
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.laws import Law, law_of
 from measure.units import parse_duration, parse_rate
@@ -88,40 +88,6 @@ def rate_or_law(text: str) -> Quantity | Law:
     return law_of(text) if ":" in text else Quantity(parse_rate(text), "/" in text or text.lower().endswith("iops"))
 
 
-ArrivalRate: TypeAlias = Annotated[
-    Any,
-    shared(
-        "RATE|LAW", rate_or_law, "Arrivals per time, as 16 or 20k/s; or the law of the gaps, as erlang:50us:k=2 (G/G)."
-    ),
-]
-ServiceRate: TypeAlias = Annotated[
-    Quantity | None, shared("RATE", parsing.rate, "What one busy server finishes per time, as 20 or 12k/s.")
-]
-Service: TypeAlias = Annotated[
-    Any,
-    shared(
-        "TIME|LAW",
-        time_or_law,
-        "Mean service time, as 0.05 or 80us; or its law, as lognormal:80us:scv=2, histogram:FILE, fitted:FILE (G).",
-    ),
-]
-Servers: TypeAlias = Annotated[int | None, shared("C", parsing.whole, "Identical servers.")]
-Capacity: TypeAlias = Annotated[int | None, shared("K", parsing.whole, "Places in all, the servers included.")]
-Population: TypeAlias = Annotated[int | None, shared("N", parsing.whole, "Customers that circle: fio's iodepth.")]
-ThinkTime: TypeAlias = Annotated[
-    Quantity | None, shared("TIME", parsing.time, "Mean time between an answer and the next request.")
-]
-Queues: TypeAlias = Annotated[
-    str | None,
-    shared(
-        "QUEUES",
-        parsing.choice("shared", "random", "round-robin", "shortest"),
-        "shared: one queue for all servers; or one each, joined at random, in turn (round-robin), the shortest.",
-    ),
-]
-Discipline: TypeAlias = Annotated[
-    str | None, shared("ORDER", parsing.choice(*DISCIPLINES), f"Order of service: {', '.join(DISCIPLINES)}.")
-]
 Explain: TypeAlias = Annotated[
     bool, typer.Option("--explain", help="Also print the derivation, with the numbers put in.")
 ]
@@ -131,10 +97,18 @@ Explain: TypeAlias = Annotated[
 class FollowedOptions(OptionGroup):
     """The options of a queue that is followed by hand: one line, first come first served."""
 
-    arrival_rate: ArrivalRate = None
-    service_rate: ServiceRate = None
-    service: Service = None
-    servers: Servers = None
+    arrival_rate: Any = option(
+        "RATE|LAW", rate_or_law, "Arrivals per time, as 16 or 20k/s; or the law of the gaps, as erlang:50us:k=2 (G/G)."
+    )
+    service_rate: Quantity | None = option(
+        "RATE", parsing.rate, "What one busy server finishes per time, as 20 or 12k/s."
+    )
+    service: Any = option(
+        "TIME|LAW",
+        time_or_law,
+        "Mean service time, as 0.05 or 80us; or its law, as lognormal:80us:scv=2, histogram:FILE, fitted:FILE (G).",
+    )
+    servers: int | None = option("C", parsing.whole, "Identical servers.")
 
     def of(self, model: str) -> QueueArguments:
         """The arguments of ``model``."""
@@ -145,11 +119,17 @@ class FollowedOptions(OptionGroup):
 class QueueOptions(FollowedOptions):
     """Those of any queue."""
 
-    capacity: Capacity = None
-    population: Population = None
-    think_time: ThinkTime = None
-    queues: Queues = None
-    discipline: Discipline = None
+    capacity: int | None = option("K", parsing.whole, "Places in all, the servers included.")
+    population: int | None = option("N", parsing.whole, "Customers that circle: fio's iodepth.")
+    think_time: Quantity | None = option("TIME", parsing.time, "Mean time between an answer and the next request.")
+    queues: str | None = option(
+        "QUEUES",
+        parsing.choice("shared", "random", "round-robin", "shortest"),
+        "shared: one queue for all servers; or one each, joined at random, in turn (round-robin), the shortest.",
+    )
+    discipline: str | None = option(
+        "ORDER", parsing.choice(*DISCIPLINES), f"Order of service: {', '.join(DISCIPLINES)}."
+    )
 
 
 NEEDS = {
@@ -181,9 +161,9 @@ class QueueModel:
         """Raise CommandError (wrong usage) where something is missing, given twice, or means nothing here."""
         named = f"{self.name} ({self.kendall})"
         known = [*(o for need in self.needs for o in need.split("|")), *self.may]
-        for option in given.values:
-            if given.has(option) and option not in known:
-                raise wrong_usage(f"--{option} means nothing for {named}; it takes {self.usage(given)}")
+        for name in given.values:
+            if given.has(name) and name not in known:
+                raise wrong_usage(f"--{name} means nothing for {named}; it takes {self.usage(given)}")
         for need in self.needs:
             present = [f"--{o}" for o in need.split("|") if given.has(o)]
             if not present:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calibrate import fit
 from calibrate.cli.calibration import knee
 from calibrate.cli.calibration.knee import DEPTHS, still_grows
 from measure.sweep import Sweep
@@ -80,8 +81,8 @@ def test_deeper_points_end_with_the_time_and_what_was_not_measured_is_said(
     monkeypatch.setattr(knee, "DEPTHS", (1, 2))
     monkeypatch.setattr(knee, "DEEPEST", 8)
     monkeypatch.setattr(knee, "still_grows", lambda sweep: True)
-    plan = knee.plan_knee(str(disk), 2.0, knee.DriveOptions(size_bytes=2**24))
+    plan = knee.plan_knee(str(disk), 2.0, knee.DriveOptions(2**24, knee.Consent()))
     sweep = knee.measure_knee(plan, tmp_path / "sweep", time.monotonic() + budget_s)
     assert sorted(set(sweep.points["depth"])) == ([1, 2, 4, 8] if deeper else [1, 2])
-    (text,) = knee._deeper_text(sweep)
+    (text,) = (line for line in knee._lines(sweep, fit(sweep)) if line.startswith("DEEPER"))
     assert ("depths 4 to 8 were not measured, the time is over" in text) != deeper
