@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import qsim
@@ -20,7 +20,7 @@ from measure.units import parse_duration, parse_list
 
 if TYPE_CHECKING:
     from qsim._types import FloatArray
-    from qsim.engines.trace import Event, PathAverages
+    from qsim.engines.trace import Event, PathAverages, SamplePath
 
 
 FOLLOWED = ("mm1", "mmc", "md1", "mdc", "mg1", "mgc", "gg1", "ggc")
@@ -111,9 +111,7 @@ def trace(
         origin = f"seed {seed}, times rounded to {scale.with_unit(scale.step)}"
         drawn = {"seed": seed, "rounded_to": scale.step}
     steps = qsim.trace(queue, between, needed)
-    path = qsim.SamplePath(
-        scale.times(steps.arrival), scale.times(steps.start), scale.times(steps.finish), steps.server
-    )
+    path = replace(steps, **{name: scale.times(getattr(steps, name)) for name in ("arrival", "start", "finish")})
     happened = listed(path)
     averages = averages_of(path, seen.servers, happened)
     rows = customer_rows(path, scale.times(between), scale.times(needed))
@@ -213,7 +211,7 @@ def _unit_for(value: float) -> tuple[float, str]:
     return next(((s, u) for s, u in _UNITS if value >= s * 0.9995), _UNITS[-1])
 
 
-def customer_rows(path: qsim.SamplePath, gaps: FloatArray, services: FloatArray) -> list[dict[str, Any]]:
+def customer_rows(path: SamplePath, gaps: FloatArray, services: FloatArray) -> list[dict[str, Any]]:
     """A row for each customer; customers and servers are counted from 1, as at the board."""
     import numpy as np
 
