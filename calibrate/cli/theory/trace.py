@@ -111,7 +111,8 @@ def trace(
         origin = f"seed {seed}, times rounded to {scale.with_unit(scale.step)}"
         drawn = {"seed": seed, "rounded_to": scale.step}
     steps = qsim.trace(queue, between, needed)
-    path = replace(steps, **{name: scale.times(getattr(steps, name)) for name in ("arrival", "start", "finish")})
+    arrival, start, finish = (scale.times(v) for v in (steps.arrival, steps.start, steps.finish))
+    path = replace(steps, arrival=arrival, start=start, finish=finish)
     happened = listed(path)
     averages = averages_of(path, seen.servers, happened)
     rows = customer_rows(path, scale.times(between), scale.times(needed))
