@@ -286,34 +286,39 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
     return without_empty(header, rows)
 
 
-def points_table(comparison: Comparison, most: int | None = None) -> str:
-    """Measured and predicted, with bands, at every load, or at ``most`` of them spread over the curve."""
+def points_rows(comparison: Comparison, shown: Sequence[int]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of what was measured and predicted, with bands, at the points ``shown``."""
     points, p = comparison.points, comparison.predicted
-    show = points.load_type.throughput_figure
-    shown = np.arange(len(points))
-    if most is not None and len(shown) > most:
-        shown = np.unique(np.linspace(0, len(points) - 1, most).round().astype(int))
-    inside = inside_band(comparison)
+    show, inside = points.load_type.throughput_figure, inside_band(comparison)
     rows = []
-    for i in map(int, shown):
+    for i in shown:
         remark = "calibrated on" if not comparison.held_out[i] else "" if inside[i] else "outside its band"
-        x = (
+        x = [
             show(float(points.throughput_per_s[i])),
             with_interval(show, *p.throughput_band(i), to="-"),
             missed_text(comparison.residual_throughput_pct[i]),
-        )
-        r = (
+        ]
+        r = [
             format_duration(points.response_time_s[i]),
             with_interval(format_duration, *p.response_band(i), to="-"),
             missed_text(comparison.residual_response_pct[i]),
-        )
+        ]
         given = comparison.is_open  # what arrives leaves
-        rows.append((points.load_type.text(points.load[i]), *(() if given else x), *r, remark))
-    half = ("PREDICTED (band)", "ERROR")
-    throughput = () if comparison.is_open else (points.load_type.rate_name.upper(), *half)
-    header = (points.load_type.symbol.upper(), *throughput, "RESPONSE", *half, "")
+        rows.append([points.load_type.text(points.load[i]), *([] if given else x), *r, remark])
+    half = ["PREDICTED (band)", "ERROR"]
+    throughput = [] if comparison.is_open else [points.load_type.rate_name.upper(), *half]
+    return [points.load_type.symbol.upper(), *throughput, "RESPONSE", *half, ""], rows
+
+
+def points_table(comparison: Comparison, most: int | None = None) -> str:
+    """``points_rows`` of every point, or of ``most`` of them spread over the curve."""
+    count = len(comparison.points)
+    shown = list(range(count))
+    if most is not None and count > most:
+        shown = np.unique(np.linspace(0, count - 1, most).round().astype(int)).tolist()
+    header, rows = points_rows(comparison, shown)
+    more = count - len(shown)
     left = [False] * (len(header) - 1) + [True]
-    more = len(points) - len(shown)
     return table(header, rows, left) + (f"\n... and {counted(more, 'point')} more (--details)" if more else "")
 
 
@@ -358,18 +363,23 @@ def verdict(c: Comparison) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _truth_tables(check: TruthCheck, points: Points) -> list[str]:
-    """Estimates against the truth, and times at every load."""
-    estimates = []
+def truth_rows(check: TruthCheck) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the estimates against the truth."""
+    rows = []
     for a in (*check.parameters, check.knee):
         interval = "" if a.inside is None else f"[{quantity(a.low, a.unit)}, {quantity(a.high, a.unit)}]"
         outcome = "" if a.inside is None else "inside" if a.inside else "OUTSIDE"
-        estimates.append((a.name, quantity(a.truth, a.unit), quantity(a.estimate, a.unit), interval, outcome))
+        rows.append([a.name, quantity(a.truth, a.unit), quantity(a.estimate, a.unit), interval, outcome])
+    return ["", "truth", "estimate", "interval", ""], rows
+
+
+def _truth_tables(check: TruthCheck, points: Points) -> list[str]:
+    """Estimates against the truth, and times at every load."""
     times = []
     for i, load in enumerate(points.load):
         at = (check.response_time_s[i], points.served(i), points.response_time_s[i])
         times.append((points.load_type.text(load), *("" if t is None else format_duration(t) for t in at)))
     return [
-        table(("", "truth", "estimate", "interval", ""), estimates, left=(True, False, False, True, True)),
+        table(*truth_rows(check), left=(True, False, False, True, True)),
         table((points.load_type.symbol, "in truth", "by its log", "observed"), times, left=0),
     ]

@@ -30,33 +30,35 @@ class Axis:
         return np.asarray(values, dtype=float) * self.factor
 
 
+def _scaled(value: float, title: str, *units: tuple[str, float]) -> Axis:
+    """The axis in the first of ``units`` (name, factor from SI) in which ``value`` is at least 1, else the last."""
+    unit, factor = next((one for one in units if value * one[1] >= 1), units[-1])
+    return Axis(f"{title} ({unit})", factor)
+
+
 def latency_axis(seconds: Array, name: str = "response time") -> Axis:
-    """A time in s, ms, us or ns, whichever keeps the middle value between 1 and 1000."""
-    middle = float(np.nanmedian(seconds))
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if middle * factor >= 1:
-            return Axis(f"{name} ({unit})", factor)
-    return Axis(f"{name} (ns)", 1e9)
+    """A time in s, ms, µs or ns, whichever keeps the middle value between 1 and 1000."""
+    return _scaled(float(np.nanmedian(seconds)), name, ("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
+
+
+def rate_axis(per_second: Array, name: str, unit: str = "") -> Axis:
+    """A rate with a prefix before its ``unit``."""
+    return _scaled(
+        float(np.nanmax(per_second)), name, (f"M{unit}/s", 1e-6), (f"k{unit}/s", 1e-3), (f"{unit.strip() or 1}/s", 1.0)
+    )
 
 
 def throughput_axis(per_second: Array, load: Load = LOADS["queue_depth"]) -> Axis:
     """Requests a second with a prefix, or GB/s where the requests are a memory's cache lines."""
     if load.is_memory:
         return Axis("bandwidth (GB/s)", CACHE_LINE_BYTES / 1e9)
-    peak, what = float(np.nanmax(per_second)), "arrival rate" if load.is_open else "throughput"
-    for prefix, factor in (("M", 1e-6), ("k", 1e-3)):
-        if peak * factor >= 1:
-            return Axis(f"{what} ({prefix} requests/s)", factor)
-    return Axis(f"{what} (requests/s)", 1.0)
+    return rate_axis(per_second, "arrival rate" if load.is_open else "throughput", " requests")
 
 
 def bandwidth_axis(bytes_per_second: Array) -> Axis:
     """Decimal bytes a second with a prefix."""
     peak = float(np.nanmax(bytes_per_second))
-    for unit, factor in (("GB/s", 1e-9), ("MB/s", 1e-6)):
-        if peak * factor >= 1:
-            return Axis(f"bandwidth ({unit})", factor)
-    return Axis("bandwidth (kB/s)", 1e-3)
+    return _scaled(peak, "bandwidth", ("GB/s", 1e-9), ("MB/s", 1e-6), ("kB/s", 1e-3))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Array
-from calibrate.report.axes import Axis, latency_axis
+from calibrate.report.axes import Axis, latency_axis, rate_axis
 from calibrate.report.drawing import HEIGHT, PALETTE, Drawing, interval, marker, panels, solid
 
 Kind = Literal["time", "rate", "number", "share"]
@@ -79,8 +79,7 @@ def _axis(lines: Sequence[Line]) -> Axis:
     if known.size and kind == "time":
         return latency_axis(known, name)
     if known.size and kind == "rate":
-        prefix, factor = next(((p, f) for p, f in (("M", 1e-6), ("k", 1e-3)) if known.max() * f >= 1), ("1", 1.0))
-        return Axis(f"{name} ({prefix}/s)", factor)
+        return rate_axis(known, name)
     return Axis(name, 1.0)
 
 

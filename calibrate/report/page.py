@@ -95,7 +95,7 @@ def _rendered(template: str, sections: list[dict[str, Any]], title: str, front: 
         mark=MARK,
         plotlyjs=base64.b64encode((files("calibrate.report") / PLOTLY).read_bytes()).decode(),
         packed=_packed(sections, shown),
-        dark_colours=_script_json({k.lower(): v for k, v in DARK.items()}),
+        dark_colours={k.lower(): v for k, v in DARK.items()},
         written=dt.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
         sections=sections,
         front=shown,
@@ -156,15 +156,6 @@ def _packed(sections: Sequence[Mapping[str, Any]], front: Mapping[str, Any] | No
     views += [front["view"]] if front and front["view"] else []
     held = {v["anchor"]: {"figure": v["figure"], "csv": v["csv"]} for v in views}
     return base64.b64encode(gzip.compress(json.dumps(held).encode(), mtime=0)).decode()
-
-
-def _script_json(value: Mapping[str, str]) -> str:
-    return _no_tag(json.dumps(value))
-
-
-def _no_tag(text: str) -> str:
-    """JSON inside a script: no character in it can begin a tag."""
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _provenance(p: Provenance) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from calibrate.knees.knee import share_text
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, RED, Drawing, depth_ticks, empty_figure, solid, spans_decade
-from calibrate.report.view import Column, FormattedTable, Section, View, parameter_table
+from calibrate.report.view import FormattedTable, Section, View, parameter_table
 from measure.loads import LOADS
 from measure.units import format_duration
 
@@ -88,19 +88,21 @@ def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
     first, level = fits[0][0], f"{100 * fits[0][0].level:g} % band"
     curves = [(name, predict(fit, loads)) for fit, name in fits]
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves], ignore_index=True)
-    show, rows = (
-        LOADS[first.load_kind].throughput_figure,
-        [(name, c, i) for name, c in curves for i in range(len(loads))],
+    show = first.load_type.throughput_figure
+    header = (first.load_name, "device", _rate(first), level, "response time", level)
+    rows = (
+        (
+            first.load_type.text(c.load[i]),
+            name if len(fits) > 1 else "",
+            show(c.throughput_per_s[i]),
+            _band(show, c.throughput_band(i)),
+            format_duration(c.response_time_s[i]),
+            _band(format_duration, c.response_band(i)),
+        )
+        for name, c in curves
+        for i in range(len(loads))
     )
-    text = FormattedTable.of(
-        rows,
-        Column(first.load_name, lambda row: LOADS[first.load_kind].text(row[1].load[row[2]])),
-        Column("device", lambda row: row[0] if len(fits) > 1 else "", words=True),
-        Column(_rate(first), lambda row: show(row[1].throughput_per_s[row[2]])),
-        Column(level, lambda row: _band(show, row[1].throughput_band(row[2]))),
-        Column("response time", lambda row: format_duration(row[1].response_time_s[row[2]])),
-        Column(level, lambda row: _band(format_duration, row[1].response_band(row[2]))),
-    )
+    text = FormattedTable.of(header, rows, words=(1,))
     return View("predicted-points", "predicted-points", "Predicted", "", table, text=text)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker, solid
-from calibrate.report.view import Column, FormattedTable, Section, View, parameter_table
-from calibrate.service.fitted import QUANTILES, FamilyFit, GoodnessOfFit, ServiceFit
+from calibrate.report.view import FormattedTable, Section, View, parameter_table
+from calibrate.service.fitted import QUANTILES, GoodnessOfFit, ServiceFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance
 from measure.units import format_duration
@@ -148,21 +146,18 @@ def _tail(fit: ServiceFit, axis: Axis) -> Drawing:
 
 
 def _family_text(fit: ServiceFit) -> FormattedTable:
-    best = fit.best.bic
-
-    def quantile(share: float) -> Column[FamilyFit | None]:
-        return Column(f"p{100 * share:g}", lambda f: format_duration((f.law if f else fit.times).quantile(share)))
-
-    def of_law(header: str, cell: Callable[[FamilyFit], str]) -> Column[FamilyFit | None]:
-        return Column(header, lambda f: cell(f) if f else "")
-
-    return FormattedTable.of(
-        (*fit.families, None),
-        Column("family", lambda f: f.name if f else "observed", words=True),
-        of_law("parameters", lambda f: f"{f.candidate.free}"),
-        of_law("ΔBIC", lambda f: f"{f.bic - best:,.1f}"),
-        of_law("KS", lambda f: f"{f.ks:.2g}"),
-        Column("mean", lambda f: format_duration(f.law.mean if f else fit.times.mean_s)),
-        of_law("scv", lambda f: f"{f.law.scv:.3g}"),
-        *map(quantile, QUANTILES),
-    )
+    header = ("family", "parameters", "ΔBIC", "KS", "mean", "scv", *(f"p{100 * share:g}" for share in QUANTILES))
+    rows = [
+        (
+            f.name,
+            f"{f.candidate.free}",
+            f"{f.bic - fit.best.bic:,.1f}",
+            f"{f.ks:.2g}",
+            format_duration(f.law.mean),
+            f"{f.law.scv:.3g}",
+            *(format_duration(f.law.quantile(share)) for share in QUANTILES),
+        )
+        for f in fit.families
+    ]
+    seen = [format_duration(fit.times.quantile(share)) for share in QUANTILES]
+    return FormattedTable.of(header, [*rows, ("observed", "", "", "", format_duration(fit.times.mean_s), "", *seen)])

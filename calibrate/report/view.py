@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from calibrate.inference.parameters import Estimate, how_sure, quantity
 from measure.findings import Finding
@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from calibrate.report.drawing import Drawing
 
 
-Row = TypeVar("Row")
-
-
-@dataclass(frozen=True)
-class Column(Generic[Row]):
-    """A column of a table to read: its header, and the ``cell`` of a row; ``words`` are flush left, numbers right."""
-
-    header: str
-    cell: Callable[[Row], str]
-    words: bool = False
-
-
 @dataclass(frozen=True)
 class FormattedTable:
     """A table as text: header, rows, and which columns are words (flush left) and not numbers."""
@@ -39,14 +27,14 @@ class FormattedTable:
     words: tuple[bool, ...]
 
     @classmethod
-    def of(cls, rows: Iterable[Row], *columns: Column[Row]) -> FormattedTable:
-        """The ``columns`` of ``rows``; one that is empty in every row is left out."""
-        cells = [tuple(column.cell(row) for column in columns) for row in rows]
-        kept = [i for i in range(len(columns)) if any(line[i] for line in cells)] if cells else range(len(columns))
+    def of(cls, header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = (0,)) -> FormattedTable:
+        """The rows below their ``header``, without empty columns; those at ``words`` are words, not numbers."""
+        lines = [tuple(row) for row in rows]
+        kept = [i for i in range(len(header)) if any(line[i] for line in lines)] if lines else range(len(header))
         return cls(
-            tuple(columns[i].header for i in kept),
-            tuple(tuple(line[i] for i in kept) for line in cells),
-            tuple(columns[i].words for i in kept),
+            tuple(header[i] for i in kept),
+            tuple(tuple(line[i] for i in kept) for line in lines),
+            tuple(i in words for i in kept),
         )
 
     def text(self, most: int | None = None) -> str:
@@ -58,15 +46,12 @@ def parameter_table(
     found: Mapping[str, Estimate], word: Callable[[bool, float | None, float | None], str] = how_sure
 ) -> FormattedTable:
     """Parameters with their intervals, how sure each is by ``word``, and what there is to note of it."""
-    return FormattedTable.of(
-        found.items(),
-        Column("parameter", lambda row: row[0], words=True),
-        Column("estimate", lambda row: quantity(row[1].estimate, row[1].unit)),
-        Column("low", lambda row: quantity(row[1].low, row[1].unit)),
-        Column("high", lambda row: quantity(row[1].high, row[1].unit)),
-        Column("sure?", lambda row: word(row[1].identified, row[1].low, row[1].high), words=True),
-        Column("", lambda row: row[1].note, words=True),
+    header = ("parameter", "estimate", "low", "high", "sure?", "")
+    rows = (
+        (name, *(quantity(v, e.unit) for v in (e.estimate, e.low, e.high)), word(e.identified, e.low, e.high), e.note)
+        for name, e in found.items()
     )
+    return FormattedTable.of(header, rows, words=(0, 4, 5))
 
 
 @dataclass(frozen=True)

@@ -41,14 +41,17 @@ def still(folder: str) -> str:
 
 def draw() -> None:
     """Draw the pictures again. MeasureError where kaleido or a browser is missing."""
-    from calibrate.report.compared.curves import response_against_load, throughput_against_load
+    from calibrate.report.compared.curves import against_load
     from calibrate.report.images import write_images
     from calibrate.report.view import Group, View
     from doctools.dark import with_dark_colours
 
-    figures = {"throughput": throughput_against_load, "response": response_against_load}
-    table = _compared().predicted.to_frame()
-    views = [View("curve", _file(n).stem, TITLES[n], "", table, figure(_compared())) for n, figure in figures.items()]
+    compared = _compared()
+    table = compared.predicted.to_frame()
+    views = [
+        View("curve", _file(n).stem, TITLES[n], "", table, against_load(compared, n))
+        for n in ("throughput", "response")
+    ]
     with TemporaryDirectory() as folder:
         for drawn in write_images([Group("", views)], Path(folder) / "drawn"):
             target = DOCS / "_static" / drawn.name

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from calibrate.fitting.answer import knee_word
 from calibrate.inference.parameters import quantity
+from calibrate.prediction.answer import points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.view import Column, FormattedTable, parameter_table
+from calibrate.report.view import FormattedTable, parameter_table
 from measure.findings import SEVERITIES
 from measure.units import (
     CACHE_LINE_BYTES,
@@ -20,12 +20,12 @@ from measure.units import (
 )
 
 if TYPE_CHECKING:
-    from calibrate.prediction.truth import Against
+    pass
 
 
 def curve_output(comparison: Comparison) -> dict[str, Any]:
     """Everything that the template of a comparison says, as text and tables."""
-    fit = comparison.fit
+    fit, points = comparison.fit, points_rows(comparison, range(len(comparison.points)))
     return {
         "name": comparison.series,
         "verdict": comparison.verdict(),
@@ -35,34 +35,15 @@ def curve_output(comparison: Comparison) -> dict[str, Any]:
         "assumption": fit.assumption,
         "level": f"{100 * fit.level:g} %",
         "parameters": parameter_table(fit.parameters, fit.sureness),
-        "truth": _truth(comparison),
-        "points": _points(comparison),
+        "truth": None
+        if comparison.truth is None
+        else FormattedTable.of(*truth_rows(comparison.truth), words=(0, 3, 4)),
+        "points": FormattedTable.of(*points, words=(len(points[0]) - 1,)),
         "banded": "response times" if comparison.is_open else "throughputs",
         "summary": comparison.summary(),
         "audit": sorted(comparison.audit, key=lambda f: -SEVERITIES.index(f.severity)),
         "notes": fit.notes,
     }
-
-
-def _truth(comparison: Comparison) -> FormattedTable | None:
-    check = comparison.truth
-    if check is None:
-        return None
-
-    def cell(value: Callable[[Against], float | None]) -> Callable[[Against], str]:
-        return lambda row: quantity(value(row), row.unit)
-
-    return FormattedTable.of(
-        (*check.parameters, check.knee),
-        Column("", lambda row: row.name, words=True),
-        Column("truth", cell(lambda row: row.truth)),
-        Column("estimate", cell(lambda row: row.estimate)),
-        Column("low", cell(lambda row: row.low)),
-        Column("high", cell(lambda row: row.high)),
-        Column(
-            "truth in the interval?", lambda row: "" if row.inside is None else "inside" if row.inside else "outside"
-        ),
-    )
 
 
 def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
@@ -111,24 +92,3 @@ def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
     if response is not None:
         numbers.append((response, noise, "held-out error, response time"))
     return numbers
-
-
-def _points(comparison: Comparison) -> FormattedTable:
-    points, predicted = comparison.points, comparison.predicted
-    show = points.load_type.throughput_figure
-    x_error, r_error = comparison.residual_throughput_pct, comparison.residual_response_pct
-    return FormattedTable.of(
-        range(len(points)),
-        Column(comparison.fit.load_name, lambda i: points.load_type.text(points.load[i])),
-        Column("throughput", lambda i: show(points.throughput_per_s[i])),
-        Column("predicted", lambda i: show(predicted.throughput_per_s[i])),
-        Column("error", lambda i: _percent(x_error[i])),
-        Column("response", lambda i: format_duration(points.response_time_s[i])),
-        Column("predicted", lambda i: format_duration(predicted.response_time_s[i])),
-        Column("error", lambda i: _percent(r_error[i])),
-        Column("", lambda i: "" if comparison.held_out[i] else "calibrated on", words=True),
-    )
-
-
-def _percent(value: float) -> str:
-    return f"{round(value, 1) + 0.0:+.1f} %"  # + 0.0: a rounded minus zero is just zero

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -132,60 +132,26 @@ def _beyond(comparison: Comparison) -> str:
     return "" if drawn.min() <= load <= drawn.max() else ", beyond these loads"
 
 
-def throughput_against_load(comparison: Comparison) -> Drawing:
-    """X against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
-    axis, _ = axes_of([comparison])
-    curve, observed = comparison.smooth, comparison.points.throughput_per_s
-    figure = load_figure(comparison, axis.title)
-    return _against_load(
-        figure,
-        comparison,
-        axis,
-        observed,
-        (curve.throughput_low_per_s, curve.throughput_per_s, curve.throughput_high_per_s),
-        "throughput",
-    )
-
-
-def response_against_load(comparison: Comparison) -> Drawing:
-    """R against the load, with the asymptotic bounds (closed sweeps) and the knee's interval."""
-    _, axis = axes_of([comparison])
-    curve, observed = comparison.smooth, comparison.points.response_time_s
-    figure = load_figure(comparison, axis.title, log_y=spans_decade(observed))
-    return _against_load(
-        figure,
-        comparison,
-        axis,
-        observed,
-        (curve.response_time_low_s, curve.response_time_s, curve.response_time_high_s),
-        "response",
-    )
-
-
-def _against_load(
-    figure: Drawing,
-    comparison: Comparison,
-    axis: Axis,
-    observed: Array,
-    predicted: tuple[Array, Array, Array],
-    what: str,
-) -> Drawing:
-    """Band, prediction, bounds, observations and knee; ``predicted`` is (low, estimate, high) on the smooth grid."""
-    low, estimate, high = (axis.of(v) for v in predicted)
-    load = comparison.smooth.load
-    x = at_axis(comparison, load)
-    add_band(figure, x, low, high, comparison.fit.level)
-    figure.add_scatter(x=x, y=estimate, mode="lines", name="predicted", line=solid(BLUE))
-    for name, bound in _bounds(comparison, load, what):
-        near = (bound <= _BEYOND * predicted[2].max()) & (bound >= predicted[0].min() / _BEYOND)
-        figure.add_scatter(x=x, y=axis.of(np.where(near, bound, np.nan)), mode="lines", name=name, line=dashed())
+def against_load(comparison: Comparison, what: Literal["throughput", "response"]) -> Drawing:
+    """X or R against the load: band, prediction, asymptotic bounds (closed sweeps), observations and the knees."""
+    points, curve, rate = comparison.points, comparison.smooth, what == "throughput"
+    axis = axes_of([comparison])[0 if rate else 1]
+    name, unit = ("throughput", "per_s") if rate else ("response_time", "s")
+    observed = points.throughput_per_s if rate else points.response_time_s
+    low, estimate, high = (getattr(curve, f"{name}{end}_{unit}") for end in ("_low", "", "_high"))
+    figure = load_figure(comparison, axis.title, log_y=rate or spans_decade(observed))
+    x = at_axis(comparison, curve.load)
+    add_band(figure, x, axis.of(low), axis.of(high), comparison.fit.level)
+    figure.add_scatter(x=x, y=axis.of(estimate), mode="lines", name="predicted", line=solid(BLUE))
+    for words, bound in _bounds(comparison, curve.load, what):
+        near = (bound <= _BEYOND * high.max()) & (bound >= low.min() / _BEYOND)
+        figure.add_scatter(x=x, y=axis.of(np.where(near, bound, np.nan)), mode="lines", name=words, line=dashed())
     if comparison.true_smooth is not None:
-        throughput, response = comparison.true_smooth
-        add_true(figure, x, axis.of(throughput if what == "throughput" else response))
-    add_observed(figure, comparison, at_axis(comparison, comparison.points.load), axis.of(observed))
+        add_true(figure, x, axis.of(comparison.true_smooth[0 if rate else 1]))
+    add_observed(figure, comparison, at_axis(comparison, points.load), axis.of(observed))
     mark_knee(figure, comparison)
     log_y = figure.layout["yaxis"].get("type") == "log"
-    figure.update_yaxes(range=ends_beyond(axis.of(np.concatenate([observed, predicted[1]])), log=log_y))
+    figure.update_yaxes(range=ends_beyond(axis.of(np.concatenate([observed, estimate])), log=log_y))
     return figure
 
 
@@ -329,19 +295,6 @@ def curve_table(comparison: Comparison) -> pd.DataFrame:
     )
     table = pd.concat([predicted, observed, at_knee], ignore_index=True)
     return table[["what", *(c for c in table if c != "what")]]
-
-
-def little_table(comparison: Comparison) -> pd.DataFrame:
-    """Load, throughput, response time and their product at every measured point."""
-    points = comparison.points
-    return pd.DataFrame(
-        {
-            "load": points.load,
-            "throughput_per_s": points.throughput_per_s,
-            "response_time_s": points.response_time_s,
-            "in_flight": points.throughput_per_s * points.response_time_s,
-        }
-    )
 
 
 def _bounds(comparison: Comparison, load: Array, what: str) -> list[tuple[str, Array]]:

@@ -7,7 +7,7 @@ what the others are held against.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -16,7 +16,7 @@ from calibrate.knees.definitions import NamedKnee
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, Unmatched, differences, unmatched
 from calibrate.report.compared.evidence import Evidence
-from calibrate.report.view import Column, FormattedTable
+from calibrate.report.view import FormattedTable
 from measure.loads import LOADS
 from measure.units import interval_text
 
@@ -151,29 +151,24 @@ def difference_text(matched: Matched) -> FormattedTable:
     device and reason in one row.
     """
     order = list(dict.fromkeys(d.quantity for d in matched.differences))
-    rows: list[ParameterDifference | Unmatched] = sorted(matched.differences, key=lambda d: order.index(d.quantity))
+    rows = [
+        (
+            d.quantity,
+            quantity(d.first_value, d.unit),
+            d.other,
+            quantity(d.other_value, d.unit),
+            f"{d.ratio:.3g}",
+            f"[{d.low:.3g}, {d.high:.3g}]",
+            "yes" if d.beyond else "no",
+        )
+        for d in sorted(matched.differences, key=lambda d: order.index(d.quantity))
+    ]
     without: dict[tuple[str, str], list[str]] = {}
     for u in matched.unmatched:
         without.setdefault((u.other, u.reason), []).append(u.quantity)
-    rows += [Unmatched(", ".join(names), matched.devices[0], other, why) for (other, why), names in without.items()]
-
-    def known(cell: Callable[[ParameterDifference], str]) -> Callable[[ParameterDifference | Unmatched], str]:
-        return lambda row: cell(row) if isinstance(row, ParameterDifference) else ""
-
-    return FormattedTable.of(
-        rows,
-        Column("", lambda row: row.quantity, words=True),
-        Column(matched.devices[0], known(lambda d: quantity(d.first_value, d.unit))),
-        Column("device", lambda row: row.other, words=True),
-        Column("value", known(lambda d: quantity(d.other_value, d.unit))),
-        Column("ratio", known(lambda d: f"{d.ratio:.3g}")),
-        Column("interval", known(lambda d: f"[{d.low:.3g}, {d.high:.3g}]")),
-        Column(
-            "beyond?",
-            lambda row: row.reason if isinstance(row, Unmatched) else "yes" if row.beyond else "no",
-            words=True,
-        ),
-    )
+    rows += [(", ".join(names), "", other, "", "", "", why) for (other, why), names in without.items()]
+    header = ("", matched.devices[0], "device", "value", "ratio", "interval", "beyond?")
+    return FormattedTable.of(header, rows, words=(0, 2, 6))
 
 
 def _parameter(comparison: Comparison, name: str) -> str:

@@ -24,8 +24,8 @@ from calibrate.report.drawing import (
     solid,
 )
 from calibrate.report.measured.tables import shown
-from calibrate.report.view import Column, FormattedTable, View
-from calibrate.tails.results import QUANTILES, TailPoint, Tails
+from calibrate.report.view import FormattedTable, View
+from calibrate.tails.results import QUANTILES, Tails
 from measure.units import format_duration
 
 _CAPTION = (
@@ -133,20 +133,19 @@ def tail_view(tails: Tails) -> View:
 
 def tail_text(tails: Tails) -> FormattedTable:
     """Each percentile observed, predicted, and how far the prediction is off."""
-    return FormattedTable.of(
-        tails.points,
-        Column("depth", lambda p: f"{p.load:g}"),
-        *(c for name in NAMES for c in _columns(name)),
-        Column("", lambda p: "" if p.held_out else "calibrated on", words=True),
-    )
-
-
-def _columns(name: str) -> tuple[Column[TailPoint], ...]:
-    return (
-        Column(NAMES[name], lambda p: format_duration(p.observed[name]) if name in p.observed else ""),
-        Column("predicted", lambda p: format_duration(p.predicted[name])),
-        Column("error", lambda p: f"{p.residual_pct[name]:+.0f} %" if name in p.observed else ""),
-    )
+    header = ["depth", *(word for label in NAMES.values() for word in (label, "predicted", "error")), ""]
+    rows = []
+    for p in tails.points:
+        row = [f"{p.load:g}"]
+        for name in NAMES:
+            seen = (
+                (format_duration(p.observed[name]), f"{p.residual_pct[name]:+.0f} %")
+                if name in p.observed
+                else ("", "")
+            )
+            row += [seen[0], format_duration(p.predicted[name]), seen[1]]
+        rows.append([*row, "" if p.held_out else "calibrated on"])
+    return FormattedTable.of(header, rows, words=(len(header) - 1,))
 
 
 def tail_figure(tails: Tails) -> Drawing:

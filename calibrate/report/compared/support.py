@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from operator import itemgetter
 
 import pandas as pd
 
@@ -13,7 +12,7 @@ from calibrate.models.host_and_device import HostAndDevice
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.fit_ladder import Rung
 from calibrate.report.drawing import GREY, INK, ORANGE, RED, SKY, Drawing, empty_figure, marker, outlined
-from calibrate.report.view import Column, FormattedTable, View
+from calibrate.report.view import FormattedTable, View
 from measure.units import format_duration, format_percent
 
 LEAST_PCT = 0.01
@@ -24,7 +23,6 @@ def knee_view(comparison: Comparison, found: Sequence[NamedKnee]) -> View:
     """Where each definition puts the knee, with its interval."""
     fit = comparison.fit
     header = ("knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", "")
-    columns = [Column[tuple[str, ...]](name, itemgetter(i), i in (0, 5)) for i, name in enumerate(header)]
     return View(
         "knees",
         "knees",
@@ -32,7 +30,7 @@ def knee_view(comparison: Comparison, found: Sequence[NamedKnee]) -> View:
         'Each definition asks another question, so they need not agree; the page "The knee" of the manual says which '
         "to take when. Medians over all curves that fit, each at its own knee.",
         pd.DataFrame([one.to_dict() for one in found]),
-        text=FormattedTable.of(knee_rows(found, comparison.fit), *columns),
+        text=FormattedTable.of(header, knee_rows(found, fit), words=(0, 5)),
     )
 
 
@@ -74,6 +72,16 @@ def host_view(found: HostAndDevice) -> View:
 def ladder_view(comparison: Comparison) -> View:
     """What each model misses on the same points."""
     models = comparison.models
+    header = ("", "model", "calibration error", "held-out error, throughput", "response", "assumes")
+    rows = (
+        (
+            str(m.rank),
+            m.name,
+            *map(_percent, (m.in_sample_pct, m.held_out_mape_throughput_pct, m.held_out_mape_response_pct)),
+            m.assumption,
+        )
+        for m in models
+    )
     return View(
         "ladder",
         "models",
@@ -81,15 +89,7 @@ def ladder_view(comparison: Comparison) -> View:
         "Ranked by mean error at the held-out points; the model in bold was fixed before they were looked at.",
         _ladder_table(models),
         ladder_figure(models, comparison.fit.model, comparison.summary().repeat_noise_pct),
-        FormattedTable.of(
-            models,
-            Column("", lambda m: str(m.rank)),
-            Column("model", lambda m: m.name, words=True),
-            Column("calibration error", lambda m: _percent(m.in_sample_pct)),
-            Column("held-out error, throughput", lambda m: _percent(m.held_out_mape_throughput_pct)),
-            Column("response", lambda m: _percent(m.held_out_mape_response_pct)),
-            Column("assumes", lambda m: m.assumption, words=True),
-        ),
+        FormattedTable.of(header, rows, words=(1, 5)),
     )
 
 

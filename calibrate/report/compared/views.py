@@ -123,7 +123,7 @@ def _curves(comparison: Comparison) -> list[View]:
             if memory
             else "Dashed: the asymptotic bounds, which no busy device of this latency and peak can pass.",
             table[[c for c in table if "response" not in str(c)]],
-            curves.throughput_against_load(comparison),
+            curves.against_load(comparison, "throughput"),
         ),
         View(
             "response",
@@ -133,7 +133,7 @@ def _curves(comparison: Comparison) -> list[View]:
             if memory
             else "Left of the knee more load costs little time; right of it, mostly time.",
             table[[c for c in table if "throughput" not in str(c)]],
-            curves.response_against_load(comparison),
+            curves.against_load(comparison, "response"),
         ),
     ]
 
@@ -144,7 +144,7 @@ def _residuals(comparison: Comparison) -> View:
         "residuals-load",
         "Residuals",
         _RESIDUALS + _floor(comparison),
-        residuals.residual_table(comparison),
+        comparison.to_frame(),
         residuals.against_load(comparison),
     )
 
@@ -156,7 +156,7 @@ def _floor(comparison: Comparison) -> str:
 
 
 def _little(comparison: Comparison) -> View:
-    memory = comparison.points.load_type.is_delay
+    memory, table = comparison.points.load_type.is_delay, comparison.to_frame()
     return View(
         "little",
         "little",
@@ -165,6 +165,6 @@ def _little(comparison: Comparison) -> View:
         if memory
         else "Throughput times response time must give the load that was asked for; the number at a point is their "
         "ratio.",
-        curves.little_table(comparison),
+        table.assign(in_flight=table["throughput_per_s"] * table["response_time_s"]),
         curves.little_check(comparison),
     )

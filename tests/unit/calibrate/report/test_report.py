@@ -102,7 +102,7 @@ def test_an_impossible_place_is_one_clear_error(tmp_path: Path) -> None:
 
 def test_observed_points_are_drawn_where_they_were_measured() -> None:
     comparison = compare_all(load_dataset("004-ssd-depth"))[0][0]
-    figure = figures.throughput_against_load(comparison).to_plotly()
+    figure = figures.against_load(comparison, "throughput").to_plotly()
     traces = {t.name: t for t in figure.data}
     held = traces["observed, held out"]
     assert list(held.x) == list(comparison.points.load[comparison.held_out])

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from calibrate.inference.parameters import Estimate
-from calibrate.report.view import Column, FormattedTable, Section, parameter_table
+from calibrate.report.view import FormattedTable, Section, parameter_table
 
 
 def test_a_column_that_is_empty_in_every_row_is_left_out() -> None:
-    rows = [("a", "", "1"), ("b", "", "")]
-    shown = FormattedTable.of(
-        rows, Column("name", lambda r: r[0], words=True), Column("none", lambda r: r[1]), Column("some", lambda r: r[2])
-    )
+    shown = FormattedTable.of(("name", "none", "some"), [("a", "", "1"), ("b", "", "")])
     assert shown.header == ("name", "some")
     assert shown.rows == (("a", "1"), ("b", ""))
     assert shown.words == (True, False)
-
-
-def test_a_table_without_rows_keeps_its_header() -> None:
-    assert FormattedTable.of([], Column[str]("name", str)).header == ("name",)
+    assert FormattedTable.of(("name",), []).header == ("name",)
 
 
 def test_text_is_aligned_by_the_kind_of_column_and_ends_where_it_is_told_to() -> None:
-    rows = [("a", "10"), ("bcd", "9")]
-    shown = FormattedTable.of(rows, Column("name", lambda r: r[0], words=True), Column("value", lambda r: r[1]))
+    shown = FormattedTable.of(("name", "value"), [("a", "10"), ("bcd", "9")])
     assert shown.text() == "name  value\na        10\nbcd       9"
     assert shown.text(1) == "name  value\na        10"
 
