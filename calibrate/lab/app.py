@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
@@ -20,18 +19,12 @@ from calibrate.lab.watch import WatchedDevices
 from calibrate.lab.widgets import in_browser, labelled, waited_for
 
 TITLE = "qsim lab"
+LOOKS = {"size": "Larger", "theme": "Dark"}
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>{%metas%}<title>{%title%}</title>{%css%}</head>
 <body>{%app_entry%}<footer>{%config%}{%scripts%}{%renderer%}</footer></body>
 </html>"""
-
-
-class LabPart(NamedTuple):
-    """A part of the lab: its words in the menu, and what it shows."""
-
-    label: str
-    layout: Callable[[str], Component]
 
 
 def build(table: RunTable) -> Dash:
@@ -50,12 +43,12 @@ def build(table: RunTable) -> Dash:
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
     shelf, watched = Shelf(table.folder), WatchedDevices()
-    parts: Mapping[str, LabPart] = {
-        "/explore": LabPart("Explore", explore.layout),
-        "/run": LabPart("Run", lambda _: run.layout(table)),
-        "/compare": LabPart("Compare", lambda _: compare.layout(shelf)),
-        "/system": LabPart("System", lambda _: system.layout(shelf)),
-        "/watch": LabPart("Watch", lambda _: watch.layout(watched)),
+    layouts: Mapping[str, Callable[[str], Component]] = {
+        "Explore": explore.layout,
+        "Run": lambda _: run.layout(table),
+        "Compare": lambda _: compare.layout(shelf),
+        "System": lambda _: system.layout(shelf),
+        "Watch": lambda _: watch.layout(watched),
     }
     explore.register(app)
     run.register(app, table)
@@ -64,16 +57,15 @@ def build(table: RunTable) -> Dash:
     watch.register(app, watched)
     run.register_files(app.server, table)
     explore.register_export(app.server)
-    app.layout = lambda: _frame(parts, joining=[panel(app.server.config.get(ADDRESS))] if teaches() else [])
+    app.layout = lambda: _frame(list(layouts), joining=[panel(app.server.config.get(ADDRESS))] if teaches() else [])
 
     def shown(path: object, query: object) -> tuple[Component, *tuple[str, ...]]:
-        chosen = path if path in parts else "/explore"
-        marks = tuple("page" if address == chosen else "false" for address in parts)
-        return parts[str(chosen)].layout(str(query or "")), *marks
+        chosen = next((part for part in layouts if path == _address(part)), "Explore")
+        return layouts[chosen](str(query or "")), *("page" if part == chosen else "false" for part in layouts)
 
     app.callback(
         Output("part", "children"),
-        *(Output(f"menu{address}".replace("/", "-"), "aria-current") for address in parts),
+        *(Output(f"menu-{part}", "aria-current") for part in layouts),
         Input("address", "pathname"),
         State("address", "search"),
     )(shown)
@@ -90,25 +82,20 @@ def build(table: RunTable) -> Dash:
     return app
 
 
-def _frame(parts: Mapping[str, LabPart], joining: list[Component]) -> Component:
+def _address(part: str) -> str:
+    return f"/{part.lower()}"
+
+
+def _frame(parts: Sequence[str], joining: list[Component]) -> Component:
     """What every part stands in: the menu, how to join, and the choice of type and of light or dark."""
-    menu = [
-        html.Span(dcc.Link(part.label, href=address), id=f"menu{address}".replace("/", "-"), className="item")
-        for address, part in parts.items()
-    ]
+    menu = [html.Span(dcc.Link(part, href=_address(part)), id=f"menu-{part}", className="item") for part in parts]
+    looks = [html.Button(words, id=f"{name}-toggle", n_clicks=0, className="small") for name, words in LOOKS.items()]
+    header = [html.H1(TITLE), labelled(html.Nav(menu), "parts of the lab"), *joining, *looks]
     return html.Div(
         [
             dcc.Location(id="address"),
             dcc.Store(id="theme", storage_type="local"),
-            html.Header(
-                [
-                    html.H1(TITLE),
-                    labelled(html.Nav(menu), "parts of the lab"),
-                    *joining,
-                    html.Button("Larger", id="size-toggle", n_clicks=0, className="small"),
-                    html.Button("Dark", id="theme-toggle", n_clicks=0, className="small"),
-                ]
-            ),
+            html.Header(header),
             html.Main(waited_for(html.Div(id="part"), {"part": "children"})),
         ],
         className="lab",

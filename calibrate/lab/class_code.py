@@ -1,10 +1,9 @@
-"""How a class joins: a code that one can read out, a page that asks for it, and the address as a square of dots."""
+"""How a class joins: a code that one can read out, and the address as a square of dots."""
 
 from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from html import escape
 
 from dash import html
 from dash.development.base_component import Component
@@ -15,22 +14,6 @@ CODE_LETTERS = 8
 ADDRESS = "QSIM_LAB_ADDRESS"
 """The setting of the server under which the page finds its ``Address``: it is known only once the lab listens."""
 ALONE = "Only this machine can open this lab. For laptops and phones start it with: qsim lab --host 0.0.0.0"
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Join the lab</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,"><style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 1.2rem/1.5 system-ui, sans-serif; max-width: 26rem; margin: 12vh auto; padding: 0 1.2rem; }}
-input, button {{ font: inherit; font-size: 1.5rem; padding: .4rem .7rem; width: 100%; box-sizing: border-box;
-  margin: .3rem 0; }}
-:focus-visible {{ outline: 3px solid #e69f00; outline-offset: 2px; }}
-</style></head>
-<body><h1>Join the lab</h1><p role="alert">{why}</p>
-<form method="get"><label for="token">The code on the wall</label>
-<input id="token" name="token" autocomplete="off" autocapitalize="none" spellcheck="false" autofocus required>
-<button>Join</button></form></body></html>
-"""
 
 
 @dataclass(frozen=True)
@@ -57,11 +40,6 @@ def read_code(typed: str) -> str:
     return f"{letters[:half]}-{letters[half:]}" if len(letters) == CODE_LETTERS else typed
 
 
-def asking(why: str) -> str:
-    """The page that asks for the code, as HTML."""
-    return _PAGE.format(why=escape(why))
-
-
 def panel(address: Address | None) -> Component:
     """What the teacher shows to the class: the address and the code to type, a link, and a square to photograph."""
     if address is None or not address.code:
@@ -69,29 +47,17 @@ def panel(address: Address | None) -> Component:
     place, _, rest = address.viewers.partition("?")
     link = f"{place}run?{rest}"
     copy: Component = html.Button("Copy the link", className="small", id="join-copy", **{"data-copy": link})  # type: ignore[arg-type]
-    return html.Details(
-        [
-            html.Summary("Join"),
-            html.Div(
-                [
-                    html.Img(src=_square(link), alt="the link as a square to photograph", className="square"),
-                    html.Div(
-                        [
-                            html.P("Open"),
-                            html.P(place.removeprefix("http://").rstrip("/"), className="big"),
-                            html.P("and type the code"),
-                            html.P(address.code, id="join-code", className="big code"),
-                            html.P(html.Code(link), className="link"),
-                            copy,
-                        ]
-                    ),
-                ],
-                className="join",
-            ),
-        ],
-        className="joining",
-        id="joining",
-    )
+    words = [
+        html.P("Open"),
+        html.P(place.removeprefix("http://").rstrip("/"), className="big"),
+        html.P("and type the code"),
+        html.P(address.code, id="join-code", className="big code"),
+        html.P(html.Code(link), className="link"),
+        copy,
+    ]
+    square = html.Img(src=_square(link), alt="the link as a square to photograph", className="square")
+    shown = html.Div([square, html.Div(words)], className="join")
+    return html.Details([html.Summary("Join"), shown], className="joining", id="joining")
 
 
 def _square(link: str) -> str:

@@ -17,7 +17,8 @@ from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Response, g, redirect, request
 
-from calibrate.lab.class_code import asking, new_code, read_code
+from calibrate.lab.class_code import new_code, read_code
+from calibrate.lab.widgets import filled
 
 COOKIE = "qsim-lab-{port}"
 SESSION_DIGITS = 32
@@ -170,7 +171,7 @@ def _asked(given: str) -> Response:
     """The refusal of who has no token; a person gets a page to type the code into."""
     if request.method == "GET" and request.accept_mimetypes.accept_html and "text/html" in request.headers["Accept"]:
         why = "That is not the code." if given else "This lab asks for the code of the class."
-        return Response(asking(why), status=403, mimetype="text/html")
+        return Response(filled("join.html.j2", why=why), status=403, mimetype="text/html")
     return _refused("this lab asks for a token: open the whole address that qsim lab printed")
 
 

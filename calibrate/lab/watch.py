@@ -13,7 +13,7 @@ import numpy as np
 from dash import Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
-from calibrate.lab.widgets import KEPT, Theme, graph, line, theme_of, waited_for
+from calibrate.lab.widgets import KEPT, Theme, choice, graph, line, page, theme_of, waited_for
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.watched import WatchedCurves, place
 from measure.errors import MeasureError
@@ -79,6 +79,16 @@ class WatchedDevices:
 _Figures = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 EVERY_MS, SPOKEN_OF = 1000, 10
 QUIET = "The device is idle: start a run on the disk in Run, or copy a large file, and look here again."
+LAW = (
+    "N = X R: the mean number of requests in the device is its throughput times its response time. The kernel counts "
+    "each completed request and its time, which gives X R; how many are in the device is looked up 50 times a second, "
+    "which gives N. Where other programs keep the processors busy, looks come late and N scatters."
+)
+PLOTS = {
+    "little": "outstanding requests, both sides of Little's law",
+    "throughput": "throughput",
+    "response": "response time",
+}
 
 
 def layout(watched: WatchedDevices) -> Component:
@@ -87,48 +97,21 @@ def layout(watched: WatchedDevices) -> Component:
         names, problem = watched.names(), ""
     except MeasureError as error:
         names, problem = [], str(error)
-    options: Any = [{"label": name, "value": name} for name in names]
-    plots = [
-        graph("watch-little", "outstanding requests, both sides of Little's law"),
-        graph("watch-throughput", "throughput"),
-        graph("watch-response", "response time"),
+    controls = [
+        *choice("watch-device", "Device", names, next(iter(names), None), **KEPT),
+        html.P(LAW, className="weak"),
+        html.P(problem, id="watch-problem", className="problem", role="alert"),
+        dcc.Interval(id="watch-clock", interval=EVERY_MS, disabled=not names),
     ]
-    return html.Div(
-        [
-            html.Section(
-                [
-                    html.H2("Watch"),
-                    html.Label("Device", htmlFor="watch-device"),
-                    dcc.Dropdown(
-                        id="watch-device", options=options, value=next(iter(names), None), clearable=False, **KEPT
-                    ),
-                    html.P(
-                        "N = X R: the mean number of requests in the device is its throughput times its response "
-                        "time. The kernel counts each completed request and its time, which gives X R; how many are "
-                        "in the device is looked up 50 times a second, which gives N. Where other programs keep the "
-                        "processors busy, looks come late and N scatters.",
-                        className="weak",
-                    ),
-                    html.P(problem, id="watch-problem", className="problem", role="alert"),
-                    dcc.Interval(id="watch-clock", interval=EVERY_MS, disabled=not names),
-                ],
-                className="controls",
-            ),
-            html.Section(
-                [waited_for(html.P(id="watch-shown", role="status")), *(plots if names else [])], className="results"
-            ),
-        ],
-        className="page two",
-    )
+    plots = [graph(f"watch-{name}", what) for name, what in PLOTS.items()] if names else []
+    return page("Watch", controls, [waited_for(html.P(id="watch-shown", role="status")), *plots])
 
 
 def register(app: Dash, watched: WatchedDevices) -> None:
     """The page's callback."""
     app.callback(
         Output("watch-shown", "children"),
-        Output("watch-little", "figure"),
-        Output("watch-throughput", "figure"),
-        Output("watch-response", "figure"),
+        *(Output(f"watch-{name}", "figure") for name in PLOTS),
         Input("watch-clock", "n_intervals"),
         Input("watch-device", "value"),
         Input("theme", "data"),

@@ -111,7 +111,7 @@ def test_every_control_has_a_name_and_a_value_that_a_screen_reader_says(revealed
     assert page.value(UNNAMED) == []
     values = page.value("[...document.querySelectorAll('[role=slider]')].map((s) => s.getAttribute('aria-valuenow'))")
     assert all(value and float(value) >= 0 for value in values)
-    assert bool(values) == (part in ("explore", "system", "compare"))
+    assert bool(values) == (part in ("explore", "system"))
 
 
 def test_people_model_and_truth_differ_without_colour(revealed, open_page):

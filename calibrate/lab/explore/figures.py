@@ -21,31 +21,14 @@ def quantity_figure(curves: Curves, quantity: str, theme: Theme) -> dict[str, An
     """One quantity against utilization or requests in flight."""
     values = curves.lines[quantity]
     traces = [line(curves.x, values, "theory", theme.blue)]
-    for i, bound in enumerate(curves.bounds.get(quantity, ())):
-        traces.append(
-            line(
-                curves.x,
-                bound,
-                "bounds",
-                theme.line,
-                line={"dash": "dash", "width": 2},
-                legendgroup="bounds",
-                showlegend=i == 0,
-            )
-        )
+    dashed = {"dash": "dash", "width": 2}
+    traces += [line(curves.x, b, "bounds", theme.line, line=dashed) for b in curves.bounds.get(quantity, ())]
     traces.append(_simulated(curves.simulated, quantity, theme))
     top = _top(curves, quantity)
     if curves.here is not None:
         here = curves.here.values[quantity][0]
-        traces.append(
-            marks(
-                [curves.here.x],
-                [here],
-                f"here: {here:.4g}",
-                theme.red,
-                marker={"size": 18, "symbol": "diamond", "line": {"width": 2, "color": theme.ground}},
-            )
-        )
+        look = {"size": 18, "symbol": "diamond", "line": {"width": 2, "color": theme.ground}}
+        traces.append(marks([curves.here.x], [here], f"here: {here:.4g}", theme.red, marker=look))
     layout = theme.layout(
         curves.x_title,
         QUANTITIES[quantity],
@@ -111,47 +94,18 @@ def _top(curves: Curves, quantity: str) -> float:
 
 def _words(curves: Curves, quantity: str, theme: Theme) -> list[dict[str, Any]]:
     """What is written into a plot: the value where the student is, and the knee above its line."""
-    words = []
+    words: list[dict[str, Any]] = []
     if curves.here is not None:
         x, y = curves.here.x, curves.here.values[quantity][0]
-        late = x > EARLY * curves.x[-1]
-        words.append(
-            {
-                "x": x,
-                "y": y,
-                "text": f"<b>{y:.4g}</b>",
-                "showarrow": False,
-                "bgcolor": theme.ground,
-                "opacity": 0.9,
-                "xanchor": "right" if late else "left",
-                "xshift": -12 if late else 12,
-                "yanchor": "bottom",
-                "yshift": 6,
-                "font": {"size": theme.font_size + 3},
-            }
-        )
+        side = {"xanchor": "right", "xshift": -12} if x > EARLY * curves.x[-1] else {"xanchor": "left", "xshift": 12}
+        look = {"bgcolor": theme.ground, "opacity": 0.9, "yshift": 6, "font": {"size": theme.font_size + 3}}
+        words.append({"x": x, "y": y, "text": f"<b>{y:.4g}</b>", **side, **look})
     if curves.knee is not None:
-        words.append(
-            {
-                "x": curves.knee,
-                "y": 1,
-                "yref": "paper",
-                "text": f"N* = {curves.knee:.3g}",
-                "showarrow": False,
-                "yanchor": "bottom",
-                "font": {"color": theme.text},
-            }
-        )
-    return words
+        place = {"x": curves.knee, "y": 1, "yref": "paper"}
+        words.append({**place, "text": f"N* = {curves.knee:.3g}", "font": {"color": theme.text}})
+    return [{"showarrow": False, "yanchor": "bottom", **each} for each in words]
 
 
 def _upright(x: float, theme: Theme) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "x0": x,
-        "x1": x,
-        "y0": 0,
-        "y1": 1,
-        "yref": "paper",
-        "line": {"color": theme.orange, "width": 2, "dash": "dashdot"},
-    }
+    look = {"color": theme.orange, "width": 2, "dash": "dashdot"}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": look}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
@@ -114,11 +114,7 @@ class DeviceChoice:
 
 def choices(folder: LabFolder) -> list[DeviceChoice]:
     """The devices of this machine, then everything that can be replayed."""
-    live = [
-        DeviceChoice("known", "a device whose truth is known, shown at the reveal"),
-        DeviceChoice("disk", "the disk of this machine: a file of the lab", _why_no_disk()),
-        DeviceChoice("memory", "the memory of this machine", _why_no_memory()),
-    ]
+    live = [DeviceChoice(name, device.offer, device.why_not()) for name, device in _LIVE.items()]
     return [*live, *(DeviceChoice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
 
 
@@ -135,22 +131,18 @@ def series_of(folder: LabFolder, value: object) -> list[str]:
 def order_for(folder: LabFolder, value: object, series: object, seconds_per_point: object) -> Order:
     """The order for what was chosen on the page. MeasureError (in the teacher's words) where it cannot be had."""
     pace = next((p for p in PACES if p == seconds_per_point), 1.0)
-    if value == "memory":
-        _need(_why_no_memory())
-        return Order("memory", "the memory of this machine", "injected_delay", _floats(DELAYS), pace)
-    if value == "disk":
-        _need(_why_no_disk())
-        return Order("disk", "the disk of this machine", "queue_depth", _floats(DEPTHS), pace)
-    if value == "known":
-        order = Order("known", "a device whose truth is known", "queue_depth", _floats(KNOWN_DEPTHS), pace)
-        draw = secrets.SystemRandom()
-        return replace(
-            order,
-            servers=draw.randint(*KNOWN_SERVERS),
-            service_s=draw.choice(KNOWN_SERVICE_S),
-            seed=draw.randint(1, 10**6),
-        )
-    return _replay(folder, value, series, pace)
+    name = next((name for name in _LIVE if name == value), None)
+    if name is None:
+        return _replay(folder, value, series, pace)
+    device = _LIVE[name]
+    if missing := device.why_not():
+        raise ToolMissingError(missing)
+    order = Order(name, device.label, device.load_kind, tuple(map(float, device.loads)), pace)
+    if name != "known":
+        return order
+    draw = secrets.SystemRandom()
+    servers, service_s = draw.randint(*KNOWN_SERVERS), draw.choice(KNOWN_SERVICE_S)
+    return replace(order, servers=servers, service_s=service_s, seed=draw.randint(1, 10**6))
 
 
 def _replay(folder: LabFolder, value: object, series: object, pace: float) -> Order:
@@ -173,11 +165,6 @@ def _replay(folder: LabFolder, value: object, series: object, pace: float) -> Or
         series=chosen,
         load_unit=one.load_unit,
     )
-
-
-def _need(missing: str) -> None:
-    if missing:
-        raise ToolMissingError(missing)
 
 
 def why_no_tools(*names: str) -> str:
@@ -215,5 +202,19 @@ def _why_no_memory() -> str:
     return ""
 
 
-def _floats(values: Sequence[float]) -> tuple[float, ...]:
-    return tuple(float(v) for v in values)
+class _LiveDevice(NamedTuple):
+    """A device of this machine: its name, the words that offer it, what varies, and why it cannot be measured."""
+
+    label: str
+    offer: str
+    load_kind: LoadKind
+    loads: tuple[int, ...]
+    why_not: Callable[[], str]
+
+
+_KNOWN, _DISK, _MEMORY = "a device whose truth is known", "the disk of this machine", "the memory of this machine"
+_LIVE: Mapping[Device, _LiveDevice] = {
+    "known": _LiveDevice(_KNOWN, f"{_KNOWN}, shown at the reveal", "queue_depth", KNOWN_DEPTHS, lambda: ""),
+    "disk": _LiveDevice(_DISK, f"{_DISK}: a file of the lab", "queue_depth", DEPTHS, _why_no_disk),
+    "memory": _LiveDevice(_MEMORY, _MEMORY, "injected_delay", DELAYS, _why_no_memory),
+}

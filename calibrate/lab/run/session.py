@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.duel import Guess, Judged, outcome, ranked
@@ -19,14 +19,8 @@ from measure.machine.process import run_tool
 from qsim.errors import InvalidParameterError
 
 Phase = Literal["open", "running", "stopped", "failed", "measured", "revealed"]
-_PHASES: dict[str, Phase] = {
-    "opened": "open",
-    "started": "running",
-    "stopped": "stopped",
-    "failed": "failed",
-    "measured": "measured",
-    "revealed": "revealed",
-}
+_PHASES = {"opened": "open", "started": "running"} | {kind: kind for kind in get_args(Phase)}
+"""The phase that begins with an event of a kind."""
 _FROM_WORKER = ("point", "sealed", "measured", "progress")
 MOST_GUESSES, MOST_OF_AN_ADDRESS, MOST_TRIES = 500, 100, 10
 """Guesses that stand in a run, guesses that stand of one address, and how often a session may seal one in a run."""
@@ -87,7 +81,7 @@ class LabRun:
         """Where it stands."""
         if self.trouble:
             return "failed"
-        return _PHASES[str(self.log.of_kind(*_PHASES)[-1]["kind"])]
+        return cast(Phase, _PHASES[self.log.of_kind(*_PHASES)[-1]["kind"]])
 
     def standing(self) -> list[Event]:
         """The sealed guesses that were not taken back, in order, with their secrets."""
@@ -191,10 +185,17 @@ class LabRun:
 
     def _measure_to_the_end(self) -> None:
         """Run the measuring process to its end, and tell how it ended. StoreError where the log cannot be written."""
-        reader = _Lines(self._hear)
+        rest = b""
+
+        def feed(chunk: bytes) -> None:
+            nonlocal rest
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                self._hear(line)
+
         argv = [sys.executable, "-m", "calibrate.lab.run.worker", str(self.directory)]
         try:
-            finished = run_tool(argv, TIME_LIMIT_S, on_output=reader.feed, on_tick=self._check, grace_s=GRACE_S)
+            finished = run_tool(argv, TIME_LIMIT_S, on_output=feed, on_tick=self._check, grace_s=GRACE_S)
         except _StopAskedError:
             ended, why = "stopped", ""
         except MeasureError as error:
@@ -270,18 +271,6 @@ class RunTable:
         """Stop what is measuring."""
         if self._current is not None:
             self._current.stop()
-
-
-class _Lines:
-    def __init__(self, hear: Any) -> None:
-        self._hear = hear
-        self._rest = b""
-
-    def feed(self, chunk: bytes) -> None:
-        """The next chunk."""
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for line in lines:
-            self._hear(line)
 
 
 def _why(stderr: bytes, returncode: int, *, timed_out: bool) -> str:
