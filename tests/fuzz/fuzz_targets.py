@@ -64,17 +64,6 @@ def histogram_log(content: bytes) -> object:
     return _as_file("x_clat_hist.1.log", content)
 
 
-def requests(content: bytes) -> object:
-    from measure.formats.fio.logs import read_latency_log
-
-    path = Path(_folder()) / "x_lat.1.log"
-    path.write_bytes(content)
-    log = read_latency_log(path)
-    assert (log.latency_s >= 0).all()
-    assert len(log) > 0
-    return log
-
-
 def histograms(content: bytes) -> object:
     from measure.formats.fio.json_output import parse_fio
     from measure.formats.fio.latency_bins import histogram
@@ -410,7 +399,6 @@ TARGETS: dict[str, Target] = {
     "curves": Target(curves, ("golden/data/curves/*",), ("measure.formats.mess_curves",)),
     "log": Target(log, ("golden/data/fio-logs/*lat*", "golden/data/fio-logs/*/*lat*"), (f"{FIO}.logs",)),
     "histogram_log": Target(histogram_log, ("golden/data/fio-logs/*hist*",)),
-    "requests": Target(requests, ("golden/data/fio-logs/*lat*", "golden/data/fio-logs/*/*lat*")),
     "histograms": Target(histograms, ("golden/data/fio/*",)),
     "histogram_file": Target(
         histogram_file, ("golden/data/fio/*",), more=lambda: iter((b"latency_s,count\n1e-4,5\n2e-4,3\n",))

@@ -12,32 +12,25 @@ import pytest
 from measure import load
 from measure.errors import DataError
 from measure.formats.fio.log_records import log_name
-from measure.formats.fio.logs import read_latency_log, summarise
+from measure.formats.fio.logs import summarise
 
 DATA = Path(__file__).parent / "data" / "fio-logs"
 
 
-def test_a_log_gives_every_request_as_samples() -> None:
-    log = read_latency_log(DATA / "together" / "run_lat.1.log")
+def test_the_summary_of_a_log_is_what_fio_counted() -> None:
+    path = DATA / "together" / "run_lat.1.log"
+    latency_s = np.loadtxt(path, delimiter=",", usecols=1) / 1e9
     document = json.loads((DATA / "together" / "run.json").read_text("utf-8"))
     read, write = (document["jobs"][0][d] for d in ("read", "write"))
-    reads = log.latency_s[log.direction == 0]
-    assert len(log) == read["total_ios"] + write["total_ios"]
-    assert len(reads) == read["total_ios"]
-    assert reads.mean() == pytest.approx(read["lat_ns"]["mean"] * 1e-9, rel=1e-6)
-    assert reads.max() == pytest.approx(read["lat_ns"]["max"] * 1e-9, rel=1e-6)
-    assert log.latency_s[log.direction == 1].std(ddof=1) == pytest.approx(write["lat_ns"]["stddev"] * 1e-9, rel=1e-5)
-    assert set(log.block_bytes.tolist()) == {4096}
-    assert not log.averaged
-
-
-def test_the_summary_says_what_the_samples_say() -> None:
-    path = DATA / "together" / "run_lat.1.log"
-    log, summary = read_latency_log(path), summarise(path)
-    assert summary.requests == len(log) == summary.histogram.total
-    assert summary.mean_s == pytest.approx(log.latency_s.mean(), rel=1e-9)
-    assert summary.sd_s == pytest.approx(log.latency_s.std(), rel=1e-9)
-    assert summary.histogram.quantile(0.95) == pytest.approx(np.quantile(log.latency_s, 0.95), rel=0.03)
+    summary = summarise(path)
+    assert summary.requests == summary.histogram.total == read["total_ios"] + write["total_ios"]
+    assert summary.reads == read["total_ios"]
+    assert summary.mean_s * summary.requests == pytest.approx(
+        sum(part["lat_ns"]["mean"] * 1e-9 * part["total_ios"] for part in (read, write)), rel=1e-6
+    )
+    assert summary.sd_s == pytest.approx(latency_s.std(), rel=1e-9)
+    assert summary.histogram.quantile(0.95) == pytest.approx(np.quantile(latency_s, 0.95), rel=0.03)
+    assert (summary.block_bytes, summary.averaged) == (4096, False)
 
 
 def test_logs_by_fio_plots_names_are_one_point_of_known_depth() -> None:
@@ -55,8 +48,8 @@ def test_a_histogram_log_holds_the_requests_of_its_run() -> None:
     read = json.loads((DATA / "h.json").read_text("utf-8"))["jobs"][0]["read"]
     assert 0.6 * read["total_ios"] < summary.requests <= read["total_ios"]  # the last interval is not logged
     assert summary.mean_s == pytest.approx(read["clat_ns"]["mean"] * 1e-9, rel=0.05)
-    assert len(summary.windows) >= 3
-    assert sum(w.requests for w in summary.windows) == summary.requests
+    assert len(summary.intervals) >= 3
+    assert summary.intervals.completed(np.array([summary.runtime_s]))[0] == pytest.approx(summary.requests)
 
 
 def test_a_log_beside_its_result_belongs_to_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from measure.errors import DataError
@@ -62,9 +63,8 @@ def test_unified_reporting_is_not_counted_twice_and_groups_are_known() -> None:
 
 def test_snapshots_of_a_report_are_windows_of_one_point() -> None:
     (record,) = parse_normal(text("report-snapshots.txt"), "r")
-    assert len(record.windows) >= 3
-    assert sum(w.requests for w in record.windows) == pytest.approx(record.requests, rel=0.01)
-    assert record.windows[0].start_s == 0
+    assert len(record.intervals) >= 3
+    assert record.intervals.completed(np.array([record.runtime_s]))[0] == pytest.approx(record.requests, rel=0.01)
 
 
 def test_two_jobs_are_two_curves_with_their_own_blocks() -> None:

@@ -26,7 +26,8 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.documents import fio_documents, jobs_of, number_in, positive, runs_of, section_of, why_nothing
 from measure.formats.fio.latency_bins import BINS_FIO_3, BITS, PER_OCTAVE
-from measure.formats.fio.record import FioRecord, Flow, Moments, between_snapshots, is_set, record_of, whole
+from measure.formats.fio.record import FioRecord, Flow, Moments, is_set, record_of, whole
+from measure.formats.fio.steady_state import Intervals
 from measure.units import counted
 
 SERVER_PORT = 8765  # where fio --server listens
@@ -64,18 +65,15 @@ def parse_fio(text: str, name: str) -> list[FioRecord]:
 
 
 def _records_of_run(snapshots: Sequence[dict[str, Any]], name: str) -> list[FioRecord]:
-    """The records of the last snapshot, each with the windows between the snapshots."""
-    if len(snapshots) == 1:
-        return list(_records(snapshots[0], name))
+    """The records of the last snapshot, each with the intervals between the snapshots."""
     seen = [list(_records(document, name)) for document in snapshots]
-    last = seen[-1]
-    alike = [records for records in seen if len(records) == len(last)]
+    alike = [records for records in seen if len(records) == len(seen[-1])] if len(seen) > 1 else []
 
-    def counts(record: FioRecord) -> tuple[float, float, float]:
-        completed = record.throughput_per_s * record.runtime_s
-        return record.runtime_s, completed, completed * (record.latency.mean_s if completed else 0.0)
+    def course(number: int) -> Intervals:
+        jobs = [records[number] for records in alike]
+        return Intervals.of_counts((job.runtime_s, job.throughput_per_s * job.runtime_s) for job in jobs)
 
-    return [replace(r, windows=between_snapshots([counts(s[i]) for s in alike])) for i, r in enumerate(last)]
+    return [replace(record, intervals=course(number)) for number, record in enumerate(seen[-1])]
 
 
 def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:

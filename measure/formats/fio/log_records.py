@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,8 @@ from typing import Literal
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.logs import LogSummary, summarise
-from measure.formats.fio.record import FioRecord, Flow, Moments, Window, record_of
+from measure.formats.fio.record import FioRecord, Flow, Moments, record_of
+from measure.formats.fio.steady_state import together
 
 LogKind = Literal["lat", "clat", "slat", "lat_hist", "clat_hist", "slat_hist", "bw", "iops"]
 
@@ -83,8 +83,8 @@ def choose_logs(paths: Iterable[Path]) -> tuple[list[LogGroup], list[Path]]:
     return chosen, aside
 
 
-def with_windows(records: Sequence[FioRecord], groups: Iterable[LogGroup]) -> tuple[list[FioRecord], list[LogGroup]]:
-    """The records with the windows of the logs that they wrote, and the groups that belong to none of them.
+def with_intervals(records: Sequence[FioRecord], groups: Iterable[LogGroup]) -> tuple[list[FioRecord], list[LogGroup]]:
+    """The records with the intervals of the logs that they wrote, and the groups that belong to none of them.
 
     A record says in its options under which name it logged (``write_lat_log``, ``write_hist_log``); a name that several
     records share tells nothing.
@@ -94,8 +94,8 @@ def with_windows(records: Sequence[FioRecord], groups: Iterable[LogGroup]) -> tu
     for group in groups:
         owners = [i for i, r in enumerate(known) if group.name.stem in _logged_as(r)]
         if len(owners) == 1:
-            windows = _together([summarise(path).windows for path in group.files])
-            known[owners[0]] = replace(known[owners[0]], windows=windows)
+            intervals = together(summarise(path).intervals for path in group.files)
+            known[owners[0]] = replace(known[owners[0]], intervals=intervals)
         elif not owners:
             left.append(group)
     return known, left
@@ -130,7 +130,7 @@ def record_of_logs(group: LogGroup) -> FioRecord:
         error=0,
         version="",
         started_at="",
-        windows=_together([log.windows for log in logs]),
+        intervals=together(log.intervals for log in logs),
         all_options=False,
     )
 
@@ -168,14 +168,3 @@ def _logged_as(record: FioRecord) -> set[str]:
     options: Mapping[str, str] = record.options
     names = [options[k] or record.job for k in ("write_lat_log", "write_hist_log") if k in options]
     return {Path(n).name for n in names}
-
-
-def _together(parts: Sequence[tuple[Window, ...]]) -> tuple[Window, ...]:
-    """The windows of all jobs added up where they are the same stretches; else those of the first job."""
-    first = parts[0]
-    if any(len(p) != len(first) for p in parts):
-        return first
-    return tuple(
-        Window(ws[0].start_s, ws[0].end_s, math.fsum(w.requests for w in ws), math.fsum(w.latency_sum_s for w in ws))
-        for ws in zip(*parts, strict=True)
-    )

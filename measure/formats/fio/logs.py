@@ -7,41 +7,41 @@ bins (see :mod:`measure.formats.fio.latency_bins`). Latencies are in ns from ver
 requests does not say which, so five columns and more mean version 3, and four are taken for version 3 with a Finding
 that says so.
 
-``read_latency_log`` gives every request as arrays; ``summarise`` goes through a log in pieces, so that its size does
-not matter. A log whose lines are means over ``log_avg_msec`` (block size 0) counts intervals and not requests: it is
-distinguished, and is no distribution.
+``summarise`` goes through a log in pieces, so that its size does not matter. A log whose lines are means over
+``log_avg_msec`` (block size 0) counts intervals and not requests: it is distinguished, and is no distribution.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
-from measure.formats.fio.record import Window, merged
+from measure.formats.fio.steady_state import Intervals
 from measure.text_files import LONGEST_LINE, Lines, check_readable, read_head
 
 LONGEST_RUN_S = 31 * 86400.0
 """Later times are times of the day, or damaged."""
-MOST_WINDOWS = 60
+MOST_INTERVALS = 60
+STEP_S = 0.1
+"""Requests are counted in steps of this length."""
 MOST_NS = 2.0**53
 """Up to here a float holds every whole number; no latency comes near."""
 MOST_OF_A_REQUEST = 7  # columns
-_NO_LINE = "{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME"
 
 
 @dataclass(frozen=True)
 class LogSummary:
-    """One log, read to its end: counts, moments in seconds, histogram and windows (at most 60).
+    """One log, read to its end: counts, moments in seconds, histogram and intervals (at most 60).
 
     ``unit_known`` is False where the unit of the latencies had to be taken for granted; ``cut`` where the last line
     is not whole.
@@ -56,7 +56,7 @@ class LogSummary:
     block_bytes: float
     bandwidth_bytes_per_s: float
     histogram: Histogram
-    windows: tuple[Window, ...]
+    intervals: Intervals
     averaged: bool
     unit_known: bool
     cut: bool
@@ -137,46 +137,6 @@ def _check_span(seconds: float, file: Path) -> None:
         raise DataError(f"{file} spans {seconds / 86400:.0f} days; no run does, so its times are damaged")
 
 
-@dataclass(frozen=True)
-class LatencyLog:
-    """Every logged request: arrays (m,) of times since the start and latencies in seconds, directions and block sizes.
-
-    ``direction`` is 0 for reads, 1 for writes, 2 for trims. Where ``averaged`` each row is a mean over an interval.
-    """
-
-    time_s: NDArray[np.float64]
-    latency_s: NDArray[np.float64]
-    direction: NDArray[np.uint8]
-    block_bytes: NDArray[np.uint32]
-    averaged: bool
-
-    def __len__(self) -> int:
-        return len(self.time_s)
-
-
-def read_latency_log(path: str | Path, unit: Literal["ns", "us"] = "ns") -> LatencyLog:
-    """Every request of a latency log (``NAME_lat.1.log``), about 21 bytes of memory each.
-
-    ``unit`` is that of the latencies, "ns" since version 3 of fio. Raises DataError naming the file and the line that
-    is not of such a log.
-    """
-    if unit not in ("ns", "us"):
-        raise ValueError(f"invalid unit {unit!r}: expected 'ns' (fio 3) or 'us' (fio 2)")
-    file = Path(path)
-    types = (np.float64, np.float64, np.uint8, np.uint32)
-    parts = [
-        [column.astype(kind) for column, kind in zip(table.T, types, strict=True)]
-        for table, _ in _pieces(file, _REQUESTS)
-    ]
-    if not parts:
-        raise DataError(_NO_LINE.format(file=file))
-    time_ms, value, direction, block = (np.concatenate(column) for column in zip(*parts, strict=True))
-    time_ms -= _start_of(time_ms[0])
-    time_ms /= 1e3
-    value /= 1e9 if unit == "ns" else 1e6
-    return LatencyLog(time_ms, value, direction, block, averaged=not block.any())
-
-
 def summarise(file: Path) -> LogSummary:
     """A log of requests or of histograms in one pass and little memory, whatever its size.
 
@@ -189,10 +149,10 @@ def summarise(file: Path) -> LogSummary:
 def _summarise_histograms(file: Path) -> LogSummary:
     total: NDArray[np.int64] | None = None
     reads = 0
-    origin = last_s = moved = 0.0
-    windows: list[Window] = []
+    origin = last_s = moved = done = 0.0
+    course: dict[float, float] = {}
     blocks: set[float] = set()
-    lower = upper = middle = np.empty(0)
+    lower = upper = np.empty(0)
     unit_s, cut = 1e-9, False
     for table, cut in _pieces(file, _HISTOGRAMS):  # noqa: B007  (that of the last piece counts)
         counts = table[:, 3:].astype(np.int64)
@@ -202,16 +162,15 @@ def _summarise_histograms(file: Path) -> LogSummary:
                 lower, upper, unit_s = coarse_edges(len(total))
             except DataError as error:
                 raise DataError(f"{file} cannot be read as a histogram log of fio's: {error}") from error
-            middle = (lower + upper) / 2 * unit_s
             origin = _start_of(table[0, 0])
         total += counts.sum(axis=0)
         each = counts.sum(axis=1)
         reads += int(each[table[:, 1] == 0].sum())
         moved += float(each @ table[:, 2])
         blocks.update(np.unique(table[:, 2])[:3].tolist())
-        for time_ms, n, latency in zip(table[:, 0], each, counts @ middle, strict=True):
-            end_s = max(0.0, (time_ms - origin) / 1e3)
-            windows, last_s = _appended(windows, last_s, end_s, float(n), float(latency))
+        ends = np.maximum.accumulate(np.maximum((table[:, 0] - origin) / 1e3, last_s))
+        course.update(zip(ends.tolist(), (done + np.cumsum(each)).tolist(), strict=True))
+        last_s, done = float(ends[-1]), done + float(each.sum())
     if total is None or not total.any():
         raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
     _check_span(last_s, file)
@@ -229,25 +188,11 @@ def _summarise_histograms(file: Path) -> LogSummary:
         block_bytes=blocks.pop() if len(blocks) == 1 else math.nan,
         bandwidth_bytes_per_s=moved / runtime_s,
         histogram=made,
-        windows=merged(windows, MOST_WINDOWS),
+        intervals=Intervals.of_counts(course.items()).thinned(MOST_INTERVALS),
         averaged=False,
         unit_known=True,
         cut=cut,
     )
-
-
-def _appended(
-    windows: list[Window], last_s: float, end_s: float, requests: float, latency_s: float
-) -> tuple[list[Window], float]:
-    """The windows with one row more; rows of the same time (reads and writes) share a window."""
-    if windows and end_s <= windows[-1].end_s:
-        w = windows[-1]
-        windows[-1] = Window(w.start_s, w.end_s, w.requests + requests, w.latency_sum_s + latency_s)
-    elif requests > 0 and end_s > last_s:
-        windows.append(Window(last_s, end_s, requests, latency_s))
-    if len(windows) >= 100 * MOST_WINDOWS:
-        windows = list(merged(windows, 50 * MOST_WINDOWS))
-    return windows, max(last_s, end_s)
 
 
 def _summarise_requests(file: Path, columns: int) -> LogSummary:
@@ -256,7 +201,7 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
     origin: float | None = None
     blocks: set[float] = set()
     counted = np.zeros(BINS_FIO_3, dtype=np.int64)
-    seconds: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+    course: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     cut = False
     for table, cut in _pieces(file, _REQUESTS):  # noqa: B007  (that of the last piece counts)
         time_ms, value, direction, block = np.ascontiguousarray(table.T)
@@ -273,10 +218,9 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
         reads += int((direction == 0).sum())
         moved += float(block.sum())
         blocks.update(np.unique(block)[:3].tolist())
-        which, where = np.unique(time_s.astype(np.int64), return_inverse=True)
-        seconds.append((which, np.bincount(where).astype(np.int64), np.bincount(where, value).astype(np.float64)))
+        course.append(np.unique((time_s / STEP_S).astype(np.int64), return_counts=True))
     if not count:
-        raise DataError(_NO_LINE.format(file=file))
+        raise DataError(f"{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME")
     runtime_s = max(last_s, 1e-3)
     full = np.flatnonzero(counted)
     lower, upper = bin_edges(full)
@@ -291,25 +235,17 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
         block_bytes=single or math.nan,
         bandwidth_bytes_per_s=moved / runtime_s,
         histogram=Histogram(lower / 1e9, upper / 1e9, counted[full]),
-        windows=_by_second(seconds, runtime_s),
+        intervals=_course(course, runtime_s),
         averaged=single == 0,
         unit_known=columns > 4,
         cut=cut,
     )
 
 
-def _by_second(
-    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]], runtime_s: float
-) -> tuple[Window, ...]:
-    """Windows of whole seconds, added up where there are more than 60."""
-    which, requests, latency = (np.concatenate([p[i] for p in parts]) for i in range(3))
-    distinct, where = np.unique(which, return_inverse=True)
-    counts, sums = np.bincount(where, weights=requests), np.bincount(where, weights=latency)
-    windows = [
-        Window(float(s), min(float(s + 1), runtime_s), float(n), float(total))
-        for s, n, total in zip(distinct, counts, sums, strict=True)
-        if s < runtime_s and n > 0 and total > 0
-    ]
-    if len(windows) > 1 and windows[-1].end_s - windows[-1].start_s < 0.5:
-        windows.pop()  # the rest of a second, in which the run drains
-    return merged(windows, MOST_WINDOWS)
+def _course(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], runtime_s: float) -> Intervals:
+    """Of the requests that were completed in each step of ``STEP_S``; the last one, in which the run drains, is not."""
+    steps, where = np.unique(np.concatenate([steps for steps, _ in parts]), return_inverse=True)
+    counts = np.cumsum(np.bincount(where, weights=np.concatenate([counts for _, counts in parts])))
+    ends = (steps + 1) * STEP_S
+    whole = ends <= runtime_s
+    return Intervals.of_counts(zip(ends[whole].tolist(), counts[whole].tolist(), strict=True)).thinned(MOST_INTERVALS)

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 
 from measure.errors import DataError
 from measure.formats.fio.documents import positive
-from measure.formats.fio.record import FioRecord, Flow, Moments, between_snapshots, record_of
+from measure.formats.fio.record import FioRecord, Flow, Moments, record_of
+from measure.formats.fio.steady_state import Intervals
 
 _ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")
 _REPORT = re.compile(
@@ -107,12 +108,6 @@ class _Report:
         ways = [way for way in issued if way in self.printed] or [way for way in ("mixed",) if way in self.printed]
         return [self.printed[way].flow(issued.get(way, 0.0)) for way in ways]
 
-    def counts(self) -> tuple[float, float, float]:
-        """Seconds, requests and the sum of their latencies up to this snapshot."""
-        flows = self.flows()
-        sums = [f.requests * f.latency.mean_s for f in flows if f.requests > 0 and f.latency.mean_s > 0]
-        return max((f.runtime_s for f in flows), default=0.0), math.fsum(f.requests for f in flows), math.fsum(sums)
-
 
 @dataclass
 class _Announced:
@@ -125,7 +120,7 @@ class _Announced:
 def parse_normal(text: str, name: str) -> list[FioRecord]:
     """The records of one human-readable report; ``name`` is the file's name, for the messages.
 
-    Snapshots of ``--status-interval`` become windows of their job. Raises DataError where no job's report is there.
+    Snapshots of ``--status-interval`` become intervals of their job. Raises DataError where no job's report is there.
     """
     announced, reports, version = _read(text, name)
     last: dict[tuple[int, str, str, str], list[_Report]] = {}
@@ -221,9 +216,15 @@ def _record(
         version=version,
         started_at="",
         iodepth_levels=first.depths,
-        windows=between_snapshots([report.counts() for report in snapshots]),
+        intervals=Intervals.of_counts(_counts(report) for report in snapshots),
         all_options=False,
     )
+
+
+def _counts(report: _Report) -> tuple[float, float]:
+    """Seconds and requests up to this snapshot."""
+    flows = report.flows()
+    return max((f.runtime_s for f in flows), default=0.0), math.fsum(f.requests for f in flows)
 
 
 def _options(rw: str, rest: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from measure.findings import Finding
 from measure.loads import Load
 from measure.sweep import each_series
+from measure.units import format_rate
 
 _LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
 
@@ -41,6 +43,27 @@ class Intervals:
 
     def __len__(self) -> int:
         return len(self.end_s)
+
+    @classmethod
+    def of_counts(cls, counts: Iterable[tuple[float, float]]) -> Intervals:
+        """From cumulative counts, (seconds since the start, requests); an interval ends where more were completed.
+
+        >>> Intervals.of_counts([(1.0, 100), (2.0, 150), (2.5, 150), (3.0, 300)]).throughput_per_s
+        (100.0, 50.0, 150.0)
+        """
+        known = [(0.0, 0.0)]
+        for seconds, count in counts:
+            if seconds > known[-1][0] and count > known[-1][1]:
+                known.append((seconds, count))
+        rates = ((n - before) / (end - start) for (start, before), (end, n) in pairwise(known))
+        return cls(tuple(end for end, _ in known[1:]), tuple(rates))
+
+    def thinned(self, most: int) -> Intervals:
+        """At most ``most`` intervals over the same time."""
+        if len(self) <= most:
+            return self
+        ends = np.linspace(0.0, self.end_s[-1], most + 1)[1:]
+        return Intervals.of_counts(zip(ends.tolist(), self.completed(ends).tolist(), strict=True))
 
     def to_dict(self) -> dict[str, list[float]]:
         """JSON-ready."""
@@ -64,13 +87,18 @@ def read_interval_logs(texts: Iterable[str]) -> Intervals:
     A line is the time in ms, the requests a second since the line before, and the direction; reads and writes are
     added. Lines that are none of fio's are left out, as the last one of a run that was stopped.
     """
-    jobs = [job for job in map(_one_job, texts) if len(job)]
-    if not jobs:
+    return together(map(_one_job, texts))
+
+
+def together(jobs: Iterable[Intervals]) -> Intervals:
+    """The throughput of jobs that ran at once, until the first of them ended; those without intervals are left out."""
+    known = [job for job in jobs if len(job)]
+    if not known:
         return Intervals()
-    end = min(job.end_s[-1] for job in jobs)
-    longest = max(jobs, key=len)
+    end = min(job.end_s[-1] for job in known)
+    longest = max(known, key=len)
     times = np.array([t for t in longest.end_s if t <= end] or [end])
-    counts = np.sum([job.completed(times) for job in jobs], axis=0)
+    counts = np.sum([job.completed(times) for job in known], axis=0)
     lengths = np.diff(times, prepend=0.0)
     return Intervals(tuple(times.tolist()), tuple((np.diff(counts, prepend=0.0) / lengths).tolist()))
 
@@ -119,10 +147,6 @@ class SteadyState:
         """SNIA's definition."""
         return self.throughput_range <= MOST_RANGE and abs(self.throughput_change) <= MOST_SLOPE
 
-    def columns(self) -> dict[str, float]:
-        """The values by the names of the table's columns; 1 and 0 for yes and no."""
-        return {name: float(getattr(self, name)) for name in COLUMNS}
-
 
 def judge(intervals: Intervals) -> SteadyState | None:
     """How the run went; None where too few intervals are known to say, or nothing completed."""
@@ -136,7 +160,7 @@ def judge(intervals: Intervals) -> SteadyState | None:
     mean = float(rounds.mean())
     change = float(np.polyfit(np.arange(ROUNDS), rounds, 1)[0]) * (ROUNDS - 1) / mean
     dropped, _settled = mser(rates)
-    warmup_s = intervals.end_s[dropped - 1] if dropped and _unlike_any_later(rates, dropped) else 0.0
+    warmup_s = intervals.end_s[dropped - 1] if dropped and is_transient(rates, dropped) else 0.0
     rest = float(intervals.completed(np.array([end]))[0] - intervals.completed(np.array([warmup_s]))[0])
     bias = mean * (end - warmup_s) / rest - 1 if rest > 0 else 0.0
     if abs(bias) < MATTERS:
@@ -144,7 +168,7 @@ def judge(intervals: Intervals) -> SteadyState | None:
     return SteadyState(float(np.ptp(rounds)) / mean, change, _is_trend(rates), warmup_s, bias)
 
 
-def _unlike_any_later(rates: NDArray[np.float64], dropped: int) -> bool:
+def is_transient(rates: NDArray[np.float64], dropped: int) -> bool:
     """Whether the beginning is further from the mean of the rest than any later stretch as long, by half as much again.
 
     A rate that wanders has such stretches everywhere; one that drifts has the opposite one at its end. With fewer than
@@ -199,10 +223,27 @@ def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     intervals, settled = record.get("intervals"), record.get("settled")
     if intervals and record["request"].get("arrival_rate_per_s") is None:
         found = judge(Intervals.from_dict(intervals))
-        columns |= found.columns() if found else {}
+        columns |= {} if found is None else {name: float(getattr(found, name)) for name in COLUMNS}
     if settled:
         columns |= {"settled": float(settled["attained"]), "settling_s": float(settled["seconds"])}
     return columns
+
+
+def drift_within(intervals: Intervals, source: str) -> Iterator[Finding]:
+    """The finding on a single run that drifted."""
+    found = judge(intervals)
+    if found is not None and not found.steady and found.throughput_trend:
+        end = intervals.end_s[-1]
+        first, _, last = 3 / end * np.diff(intervals.completed(np.linspace(0.0, end, 4)))
+        yield Finding(
+            "drift-within-run",
+            "warning",
+            f"{source}: over the {end:.3g} s of the run the throughput goes from {format_rate(first)} in its first "
+            f"third to {format_rate(last)} in its last.",
+            "a write cache that fills, throttling, or a file that was not preconditioned: the mean is of no steady "
+            "state.",
+            "run again with --ramp_time=60 and --time_based --runtime=120, or with --ss=iops_slope:0.3% --ss_dur=30.",
+        )
 
 
 def check_steady(points: pd.DataFrame, load: Load) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from measure.errors import DataError
 from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import Histogram, histogram
-from measure.formats.fio.log_records import choose_logs, record_of_logs, with_windows
+from measure.formats.fio.log_records import choose_logs, record_of_logs, with_intervals
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
 from measure.formats.fio.record import FioRecord, check_record, host_columns, is_direct, near_power_of_two
 from measure.sweep import Provenance, RowKey, Sweep, describe_series
@@ -54,7 +54,7 @@ def fio_sweep(texts: Mapping[str, str], logs: Sequence[Path] = ()) -> Sweep:
             refusals.append(str(error))
     findings = [unreadable(refusal, "error") for refusal in refusals]
     try:
-        records, left = with_windows(records, choose_logs(logs)[0])
+        records, left = with_intervals(records, choose_logs(logs)[0])
     except DataError as error:
         left = []
         findings.append(unreadable(str(error)))

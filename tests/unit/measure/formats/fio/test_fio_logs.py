@@ -13,8 +13,8 @@ from measure import load
 from measure.errors import DataError
 from measure.formats.by_format import looks_like_log
 from measure.formats.fio.log_records import choose_logs
-from measure.formats.fio.logs import read_latency_log, summarise
-from measure.formats.fio.record import Window, drift_within, merged
+from measure.formats.fio.logs import summarise
+from measure.formats.fio.steady_state import drift_within
 
 
 def _log(folder: Path, text: str, name: str = "x_lat.1.log") -> Path:
@@ -23,18 +23,8 @@ def _log(folder: Path, text: str, name: str = "x_lat.1.log") -> Path:
     return path
 
 
-def test_version_2_is_read_in_microseconds_where_it_is_said(tmp_path: Path) -> None:
-    path = _log(tmp_path, "1, 100, 0, 4096\n2, 300, 1, 4096\n")
-    assert read_latency_log(path, unit="us").latency_s.tolist() == [1e-4, 3e-4]
-    (finding,) = [f for f in load(path).findings if f.check == "latency-unit"]
-    assert "taken as ns" in finding.message
-    with pytest.raises(ValueError, match="invalid unit 'ms'"):
-        read_latency_log(path, unit="ms")  # type: ignore[arg-type]
-
-
 def test_times_of_day_begin_at_zero(tmp_path: Path) -> None:
     path = _log(tmp_path, "1700000000000, 5, 0, 512, 0\n1700000002000, 5, 0, 512, 0\n")
-    assert read_latency_log(path).time_s.tolist() == [0, 2]
     assert summarise(path).runtime_s == 2
 
 
@@ -53,7 +43,6 @@ def test_moments_and_bins_are_of_nanoseconds(tmp_path: Path) -> None:
     assert found.histogram.counts.tolist() == [1, 2, 1]
     for edges, by in ((found.histogram.lower_s, 0), (found.histogram.upper_s, 1)):
         assert edges == pytest.approx(np.array([40, 50, 60]) * 1e-9 + by * 1e-9, rel=1e-12)
-    assert read_latency_log(path).latency_s == pytest.approx([4e-8, 6e-8, 5e-8, 5e-8], rel=1e-12)
 
 
 def test_the_last_line_of_a_killed_run_is_left_out(tmp_path: Path) -> None:
@@ -105,29 +94,9 @@ def test_a_long_log_is_read_in_pieces_and_its_drift_is_told(tmp_path: Path) -> N
     assert summary.requests == rows
     assert summary.mean_s == pytest.approx(latency.mean() * 1e-9, rel=1e-9)
     assert summary.sd_s == pytest.approx(latency.std() * 1e-9, rel=1e-9)
-    assert sum(w.requests for w in summary.windows) == pytest.approx(rows, rel=0.05)
-    (finding,) = drift_within(summary.windows, "d")
-    assert "the throughput goes from 50.0 k/s to 16.7 k/s (-67 %)" in finding.message
-
-
-def _steady(values: list[float]) -> list[Window]:
-    return [Window(float(i), i + 1.0, v, v * 1e-4) for i, v in enumerate(values)]
-
-
-def test_noise_is_no_drift_and_few_windows_tell_nothing() -> None:
-    noisy = 1000 * (1 + 0.2 * np.random.default_rng(5).standard_normal(30))
-    assert not list(drift_within(_steady(noisy.tolist()), "n"))
-    assert not list(drift_within(_steady([1000, 500, 100]), "few"))
-    assert list(drift_within(_steady([1000, 1000, 1000, 500, 500, 500]), "step"))
-
-
-@given(st.integers(1, 500), st.integers(1, 80))
-def test_merging_windows_keeps_requests_and_time(count: int, most: int) -> None:
-    windows = _steady([10.0] * count)
-    after = merged(windows, most)
-    assert len(after) <= most
-    assert sum(w.requests for w in after) == 10.0 * count
-    assert (after[0].start_s, after[-1].end_s) == (0.0, float(count))
+    assert summary.intervals.completed(np.array([summary.runtime_s]))[0] == pytest.approx(rows, rel=0.05)
+    (finding,) = drift_within(summary.intervals, "d")
+    assert "goes from 50.0 k/s in its first third to 16.7 k/s in its last" in finding.message
 
 
 @settings(max_examples=200, deadline=None)

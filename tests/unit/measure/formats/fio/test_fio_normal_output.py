@@ -74,25 +74,6 @@ def test_runs_of_one_terminal_session_keep_their_own_options_and_are_not_added()
     ]
 
 
-def test_a_rate_whose_carry_fio_lost_is_taken_from_the_requests_it_issued() -> None:
-    """fio 3.1 and 3.7 print 24,953 requests a second as 24.0k, and 1.98 GiB/s as 1.0GiB/s."""
-    lost = run(bs="64.0KiB", iops="24.0k", issued=24_953, bw="1.0GiB/s", decimal="1635MB/s")
-    (record,) = read_fio(lost, "lost.txt")
-    assert record.throughput_per_s == pytest.approx(24_953)
-    assert record.bandwidth_bytes_per_s == pytest.approx(1635e6)
-
-
-@pytest.mark.parametrize(("iops", "rate"), [("800", 800), ("2.5K", 2500), ("1.5M", 1.5e6), ("2G", 2e9)])
-def test_counts_have_the_prefixes_of_every_version(iops: str, rate: float) -> None:
-    (record,) = read_fio(run(iops=iops, issued=1), "prefix.txt")
-    assert record.throughput_per_s == pytest.approx(rate)
-
-
-def test_requests_issued_in_a_ramp_do_not_raise_the_rate() -> None:
-    (record,) = read_fio(run(iops="24.1k", issued=26_000), "ramp.txt")
-    assert record.throughput_per_s == pytest.approx(24_100)
-
-
 @pytest.mark.parametrize(("rw", "block"), [("write", 65536), ("read", 4096)])
 def test_each_direction_of_fio_2_0_has_a_block_size_of_its_own(rw: str, block: int) -> None:
     flows = OLD.split("  write:")

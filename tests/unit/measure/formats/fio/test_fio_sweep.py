@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.record import bin_quantile, parse_fio_size
 from measure.formats.fio.sweep import fio_sweep
 
 
@@ -87,29 +86,12 @@ def test_global_options_may_be_an_object_or_a_list(shape: type) -> None:
     assert (row["load"], row["block_bytes"]) == (16, 8192)
 
 
-def test_runs_within_one_second_keep_their_order() -> None:
-    one = job(read3(1000.0, 1e6, runtime=300))
-    documents = [
-        document({**one, "job options": {**one["job options"], "iodepth": depth}}, timestamp_ms=end_ms)
-        for depth, end_ms in (("32", 1_795_253_180_400), ("2", 1_795_253_180_900))
-    ]
-    points = sweep_of(*documents).points.sort_values("started_at")
-    assert points["load"].tolist() == [32, 2]
-    assert points["started_at"].tolist() == ["2026-11-21T09:26:20.100+00:00", "2026-11-21T09:26:20.600+00:00"]
-
-
 def test_absent_options_are_defaults() -> None:
     own = job(read3(1000, 1e6))
     own["job options"] = {"rw": "read", "direct": "1"}
     row = sweep_of(document(own)).points.iloc[0]
     assert (row["load"], row["depth"], row["jobs"], row["engine"]) == (1, 1, 1, "psync")
     assert (row["pattern"], row["block_bytes"]) == ("sequential", 4096)
-
-
-def test_offloaded_submission_gives_a_synchronous_engine_its_depth() -> None:
-    own = job(read3(1000, 4e6))
-    own["job options"] |= {"ioengine": "psync", "io_submit_mode": "offload"}
-    assert sweep_of(document(own)).points.iloc[0]["load"] == 4
 
 
 def test_messages_around_several_documents_are_skipped() -> None:
@@ -119,17 +101,6 @@ def test_messages_around_several_documents_are_skipped() -> None:
     sweep = fio_sweep({"x": text})
     assert list(sweep.points["throughput_per_s"]) == [1000, 2000]
     assert list(sweep.points["repeat"]) == [0, 1]
-
-
-def test_snapshots_of_one_run_are_told_from_runs_appended_to_one_file() -> None:
-    def snapshot(seconds: int) -> dict[str, Any]:
-        section = read3(1000, 4e6, runtime=1000 * seconds, io_bytes=4096_000 * seconds)
-        return document(job(section), timestamp_ms=1_700_000_000_000 + 1000 * seconds)
-
-    text = "\n".join(json.dumps(snapshot(s)) for s in (1, 2, 3))
-    assert list(fio_sweep({"x": text}).points["runtime_s"]) == [3.0]
-    again = {**snapshot(3), "timestamp_ms": 1_700_000_009_000}
-    assert len(fio_sweep({"x": f"{text}\n{json.dumps(again)}"})) == 2
 
 
 def test_an_unfinished_document_after_a_whole_one_is_said() -> None:
@@ -153,20 +124,6 @@ def test_the_sum_over_all_clients_is_left_out() -> None:
     assert sweep.series == ("4 KiB random read from a", "4 KiB random read from b")
 
 
-def test_two_servers_on_one_host_are_two_curves_also_with_clones() -> None:
-    def client(iops: float, port: int) -> dict[str, Any]:
-        made = {**job(read3(iops, 4e6)), "hostname": "a", "port": port}
-        made["job options"] |= {"numjobs": "2", "group_reporting": "1"}
-        return made
-
-    made = document()
-    made["client_stats"] = [client(1000, 8765), client(900, 8766)]
-    del made["jobs"]
-    sweep = sweep_of(made)
-    assert sweep.series == ("4 KiB random read from a", "4 KiB random read from a:8766")
-    assert list(sweep.points["throughput_per_s"]) == [1000, 900]
-
-
 def test_a_failed_job_is_a_finding_and_never_a_number() -> None:
     sweep = sweep_of(document(job(read3(1000, 4e6))), document(job(read3(9000, 4e6), error=5)))
     assert list(sweep.points["throughput_per_s"]) == [1000]
@@ -177,42 +134,6 @@ def test_a_failed_job_is_a_finding_and_never_a_number() -> None:
 def test_one_unreadable_file_among_good_ones_is_a_finding() -> None:
     sweep = fio_sweep({"good": json.dumps(document(job(read3(1000, 4e6)))), "bad": "{ nothing"})
     assert [f.check for f in sweep.findings] == ["unreadable-file"]
-
-
-def test_jobs_are_their_own_curve_beside_depths_and_the_load_where_the_depth_is_fixed() -> None:
-    def run(depth: int, jobs: int) -> dict[str, Any]:
-        made = job(read3(1000 * depth * jobs, 1e6))
-        made["job options"] |= {"iodepth": str(depth), "numjobs": str(jobs), "group_reporting": "1"}
-        return document(made)
-
-    assert sweep_of(run(1, 1), run(64, 1), run(16, 4)).series == ("4 KiB random read", "4 KiB random read 4 jobs")
-    over_jobs = sweep_of(run(1, 1), run(1, 4), run(1, 16))
-    assert over_jobs.series == ("4 KiB random read",)
-    assert list(over_jobs.points["load"]) == [1, 4, 16]
-
-
-@pytest.mark.parametrize(
-    ("option", "values", "names"),
-    [
-        ("filename", ("/dev/sda", "/dev/sdb"), ("on /dev/sda", "on /dev/sdb")),
-        ("ioengine", ("libaio", "io_uring"), ("libaio", "io_uring")),
-        ("direct", ("1", "0"), ("", "buffered")),
-    ],
-)
-def test_what_differs_between_files_names_the_curves(
-    option: str, values: tuple[str, str], names: tuple[str, str]
-) -> None:
-    made = []
-    for value in values:
-        one = job(read3(1000, 4e6))
-        one["job options"] |= {option: value}
-        made.append(document(one))
-    assert sweep_of(*made).series == tuple(f"4 KiB random read {name}".strip() for name in names)
-
-
-def test_equal_jobs_in_two_folders_are_two_curves() -> None:
-    text = json.dumps(document(job(read3(1000, 4e6))))
-    assert len(fio_sweep({"ssd/1.json": text, "hdd/1.json": text}).series) == 2
 
 
 def test_different_jobs_of_one_file_with_equal_options_in_the_name_keep_apart() -> None:
@@ -291,24 +212,11 @@ def test_no_file_at_all_is_said() -> None:
         fio_sweep({})
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("4k", 4096), ("4096", 4096), ("1m", 2**20), ("128KiB", 131072), ("4k,8k", 4096), ("x", None), ("", None)],
-)
-def test_fio_sizes(text: str, size: int | None) -> None:
-    assert parse_fio_size(text) == size
-
-
 @pytest.mark.parametrize(("key", "count"), [("4032", -5), ("4032", float("nan")), ("4032", "many"), ("4032x", 5)])
 def test_a_damaged_histogram_is_refused_and_not_counted_without_its_bin(key: str, count: Any) -> None:
     section = read3(1000.0, 4e3, lat_ns=stats(4e3, bins={"3968": 900, key: count, "FIO_IO_U_PLAT_NR": 1856}))
     with pytest.raises(DataError, match=f"in the bin '{key}' of its histogram.*edited or damaged"):
         sweep_of(document(job(section)))
-
-
-def test_a_quantile_of_bins_is_the_first_that_covers_the_fraction() -> None:
-    bins = {1.0: 50, 2.0: 49, 10.0: 1}
-    assert [bin_quantile(bins, q) for q in (0.5, 0.51, 0.99, 0.999)] == [1.0, 2.0, 2.0, 10.0]
 
 
 def test_a_folder_of_runs_is_a_curve_for_each_direction_and_number_of_jobs() -> None:

@@ -12,10 +12,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from measure.fio.plan import FioPoint
-from measure.fio.processes import logged
 from measure.fio.settings import Settling, read_settled
-from measure.fio.workload import FioJob
 from measure.formats.fio.steady_state import COLUMNS, Intervals, SteadyState, check_steady, judge, read_interval_logs
 from measure.loads import LOADS
 
@@ -145,14 +142,6 @@ def test_lines_that_are_none_are_left_out(text: str) -> None:
 def test_intervals_survive_json() -> None:
     made = Intervals((0.1, 0.2), (3.0, 4.0))
     assert Intervals.from_dict(json.loads(json.dumps(made.to_dict()))) == made
-
-
-def test_a_run_is_logged_in_25_intervals_but_not_below_20_ms() -> None:
-    job = FioJob(1, 1, 4096, 100, "random")
-    point = FioPoint("k", job, 0, ("fio", "--eta=never", "--name=k", "--rw=read"))
-    options = ("--write_iops_log=/x/k", "--log_avg_msec=200")
-    assert logged(point, 5.0, Path("/x")) == ("fio", "--eta=never", "--name=k", *options, "--rw=read")
-    assert "--log_avg_msec=20" in logged(point, 0.1, Path("/x"))
 
 
 # --- findings -------------------------------------------------------------------------------------------------------
