@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+LABEL = 8
+"""Width of the words in capitals before the lines of an answer."""
+
+
+def labelled(label: str, text: str) -> str:
+    """A line of an answer: ``KNEE    depth 2.2 (2.0 to 2.9), sure``."""
+    return f"{label:<{LABEL}}{text}"
+
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int | Sequence[bool] = 1) -> str:
     """The rows below their header (empty: none); the first ``left`` columns are flush left, or those it says so of.

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from calibrate.cli.failures import CommandError
-from qsim.text_table import described_table, table
+from qsim.text_table import described_table, labelled, table
 
 if TYPE_CHECKING:
     from calibrate.cli.outputs import Written
 
-__all__ = ["Result", "complain", "described_table", "plain", "print_json", "remark", "say", "table", "warn"]
+__all__ = ["Result", "complain", "described_table", "labelled", "plain", "print_json", "remark", "say", "table", "warn"]
 
 
 def say(text: str = "") -> None:

@@ -75,17 +75,14 @@ def known_dataset(name: str, what: str = "--dataset") -> str:
     return name
 
 
-def known_series(sweep: measure.Sweep, series: str | None, device: str = "") -> tuple[str, ...]:
-    """The curves meant: the one named, or all; CommandError listing the names for an unknown one.
+def known_series(names: Sequence[str], series: str | None, device: str = "") -> tuple[str, ...]:
+    """The curves meant among ``names``: the one named, or all; CommandError listing them for an unknown one.
 
     ``device`` is named where there are several.
     """
-    if series is None:
-        return sweep.series
-    if series not in sweep.series:
-        where = f"{device}: " if device else ""
-        raise wrong_usage(f"--series: {where}{not_one_of(series, sweep.series)}")
-    return (series,)
+    if series is not None and series not in names:
+        raise wrong_usage(f"--series: {f'{device}: ' if device else ''}{not_one_of(series, names)}")
+    return tuple(names) if series is None else (series,)
 
 
 def of_each(names: Iterable[str], make: Callable[[str], T]) -> tuple[dict[str, T], dict[str, str]]:
@@ -109,19 +106,6 @@ def check_peak(sweep: measure.Sweep, peak: float | None) -> None:
             "--peak is a memory's bandwidth, and this is not a memory's curve; give a drive's peak to qsim predict, as "
             "--peak-iops 600k"
         )
-
-
-def check_use(sweep: measure.Sweep, series: Sequence[str], use: Sequence[float] | None) -> None:
-    """Raise CommandError where a load is named twice, or no curve has it."""
-    if use is not None and len(set(use)) < len(use):
-        raise wrong_usage(f"--use: a load is named twice among {', '.join(f'{n:g}' for n in use)}")
-    rows = sweep.points[sweep.points["series"].isin(list(series))]
-    measured = sorted(set(rows["load"].astype(float)))
-    asked = set(rows["asked_rate_per_s"].dropna()) if "asked_rate_per_s" in rows else set()
-    for load in use or ():
-        if not any(abs(load - m) <= 1e-9 + 1e-5 * abs(m) for m in (*measured, *asked)):
-            there = ", ".join(f"{m:g}" for m in measured)
-            raise wrong_usage(f"--use: no point was measured at load {load:g}; there are {there}")
 
 
 def print_sweep_findings(sweep: measure.Sweep, series: Sequence[str] | None = None) -> None:

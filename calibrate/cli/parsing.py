@@ -205,15 +205,14 @@ def used_loads(text: str) -> Numbers:
     return Numbers() if text.strip().lower() == "all" else loads(text)
 
 
-_percents = numbers(
-    "percentage", "a whole number from 0 to 100, e.g. 100,70,0", lambda n: n == int(n) and 0 <= n <= 100
+def _percent(text: str, what: str) -> float:
+    return units.parse_count(text.strip().removesuffix("%"), what)
+
+
+percents = numbers(
+    "percentage", "a whole number from 0 to 100, e.g. 100,70,0", lambda n: n == int(n) and 0 <= n <= 100, _percent
 )
-
-
-@parser
-def percents(text: str) -> Numbers:
-    """``100,70,0``, whole numbers from 0 to 100, with or without their sign."""
-    return _percents(text.replace("%", ""))
+"""``100,70,0``, whole numbers from 0 to 100, with or without their sign."""
 
 
 @parser

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.fitting.answer import LABEL
 from calibrate.fitting.fit import Fit
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison
@@ -16,6 +15,7 @@ from measure.findings import SEVERITIES, Finding
 from measure.suites.agreement import relative_ends
 from measure.sweep import Provenance
 from measure.units import Figure, counted, format_bandwidth, format_duration, with_interval
+from qsim.text_table import LABEL
 
 FIGURES = 5
 

@@ -15,23 +15,15 @@ from calibrate.inference.parameters import how_sure, quantity
 from calibrate.knees.knee import share_text
 from measure.loads import LOADS
 from measure.units import Figure, format_bandwidth, format_duration, with_interval
-from qsim.text_table import table, without_empty
+from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
     from calibrate.knees.knee import Knee
     from measure.loads import Load, LoadKind
 
-LABEL = 8
-"""Width of the words in capitals before the lines of an answer."""
-
 QUEUEING, NINETY = "QUEUEING STARTS", "90 % OF PEAK AT"
 """What the two knees of a closed load are called: N* = R1 Xpeak, and N90."""
-
-
-def labelled(label: str, text: str) -> str:
-    """A line of an answer: ``KNEE    depth 2.2 (2.0 to 2.9), sure``."""
-    return f"{label:<{LABEL}}{text}"
 
 
 def knee_figure(fit: Fit, to: str = " to ") -> str:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.answer import labelled
 from calibrate.fleet.odd import LEAST, LIKE
 from measure.units import counted, format_duration, format_percent, format_rate, plain_number
-from qsim.text_table import table
+from qsim.text_table import labelled, table
 
 if TYPE_CHECKING:
     from calibrate.fleet.drives import Fleet

@@ -19,7 +19,6 @@ from calibrate.fitting.answer import (
     knee_line,
     knee_lines,
     knees_labelled,
-    labelled,
     ninety_line,
     peak_figure,
     second_cell,
@@ -28,7 +27,7 @@ from calibrate.fitting.answer import (
 from calibrate.inference.parameters import quantity
 from measure.loads import LOADS
 from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
-from qsim.text_table import table, without_empty
+from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.inference.parameters import Array, Mask

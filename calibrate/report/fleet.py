@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fitting.answer import LABEL
 from calibrate.fleet.answer import fleet_answer
 from calibrate.fleet.odd import LIKE
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View
 from measure.sweep import Provenance
+from qsim.text_table import LABEL
 
 if TYPE_CHECKING:
     from calibrate.fleet.drives import Fleet

@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from calibrate.fitting.answer import labelled
 from calibrate.service.fitted import QUANTILES, FamilyFit, GoodnessOfFit, ServiceFit
 from measure.units import counted, format_duration, format_percent
-from qsim.text_table import table
+from qsim.text_table import labelled, table
 
 MOST_FAMILIES = 7
 """The families that are shown."""

@@ -78,7 +78,9 @@ def _compared(old: str, new: Sequence[str], columns: str | None, series: str | N
     """Every curve of each of ``new`` that ``old`` has, too, with the name of the new sweep; all intervals together."""
     before = DataSource([old], None, columns).load()
     later = {name: DataSource([name], None, columns).load() for name in new}
-    both = {name: [s for s in known_series(sweep, series) if s in before.series] for name, sweep in later.items()}
+    both = {
+        name: [s for s in known_series(sweep.series, series) if s in before.series] for name, sweep in later.items()
+    }
     for name, curves in both.items():
         if not curves:
             raise measure.DataError(

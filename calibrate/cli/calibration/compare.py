@@ -18,7 +18,7 @@ from calibrate.cli.calibration.compare_devices import (
     sources_of,
 )
 from calibrate.cli.calibration.tails import add_tails, tail_tables, tails_line
-from calibrate.cli.console import Result, table, warn
+from calibrate.cli.console import Result, labelled, table, warn
 from calibrate.cli.data import DataSource, findings_of, print_findings
 from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
 from calibrate.cli.measuring.audit import audit_text, failing
@@ -213,7 +213,6 @@ def _answer(devices: Sequence[Device], sources: Sequence[DataSource]) -> str:
 
     Curves of several devices bear their device's name. Loads of different kinds have a table each.
     """
-    from calibrate.fitting.answer import labelled
     from calibrate.prediction.answer import answer, answer_table, last_lines
     from measure.auditing.all_checks import not_checked
 

@@ -13,7 +13,7 @@ import calibrate
 import measure
 from calibrate.cli.calibration.tails import sealed_tails, simulated_tails
 from calibrate.cli.console import warn
-from calibrate.cli.data import DataSource, check_use, known_series, of_each
+from calibrate.cli.data import DataSource, known_series, of_each
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.parsing import Objective
 
@@ -118,8 +118,7 @@ def calibrated_device(
 ) -> Device:
     """Every curve of one device, calibrated on some of its points; errors name it where there are ``several``."""
     sweep = source.load()
-    names = known_series(sweep, series, name if several else "")
-    check_use(sweep, names, use)
+    names = known_series(sweep.series, series, name if several else "")
     try:
         done, refused = _calibrated(sweep, names, use, model)
     except measure.DataError as error:
@@ -145,7 +144,7 @@ def predicted_device(
     Points that a sealed prediction was made from are left out. DataError where that leaves none.
     """
     sweep = source.load()
-    names = known_series(sweep, series)
+    names = known_series(sweep.series, series)
     if given.seal is not None:
         sweep = _unseen(given.seal, sweep, names)
         names = tuple(n for n in names if n in sweep.series)

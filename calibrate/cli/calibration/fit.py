@@ -12,7 +12,7 @@ import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration.prediction_source import CalibratedCurves, calibrated
-from calibrate.cli.console import Result
+from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import DataSource
 from calibrate.cli.fit_files import check_writable, write_fits
 from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, scalability_lines, scalability_of
@@ -92,7 +92,7 @@ def asked_of(made: CalibratedCurves, slo: parsing.Objective | None) -> list[str]
 
 def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
     """The answer of one fit in three lines, or a row for each of several."""
-    from calibrate.fitting.answer import fit_answer, fits_table, knees_labelled, labelled, method_text
+    from calibrate.fitting.answer import fit_answer, fits_table, knees_labelled, method_text
 
     first = fits[0]
     if len(fits) > 1:
@@ -106,7 +106,6 @@ def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
 
 def last_lines(made: CalibratedCurves, more: str) -> list[str]:
     """What to measure next, the same whatever the fits were calibrated on, and ``more``."""
-    from calibrate.fitting.answer import labelled
     from calibrate.prediction.answer import next_text
 
     wanted = next_text([(f.series, _advice(f, made.sweep), f.knee) for f in made.fits]) if made.sweep else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import calibrate
 import measure
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, warn
+from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.fit_files import check_writable
@@ -150,7 +150,6 @@ def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dic
 
 def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
     """The law of each curve in three lines, a table, how sure it is, and what to do next."""
-    from calibrate.fitting.answer import labelled
     from calibrate.service.answer import answer, answer_table, last_lines
 
     done = [(name, *pair) for name, pair in fits.items()]
@@ -197,7 +196,7 @@ def _found(source: DataSource, series: str | None, load: float | None, requests:
         if series is not None or load is not None:
             raise wrong_usage("--series and --load select from a sweep, and DATA is a list of latencies")
         return {sweep.source: sweep}, {}, measure.Provenance(source=source.name)
-    names = known_series(sweep, series)
+    names = known_series(sweep.series, series)
     rows = sweep.points[sweep.points["series"].isin(names)]
     at = _load(rows["load"], load) if load is not None else None
     if sweep.load_type.is_closed and (rows["load"].min() if at is None else at) > 1:
@@ -213,11 +212,9 @@ def _of_table(dataset: str, series: str | None, load: float | None, requests: fl
     from calibrate.service.sources import table_times
 
     shown = published(dataset)
-    names = list(dict.fromkeys(shown.table["series"]))
-    if series is not None and series not in names:
-        raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
+    names = known_series(list(dict.fromkeys(shown.table["series"])), series)
     at = _load(shown.table["load"], load)
-    read = _by_source(names if series is None else [series], lambda name: table_times(shown.table, name, at, requests))
+    read = _by_source(names, lambda name: table_times(shown.table, name, at, requests))
     return *read, shown.provenance
 
 

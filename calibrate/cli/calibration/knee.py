@@ -15,7 +15,7 @@ import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration.fit import first_lines, fit_document
-from calibrate.cli.console import Result
+from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import print_sweep_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_lines, knees_of
@@ -194,8 +194,6 @@ def still_grows(sweep: measure.Sweep) -> bool:
 
 def _lines(sweep: measure.Sweep, fit: calibrate.Fit) -> Iterator[str]:
     """The most that was measured, what was not where throughput still grows, and what twice the knee's load brings."""
-    from calibrate.fitting.answer import labelled
-
     best = sweep.points.nlargest(1, "throughput_per_s").iloc[0]
     rate, moved = format_rate(best["throughput_per_s"]), format_bandwidth(best["bandwidth_bytes_per_s"])
     size = format_bytes(best["block_bytes"])
@@ -216,8 +214,6 @@ def _lines(sweep: measure.Sweep, fit: calibrate.Fit) -> Iterator[str]:
 
 def _doubts(sweep: measure.Sweep) -> list[str]:
     """What makes the answer doubtful: the audit's warnings, points that are not steady, a host that is the limit."""
-    from calibrate.fitting.answer import labelled
-
     doubts = [f.message for f in measure.audit(sweep) if f.severity != "info" and f.check != "no-saturated-point"]
     if host := _host_limit(sweep):
         doubts.append(host)

@@ -11,15 +11,7 @@ import calibrate
 import measure
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import (
-    DataSource,
-    check_peak,
-    check_use,
-    known_series,
-    of_each,
-    print_findings,
-    print_sweep_findings,
-)
+from calibrate.cli.data import DataSource, check_peak, known_series, of_each, print_findings, print_sweep_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.fit_files import read_fits
 from measure.text_files import read_head
@@ -65,8 +57,7 @@ def calibrated(
     ``peak`` is the bandwidth of a memory, ``peak_iops`` the peak of a drive of which one point was measured.
     """
     sweep = source.load()
-    names = known_series(sweep, series)
-    check_use(sweep, names, use)
+    names = known_series(sweep.series, series)
     check_peak(sweep, peak)
 
     known_peak = peak if peak is not None else peak_iops
@@ -93,7 +84,9 @@ def fits_of(
         made.warn("not predicted")
         return made
     if file is not None:
-        return CalibratedCurves(_in_file(file, series))
+        fits = read_fits(file)
+        names = known_series([f.series for f in fits], series)
+        return CalibratedCurves([f for f in fits if f.series in names])
     if idle_latency is None and peak_iops is None:
         raise wrong_usage("nothing to predict from; give FIT (a file of qsim fit), or --idle-latency and --peak-iops")
     return CalibratedCurves([datasheet_fit(idle_latency, peak_iops)])
@@ -118,11 +111,3 @@ def holds_points(data: Sequence[str]) -> bool:
         path.is_dir() or path.suffix.lower() in (".csv", ".txt") or '"fio version"' in read_head(path)
         for path in map(Path, data)
     )
-
-
-def _in_file(path: Path, series: str | None) -> list[Fit]:
-    fits = read_fits(path)
-    names = [f.series for f in fits]
-    if series is not None and series not in names:
-        raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
-    return [f for f in fits if series in (None, f.series)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import calibrate
 import measure
-from calibrate.cli.console import table
+from calibrate.cli.console import labelled, table
 from measure.units import format_duration
 
 if TYPE_CHECKING:
@@ -59,8 +59,6 @@ def add_tails(parts: Sequence[dict[str, Any]], found: Mapping[str, Tails], refus
 
 def tails_line(found: Mapping[str, Tails]) -> list[str]:
     """A line on the tails of all curves; none where there are none."""
-    from calibrate.fitting.answer import labelled
-
     if not found:
         return []
     name, worst = max(found.items(), key=lambda pair: pair[1].median_error_pct() or 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
-from calibrate.cli.console import table
+from calibrate.cli.console import labelled, table
 from measure import units
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
 
 def changed_table(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     """The changed device's curve next to the present one's, with what is assumed."""
-    from calibrate.fitting.answer import NINETY, QUEUEING, knee_line, labelled, ninety_line
+    from calibrate.fitting.answer import NINETY, QUEUEING, knee_line, ninety_line
     from measure.units import with_interval
 
     gains = 100 * (changed.throughput_per_s / present.throughput_per_s - 1)

@@ -125,10 +125,10 @@ def _findings(source: DataSource, link: str | None, series: str | None) -> tuple
         found = list(audit_dataset(known_dataset(source.dataset), link))
         sweep = source.load()
         if series not in {f.series for f in found}:
-            known_series(sweep, series)
+            known_series(sweep.series, series)
     else:
         sweep = source.load()
-        names = known_series(sweep, series)
+        names = known_series(sweep.series, series)
         if len(names) >= MANY_CURVES:
             remark(f"auditing {len(names)} curves")
         found = [*sweep.findings, *measure.audit(sweep, series, link), *host_findings(sweep)]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import measure
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, table
-from calibrate.cli.data import DataSource, known_dataset
+from calibrate.cli.console import Result, labelled, table
+from calibrate.cli.data import DataSource, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.knee_tables import asked_lines, knees_of
 from calibrate.cli.measuring.audit import audit_text
@@ -64,7 +64,10 @@ def show(
 
     from calibrate.report.measured import section_of, together, views_of
 
-    shown = _of_series(_measured(data or (), dataset or (), columns), series)
+    shown = _measured(data or (), dataset or (), columns)
+    if series is not None:
+        known_series(list(dict.fromkeys(name for one in shown for name in one.series)), series)
+        shown = [one.of(series) for one in shown if series in one.series]
     sections, fitted = [], []
     with Bar("drawing") as bar:
         for done, one in enumerate(shown):
@@ -83,8 +86,6 @@ def show(
 
 
 def _text(sections: Sequence[Section], fitted: Sequence[Knees], *, details: bool) -> str:
-    from calibrate.fitting.answer import labelled
-
     texts = [
         section_text(section, knees, details=details)
         for section, knees in zip(sections, fitted, strict=True)
@@ -92,16 +93,6 @@ def _text(sections: Sequence[Section], fitted: Sequence[Knees], *, details: bool
     ]
     more = labelled("MORE", "--details: every point and finding;   --report measured.html: plots")
     return "\n\n\n".join(texts) + ("" if details else f"\n\n{more}")
-
-
-def _of_series(shown: Sequence[MeasuredData], series: str | None) -> Sequence[MeasuredData]:
-    """The data of one curve; CommandError with the known names for an unknown one."""
-    if series is None:
-        return shown
-    names = list(dict.fromkeys(name for one in shown for name in one.series))
-    if series not in names:
-        raise wrong_usage(f"--series: {parsing.not_one_of(series, names)}")
-    return [one.of(series) for one in shown if series in one.series]
 
 
 @dataclass
@@ -132,7 +123,6 @@ class Knees:
 
     def last_lines(self) -> list[str]:
         """What to measure next, where that narrows the answer."""
-        from calibrate.fitting.answer import labelled
         from calibrate.next.load import advice
         from calibrate.prediction.answer import next_text
 
@@ -142,7 +132,7 @@ class Knees:
 
 def section_text(section: Section, knees: Knees, *, details: bool, answered: bool = False) -> str:
     """A section as text: the knees unless ``answered`` before, the tables of its views, and what the audit found."""
-    from calibrate.fitting.answer import fits_table, labelled
+    from calibrate.fitting.answer import fits_table
 
     complete = {len(v.text.rows) for v in section.views if v.text is not None and v.kind in _WITH_EVERY_POINT}
     tables = [v for v in section.views if v.text is not None and not (v.kind == "points" and len(v.table) in complete)]

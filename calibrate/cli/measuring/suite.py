@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, warn
+from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.measuring.run import Column, DriveOptions, PlanOrRun, PlanTable, Target, failing_parts, minutes
 from calibrate.cli.measuring.show import Knees, section_text
 from calibrate.cli.option_groups import flag, option
@@ -105,7 +105,7 @@ def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
     """
     import pandas as pd
 
-    from calibrate.fitting.answer import knee_lines, knees_labelled, labelled
+    from calibrate.fitting.answer import knee_lines, knees_labelled
 
     lines = []
     moves = between_suites(results.sweeps)

@@ -14,7 +14,7 @@ import measure
 from calibrate.cli import parsing
 from calibrate.cli.calibration.compare import comparison_document
 from calibrate.cli.calibration.knee import BUDGET, RAMP_S, measure_knee, plan_knee, still_grows
-from calibrate.cli.console import Result, remark
+from calibrate.cli.console import Result, labelled, remark
 from calibrate.cli.failures import CommandError
 from calibrate.cli.measuring.audit import audit_text
 from calibrate.cli.measuring.run import keeping, minutes
@@ -108,7 +108,6 @@ def demo(
 
 def _text(compared: Compared, sweeps: Mapping[str, measure.Sweep], skipped: Mapping[str, str], out: Path) -> str:
     """The verdict on each sweep, what is missing, and the next command."""
-    from calibrate.fitting.answer import labelled
     from calibrate.prediction.answer import answer, last_lines
     from measure.auditing.all_checks import not_checked
 

@@ -214,22 +214,10 @@ def _unit_for(value: float) -> tuple[float, str]:
 
 def customer_rows(path: SamplePath, gaps: FloatArray, services: FloatArray) -> list[dict[str, Any]]:
     """A row for each customer; customers and servers are counted from 1, as at the board."""
-    import numpy as np
-
-    columns = {
-        "customer": np.arange(1, path.arrival.size + 1),
-        "gap": gaps,
-        "arrival": path.arrival,
-        "found": path.present,
-        "start": path.start,
-        "wait": path.wait,
-        "service": services,
-        "finish": path.finish,
-        "response": path.response,
-        "server": path.server + 1,
-    }
-    listed = [column.tolist() for column in columns.values()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*listed, strict=True)]
+    frame = path.to_frame().reset_index().rename(columns={"present": "found"}).assign(gap=gaps, service=services)
+    frame[["customer", "server"]] += 1
+    rows = frame[["customer", *_COLUMNS, "server"]].to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in rows]
 
 
 def customers_table(rows: Sequence[dict[str, Any]], scale: TraceScale, *, servers: int) -> str:

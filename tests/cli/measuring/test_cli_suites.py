@@ -41,7 +41,7 @@ def test_a_plan_tells_every_sweep_and_the_whole_and_writes_nothing(qsim, fio, di
     ("args", "told"),
     [
         (("tail", "DISK", "--plan"), "NAME: 'tail' is unknown; did you mean tails?"),
-        (("tails", "", "--plan"), "TARGET is empty"),
+        (("tails", "", "--plan"), "TARGET: it is empty"),
         (("tails", "DISK"), "--out is missing"),
         (("tails", "DISK", "--plan", "--budget", "3s"), "--budget is too short: 12 workloads take at least"),
         (("tails", "DISK", "--plan", "--budget", "1min", "--quick"), "exclude each other"),

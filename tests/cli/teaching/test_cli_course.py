@@ -46,7 +46,7 @@ def test_a_published_report_is_built_again_without_hardware(qsim):
     [
         ((), "--disk is missing"),
         (("--disk", "."), "--out is missing"),
-        (("--disk", " ", "--out", "course"), "--disk is empty"),
+        (("--disk", " ", "--out", "course"), "--disk: it is empty"),
         (("--disk", ".", "--out", "course", "--quick", "--budget", "5min"), "--quick and --budget exclude each other"),
         (("--disk", ".", "--out", "course", "--budget", "1s", "--no-memory"), "--budget is too short"),
         (("--dataset", "003", "--budget", "5min", "--out", "p"), "--dataset and --budget exclude each other"),
