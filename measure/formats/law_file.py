@@ -5,9 +5,7 @@ qsim's holds family and parameters, to the last digit, and what the law was fitt
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,10 @@ from typing import Any
 from measure.errors import DataError, MeasureError
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import histogram
+from measure.formats.tables.cells import number, read_table
+from measure.formats.tables.column_names import ColumnRole
 from measure.machine.durable import write_durably
-from measure.text_files import check_rows, read_document, read_text
+from measure.text_files import read_document, read_text
 from qsim import Distribution, Empirical
 from qsim.distributions.as_dict import law_from_dict, law_to_dict
 
@@ -70,27 +70,19 @@ def _of_fio(text: str, name: str) -> Empirical:
 
 
 def _of_table(text: str, name: str) -> Empirical:
-    rows = [row for row in csv.reader(text.splitlines()) if row]
-    check_rows(len(rows), name)
-    if not rows or tuple(cell.strip() for cell in rows[0]) != HEADER:
+    table = read_table(text, name)
+    if table.header != HEADER:
         raise DataError(
             f"{name} is neither fio's json+ output nor a table with the header {','.join(HEADER)}; write one row a "
             "time, in seconds, with its count"
         )
     times, counts = [], []
-    for number, row in enumerate(rows[1:], start=2):
-        try:
-            time, count = (float(cell) for cell in row)
-        except ValueError as error:
-            raise DataError(
-                f"{name}, row {number}: invalid line {','.join(row)!r:.60}: expected a time and a count, e.g. 0.001,3"
-            ) from error
-        if not (math.isfinite(time) and time >= 0 and math.isfinite(count) and count >= 0):
-            raise DataError(
-                f"{name}, row {number}: a time and a count are zero or more, not {time:g} and {count:g}; correct it"
-            )
+    for line, cells in table.rows:
+        time, count = (number(cells[column], ColumnRole("", column), line, name) for column in HEADER)
+        if time is None or count is None or time < 0 or count < 0:
+            raise DataError(f"{name}, line {line}: a time and a count are zero or more; correct the line")
         times.append(time)
         counts.append(count)
-    if not sum(counts) > 0 or not sum(t * c for t, c in zip(times, counts, strict=True)) > 0:
+    if not sum(t * c for t, c in zip(times, counts, strict=True)) > 0:
         raise DataError(f"{name} counts no time above zero; give rows with a time and a count")
     return Empirical(tuple(times), tuple(counts))

@@ -70,30 +70,17 @@ def why_nothing(text: str, name: str, truncated: bool) -> str:
     again = "run fio with --output-format=json --output=FILE"
     body = text.strip("\ufeff \t\r\n")
     messages = [line.strip() for line in body.splitlines() if line.startswith(("fio:", "verify:"))]
-    reasons = (
-        (not body, "is empty; fio was stopped before it wrote anything, so measure again"),
-        (
-            "\x00" in text or text.count("\ufffd") > len(text) // 20,
-            "is binary, not fio JSON; give the file that fio wrote with --output-format=json",
-        ),
-        (
-            truncated or _START.search(text),
-            "is cut off: its fio JSON has no end; fio was killed or the disk was full, so measure again",
-        ),
-        (looks_like_terse(body), f"is fio's terse output, which names neither options nor depth; {again}"),
-        (
-            "verify failed" in body or any(m.startswith("verify:") for m in messages),
-            f"holds no JSON: fio's data verification failed in this run; settle that, then {again}",
-        ),
-        (
-            re.search(r"\(g=\d+\): rw=|^\s+(?:read|write)\s*: (?:IOPS|io)=", body, re.MULTILINE),
-            f"is fio's human-readable report without JSON; {again}",
-        ),
-        (messages, f"holds no JSON, only fio's message {''.join(messages[:1])[:160]!r}; settle that, then {again}"),
-        (body[:1] in ("{", "["), f'is not fio JSON (no "fio version" with jobs in it); {again}'),
-        (True, f"is not fio's JSON output; {again}"),
-    )
-    return f"{name} {next(sentence for holds, sentence in reasons if holds)}"
+    if not body:
+        why = "is empty; fio was stopped before it wrote anything, so measure again"
+    elif truncated or _START.search(text):
+        why = "is cut off: its fio JSON has no end; fio was killed or the disk was full, so measure again"
+    elif looks_like_terse(body):
+        why = f"is fio's terse output, which names neither options nor depth; {again}"
+    elif messages:
+        why = f"holds no JSON, only fio's message {messages[0][:160]!r}; settle that, then {again}"
+    else:
+        why = f'is not fio\'s JSON (no "fio version" with jobs in it); {again}'
+    return f"{name} {why}"
 
 
 def runs_of(documents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

@@ -10,26 +10,8 @@ from typing import Any
 LOOKS_PER_S = 50.0
 AGREE = 0.1
 
-COLUMNS = (
-    "time",
-    "device",
-    "seconds",
-    "throughput_per_s",
-    "response_time_s",
-    "outstanding",
-    "in_flight",
-    "in_flight_variance",
-    "late_looks_share",
-    "reads_per_s",
-    "read_response_time_s",
-    "read_bytes_per_s",
-    "writes_per_s",
-    "write_response_time_s",
-    "write_bytes_per_s",
-    "busy_share",
-    "io_pressure_share",
-)
-"""Of the record that ``qsim watch --record`` writes, in SI units."""
+MEANS = ("in_flight", "in_flight_variance", "late_looks_share", "io_pressure_share")
+SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "others", "other_s", "busy_s")
 
 
 @dataclass(frozen=True)
@@ -119,27 +101,26 @@ class DeviceInterval:
         return self.busy_s / self.seconds
 
     def to_dict(self) -> dict[str, Any]:
-        """The interval under the names of ``COLUMNS``."""
-        values = (
-            self.time,
-            self.device,
-            self.seconds,
-            self.throughput_per_s,
-            self.response_time_s,
-            self.outstanding,
-            self.in_flight,
-            self.in_flight_variance,
-            self.late_looks_share,
-            self.reads / self.seconds,
-            _ratio(self.read_s, self.reads),
-            self.read_bytes / self.seconds,
-            self.writes / self.seconds,
-            _ratio(self.write_s, self.writes),
-            self.written_bytes / self.seconds,
-            self.busy_share,
-            self.io_pressure_share,
-        )
-        return dict(zip(COLUMNS, values, strict=True))
+        """A row of the record that ``qsim watch --record`` writes, in SI units."""
+        return {
+            "time": self.time,
+            "device": self.device,
+            "seconds": self.seconds,
+            "throughput_per_s": self.throughput_per_s,
+            "response_time_s": self.response_time_s,
+            "outstanding": self.outstanding,
+            "in_flight": self.in_flight,
+            "in_flight_variance": self.in_flight_variance,
+            "late_looks_share": self.late_looks_share,
+            "reads_per_s": self.reads / self.seconds,
+            "read_response_time_s": _ratio(self.read_s, self.reads),
+            "read_bytes_per_s": self.read_bytes / self.seconds,
+            "writes_per_s": self.writes / self.seconds,
+            "write_response_time_s": _ratio(self.write_s, self.writes),
+            "write_bytes_per_s": self.written_bytes / self.seconds,
+            "busy_share": self.busy_share,
+            "io_pressure_share": self.io_pressure_share,
+        }
 
     @classmethod
     def of_rates(cls, row: Mapping[str, Any]) -> DeviceInterval:
@@ -149,43 +130,33 @@ class DeviceInterval:
         1000.0
         """
 
-        def number(name: str, missing: float = math.nan) -> float:
+        def mean(name: str, missing: float = math.nan) -> float:
             value = row.get(name)
             return missing if value in ("", None) else float(value)
 
-        seconds = number("seconds", 1.0)
-
-        def count(name: str) -> float:
-            value = number(name, 0.0)
+        def rate(name: str) -> float:
+            value = mean(name, 0.0)
             return 0.0 if math.isnan(value) else value
 
-        reads, writes = seconds * count("reads_per_s"), seconds * count("writes_per_s")
+        seconds = mean("seconds", 1.0)
+        reads, writes = seconds * rate("reads_per_s"), seconds * rate("writes_per_s")
         return cls(
             str(row["device"]),
             str(row.get("time") or ""),
             seconds,
-            reads,
-            reads * count("read_response_time_s"),
-            seconds * count("read_bytes_per_s"),
-            writes,
-            writes * count("write_response_time_s"),
-            seconds * count("write_bytes_per_s"),
-            0.0,
-            0.0,
-            seconds * number("busy_share"),
-            number("in_flight"),
-            number("in_flight_variance"),
-            number("late_looks_share"),
-            number("io_pressure_share"),
+            reads=reads,
+            read_s=reads * rate("read_response_time_s"),
+            read_bytes=seconds * rate("read_bytes_per_s"),
+            writes=writes,
+            write_s=writes * rate("write_response_time_s"),
+            written_bytes=seconds * rate("write_bytes_per_s"),
+            busy_s=seconds * mean("busy_share"),
+            **{name: mean(name) for name in MEANS},
         )
 
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
-
-
-SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "others", "other_s", "busy_s")
-MEANS = ("in_flight", "in_flight_variance", "late_looks_share", "io_pressure_share")
 
 
 def pooled(parts: Sequence[DeviceInterval]) -> DeviceInterval:

@@ -26,7 +26,7 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.watched.interval import COLUMNS, DeviceInterval, pooled
+from measure.formats.watched.interval import DeviceInterval, pooled
 from measure.loads import OUTSTANDING
 from measure.sweep import Provenance, Sweep, describe_series
 
@@ -188,15 +188,14 @@ def _used(device: str, seen: Sequence[DeviceInterval], parts: Sequence[list[Devi
 
 def record_header() -> str:
     """The first line."""
-    return ",".join(COLUMNS) + "\n"
+    return ",".join(DeviceInterval("", "", 1.0).to_dict()) + "\n"
 
 
 def record_line(interval: DeviceInterval) -> str:
     """One interval as a line; what nobody knows stays empty."""
-    text = io.StringIO()
-    cells = ["" if value != value else value for value in interval.to_dict().values()]  # noqa: PLR0124  (NaN)
-    csv.writer(text, lineterminator="\n").writerow(f"{c:.9g}" if isinstance(c, float) else c for c in cells)
-    return text.getvalue()
+    return pd.DataFrame([interval.to_dict()]).to_csv(
+        header=False, index=False, float_format="%.9g", lineterminator="\n"
+    )
 
 
 def looks_like_record(text: str) -> bool:
