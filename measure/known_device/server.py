@@ -12,6 +12,7 @@ can be held against it. A law is stored as its family and its parameters.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,6 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError, ToolFailedError
 from measure.known_device import plugin as device_plugin
-from measure.machine.durable import own_folder
 from measure.machine.process import running
 from measure.units import format_duration
 from qsim import Deterministic, Distribution, Empirical
@@ -171,7 +171,8 @@ def known_device(truth: Truth, *, threads: int = 64, log: Path | None = None) ->
     """
     must_be(1 <= threads <= MAX_THREADS, "threads", threads, f"from 1 to {MAX_THREADS}")
     times, routes = drawn_times(truth)
-    with own_folder("qsim-nbd") as place:
+    with tempfile.TemporaryDirectory(prefix="qsim-nbd-") as folder:
+        place = Path(folder)
         (place / "times").write_bytes(times.tobytes())
         (place / "routes").write_bytes(routes.tobytes())
         argv = [

@@ -1,12 +1,7 @@
 """Files that are whole or absent, whatever happens in between: a kill, a power cut, a full disk.
 
 The content is on the disk (fsync) before the file has its name, the name arrives by rename, and the directory that
-holds it is on the disk as well before a function returns.
-
-Temporary folders outlive no process of qsim: what a killed one left is removed by the next. A folder's name tells who
-made it, ``NAME-NAMESPACE-PID-...``: the number of the process and, as containers that share /tmp count from 1, that of
-its process namespace. Only folders of our user, of this namespace, and of a process that is gone are removed.
-"""
+holds it is on the disk as well before a function returns."""
 
 from __future__ import annotations
 
@@ -15,16 +10,14 @@ import glob
 import os
 import platform
 import re
-import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 
-from measure.machine.system import flags, lock, user_number
+from measure.machine.system import flags, lock
 
 _SUFFIX = ".tmp"
 
@@ -125,37 +118,3 @@ def remove_leftovers(folder: Path, name: str = "*") -> None:
         pid = path.name.removesuffix(_SUFFIX).rpartition(".")[2]
         if re.fullmatch(r"[0-9]{1,9}", pid) and not psutil.pid_exists(int(pid)):
             path.unlink(missing_ok=True)
-
-
-@contextmanager
-def own_folder(name: str) -> Iterator[Path]:
-    """A temporary folder of this process, gone when the block is left; those that dead processes left go first."""
-    remove_stale(name)
-    with tempfile.TemporaryDirectory(prefix=f"{name}-{_namespace()}-{os.getpid()}-") as folder:
-        yield Path(folder)
-
-
-def remove_stale(name: str, parent: Path | None = None) -> list[Path]:
-    """Remove folders called ``name`` of processes that are gone, in ``parent`` (the temporary folder)."""
-    pattern = re.compile(rf"{re.escape(name)}-{_namespace()}-([0-9]{{1,9}})-[^/]*")
-    removed = []
-    for path in Path(parent or tempfile.gettempdir()).iterdir():
-        found = pattern.fullmatch(path.name)
-        if found and _is_ours(path) and not psutil.pid_exists(int(found[1])):
-            shutil.rmtree(path, ignore_errors=True)  # another process may be removing it as well
-            removed.append(path)
-    return removed
-
-
-def _namespace() -> int:
-    try:
-        return os.stat("/proc/self/ns/pid").st_ino
-    except OSError:  # no Linux: there are no namespaces
-        return 0
-
-
-def _is_ours(path: Path) -> bool:
-    try:
-        return path.is_dir() and not path.is_symlink() and path.lstat().st_uid == user_number()
-    except OSError:  # gone in the meantime
-        return False

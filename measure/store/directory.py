@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from measure.errors import StoreError
-from measure.findings import Finding
+from measure.findings import Finding, Severity
 from measure.machine.durable import lock_file, make_directory, remove_leftovers, write_durably
-from measure.store.stored_point import DamagedPoint, StoredPoint, in_time, json_object, raw_of, read_raw
+from measure.store.stored_point import DamagedPoint, StoredPoint, json_object, raw_of, read_raw, readable
 
 SCHEMA = "qsim-sweep/1"
 MANIFEST = "sweep.json"
@@ -95,11 +95,10 @@ class SweepStore:
         """The sweep stored in ``directory``. StoreError where there is none, a damaged one or another schema."""
         path = directory / MANIFEST
         try:
-            manifest = json_object(path)
+            with readable(path):
+                manifest = json_object(path)
         except FileNotFoundError as error:
             raise StoreError(f"{directory} holds no qsim sweep (no {MANIFEST})") from error
-        except OSError as error:
-            raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
         except ValueError as error:
             raise StoreError(
                 f"{path} cannot be read: {error}; measure into another directory (what the tool printed is still in "
@@ -134,18 +133,15 @@ class SweepStore:
             if path.suffix != ".json":
                 continue
             try:
-                record = json_object(path)
-                raw = raw_of(self.directory, record)
+                with readable(path):
+                    record = json_object(path)
+                found.append(StoredPoint(path.stem, record, raw_of(self.directory, record)))
             except FileNotFoundError:  # set aside by a run that began meanwhile
                 continue
-            except OSError as error:
-                raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
             except ValueError as error:
                 damaged.append(DamagedPoint(path.stem, (path,), f"{path} cannot be read ({error})"))
-                continue
-            found.append(StoredPoint(path.stem, record, raw))
         points: list[StoredPoint] = []
-        for point in sorted(found, key=in_time):
+        for point in sorted(found, key=lambda p: (p.record["sequence"], p.key)):
             if point.ok and point.raw is not None:
                 content, reason = read_raw(point)
                 if reason:
@@ -161,37 +157,20 @@ class SweepStore:
         """Every whole point, failed ones included, in the order in which they were measured."""
         return self.contents().points
 
-    def damaged(self) -> list[DamagedPoint]:
-        """The points that are not whole any more and will be measured again."""
-        return self.contents().damaged
-
     def finished(self) -> frozenset[str]:
         """The keys of the points that need not be measured again."""
         return self.contents().finished
 
     def findings(self, contents: Contents | None = None) -> list[Finding]:
         """What a reader should know about the directory: points that are damaged, and files that were set aside."""
-        found = [
-            Finding(
-                "damaged-point",
-                "warning",
-                f"Point {p.key} is left out: {p.reason}.",
-                "A power cut, a full disk or a hand.",
-                "start the same measurement again: it sets the damaged files aside and measures the point again",
-            )
-            for p in (contents or self.contents()).damaged
+        again = "start the same measurement again: it sets the damaged files aside and measures the point again"
+        said: list[tuple[Severity, str, str]] = [
+            ("warning", f"Point {p.key} is left out: {p.reason}.", again) for p in (contents or self.contents()).damaged
         ]
-        aside = [p.name for p in self._files("points") + self._files("raw") if ".damaged" in p.suffixes]
-        if aside:
-            found.append(
-                Finding(
-                    "damaged-point",
-                    "info",
-                    f"{', '.join(aside)}: damaged, and set aside when the sweep went on.",
-                    "A power cut, a full disk or a hand.",
-                )
-            )
-        return found
+        if aside := [p.name for p in self._files("points") + self._files("raw") if ".damaged" in p.suffixes]:
+            said.append(("info", f"{', '.join(aside)}: damaged, and set aside when the sweep went on.", ""))
+        cause = "A power cut, a full disk or a hand."
+        return [Finding("damaged-point", severity, message, cause, remedy) for severity, message, remedy in said]
 
     def add(self, key: str, raw: bytes | None, record: Mapping[str, Any], raw_suffix: str = ".json") -> StoredPoint:
         """Keep one point. ``record`` holds ``status`` ("ok" or "failed"), ``command``, ``started_at`` and ``request``.
@@ -235,13 +214,10 @@ class SweepStore:
     def _files(self, folder: str) -> list[Path]:
         """What is in a folder, without what is half written; StoreError where it cannot be listed."""
         try:
-            return sorted(p for p in (self.directory / folder).iterdir() if not p.name.startswith("."))
+            with readable(self.directory / folder):
+                return sorted(p for p in (self.directory / folder).iterdir() if not p.name.startswith("."))
         except FileNotFoundError:
             return []
-        except OSError as error:
-            raise StoreError(
-                f"{self.directory / folder} cannot be listed: {error.strerror or error}; check its permissions"
-            ) from error
 
     def _put_in_order(self) -> frozenset[str]:
         """Set damaged files aside and remove half-written ones, only for who holds the lock; the finished points."""

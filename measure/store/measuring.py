@@ -267,5 +267,5 @@ def _failure(point: StoredPoint) -> Finding:
         f"what the tool said stands in points/{point.key}.json of the directory (stderr)",
         f"see to that, then start the same command again, which measures only what is missing; by hand: "
         f"{point.record.get('command', 'the command of the record')}",
-        load=point.load,
+        load=point.asked("load") if "load" in point.record["request"] else None,
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,15 +38,6 @@ class StoredPoint:
             )
         return float(value)
 
-    @property
-    def load(self) -> float | None:
-        """The load that was asked for; None where the point has none. StoreError as ``asked``."""
-        request = self.record["request"]
-        if "load" in request:
-            return self.asked("load")
-        older = {"depth", "jobs"} <= request.keys()  # records of older versions
-        return self.asked("depth") * self.asked("jobs") if older else None
-
 
 @dataclass(frozen=True)
 class DamagedPoint:
@@ -56,9 +48,20 @@ class DamagedPoint:
     reason: str
 
 
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """StoreError where a file or folder that is there cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from error
+
+
 def raw_of(directory: Path, record: Mapping[str, Any]) -> Path | None:
     """The raw file of a record, inside the directory; ValueError where the record is none of qsim."""
-    kinds = {"command": str, "started_at": str, "request": dict}
+    kinds = {"command": str, "started_at": str, "request": dict, "sequence": int}
     if record.get("status") not in ("ok", "failed") or any(
         not isinstance(record.get(name), kind) for name, kind in kinds.items()
     ):
@@ -71,12 +74,6 @@ def raw_of(directory: Path, record: Mapping[str, Any]) -> Path | None:
     return directory / "raw" / name
 
 
-def in_time(point: StoredPoint) -> tuple[int, str, str]:
-    """When a point was measured among the others. Records that older versions wrote have no number, only a time."""
-    number = point.record.get("sequence")
-    return (number if isinstance(number, int) else -1, str(point.record.get("started_at", "")), point.key)
-
-
 def read_raw(point: StoredPoint) -> tuple[bytes, str]:
     """What the tool printed for a finished point, and what is wrong with it; "" where nothing is.
 
@@ -86,15 +83,13 @@ def read_raw(point: StoredPoint) -> tuple[bytes, str]:
     if raw is None:
         return b"", ""
     try:
-        content = raw.read_bytes()
+        with readable(raw):
+            content = raw.read_bytes()
     except FileNotFoundError:
         return b"", f"{raw} is missing"
-    except OSError as error:
-        raise StoreError(f"{raw} cannot be read: {error.strerror or error}; check its permissions") from error
-    expected = record.get("raw_bytes")
-    if expected is not None and len(content) != expected:
-        return b"", f"{raw} has {len(content):,} bytes of {expected}"
-    if "raw_sha256" in record and hashlib.sha256(content).hexdigest() != record["raw_sha256"]:
+    if len(content) != record.get("raw_bytes"):
+        return b"", f"{raw} has {len(content):,} bytes of {record.get('raw_bytes')}"
+    if hashlib.sha256(content).hexdigest() != record.get("raw_sha256"):
         return b"", f"{raw} is not what the tool printed (its SHA-256 differs)"
     return content, ""
 

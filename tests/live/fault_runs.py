@@ -82,7 +82,7 @@ def finished_files(out: Path) -> dict[Path, bytes]:
         assert not out.exists() or not [p for p in out.iterdir() if not p.name.startswith(".")]
         return {}
     store = SweepStore.read(out)
-    assert store.damaged() == []
+    assert store.contents().damaged == []
     points = [p for p in store.points() if p.ok]
     files = [out / "points" / f"{p.key}.json" for p in points] + [p.raw for p in points if p.raw]
     return {path: path.read_bytes() for path in files}
