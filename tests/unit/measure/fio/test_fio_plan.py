@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from measure.errors import ToolMissingError, UnsafeTargetError
+from measure.errors import UnsafeTargetError
 from measure.fio import settings as fio_settings
 from measure.fio.settings import FioSettings, Settling
 from measure.fio.sweep import plan_fio, plan_workloads
@@ -97,23 +97,16 @@ def test_a_network_block_device_needs_no_file(tmp_path: Path) -> None:
     ("setting", "value", "sentence"),
     [
         ("depths", (), "depths is empty"),
-        ("depths", (0, 1), "depth is 0; it must be a whole number from 1"),
-        ("depths", (1.5,), "depth is 1.5"),
-        ("block_bytes", 1000, "block_bytes is 1000; it must be a multiple of 512"),
-        ("read_percent", 101, "read_percent is 101"),
-        ("pattern", "zigzag", "pattern is 'zigzag'; it must be random or sequential"),
         ("runtime_s", 0, "runtime_s is 0"),
         ("runtime_s", float("nan"), "runtime_s is nan"),
         ("ramp_s", -1, "ramp_s is -1"),
         ("repeats", 0, "repeats is 0"),
-        ("jobs", 0, "jobs is 0"),
         ("seed", -1, "seed is -1"),
         ("size_bytes", -1, "size_bytes is -1"),
         ("size_bytes", 8192, "holds fewer than 4 blocks of 4 KiB"),
         ("engine", "warp", "engine 'warp' is unknown to the fio of this machine"),
         ("block_bytes", (), "block_bytes is empty"),
         ("arrival_rates", (), "arrival_rates is empty"),
-        ("arrival_rates", (0.5,), "arrival_rate_per_s is 0.5; it must be from 1/s"),
     ],
 )
 def test_a_bad_setting_is_named_before_anything_runs(tmp_path: Path, setting: str, value: Any, sentence: str) -> None:
@@ -126,12 +119,6 @@ def test_a_bad_setting_is_named_before_anything_runs(tmp_path: Path, setting: st
 def test_a_name_that_fio_would_read_as_another_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UnsafeTargetError, match="which fio"):
         plan_fio(tmp_path / name, (1,), size_bytes=MIB)
-
-
-def test_missing_fio_is_said_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolMissingError, match=r"fio is not installed or not on PATH .*apt-get install fio"):
-        plan(tmp_path)
 
 
 def test_without_io_uring_libaio_is_taken_and_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

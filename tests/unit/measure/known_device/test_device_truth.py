@@ -6,17 +6,14 @@ import json
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import qsim
-from measure.auditing.runs import check_arrivals, check_way
 from measure.errors import DataError
 from measure.fio.served import served_between
 from measure.fio.workload import submitters
 from measure.known_device.server import Truth, truth_of
 from measure.known_device.sweep import DeviceSweep
-from measure.sweep import Sweep
 
 LAWS = [
     qsim.Exponential(2e-3),
@@ -145,35 +142,3 @@ def test_served_columns_are_cut_at_the_points() -> None:
     delayed = served_between(log, -1, 20, delay_s=0.25)
     assert delayed is not None
     assert delayed["served_response_s"] == 1.75
-
-
-def test_a_latency_that_is_not_the_devices_own_is_a_finding() -> None:
-    rows = {
-        "series": "d",
-        "load": [1.0, 4.0],
-        "throughput_per_s": [500.0, 2000.0],
-        "latency_s": [2e-3, 3e-3],
-        "served_response_s": [2e-3, 2e-3],
-    }
-    (found,) = check_way(Sweep(pd.DataFrame(rows)))
-    assert (found.check, found.load) == ("way-to-device", 4.0)
-    assert "3.00 ms against 2.00 ms" in found.message
-    rows["latency_s"] = [2e-3, 2.1e-3]
-    assert not list(check_way(Sweep(pd.DataFrame(rows))))
-
-
-def test_arrivals_that_are_not_poisson_are_a_finding() -> None:
-    rows = {
-        "series": "d",
-        "load": [150.0, 350.0],
-        "throughput_per_s": [150.0, 350.0],
-        "latency_s": [3e-3, 7e-3],
-        "served_gap_scv": [1.06, 2.3],
-        "served_requests": [9000, 21000],
-    }
-    (found,) = check_arrivals(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s"))
-    assert (found.check, found.severity, found.load) == ("not-poisson", "warning", 350.0)
-    assert "2.3 over 21,000 requests" in found.message
-    rows["served_requests"] = [9000, 30]  # so few that chance explains it
-    assert not list(check_arrivals(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s")))
-    assert not list(check_arrivals(Sweep(pd.DataFrame(rows))))  # closed: the gaps are those of the departures

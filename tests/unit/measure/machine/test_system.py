@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -30,27 +28,6 @@ def test_who_waits_gets_the_lock_when_the_other_is_done(tmp_path: Path) -> None:
         threading.Timer(0.1, first.close).start()
         system.lock(second.fileno(), wait=True)
         assert first.closed
-
-
-def test_without_fcntl_the_lock_is_that_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    holders: list[int] = []
-
-    def locking(file: int, mode: int, count: int) -> None:
-        assert (os.lseek(file, 0, os.SEEK_CUR), mode, count) == (0, 2, 1)
-        if holders and holders[0] != file:
-            raise PermissionError(13, "Permission denied")
-        holders.append(file)
-
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_NBLCK=2, locking=locking))
-    with (tmp_path / "lock").open("w") as first, (tmp_path / "lock").open("w") as second:
-        system.lock(first.fileno())
-        with pytest.raises(BlockingIOError):
-            system.lock(second.fileno())
-        released = threading.Timer(0.1, holders.clear)
-        released.start()
-        system.lock(second.fileno(), wait=True)
-        assert holders == [second.fileno()]
 
 
 def test_flags_that_a_system_lacks_are_left_out() -> None:

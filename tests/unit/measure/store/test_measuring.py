@@ -160,14 +160,6 @@ def test_a_target_that_is_refused_leaves_no_directory(tmp_path: Path) -> None:
     assert not (tmp_path / "s").exists()
 
 
-def test_a_directory_of_another_tool_or_other_settings_is_refused(tmp_path: Path) -> None:
-    measure(Tool().measurement(), tmp_path / "s")
-    with pytest.raises(StoreError, match="size: there 1, now 2"):
-        measure(Tool().measurement(settings={"size": 2}), tmp_path / "s")
-    with pytest.raises(StoreError, match="holds a tool sweep, not other"):
-        measure(Tool().measurement(tool="other"), tmp_path / "s")
-
-
 def test_each_raw_file_and_record_is_read_once(tmp_path: Path) -> None:
     measure(Tool().measurement(), tmp_path / "s")
     opened: Counter[str] = Counter()

@@ -66,25 +66,7 @@ def test_the_course_is_all_of_them() -> None:
     assert [suites(n)[0] for n in names] == list(suites("course"))
 
 
-def test_the_baseline_is_a_lone_request_of_each_kind() -> None:
-    [baseline] = suites("baseline")
-    assert {(w.block_bytes, w.pattern, w.read_percent) for w in baseline.workloads} == {
-        (4096, "random", 100),
-        (4096, "random", 0),
-        (131072, "sequential", 100),
-        (131072, "sequential", 0),
-    }
-    assert {w.outstanding for w in baseline.workloads} == {1}
-
-
 # --- plans ------------------------------------------------------------------------------------------------------------
-
-
-def test_nothing_is_written_by_planning(disk: Path, planned: Callable[..., SuitePlan]) -> None:
-    plan = planned()
-    assert [s.directory for s in plan.steps] == ["baseline", "block-size", "mix", "depth", "tails", "rate-peak", "rate"]
-    assert plan.points == 3 * sum(s.count for s in plan.steps)
-    assert list(disk.iterdir()) == []
 
 
 def test_the_time_is_that_of_every_point_and_of_the_file(planned: Callable[..., SuitePlan]) -> None:
