@@ -38,37 +38,22 @@ class FioJob:
 
     def __post_init__(self) -> None:
         rate = self.arrival_rate_per_s
+        whole_block = _whole(self.block_bytes, 512, 2**30) and self.block_bytes % 512 == 0
         rules: tuple[tuple[str, bool, str], ...] = (
+            ("arrival_rate_per_s", rate is None or 1 <= rate <= MAX_RATE_PER_S, f"from 1/s to {MAX_RATE_PER_S}/s"),
             ("depth", _whole(self.depth, 1, MAX_DEPTH), f"a whole number from 1 to {MAX_DEPTH}"),
+            ("depth", rate is None or self.depth == 1, "1 where requests arrive at a rate: they have no depth"),
             ("jobs", _whole(self.jobs, 1, MAX_JOBS), f"a whole number from 1 to {MAX_JOBS}"),
-            (
-                "block_bytes",
-                _whole(self.block_bytes, 512, 2**30) and self.block_bytes % 512 == 0,
-                "a multiple of 512 bytes, as 4096",
-            ),
+            ("jobs", rate is None or not self.jobs > rate, f"at most the arrivals a second ({rate})"),
+            ("block_bytes", whole_block, "a multiple of 512 bytes, as 4096"),
             ("read_percent", _whole(self.read_percent, 0, 100), "a whole number from 0 (writes) to 100 (reads)"),
             ("pattern", self.pattern in get_args(Pattern), "random or sequential"),
-            ("arrival_rate_per_s", rate is None or 1 <= rate <= MAX_RATE_PER_S, f"from 1/s to {MAX_RATE_PER_S}/s"),
+            ("arrival_rate_per_s", rate is None or rate >= 2 or not self.is_mix, "2/s at least for reads and writes"),
         )
         for name, holds, wanted in rules:
             must_be(holds, name, getattr(self, name), wanted)
         for name in ("depth", "jobs", "block_bytes", "read_percent"):  # 8.0 and numpy's 8 make the same key as 8
             object.__setattr__(self, name, int(getattr(self, name)))
-        if rate is not None and self.depth != 1:
-            raise InvalidParameterError(
-                "depth", f"is {self.depth}", "requests that arrive at a rate have no depth, so it must be 1", self.depth
-            )
-        if rate is not None and self.jobs > rate:
-            raise InvalidParameterError(
-                "jobs",
-                f"is {self.jobs}",
-                f"at {rate:g} arrivals a second at most {math.floor(rate)} can share",
-                self.jobs,
-            )
-        if rate is not None and self.is_mix and rate < 2:
-            raise InvalidParameterError(
-                "arrival_rate_per_s", f"is {rate!r}", "a mix of reads and writes needs at least 2/s", value=rate
-            )
 
     @classmethod
     def open(

@@ -34,6 +34,12 @@ from measure.units import format_bytes
 TEST_FILE = "qsim-test-file"
 MEMORY_FILESYSTEMS = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs", "proc", "sysfs"})
 PROBE_ON_MACOS = "; on macOS qsim's own probe measures: qsim measure drive TARGET"
+NO_DRIVES = {
+    stat.S_IFCHR: "a character device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a link that leads in a circle",
+}
 SPARE_BYTES = 64 * 2**20  # left free on the filesystem, whatever the test file takes
 
 
@@ -64,8 +70,6 @@ def check_target(
     """
     if reason := why_no_drive():
         raise UnsafeTargetError(reason)
-    if not str(target):
-        raise UnsafeTargetError("the target is empty; name a file that does not exist yet, or a directory")
     path = _resolved(target)
     shown = str(target) if path == target else f"{target} (which is {path})"
     if path.is_dir():
@@ -84,17 +88,7 @@ def check_target(
     if stat.S_ISBLK(status.st_mode):
         _check_consent(str(path), shown, writes=writes, consent=consent, write_device=write_device)
         return _block_device(path, shown, size_bytes, writes=writes, erase=erase)
-    what = next(
-        name
-        for test, name in (
-            (stat.S_ISCHR, "a character device"),
-            (stat.S_ISFIFO, "a pipe"),
-            (stat.S_ISSOCK, "a socket"),
-            (stat.S_ISLNK, "a link that leads in a circle"),
-            (lambda _: True, "no file"),
-        )
-        if test(status.st_mode)
-    )
+    what = NO_DRIVES.get(stat.S_IFMT(status.st_mode), "no file")
     raise UnsafeTargetError(f"{shown} is {what}, not a drive; name a file that does not exist yet, or a directory")
 
 

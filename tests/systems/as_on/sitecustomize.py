@@ -1,7 +1,7 @@
 """Makes this Python lack what it lacks on another system; Python runs this file where its folder is on PYTHONPATH.
 
 The environment variable ``AS_ON`` names the system: Windows or Darwin. Programs that are started inherit all of it.
-Modules of the standard library are imported first: theirs are other implementations there.
+Modules of the standard library and psutil are imported first: theirs are other implementations there.
 """
 
 import asyncio  # noqa: F401
@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile  # noqa: F401
 import types
+
+import psutil  # noqa: F401
 
 SYSTEM = os.environ.get("AS_ON", "")
 
@@ -70,7 +72,9 @@ def _without(thing, *names):
 
 
 def _no_linux_folders(event, args):
-    if event in ("open", "os.listdir", "os.scandir") and str(args[0]).startswith(("/proc/", "/sys/")):
+    if event not in ("open", "os.listdir", "os.scandir") or not str(args[0]).startswith(("/proc/", "/sys/")):
+        return
+    if not sys._getframe(1).f_globals.get("__name__", "").startswith("psutil"):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(args[0]))
 
 

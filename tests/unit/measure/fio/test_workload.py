@@ -55,9 +55,9 @@ def test_whole_numbers_of_any_kind_are_one() -> None:
         ({"read_percent": -1}, "read_percent is -1"),
         ({"pattern": "zigzag"}, "pattern is 'zigzag'"),
         ({"arrival_rate_per_s": float("nan")}, "arrival_rate_per_s is nan"),
-        ({"arrival_rate_per_s": 100.0}, "depth is 4; requests that arrive at a rate have no depth"),
-        ({"arrival_rate_per_s": 1.0, "depth": 1}, "jobs is 2; at 1 arrivals a second at most 1 can share"),
-        ({"arrival_rate_per_s": 1.0, "depth": 1, "jobs": 1}, "a mix of reads and writes needs at least 2/s"),
+        ({"arrival_rate_per_s": 100.0}, "depth is 4; it must be 1 where requests arrive at a rate"),
+        ({"arrival_rate_per_s": 1.0, "depth": 1}, "jobs is 2; it must be at most the arrivals a second"),
+        ({"arrival_rate_per_s": 1.0, "depth": 1, "jobs": 1}, "arrival_rate_per_s is 1; it must be 2/s at least"),
     ],
 )
 def test_what_cannot_be_measured_is_named(change: dict[str, object], sentence: str) -> None:
