@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,12 +46,12 @@ Qsim = Callable[..., Run]
 
 @pytest.fixture
 def qsim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qsim:
-    """``qsim("solve", "mm1", ...)`` in this process, in an empty directory of its own."""
+    """``qsim("solve", "mm1", ...)`` or ``qsim("solve mm1 ...")`` in this process, in an empty directory of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("QSIM_DEBUG", raising=False)
 
     def run(*args: str) -> Run:
-        result = CliRunner().invoke(app, list(args))
+        result = CliRunner().invoke(app, shlex.split(args[0]) if len(args) == 1 else list(args))
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return Run(result.exit_code, result.stdout, result.stderr)
 

@@ -35,9 +35,7 @@ def test_the_answer_comes_first_then_the_table_then_what_to_measure(qsim):
 
 
 def test_places_that_were_not_measured_are_predicted_and_the_page_is_written(qsim, tmp_path):
-    run = qsim(
-        "surface", "--dataset", "001-ssd", "--ask", "0", "--at", "block=16KiB read=70 depth=1..4", "--report", "s.html"
-    )
+    run = qsim("surface --dataset 001-ssd --ask 0 --at 'block=16KiB read=70 depth=1..4' --report s.html")
     assert run.code == 0
     predicted = run.out[run.out.index("Predicted at 16 KiB, 70 % read") :].splitlines()
     assert [row.split()[:5] for row in predicted[2:5]] == [["16", "KiB", "70", "%", n] for n in "124"]
@@ -87,67 +85,9 @@ def test_a_memory_is_predicted_between_its_mixes(qsim):
 
 
 def test_a_mix_that_was_not_measured_has_a_band_below_the_peak(qsim, tmp_path):
-    run = qsim(
-        "surface",
-        "--dataset",
-        "001-memory",
-        "--series",
-        "64 B",
-        "--use",
-        "read=50,100",
-        "--at",
-        "read=90",
-        "--report",
-        "m.html",
-        "--json",
-    )
+    run = qsim("surface --dataset 001-memory --series '64 B' --use read=50,100 --at read=90 --report m.html --json")
     rows = run.json["predictions"]
     assert len(rows) == 13
     assert all(p["predicted_latency_low_s"] < p["predicted_latency_s"] < p["predicted_latency_high_s"] for p in rows)
     assert 25.7e9 < max(p["bandwidth_bytes_per_s"] for p in rows) < 28.5e9
     assert "Latency over bandwidth" in (tmp_path / "m.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["--dataset", "004-ssd-depth"], 1, "one block size and one share of reads"),
-        (["--dataset", "004-ssd-block-size", "--at", "depth=8"], 1, "so nothing is known of 8"),
-        (["--dataset", "004-ssd-block-size", "--use", "block=8KiB"], 1, "has no point at the places named"),
-        (["--dataset", "004-ssd-block-size", "--series", "x"], 2, "--series is about a memory's curves"),
-        (["--dataset", "001-memory"], 1, "several curves of one mix (by stride, buffer or stores); select one by"),
-        (["--dataset", "001-memory", "--series", "64 B", "--use", "read=50"], 1, "needs two of them at least"),
-        (["--dataset", "001-memory", "--series", "64 B", "--use", "read=50,60"], 1, "no mix of 60 % reads was"),
-        (["--dataset", "001-memory", "--series", "64 B", "--at", "read=20"], 1, "lie outside the measured mixes"),
-        (["--dataset", "001-memory", "--series", "64 B", "--at", "block=4KiB"], 2, "write them like read=50,100"),
-        (["--dataset", "003-ssd-read", "--use", "size=4KiB"], 2, "write places like block=4KiB,64KiB"),
-        (["--dataset", "003-ssd-read", "--use", "block=4KiB block=8KiB"], 2, "'block' is named twice"),
-        (["--dataset", "003-ssd-read", "--at", ""], 2, "no place is named"),
-        (["--dataset", "003-ssd-read", "--ask", "-1"], 2, "--ask is -1; it must be zero or more"),
-        (["--dataset", "003-ssd-read", "--pattern", "random"], 1, "has no pattern 'random'"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(qsim, arguments, code, said):
-    run = qsim("surface", *arguments)
-    assert run.code == code
-    assert said in run.error
-
-
-def test_no_row_is_hidden(qsim):
-    run = qsim("surface", "--dataset", "001-ssd")
-    assert "... and" not in run.out
-    assert run.out.count(" KiB ") >= 24
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--dataset", "001-ssd", "--budget", "60s"], "--budget and --dataset exclude each other"),
-        (["somewhere", "--out", "kept"], "--out needs --budget"),
-        (["a", "b", "--budget", "60s"], "--budget measures one target"),
-    ],
-)
-def test_a_budget_measures_one_target(qsim, arguments, said):
-    run = qsim("surface", *arguments)
-    assert run.code == 2
-    assert said in run.err

@@ -46,38 +46,6 @@ def test_a_real_point_is_measured_kept_and_not_measured_again(qsim, fio, disk):
     assert "other settings" in other.error
 
 
-@pytest.mark.parametrize(
-    ("args", "parts"),
-    [
-        (["fio", "."], ["--out"]),
-        (["fio", ".", "--out", "s", "--depths", "0"], ["--depths", "0"]),
-        (["fio", ".", "--out", "s", "--depths", "1-8"], ["--depths", "write 1..8"]),
-        (["fio", ".", "--out", "s", "--depths", "1.5"], ["--depths", "1.5"]),
-        (["fio", ".", "--out", "s", "--depths", ""], ["--depths", "empty"]),
-        (["fio", ".", "--out", "s", "--block", "4 parsec"], ["--block", "parsec"]),
-        (["fio", ".", "--out", "s", "--arrival-rates", "1k,0"], ["--arrival-rates", "above 0"]),
-        (["fio", ".", "--out", "s", "--arrival-rates", "1k", "--depths", "1"], ["--depths", "--arrival-rates"]),
-        (["fio", ".", "--out", "s", "--read", "101"], ["--read", "101"]),
-        (["fio", ".", "--out", "s", "--read", ","], ["--read", "empty"]),
-        (["fio", ".", "--out", "s", "--runtime", "1s", "--budget", "1min"], ["--runtime", "--budget", "exclude"]),
-        (["fio", ".", "--out", "s", "--pattern", "zigzag"], ["--pattern", "zigzag", "sequential"]),
-        (["fio"], ["TARGET"]),
-        (["fio", "", "--out", "s"], ["TARGET", "empty"]),
-        (["memory", "--out", "m", "--delays", "-1"], ["--delays"]),
-        (["memory", "--out", "m", "--buffer", "4KiB"], ["--buffer", "cache"]),
-        (["memory", "--out", "m", "--repeats", "0"], ["--repeats"]),
-    ],
-    ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else None,
-)
-def test_wrong_usage_is_one_line_and_exit_2(qsim, args, parts):
-    run = qsim("measure", *args)
-    assert run.code == 2, run.err
-    assert run.out == ""
-    for part in parts:
-        assert part in run.error
-    assert list(Path().iterdir()) == []
-
-
 def test_a_budget_too_short_names_the_least(qsim, fio):
     run = qsim("measure", "fio", ".", "--out", "s", "--budget", "1s")
     assert run.code == 2
@@ -163,12 +131,6 @@ def test_a_directory_of_something_else_is_left_alone(qsim, tmp_path):
     assert run.code == 1
     assert "--out" in run.error
     assert [p.name for p in (tmp_path / "photos").iterdir()] == ["cat.jpg"]
-
-
-def test_mlc_says_what_to_do_instead(qsim):
-    run = qsim("measure", "mlc", "--out", "mlc")
-    assert run.code == 1
-    assert "qsim measure memory" in run.error
 
 
 def test_doctor_knows_every_part_and_its_remedy(qsim, monkeypatch):

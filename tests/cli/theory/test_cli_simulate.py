@@ -48,23 +48,3 @@ def test_a_run_goes_on_until_it_is_precise(qsim):
     low, high = document["intervals"]["W"]
     assert (high - low) / 2 <= 0.01 * document["W"]
     assert document["customers"] > 1e4
-
-
-@pytest.mark.parametrize(
-    ("args", "part"),
-    [
-        ((*MMC, "--customers", "-5"), "--customers"),
-        ((*MMC, "--customers", "many"), "--customers"),
-        ((*MMC, "--engine", "quantum"), "--engine"),
-        ((*MMC, "--seed", "-1"), "--seed"),
-        ((*MMC, "--seed", "1.5"), "--seed"),
-        ((*MMC, "--precision", "0"), "--precision"),
-        (("mm1", "--arrival-rate", "2", "--service-rate", "1"), "rho = 2"),
-    ],
-    ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else None,
-)
-def test_wrong_usage_is_one_line_and_exit_2(qsim, args, part):
-    run = qsim("simulate", *args)
-    assert run.code == 2
-    assert run.out == ""
-    assert part in run.error

@@ -66,31 +66,3 @@ def test_every_model_it_names_is_followed(qsim, model):
         for w in (f"--{name}", options[name])
     ]
     assert len(qsim("trace", model, *words, "--json").json["customers"]) == 10
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("mm1k", "--arrival-rate", "1", "--service-rate", "1"), "mm1k is not followed by hand"),
-        (("mm1", "--gaps", "1,2"), "--gaps needs --times"),
-        (("mm1", "--times", "1,2"), "--times needs --gaps"),
-        (("mm1", "--gaps", "1,2", "--times", "1"), "--times lists 1 customers and --gaps 2"),
-        (("mm1", "--gaps", "1", "--times", "1", "--seed", "1"), "--gaps and --seed exclude each other"),
-        (("mg1", "--gaps", "1", "--times", "1"), "--gaps and --times go with mm1"),
-        (("mm1", "--gaps", "1", "--times", "1", "--servers", "2"), "--servers means nothing for mm1"),
-        (("mm1", "--gaps", "1..4", "--times", "1"), "'1..4' holds a range"),
-        (("mm1", "--gaps", "-1", "--times", "1"), "-1 is below zero"),
-        (("mm1", "--gaps", "0", "--times", "0"), "no time passes"),
-        (("mm1", "--arrival-rate", "0", "--service-rate", "1"), "arrival and service times differ too much"),
-        (("mm1", "--arrival-rate", "1e-30", "--service-rate", "1"), "arrival and service times differ too much"),
-        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "0"), "--customers must be"),
-        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e4"), "are too many to print"),
-        (("mm1", "--arrival-rate", "1", "--service-rate", "2", "--customers", "1e9"), "are too many for a table"),
-        (("mm1", "--arrival-rate", "1"), "it takes --arrival-rate, --service-rate or --service"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(qsim, words, said):
-    run = qsim("trace", *words)
-    assert run.code == 2
-    assert said in run.error
-    assert "discipline" not in run.error  # the customers of a trace are served in the order in which they come

@@ -1,0 +1,139 @@
+"""What a command refuses: one line on stderr that names the value and the remedy, nothing on stdout, its exit code."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from places import GOLDEN
+
+SHEET = "predict --idle-latency 80us --peak-iops 600k"
+NAMES = {"JSON": str(GOLDEN / "fio" / "json-plus.json"), "TYPED": "p10=40us,p50=80us,p90=120us,p99=200us,p99.9=320us"}
+
+REFUSED = """
+2 | compare | DATA, --dataset
+2 | compare '' | DATA is empty
+2 | compare --dataset 003-ssd | did you mean 003-ssd-read
+2 | compare --dataset 003-ssd-read --series '4 KiB' | --series, did you mean 4 KiB read
+1 | compare --dataset 003-ssd-read --use 4,7 | no point at load 7, 1024
+1 | compare --dataset 003-ssd-read --use 4,4 | named twice
+2 | compare --dataset 003-ssd-read --use '' | --use, empty
+2 | compare --dataset 003-ssd-read --model magic | --model, magic, p-norm
+2 | compare --dataset 003-ssd-read --max-error -1 | --max-error
+2 | compare --dataset 003-ssd-read --slo 0s | --slo
+2 | compare --dataset 003-ssd-read --fail-on fatal | --fail-on, fatal, warning
+2 | compare --dataset 003-ssd-read --prediction f.json --use 1,2 | --prediction, --use
+1 | compare nowhere.json | nowhere.json
+2 | audit x.csv --dataset 003-ssd-read | both
+2 | audit x.csv --columns load | --columns, load
+2 | datasets nothing | nothing, 001-ssd
+2 | predict | FIT, --idle-latency
+2 | predict fit.json --idle-latency 80us | FIT, exclude
+2 | predict --idle-latency 80us | --peak-iops
+2 | SHEET --series x | --series
+2 | predict --idle-latency 0us --peak-iops 600k | --idle-latency, positive
+2 | predict --idle-latency 80us --peak-iops 0 | --peak-iops, above 0
+2 | predict --idle-latency 80ns --peak-iops 1 | --idle-latency, units
+2 | SHEET --at 0 | load 0
+2 | SHEET --at=-4 | expected 1e-06 to 1e+15
+2 | SHEET --at 1,1e-300 | expected 1e-06 to 1e+15
+2 | SHEET --at 1..1e300 | expected 1e-06 to 1e+15
+2 | SHEET --what-if drives | workers=4:8
+2 | SHEET --what-if drifes=2 | did you mean drives
+2 | SHEET --what-if replicas=1:2,drives=1:3 | give one of them
+2 | SHEET --what-if service=2,service=2 | twice
+2 | SHEET --what-if service=0 | positive
+2 | SHEET --what-if workers=8 | workers=4:8
+1 | SHEET --what-if latency=-1s | more than the whole delay
+2 | SHEET --what-if block=16KiB | 'block' is unknown
+2 | measure fio | TARGET
+2 | measure fio '' --out s | TARGET, empty
+2 | measure fio . | --out
+2 | measure fio . --out s --depths 0 | --depths, 0
+2 | measure fio . --out s --depths 1-8 | --depths, write 1..8
+2 | measure fio . --out s --depths 1e300 | invalid depth 1e+300: expected a whole number from 1 to 1e+06
+2 | measure fio . --out s --block '4 parsec' | --block, parsec
+2 | measure fio . --out s --arrival-rates 1k,0 | --arrival-rates, above 0
+2 | measure fio . --out s --arrival-rates 1k --depths 1 | --depths, --arrival-rates
+2 | measure fio . --out s --read 101 | --read, 101
+2 | measure fio . --out s --runtime 1s --budget 1min | --runtime, --budget, exclude
+2 | measure fio . --out s --pattern zigzag | --pattern, zigzag, sequential
+2 | measure memory --out m --delays 0,1e14 | invalid delay 1e+14: expected 0, or 1e-06 to 1e+12
+2 | measure memory --out m --buffer 4KiB | --buffer, cache
+2 | measure memory --out m --repeats 0 | --repeats
+2 | measure memory --out m --traffic 1:2 | --traffic, nt-1:2
+2 | measure memory --out m --traffic read,rush | --traffic, rush, nt-write
+2 | measure memory --out m --buffers 16KiB..4KiB | --buffers, upwards
+2 | measure memory --out m --buffers 1KiB | buffers, 1 KiB, begin at 8 KiB
+2 | measure memory --out m --buffers 16KiB --delays 0 | --delays, --buffers, exclude
+2 | measure memory --out m --buffers 16KiB --buffer 1GiB | --buffers and --buffer exclude
+2 | measure memory --out m --strides 100 | strides, 100 B
+2 | measure memory --out m --strides 64,128 --traffic nt-write | nt-write has no stride
+2 | measure memory --out m --strides 128 --buffers 16KiB | --strides
+2 | show | give DATA
+2 | show --dataset 004-ssd-mix --columns load=qd | --columns is about CSV files
+2 | show --dataset 004-ssd-mix --csv FILE | is a file; name a directory
+1 | show --dataset 004-ssd-mix --report FILE | is not a report of qsim
+1 | fit-service --percentiles p50=80us,p95=70us | percentiles out of order: p95 = 70.0 µs
+2 | fit-service --percentiles p50 | invalid percentile 'p50'
+2 | fit-service --percentiles TYPED --load 1 | --percentiles and --load exclude each other
+2 | fit-service --percentiles TYPED --requests 0 | --requests: must be from 1 to 1e+15
+2 | fit-service JSON --load 3 | no point was measured at 3; there are 4
+2 | fit-service --dataset 002-ssd-tails --series nonsense | 'nonsense' is unknown
+1 | fit-service --dataset 003-ssd-read | neither a histogram nor percentiles
+2 | fit-service --percentiles TYPED --force | --force needs --out
+2 | fit-service --percentiles TYPED --out l.json --family gama | did you mean gamma?
+2 | fit-service --dataset 002-ssd-tails --load 1 --out l.json | there are 2 curves; name one
+1 | fit-service --percentiles TYPED --out none/law.json | there is no directory none
+1 | surface --dataset 004-ssd-depth | one block size and one share of reads
+1 | surface --dataset 004-ssd-block-size --at depth=8 | so nothing is known of 8
+1 | surface --dataset 004-ssd-block-size --use block=8KiB | has no point at the places named
+2 | surface --dataset 004-ssd-block-size --series x | --series is about a memory's curves
+1 | surface --dataset 001-memory | several curves of one mix (by stride, buffer or stores); select one by
+1 | surface --dataset 001-memory --series '64 B' --use read=50 | needs two of them at least
+1 | surface --dataset 001-memory --series '64 B' --use read=50,60 | no mix of 60 % reads was
+1 | surface --dataset 001-memory --series '64 B' --at read=20 | lie outside the measured mixes
+2 | surface --dataset 001-memory --series '64 B' --at block=4KiB | write them like read=50,100
+2 | surface --dataset 003-ssd-read --use size=4KiB | write places like block=4KiB,64KiB
+2 | surface --dataset 003-ssd-read --use 'block=4KiB block=8KiB' | 'block' is named twice
+2 | surface --dataset 003-ssd-read --at '' | no place is named
+2 | surface --dataset 003-ssd-read --ask -1 | --ask is -1; it must be zero or more
+1 | surface --dataset 003-ssd-read --pattern random | has no pattern 'random'
+2 | surface --dataset 001-ssd --budget 60s | --budget and --dataset exclude each other
+2 | surface somewhere --out kept | --out needs --budget
+2 | surface a b --budget 60s | --budget measures one target
+2 | trace mm1k --arrival-rate 1 --service-rate 1 | mm1k is not followed by hand
+2 | trace mm1 --gaps 1,2 | --gaps needs --times
+2 | trace mm1 --gaps 1,2 --times 1 | --times lists 1 customers and --gaps 2
+2 | trace mm1 --gaps 1 --times 1 --seed 1 | --gaps and --seed exclude each other
+2 | trace mg1 --gaps 1 --times 1 | --gaps and --times go with mm1
+2 | trace mm1 --gaps 1 --times 1 --servers 2 | --servers means nothing for mm1
+2 | trace mm1 --gaps 1..4 --times 1 | '1..4' holds a range
+2 | trace mm1 --gaps -1 --times 1 | -1 is below zero
+2 | trace mm1 --gaps 0 --times 0 | no time passes
+2 | trace mm1 --arrival-rate 0 --service-rate 1 | arrival and service times differ too much
+2 | trace mm1 --arrival-rate 1 --service-rate 2 --customers 0 | --customers must be
+2 | trace mm1 --arrival-rate 1 --service-rate 2 --customers 1e4 | are too many to print
+2 | trace mm1 --arrival-rate 1 --service-rate 2 --customers 1e9 | are too many for a table
+2 | trace mm1 --arrival-rate 1 | it takes --arrival-rate, --service-rate or --service
+2 | simulate mm1 --arrival-rate 1 --service-rate 2 --customers -5 | --customers
+2 | simulate mm1 --arrival-rate 1 --service-rate 2 --engine quantum | --engine
+2 | simulate mm1 --arrival-rate 1 --service-rate 2 --seed 1.5 | --seed
+2 | simulate mm1 --arrival-rate 1 --service-rate 2 --precision 0 | --precision
+2 | simulate mm1 --arrival-rate 2 --service-rate 1 | rho = 2
+"""
+
+
+@pytest.mark.parametrize("line", REFUSED.strip().splitlines())
+def test_a_refusal_is_one_line_with_its_exit_code(qsim, tmp_path, line):
+    code, command, words = (part.strip() for part in line.split(" | "))
+    (tmp_path / "FILE").write_text("mine")
+    run = qsim(*(NAMES.get(word, word) for word in shlex.split(command.replace("SHEET", SHEET))))
+    assert run.code == int(code), run.err
+    assert run.out == ""
+    said = run.err.splitlines()[-1]
+    assert said.startswith("error: ")
+    for part in [words] if words in said else words.split(", "):
+        assert part in said
+    assert [p.name for p in Path().iterdir()] == ["FILE"]
