@@ -20,8 +20,39 @@ class ReaderGoneError(Exception):
     """The reader of stdout has left; click would end with 1 for a BrokenPipeError."""
 
 
-class Root(LazyGroup):
-    """The group ``qsim`` itself."""
+class Commands(LazyGroup):
+    """The group ``qsim`` itself: panel of the help -> name -> where the command is."""
+
+    table: ClassVar[Table] = {
+        "Begin": {
+            "knee": "calibrate.cli.calibration.knee:knee",
+            "demo": "calibrate.cli.teaching.demo:demo",
+            "doctor": "calibrate.cli.measuring.datasets:doctor",
+            "datasets": "calibrate.cli.measuring.datasets:datasets",
+        },
+        "Theory": {
+            "solve": "calibrate.cli.theory.solve:solve",
+            "simulate": "calibrate.cli.theory.solve:simulate",
+            "network": "calibrate.cli.theory.network:network",
+            "trace": "calibrate.cli.theory.trace:trace",
+        },
+        "Measuring": {
+            "measure": "",
+            "watch": "calibrate.cli.calibration.watch:watch",
+            "audit": "calibrate.cli.measuring.audit:audit",
+            "show": "calibrate.cli.measuring.show:show",
+        },
+        "Calibration": {
+            "compare": "calibrate.cli.calibration.compare:compare",
+            "change": "calibrate.cli.calibration.change:change",
+            "fit": "calibrate.cli.calibration.fit:fit",
+            "predict": "calibrate.cli.calibration.predict:predict",
+            "surface": "calibrate.cli.calibration.surface:surface",
+            "fleet": "calibrate.cli.calibration.fleet:fleet",
+            "fit-service": "calibrate.cli.calibration.fit_service:fit_service",
+        },
+        "Teaching": {"lab": "calibrate.cli.teaching.lab:lab", "course": "calibrate.cli.teaching.course:course"},
+    }
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **extra: Any) -> Any:
         """Run the command line and exit with its code: those of ``EXIT_CODES``."""
@@ -123,41 +154,6 @@ EPILOG = "\n".join(
 )
 
 MEASURE_HELP = "Measure a drive (fio), a device whose truth is known, or this machine's memory; every point is stored."
-
-
-class Commands(Root):
-    """The commands themselves: panel of the help -> name -> where it is."""
-
-    table: ClassVar[Table] = {
-        "Begin": {
-            "knee": "calibrate.cli.calibration.knee:knee",
-            "demo": "calibrate.cli.teaching.demo:demo",
-            "doctor": "calibrate.cli.measuring.datasets:doctor",
-            "datasets": "calibrate.cli.measuring.datasets:datasets",
-        },
-        "Theory": {
-            "solve": "calibrate.cli.theory.solve:solve",
-            "simulate": "calibrate.cli.theory.solve:simulate",
-            "network": "calibrate.cli.theory.network:network",
-            "trace": "calibrate.cli.theory.trace:trace",
-        },
-        "Measuring": {
-            "measure": "",
-            "watch": "calibrate.cli.calibration.watch:watch",
-            "audit": "calibrate.cli.measuring.audit:audit",
-            "show": "calibrate.cli.measuring.show:show",
-        },
-        "Calibration": {
-            "compare": "calibrate.cli.calibration.compare:compare",
-            "change": "calibrate.cli.calibration.change:change",
-            "fit": "calibrate.cli.calibration.fit:fit",
-            "predict": "calibrate.cli.calibration.predict:predict",
-            "surface": "calibrate.cli.calibration.surface:surface",
-            "fleet": "calibrate.cli.calibration.fleet:fleet",
-            "fit-service": "calibrate.cli.calibration.fit_service:fit_service",
-        },
-        "Teaching": {"lab": "calibrate.cli.teaching.lab:lab", "course": "calibrate.cli.teaching.course:course"},
-    }
 
 
 class Measuring(LazyGroup):

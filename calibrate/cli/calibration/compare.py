@@ -12,7 +12,6 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.compare_devices import (
     Device,
     calibrated_device,
-    given_prediction,
     predicted_device,
     short_names,
     sources_of,
@@ -77,13 +76,12 @@ def compare(
     names = short_names(sources)
     several = len(sources) > 1
     seal = None
-    if prediction is None:
+    if prediction is not None:
+        device, seal = predicted_device(sources[0], names[0], series, prediction, slo)
+        devices = [device]
+    else:
         pairs = zip(sources, names, strict=True)
         devices = [calibrated_device(s, n, series, use, model, slo, several=several) for s, n in pairs]
-    else:
-        given = given_prediction(prediction)
-        seal = given.seal
-        devices = [predicted_device(sources[0], names[0], series, given, slo)]
     page = _title(names) if several else sources[0].name
     page += "" if seal is None else f", predicted before: SHA-256 {seal.sha256}"
     evidence = {d.name: _evidence(d, drawn=outputs.wanted) for d in devices if several or outputs.wanted}

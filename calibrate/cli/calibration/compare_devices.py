@@ -15,7 +15,9 @@ from calibrate.cli.calibration.tails import sealed_tails, simulated_tails
 from calibrate.cli.console import warn
 from calibrate.cli.data import DataSource, known_series, of_each
 from calibrate.cli.failures import wrong_usage
+from calibrate.cli.fit_files import read_fits
 from calibrate.cli.parsing import Objective
+from measure.text_files import read_head
 
 if TYPE_CHECKING:
     from calibrate import Comparison, Fit, NamedKnee, SealedPrediction, Tails
@@ -42,25 +44,14 @@ class Device:
         return [knees_of(c.fit, self.objective, self.sweep, float(c.points.load.max())) for c in self.comparisons]
 
 
-@dataclass(frozen=True)
-class GivenPrediction:
-    """The fits of ``--prediction FILE``; ``seal`` is None where the file is one of ``qsim fit``."""
-
-    path: Path
-    fits: Sequence[Fit]
-    seal: SealedPrediction | None = None
-
-
-def given_prediction(path: Path) -> GivenPrediction:
-    """The prediction in a file of ``qsim fit --out`` or ``qsim predict --seal``. DataError for any other file."""
-    from calibrate.cli.fit_files import read_fits
-    from calibrate.sealing.sealed_prediction import SCHEMA, read_seal
-    from measure.text_files import read_head
+def given_prediction(path: Path) -> tuple[Sequence[Fit], SealedPrediction | None]:
+    """The fits in a file of ``qsim predict --seal``, with the seal, or of ``qsim fit --out``; DataError for another."""
+    from calibrate.sealing.sealed_prediction import SCHEMA
 
     if f'"{SCHEMA}"' in read_head(path):
-        seal = read_seal(path)
-        return GivenPrediction(path, seal.fits, seal)
-    return GivenPrediction(path, read_fits(path))
+        seal = calibrate.read_seal(path)
+        return seal.fits, seal
+    return read_fits(path), None
 
 
 def sources_of(
@@ -137,32 +128,35 @@ def _calibrated(
 
 
 def predicted_device(
-    source: DataSource, name: str, series: str | None, given: GivenPrediction, objective: Objective | None
-) -> Device:
-    """Every curve of one device against the fit of its name; the only fit is compared with every curve.
+    source: DataSource, name: str, series: str | None, prediction: Path, objective: Objective | None
+) -> tuple[Device, SealedPrediction | None]:
+    """Every curve of one device against the fit of its name in a file, and the seal; a lone fit is compared with all.
 
     Points that a sealed prediction was made from are left out. DataError where that leaves none.
     """
     sweep = source.load()
     names = known_series(sweep.series, series)
-    if given.seal is not None:
-        sweep = _unseen(given.seal, sweep, names)
+    given, seal = given_prediction(prediction)
+    if seal is not None:
+        sweep = _unseen(seal, sweep, names)
         names = tuple(n for n in names if n in sweep.series)
-    fits = {f.series: f for f in given.fits}
+    fits = {f.series: f for f in given}
     only = next(iter(fits.values())) if len(fits) == 1 else None
 
     def comparison(curve: str) -> Comparison:
         fitted = fits.get(curve, only)
         if fitted is None:
-            raise measure.DataError(f"{curve}: {given.path} has no fit of this name; it has: {', '.join(fits)}")
+            raise measure.DataError(f"{curve}: {prediction} has no fit of this name; it has: {', '.join(fits)}")
         return calibrate.compare(sweep, series=curve, fitted=fitted)
 
     found, refused = of_each(names, comparison)
     done = [*found.values()]
-    if given.seal is not None:
-        return Device(name, sweep, names, done, refused, sealed_tails(done, sweep, given.seal), {}, objective)
-    tails = simulated_tails([(c.fit, c.series, None) for c in done], sweep)
-    return Device(name, sweep, names, done, refused, *tails, objective)
+    tails, unknown = (
+        (sealed_tails(done, sweep, seal), dict[str, str]())
+        if seal is not None
+        else simulated_tails([(c.fit, c.series, None) for c in done], sweep)
+    )
+    return Device(name, sweep, names, done, refused, tails, unknown, objective), seal
 
 
 def _unseen(seal: SealedPrediction, sweep: measure.Sweep, names: Sequence[str]) -> measure.Sweep:

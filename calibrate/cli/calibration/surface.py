@@ -57,11 +57,9 @@ def surface(
     columns: Columns = None,
     pattern: str | None = option("PATTERN", parsing.choice("random", "sequential"), "Which, where DATA has both."),
     series: str | None = option("TEXT", None, "Of a memory, only curves with this in their names."),
-    use: TypedPlaces | None = option(
-        "PLACES", places, 'Calibrate on these, as "block=4KiB read=0,100 jobs=1", or all.'
-    ),
+    use: Any = option("PLACES", places, 'Calibrate on these, as "block=4KiB read=0,100 jobs=1", or all.'),
     ask: int | None = option("N", parsing.whole, "Further points or mixes to calibrate on.", shown="2, of a memory 0"),
-    at: TypedPlaces | None = option("PLACES", places, "Also predict these places, written like those of --use."),
+    at: Any = option("PLACES", places, "Also predict these places, written like those of --use."),
     budget: float | None = option("TIME", parsing.seconds, "Measure the target DATA for this long, as 60s."),
     out: Path | None = option("DIR", parsing.path, "Keep the measured points here, an ordinary sweep."),
     allow: Consent = option("WHAT", consent, "Consent to a device: see qsim measure fio.", default=Consent()),
@@ -120,7 +118,7 @@ def _drive(
 
     compared = compare_surface(
         surface_points(sweep, pattern),
-        None if use is None else use.columns(),
+        use,
         ask=DEFAULT_ASKED if ask is None else ask,
         drifting=any(f.check == "drift-within-run" for f in noticed),
     )

@@ -36,48 +36,46 @@ class WrittenNetwork:
 
 def read_network(path: Path) -> WrittenNetwork:
     """The network of a file. Raises DataError naming the file, the field and the remedy."""
-    reading = _Reading(path)
     with text_files.reading(str(path)):
-        document = reading.document()
-        reading.only(document, FIELDS, "the file")
-        stations = reading.table(document.get("stations"), "stations")
+        text = text_files.read_text(path)
         try:
-            network = qsim.Network(
-                {name: reading.station(name, given) for name, given in stations.items()},
-                reading.customers(document["customers"]) if "customers" in document else None,
-                document.get("routing"),
-            )
-        except DataError:
-            raise
-        except ValueError as error:
+            return _Reading(path.parent).network(text)
+        except (DataError, ValueError) as error:
             raise DataError(f"{path}: {error}") from error
-    return WrittenNetwork(network, reading.has_units)
 
 
 class _Reading:
-    """Reads one file; every error names it."""
+    """Reads one file; devices are in its ``folder``. Every method raises ValueError or DataError without the name."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self.has_units = False
 
-    def document(self) -> Mapping[str, Any]:
-        text = text_files.read_text(self._path)
+    def network(self, text: str) -> WrittenNetwork:
+        """What the text of the file describes."""
         try:
             made = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{self._path} is neither TOML nor JSON: {error}") from error
-        return self.table(made, "the file")
+            raise ValueError(f"it is neither TOML nor JSON: {error}") from error
+        document = self.table(made, "the file")
+        self.only(document, FIELDS, "the file")
+        stations = self.table(document.get("stations"), "stations")
+        network = qsim.Network(
+            {name: self.station(name, given) for name, given in stations.items()},
+            self.customers(document["customers"]) if "customers" in document else None,
+            document.get("routing"),
+        )
+        return WrittenNetwork(network, self.has_units)
 
     def table(self, given: object, what: str) -> Mapping[str, Any]:
         if not isinstance(given, Mapping):
-            raise DataError(f"{self._path}: {what} must be a table, not {given!r}; see qsim network --help")
+            raise ValueError(f"{what} must be a table, not {given!r}; see qsim network --help")
         return given
 
     def only(self, given: Mapping[str, Any], known: set[str], what: str) -> None:
         for name in given:
             if name not in known:
-                raise DataError(f"{self._path}: {what} has no {name!r}; it may have {', '.join(sorted(known))}")
+                raise ValueError(f"{what} has no {name!r}; it may have {', '.join(sorted(known))}")
 
     def station(self, name: str, given: object) -> Any:
         table = dict(self.table(given, f"station {name}"))
@@ -87,10 +85,10 @@ class _Reading:
         self.only(table, OF_STATION, f"station {name}")
         if "delay" in table:
             if len(table) > 1:
-                raise DataError(f"{self._path}: station {name} is a delay, so nothing else belongs to it")
+                raise ValueError(f"station {name} is a delay, so nothing else belongs to it")
             return qsim.Delay(self._time(table["delay"], f"delay of {name}"))
         if "service" not in table:
-            raise DataError(f'{self._path}: station {name} needs a service, such as "80us", or a delay')
+            raise ValueError(f'station {name} needs a service, such as "80us", or a delay')
         law = table["service"]
         several = isinstance(law, Mapping)
         laws = {c: self._time(v, f"service of {c} at {name}") for c, v in law.items()} if several else {}
@@ -98,26 +96,26 @@ class _Reading:
         try:
             return qsim.Station(**table)
         except ValueError as error:
-            raise DataError(f"{self._path}: station {name}: {error}") from error
+            raise ValueError(f"station {name}: {error}") from error
 
     def _device(self, name: str, table: Mapping[str, Any]) -> Any:
         """A calibrated station: a fit, what a tool wrote, or a data sheet's two figures."""
         self.has_units = True
         if not isinstance(table.get("extrapolate", False), bool):
-            raise DataError(f"{self._path}: extrapolate of {name} must be true or false, not {table['extrapolate']!r}")
+            raise ValueError(f"extrapolate of {name} must be true or false, not {table['extrapolate']!r}")
         visits = self._number(table.get("visits", 1.0), f"visits of {name}", parse_rate)
         try:
             fit = self._sheet(name, table) if "device" not in table else self._fit(name, table)
             station = fit.station(visits, extrapolate=table.get("extrapolate", False))
         except (DataError, ValueError) as error:
-            raise DataError(f"{self._path}: station {name}: {error}") from error
+            raise ValueError(f"station {name}: {error}") from error
         return replace(station, name=name)
 
     def _fit(self, name: str, table: Mapping[str, Any]) -> calibrate.Fit:
         device, series = table["device"], table.get("series")
         if not isinstance(device, str) or {"idle_latency", "peak"} & table.keys():
             raise DataError('device must name a fit or a sweep, as "fit.json"; a data sheet has idle_latency and peak')
-        place = self._path.parent / device
+        place = self._folder / device
         if not place.exists():
             raise DataError(f"{device} is missing; make it with: qsim fit DATA --out {device}")
         if place.is_file() and '"qsim-fit' in read_head(place):
@@ -149,7 +147,7 @@ class _Reading:
         table = self.table(given, what)
         self.only(table, OF_CUSTOMERS, what)
         if ("population" in table) == ("arrivals" in table):
-            raise DataError(f"{self._path}: {what} need a population or arrivals, and not both")
+            raise ValueError(f"{what} need a population or arrivals, and not both")
         if "population" in table:
             return qsim.Population(table["population"], table.get("at"))
         coming = table["arrivals"]
@@ -164,7 +162,7 @@ class _Reading:
         self.has_units |= str(given).strip()[-1:].isalpha()
         mean = self._number(given, what, parse_duration)
         if not 0 < mean < math.inf:
-            raise DataError(f"{self._path}: {what} must be positive and finite, not {given}")
+            raise ValueError(f"{what} must be positive and finite, not {given}")
         return qsim.Exponential(mean)
 
     def _source(self, given: object, what: str) -> Any:
@@ -180,14 +178,14 @@ class _Reading:
         try:
             law = law_of(given)
         except ValueError as error:
-            raise DataError(f"{self._path}: {what}: {error}") from error
+            raise ValueError(f"{what}: {error}") from error
         self.has_units |= law.has_unit
         return law.distribution()
 
     def _number(self, given: object, what: str, parse: Any) -> float:
         if isinstance(given, bool) or not isinstance(given, (int, float, str)):
-            raise DataError(f"{self._path}: {what} must be a time, a rate or a law, not {given!r}")
+            raise ValueError(f"{what} must be a time, a rate or a law, not {given!r}")
         try:
             return float(parse(given, what)) if isinstance(given, str) else float(given)
         except ValueError as error:
-            raise DataError(f"{self._path}: {what}: {error}") from error
+            raise ValueError(f"{what}: {error}") from error
