@@ -1,9 +1,11 @@
 """The points of one curve as arrays, with their noise, and the choice of those to calibrate on.
 
-Noise is of three kinds. Repeats of a point within a run differ. The mean of an open queue is that of successive
-response times, which go together: for M/M/1 the mean of n has, for large n, the relative standard error (1 + rho) / (1
-- rho) / sqrt(n) (from Daley, Advances in Applied Probability 1968, with the services and their covariance with later
-waits), at rho = 0.95 and 10,000 requests 39 %. And a device moves between runs: by public repeats
+Noise is of three kinds. Repeats of a point within a run differ, at least by what few requests leave open: n requests
+whose lone latencies have the coefficient of variation v leave a closed point open by v / sqrt(n). The mean of an open
+queue is that of successive response times, which go together: for M/M/1 the mean of n has, for large n, the relative
+standard error (1 + rho) / (1 - rho) / sqrt(n) (from Daley, Advances in Applied Probability 1968, with the services and
+their covariance with later waits), at rho = 0.95 and 10,000 requests 39 %. And a device moves between runs: by public
+repeats
 (``examples/accuracy/between_runs.py`` computes it) 2.4 % for a local drive, 20 % for drives of virtual machines, 6.7 %
 for a service. The bands of a prediction are those of one run; the intervals of parameters and knees hold what moves
 between runs too.
@@ -217,12 +219,15 @@ class Points:
     def noise(self) -> tuple[Array, Array]:
         """Relative standard errors (m,) of the mean throughputs and of the mean response times; 0 where unknown.
 
-        Of open sweeps also by ``error_of_mean``, which needs the least response time: that of these points, so choose
-        those to calibrate on first.
+        Of closed sweeps at least what the number of requests leaves open. Of open sweeps also by ``error_of_mean``,
+        which needs the least response time: that of these points, so choose those to calibrate on first.
         """
         root = np.sqrt(np.maximum(self.repeats, 1))
         throughput = np.nan_to_num(self.throughput_spread, nan=0.0) / root
         response = np.nan_to_num(self.response_spread, nan=0.0) / root
+        if self.alone is not None and self.requests is not None:
+            sampled = np.sqrt(self.alone.scv / np.maximum(self.requests, 1.0))
+            throughput, response = np.fmax(throughput, sampled), np.fmax(response, sampled)
         if self.throughput_is_given:
             if self.response_error is not None:
                 response = np.fmax(response, self.response_error)

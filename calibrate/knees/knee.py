@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.inference.parameters import ROUGH, Array, reaching, widened
+from calibrate.inference.parameters import ROUGH, Array, Mask, reaching, widened
 from calibrate.inference.weights import SPREAD, middle, quantiles
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import TIE, ClosedModel, Tabulated
@@ -35,6 +35,9 @@ from measure.units import CACHE_LINE_BYTES, interval_text
 
 PAST = 2.0
 """The peak counts as measured where the deepest point lies so many times beyond R1 Xpeak."""
+
+NEAR = 2.0
+"""Two points differ by noise where they lie within so many standard errors of their difference."""
 
 SOFT = 0.5
 """A knee at which less than this share of the peak is reached is not sharp."""
@@ -99,23 +102,39 @@ def knee_of(fit: Calibration) -> Knee:
     return _closed(fit) if isinstance(fit.curve_model, ClosedModel) else _tangent(fit)
 
 
-def measured_crossing(loads: Array, throughput: Array, response: Array) -> float | None:
+def measured_crossing(loads: Array, throughput: Array, response: Array, noise: Array | float = 0.0) -> float | None:
     """R1 Xpeak of points (m,), ascending in load; None where depth 1 or the peak was not measured.
+
+    ``noise`` (m,) are the relative standard errors of the throughputs: the highest of several noisy points is too high,
+    so the peak is the mean of those that ``at_peak`` says.
 
     >>> measured_crossing(np.array([1.0, 8, 64]), np.array([10e3, 60e3, 80e3]), np.array([1e-4, 1.3e-4, 8e-4]))
     8.0
     """
     if len(loads) < 2 or loads[0] != 1:
         return None
-    crossing = max(float(response[0] * throughput.max()), 1.0)
-    return crossing if loads[-1] >= PAST * crossing else None
+    if loads[-1] < PAST * max(float(response[0] * throughput.max()), 1.0):
+        return None
+    here = at_peak(loads, throughput, float(response[0]), noise)
+    precision = np.maximum(np.broadcast_to(noise, throughput.shape)[here], TIE) ** -2.0
+    peak = np.exp(np.average(np.log(throughput[here] / throughput.max()), weights=precision)) * throughput.max()
+    return max(float(response[0] * peak), 1.0)
+
+
+def at_peak(loads: Array, throughput: Array, lone_s: float, noise: Array | float) -> Mask:
+    """The highest throughput, and those far beyond the knee that are below it by no more than noise explains, (m,)."""
+    top = int(throughput.argmax())
+    errors = np.broadcast_to(noise, throughput.shape)
+    near = np.log(throughput[top] / throughput) <= NEAR * np.hypot(errors, errors[top]) + TIE
+    far = loads >= PAST * max(lone_s * float(throughput[top]), 1.0)
+    return np.asarray((near & far) | (np.arange(len(loads)) == top))
 
 
 def _closed(fit: Calibration) -> Knee:
     used, x, r = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
     model = fit.curve_model
     assert isinstance(model, ClosedModel)  # noqa: S101
-    crossing = measured_crossing(used, x, r)
+    crossing = measured_crossing(used, x, r, np.array(fit.used_noise))
     if crossing is None:
         load, low, high = middle(fit.table, model.knee_load, fit.level)
         definition = f"N* = R1 Xpeak, from the model{_lacking(fit)}"
@@ -156,10 +175,10 @@ def _lacking(fit: Calibration) -> str:
 
 def _around(fit: Calibration, crossing: float) -> tuple[float, float]:
     """The interval around a measured N*: both measurements repeat only so well."""
-    reached = np.array(fit.used_throughput_per_s)
-    deep = int(np.flatnonzero(reached >= (1 - TIE) * reached.max())[-1])
-    noise = fit.used_noise[0] ** 2 + fit.used_noise[deep] ** 2
-    deviation = np.sqrt(noise + 2 * fit.curve_model.process.own * fit.table.misfit**2)[:, None]
+    noise = np.maximum(np.array(fit.used_noise), TIE)
+    here = at_peak(np.array(fit.used), np.array(fit.used_throughput_per_s), fit.used_response_s[0], noise)
+    squares = noise[0] ** 2 + 1 / float((noise[here] ** -2.0).sum())
+    deviation = np.sqrt(squares + 2 * fit.curve_model.process.own * fit.table.misfit**2)[:, None]
     low, high = quantiles(0 * deviation, deviation, fit.table.weight, (0.5 * (1 - fit.level), 0.5 * (1 + fit.level)))
     return crossing * float(np.exp(low[0])), crossing * max(float(np.exp(high[0])), 1.0)
 

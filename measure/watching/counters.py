@@ -2,12 +2,13 @@
 
 The fields are those of the kernel's Documentation/admin-guide/iostats.rst. Since Linux 5.0 the weighted time is the sum
 of the times of completed requests, so that it says no more than X R; the number in flight is the other side of Little's
-law, and it is sampled.
+law: it is sampled, and weighted by the time that the kernel counted the device busy.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def between(
     after: Counters,
     seconds: float,
     time: str,
-    in_flight: list[int],
+    in_flight: Sequence[int],
     late_looks_share: float = 0.0,
 ) -> DeviceInterval | None:
     """What happened between two looks; None where the counters are back at zero (the device was replaced)."""
@@ -106,7 +107,8 @@ def between(
     counts = {name: step for name, step in steps.items() if name != "in_flight" and step is not None}
     if len(counts) < len(steps) - 1:
         return None
-    mean = sum(in_flight) / len(in_flight)
+    busy_s = counts["busy_ms"] / 1e3
+    mean, variance = over_time(in_flight, min(busy_s / seconds, 1.0))
     return DeviceInterval(
         device,
         time,
@@ -117,11 +119,30 @@ def between(
         counts["writes"],
         counts["write_ms"] / 1e3,
         counts["sectors_written"] * SECTOR_BYTES,
-        busy_s=counts["busy_ms"] / 1e3,
+        busy_s=busy_s,
         in_flight=mean,
-        in_flight_variance=sum((n - mean) ** 2 for n in in_flight) / len(in_flight),
+        in_flight_variance=variance,
         late_looks_share=late_looks_share,
     )
+
+
+def over_time(in_flight: Sequence[int], busy_share: float) -> tuple[float, float]:
+    """Mean and variance over time of the number in flight, sampled by looks.
+
+    A look comes when a processor is free, so that looks see a busy device too seldom, or too often. How long the device
+    was busy the kernel counts, whoever looks: looks that saw it busy get that weight (post-stratification: Cochran,
+    Sampling Techniques, 1977, section 5A.9). Where none did, one request at a time is taken; where the kernel does not
+    count, each look has the same weight.
+
+    >>> over_time([0, 0, 0, 4], 0.5)
+    (2.0, 4.0)
+    """
+    busy = [n for n in in_flight if n > 0]
+    if not busy_share:
+        busy_share = len(busy) / len(in_flight)
+    mean = busy_share * (sum(busy) / len(busy) if busy else 1.0)
+    square = busy_share * (sum(n * n for n in busy) / len(busy) if busy else 1.0)
+    return mean, max(square - mean**2, 0.0)
 
 
 def _step(before: int, after: int) -> int | None:

@@ -11,8 +11,7 @@ from measure.formats.watched.interval import LOOKS_PER_S, DeviceInterval
 from measure.watching.counters import Counters, between, counters_now, device_name, pressure_now
 
 LATE_S = 1e-3
-"""A look that comes later than this is left out where enough others were on time."""
-FEWEST_LOOKS = 5
+"""A look that comes later than this waited for a processor."""
 ASLEEP_S = 0.5
 """The clock that counts suspension runs ahead of the other by more than this only where the machine was suspended."""
 
@@ -56,9 +55,9 @@ def watch(
                 found.append(Lost(name, "suspended"))
                 continue
             looks = samples[name] or [(after[name].in_flight, 0.0)]
-            on_time = [n for n, late in looks if late <= LATE_S]
-            used = on_time if len(on_time) >= FEWEST_LOOKS else [n for n, _ in looks]
-            did = between(name, before[name], after[name], ended - began, _now(), used, 1 - len(on_time) / len(looks))
+            in_flight, late_s = zip(*looks, strict=True)
+            late = sum(one > LATE_S for one in late_s) / len(looks)
+            did = between(name, before[name], after[name], ended - began, _now(), in_flight, late)
             if did is not None and waits is not None and waited is not None:
                 did = replace(did, io_pressure_share=min(1.0, (waits - waited) / (ended - began)))
             found.append(did or Lost(name, "reset"))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 RUNTIME_S, RAMP_S = 1.4, 0.3
 SIZE_BYTES = 256 * 2**20
 BLOCKS, SHARES, DEPTHS = (4096, 16384, 65536, 262144), (0.0, 0.25, 0.5, 0.75, 1.0), (1, 2, 4, 8, 16, 32, 64)
-"""The places that are predicted where none are named."""
 
 
 def measured_surface(
@@ -48,9 +47,9 @@ def measured_surface(
 
     if len(data) != 1:
         raise wrong_usage("--budget measures one target; name a directory on the drive, or one device")
-    where, places = target(data[0]), _places(at)
+    where, places = target(data[0]), usual_places() if at is None else at_places(at, usual_places())
     with keeping(out) as directory:
-        run = _Runs(where, places, allow, directory)
+        run = SurfaceRuns(where, places, allow, directory)
         least = run.least_seconds()
         if budget_s < least:
             raise wrong_usage(f"--budget {format_duration(budget_s)} is too short: the corners take {least:.2g}s")
@@ -80,14 +79,13 @@ def measured_surface(
     )
 
 
-def _places(at: TypedPlaces | None) -> Places:
-    """The places that were typed, or the usual ones."""
+def usual_places() -> Places:
+    """The places that are predicted where none are named."""
     block, share, depth = (axis.ravel() for axis in np.meshgrid(BLOCKS, SHARES, DEPTHS, indexing="ij"))
-    usual = Places(block.astype(float), share, depth.astype(float), np.ones(len(depth)))
-    return usual if at is None else at_places(at, usual)
+    return Places(block.astype(float), share, depth.astype(float), np.ones(len(depth)))
 
 
-class _Runs:
+class SurfaceRuns:
     """Groups of places, each measured by one fio process into one sweep directory."""
 
     def __init__(self, target: str, places: Places, allow: Consent, directory: Path) -> None:

@@ -207,8 +207,8 @@ def _littles_law(whole: DeviceInterval) -> list[str]:
     error = plain_number(whole.seen_error, 2)
     lines = [f"LITTLE  X R = {outstanding} outstanding; looks saw {looks} ± {error} in the device"]
     if not whole.agrees:
-        late = f"{100 * whole.late_looks_share:.0f} % were late, left out"
-        lines += [f"        they disagree: a look needs a free processor ({late});", "        X R counts every request"]
+        late = f"{100 * whole.late_looks_share:.0f} % waited for a free processor"
+        lines += [f"        they disagree: of the looks {late};", "        X R counts every request"]
     return lines
 
 

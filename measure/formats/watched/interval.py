@@ -21,10 +21,10 @@ class DeviceInterval:
     ``reads`` and ``writes`` are requests completed, ``read_s`` and ``write_s`` the time that they took in all,
     ``others`` and ``other_s`` those of a log that does not tell reads from writes,
     ``busy_s`` how long at least one was there (what %util divides by the interval). ``in_flight`` is the mean number
-    of requests seen in the device, sampled, and ``in_flight_variance`` its variance; NaN where nobody looked.
-    ``late_looks_share`` is that of looks that came late and are left out of both: a late look comes when the processor
-    is free again, and sees too few requests. ``io_pressure_share`` is the share of the interval in which a task of this
-    machine waited for a disk (PSI, some).
+    of requests seen in the device, sampled, and ``in_flight_variance`` its variance; NaN where nobody looked. Looks
+    that saw it busy have the weight of ``busy_s``, so that those that waited for a processor, a ``late_looks_share`` of
+    them, do not bias either. ``io_pressure_share`` is the share of the interval in which a task of this machine waited
+    for a disk (PSI, some).
 
     >>> DeviceInterval("sda", "", 2, reads=1000, read_s=8).response_time_s
     0.008
@@ -75,14 +75,9 @@ class DeviceInterval:
 
     @property
     def seen_error(self) -> float:
-        """The half width of a 99 % interval of ``in_flight``: looks this far apart are nearly independent.
-
-        Of the time that late looks stand for nothing is known: it held as much as the rest, give or take all of it.
-        """
+        """The half width of a 99 % interval of ``in_flight``: looks on time are far enough apart to be independent."""
         looks = LOOKS_PER_S * self.seconds * (1 - self.late_looks_share)
-        if looks < 1:
-            return math.nan
-        return 2.6 * math.sqrt(self.in_flight_variance / looks) + self.late_looks_share * self.in_flight
+        return 2.6 * math.sqrt(self.in_flight_variance / looks) if looks >= 1 else math.nan
 
     @property
     def agrees(self) -> bool:

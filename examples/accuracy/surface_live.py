@@ -1,0 +1,123 @@
+"""``qsim surface DIRECTORY --budget 60s`` against the full grid of the same drive: a table of explanation-surface.md.
+
+    python surface_live.py FOLDER DIRECTORY [--budget 60] [--rounds 1]    measure the drive of DIRECTORY, then the table
+    python surface_live.py FOLDER                                         the table of what FOLDER holds
+
+A round is a run of the whole grid (4 block sizes, 5 shares of reads, 7 depths: 140 places of 1.4 s after a ramp of
+0.3 s, about 4 minutes), the surface that measures itself, and the grid once more. FOLDER/grids.csv keeps each grid's
+throughputs and FOLDER/surfaces.csv what was predicted after each group of places, by the surface and, from the same
+points, by the baselines. Errors are those at places that the surface had not measured, against both grids; the last row
+is one grid against the other. Run it on a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from calibrate.cli.calibration.surface_measured import RAMP_S, RUNTIME_S, SurfaceRuns, usual_places
+from calibrate.cli.measuring.run import Consent
+from calibrate.surface.baselines import SURFACE_BASELINES
+from calibrate.surface.explored import ExploredSurface, explore
+
+PLACE = ["block_bytes", "read_fraction", "outstanding", "jobs"]
+RIVALS = {"plain Gaussian process": "gaussian", "bilinear in logarithms": "bilinear"}
+TOGETHER = 35
+"""Places of the grid that one fio process measures."""
+
+
+def measured_grid(directory: Path) -> pd.DataFrame:
+    """The throughput at every place, measured in one random order."""
+    places = usual_places()
+    with tempfile.TemporaryDirectory() as store:
+        run = SurfaceRuns(str(directory), places, Consent(), Path(store, "grid"))
+        try:
+            for some in np.array_split(np.random.default_rng(1).permutation(len(places)), len(places) // TOGETHER):
+                points = run.measure(some)
+        finally:
+            run.tidy()
+    rows = points.places.as_rows()
+    return pd.DataFrame(rows, columns=PLACE).assign(throughput_per_s=points.throughput_per_s)
+
+
+def measured_surface(directory: Path, budget_s: float) -> pd.DataFrame:
+    """What is predicted at every place after each group, until the time is spent."""
+    places, groups = usual_places(), []
+
+    def keep(found: ExploredSurface) -> None:
+        known, p = found.points, found.predicted
+        rivals = {
+            RIVALS[name]: rival(known.places, known.throughput_per_s, places)
+            for name, rival in SURFACE_BASELINES.items()
+        }
+        bands = {"surface": p.throughput_per_s, "low": p.throughput_low_per_s, "high": p.throughput_high_per_s}
+        groups.append(pd.DataFrame(places.as_rows(), columns=PLACE).assign(known=found.known, **bands, **rivals))
+
+    with tempfile.TemporaryDirectory() as store:
+        run = SurfaceRuns(str(directory), places, Consent(), Path(store, "surface"))
+        try:
+            explore(run.measure, places, budget_s, RUNTIME_S + RAMP_S, on_group=keep)
+        finally:
+            run.tidy()
+    return pd.concat(groups, keys=range(len(groups)), names=["group"]).reset_index("group")
+
+
+def measure(folder: Path, directory: Path, budget_s: float, rounds: int) -> None:
+    """Add rounds to what ``folder`` holds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / "grids.csv"
+    first = int(pd.read_csv(kept)["round"].max()) + 1 if kept.exists() else 0
+    for turn in range(first, first + rounds):
+        parts = [
+            ("grids", measured_grid(directory).assign(run="before")),
+            ("surfaces", measured_surface(directory, budget_s)),
+            ("grids", measured_grid(directory).assign(run="after")),
+        ]
+        for name, rows in parts:
+            path = folder / f"{name}.csv"
+            rows.assign(round=turn).to_csv(path, mode="a", header=not path.exists(), index=False)
+
+
+def cell(ratios: np.ndarray) -> str:
+    """Median and ninth decile of the error in percent."""
+    missed = 100 * np.abs(ratios - 1)
+    return f"{np.median(missed):.0f} / {np.percentile(missed, 90):.0f}"
+
+
+def table(folder: Path) -> str:
+    """A row for each number of measured places, of all rounds."""
+    grids, groups = pd.read_csv(folder / "grids.csv"), pd.read_csv(folder / "surfaces.csv")
+    both = groups.merge(grids, on=["round", *PLACE])
+    held_out = both[~both["known"]]
+    columns = {"qsim surface": "surface", **RIVALS}
+    text = f"| places measured | {' | '.join(columns)} | 90 % bands hold |\n|---:|{'---:|' * (len(columns) + 1)}\n"
+    counts = groups.groupby(["round", "group"])["known"].sum().groupby("group").median()
+    for group, rows in held_out.groupby("group"):
+        x = rows["throughput_per_s"].to_numpy()
+        cells = [cell(rows[column].to_numpy() / x) for column in columns.values()]
+        held = 100 * ((rows["low"] <= x) & (x <= rows["high"])).mean()
+        text += f"| {counts[group]:.0f} of {len(usual_places())} | {' | '.join(cells)} | {held:.0f} % |\n"
+    runs = grids.pivot_table(index=["round", *PLACE], columns="run", values="throughput_per_s")
+    again = cell((runs["before"] / runs["after"]).to_numpy())
+    return f"{text}| all, the other grid itself | {again} | | | |\n"
+
+
+def main() -> None:
+    """Measure what is asked for, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("directory", type=Path, nargs="?")
+    parser.add_argument("--budget", type=float, default=60.0)
+    parser.add_argument("--rounds", type=int, default=1)
+    asked = parser.parse_args()
+    if asked.directory is not None:
+        measure(asked.folder, asked.directory, asked.budget, asked.rounds)
+    print(table(asked.folder), end="")
+
+
+if __name__ == "__main__":
+    main()
