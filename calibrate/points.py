@@ -24,7 +24,7 @@ from calibrate.inference.parameters import Array, Mask
 from measure.auditing.memory import cache_sized, known_peak
 from measure.auditing.runs import not_poisson
 from measure.errors import DataError
-from measure.loads import LOADS, Load, LoadKind, load_of
+from measure.loads import LOADS, Load, LoadKind, load_of, unit_in_jobs
 from measure.sweep import WOKEN_LATE, Sweep, histograms, recorded_caches
 from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
 
@@ -310,7 +310,7 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
     made = Points(
         series=one.series[0],
         load_kind=sweep.load_kind,
-        load_unit=sweep.load_unit,
+        load_unit=unit_in_jobs(sweep.load_unit, one.points["jobs"].unique()),
         source=sweep.name or sweep.provenance.source,
         **columns,
         **known,

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -39,6 +41,7 @@ class Load:
     the unit). ``option`` is the command-line option that sets it, empty if no option does; ``more`` says what to
     measure if points are too few.
 
+    ``jobs`` is how many jobs share a load of outstanding requests, where all loads have the same number; else 1.
     ``most`` is more than any device was ever given: a value above it comes from another column. ``least_points`` is how
     many points a model needs; ``default_points`` are the values to begin with, empty for the two ends and the middle.
     ``format`` writes a value to this number of significant digits; without it a value is a plain number.
@@ -72,6 +75,7 @@ class Load:
     is_size: bool = False
     """The size of what is accessed: it shows the caches, and no queue describes it."""
     may_be_zero: bool = True
+    jobs: int = 1
 
     @property
     def is_drive(self) -> bool:
@@ -162,17 +166,29 @@ class Load:
     def at(self, *values: float) -> str:
         """Values as a place of the curve.
 
-        >>> LOADS["queue_depth"].at(1, 8), LOADS["queue_depth"].counted_in("clients").at(8)
-        ('depths 1, 8', '8 clients')
+        >>> depth = LOADS["queue_depth"]
+        >>> depth.at(1, 8), depth.counted_in("clients").at(8), depth.counted_in("requests in 4 jobs").at(9.5)
+        ('depths 1, 8', '8 clients', 'outstanding 9.5 (iodepth 2.4 × 4 jobs)')
         """
         text = ", ".join(f"{value:g}" for value in values)
-        return self.place(text) if len(values) == 1 or self.is_counted else f"{self.plural} {text}"
+        if len(values) > 1 and not self.is_counted:
+            return f"{self.plural} {text}"
+        share = f" (iodepth {values[0] / self.jobs:.2g} × {self.jobs} jobs)" if 1 < self.jobs <= values[0] else ""
+        return f"{self.place(text)}{share}"
 
     def place(self, values: str) -> str:
         """The same with values in words, as ``1 to 8``."""
         if self.is_counted:
             return f"{values} {self.noun if values == '1' else self.plural}"
         return f"{self.noun} {values}"
+
+    def place_of(self, value: float) -> str:
+        """One measured value as a place, with its unit, or with the jobs that share it.
+
+        >>> LOADS["arrival_rate"].place_of(63900.7)
+        'arrival rate 63.9 k/s'
+        """
+        return self.at(value) if self.is_closed else self.place(self.text(value))
 
     def measure(self, values: str, options: str = "") -> str:
         """What measures closed or open loads, in words: the command with its ``options``, or the tool of the table."""
@@ -188,6 +204,8 @@ class Load:
         """
         if not self.is_closed or unit == self.unit:
             return self
+        if found := _IN_JOBS.fullmatch(unit):
+            return replace(self, noun=OUTSTANDING, plural=OUTSTANDING, jobs=int(found["jobs"] or 1))
         return replace(
             self,
             name=f"{unit} N",
@@ -311,6 +329,19 @@ LOADS: Mapping[str, Load] = _by_kind(
 """Every kind of load, by its name in files and in JSON."""
 
 _SINGULAR = {"processes": "process"}
+_IN_JOBS = re.compile(r"requests in (?:(?P<jobs>\d+) )?jobs")
+
+
+def unit_in_jobs(unit: str, jobs: Iterable[float]) -> str:
+    """The unit of loads that are iodepth times ``jobs``; ``unit`` itself where each is that of one job.
+
+    >>> unit_in_jobs("requests", [1, 1]), unit_in_jobs("requests", [4, 4]), unit_in_jobs("requests", [1, 4])
+    ('requests', 'requests in 4 jobs', 'requests in jobs')
+    """
+    numbers = {number for number in jobs if not math.isnan(number)}
+    if unit != LOADS["queue_depth"].unit or max(numbers, default=1) <= 1:
+        return unit
+    return f"{unit} in {numbers.pop():g} jobs" if len(numbers) == 1 else f"{unit} in jobs"
 
 
 def load_of(kind: LoadKind, unit: str) -> Load:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding, placed
-from measure.loads import LOADS, Load, LoadKind, load_of
+from measure.loads import LOADS, Load, LoadKind, load_of, unit_in_jobs
 from measure.repeats import intervals
 from measure.units import counted, format_bytes, format_duration
 from qsim.result import Result
@@ -146,10 +146,10 @@ class Sweep(Result):
                 "the load (--columns load=COLUMN)"
             )
 
-    @property
+    @cached_property
     def load_type(self) -> Load:
         """What varies."""
-        return load_of(self.load_kind, self.load_unit)
+        return load_of(self.load_kind, unit_in_jobs(self.load_unit, self.points["jobs"].unique()))
 
     @cached_property
     def series(self) -> tuple[str, ...]:

@@ -270,7 +270,7 @@ def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
             "misses-its-points",
             "warning",
             f"the model {fit.model} misses the {'response time' if response else 'throughput'} that it was calibrated "
-            f"on by {100 * missed[worst]:.0f} % at {fit.load_type.place(fit.load_type.text(fit.used[worst]))}.",
+            f"on by {100 * missed[worst]:.0f} % at {fit.load_type.place_of(fit.used[worst])}.",
             "what the model assumes is not true of this device, or the points are not of one device.",
             "see the other models: qsim compare DATA --report FILE.",
             fit.series,

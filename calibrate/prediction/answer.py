@@ -215,7 +215,7 @@ class WorstPoint:
             show = LOADS[kind].throughput_figure
             measured, predicted = c.points.throughput_per_s[i], c.predicted.throughput_band(i)
             missed = c.residual_throughput_pct[i]
-        where = c.points.load_type.place(LOADS[kind].text(c.points.load[i]))
+        where = c.points.load_type.place_of(float(c.points.load[i]))
         highest = c.points.throughput_per_s[:i].max(initial=0.0)
         falls = c.points.load_type.is_closed and missed > 0 and measured < highest
         why = "; throughput falls there" if falls else ""

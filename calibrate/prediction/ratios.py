@@ -202,7 +202,7 @@ def _in_squares(first: Array, other: Array) -> tuple[Array, Array, Array]:
 
 def check_same_kind(first: Fit, other: Fit, names: tuple[str, str]) -> None:
     """DataError where the loads of two fits are of different kinds or units."""
-    if (first.load_kind, first.load_unit) != (other.load_kind, other.load_unit):
+    if (first.load_kind, first.load_type.unit) != (other.load_kind, other.load_type.unit):
         raise DataError(
             f"{names[0]} varies the {first.load_name} and {names[1]} the {other.load_name}: their parameters mean "
             "different things and are not compared"

@@ -1,7 +1,8 @@
 """How often ``qsim change`` sees a loss, and one where there is none: the tables of explanation-change.md.
 
 python change_power.py                    synthetic sweeps: noise, repeats, one load or all slower
-python change_power.py --disk DIR         a drive against itself, 20 pairs of short sweeps with fio (10 minutes)
+python change_power.py --disk DIR         a drive against itself, 20 pairs of short sweeps with fio (10 minutes), and
+                                          against itself throttled to 95, 90 and 70 % of its peak, a third of the pairs
 python change_power.py --device           a device of known truth against one whose service takes 5, 10, 30 % longer
 
 Cells are shares of verdicts in percent.
@@ -13,6 +14,7 @@ import argparse
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -74,12 +76,27 @@ def synthetic_table(draws: int = DRAWS) -> Iterator[str]:
                 yield row(f"{100 * noise:g} %, {repeats}, {lost}", synthetic(loss, where, noise, repeats, draws))
 
 
-def disk_sweeps(folder: Path, count: int) -> Iterator[Sweep]:
-    """Sweeps of a drive, one after another: four depths of 0.8 s, three times."""
+def disk_sweep(folder: Path, most_per_s: float | None = None) -> Sweep:
+    """A sweep of a drive, four depths of 0.8 s, three times; fio sends at most so many requests a second."""
+    plan = plan_fio(folder, (1, 4, 16, 64), runtime_s=0.8, ramp_s=0.2, repeats=3, size_bytes=2**28)
+    if most_per_s is not None:
+        limit = f"--rate_iops={round(most_per_s)}"
+        plan = replace(plan, points=tuple(replace(p, argv=(*p.argv, limit)) for p in plan.points))
     with tempfile.TemporaryDirectory() as store:
-        for number in range(count):
-            plan = plan_fio(folder, (1, 4, 16, 64), runtime_s=0.8, ramp_s=0.2, repeats=3, size_bytes=2**28)
-            yield run_fio(plan, Path(store, str(number)), together=True)
+        return run_fio(plan, Path(store, "sweep"), together=True)
+
+
+def disk_table(folder: Path, pairs: int) -> Iterator[str]:
+    """A row for the drive against itself, sweep after sweep, and one for each loss of its peak."""
+    sweeps = [disk_sweep(folder) for _ in range(pairs + 1)]
+    yield row("this drive against itself", [change(old, new) for old, new in pairwise(sweeps)])
+    for loss in (0.05, 0.1, 0.3):
+        found = []
+        for _ in range(max(pairs // 3, 1)):
+            healthy = disk_sweep(folder)
+            peak = float(healthy.mean_points()["throughput_per_s"].max())
+            found.append(change(healthy, disk_sweep(folder, (1 - loss) * peak)))
+        yield row(f"this drive, throttled to {100 * (1 - loss):g} % of its peak", found)
 
 
 def device_sweep(slower: float) -> Sweep:
@@ -105,8 +122,8 @@ def main() -> None:
     options.add_argument("--draws", type=int, default=DRAWS)
     asked = options.parse_args()
     if asked.disk is not None:
-        sweeps = list(disk_sweeps(asked.disk, asked.pairs + 1))
-        print(row("this drive against itself", [change(old, new) for old, new in pairwise(sweeps)]))
+        for line in disk_table(asked.disk, asked.pairs):
+            print(line, flush=True)
     if asked.device:
         print("\n".join(device_table(asked.pairs)))
     if asked.disk is None and not asked.device:

@@ -349,3 +349,12 @@ def test_a_measured_load_beyond_any_device_is_refused(qsim, tmp_path):
         assert run.code == 1
         assert "load 1e+300 in row 3" in run.err.splitlines()[-1]
         assert "say which column is the load" in run.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "show"])
+def test_loads_of_several_jobs_are_named_outstanding_by_every_command(qsim, tmp_path, command):
+    table = tmp_path / "jobs.csv"
+    table.write_text("iodepth,jobs,iops,lat_us\n1,4,40000,100\n2.375,4,80000,118.75\n8,4,150000,213\n32,4,175000,731\n")
+    text = qsim(command, str(table)).out
+    assert "QUEUEING STARTS outstanding" in text
+    assert "depth 9.5" not in text

@@ -67,7 +67,7 @@ def answer(scenario: Scenario, present: Prediction, changed: Prediction) -> str:
     gains = changed.throughput_per_s / present.throughput_per_s
     best = int(abs(gains - 1).argmax())
     then, now = (units.format_rate(curve.throughput_per_s[best], 2) for curve in (changed, present))
-    where = scenario.fit.load_type.place(f"{present.load[best]:g}")
+    where = scenario.fit.load_type.at(present.load[best])
     percent = f"{100 * abs(gains[best] - 1):.0f} %"
     gain = f"{percent} {'more' if gains[best] >= 1 else 'less'}"
     if gains[best] > DOUBLE:

@@ -88,7 +88,7 @@ def side_by_side(devices: Mapping[str, Sequence[Evidence]]) -> tuple[SideBySide,
     kinds: dict[tuple[str, str], list[str]] = {}
     for name, evidence in devices.items():
         points = evidence[0].comparison.points
-        kinds.setdefault((points.load_kind, points.load_unit), []).append(name)
+        kinds.setdefault((points.load_kind, points.load_type.unit), []).append(name)
     found = []
     for (kind, unit), names in kinds.items():
         if len(names) < 2:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from typer.main import get_command
 
-from calibrate import compare
+from calibrate import compare, fit
 from calibrate.cli.app import app
 from measure import audit
 from measure.errors import DataError
@@ -108,3 +108,23 @@ def test_a_sweep_over_an_unknown_load_is_refused_in_one_line() -> None:
     points = pd.DataFrame({"series": "a", "load": [1.0], "throughput_per_s": [1.0], "latency_s": [1.0]})
     with pytest.raises(DataError, match="load_kind is 'coffee'; it must be one of queue_depth"):
         Sweep(points, "coffee")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "place", "several"),
+    [
+        ([4, 4, 4], "outstanding 9.5 (iodepth 2.4 × 4 jobs)", "outstanding 1, 9.5, 64"),
+        ([1, 2, 4], "outstanding 9.5", "outstanding 1, 9.5, 64"),
+        ([1, 1, 1], "depth 9.5", "depths 1, 9.5, 64"),
+    ],
+)
+def test_a_load_of_several_jobs_names_what_is_outstanding_and_the_depth_of_each(jobs, place, several) -> None:
+    loads = np.array([1.0, 9.5, 64])
+    points = pd.DataFrame({"series": "made", "load": loads, "throughput_per_s": 1e4 * loads, "latency_s": 1e-4})
+    sweep = Sweep(points.assign(jobs=jobs))
+    fitted = fit(sweep)
+    for load in (sweep.load_type, fitted.load_type):
+        assert load.at(9.5) == place
+        assert load.at(*loads) == several
+        assert load.unit == "requests"
+    assert fitted.load_type.at(1) == place.split()[0] + " 1"  # fewer than the jobs
