@@ -6,7 +6,7 @@ are in the details.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import indent
 from typing import TYPE_CHECKING
@@ -163,22 +163,38 @@ def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> str:
     return f"{QUEUEING} {knees_line(fits)}" if closed else labelled("KNEE", knees_line(fits))
 
 
+def both_knees_labelled(fits: Sequence[tuple[str, Fit]]) -> list[str]:
+    """The same, and of closed loads where 90 % of the peak is had."""
+    if not fits[0][1].load_type.is_closed:
+        return [knees_labelled(fits)]
+    reached = [(f.ninety.load, name, f) for name, f in fits if f.ninety.load is not None]
+    return [knees_labelled(fits), f"{NINETY} {_from_to(reached, len(fits), ninety_word)}"]
+
+
 def knees_line(fits: Sequence[tuple[str, Fit]]) -> str:
     """The knees of several named fits in a line: the lowest, the highest, and how many are sure."""
-    found = sorted(((_knee_value(f), name, f) for name, f in fits if f.knee.load is not None), key=lambda one: one[:2])
+    return _from_to([(_knee_value(f), name, f) for name, f in fits if f.knee.load is not None], len(fits), knee_word)
+
+
+def _from_to(reached: Sequence[tuple[float, str, Fit]], count: int, word: Callable[[Fit], str]) -> str:
+    """The lowest and the highest of places (value, name, fit) that some of ``count`` fits reach."""
+    found = sorted(reached, key=lambda one: one[:2])
     if not found:
         return "not reached by any curve"
-    ends = [f"{_lone_knee(f)} ({name})" for _, name, f in (found[0], found[-1])]
-    if len(found) > 1 and _lone_knee(found[0][2]) == _lone_knee(found[-1][2]):
-        ends = [_lone_knee(found[0][2])]
-    sure = sum(knee_word(f) == "sure" for _, _, f in found)
-    missing = f", {len(fits) - len(found)} not reached" if len(found) < len(fits) else ""
-    if all(knee_word(f) == "assumed" for _, _, f in found):
-        return f"{at_load(found[0][2].load_type, ' to '.join(ends))}, assumed: these points do not tell{missing}"
+    lowest, highest = (_lone(value, f) for value, _, f in (found[0], found[-1]))
+    ends = [f"{figure} ({name})" for figure, (_, name, _) in zip((lowest, highest), (found[0], found[-1]), strict=True)]
+    if len(found) > 1 and lowest == highest:
+        ends = [lowest]
+    words = [word(f) for _, _, f in found]
+    sure = words.count("sure")
+    missing = f", {count - len(found)} not reached" if len(found) < count else ""
+    place = at_load(found[0][2].load_type, " to ".join(dict.fromkeys(ends)))
+    if set(words) == {"assumed"}:
+        return f"{place}, assumed: these points do not tell{missing}"
     doubtful = sum(f.contradicted for _, _, f in found)
-    words = [f"{_count(sure, len(fits))} sure"] if sure or not doubtful else []
-    words += [f"{_count(doubtful, len(fits))} doubtful"] if doubtful else []
-    return f"{at_load(found[0][2].load_type, ' to '.join(dict.fromkeys(ends)))}; {', '.join(words)}{missing}"
+    counts = [f"{_count(sure, count)} sure"] if sure or not doubtful else []
+    counts += [f"{_count(doubtful, count)} doubtful"] if doubtful else []
+    return f"{place}; {', '.join(counts)}{missing}"
 
 
 def _count(some: int, of: int) -> str:
@@ -189,9 +205,9 @@ def _knee_value(fit: Fit) -> float:
     return fit.knee.throughput_per_s if fit.load_type.is_delay else fit.knee.load or 0.0
 
 
-def _lone_knee(fit: Fit) -> str:
+def _lone(value: float, fit: Fit) -> str:
     show = fit.load_type.throughput_figure if fit.load_type.is_delay else fit.load_type.figure
-    return show(_knee_value(fit), 2)
+    return show(value, 2)
 
 
 def fits_table(fits: Sequence[Fit]) -> str:

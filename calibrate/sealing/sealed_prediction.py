@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.answer import knees_labelled
+from calibrate.fitting.answer import both_knees_labelled
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_file import hashes_of
 from calibrate.fitting.predicted_curve import predict
@@ -86,7 +86,7 @@ class SealedPrediction(Result):
         return resolve_name("calibrate.report.plots:sealed_figure")(self)  # what knows does not import what shows
 
     def __repr__(self) -> str:
-        knees = knees_labelled([(fit.series, fit) for fit in self.fits])
+        knees = "\n".join(both_knees_labelled([(fit.series, fit) for fit in self.fits]))
         return f"{counted(len(self.fits), 'curve')}, {self}\n{knees}"
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place
 from calibrate.surface.fit import Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import Places, SurfacePoints
-from calibrate.surface.results import Compared, Row, percent_off, table_of
+from calibrate.surface.results import KNEES, Compared, Row, percent_off, table_of
 from measure.errors import DataError
 from qsim.errors import InvalidParameterError
 
@@ -146,14 +146,15 @@ def parameter_rows(surface: Surface) -> list[Row]:
 
 
 def knees(surface: Surface, places: Places) -> list[Row]:
-    """The knee N* of every block size and share of reads among ``places``, with intervals; none without two depths."""
+    """N* and N90 of every block size and share of reads among ``places``, with intervals; none without two depths."""
     pairs = np.unique(np.column_stack([places.block_bytes, places.read_fraction]), axis=0)
     ones = np.ones(len(pairs))
-    found = surface.knee(Places(pairs[:, 0], pairs[:, 1], ones, ones))
-    if found is None:
+    at = Places(pairs[:, 0], pairs[:, 1], ones, ones)
+    found, ninety = surface.knee(at), surface.ninety(at)
+    if found is None or ninety is None:
         return []
-    names = ("block_bytes", "read_fraction", "knee", "low", "high")
-    return [dict(zip(names, map(float, row), strict=True)) for row in np.column_stack([pairs, *found])]
+    names = ("block_bytes", "read_fraction", *KNEES)
+    return [dict(zip(names, map(float, row), strict=True)) for row in np.column_stack([pairs, *found, *ninety])]
 
 
 def compare_surface(

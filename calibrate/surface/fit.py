@@ -126,6 +126,12 @@ class Surface:
         loads, model = places.as_rows(), self.model
         return self._interval(lambda v: np.maximum(model.lone_s(v, loads) / model.busy_s(v, loads), 1.0))
 
+    def ninety(self, places: Places) -> tuple[Array, Array, Array] | None:
+        """The depth that gives 90 % of the peak at ``places`` (m,), and its interval; None at one depth."""
+        if len(self.used.places.values("outstanding")) == 1:
+            return None
+        return self._interval(lambda v: self.model.ninety(v, places.as_rows()))
+
     def parameters(self) -> dict[str, Estimate]:
         """The parameters as people name them, of the classes and limits that the points show."""
         named = self.model.report(self.weights.values, self.used.places)

@@ -52,6 +52,9 @@ LINE_PRIOR = (20 * 1024.0, 4.0)
 REACH = 8.0
 """Bounds lie this many standard deviations of the prior from its median."""
 
+USUAL = 0.9
+"""The share of the peak that most performance reports mean."""
+
 LATENCY_REACH, LATENCY_LOG_SD = 1e5, 5.0
 
 
@@ -143,6 +146,15 @@ class SurfaceModel:
         q = values[:, 9, None]
         together = np.exp(np.logaddexp(q * np.log(requests), q * np.log(transfers)) / q)
         return np.asarray(together * _small(values, block))
+
+    def ninety(self, values: Array, loads: Array) -> Array:
+        """The depth (n, m) that gives 90 % of the peak, with the latency of a device that several requests keep awake.
+
+        Solved for N where X D = 0.9: N D / r = (0.9^-p - 1)^(-1/p).
+        """
+        p, onset = values[:, 4, None], values[:, 5, None]
+        crossing = self.lone_s(values, loads) / onset / self.busy_s(values, loads)
+        return np.asarray(np.maximum(crossing * np.expm1(-p * np.log(USUAL)) ** (-1 / p), 1.0))
 
     def latencies_s(self, values: Array) -> tuple[Array, Array]:
         """a of reads and of writes, (n,) each."""

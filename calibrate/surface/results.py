@@ -37,6 +37,16 @@ PREDICTED = {
     for end, heading in (("", "PREDICTED"), ("_low", "LOW"), ("_high", "HIGH"))
 }
 
+KNEES = {
+    "knee": "QUEUEING STARTS",
+    "low": "LOW",
+    "high": "HIGH",
+    "knee90": "90 % OF PEAK AT",
+    "low90": "LOW",
+    "high90": "HIGH",
+}
+"""The columns of the two knees of a place."""
+
 HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "parameter": ("", str),
     "block_bytes": ("BLOCK", format_bytes),
@@ -48,7 +58,7 @@ HEADINGS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "latency_s": ("MEASURED", format_duration),
     **PREDICTED,
     "peak_bytes_per_s": ("PEAK", format_bandwidth),
-    **{name: (heading, "{:.3g}".format) for name, heading in (("knee", "KNEE N*"), ("low", "LOW"), ("high", "HIGH"))},
+    **{name: (heading, "{:.2g}".format) for name, heading in KNEES.items()},
     "estimate": ("ESTIMATE", str),
     "interval": ("INTERVAL", str),
     "sure": ("", str),

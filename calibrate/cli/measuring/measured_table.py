@@ -126,17 +126,18 @@ def _figures(sweep: Sweep) -> list[str]:
 
 
 def _answer(sweep: Sweep) -> list[str]:
-    """The knee and the peak of one measured curve; nothing where there are several, or points too few."""
-    if len(sweep.series) > 1 or sweep.load_type.is_size or sweep.points["load"].nunique() < KNEE_FROM:
+    """The knees and the peak of one measured curve, the knees of several; nothing where points are too few."""
+    if sweep.load_type.is_size or sweep.points.groupby("series")["load"].nunique().min() < KNEE_FROM:
         return []
-    from calibrate.fitting.answer import fit_answer
+    from calibrate.fitting.answer import both_knees_labelled, fit_answer
     from calibrate.fitting.curve_fit import fit
     from measure.errors import DataError
 
     try:
-        return fit_answer(fit(sweep))
+        fits = [(name, fit(sweep, series=name)) for name in sweep.series]
     except DataError:  # no model is for these points: they were measured, and the table shows them
         return []
+    return fit_answer(fits[0][1]) if len(fits) == 1 else both_knees_labelled(fits)
 
 
 def _next(sweep: Sweep, out: Path) -> str:

@@ -105,13 +105,13 @@ def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
     """
     import pandas as pd
 
-    from calibrate.fitting.answer import knee_lines, knees_labelled
+    from calibrate.fitting.answer import both_knees_labelled, knee_lines
 
     lines = []
     moves = between_suites(results.sweeps)
     fits = [(f.series, replace(f, between_runs=max(f.between_runs, moves))) for one in knees for f in one.fits]
     if fits:
-        lines += [knees_labelled(fits)] if len(fits) > 1 else knee_lines(fits[0][1])
+        lines += both_knees_labelled(fits) if len(fits) > 1 else knee_lines(fits[0][1])
     closed = [sweep.mean_points() for sweep in results.sweeps.values() if sweep.load_type.is_closed]
     if not closed:
         return lines

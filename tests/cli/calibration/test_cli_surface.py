@@ -31,7 +31,8 @@ def test_the_answer_comes_first_then_the_table_then_what_to_measure(qsim):
     assert "Parameters" not in run.out
     details = qsim("surface", "--dataset", "001-ssd", "--details").out
     assert "read: peak rate" in details
-    assert "KNEE N*" in details
+    assert "QUEUEING STARTS" in details
+    assert "90 % OF PEAK AT" in details
 
 
 def test_places_that_were_not_measured_are_predicted_and_the_page_is_written(qsim, tmp_path):
