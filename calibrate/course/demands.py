@@ -8,17 +8,14 @@ What is missed says what the ends do not know of each other: caches, turning fro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from calibrate.report.axes import throughput_axis
 from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured import MeasuredData, shown
-from calibrate.report.measured.drawings import bars
 from calibrate.report.view import View
-from calibrate.surface import Places, Surface, SurfaceComparison, size_lines, surface_points
+from calibrate.surface import SurfaceComparison, size_lines, surface_points
 from measure.errors import DataError
 from measure.sweep import Sweep
 from measure.units import format_bytes
@@ -142,63 +139,3 @@ def _missed(table: pd.DataFrame) -> str:
     if len(held) == 1:
         return f"The other point is missed by {middle} %."
     return f"The {len(held)} other points are missed by {middle} % at the median, {worst} % at worst."
-
-
-_BASELINE_DRAWN = {"throughput_per_s": "observed", "predicted_per_s": "predicted"}
-
-
-def baseline_view(baseline: Sweep, sizes: Sweep | None) -> View | None:
-    """Throughput of every baseline and the line's; None where nothing of it has a line among ``sizes``.
-
-    The line is N / X = alpha + beta b through the smallest and the largest random block. The random baselines tell how
-    well a measurement repeats, the sequential ones what order gains: read-ahead and merging.
-    """
-    rows = []
-    for series in baseline.series if sizes is not None else ():
-        row = baseline.select(series).mean_points().iloc[0]
-        line = None if sizes is None or row["load"] != 1 else _baseline_line(sizes, float(row["read_fraction"]))
-        if line is None or not row["block_bytes"] > 0:
-            continue
-        size, observed = float(row["block_bytes"]), float(row["throughput_per_s"])
-        one = np.ones(1)
-        at = line.predict(Places(size * one, line.used.places.read_fraction[:1], one, one)).rows()[0]
-        predicted = at["predicted_throughput_per_s"]
-        rows.append(
-            {
-                "series": series,
-                "throughput_per_s": observed,
-                "predicted_per_s": predicted,
-                "predicted_low_per_s": at["predicted_throughput_low_per_s"],
-                "predicted_high_per_s": at["predicted_throughput_high_per_s"],
-                "error_pct": round(100 * (predicted / observed - 1), 3) + 0.0,
-            }
-        )
-    if not rows:
-        return None
-    table = pd.DataFrame(rows)
-    axis = throughput_axis(table[list(_BASELINE_DRAWN)].to_numpy(float))
-    caption = (
-        "Predicted from another sweep of this course: the line alpha + beta b through the smallest and the largest "
-        "random block. What is random here repeats a point of that sweep, so its error says how well a measurement "
-        "repeats; for what is sequential it says what order gains."
-    )
-    return View(
-        "predicted-baseline",
-        "predicted-baseline",
-        "The baselines, from the line over block sizes",
-        caption,
-        table,
-        bars(table, "series", _BASELINE_DRAWN, axis),
-        shown(table, _NAMES),
-    )
-
-
-def _baseline_line(sizes: Sweep, share: float) -> Surface | None:
-    """The line of blocks with this share of reads, one request at a time."""
-    points = sizes.points
-    near = np.isclose(points["read_fraction"].to_numpy(float), share, atol=0.01) & (points["load"].to_numpy() == 1)
-    try:
-        lines = size_lines(surface_points(replace(sizes, points=points[near])))
-    except DataError:  # none, or one size
-        return None
-    return lines[0].surface if lines else None

@@ -14,7 +14,7 @@ from calibrate.report.compared import Evidence, compared_section, evidence_of
 from calibrate.report.measured import MeasuredData
 from calibrate.report.surface import lead_of
 from calibrate.report.surface import views_of as surface_views
-from calibrate.report.view import Section, View
+from calibrate.report.view import Section
 from calibrate.surface import compare_surface, surface_points
 from calibrate.tails.percentiles import tails_of
 from measure.errors import DataError
@@ -26,11 +26,9 @@ LEAST_OF_A_SURFACE = 15
 """Points below which the corners of a surface leave too few to be predicted."""
 
 
-def predicted_parts(
-    shown: MeasuredData, sweep: Sweep, use: Sequence[float] | None = None, *, views: Sequence[View] = ()
-) -> list[Section]:
-    """The predictions from what was measured: ``views`` are shown elsewhere, curves calibrated on the loads ``use``."""
-    predicted = [*views, *(v for v in (size_view(sweep), mix_view(shown)) if v is not None)]
+def predicted_parts(shown: MeasuredData, sweep: Sweep, use: Sequence[float] | None = None) -> list[Section]:
+    """The predictions from what was measured, curves calibrated on the loads ``use``."""
+    predicted = [*(v for v in (size_view(sweep), mix_view(shown)) if v is not None)]
     parts: list[Section] = []
     if predicted:
         parts.append(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from calibrate.course.demands import baseline_view
 from calibrate.course.method import method_section
 from calibrate.course.planning import CoursePlan, CourseResults
 from calibrate.course.predictions import predicted_parts
@@ -13,7 +12,7 @@ from calibrate.report.measured import MeasuredData, measured, published, section
 from calibrate.report.view import Section
 from measure.datasets import about, dataset_names, load_dataset
 
-_BASELINE, _SIZES, _DEPTHS = "baseline", "block-size", "depth"
+_DEPTHS = "depth"
 _UNPREDICTED = "Nothing is predicted here: no part of it tells of another."
 
 
@@ -41,8 +40,7 @@ def course_sections(
         promised = datasheet_iops if name == _DEPTHS else None
         views = views_of(one, kinds=kinds.get(name), datasheet_iops=promised)
         section = section_of(one, views, purposes.get(name, ""))
-        compared = baseline_view(results.sweeps[name], results.sweeps.get(_SIZES)) if name == _BASELINE else None
-        predicted = predicted_parts(one, results.sweeps[name], views=() if compared is None else (compared,))
+        predicted = predicted_parts(one, results.sweeps[name])
         sections += [section if predicted else replace(section, notes=(*section.notes, _UNPREDICTED)), *predicted]
         progress((number + 1) / len(drawn))
     return [*sections, *together(shown)]

@@ -98,12 +98,9 @@ class Drawing:
     def _add(self, kind: str, trace: Mapping[str, Any]) -> None:
         self.data.append({"type": kind, **_merged({}, trace)})
 
-    def add_band(
-        self, x: Array | tuple[Array, Array], low: Array, high: Array, colour: str, opacity: float = 0.15, **more: Any
-    ) -> None:
-        """The shade between ``low`` and ``high`` (m,) along ``x``, or along that of each of them."""
-        above, below = x if isinstance(x, tuple) else (x, x)
-        ends = {"x": np.concatenate([above, below[::-1]]), "y": np.concatenate([high, low[::-1]])}
+    def add_band(self, x: Array, low: Array, high: Array, colour: str, opacity: float = 0.15, **more: Any) -> None:
+        """The shade between ``low`` and ``high`` (m,) along ``x``."""
+        ends = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
         self.add_scatter(
             **ends, **UNSEEN, fill="toself", fillcolor=faint(colour, opacity), **{"showlegend": False, **more}
         )

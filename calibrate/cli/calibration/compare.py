@@ -104,21 +104,16 @@ def _title(devices: Sequence[str]) -> str:
 
 def _evidence(device: Device, *, drawn: bool) -> list[Evidence]:
     """What supports each comparison; with ``drawn`` what takes time to compute as well: the law of service."""
-    from calibrate.cli.progress import Bar, part_of
+    from calibrate.cli.progress import Bar
     from calibrate.report.compared import evidence_of
 
+    found = []
     with Bar("gathering what the report shows") as bar:
-        return [
-            evidence_of(
-                comparison,
-                device.sweep,
-                found_knees=knees,
-                tails=device.tails.get(comparison.series),
-                thorough=drawn,
-                progress=part_of(bar, i, len(device.comparisons)),
-            )
-            for i, (comparison, knees) in enumerate(zip(device.comparisons, device.knees, strict=True))
-        ]
+        for i, (comparison, knees) in enumerate(zip(device.comparisons, device.knees, strict=True)):
+            bar.share(i / len(device.comparisons))
+            tails = device.tails.get(comparison.series)
+            found.append(evidence_of(comparison, device.sweep, found_knees=knees, tails=tails, thorough=drawn))
+    return found
 
 
 def _side_by_side(evidence: Mapping[str, Sequence[Evidence]]) -> Sequence[SideBySide]:

@@ -140,7 +140,7 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
     observed = points.throughput_per_s if rate else points.response_time_s
     low, estimate, high = (getattr(curve, f"{name}{end}_{unit}") for end in ("_low", "", "_high"))
     figure = load_figure(comparison, axis.title, log_y=rate or spans_decade(observed))
-    x = at_axis(comparison, curve.load)
+    x = at_axis(comparison.points.load, curve.load)
     add_band(figure, x, axis.of(low), axis.of(high), comparison.fit.level)
     figure.add_scatter(x=x, y=axis.of(estimate), mode="lines", name="predicted", line=solid(BLUE))
     for words, bound in _bounds(comparison, curve.load, what):
@@ -148,7 +148,7 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
         figure.add_scatter(x=x, y=axis.of(np.where(near, bound, np.nan)), mode="lines", name=words, line=dashed())
     if comparison.true_smooth is not None:
         add_true(figure, x, axis.of(comparison.true_smooth[0 if rate else 1]))
-    add_observed(figure, comparison, at_axis(comparison, points.load), axis.of(observed))
+    add_observed(figure, comparison, at_axis(comparison.points.load, points.load), axis.of(observed))
     mark_knee(figure, comparison)
     log_y = figure.layout["yaxis"].get("type") == "log"
     figure.update_yaxes(range=ends_beyond(axis.of(np.concatenate([observed, estimate])), log=log_y))
@@ -161,7 +161,7 @@ def little_check(comparison: Comparison) -> Drawing:
     in_flight = points.throughput_per_s * points.response_time_s
     if not points.load_type.is_closed:
         figure = load_figure(comparison, "cache lines in flight, X·R")
-        x = at_axis(comparison, points.load)
+        x = at_axis(comparison.points.load, points.load)
         figure.add_scatter(x=x, y=in_flight, mode="lines+markers", name="observed X·R", marker=marker(BLUE))
         return figure
     figure = load_figure(comparison, "observed N = X·R (requests)")
@@ -216,7 +216,7 @@ def _domains(i: int, rows: int) -> tuple[list[float], list[float]]:
 def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tuple[list[float], list[float]]) -> None:
     axis, _ = axes_of([comparison])
     curve, points = comparison.smooth, comparison.points
-    x, seen = at_axis(comparison, curve.load), axis.of(points.throughput_per_s)
+    x, seen = at_axis(comparison.points.load, curve.load), axis.of(points.throughput_per_s)
     place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
     log = {} if comparison.is_open else {"type": "log", "nticks": 4}
     ends = ends_beyond(seen, log=False)
@@ -230,7 +230,7 @@ def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tu
     figure.add_band(x, low, high, BLUE, xaxis=place["xaxis"], yaxis=place["yaxis"])
     predicted = axis.of(curve.throughput_per_s)
     figure.add_scatter(x=x, y=predicted, mode="lines", line=solid(BLUE), name="predicted", **place)
-    add_observed(figure, comparison, at_axis(comparison, points.load), seen, size=6, **place)
+    add_observed(figure, comparison, at_axis(comparison.points.load, points.load), seen, size=6, **place)
     unit = axis.title.partition("(")[2].rstrip(")")
     at = {"xref": f"x{number} domain", "yref": f"y{number} domain", "x": 0, "y": 1}
     note = "<br>".join(map(escape, wrap(f"{comparison.series}, {unit}", _LETTERS)))
@@ -316,39 +316,25 @@ def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
     return interval_bar(axis, comparison.at_knee[0], knee.throughput_low_per_s, knee.throughput_high_per_s)
 
 
-def queue_against_utilization(comparison: Comparison) -> Drawing:
-    """The mean number waiting, Lq = λ (W - S), against ρ = λ S / c, with ρ²/(1 - ρ) of M/M/1 for comparison.
+def queue_against_utilization(comparison: Comparison, model: OpenModel) -> tuple[Drawing, pd.DataFrame]:
+    """The mean number waiting, Lq = λ (W - S), against ρ = λ S / c, with ρ²/(1 - ρ) of M/M/1; and the same as a table.
 
     S and c are the model's, whose own Lq is the line; so an observed Lq below zero is a W below S.
     """
-    table, model = queue_table(comparison), comparison.fit.curve_model
-    assert isinstance(model, OpenModel)  # noqa: S101  (queue_table refuses others)
-    seen = table["utilization"].to_numpy()
+    points, values = comparison.points, comparison.fit.table.most_probable[None, :]
+    seen = model.utilization(values, points.load)[0]
+    waiting = points.load * (points.response_time_s - model.service(values)[0])
     figure = empty_figure("utilization ρ = λ S / c", "requests waiting, Lq")
     rho = np.linspace(0.0, min(0.98, 1.02 * float(seen.max())), 120)[1:]
-    loads = rho * table["arrival_rate_per_s"].iloc[0] / seen[0]
-    most_probable = comparison.fit.table.most_probable[None, :]
-    figure.add_scatter(
-        x=rho, y=model.queue(most_probable, loads)[0], mode="lines", name=comparison.fit.model, line=solid(BLUE)
-    )
+    by_model = model.queue(values, rho * points.load[0] / seen[0])[0]
+    figure.add_scatter(x=rho, y=by_model, mode="lines", name=comparison.fit.model, line=solid(BLUE))
     figure.add_scatter(x=rho, y=rho**2 / (1 - rho), mode="lines", name="M/M/1: ρ²/(1 - ρ)", line=dashed())
-    add_observed(figure, comparison, seen, table["waiting"].to_numpy())
-    return figure
-
-
-def queue_table(comparison: Comparison) -> pd.DataFrame:
-    """Utilization and the mean number waiting at every measured arrival rate."""
-    fit, model, points = comparison.fit, comparison.fit.curve_model, comparison.points
-    if not isinstance(model, OpenModel):
-        raise TypeError(f"{fit.model} is not a model of arrival rates")
-    values, rates = fit.table.most_probable[None, :], points.load
-    rho = model.utilization(values, rates)[0]
-    return pd.DataFrame(
+    add_observed(figure, comparison, seen, waiting)
+    return figure, pd.DataFrame(
         {
-            "arrival_rate_per_s": rates,
-            "utilization": rho,
-            "waiting": rates * (points.response_time_s - model.service(values)[0]),
-            "waiting_by_model": model.queue(values, rates)[0],
-            "waiting_mm1": np.where(rho < 1, rho**2 / np.maximum(1 - rho, 1e-9), np.nan),
+            "arrival_rate_per_s": points.load,
+            "utilization": seen,
+            "waiting": waiting,
+            "waiting_by_model": model.queue(values, points.load)[0],
         }
     )

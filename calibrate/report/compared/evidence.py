@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -58,19 +58,15 @@ def evidence_of(
     found_knees: Sequence[NamedKnee] | None = None,
     tails: Tails | None = None,
     thorough: bool = False,
-    progress: Callable[[float], None] = lambda share: None,
 ) -> Evidence:
     """Gather what supports ``comparison``, whose sweep was ``sweep``.
 
     ``found_knees`` and ``tails`` are taken as they are; without the first the knees by every definition are sought. The
-    law of service and the simulated queue take seconds; a ``thorough`` report has them, where the points allow. Calls
-    ``progress`` with the share done.
+    law of service and the simulated queue take seconds; a ``thorough`` report has them, where the points allow.
     """
     fit, points = comparison.fit, comparison.points
     named = tuple(found_knees) if found_knees is not None else named_knees(fit, deepest=float(points.load.max()))
-    progress(0.1)
     left_out: dict[str, str] = {}
-    progress(0.3)
     law = None
     if thorough and sweep is not None and points.load_type.is_closed:
         try:
@@ -83,9 +79,7 @@ def evidence_of(
             host = host_and_device(sweep, comparison.series)
         except DataError as error:
             left_out["host and device apart"] = str(error)
-    progress(0.6)
     queue = _queue(comparison, sweep) if thorough and points.load_type.is_closed and fit.used else None
-    progress(1.0)
     return Evidence(comparison, named, tails, law, host, queue, left_out)
 
 

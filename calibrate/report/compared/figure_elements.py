@@ -42,12 +42,7 @@ def axes_of(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
 
 def load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> Drawing:
     """An empty figure over the loads of ``comparison``: in logarithms but for open sweeps, a delay of 0 at the left."""
-    return figure_over(comparison, comparison.points.load, y_title, log_y=log_y)
-
-
-def figure_over(comparison: Comparison, load: Array, y_title: str, *, log_y: bool = True) -> Drawing:
-    """``load_figure`` for other loads (m,) of the same kind."""
-    title = escape(comparison.fit.load_name)
+    title, load = escape(comparison.fit.load_name), comparison.points.load
     if comparison.is_open:
         return empty_figure(title, y_title, log_y=log_y)
     figure = empty_figure(title, y_title, log_x=True, log_y=log_y)
@@ -66,12 +61,7 @@ def zero_place(load: Array) -> float:
     return float(load[load > 0].min() / 3)
 
 
-def at_axis(comparison: Comparison, load: Array) -> Array:
-    """Loads as drawn on their axis."""
-    return at_among(comparison.points.load, load)
-
-
-def at_among(points: Array, load: Array) -> Array:
+def at_axis(points: Array, load: Array) -> Array:
     """``load`` as drawn on an axis made for the loads ``points``.
 
     Below the smallest of them but zero there is no decade to divide: from there to zero the axis is even in the load.
@@ -83,11 +73,9 @@ def at_among(points: Array, load: Array) -> Array:
     return np.where(load < least, zero_place(points) * (least / zero_place(points)) ** share, load)
 
 
-def add_band(
-    figure: Drawing, x: Array | tuple[Array, Array], low: Array, high: Array, level: float, **more: Any
-) -> None:
-    """The band in which a single new measurement is expected; ``x`` may be that of the high end and that of the low."""
-    figure.add_band(x, low, high, **{"colour": BLUE, "name": f"{100 * level:g} % band", "showlegend": True, **more})
+def add_band(figure: Drawing, x: Array, low: Array, high: Array, level: float) -> None:
+    """The band in which a single new measurement is expected."""
+    figure.add_band(x, low, high, BLUE, name=f"{100 * level:g} % band", showlegend=True)
 
 
 def add_true(figure: Drawing, x: Array, y: Array) -> None:
@@ -127,15 +115,15 @@ def mark_knee(figure: Drawing, comparison: Comparison) -> None:
         return
     if knee.low is not None and knee.high is not None:
         ends = np.clip([knee.low, knee.high], load.min() / _BEYOND, load.max() * _BEYOND)
-        low, high = at_axis(comparison, ends)
+        low, high = at_axis(load, ends)
         figure.add_shade(ORANGE, 0.2, x=(low, high))
-    (at,) = at_axis(comparison, np.array([knee.load]))
+    (at,) = at_axis(load, np.array([knee.load]))
     figure.add_upright(at, {"color": ORANGE, "width": 2})
     figure.add_to_legend(knee_name(comparison), {"color": ORANGE, "width": 3})
     ninety = comparison.fit.ninety if comparison.points.load_type.is_closed else None
     if ninety is not None and ninety.load is not None and load.min() <= ninety.load <= load.max():
         line = {"color": PURPLE, "width": 2, "dash": "dash"}
-        (place,) = at_axis(comparison, np.array([ninety.load]))
+        (place,) = at_axis(load, np.array([ninety.load]))
         figure.add_upright(place, line)
         figure.add_to_legend(f"90 % of the peak, N90 = {ninety.load:.3g}", line)
 

@@ -23,7 +23,7 @@ def against_load(comparison: Comparison) -> Drawing:
     """
     figure = load_figure(comparison, TITLE, log_y=False)
     add_noise_floor(figure, comparison.summary().repeat_noise_pct)
-    load = at_axis(comparison, comparison.points.load)
+    load = at_axis(comparison.points.load, comparison.points.load)
     missed = [("response time", comparison.residual_response_pct, RED, "diamond")]
     if not comparison.is_open:
         missed.insert(0, ("throughput", comparison.residual_throughput_pct, BLUE, "circle"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from calibrate.models.open import OpenModel
 from calibrate.prediction.answer import curve_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves, residuals
@@ -22,6 +23,11 @@ _SQUARES = (
     "shade, or the crossbars of a load, are where a single new measurement is expected."
 )
 _RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
+_WAITING = (
+    "The mean number waiting, arrival rate times waiting time. Dashed: what one exponential server would have. Service "
+    "that varies less, or more servers behind one queue, lie below; service that varies more, or servers with a queue "
+    "each, above."
+)
 _FLOOR = " No model can be expected to come below the grey noise floor."
 
 
@@ -98,20 +104,11 @@ def _curves(comparison: Comparison) -> list[View]:
     if load.is_bandwidth:
         return [View("curve", "curve", "Latency against bandwidth", _SQUARES, table, curve)]
     if comparison.is_open:
-        return [
-            View("curve", "curve", "Response time against arrival rate", _SQUARES, table, curve),
-            View(
-                "queue",
-                "queue",
-                "Waiting requests against utilization",
-                "The mean number waiting, arrival rate "
-                "times waiting time. Dashed: what one exponential server would have. Service that varies less than "
-                "that, or more servers behind one queue, lie below; service that varies more, or servers with a queue "
-                "each, above.",
-                curves.queue_table(comparison),
-                curves.queue_against_utilization(comparison),
-            ),
-        ]
+        views = [View("curve", "curve", "Response time against arrival rate", _SQUARES, table, curve)]
+        if isinstance(comparison.fit.curve_model, OpenModel):
+            figure, waiting = curves.queue_against_utilization(comparison, comparison.fit.curve_model)
+            views.append(View("queue", "queue", "Waiting requests against utilization", _WAITING, waiting, figure))
+        return views
     memory = load.is_delay
     return [
         View("curve", "curve", f"Latency against {'bandwidth' if memory else 'throughput'}", _SQUARES, table, curve),

@@ -61,37 +61,22 @@ def bars(rows: pd.DataFrame, labels: str, columns: Mapping[str, str], axis: Axis
     Values that span a decade become marks on a logarithmic axis, where a bar has no length.
     """
     values = rows[list(columns)].to_numpy(float)
-    names = [escape(str(v)) for v in rows[labels]]
-    if spans_decade(values[np.isfinite(values)]):
-        return _marks(rows, names, columns, axis)
-    figure = empty_figure("", axis.title)
+    marks = spans_decade(values[np.isfinite(values)])
+    figure = empty_figure("", axis.title, log_y=marks)
     for i, (column, label) in enumerate(columns.items()):
-        figure.add_bar(
-            x=names,
-            y=axis.of(rows[column].to_numpy(float)),
-            name=label,
-            marker={"color": PALETTE[i % len(PALETTE)], "pattern": {"shape": ("", "/", ".", "x")[i % 4]}},
-            error_y=_error(rows, column, axis),
-            hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
-        )
+        trace: dict[str, Any] = {
+            "x": [escape(str(v)) for v in rows[labels]],
+            "y": axis.of(rows[column].to_numpy(float)),
+            "name": label,
+            "error_y": _error(rows, column, axis),
+            "hovertemplate": "%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
+        }
+        colour = PALETTE[i % len(PALETTE)]
+        if marks:
+            figure.add_scatter(mode="markers", marker=marker(colour, SYMBOLS[i % len(SYMBOLS)], 14), **trace)
+        else:
+            figure.add_bar(marker={"color": colour, "pattern": {"shape": ("", "/", ".", "x")[i % 4]}}, **trace)
     figure.update_layout(barmode="group")
-    figure.update_xaxes(type="category", rangemode=None)
-    return figure
-
-
-def _marks(rows: pd.DataFrame, names: Sequence[str], columns: Mapping[str, str], axis: Axis) -> Drawing:
-    values = axis.of(rows[list(columns)].to_numpy(float))
-    figure = _figure("", axis.title, values[np.isfinite(values)])
-    for i, (column, label) in enumerate(columns.items()):
-        figure.add_scatter(
-            x=names,
-            y=axis.of(rows[column].to_numpy(float)),
-            name=label,
-            mode="markers",
-            marker=marker(PALETTE[i % len(PALETTE)], SYMBOLS[i % len(SYMBOLS)], 14),
-            error_y=_error(rows, column, axis),
-            hovertemplate="%{x}<br>%{y:.4g}<extra>" + label + "</extra>",
-        )
     figure.update_xaxes(type="category", rangemode=None)
     return figure
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from calibrate.course import CoursePlan, plan_course, planning, published_names, published_sections, run_course
-from calibrate.course.demands import baseline_view, mix_view, size_view
+from calibrate.course.demands import mix_view, size_view
 from calibrate.course.method import method_section
 from calibrate.course.planning import CourseResults
 from calibrate.course.predictions import curve_part, surface_part
@@ -21,7 +21,7 @@ from measure.errors import DataError, StoreError, ToolFailedError
 from measure.machine.host import Cache
 from measure.memory.buffers import MemoryFacts
 from measure.memory.probe import MemoryPlan
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Provenance
 
 
 @pytest.fixture(autouse=True)
@@ -196,16 +196,6 @@ def rows(pattern: str, read: float, rates: dict[float, float]) -> list[dict[str,
         }
         for size, rate in rates.items()
     ]
-
-
-def test_baselines_are_held_against_the_line_over_block_sizes() -> None:
-    law = {size: 1 / (1e-4 + 1e-9 * size) for size in (4096.0, 16384.0, 131072.0, 524288.0)}
-    sizes = Sweep(pd.DataFrame(rows("random", 1.0, law) + rows("random", 0.0, {4096.0: 500.0})), "queue_depth")
-    measured = rows("random", 1.0, {4096.0: 2 * law[4096.0]}) + rows("sequential", 1.0, {131072.0: law[131072.0]})
-    view = baseline_view(Sweep(pd.DataFrame(measured + rows("random", 0.0, {4096.0: 700.0})), "queue_depth"), sizes)
-    assert view is not None
-    assert view.table["error_pct"].tolist() == pytest.approx([-50, 0], abs=3)  # of writes one size tells no line
-    assert baseline_view(Sweep(pd.DataFrame(measured), "queue_depth"), None) is None
 
 
 def test_points_that_contradict_themselves_are_not_modelled() -> None:

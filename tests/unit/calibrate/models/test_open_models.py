@@ -189,9 +189,11 @@ def test_a_comparison_of_an_open_sweep_speaks_of_response_times() -> None:
 
 def test_the_report_of_an_open_sweep_shows_the_queue(tmp_path) -> None:
     comparison = compare(open_sweep(MM1, [1 / S], RATES), [50, 250, 420], model="M/M/1")
-    names = [trace.name for trace in queue_against_utilization(comparison).to_plotly().data]
-    assert "M/M/1: ρ²/(1 - ρ)" in names
-    observed = next(t for t in queue_against_utilization(comparison).to_plotly().data if t.name == "observed, held out")
+    assert isinstance(comparison.fit.curve_model, OpenModel)
+    figure, _ = queue_against_utilization(comparison, comparison.fit.curve_model)
+    drawn = {trace.name: trace for trace in figure.to_plotly().data}
+    assert "M/M/1: ρ²/(1 - ρ)" in drawn
+    observed = drawn["observed, held out"]
     rho = np.array([151.5, 353.5]) * S
     assert observed.x == pytest.approx(rho, rel=1e-3)
     assert observed.y == pytest.approx(rho**2 / (1 - rho), rel=1e-2)  # Lq of M/M/1

@@ -10,7 +10,7 @@ import pytest
 
 from calibrate import Comparison, compare
 from calibrate.report.compared import evidence_of, residuals, views_of
-from calibrate.report.compared.figure_elements import at_among, mark_knee, zero_place
+from calibrate.report.compared.figure_elements import at_axis, mark_knee, zero_place
 from calibrate.report.drawing import Drawing
 from measure import Sweep, load_dataset
 
@@ -61,7 +61,7 @@ def test_a_knee_at_a_small_delay_is_drawn_within_its_interval(monkeypatch: pytes
 
 def test_a_delay_below_the_smallest_lies_between_it_and_zero() -> None:
     points = np.array([0.0, 50.0, 20000.0])
-    places = at_among(points, np.array([0.0, 1.0, 25.0, 50.0, 100.0]))
+    places = at_axis(points, np.array([0.0, 1.0, 25.0, 50.0, 100.0]))
     assert places[0] == zero_place(points)
     assert list(places[-2:]) == [50.0, 100.0]
     assert (np.diff(places) > 0).all()
