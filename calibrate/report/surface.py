@@ -9,7 +9,7 @@ import pandas as pd
 
 from calibrate.inference.parameters import Mask
 from calibrate.report.axes import Axis, throughput_axis
-from calibrate.report.drawing import GREY, PALETTE, Drawing, depth_ticks, empty_figure, marker, outlined, solid
+from calibrate.report.drawing import PALETTE, Drawing, depth_ticks, empty_figure, outlined, solid
 from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View
@@ -118,21 +118,9 @@ def _curve_views(
 
 
 def views_of(compared: SurfaceComparison) -> list[View]:
-    """Curves over the depth for each share of reads, errors as a heat map, points, parameters, knees."""
+    """Curves over the depth for each share of reads, points, parameters, knees."""
     points, rows = compared.points, pd.DataFrame(compared.rows())
-    axis = throughput_axis(points.throughput_per_s)
     views = _curve_views(points, compared.surface, compared.used, points.places, rows)
-    views.append(
-        View(
-            "surface-errors",
-            "surface-errors",
-            "How far each point is missed",
-            "Predicted over measured throughput, minus one, against the measured throughput. Filled: held out. Open: "
-            "calibrated on, and so no evidence.",
-            rows,
-            _errors(compared, axis),
-        )
-    )
     columns = [
         "block_bytes",
         "read_fraction",
@@ -226,27 +214,3 @@ def _to_one_scale(figures: Sequence[Drawing]) -> None:
 
 def _texts(places: Places, chosen: Mask) -> list[str]:
     return [places.text(int(i)) for i in np.flatnonzero(chosen)]
-
-
-def _errors(compared: SurfaceComparison, axis: Axis) -> Drawing:
-    figure = empty_figure(axis.title, "error (%)", log_x=True)
-    places = compared.points.places
-    figure.add_level(0, {"color": GREY, "width": 1})
-    if (noise := compared.noise_pct) is not None:
-        figure.add_shade(GREY, 0.12, y=(-noise, noise))
-    for i, share in enumerate(places.values("read_fraction")):
-        for used in (False, True):
-            chosen = np.isclose(places.read_fraction, share) & (compared.used == used)
-            colour = PALETTE[i % len(PALETTE)]
-            figure.add_scatter(
-                x=axis.of(compared.points.throughput_per_s[chosen]),
-                y=compared.error_pct[chosen],
-                mode="markers",
-                name=f"{100 * share:.3g} % read",
-                legendgroup=str(i),
-                showlegend=not used,
-                text=_texts(places, chosen),
-                marker=marker(colour, "circle-open" if used else "circle"),
-                hovertemplate="%{text}<br>%{y:+.1f} %<extra></extra>",
-            )
-    return figure

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import pandas as pd
 
@@ -11,9 +10,9 @@ from calibrate.knees.definitions import NamedKnee, knee_rows
 from calibrate.models.host_and_device import HostAndDevice
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.fit_ladder import Rung
-from calibrate.report.drawing import GREY, INK, ORANGE, RED, SKY, Drawing, empty_figure, marker, outlined
+from calibrate.report.drawing import INK, ORANGE, SKY, empty_figure, marker
 from calibrate.report.view import FormattedTable, View
-from measure.units import format_duration, format_percent
+from measure.units import format_duration
 
 LEAST_PCT = 0.01
 """Errors below this many percent are drawn there: an exact fit has no place on a logarithmic axis."""
@@ -86,30 +85,11 @@ def ladder_view(comparison: Comparison) -> View:
         "ladder",
         "models",
         "Other models on the same points",
-        "Ranked by mean error at the held-out points; the model in bold was fixed before they were looked at.",
+        f"Ranked by mean error at the held-out points; {comparison.fit.model} was fixed before they were looked at.",
         _ladder_table(models),
-        ladder_figure(models, comparison.fit.model, comparison.summary().repeat_noise_pct),
+        None,
         FormattedTable.of(header, rows, words=(1, 5)),
     )
-
-
-def ladder_figure(models: Sequence[Rung], chosen: str, noise_pct: float | None) -> Drawing:
-    """Mean absolute errors of every model in percent, the best at the top; the model ``chosen`` has a bold name."""
-    names = [f"<b>{escape(m.name)}</b>" if m.name == chosen else escape(m.name) for m in models]
-    figure = empty_figure(f"mean absolute error in {models[0].ranked_by} (%)", "", log_x=True)
-    errors = [("where it was calibrated", [m.in_sample_pct for m in models], outlined(INK, "square-open", 10))]
-    if models[0].held_out_pct is not None:
-        errors.append(("held out", [m.held_out_pct or 0.0 for m in models], marker(RED)))
-    for name, values, look in errors:
-        x = [max(v, LEAST_PCT) for v in values]
-        figure.add_scatter(x=x, y=names, mode="markers", name=name, marker=look, hovertemplate="%{y}: %{x:.3g} %")
-    if noise_pct is not None and noise_pct > 0:
-        floor = {"color": GREY, "width": 2, "dash": "dot"}
-        figure.add_upright(noise_pct, floor)
-        figure.add_to_legend(f"noise floor of repeats, {format_percent(noise_pct)}", floor)
-    figure.update_yaxes(type="category", autorange="reversed", rangemode=None, tickfont={"size": 14}, showline=False)
-    figure.update_layout(height=190 + 30 * len(models))
-    return figure
 
 
 def _ladder_table(models: Sequence[Rung]) -> pd.DataFrame:
