@@ -10,11 +10,12 @@ import numpy as np
 from calibrate.fitting.fit import Fit
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison
+from calibrate.report.key_figures import key_figure, key_figures
 from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
 from measure.suites.agreement import relative_ends
 from measure.sweep import Provenance
-from measure.units import Figure, counted, format_bandwidth, format_duration, with_interval
+from measure.units import counted, format_bandwidth, format_duration, with_interval
 from qsim.text_table import LABEL
 
 FIGURES = 5
@@ -29,8 +30,8 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
     drive = next((c for c in curves if c.comparison.points.load_type.is_closed), None)
     memory = next((c for c in curves if c.comparison.points.load_type.is_memory), None)
     figures = [
-        *(_drive_figures(_moving(drive.comparison.fit, moves)) if drive else ()),
-        *(_memory_figures(memory.comparison.fit) if memory else ()),
+        *(_figures(_moving(drive.comparison.fit, moves)) if drive else ()),
+        *(_figures(memory.comparison.fit) if memory else ()),
     ]
     figures += _largest(sections, moves) if len(figures) < FIGURES else []
     return FrontPage(
@@ -53,36 +54,10 @@ def _view(curve: ComparedCurve | None) -> View | None:
     return replace(chosen, title=f"{chosen.title}: {curve.comparison.series}")
 
 
-def _drive_figures(fit: Fit) -> list[KeyFigure]:
-    show, noun, found = fit.load_type.figure, fit.load_type.noun, []
-    for knee, what in ((fit.knee, f"{noun} where queueing starts"), (fit.ninety, f"{noun} with 90 % of the peak")):
-        if knee.load is not None:
-            found.append(_figure(with_interval(show, knee.load, knee.low, knee.high), f"{what}, {fit.series}"))
-    return [*found, *_estimates(fit, {"Xmax": "peak throughput", "R1": "latency of one request alone"})]
-
-
-def _memory_figures(fit: Fit) -> list[KeyFigure]:
-    peak, idle = "peak bandwidth of the memory", "idle latency of the memory"
-    return _estimates(fit, {"B": peak, "Xmax": peak, "L0": idle})
-
-
-def _estimates(fit: Fit, wanted: dict[str, str]) -> list[KeyFigure]:
-    """The first known parameter of each meaning, with the workload it is of."""
-    found: dict[str, KeyFigure] = {}
-    for name, what in wanted.items():
-        e = fit.curve_parameters.get(name)
-        if e is None or e.estimate is None or what in found:
-            continue
-        units: dict[str, Figure] = {"s": format_duration, "B/s": format_bandwidth}
-        show = units.get(e.unit) or fit.load_type.throughput_figure
-        found[what] = _figure(with_interval(show, e.estimate, e.low, e.high), f"{what}, {fit.series}")
-    return list(found.values())
-
-
-def _figure(text: str, what: str) -> KeyFigure:
-    """``73 k/s (54 to 423)``, its interval apart."""
-    value, _, interval = text.partition(" (")
-    return KeyFigure(value, interval.removesuffix(")"), what)
+def _figures(fit: Fit) -> list[KeyFigure]:
+    """Those of a drive, and of a memory its peak and its idle latency, with the workload that they are of."""
+    found = key_figures(fit)[-2:] if fit.load_type.is_memory else key_figures(fit)
+    return [replace(figure, what=f"{figure.what}, {fit.series}") for figure in found]
 
 
 def _largest(sections: Sequence[Section], moves: float) -> list[KeyFigure]:
@@ -100,7 +75,7 @@ def _largest(sections: Sequence[Section], moves: float) -> list[KeyFigure]:
             found.append(
                 KeyFigure(show(value, 2), "measured", what)
                 if ends is None
-                else _figure(with_interval(show, value, ends[0] * value, ends[1] * value), what)
+                else key_figure(with_interval(show, value, ends[0] * value, ends[1] * value), what)
             )
     return found
 

@@ -1,4 +1,4 @@
-"""What a Chromium or Chrome of this machine draws: plots as PNG, SVG or PDF by kaleido, and a report as a printed PDF.
+"""What a Chromium or Chrome of this machine draws: plots as SVG by kaleido, and a report as a printed PDF.
 
 Both are extras: ``pip install 'qsim-queue[plots]'`` brings kaleido; the browser must be there.
 Nothing is downloaded.
@@ -16,7 +16,7 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, TypeVar
 
 from calibrate.report.files import check_free, write_files
 from calibrate.report.page import render_paper
@@ -25,23 +25,13 @@ from measure.errors import MeasureError
 from qsim.installed import install_hint
 
 T = TypeVar("T")
-ImageFormat = Literal["svg", "png", "pdf"]
-FORMATS: tuple[str, ...] = get_args(ImageFormat)
 WIDTH = 1000
-"""Pixels; a PNG has twice as many. A figure that says its width and height keeps them."""
+"""Pixels. A figure that says its width and height keeps them."""
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _LETTERS, _TITLE = 16, 50
 _WAIT_S = 60
 """How long a browser may take for one plot."""
-
-
-def image_format(name: str) -> ImageFormat:
-    """The format of that name. Raises ValueError for another."""
-    for known in get_args(ImageFormat):
-        if name == known:
-            return cast(ImageFormat, known)
-    raise ValueError(f"invalid image format {name!r}: expected one of {', '.join(FORMATS)}")
 
 
 def check_images(browser: str | None = None) -> None:
@@ -57,12 +47,11 @@ def check_images(browser: str | None = None) -> None:
 def write_images(
     groups: Sequence[Group],
     directory: Path,
-    image: ImageFormat = "svg",
     *,
     browser: str | None = None,
     progress: Callable[[float], None] = lambda share: None,
 ) -> list[Path]:
-    """Draw every view that has a figure to a file of its own.
+    """Draw every view that has a figure to an SVG file of its own.
 
     Calls ``progress`` with the share done. Raises MeasureError where kaleido or a browser is missing or fails, and
     where a file is there already or cannot be written; nothing is replaced.
@@ -70,15 +59,13 @@ def write_images(
     check_images(browser)
     drawn = [Group(g.name, [v for v in g.views if v.figure is not None]) for g in groups]
     drawn = [g for g in drawn if g.views]
-    check_free(drawn, directory, image, "--plots")
+    check_free(drawn, directory, "svg", "--plots")
     views = [view for group in drawn for view in group.views]
-    found = iter(_run(_draw(views, image, browser_here(browser), progress)))
-    return write_files(drawn, directory, image, "--plots", lambda _: next(found))
+    found = iter(_run(_draw(views, browser_here(browser), progress)))
+    return write_files(drawn, directory, "svg", "--plots", lambda _: next(found))
 
 
-async def _draw(
-    views: Sequence[View], image: ImageFormat, browser: str, progress: Callable[[float], None]
-) -> list[bytes]:
+async def _draw(views: Sequence[View], browser: str, progress: Callable[[float], None]) -> list[bytes]:
     """The image of each of ``views``, in their order, all drawn by one browser."""
     from choreographer.protocol import DevtoolsProtocolError
     from kaleido import Kaleido
@@ -89,12 +76,7 @@ async def _draw(
             for view in views:
                 figure = _figure(view)
                 layout = figure["layout"]
-                options = {
-                    "format": image,
-                    "width": layout.get("width", WIDTH),
-                    "height": layout["height"],
-                    "scale": 2 if image == "png" and "width" not in layout else 1,
-                }
+                options = {"format": "svg", "width": layout.get("width", WIDTH), "height": layout["height"]}
                 found.append(bytes(await kaleido.calc_fig(figure, opts=options)))
                 progress(len(found) / len(views))
     except (OSError, RuntimeError, ValueError, TimeoutError, DevtoolsProtocolError) as error:

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from calibrate.fitting.answer import knee_word
-from calibrate.inference.parameters import quantity
 from calibrate.prediction.answer import points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.view import FormattedTable, parameter_table
+from calibrate.report.key_figures import key_figures
+from calibrate.report.view import FormattedTable, KeyFigure, parameter_table
 from measure.findings import SEVERITIES
-from measure.units import (
-    CACHE_LINE_BYTES,
-    format_bandwidth,
-    format_duration,
-    format_percent,
-    format_rate,
-    interval_text,
-)
-
-if TYPE_CHECKING:
-    pass
+from measure.units import format_duration, format_percent
 
 
 def curve_output(comparison: Comparison) -> dict[str, Any]:
@@ -46,49 +35,18 @@ def curve_output(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _key_numbers(comparison: Comparison) -> list[tuple[str, str, str]]:
-    """(value, its interval, what it is), the few numbers that stand at the top."""
-    knee, summary = comparison.knee, comparison.summary()
-    numbers: list[tuple[str, str, str]] = []
-    load, word = comparison.points.load_type, knee_word(comparison.fit)
-    doubt = "" if word == "sure" else f" ({word or 'not reached'})"
-    if load.is_memory:
-        low, high = knee.throughput_low_per_s or 0.0, knee.throughput_high_per_s or 0.0
-        numbers.append(
-            (
-                format_bandwidth(knee.throughput_per_s * CACHE_LINE_BYTES),
-                f"{format_bandwidth(low * CACHE_LINE_BYTES)} to {format_bandwidth(high * CACHE_LINE_BYTES)}",
-                f"bandwidth at the knee{doubt}",
-            )
-        )
-    elif knee.load is not None:
-        show = format_rate if comparison.is_open else "{:.3g}".format
-        interval = f"{show(knee.low)} to {show(knee.high)}" if knee.low is not None and knee.high is not None else ""
-        name = "knee λ*, arrivals" if comparison.is_open else "knee N*" if knee.sharp else "N* (no sharp knee)"
-        numbers.append((show(knee.load), interval, f"{name}{doubt}"))
-        if load.is_closed and (ninety := comparison.fit.ninety).load is not None:
-            ends = interval_text(*(None if end is None else show(end) for end in (ninety.low, ninety.high)))
-            noun = load.plural if load.is_counted else load.noun
-            numbers.insert(1 if knee.sharp else 0, (show(ninety.load), ends, f"{noun} with 90 % of the peak"))
-    numbers.append((format_duration(knee.response_time_s), "", "response time at the knee"))
-    for name, what in (
-        ("R1", "idle response time R1"),
-        ("L0", "idle latency L0"),
-        ("S", "mean service time S"),
-        ("Xmax", "peak throughput Xmax"),
-    ):
-        if (e := comparison.fit.parameters.get(name)) is not None and e.estimate is not None:
-            numbers.append(
-                (quantity(e.estimate, e.unit), f"{quantity(e.low, e.unit)} to {quantity(e.high, e.unit)}", what)
-            )
+def _key_numbers(comparison: Comparison) -> list[KeyFigure]:
+    """The few numbers that stand at the top: those of the fit, and by how much the held-out points are missed."""
+    summary = comparison.summary()
+    at_knee = KeyFigure(format_duration(comparison.knee.response_time_s), "", "response time at the knee")
+    numbers = [*key_figures(comparison.fit), at_knee]
     throughput, response, repeats = (
         None if v is None else format_percent(v)
         for v in (summary.held_out_mape_throughput_pct, summary.held_out_mape_response_pct, summary.repeat_noise_pct)
     )
     noise = "" if repeats is None else f"repeats differ by {repeats}"
     if throughput is not None and not comparison.is_open:
-        numbers.append((throughput, noise, "held-out error, throughput"))
-        noise = ""
+        numbers.append(KeyFigure(throughput, noise, "held-out error, throughput"))
     if response is not None:
-        numbers.append((response, noise, "held-out error, response time"))
+        numbers.append(KeyFigure(response, noise, "held-out error, response time"))
     return numbers

@@ -12,7 +12,7 @@ import pytest
 from calibrate.report import images
 from calibrate.report.drawing import empty_figure
 from calibrate.report.files import csv_text, write_tables
-from calibrate.report.images import check_images, image_format, write_images
+from calibrate.report.images import check_images, write_images
 from calibrate.report.view import Group, View
 from measure import MeasureError
 
@@ -60,14 +60,14 @@ def test_images_are_drawn_of_what_has_a_figure(
     browser = require_tool("chromium", "chromium-browser", "google-chrome")
     shares: list[float] = []
     group = Group("", [view("first"), view("table", drawn=False), view("second")])
-    written = write_images([group], tmp_path, "svg", browser=browser, progress=shares.append)
+    written = write_images([group], tmp_path, browser=browser, progress=shares.append)
     assert [p.name for p in written] == ["first.svg", "second.svg"]
     text = written[0].read_text()
     assert text.startswith("<svg")
     assert "Latency &amp; load" in text
     assert shares == [0.5, 1.0]
     with pytest.raises(MeasureError, match="not replaced; choose another --plots"):
-        write_images([group], tmp_path, "svg", browser=browser)
+        write_images([group], tmp_path, browser=browser)
 
 
 def test_a_browser_that_dies_is_one_clear_error(
@@ -75,7 +75,7 @@ def test_a_browser_that_dies_is_one_clear_error(
 ) -> None:
     require_module("kaleido", "pip install 'qsim-queue[plots]'")
     with pytest.raises(MeasureError, match="could not be drawn by") as told:
-        write_images([Group("", [view()])], tmp_path, "png", browser=require_tool("false"))
+        write_images([Group("", [view()])], tmp_path, browser=require_tool("false"))
     assert "\n" not in str(told.value)
     assert not list(tmp_path.iterdir())
 
@@ -90,9 +90,3 @@ def test_without_a_browser_or_kaleido_it_says_what_to_install(monkeypatch: pytes
         check_images()
     with pytest.raises(MeasureError, match="no-such-browser is not one"):
         check_images("no-such-browser")
-
-
-def test_another_format_is_refused() -> None:
-    assert image_format("png") == "png"
-    with pytest.raises(ValueError, match="svg, png, pdf"):
-        image_format("gif")
