@@ -107,6 +107,16 @@ def knee_lines(fit: Fit) -> list[str]:
     return [f"{QUEUEING} {knee_line(fit)}", f"{NINETY} {ninety_line(fit)}"]
 
 
+def knee_sentence(fit: Fit) -> str:
+    """``Queueing starts at depth 2.2 (2.0 to 2.9), sure: 76 k/s at 29 µs; 90 % of the peak at ...``."""
+    if fit.knee.load is None:
+        return f"No knee was found: {fit.knee.note}"
+    if not fit.load_type.is_closed:
+        return f"The knee: {knee_line(fit)}"
+    ninety = f"; 90 % of the peak at {ninety_line(fit)}" if fit.ninety.load is not None else ""
+    return f"{QUEUEING.capitalize()} at {knee_line(fit)}{ninety}"
+
+
 def peak_figure(fit: Fit, to: str = " to ") -> str:
     """The peak throughput with its interval; empty where the model has none."""
     found = fit.curve_parameters.get("B" if "B" in fit.curve_parameters else "Xmax")

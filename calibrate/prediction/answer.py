@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.fitting.answer import (
-    QUEUEING,
     fit_text,
     knee_cell,
     knee_heading,
-    knee_line,
     knee_lines,
+    knee_sentence,
     knees_labelled,
-    ninety_line,
     peak_figure,
     second_cell,
     second_heading,
@@ -338,17 +336,11 @@ def long_text(comparison: Comparison) -> str:
 
 def verdict(c: Comparison) -> str:
     """The result in a few sentences: the knee, what is missed, a known truth, flagged runs, the audit, what is next."""
-    closed, fit = c.fit.load_type.is_closed and c.knee.load is not None, c.fit
-    if c.knee.load is None:
-        knee = f"No knee was found: {c.knee.note}"
-    else:
-        knee = f"{QUEUEING.capitalize()} at {knee_line(fit)}" if closed else f"The knee: {knee_line(fit)}"
-    ninety = f"; 90 % of the peak at {ninety_line(fit)}" if closed and fit.ninety.load is not None else ""
     flagged = sorted({f.check for f in c.audit if f.check in FLAGGED})
     errors = [f for f in c.audit if f.severity == "error"]
     following = next_text([("", c.next, c.knee)])
     parts = (
-        f"{knee}{ninety}.",
+        f"{knee_sentence(c.fit)}.",
         f"{_heading([c])}.",
         f"Missed: {_missed([c])}.",
         f"{_sure([c])}.",

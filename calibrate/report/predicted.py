@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.answer import knee_word
+from calibrate.fitting.answer import knee_sentence, method_text
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
-from calibrate.knees.knee import share_text
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.report.drawing import BLUE, RED, Drawing, depth_ticks, empty_figure, solid, spans_decade
@@ -31,13 +30,17 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve, _ in curves], ignore_index=True)
     views = []
     caption = _CAPTION.format(level=100 * fit.level)
-    for column, title in (("throughput_per_s", _rate(fit).capitalize()), ("response_time_s", "Response time")):
+    for column, title in (
+        ("throughput_per_s", fit.load_type.rate_name.capitalize()),
+        ("response_time_s", "Response time"),
+    ):
         views.append(View("predicted", f"predicted-{column}", title, caption, table, _figure(fit, curves, column)))
     asked = [(fit, curves[0][0])] + ([(scenario.fit, curves[1][0])] if scenario else [])
     views += [_points(asked, loads), _parameters(fit, scenario)]
-    lead, changed = _lead(fit), () if scenario is None else scenario.assumptions
+    method, changed = method_text(fit), () if scenario is None else scenario.assumptions
+    lead = f"{method[0].upper()}{method[1:]}. {knee_sentence(fit)}."
     if scenario is not None:
-        lead += f" What if: {', '.join(scenario.changes)}? Then the knee is {_knee(scenario.fit)}."
+        lead += f" What if: {', '.join(scenario.changes)}? {knee_sentence(scenario.fit)}."
     return Section(
         fit.series or "device",
         views,
@@ -53,43 +56,13 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
     )
 
 
-def _rate(fit: Fit) -> str:
-    return fit.load_type.rate_name
-
-
-def _lead(fit: Fit) -> str:
-    used = fit.load_type.texts(fit.used)
-    known = f"calibrated on {fit.load_name} = {used}" if used else "from no measurement"
-    ninety = share_text(fit.ninety, fit.load_type.estimated_text) if fit.load_type.is_closed else ""
-    if not fit.knee.sharp:
-        return (
-            f"{fit.model}, {known}: no sharp knee; {ninety or '90 % of the peak is not reached'}; N* is {_knee(fit)}."
-        )
-    more = f"; {ninety}" if ninety else ""
-    return f"{fit.model}, {known}: the knee ({fit.knee.definition}) is {_knee(fit)}{more}."
-
-
-def _knee(fit: Fit) -> str:
-    """Where it is, with its interval and what is open about it; of a memory by the bandwidth there."""
-    knee, kind = fit.knee, fit.load_kind
-    note = f" ({knee.note})" if knee.note else ""
-    if fit.load_type.is_delay:
-        values = (knee.throughput_per_s, knee.throughput_low_per_s, knee.throughput_high_per_s)
-        at, *ends = ("" if v is None else LOADS[kind].throughput_figure(v) for v in values)
-    else:
-        values = (knee.load or knee.throughput_per_s, knee.low, knee.high)
-        at, *ends = ("" if v is None else LOADS[kind].estimated_text(v) for v in values)
-    interval = f" [{', '.join(ends)}]" if all(ends) else ""
-    return f"at {at}{interval}, {knee_word(fit)}{note}" if knee.load is not None else f"at {at}{interval}{note}"
-
-
 def _points(fits: Sequence[tuple[Fit, str]], loads: Sequence[float]) -> View:
     """What is predicted at the loads that were asked for; a column tells the device where there are two."""
     first, level = fits[0][0], f"{100 * fits[0][0].level:g} % band"
     curves = [(name, predict(fit, loads)) for fit, name in fits]
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves], ignore_index=True)
     show = first.load_type.throughput_figure
-    header = (first.load_name, "device", _rate(first), level, "response time", level)
+    header = (first.load_name, "device", first.load_type.rate_name, level, "response time", level)
     rows = (
         (
             first.load_type.text(c.load[i]),
