@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrate import Comparison, Fit, WhatIf, compare, fit, fit_service, from_datasheet, of_samples, seal, what_if
+from calibrate import Comparison, Fit, WhatIf, compare, fit, fit_service, of_samples, seal, what_if
 from calibrate.report.compared.curves import latency_against_throughput
-from calibrate.report.plots import curve_of
 from measure import load_dataset
 
 
@@ -54,26 +53,6 @@ def test_scenarios_seals_and_laws_of_service_show_themselves_as_fits_do(fitted: 
     assert "p99" in str(law.summary())
 
 
-def test_a_sheet_has_a_repr_without_points() -> None:
-    assert "data sheet: a smooth curve from no measurement\nQUEUEING STARTS depth 48 (36 to 65), assumed" in repr(
-        from_datasheet(idle_latency=80e-6, peak_iops=600e3)
-    )
-
-
-def test_notebook_tables(fitted: Fit, comparison: Comparison) -> None:
-    for shown in (fitted, fitted.predict([1, 8]), comparison):
-        page = shown._repr_html_()
-        assert page.count("<table") == 1
-        assert page.count("<tr") == 1 + len(shown.to_frame())
-        assert len(page) < 5000
-
-
-def test_frame_of_a_fit_is_its_parameters(fitted: Fit) -> None:
-    frame = fitted.to_frame().set_index("parameter")
-    assert set(frame.index) == set(fitted.parameters)
-    assert frame.loc["N*", "estimate"] == fitted.knee.load
-
-
 def test_frame_of_a_comparison_has_residuals(comparison: Comparison) -> None:
     frame = comparison.to_frame()
     residual = 100 * (frame["predicted_throughput_per_s"] / frame["throughput_per_s"] - 1)
@@ -88,10 +67,6 @@ def test_figure_of_a_fit_has_its_points(fitted: Fit) -> None:
     assert fitted.plot().layout.xaxis.type == "log"
 
 
-def test_figure_of_a_sheet_has_the_curve_alone() -> None:
-    assert {trace.mode for trace in from_datasheet(80e-6, 600e3).plot().data} == {"lines"}
-
-
 def test_figure_of_a_prediction_holds_its_values(fitted: Fit) -> None:
     made = fitted.predict([1, 8, 64])
     lines = [trace for trace in made.plot().data if trace.name == "predicted"]
@@ -101,16 +76,3 @@ def test_figure_of_a_prediction_holds_its_values(fitted: Fit) -> None:
 
 def test_figure_of_a_comparison_is_the_reports(comparison: Comparison) -> None:
     assert comparison.plot() == latency_against_throughput(comparison).to_plotly()
-
-
-def test_curve_reaches_as_far_as_asked(fitted: Fit) -> None:
-    assert curve_of(fitted, 4096).load.max() == pytest.approx(4096)
-
-
-def test_the_road_from_data_to_a_figure_and_a_frame() -> None:
-    s = load_dataset("004-ssd-depth")
-    f = fit(s)
-    assert f.predict([1, 8, 64]).load.tolist() == [1, 8, 64]
-    assert compare(s).summary().held_out_points == 3
-    assert len(compare(s).to_frame()) == len(s)
-    assert [type(one.plot()).__name__ for one in (s, f, compare(s))] == ["Figure"] * 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,12 @@ import pytest
 
 from calibrate import fit
 from calibrate.report.axes import load_scale
-from calibrate.report.files import write_tables
 from calibrate.report.measured import MeasuredData, by_load, measured, published, section_of, shown, together, views_of
 from calibrate.report.measured.by_size import crossover
 from calibrate.report.page import render
 from calibrate.report.view import View
-from measure import DataError, MeasureError, Provenance, Sweep, load_dataset
-from measure.datasets import dataset_names, dataset_table
+from measure import DataError, Provenance, Sweep, load_dataset
+from measure.datasets import dataset_table
 from measure.repeats import LEVEL
 
 KIB = 1024
@@ -144,11 +142,6 @@ def test_repeats_become_a_mean_with_its_t_interval() -> None:
     assert shown(table[["latency_s", "latency_low_s", "latency_high_s"]]).rows[0][0].startswith("952 µs ± ")
 
 
-def test_one_run_has_no_interval() -> None:
-    table = measured(sweep_of([row(1), row(4)])).table
-    assert table[["throughput_low_per_s", "latency_high_s", "latency_p99_low_s"]].isna().all(axis=None)
-
-
 def test_a_mix_as_drawn_by_fio_is_the_mix_that_was_asked_for() -> None:
     drawn = {**row(1, read=0.7), "read_fraction": 0.713}
     table = measured(sweep_of([drawn, row(1, read=0.4998), row(1)])).table
@@ -220,10 +213,6 @@ def test_what_varies_in_a_published_table_decides_its_views(name: str, expected:
     assert set(kinds(views)) == expected | {"points"}
     assert len({v.name for v in views}) == len(views)
     assert all(len(v.table) for v in views)
-
-
-def test_every_dataset_can_be_shown() -> None:
-    assert [published(n).name for n in dataset_names()] == list(dataset_names())
 
 
 def test_the_baseline_is_the_one_that_was_printed() -> None:
@@ -348,11 +337,6 @@ def test_a_delay_of_zero_has_a_place_on_a_logarithmic_axis() -> None:
     assert scale.log
 
 
-def test_kinds_choose_and_the_points_are_always_there() -> None:
-    views = views_of(published("000-ssd"), kinds=("mix",))
-    assert kinds(views) == ["mix", "points"]
-
-
 # --- the page and the files -------------------------------------------------------------------------------------------
 
 
@@ -366,34 +350,6 @@ def test_hostile_names_stay_text() -> None:
     assert "<img src=x" not in own
     assert "&lt;img src=x" in own
     assert "http" not in own
-
-
-def test_a_page_has_every_view_its_audit_and_its_tables() -> None:
-    one = published("004-ssd-mix")
-    views = views_of(one)
-    page = render([section_of(one, views, "What mixes do.")], title="t")
-    for v in views:
-        assert v.title in page
-    assert "What mixes do." in page
-    assert "<h4>Audit</h4>" in page
-    assert "47.8 k/s" in page
-
-
-def test_the_data_of_every_view_is_written_and_nothing_is_replaced(tmp_path: Path) -> None:
-    one = published("004-ssd-mix")
-    section = section_of(one, views_of(one))
-    written = write_tables(section.groups, tmp_path / "csv")
-    assert [p.stem for p in written] == [v.name for v in section.views]
-    table = pd.read_csv(tmp_path / "csv" / "throughput-against-mix.csv")
-    assert list(table["throughput_per_s"]) == list(section.views[0].table["throughput_per_s"])
-    with pytest.raises(MeasureError, match="not replaced"):
-        write_tables(section.groups, tmp_path / "csv")
-
-
-def test_several_sections_get_folders_of_their_own(tmp_path: Path) -> None:
-    sections = [section_of(m, views_of(m)) for m in map(published, ("004-ssd-mix", "002-ssd-baseline"))]
-    write_tables([group for section in sections for group in section.groups], tmp_path)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["01-004-ssd-mix", "02-002-ssd-baseline"]
 
 
 def test_tables_read_in_units_and_leave_out_what_nobody_knows() -> None:
