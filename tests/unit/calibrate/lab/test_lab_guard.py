@@ -1,23 +1,30 @@
-"""Who may talk to the lab: right host, right origin, and beyond this machine a token."""
+"""Who may talk to the lab: right host, right origin, and beyond this machine the code of the class or the teacher's."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
+import urllib.parse
 from collections.abc import Iterator
 
 import pytest
 
 pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 
-from flask import Flask
 from flask.testing import FlaskClient
 
 from calibrate.lab.app import build
+from calibrate.lab.class_code import ADDRESS, Address, new_code, panel, read_code
 from calibrate.lab.folder import opened
 from calibrate.lab.guard import Guard, is_loopback
 from calibrate.lab.run.page import BUTTONS
 from calibrate.lab.run.session import RunTable
+from calibrate.lab.server import pack_scripts
 
 EVENTS = "/lab/events"
+BASE = "http://192.0.2.7:8050"
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +41,17 @@ def client(table: RunTable) -> FlaskClient:
 
 
 @pytest.fixture(scope="module")
-def guarded(table: RunTable) -> tuple[Guard, Flask]:
+def guarded(table: RunTable):
     guard, server = Guard.of("0.0.0.0"), build(table).server  # noqa: S104 - nothing listens
     guard.attach(server)
+    pack_scripts(server)
+    teacher, viewers = (f"{BASE}/?token={token}" for token in (guard.teacher, guard.viewer))
+    server.config[ADDRESS] = Address(teacher, viewers, guard.viewer or "")
     return guard, server
 
 
 @pytest.fixture
-def public(guarded: tuple[Guard, Flask]) -> tuple[Guard, FlaskClient]:
+def public(guarded) -> tuple[Guard, FlaskClient]:
     guard, server = guarded
     return guard, server.test_client()  # without the cookies of other tests
 
@@ -94,7 +104,7 @@ def test_beyond_this_machine_a_token_is_asked_for(public):
     cookie = first.headers["Set-Cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Lax" in cookie
-    assert client.get(EVENTS, headers=host, base_url="http://192.0.2.7:8050").status_code == 200
+    assert client.get(EVENTS, headers=host, base_url=BASE).status_code == 200
 
 
 def test_a_name_that_resolves_here_is_refused_even_with_the_token(public):
@@ -105,8 +115,7 @@ def test_a_name_that_resolves_here_is_refused_even_with_the_token(public):
 @pytest.mark.parametrize(("who", "said"), [("viewer", "only the teacher"), ("teacher", "no run yet")])
 def test_only_the_teacher_starts(public, who, said):
     guard, client = public
-    base = "http://192.0.2.7:8050"
-    client.get(f"/?token={getattr(guard, who)}", base_url=base)
+    client.get(f"/?token={getattr(guard, who)}", base_url=BASE)
     fields = ("device", "series", "pace", "culprit")
     body = {
         "output": "run-refusal.children",
@@ -115,7 +124,7 @@ def test_only_the_teacher_starts(public, who, said):
         "state": [{"id": f"run-{f}", "property": "value", "value": None} for f in fields],
         "changedPropIds": ["run-start.n_clicks"],
     }
-    answer = client.post("/_dash-update-component", base_url=base, json=body)
+    answer = client.post("/_dash-update-component", base_url=BASE, json=body)
     assert answer.status_code == 200
     assert said in answer.get_data(as_text=True)
 
@@ -133,18 +142,98 @@ def test_no_address_leads_out_of_the_assets(client, path):
     assert b"root:" not in answer.data
 
 
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("127.0.0.1", True),
-        ("127.8.8.8", True),
-        ("::1", True),
-        ("localhost", True),
-        ("0.0.0.1", False),
-        ("192.0.2.7", False),
-        ("::", False),
-        ("example.org", False),
-    ],
-)
-def test_what_counts_as_this_machine(host, expected):
-    assert is_loopback(host) is expected
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+@pytest.mark.parametrize("elsewhere", ["0.0.0.1", "192.0.2.7", "::", "example.org"])
+def test_what_counts_as_this_machine(host, elsewhere):
+    assert is_loopback(host)
+    assert not is_loopback(elsewhere)
+
+
+def shown_panel(address: Address) -> str:
+    """The teacher's panel as the browser gets it."""
+    return json.dumps(panel(address), default=lambda part: part.to_plotly_json())
+
+
+def test_codes_differ_and_hold_nothing_that_is_misread():
+    codes = {new_code() for _ in range(200)}
+    assert len(codes) == 200
+    assert all(re.fullmatch("[a-hj-km-np-z2-9]{4}-[a-hj-km-np-z2-9]{4}", code) for code in codes)
+
+
+@pytest.mark.parametrize("typed", ["abcd-ef23", "ABCD-EF23", " abcd ef23 ", "Abcdef23", "abcd–ef23"])
+def test_a_code_may_be_typed_as_a_phone_types_it(typed):
+    assert read_code(typed) == "abcd-ef23"
+
+
+@pytest.mark.parametrize("typed", ["", "abcd-ef2", "abcd-ef234", "a" * 10_000])
+def test_what_is_no_code_stays_what_it_is(typed):
+    assert read_code(typed) == typed
+
+
+def test_who_comes_without_the_code_is_asked_for_it(public):
+    guard, client = public
+    answer = client.get("/run", base_url=BASE, headers=BROWSER)
+    assert answer.status_code == 403
+    assert 'name="token"' in answer.text
+    wrong = client.get("/run?token=<script>", base_url=BASE, headers=BROWSER)
+    assert (wrong.status_code, "That is not the code" in wrong.text) == (403, True)
+    assert "<script>" not in wrong.text
+    typed = str(guard.viewer).replace("-", " ").upper()
+    led_in = client.get("/run?" + urllib.parse.urlencode({"token": typed}), base_url=BASE, headers=BROWSER)
+    assert (led_in.status_code, led_in.headers["Location"]) == (302, "/run")
+    assert client.get("/run", base_url=BASE, headers=BROWSER).status_code == 200
+
+
+def test_the_way_in_leads_nowhere_else(public):
+    guard, client = public
+    answer = client.get(f"/?token={guard.viewer}", base_url=BASE, environ_overrides={"PATH_INFO": "//evil.example/x"})
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == "/evil.example/x"
+
+
+@pytest.mark.parametrize(("who", "sees"), [("teacher", True), ("viewer", False)])
+def test_the_code_is_shown_to_the_teacher_alone(public, who, sees):
+    guard, client = public
+    client.get(f"/?token={getattr(guard, who)}", base_url=BASE)
+    shown = client.get("/_dash-layout", base_url=BASE).get_data(as_text=True)
+    assert (guard.viewer in shown) is sees
+    assert guard.teacher not in shown
+
+
+def test_the_panel_holds_a_link_to_the_run_and_a_square():
+    shown = shown_panel(Address("t", f"{BASE}/?token=abcd-ef23", "abcd-ef23"))
+    assert f"{BASE}/run?token=abcd-ef23" in shown
+    assert "192.0.2.7:8050" in shown
+    assert "data:image/svg+xml" in shown
+
+
+def test_a_lab_of_this_machine_alone_says_how_to_open_it():
+    shown = shown_panel(Address(f"{BASE}/", f"{BASE}/"))
+    assert "--host 0.0.0.0" in shown
+    assert "data:image" not in shown
+
+
+def test_scripts_are_packed_and_nothing_else(public):
+    guard, client = public
+    client.get(f"/?token={guard.teacher}", base_url=BASE)
+    style = next(iter(re.findall(r'href="(/assets/[^"]+)"', client.get("/", base_url=BASE).text)))
+    plain = client.get(style, base_url=BASE)
+    packed = client.get(style, base_url=BASE, headers={"Accept-Encoding": "gzip, br"})
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.data) == plain.data
+    assert len(packed.data) < len(plain.data)
+    for path in ("/_dash-layout", "/lab/events"):
+        answer = client.get(path, base_url=BASE, headers={"Accept-Encoding": "gzip"})
+        assert "Content-Encoding" not in answer.headers
+
+
+def test_plotly_is_the_small_one(public):
+    guard, client = public
+    client.get(f"/?token={guard.teacher}", base_url=BASE)
+    where = "/_dash-component-suites/plotly/package_data/plotly.min.js"
+    packed = client.get(where, base_url=BASE, headers={"Accept-Encoding": "gzip"})
+    plain = client.get(where, base_url=BASE, headers={"Accept-Encoding": "identity"})
+    assert len(packed.data) < 600_000
+    assert gzip.decompress(packed.data) == plain.data
+    assert b"plotly.js" in plain.data[:200]
