@@ -28,6 +28,7 @@ from calibrate.lab.widgets import (
     waited_for,
 )
 from measure.errors import DataError, MeasureError
+from measure.units import plain_number
 from qsim.errors import QsimError
 
 if TYPE_CHECKING:
@@ -104,7 +105,12 @@ def update(shelf: Shelf, drive: object, look: object, *values: object, simulated
         cpu = Station(Exponential(1e-3 * numbers["cpu"]), servers=int(numbers["cores"]))
         station = shelf.fitted(_curve(shelf, shelf.folder.source(drive))).station(visits=int(numbers["reads"]))
         network = Network({"users": Delay(numbers["think"]), "cpu": cpu, "drive": station})
-        clients = np.unique([users, *np.geomspace(1, max(2 * users, 50), PLACES).round()]).astype(int).tolist()
+        most = max(2 * users, 50)
+        clients = (
+            np.unique(np.round([users, *np.geomspace(1, most, PLACES), *np.linspace(1, most, PLACES)]))
+            .astype(int)
+            .tolist()
+        )
         result = system(network, clients=clients, draws=DRAWS)
         runs: dict[str, tuple[float, float, float]] = {}
         if simulated:
@@ -173,7 +179,7 @@ def _answer(result: Any, users: int) -> str:
     ends = "" if knee.low is None or knee.high is None else f" ({knee.low:.3g} to {knee.high:.3g})"
     return (
         f"{result.bottleneck} is full first. Waiting begins at {knee.estimate:.3g} users{ends}. "
-        f"{users} users get {rate:.3g} transactions a second, each in {1e3 * time_s:.3g} ms."
+        f"{users} users get {plain_number(rate, 3)} transactions a second, each in {1e3 * time_s:.3g} ms."
     )
 
 

@@ -174,8 +174,16 @@ def waited_for(component: Component, outputs: Mapping[str, str] | None = None) -
 def page(
     title: str, controls: Sequence[Component], results: Sequence[Component], *, more: Any = (), banner: Any = ()
 ) -> Component:
-    """The frame of every page: what is set on one side, what comes of it on the other; ``more`` below what is set."""
-    parts = {"banner": banner, "controls": [html.H2(title), *controls], "more": more, "results": results}
+    """The frame of every page: what is set on one side, what comes of it on the other; ``more`` below what is set.
+
+    A banner stands above both, in the place of the title, which is then only heard.
+    """
+    parts = {
+        "banner": banner,
+        "controls": [html.H2(title, className="heard" if banner else ""), *controls],
+        "more": more,
+        "results": results,
+    }
     sections = [html.Section(list(inside), className=name) for name, inside in parts.items() if inside]
     return html.Div(sections, className="page two")
 

@@ -36,7 +36,7 @@ def test_the_reveal_begins_with_a_sentence_and_the_board(revealed, open_page):
     assert "The model said" in said
     assert "none of you has seen" in page.text("run-rule")
     parts = page.value("[...document.getElementById('run-results').children].map((e) => e.id || e.className)")
-    assert parts == ["run-outcome", "board", "run-verdict"]
+    assert parts == ["run-outcome", "board"]
     board = page.text("run-leaderboard")
     assert board.count(" × the measured one") == 5
     assert board.count("▲") == 4

@@ -1,4 +1,4 @@
-/* What is revealed: the leaderboard, the outcome in words, and how well the model's curve did. Text is text: nothing here is HTML. */
+/* What is revealed: the leaderboard, and the outcome in words. Text is text: nothing here is HTML. */
 window.qsimLab = window.qsimLab || {};
 
 (function (lab) {
@@ -27,7 +27,6 @@ window.qsimLab = window.qsimLab || {};
     return [
       part("P", result.outcome, { id: "run-outcome", className: "outcome" }),
       part("Div", leaderboard(result), { className: "board" }),
-      part("P", "The model's curve: " + result.verdict, { id: "run-verdict" }),
     ];
   };
 

@@ -79,6 +79,7 @@ def layout(table: RunTable) -> Component:
         html.Div(id="run-results"),
         html.Div(first, id="run-first", hidden=True),
         html.Div(second, id="run-second", hidden=True),
+        html.P(id="run-verdict"),
         dcc.Interval(id="run-tick", interval=POLL_MS),
         dcc.Store(id="run-news"),
         dcc.Store(id="run-mine", storage_type="session"),
@@ -183,7 +184,7 @@ def register(app: Dash, table: RunTable) -> None:
     in_browser(app, "ask", Input("run-tick", "n_intervals"))
     drawn = {
         "hidden": ("first", "second", "downloads", "form", "undo"),
-        "children": ("status", "results", "guesses", "count", "knee-label", "question", "rule"),
+        "children": ("status", "results", "verdict", "guesses", "count", "knee-label", "question", "rule"),
         "value": ("progress",),
     }
     in_browser(

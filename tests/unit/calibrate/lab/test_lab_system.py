@@ -10,6 +10,7 @@ from calibrate import fit, system
 from calibrate.lab.shelf import Shelf
 from calibrate.lab.system import NUMBERS, USUAL, layout, stretch, update
 from measure import load_dataset
+from measure.units import plain_number
 from qsim import Delay, Exponential, Network, Station
 
 START = [n.start for n in NUMBERS.values()]
@@ -24,7 +25,7 @@ def test_the_answer_is_that_of_the_library(folder):
     stations = {"users": Delay(0.1), "cpu": cpu, "drive": drive.station(visits=20)}
     wanted = system(Network(stations), clients=[1, 50, 300, 600], draws=60)
     assert answer.startswith(f"{wanted.bottleneck} is full first. Waiting begins at {wanted.knee.estimate:.3g} users")
-    assert f"{wanted.throughput([300])[0, 0]:.3g} transactions a second" in answer
+    assert f"{plain_number(wanted.throughput([300])[0, 0], 3)} transactions a second" in answer
     assert f"{wanted.bottleneck} is full first" in picture.alt
     assert moving["bottleneck"] == 1 + wanted.stations.index(wanted.bottleneck)
     assert sum(moving["start"]) == 300
