@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, get_args
@@ -140,11 +140,23 @@ def plan_mlc(
         find_tool("mlc")
     except ToolMissingError as error:
         raise ToolMissingError(f"{error}; {WITHOUT_MLC}") from error
-    asked = [_checked_mode(m) for m in _some("modes", modes, "loaded-latency")]
-    wanted = [_checked_mix(m) for m in _some("mixes", mixes, "R,W3")]
-    cycles = None if delays is None else tuple(_checked_delay(d) for d in _some("delays", delays, "0,100,1000"))
-    sizes = [None] if buffers is None else [_checked_buffer(b) for b in _some("buffers", buffers, "200MiB")]
-    steps = [None] if strides is None else [_checked_stride(s) for s in _some("strides", strides, "64,128")]
+    known = get_args(Mode)
+    asked = _checked("modes", modes, "loaded-latency", known.__contains__, f"there are {', '.join(known)}")
+    flags = [mix.strip().removeprefix("-").upper() for mix in mixes]
+    wanted = _checked("mixes", flags, "R,W3", MIXES.__contains__, f"MLC's own flags are taken: {', '.join(MIXES)}")
+    whole = "a delay is a whole number of core cycles from 0 to 100000000"
+    cycles: tuple[int, ...] | None = None
+    if delays is not None:
+        found = _checked("delays", delays, "0,100,1000", lambda d: d == int(d) and 0 <= d <= 10**8, whole)
+        cycles = tuple(map(int, found))
+    sizes: list[int | None] = [None]
+    steps: list[int | None] = [None]
+    if buffers is not None:
+        sizes = _checked("buffers", buffers, "200MiB", lambda b: b >= 1024 and b % 1024 == 0, "MLC takes whole KiB")
+    if strides is not None:
+        line = CACHE_LINE_BYTES
+        remedy = f"a stride is a multiple of a cache line of {line} B"
+        steps = _checked("strides", strides, "64,128", lambda s: s >= line and s % line == 0, remedy)
     must_be(1 <= repeats <= 1000, "repeats", repeats, "from 1 to 1000")
     _refuse_more_than_memory(asked, wanted, sizes)
     runs: dict[str, MlcRun] = {}
@@ -198,45 +210,14 @@ def _run(
     )
 
 
-def _some(name: str, values: Sequence[Any], example: str) -> list[Any]:
+def _checked(name: str, values: Sequence[Any], example: str, holds: Callable[[Any], bool], remedy: str) -> list[Any]:
+    """Each of the values once; InvalidParameterError naming one that MLC does not take."""
     if not values:
         raise InvalidParameterError(name, "is empty", f"give for example {example}")
+    for value in values:
+        if not holds(value):
+            raise InvalidParameterError(name, f"holds {value!r}", remedy, value=value)
     return list(dict.fromkeys(values))
-
-
-def _checked_mode(mode: str) -> Mode:
-    for known in get_args(Mode):
-        if mode == known:
-            return known  # type: ignore[no-any-return]
-    raise InvalidParameterError("modes", f"holds {mode!r}", f"there are {', '.join(get_args(Mode))}", value=mode)
-
-
-def _checked_mix(mix: str) -> str:
-    flag = mix.strip().removeprefix("-").upper()
-    if flag not in MIXES:
-        remedy = f"MLC's own flags are taken: {', '.join(MIXES)}"
-        raise InvalidParameterError("mixes", f"holds {mix!r}", remedy, value=mix)
-    return flag
-
-
-def _checked_delay(delay: float) -> int:
-    if delay != int(delay) or not 0 <= delay <= 10**8:
-        remedy = "a delay is a whole number of core cycles from 0 to 100000000"
-        raise InvalidParameterError("delays", f"holds {delay!r}", remedy, delay)
-    return int(delay)
-
-
-def _checked_buffer(size: int) -> int:
-    if size < 1024 or size % 1024:
-        raise InvalidParameterError("buffers", f"holds {size} B", "MLC takes whole KiB, for example 200MiB", value=size)
-    return size
-
-
-def _checked_stride(stride: int) -> int:
-    if stride < CACHE_LINE_BYTES or stride % CACHE_LINE_BYTES:
-        remedy = f"a stride is a multiple of a cache line of {CACHE_LINE_BYTES} B"
-        raise InvalidParameterError("strides", f"holds {stride} B", remedy, stride)
-    return stride
 
 
 def _refuse_more_than_memory(modes: Sequence[Mode], mixes: Sequence[str], sizes: Sequence[int | None]) -> None:

@@ -25,12 +25,6 @@ def test_messs_table_is_a_curve_over_the_pause_for_each_read_percentage() -> Non
     assert [f.check for f in sweep.findings] == ["idle-point"]
 
 
-def test_one_file_is_not_named_and_several_are() -> None:
-    pairs = "100000 80\n120000 95\n"
-    assert curves_sweep({"machine.txt": pairs}).series == ("all points",)
-    assert curves_sweep({"a.txt": pairs, "b.txt": pairs}).series == ("a.txt", "b.txt")
-
-
 def test_messs_table_can_be_fitted_and_compared() -> None:
     compared = compare(load(DATA / "mess.csv"), series="50/50 mix")
     assert len(compared.points.load) == 4
@@ -107,12 +101,6 @@ def test_our_table_of_a_curve_without_a_load_survives_the_round_trip() -> None:
 def test_damage_is_refused_by_line(text: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
         curves_sweep({"bwlat_50.txt": text})
-
-
-def test_forms_are_not_mixed() -> None:
-    texts = {p.name: p.read_text() for p in (DATA / "mess.csv", DATA / "bwlat_70.txt")}
-    with pytest.raises(DataError, match="Mess's table and pairs of numbers cannot be one sweep"):
-        curves_sweep(texts)
 
 
 def test_messages_of_a_verbose_multiload_are_no_rows() -> None:

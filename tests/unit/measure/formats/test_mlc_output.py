@@ -38,13 +38,6 @@ def test_the_flag_tells_the_mix(command: str, fraction: float) -> None:
     assert sweep.points["read_fraction"].iloc[0] == pytest.approx(fraction)
 
 
-def test_nanoseconds_and_megabytes_a_second_are_exact() -> None:
-    point = mlc_sweep({"a.txt": _run("--loaded_latency", " 00002\t113.20\t 61923.5\n")}).points.iloc[0]
-    assert point["latency_s"] == pytest.approx(113.2e-9, rel=1e-12)
-    assert point["bandwidth_bytes_per_s"] == pytest.approx(61923.5e6, rel=1e-12)
-    assert point["throughput_per_s"] == pytest.approx(61923.5e6 / 64, rel=1e-12)
-
-
 def test_the_traffic_line_tells_the_mix_where_the_command_is_not_printed() -> None:
     assert mlc_sweep({"a": f"Using Read-only traffic type\n{HEAD} 00000 99.00 500.0\n"}).series == ("read",)
 
@@ -54,11 +47,6 @@ def test_a_last_row_cut_anywhere_is_left_out_with_a_finding(cut: str) -> None:
     sweep = mlc_sweep({"a.txt": _run("--loaded_latency", f" 00000\t120.00\t 6400.0\n{cut}")})
     assert sweep.points["load"].tolist() == [0]
     assert [f.check for f in sweep.findings] == ["mlc-truncated"]
-
-
-def test_the_same_command_twice_in_one_file_is_two_numbered_curves() -> None:
-    text = _run("--loaded_latency") + _run("--loaded_latency")
-    assert mlc_sweep({"a.txt": text}).series == ("read (run 1)", "read (run 2)")
 
 
 def test_what_follows_the_table_is_no_row() -> None:

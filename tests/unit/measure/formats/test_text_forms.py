@@ -7,7 +7,7 @@ import pytest
 from measure.errors import DataError
 from measure.formats.fio.normal_output import parse_normal
 from measure.formats.mess_curves import curves_sweep, looks_like_curves
-from measure.formats.mlc import W_FLAGS, mlc_figures, mlc_sweep, mlc_version
+from measure.formats.mlc import mlc_figures, mlc_sweep, mlc_version
 
 # --- fio's report -----------------------------------------------------------------------------------------------------
 
@@ -115,24 +115,6 @@ def test_a_table_of_mlc_in_si_units() -> None:
         assert mlc_sweep({"m": text}).provenance.details["buffer_bytes"] == {"read": 2 * scale}
 
 
-def test_the_mixes_of_mlc_are_those_of_its_readme() -> None:
-    shares = {
-        2: 2 / 3,
-        3: 3 / 4,
-        4: 3 / 5,
-        5: 1 / 2,
-        6: 0,
-        7: 2 / 3,
-        8: 1 / 2,
-        9: 3 / 4,
-        10: 2 / 3,
-        11: 3 / 4,
-        12: 4 / 5,
-    }
-    assert {flag: mix.read_fraction for flag, mix in W_FLAGS.items()} == pytest.approx(shares)
-    assert {flag for flag, mix in W_FLAGS.items() if mix.note} == {6, 7, 8, 9, 10}
-
-
 def test_runs_of_one_kind_are_numbered_and_files_are_named() -> None:
     twice = mlc_sweep({"m": MLC.format(flags="") * 2})
     assert list(twice.series) == ["read (run 1)", "read (run 2)"]
@@ -202,6 +184,3 @@ def test_files_of_curves_are_told_apart() -> None:
     assert looks_like_curves("1 2\n3 4\n")
     with pytest.raises(DataError, match="cannot be one sweep"):
         curves_sweep({"a": "1 2\n3 4\n", "b": "pause,bandwidth_mean,latency_mean\n1,2,3\n"})
-
-
-# --- files ------------------------------------------------------------------------------------------------------------

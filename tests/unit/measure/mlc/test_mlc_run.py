@@ -57,7 +57,7 @@ def test_the_estimate_grows_with_the_delays() -> None:
         ({"mixes": ("W99",)}, "mixes holds 'W99'"),
         ({"delays": (1.5,)}, "delays holds 1.5"),
         ({"delays": ()}, "delays is empty"),
-        ({"buffers": (1000,)}, "buffers holds 1000 B"),
+        ({"buffers": (1000,)}, "buffers holds 1000; MLC takes whole KiB"),
         ({"buffers": (2**50,)}, "take smaller buffers"),
         ({"strides": (100,)}, "a multiple of a cache line"),
         ({"repeats": 0}, "repeats is 0"),

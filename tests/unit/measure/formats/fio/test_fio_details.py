@@ -449,9 +449,6 @@ def test_stamps_of_one_run_lie_as_far_apart_as_its_run_times(runtime: int, stamp
     assert len(runs_of([snapshot(1000, 10, 5000), snapshot(runtime, 20, stamp)])) == runs
 
 
-# --- windows, intervals, steadiness -----------------------------------------------------------------------------------
-
-
 def test_a_depth_that_counts_for_nothing() -> None:
     def ignored(**options: str) -> list[str]:
         return [f.message for f in check_record(record(options=options))]
@@ -462,9 +459,6 @@ def test_a_depth_that_counts_for_nothing() -> None:
     assert not ignored(ioengine="psync")
     assert not ignored(ioengine="libaio", iodepth="8")
     assert not ignored(ioengine="psync", iodepth="8", io_submit_mode="offload")
-
-
-# --- histograms and logs ----------------------------------------------------------------------------------------------
 
 
 LOG = "0, 1000, 0, 4096\n600, 3000, 1, 4096\n1400, 2000, 0, 4096\n2600, 4000, 0, 4096\n"

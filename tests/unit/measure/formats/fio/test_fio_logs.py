@@ -6,12 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from measure import load
 from measure.errors import DataError
-from measure.formats.by_format import looks_like_log
 from measure.formats.fio.log_records import choose_logs
 from measure.formats.fio.logs import summarise
 from measure.formats.fio.steady_state import drift_within
@@ -97,20 +94,3 @@ def test_a_long_log_is_read_in_pieces_and_its_drift_is_told(tmp_path: Path) -> N
     assert summary.intervals.completed(np.array([summary.runtime_s]))[0] == pytest.approx(rows, rel=0.05)
     (finding,) = drift_within(summary.intervals, "d")
     assert "goes from 50.0 k/s in its first third to 16.7 k/s in its last" in finding.message
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.text(alphabet="0123456789, \n.-xabe", max_size=200) | st.binary(max_size=80).map(lambda b: b.decode("latin-1"))
-)
-def test_any_text_is_a_summary_or_one_refusal(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    looks_like_log(text)
-    path = tmp_path_factory.getbasetemp() / "any_lat.1.log"
-    path.write_text(text, encoding="latin-1")
-    refused = ""
-    try:
-        assert summarise(path).requests > 0
-    except DataError as error:
-        refused = str(error)
-        assert "\n" not in refused
-        assert "any_lat.1.log" in refused

@@ -59,23 +59,6 @@ def test_version_2_is_in_microseconds_and_kib() -> None:
     assert row["bandwidth_bytes_per_s"] == 4000 * 1024
 
 
-def test_a_version_without_options_has_no_depth_and_says_so() -> None:
-    bare = {
-        "jobname": "j",
-        "groupid": 0,
-        "error": 0,
-        "read": read3(1000, 63.4e6),
-        "iodepth_level": {"1": 0.2, ">=64": 99},
-    }
-    sweep = sweep_of(document(bare))
-    assert sweep.points.iloc[0]["load"] == 64
-    assert [f.check for f in sweep.findings] == ["depth-not-recorded"]
-    shallow = {**bare, "read": read3(1000, 0.99e6), "iodepth_level": {"1": 100.0}}
-    sweep = sweep_of(document(shallow))
-    assert sweep.points.iloc[0]["load"] == 1
-    assert not sweep.findings
-
-
 @pytest.mark.parametrize("shape", [dict, list])
 def test_global_options_may_be_an_object_or_a_list(shape: type) -> None:
     shared = {"iodepth": "16", "ioengine": "libaio", "bs": "8k"}
@@ -172,16 +155,6 @@ def test_a_text_without_points_is_refused_in_one_sentence(text: str, sentence: s
     assert str(caught.value).startswith("f")
 
 
-def test_an_edited_file_is_refused() -> None:
-    made = job(read3(1000, 4e6))
-    made["write"] = read3(1000, 4e6)
-    with pytest.raises(DataError, match=r"asked for rw=randread, yet it records writes.*edited"):
-        sweep_of(document(made))
-    made = job(read3(1000, 4e6, lat_us=stats(4e6)))
-    with pytest.raises(DataError, match=r"key 'lat_us', which no version of fio writes"):
-        sweep_of(document(made))
-
-
 def test_reads_of_a_verifying_write_job_are_no_edit() -> None:
     made = job(read3(1000, 4e6), "write")
     made["job options"] |= {"verify": "md5"}
@@ -214,21 +187,6 @@ def test_a_damaged_histogram_is_refused_and_not_counted_without_its_bin(key: str
     section = read3(1000.0, 4e3, lat_ns=stats(4e3, bins={"3968": 900, key: count, "FIO_IO_U_PLAT_NR": 1856}))
     with pytest.raises(DataError, match=f"in the bin '{key}' of its histogram.*edited or damaged"):
         sweep_of(document(job(section)))
-
-
-def test_a_folder_of_runs_is_a_curve_for_each_direction_and_number_of_jobs() -> None:
-    def run(direction: str, depth: int, jobs: int) -> dict[str, Any]:
-        made = job(read3(1000.0, 1e6 * depth * jobs), direction)
-        made["job options"] |= {"iodepth": f"{depth}", "numjobs": f"{jobs}", "group_reporting": "1"}
-        return document(made)
-
-    depths = (1, 2, 4, 8, 16, 32, 64)
-    runs = [run(direction, depth, 1) for direction in ("read", "write") for depth in depths]
-    sweep = sweep_of(*runs, run("read", 1, 4), run("read", 1, 16))
-    assert (len(sweep), len(sweep.series)) == (16, 4)
-    assert not sweep.findings
-    points = sweep.points
-    assert (points["throughput_per_s"] * points["latency_s"]).tolist() == pytest.approx(points["load"].tolist())
 
 
 def test_the_sum_of_all_clients_is_read_where_it_stands_alone_and_has_no_depth() -> None:

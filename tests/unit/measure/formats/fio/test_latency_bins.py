@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -69,39 +66,6 @@ def test_the_histograms_of_a_sweep_are_found_by_curve_load_and_repeat() -> None:
         points = sweep.points
         row = points[(points["series"] == series) & (points["load"] == at) & (points["repeat"] == repeat)].iloc[0]
         assert each.mean_s == pytest.approx(row["latency_s"], rel=0.02)
-
-
-def test_a_mix_pools_both_directions() -> None:
-    document: dict[str, Any] = json.loads((DATA / "fio" / "mixed.json").read_text("utf-8"))
-    (record,) = parse_fio(json.dumps(document), "m")
-    job = document["jobs"][0]
-    counted = sum(sum(job[d]["lat_ns"]["bins"].values()) for d in ("read", "write"))
-    assert histogram(record).total == counted
-
-
-def test_version_2_numbers_its_bins() -> None:
-    bins = {"FIO_IO_U_PLAT_BITS": 6, "FIO_IO_U_PLAT_VAL": 64, "FIO_IO_U_PLAT_NR": 1216, "100": 5, "192": 5, "7": 0}
-    read = {
-        "iops": 10.0,
-        "bw": 40,
-        "runtime": 1000,
-        "total_ios": 10,
-        "io_bytes": 40,
-        "lat": {"mean": 180.0, "stddev": 80.0},
-        "clat": {"mean": 179.0, "stddev": 80.0, "bins": bins},
-    }
-    job = {"jobname": "j", "job options": {"rw": "read", "bs": "4k"}, "read": read}
-    (record,) = parse_fio(json.dumps({"fio version": "fio-2.18", "jobs": [job]}), "old")
-    found = histogram(record)
-    assert found.kind == "clat"
-    assert found.lower_s == pytest.approx([100e-6, 256e-6])
-    assert found.upper_s == pytest.approx([101e-6, 260e-6])
-
-
-def test_a_record_without_bins_is_refused_with_the_option_to_give() -> None:
-    (record,) = parse_fio((DATA / "fio" / "sweep-depth-1.json").read_text("utf-8"), "s")
-    with pytest.raises(DataError, match=r"s: job '.*' holds no histogram; measure with --output-format=json\+"):
-        histogram(record)
 
 
 def test_a_fraction_that_is_none_is_refused() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from measure.errors import DataError
-from measure.formats.servers import json_reports, text_reports
+from measure.formats.servers import text_reports
 from measure.formats.servers.run import ServerRun, servers_sweep
-from measure.formats.servers.tools import reader_of, server_runs_sweep
+from measure.formats.servers.tools import server_runs_sweep
 
 RUNS = Path(__file__).parents[4] / "data" / "servers"
 
@@ -38,19 +38,6 @@ def test_clients_that_a_tool_prints_are_taken_whatever_the_file_is_called() -> N
     scheduled = text_reports.pgbench(text_of("pgbench-rate.txt"), "run")
     assert scheduled.clients is None
     assert scheduled.rate_per_s == scheduled.throughput_per_s
-
-
-def test_what_is_whose() -> None:
-    assert json_reports.is_vllm({"request_throughput": 1, "output_throughput": 2})
-    for less in ({"request_throughput": 1}, {"output_throughput": 2}, {}):
-        assert not json_reports.is_vllm(less)
-    assert not json_reports.is_oha({"summary": {"rate": 1}})
-    assert not json_reports.is_oha({"summary": []})
-    assert not json_reports.is_k6({"metrics": {"other": 1}})
-    assert not json_reports.is_k6({"metrics": None})
-    assert json_reports.documents("[1]") == []
-    assert json_reports.documents("{") == []
-    assert reader_of("nothing of the kind") is None
 
 
 def test_failures_are_a_share_where_the_requests_were_counted() -> None:

@@ -356,18 +356,6 @@ def test_several_runs_in_one_file_are_several_points(tool: str, tmp_path: Path):
     assert sorted(load(joined).points["throughput_per_s"]) == sorted(load(RUNS / tool).points["throughput_per_s"])
 
 
-@pytest.mark.parametrize(("tool", "spread"), [("wrk", True), ("ab", False), ("pgbench", False), ("hey", False)])
-def test_the_spread_of_latency_is_a_column(tool: str, spread: bool):
-    points = load(RUNS / tool).points
-    if spread:
-        assert (points["latency_sd_s"] > 0).any()
-        assert (points["latency_sd_s"].dropna() < 20 * points["latency_s"]).all()
-    else:
-        assert (
-            points["latency_p99_s"].notna().any() or points["latency_sd_s"].notna().any() or tool in ("pgbench", "ab")
-        )
-
-
 def test_a_broken_file_is_one_sentence_and_the_others_are_read(tmp_path: Path):
     for path in (RUNS / "k6").iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())

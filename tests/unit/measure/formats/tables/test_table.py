@@ -55,13 +55,6 @@ def test_a_load_of_zero_is_refused_where_it_asks_for_nothing() -> None:
     assert len(csv_sweep("delay,latency_ns,bandwidth_MBps\n0,150,20000\n100,120,15000\n")) == 2
 
 
-def test_a_row_with_an_empty_cell_is_left_out_with_one_finding() -> None:
-    sweep = csv_sweep(PLAIN + "16,,50000\n32,n/a,50000\n", name="t.csv")
-    assert sweep.points["load"].tolist() == [1, 8]
-    messages = [f.message for f in sweep.findings]
-    assert messages == ["t.csv: 2 rows left out, because no latency is given (lines 4, 5)."]
-
-
 @pytest.mark.parametrize(("one_load_both", "curves"), [("b", 2), ("a", 1)])
 def test_a_column_parts_curves_only_where_it_differs_at_one_place(one_load_both: str, curves: int) -> None:
     rows = f"1,100,a\n1,100,{one_load_both}\n2,101,a\n4,105,b\n8,120,b\n"
