@@ -117,6 +117,30 @@ REFUSED = """
 2 | trace mm1 --arrival-rate 1 --service-rate 2 --customers 1e4 | are too many to print
 2 | trace mm1 --arrival-rate 1 --service-rate 2 --customers 1e9 | are too many for a table
 2 | trace mm1 --arrival-rate 1 | it takes --arrival-rate, --service-rate or --service
+2 | solve | MODEL
+2 | solve mm1 --arrival-rate 20 --service-rate 16 | rho = 1.25, servers
+2 | solve mm1 --arrival-rate 16 --service-rate 16 | rho = 1, overloaded
+2 | solve mm2 --arrival-rate 1 --service-rate 2 | 'mm2', did you mean, mmcn, ggc
+2 | solve mm1 --arrival-rate 1 | --service-rate, --service
+2 | solve mm1 --arrival-rate 1 --service-rate 0 | --service-rate, positive
+2 | solve mm1 --arrival-rate -1 --service-rate 1 | --arrival-rate, -1
+2 | solve mm1 --arrival-rate nan --service-rate 1 | --arrival-rate, 'nan'
+2 | solve mm1 --arrival-rate 1 --service '5 parsec' | --service, parsec, ms
+2 | solve mm1 --arrival-rate 1 --service-rate 2 --servers 3 | --servers, mm1
+2 | solve mm1 --arrival-rate 1 --service-rate 2 --service 1 | --service-rate, one of
+2 | solve mmc --arrival-rate 1 --service-rate 2 --servers 2.5 | --servers, 2.5
+2 | solve mmc --arrival-rate 1 --service-rate 2 --servers 0 | --servers, 0
+2 | solve mmc --arrival-rate 1 --service-rate 2 --servers 1e30 | --servers must be at most
+2 | solve mmcn --population 0 --service 1 | --population
+2 | solve mmcn --population 1e9 --think-time 1 --service 1 | 1,000,000,000, qsim simulate
+2 | solve mg1 --arrival-rate 1 --service levy:mean=1 | --service, levy, lognormal
+2 | solve mg1 --arrival-rate 1 --service lognormal:mean=1 | like lognormal:mean=...,scv=... (
+2 | solve mg1 --arrival-rate 1 --service erlang:k=1.5,mean=1 | --service, k must, 1.5
+2 | solve mm1 --arrival-rate 1 --service gamma:mean=.5,scv=2 | --service, mg1
+2 | solve mg1 --arrival-rate erlang:2:k=2 --service 1 | --arrival-rate, gg1
+2 | solve mm1 --arrival-rate 1 --service-rate 2 --quantiles 99 | --quantiles, 99, 0.99
+2 | solve mm1 --arrival-rate | --arrival-rate
+2 | solve mm1 --arival-rate 1 | --arival-rate
 2 | simulate mm1 --arrival-rate 1 --service-rate 2 --customers -5 | --customers
 2 | simulate mm1 --arrival-rate 1 --service-rate 2 --engine quantum | --engine
 2 | simulate mm1 --arrival-rate 1 --service-rate 2 --seed 1.5 | --seed
@@ -124,12 +148,63 @@ REFUSED = """
 2 | simulate mm1 --arrival-rate 2 --service-rate 1 | rho = 2
 """
 
+WITH_FIO = """
+2 | knee DISK --seconds 1s | --seconds 1.00 s is out of reach
+2 | knee DISK --read 100,0 | --read takes one share
+2 | knee DISK --block 100 | --block
+2 | knee DISK --jobs 0 | --jobs
+2 | measure fio DISK --out s --block 100 | --block
+2 | measure fio DISK --out s --runtime 0s | --runtime
+2 | measure fio DISK --out s --runtime calm | --runtime
+2 | measure fio DISK --out s --allow everything | --allow
+2 | measure fio DISK --out s --allow write | --allow
+2 | measure fio DISK --out s --budget 1s | budget, at least
+2 | measure fio DISK --out s --depths auto:2 | --depths, 3 points
+2 | measure fio DISK --out s --depths auto --arrival-rates 100 | --arrival-rates, --depths
+2 | measure fio DISK --out s --depths auto:6 --repeats 3 | --repeats, --depths auto
+2 | measure fio DISK --out s --depths auto:6 --budget 1min | --budget, --depths auto
+2 | measure fio DISK --out s --depths auto:6 --block 4KiB,16KiB | block size
+2 | measure fio DISK --out s --depths 1 --repeats 0 | --repeats
+2 | measure fio DISK --out s --depths 1 --repeats auto:2 | 3 repeats at least
+2 | measure fio DISK --out s --depths 1 --repeats often | 'often'
+2 | measure fio DISK --out s --depths 1 --repeats 2.5 | '2.5' is not a whole number
+2 | measure fio DISK --out s --arrival-rates 100 --runtime steady | settling is for depths
+1 | measure fio DISK --out s --size 900TiB | free
+2 | measure suite tail DISK --plan | NAME: 'tail' is unknown; did you mean tails?
+2 | measure suite tails '' --plan | TARGET: it is empty
+2 | measure suite tails DISK | --out is missing
+2 | measure suite tails DISK --plan --budget 3s | --budget is too short: 12 workloads take at least
+2 | measure suite tails DISK --plan --budget 1min --quick | exclude each other
+2 | measure suite tails DISK --plan --allow write=sdb | only read goes with
+2 | course | --disk is missing
+2 | course --disk . | --out is missing
+2 | course --disk ' ' --out course | --disk: it is empty
+2 | course --disk . --out course --quick --budget 5min | --quick and --budget exclude each other
+2 | course --disk . --out course --budget 1s --no-memory | --budget is too short
+2 | course --dataset 003 --budget 5min --out p | --dataset and --budget exclude each other
+2 | course --dataset 003 | --out is missing
+2 | course --dataset 999 --out p | there is no dataset '999'
+2 | course --dataset 003 --out FILE | FILE is a file; name a folder
+"""
+
 
 @pytest.mark.parametrize("line", REFUSED.strip().splitlines())
-def test_a_refusal_is_one_line_with_its_exit_code(qsim, tmp_path, line):
+def test_a_refusal_is_one_line_with_its_exit_code(qsim, line):
+    refused(qsim, line)
+
+
+@pytest.mark.parametrize("line", WITH_FIO.strip().splitlines())
+def test_a_measurement_is_refused_before_anything_is_written(qsim, require_tool, disk, line):
+    require_tool("fio")
+    refused(qsim, line, DISK=str(disk))
+    assert list(disk.iterdir()) == []
+
+
+def refused(qsim, line: str, **names: str) -> None:
+    """Run the command of a line of the tables; check its exit code, its words and that it wrote nothing."""
     code, command, words = (part.strip() for part in line.split(" | "))
-    (tmp_path / "FILE").write_text("mine")
-    run = qsim(*(NAMES.get(word, word) for word in shlex.split(command.replace("SHEET", SHEET))))
+    Path("FILE").write_text("mine")
+    run = qsim(*({**NAMES, **names}.get(word, word) for word in shlex.split(command.replace("SHEET", SHEET))))
     assert run.code == int(code), run.err
     assert run.out == ""
     said = run.err.splitlines()[-1]
@@ -137,3 +212,4 @@ def test_a_refusal_is_one_line_with_its_exit_code(qsim, tmp_path, line):
     for part in [words] if words in said else words.split(", "):
         assert part in said
     assert [p.name for p in Path().iterdir()] == ["FILE"]
+    assert Path("FILE").read_text() == "mine"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 
@@ -167,8 +166,3 @@ def test_the_recommendation_stands_in_help_and_errors(qsim):
     assert (tuple(recommended(depths, 2)), tuple(recommended(depths, 3))) == (PAIR, TRIPLE)
     told = " ".join(qsim("compare", "--help").out.replace("│", " ").split())
     assert "depths 1 and 32, with six or more 1, 8 and 64" in told
-
-
-def test_advice_is_json(qsim):
-    document = qsim("compare", "--dataset", "003-ssd-read", "--series", "32 KiB read", "--json").out
-    assert json.loads(document)["next"]["load"] == 1

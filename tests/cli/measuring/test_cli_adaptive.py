@@ -28,26 +28,6 @@ def test_a_dry_run_shows_the_beginning_and_what_may_follow(qsim, fio, disk):
     assert list(disk.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("args", "parts"),
-    [
-        (["--depths", "auto:2"], ["--depths", "3 points"]),
-        (["--depths", "auto:six"], ["--depths", "six"]),
-        (["--depths", "auto", "--arrival-rates", "100"], ["--arrival-rates", "--depths"]),
-        (["--depths", "auto:6", "--repeats", "3"], ["--repeats", "--depths auto"]),
-        (["--depths", "auto:6", "--budget", "1min"], ["--budget", "--depths auto"]),
-        (["--depths", "auto:6", "--block", "4KiB,16KiB"], ["block size"]),
-    ],
-)
-def test_what_makes_no_sense_is_refused_in_one_line(qsim, fio, disk, args, parts):
-    run = qsim("measure", "fio", str(disk), *args, "--out", "sweep")
-    assert run.code == 2
-    for part in parts:
-        assert part in run.error
-    assert not Path("sweep").exists()
-    assert list(disk.iterdir()) == []
-
-
 @pytest.mark.live
 def test_a_real_search_says_why_keeps_its_history_and_goes_on(qsim, fio, disk):
     args = ("measure", "fio", str(disk), "--runtime", "300ms", "--size", "16MiB", "--out", "sweep")

@@ -39,22 +39,6 @@ def test_a_knee_is_an_ordinary_sweep_of_one_process(qsim, fio, disk):
     assert fitted["knee"] == document["knee"]
 
 
-@pytest.mark.parametrize(
-    ("args", "part"),
-    [
-        (["--seconds", "1s"], "--seconds 1.00 s is out of reach"),
-        (["--read", "100,0"], "--read takes one share"),
-        (["--block", "100"], "--block"),
-        (["--jobs", "0"], "--jobs"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_writes_nothing(qsim, fio, disk, args, part):
-    run = qsim("knee", str(disk), *args)
-    assert run.code == 2
-    assert part in run.error
-    assert list(disk.iterdir()) == []
-
-
 def test_a_file_of_others_is_refused(qsim, fio, disk):
     mine = disk / "thesis.doc"
     mine.write_text("years of work")

@@ -46,31 +46,6 @@ def test_a_real_point_is_measured_kept_and_not_measured_again(qsim, fio, disk):
     assert "other settings" in other.error
 
 
-def test_a_budget_too_short_names_the_least(qsim, fio):
-    run = qsim("measure", "fio", ".", "--out", "s", "--budget", "1s")
-    assert run.code == 2
-    assert "budget" in run.error
-    assert "at least" in run.error
-
-
-@pytest.mark.parametrize(
-    ("args", "part"),
-    [
-        (["--block", "100"], "--block"),
-        (["--runtime", "0s"], "--runtime"),
-        (["--repeats", "0"], "--repeats"),
-        (["--allow", "everything"], "--allow"),
-        (["--allow", "write"], "--allow"),
-    ],
-    ids=lambda value: value[0] if isinstance(value, list) else None,
-)
-def test_settings_that_fio_could_not_use_name_their_option(qsim, fio, disk, args, part):
-    run = qsim("measure", "fio", str(disk), "--out", "sweep", *args)
-    assert run.code == 2, run.err
-    assert part in run.error
-    assert not Path("sweep").exists()
-
-
 def test_a_file_of_somebody_else_is_refused_and_unchanged(qsim, fio, disk):
     mine = disk / "thesis.doc"
     mine.write_text("years of work")
@@ -80,13 +55,6 @@ def test_a_file_of_somebody_else_is_refused_and_unchanged(qsim, fio, disk):
     assert qsim("measure", "fio", str(mine), "--out", "sweep", "--read", "0", "--allow", "read").code == 1
     assert mine.read_text() == "years of work"
     assert not Path("sweep").exists()
-
-
-def test_no_space_is_said_before_anything_is_written(qsim, fio, disk):
-    run = qsim("measure", "fio", str(disk), "--size", "900TiB", "--out", "sweep")
-    assert run.code == 1
-    assert "free" in run.error
-    assert list(disk.iterdir()) == []
 
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  (nothing is written there: that is the test)

@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 
 @pytest.fixture
 def fio(require_tool) -> str:
     return require_tool("fio")
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--repeats", "auto:2"), "3 repeats at least"),
-        (("--repeats", "often"), "'often'"),
-        (("--repeats", "2.5"), "'2.5' is not a whole number"),
-        (("--runtime", "calm"), "--runtime"),
-    ],
-)
-def test_what_cannot_be_is_wrong_usage_in_one_line(qsim, fio, disk, options, says):
-    run = qsim("measure", "fio", str(disk), "--depths", "1", "--out", "sweep", *options)
-    assert run.code == 2
-    assert says in run.error
-    assert not Path("sweep").exists()
-
-
-def test_open_points_do_not_settle(qsim, fio, disk):
-    run = qsim("measure", "fio", str(disk), "--out", "sweep", "--arrival-rates", "100", "--runtime", "steady")
-    assert run.code == 2
-    assert "settling is for depths" in run.error
-    assert not Path("sweep").exists()
 
 
 def test_the_plan_says_what_may_follow(qsim, fio, disk):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -35,23 +33,6 @@ def test_a_plan_tells_every_sweep_and_the_whole_and_writes_nothing(qsim, fio, di
     assert all(c.startswith("fio ") for s in document["sweeps"] for c in s["commands"])
     assert not Path("course").exists()
     assert list(disk.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("args", "told"),
-    [
-        (("tail", "DISK", "--plan"), "NAME: 'tail' is unknown; did you mean tails?"),
-        (("tails", "", "--plan"), "TARGET: it is empty"),
-        (("tails", "DISK"), "--out is missing"),
-        (("tails", "DISK", "--plan", "--budget", "3s"), "--budget is too short: 12 workloads take at least"),
-        (("tails", "DISK", "--plan", "--budget", "1min", "--quick"), "exclude each other"),
-        (("tails", "DISK", "--plan", "--allow", "write=sdb"), "only read goes with"),
-    ],
-)
-def test_wrong_usage_of_a_suite_is_one_line_and_2(qsim, fio, disk, args, told):
-    run = qsim("measure", "suite", *(str(disk) if a == "DISK" else a for a in args))
-    assert run.code == 2
-    assert told in run.error
 
 
 def test_a_target_that_is_not_ours_needs_consent_and_is_only_read(qsim, fio, disk):
@@ -116,23 +97,3 @@ def test_the_data_sheet_stands_beside_the_peak(qsim, sweep_csv):
     assert run.code == 0
     [line] = [x for x in run.out.splitlines() if "200 k/s" in x]
     assert float(line.split()[-2]) == pytest.approx(50, abs=0.3)
-
-
-@pytest.mark.live
-def test_an_interruption_tells_how_many_points_are_kept(program, fio, disk, tmp_path):
-    args = ["measure", "suite", "depth", str(disk / "testfile"), "--quick", "--size", "16MiB", "--out", "out"]
-    running = program(args)
-    wait_for(lambda: list((tmp_path / "out" / "depth" / "points").glob("*.json")))
-    running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=30)
-    assert running.returncode == 130
-    assert re.search(r"interrupted; \d+ finished points? in out; run the same command again to resume", err)
-    assert list(disk.iterdir()) == []
-
-
-def wait_for(happened, seconds: float = 60.0) -> None:
-    """Until it has happened; fails after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 
 def test_the_plan_says_how_long_it_takes_and_writes_nothing(qsim, disk, require_tool):
     require_tool("fio")
@@ -39,29 +37,6 @@ def test_a_published_report_is_built_again_without_hardware(qsim):
         "004-ssd-block-size",
         "004-ssd-mix",
     ]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((), "--disk is missing"),
-        (("--disk", "."), "--out is missing"),
-        (("--disk", " ", "--out", "course"), "--disk: it is empty"),
-        (("--disk", ".", "--out", "course", "--quick", "--budget", "5min"), "--quick and --budget exclude each other"),
-        (("--disk", ".", "--out", "course", "--budget", "1s", "--no-memory"), "--budget is too short"),
-        (("--dataset", "003", "--budget", "5min", "--out", "p"), "--dataset and --budget exclude each other"),
-        (("--dataset", "003"), "--out is missing"),
-        (("--dataset", "999", "--out", "p"), "there is no dataset '999'"),
-        (("--dataset", "003", "--out", "taken"), "taken is a file; name a folder"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(qsim, require_tool, words, said):
-    require_tool("fio")
-    Path("taken").write_text("mine")
-    run = qsim("course", *words)
-    assert run.code == 2
-    assert said in run.error
-    assert Path("taken").read_text() == "mine"
 
 
 def test_a_page_of_somebody_else_is_not_replaced(qsim):

@@ -61,18 +61,3 @@ def test_an_edited_seal_fails_in_one_line(qsim, next_day, tmp_path):
     run = qsim("compare", str(next_day), "--prediction", "sheet.json")
     assert run.code == 1
     assert "broken" in run.error
-
-
-@pytest.mark.parametrize(
-    ("args", "parts"),
-    [
-        (["compare", "x.csv", "--prediction", "s", "--model", "m"], ["--prediction", "--model"]),
-        (["compare", "x.csv", "--prediction", "s", "--use", "1,2"], ["--prediction", "--use"]),
-        (["predict", "x.csv", "--use", "1", "--idle-latency", "1us"], ["--idle-latency"]),
-    ],
-    ids=" ".join,
-)
-def test_wrong_usage_is_one_line(qsim, args, parts):
-    run = qsim(*args)
-    assert run.code == 2, run.err
-    assert all(part in run.error for part in parts)

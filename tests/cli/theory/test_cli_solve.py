@@ -77,48 +77,6 @@ def test_every_model_builds_what_its_name_says(model):
     assert built == letters
 
 
-@pytest.mark.parametrize(
-    ("args", "parts"),
-    [
-        (["mm1", "--arrival-rate", "20", "--service-rate", "16"], ["rho = 1.25", "servers"]),
-        (["mm1", "--arrival-rate", "16", "--service-rate", "16"], ["rho = 1", "overloaded"]),
-        (["mm2", "--arrival-rate", "1", "--service-rate", "2"], ["'mm2'", "did you mean", "mmcn", "ggc"]),
-        (["mm1", "--arrival-rate", "1"], ["--service-rate", "--service"]),
-        (["mm1", "--arrival-rate", "1", "--service-rate", "0"], ["--service-rate", "positive"]),
-        (["mm1", "--arrival-rate", "-1", "--service-rate", "1"], ["--arrival-rate", "-1"]),
-        (["mm1", "--arrival-rate", "nan", "--service-rate", "1"], ["--arrival-rate", "'nan'"]),
-        (["mm1", "--arrival-rate", "1 parsec", "--service-rate", "1"], ["--arrival-rate", "parsec"]),
-        (["mm1", "--arrival-rate", "1", "--service", "5 parsec"], ["--service", "parsec", "ms"]),
-        (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--servers", "3"], ["--servers", "mm1"]),
-        (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--service", "1"], ["--service-rate", "one of"]),
-        (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "2.5"], ["--servers", "2.5"]),
-        (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "0"], ["--servers", "0"]),
-        (["mmcn", "--population", "0", "--service", "1"], ["--population"]),
-        (["mg1", "--arrival-rate", "1", "--service", "levy:mean=1"], ["--service", "levy", "lognormal"]),
-        (
-            ["mg1", "--arrival-rate", "1", "--service", "lognormal:mean=1"],
-            ["--service", "like lognormal:mean=...,scv=... ("],
-        ),
-        (["mmcn", "--population", "1e9", "--think-time", "1", "--service", "1"], ["1,000,000,000", "qsim simulate"]),
-        (["mmc", "--arrival-rate", "1", "--service-rate", "2", "--servers", "1e30"], ["--servers must be at most"]),
-        (["mg1", "--arrival-rate", "1", "--service", "erlang:k=1.5,mean=1"], ["--service", "k must", "1.5"]),
-        (["mm1", "--arrival-rate", "1", "--service", "gamma:mean=.5,scv=2"], ["--service", "mg1"]),
-        (["mg1", "--arrival-rate", "erlang:2:k=2", "--service", "1"], ["--arrival-rate", "gg1"]),
-        (["mm1", "--arrival-rate", "1", "--service-rate", "2", "--quantiles", "99"], ["--quantiles", "99", "0.99"]),
-        (["mm1", "--arrival-rate"], ["--arrival-rate"]),
-        (["mm1", "--arival-rate", "1"], ["--arival-rate"]),
-        ([], ["MODEL"]),
-    ],
-    ids=lambda value: " ".join(value)[:50] or "nothing" if isinstance(value, list) else None,
-)
-def test_wrong_usage_is_one_line_and_exit_2(qsim, args, parts):
-    run = qsim("solve", *args)
-    assert run.code == 2
-    assert run.out == ""
-    for part in parts:
-        assert part in run.error
-
-
 def test_an_error_is_a_json_document_too(qsim):
     run = qsim("solve", "mm1", "--arrival-rate", "20", "--service-rate", "16", "--json")
     assert run.code == 2
