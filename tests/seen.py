@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from qsim import Network
-from qsim.analytic.networks.chains import ChainNetwork, chain_network
+from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.analytic.views import ClosedQueue, OpenQueue, closed_queue, open_queue
 
 
@@ -24,9 +24,9 @@ def circle(network: Network) -> ClosedQueue:
     return seen
 
 
-def classes_of(network: Network) -> ChainNetwork:
+def classes_of(network: Network) -> ClassNetwork:
     """The chains of a network."""
-    seen = chain_network(network)
+    seen = class_network(network)
     assert seen is not None
     return seen
 

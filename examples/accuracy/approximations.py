@@ -31,7 +31,7 @@ from qsim import (
     solve,
 )
 from qsim.analytic.networks import decomposition, mean_value
-from qsim.analytic.networks.chains import chain_network
+from qsim.analytic.networks.classes import class_network
 from qsim.analytic.open import approximations
 from qsim.analytic.views import class_queue, open_queue
 
@@ -122,7 +122,7 @@ def of_general(model: Network) -> Iterator[tuple[str, float]]:
 
 def of_classes(model: Network) -> Iterator[tuple[str, float]]:
     """The error of W of each class that is approximated."""
-    queue, circle = class_queue(model), chain_network(model)
+    queue, circle = class_queue(model), class_network(model)
     name = queue.priority if queue is not None else mean_value.errors_of(circle) if circle is not None else ""
     run = _simulated(model)
     solved = solve(model)

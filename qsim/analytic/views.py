@@ -1,6 +1,6 @@
 """Single stations that formulas know, recognised in a network: each function returns a view, or None for another shape.
 
-Networks of several stations are seen as chains: :mod:`qsim.analytic.networks.chains`.
+Networks of several stations are seen by their classes: :mod:`qsim.analytic.networks.classes`.
 """
 
 from __future__ import annotations
@@ -185,19 +185,19 @@ def open_queue(network: Network) -> OpenQueue | None:
 
 def class_queue(network: Network) -> ClassQueue | None:
     """One station fed from outside by several classes, which pass it once."""
-    if network.closed_classes or len(network.stations) != 1 or len(network.names) < 2 or network.lists_stations:
+    if network.closed_classes or len(network.stations) != 1 or len(network.classes) < 2 or network.lists_stations:
         return None
     (station,) = network.stations.values()
     alike = station.discipline in PRIORITIES and station.speeds is None and station.capacity is None
     if not alike or station.own_queues or station.is_delay:
         return None
     flows = []
-    for name in network.names:
+    for name in network.classes:
         law, (arrivals,) = station.service_of(name), network.sources_of(name).values()
         if law is None:
             return None
         flows.append(ClassFlow(arrivals, law, station.priority.get(name, 0)))
-    return ClassQueue(tuple(flows), network.names, station.servers, PRIORITIES[station.discipline], network.kendall)
+    return ClassQueue(tuple(flows), network.classes, station.servers, PRIORITIES[station.discipline], network.kendall)
 
 
 def closed_queue(network: Network) -> ClosedQueue | None:

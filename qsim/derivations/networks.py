@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.networks.chains import ChainNetwork, ChainStation
+from qsim.analytic.networks.classes import ClassNetwork, ClassStation
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.views import ClosedQueue
 from qsim.derivations.builder import DerivationBuilder
@@ -122,7 +122,7 @@ def _birth_and_death(to: DerivationBuilder, model: ClosedQueue) -> bool:
     return True
 
 
-def jackson(to: DerivationBuilder, view: ChainNetwork) -> bool:
+def jackson(to: DerivationBuilder, view: ClassNetwork) -> bool:
     """One class from outside: the stations fed from outside and by each other, each on its own."""
     net = view.network
     if len(net.stations) > _MOST_STATIONS or len(net.classes) > 1 or not view.arrival_rates[0]:
@@ -155,7 +155,7 @@ def jackson(to: DerivationBuilder, view: ChainNetwork) -> bool:
     return True
 
 
-def _traffic(to: DerivationBuilder, view: ChainNetwork) -> None:
+def _traffic(to: DerivationBuilder, view: ClassNetwork) -> None:
     """``X`` and λ(i) of each station, from the visits or from the routing matrix."""
     net, (rate,) = view.network, view.arrival_rates
     if net.routing is None:
@@ -177,14 +177,14 @@ def _traffic(to: DerivationBuilder, view: ChainNetwork) -> None:
     to.values |= {f"lam_{i}": float(row[0]) for i, row in enumerate(net.open_rates(), 1)}
     for j, name in enumerate(net.stations):
         terms = [f"gamma_{j + 1}"] if outside[j] > 0 else []
-        shares = enumerate(net.routes.P[:, j].tolist(), 1)
+        shares = enumerate(net.routes[net.classes[0]][:, j].tolist(), 1)
         terms += [f"lam_{i}" if share == 1 else f"{share!r} * lam_{i}" for i, share in shares if share]
         to.let(f"lam_{j + 1}", " + ".join(terms) or "0", f"customers per time unit through {j + 1}, {name}")
     entered = [i for i, gamma in enumerate(outside.tolist(), 1) if gamma > 0]
     to.let("X", joined("gamma_{i}", entered), "as many leave as come from outside")
 
 
-def _station(to: DerivationBuilder, place: ChainStation, i: int) -> None:
+def _station(to: DerivationBuilder, place: ClassStation, i: int) -> None:
     """ρ, L, Lq and W of one station, from λ(i)."""
     c, order = place.servers, place.station.discipline
     words = {
@@ -226,7 +226,7 @@ def _by_speed(to: DerivationBuilder, speeds: Sequence[float], words: dict[str, o
     to.let(f"Lq_{i}", f"L_{i} - B_{i}", "but for the one in service")
 
 
-def _in_turn_once(view: ChainNetwork) -> bool:
+def _in_turn_once(view: ClassNetwork) -> bool:
     """Whether everyone comes to one station once, and waits only for those who came before."""
     return len(view.stations) == 1 and view.stations[0].in_turn and all(v == 1 for v in view.stations[0].visits)
 
@@ -235,9 +235,9 @@ def _busiest(at: Sequence[int]) -> str:
     return f"max({joined('rho_{i}', at, ', ')})" if len(at) > 1 else f"rho_{at[0]}"
 
 
-def closed(to: DerivationBuilder, view: ChainNetwork) -> bool:
+def closed(to: DerivationBuilder, view: ClassNetwork) -> bool:
     """One class that circles through stations of product form."""
-    several = len(view.stations) > _MOST_STATIONS or len(view.chains) > 1
+    several = len(view.stations) > _MOST_STATIONS or len(view.classes) > 1
     if several or view.network.routing is not None or view.populations[0] > _MOST_IN_TABLE:
         return False
     single = all(s.servers == s.queues and s.station.speeds is None for s in view.stations)
@@ -248,7 +248,7 @@ def closed(to: DerivationBuilder, view: ChainNetwork) -> bool:
     return True
 
 
-def _bounds(to: DerivationBuilder, view: ChainNetwork) -> None:
+def _bounds(to: DerivationBuilder, view: ClassNetwork) -> None:
     """The demands, what no network of these can do, and its knee."""
     to.given("N", view.populations[0], "customers that circle")
     to.given("Z", view.think_times[0], "time away from the servers, in each cycle")
@@ -269,7 +269,7 @@ def _bounds(to: DerivationBuilder, view: ChainNetwork) -> None:
     to.steps(BOUNDS)
 
 
-def _mean_values(to: DerivationBuilder, view: ChainNetwork) -> None:
+def _mean_values(to: DerivationBuilder, view: ClassNetwork) -> None:
     """The recursion as a table, its last row written out."""
     (N,), (Z,), demands = view.populations, view.think_times, view.demands[:, 0]
     spread = np.array([s.servers for s in view.stations])
@@ -318,7 +318,7 @@ def _whole(to: DerivationBuilder, busy: Sequence[str]) -> None:
     to.let("p_block", "0", "places are not limited")
 
 
-def _constants(to: DerivationBuilder, view: ChainNetwork) -> bool:
+def _constants(to: DerivationBuilder, view: ClassNetwork) -> bool:
     """Buzen's convolution, in units of the bottleneck's demand so that no number grows too large."""
     (N,), (Z,), at = view.populations, view.think_times, range(1, len(view.stations) + 1)
     scale = to.values["Dmax"]
@@ -357,7 +357,7 @@ def _constants(to: DerivationBuilder, view: ChainNetwork) -> bool:
     return True
 
 
-def _speeds(s: ChainStation, population: int) -> FloatArray:
+def _speeds(s: ClassStation, population: int) -> FloatArray:
     """The work done per time unit with 1 to N there."""
     k = np.arange(1, population + 1)
     if s.station.speeds is not None:

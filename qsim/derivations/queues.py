@@ -187,8 +187,6 @@ def pollaczek(to: DerivationBuilder, model: OpenQueue) -> bool:
 
 def constant(to: DerivationBuilder, model: OpenQueue) -> bool:
     """M/D/c, by the sum whose terms are all positive."""
-    if model.servers == 1:
-        return pollaczek(to, model)
     terms = mdc.spitzer_terms(model.offered_load, model.servers)
     if terms is None:
         return False
@@ -202,8 +200,8 @@ def constant(to: DerivationBuilder, model: OpenQueue) -> bool:
     )
     to.total("Lq", terms.tolist(), "t(1) + t(2) + ...", "the mean of such a walk (Spitzer 1956)")
     to.steps("Wq = Lq / lam | Little's law" + FROM_THE_WAIT.replace("Lq = lam * Wq | Little's law\n", ""))
-    waits = mdc.solve(model).p_wait
-    to.found("p_wait", waits, "1 - (p(0) + ... + p(c-1))", f"all servers are busy: {PASTA}; p(n) numerically")
+    waits = mdc.waiting_probability(model.offered_load, model.servers)
+    to.found("p_wait", waits, "1 - exp(-(u(1) + u(2) + ...))", "u(k) = P(Poisson(k a) >= k c) / k, likewise")
     return True
 
 

@@ -107,18 +107,17 @@ def batch_error(deviations: FloatArray) -> tuple[float, float]:
     return math.sqrt(variance * (1 + raised) / (1 - raised)), correlation
 
 
-def reaches(deviations: FloatArray, confidence: float, *, independent: bool = False) -> tuple[float, float]:
+def reaches(deviations: FloatArray, confidence: float) -> tuple[float, float]:
     """How far a confidence interval reaches below and above a mean, from the deviations of its batches.
 
     Willink's t for skewed batches: with β = skewness / (6 √b), t becomes G(t) below and -G(-t) above, where
-    G(t) = ((1 + 6β(t - β))^(1/3) - 1) / (2β), which is t itself where β is zero.  Batches known to be
-    ``independent`` are not corrected for correlation.
+    G(t) = ((1 + 6β(t - β))^(1/3) - 1) / (2β), which is t itself where β is zero.
     """
     b = deviations.size
     t = student_t(confidence, max(1, b - 1))
     centred = deviations - deviations.mean()
     variance = float(centred @ centred) / max(1, b - 1)
-    error = math.sqrt(variance / b) if independent else batch_error(deviations)[0]
+    error = batch_error(deviations)[0]
     if b < 3 or variance == 0:
         return t * error, t * error
     scaled = centred / math.sqrt(variance)

@@ -32,8 +32,8 @@ LEAST_WAIT = 1e-300
 
 NOWHERE = -1
 
-Way: TypeAlias = tuple[float, int, int]
-"""Upper end of the share of customers that take it, the next place (or NOWHERE), the class there."""
+Way: TypeAlias = tuple[float, int]
+"""Upper end of the share of customers that take it, and the next place (or NOWHERE)."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,10 @@ class PlannedStation:
 
 @dataclass(frozen=True)
 class Entry:
-    """Where customers of a stream come in: from a source, or ``number`` that begin there and come ``home`` again."""
+    """Where customers of a class come in: from a source, or ``number`` that begin there and come ``home`` again."""
 
-    stream: int
-    place: int
     kind: int
+    place: int
     home: int = NOWHERE
     number: int = 0
 
@@ -76,8 +75,8 @@ class Entry:
 class Plan:
     """What the engines run. ``entries`` has those of the ``sources`` first, then those that circulate.
 
-    ``ways[place][class]`` is where customers go next. ``streams`` are the classes in which customers enter. ``parts``
-    are the places whose stays are recorded, by their numbers.
+    ``ways[place][class]`` is where customers go next. ``parts`` are the places whose stays are recorded, by their
+    numbers.
     """
 
     places: tuple[PlannedStation, ...]
@@ -85,7 +84,6 @@ class Plan:
     ways: tuple[tuple[tuple[Way, ...], ...], ...]
     sources: tuple[Distribution, ...]
     classes: tuple[str, ...]
-    streams: tuple[str, ...]
     parts: tuple[int, ...]
 
     @property
@@ -133,7 +131,7 @@ class Plan:
         coming = {(entry.place, entry.kind) for entry in self.entries}
         new = coming
         while new:
-            following = {(to, kind) for here, k in new for _, to, kind in self.ways[here][k] if to != NOWHERE}
+            following = {(to, kind) for here, kind in new for _, to in self.ways[here][kind] if to != NOWHERE}
             new = following - coming
             coming = coming | new
         return sorted(kind for here, kind in coming if here == place)
@@ -148,17 +146,16 @@ def plan(model: Network) -> Plan:
     names, classes = [*model.stations, OUTSIDE], model.classes
     ways = {c: model.ways(c) for c in classes}
     sources, entries = [], []
-    for stream, c in enumerate(model.names):
-        kind = classes.index(c)
+    for stream, c in enumerate(classes):
         if c in model.closed_classes:
             home = names.index(model.home_of(c))
-            entries.append(Entry(stream, home, kind, home, model.closed_classes[c].number))
+            entries.append(Entry(stream, home, home, model.closed_classes[c].number))
             continue
         for given, source in model.sources_of(c).items():
             first = ways[c].get(OUTSIDE, ())
             at = first[0].to if given == OUTSIDE and len(first) == 1 else given
             sources.append(source)
-            entries.append(Entry(stream, names.index(at), kind))
+            entries.append(Entry(stream, names.index(at)))
     places = [_station(model, name) for name in model.stations]
     if any(names[entry.place] == OUTSIDE for entry in entries):
         none = (NO_TIME,) * len(classes)
@@ -169,12 +166,13 @@ def plan(model: Network) -> Plan:
         tuple(places),
         tuple(entries),
         tuple(
-            tuple(_numbered([_way(way, names, model) for way in ways[c].get(here, ())]) for c in classes)
+            tuple(
+                _numbered([_way(way, names, c in model.open_classes) for way in ways[c].get(here, ())]) for c in classes
+            )
             for here in names
         ),
         tuple(sources),
         classes,
-        model.names,
         tuple(i for i, place in enumerate(places) if place.listed and model.lists_stations),
     )
     _require_time_away(model, made)
@@ -192,19 +190,18 @@ def _require_time_away(model: Network, made: Plan) -> None:
             )
 
 
-def _way(way: ModelWay, names: Sequence[str], model: Network) -> Way:
-    """Its share, the number of the place, and of the class."""
-    leaves = way.to == OUTSIDE and way.name in model.open_classes
-    return way.p, NOWHERE if leaves else names.index(way.to), model.classes.index(way.name)
+def _way(way: ModelWay, names: Sequence[str], leaves: bool) -> Way:
+    """Its share, and the number of the place; ``leaves``: whether customers that go outside do."""
+    return way.p, NOWHERE if leaves and way.to == OUTSIDE else names.index(way.to)
 
 
 def _numbered(ways: Sequence[Way]) -> tuple[Way, ...]:
-    """Ways of (probability, place, class) with the upper ends of their shares; what is missing to 1 leaves."""
-    upto = accumulate(p for p, _, _ in ways)
-    found = [(end, to, kind) for end, (_, to, kind) in zip(upto, ways, strict=True)]
+    """Ways of (probability, place) with the upper ends of their shares; what is missing to 1 leaves."""
+    upto = accumulate(p for p, _ in ways)
+    found = [(end, to) for end, (_, to) in zip(upto, ways, strict=True)]
     if not found or found[-1][0] < 1 - 1e-9:
-        found.append((1.0, NOWHERE, 0))
-    return (*found[:-1], (1.0, *found[-1][1:]))
+        found.append((1.0, NOWHERE))
+    return (*found[:-1], (1.0, found[-1][1]))
 
 
 def _station(model: Network, name: str) -> PlannedStation:

@@ -43,7 +43,7 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
         states=ObservedStates(totals.presence / presence) if presence > 0 else None,
     )
     classes = tuple(
-        _part(recorder, plan.servers, plan.streams[kind], share, facts)
+        _part(recorder, plan.servers, plan.classes[kind], share, facts)
         for kind, recorder in totals.classes.recorders.items()
         if recorder.customers
     )

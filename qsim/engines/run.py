@@ -83,7 +83,11 @@ def simulate(
     >>> low < metrics.W < high
     True
     """
-    run = checked_run(model, customers, seed, engine, warmup, confidence, states)
+    n = _check.count("customers", customers)
+    level = _check.fraction("confidence", confidence)
+    run = Run(model, n, _seed(seed), engine, _warmup(warmup, n), level, states)
+    _check.one_of("engine", engine, tuple(METHODS))
+    require_runnable(model)
     if precision is None:
         metrics = simulate_once(run, progress)
     else:
@@ -96,24 +100,6 @@ def simulate(
     if metrics.warnings and not allow_short:
         raise _refusal(model, metrics, precision)
     return metrics
-
-
-def checked_run(
-    model: Network,
-    customers: float,
-    seed: int | None,
-    engine: Engine,
-    warmup: Warmup,
-    confidence: float,
-    states: bool = False,
-) -> Run:
-    """The run that these arguments of ``simulate`` describe; raises what it raises, before any work."""
-    n = _check.count("customers", customers)
-    level = _check.fraction("confidence", confidence)
-    run = Run(model, n, _seed(seed), engine, _warmup(warmup, n), level, states)
-    _check.one_of("engine", engine, tuple(METHODS))
-    require_runnable(model)
-    return run
 
 
 def simulate_once(run: Run, progress: Progress | None = None) -> Metrics:

@@ -57,7 +57,7 @@ class Totals:
     def __init__(self, plan: Plan, expected: int) -> None:
         typical = plan.typical_time
         self.whole = Recorder(expected, typical)
-        self.classes = ByKind(range(len(plan.streams)), expected, typical)
+        self.classes = ByKind(range(len(plan.classes)), expected, typical)
         of_each = math.ceil(expected / max(1, len(plan.parts)))
         self.stations = {place: Recorder(of_each, typical, ROWS_OF_A_STATION) for place in plan.parts}
         self.classes_at = {

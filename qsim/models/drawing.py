@@ -74,7 +74,7 @@ def _following(network: Network, station: str) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for name in network.classes:
         ways = network.ways(name)
-        for to, _, p in ways.get(station, []):
+        for to, p in ways.get(station, []):
             if to:
                 found.setdefault(to, []).append(p)
             elif name in network.closed_classes:  # a cycle without a Delay ends, and begins anew
@@ -117,7 +117,7 @@ def _way_out(x: float, y: float) -> Iterator[str]:
 def _way_in(network: Network, name: str, x: float, y: float) -> Iterator[str]:
     if name in network.open_classes:
         yield f'<path d="M{x - 82:g} {y:g}h28" marker-end="url(#tip)"/>'
-        yield _text(x - 84, y - 8, name if len(network.names) > 1 else "in", anchor="start")
+        yield _text(x - 84, y - 8, name if len(network.classes) > 1 else "in", anchor="start")
     else:
         yield _text(x, y - 42, f"{network.closed_classes[name].number} {name}")
 

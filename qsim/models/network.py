@@ -18,12 +18,10 @@ from qsim._types import FloatArray
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
 from qsim.models.customers import Arrivals, Customers, Population, customers_of
-from qsim.models.routes import OUTSIDE, Routes, Way, passing
+from qsim.models.routes import OUTSIDE, Way, cycle_visits, leading_to, passing, rates, reached
 from qsim.models.station import ByName, ClassName, Station
 from qsim.result import shown_by
 
-AS = " as "
-"""Between a station and the class in which it is entered."""
 ONLY_CLASS = "customers"
 SUM_ROUNDING = 1e-9
 
@@ -36,8 +34,8 @@ class Network:
     - ``customers``: how many circulate, a :class:`Population`, or :class:`Arrivals` from outside; with several classes
       one of these for each, by its name.  None describes the stations alone, see :meth:`with_population`;
     - ``routing``: None where the ``visits`` of the stations say how often each is passed.  Else for each station where
-      customers go next, with which probability; what is missing to 1 leaves.  ``"die as write"`` enters the die in
-      another class.  Several classes may have a mapping of their own each, by name.
+      customers go next, with which probability; what is missing to 1 leaves.  Several
+      classes may have a mapping of their own each, by name.
 
     Time at a Delay is think time for customers that circulate, and no part of their W.
 
@@ -87,11 +85,6 @@ class Network:
             )
         return self.customers  # type: ignore[return-value]  # __post_init__ made it so
 
-    @property
-    def names(self) -> tuple[ClassName, ...]:
-        """The classes in which customers come from outside or begin: those that results list, open ones first."""
-        return (*self.open_classes, *self.closed_classes)
-
     @cached_property
     def open_classes(self) -> Mapping[ClassName, Arrivals]:
         """The classes that come from outside."""
@@ -102,11 +95,10 @@ class Network:
         """The classes that circulate."""
         return {c: given for c, given in self.by_class.items() if isinstance(given, Population)}
 
-    @cached_property
+    @property
     def classes(self) -> tuple[ClassName, ...]:
-        """Every class, those first in which customers come."""
-        routed = () if self.routing is None else self.routing
-        return (*self.names, *(name for name in routed if name not in self.by_class))
+        """The classes, those first that come from outside."""
+        return (*self.open_classes, *self.closed_classes)
 
     @property
     def population(self) -> int:
@@ -153,38 +145,39 @@ class Network:
         By visits, OUTSIDE has ways too: those of an arrival, or of one that begins a cycle without a Delay.
         """
         if self.routing is not None:
-            return {here: _routed(name, row) for here, row in self.routing.get(name, {}).items()}
+            rows = self.routing.get(name, {}).items()
+            return {here: [Way(to, p) for to, p in row.items() if p > 0] for here, row in rows}
         order = [station for station in self.stations if self._comes(name, station)]
         if name not in self.closed_classes or self.home_of(name) == OUTSIDE:
-            return passing(order, [self.stations[s].visits_of(name) for s in order], name)
+            return passing(order, [self.stations[s].visits_of(name) for s in order])
         home = self.home_of(name)
         first = order.index(home)
         circle = [*order[first + 1 :], *order[:first]]
-        rows = passing(circle, [self.stations[s].visits_of(name) for s in circle], name)
+        passed = passing(circle, [self.stations[s].visits_of(name) for s in circle])
         return {
             here or home: [way if way.to != OUTSIDE else way._replace(to=home) for way in row]
-            for here, row in rows.items()
+            for here, row in passed.items()
         }
 
     @cached_property
-    def routes(self) -> Routes:
-        """The transition probabilities between the stations."""
-        stations, size = tuple(self.stations), len(self.stations) * len(self.classes)
-        found = Routes(stations, self.classes, np.zeros((size, size)))
-        for name in self.classes:
+    def routes(self) -> Mapping[ClassName, FloatArray]:
+        """The transition probabilities between the stations, of each class; shape (stations, stations)."""
+        at = {station: i for i, station in enumerate(self.stations)}
+        found = {name: np.zeros((len(at), len(at))) for name in self.classes}
+        for name, P in found.items():
             for here, row in self.ways(name).items():
-                for to, becoming, p in row:
+                for to, p in row:
                     if here and to:
-                        found.P[found.state(here, name), found.state(to, becoming)] += p
+                        P[at[here], at[to]] += p
         return found
 
     def outside(self, name: ClassName) -> FloatArray:
-        """The arrivals of an open class from outside, per time unit, by state of :attr:`routes`."""
-        gamma = np.zeros(len(self.routes.P))
+        """The arrivals of an open class from outside at each station, per time unit."""
+        gamma = dict.fromkeys(self.stations, 0.0)
         for station, source in self.sources_of(name).items():
             for to, share in self.first_stations(name, station):
-                gamma[self.routes.state(to, name)] += share / source.mean
-        return gamma
+                gamma[to] += share / source.mean
+        return np.array(list(gamma.values()))
 
     def first_stations(self, name: ClassName, station: str) -> list[tuple[str, float]]:
         """Where customers that come in at a station (or OUTSIDE) go first, with the share of each."""
@@ -192,16 +185,14 @@ class Network:
             return [(station, 1.0)]
         return [(way.to, way.p) for way in self.ways(name)[OUTSIDE] if way.to]
 
-    def visit_table(self, name: ClassName) -> FloatArray:
-        """Mean visits by those that come in one class, per passage or cycle, shape (stations, classes)."""
+    def mean_visits(self, name: ClassName) -> FloatArray:
+        """Mean visits of a class to each station, per passage or cycle."""
         if self.routing is None:
-            return np.array(
-                [[s.visits_of(c) if c == name else 0.0 for c in self.classes] for s in self.stations.values()]
-            )
+            return np.array([station.visits_of(name) for station in self.stations.values()])
         if name in self.closed_classes:
-            return self.routes.cycle_visits(self.routes.state(self.home_of(name), name))
+            return cycle_visits(self.routes[name], list(self.stations).index(self.home_of(name)))
         outside = self.outside(name)
-        return self.routes.rates(outside) / float(outside.sum())
+        return rates(self.routes[name], outside) / float(outside.sum())
 
     def arrival_rate(self, name: ClassName) -> float:
         """Arrivals of an open class from outside, per time unit."""
@@ -209,10 +200,10 @@ class Network:
 
     def open_rates(self) -> FloatArray:
         """Customers of open classes through each station per time unit, shape (stations, classes)."""
-        rates = np.zeros((len(self.stations), len(self.classes)))
-        for name in self.open_classes:
-            rates += self.arrival_rate(name) * self.visit_table(name)
-        return rates
+        through = np.zeros((len(self.stations), len(self.classes)))
+        for k, name in enumerate(self.open_classes):
+            through[:, k] = self.arrival_rate(name) * self.mean_visits(name)
+        return through
 
     def entries(self) -> Iterator[tuple[ClassName, str]]:
         """Every class of a network with routing, with each station where it comes in or begins."""
@@ -235,9 +226,9 @@ class Network:
         """Whether a class comes to a station."""
         if self.routing is None:
             return self.stations[station].visits_of(name) > 0
-        starts = [self.routes.state(at, name) for c, at in self.entries() if c == name]
-        row = list(self.stations).index(station)
-        return any(self.routes.reached(s).reshape(self.routes.shape)[row].any() for s in starts)
+        stations = list(self.stations)
+        starts = [stations.index(at) for c, at in self.entries() if c == name]
+        return any(reached(self.routes[name], start)[stations.index(station)] for start in starts)
 
     # What is refused
 
@@ -253,15 +244,17 @@ class Network:
         nested = [v for each in given.values() if isinstance(each, Mapping) for v in each.values()]
         entering = list(self.customers or [ONLY_CLASS])  # type: ignore[arg-type]
         by_class = given if any(isinstance(v, Mapping) for v in nested) else dict.fromkeys(entering, given)
-        routes: dict[ClassName, dict[str, ByName]] = {name: {} for name in entering}
+        routes: dict[ClassName, ByName] = dict.fromkeys(entering, ByName({}))
         for name, rows in by_class.items():
-            for here, row in rows.items():
+            if self.customers is not None and name not in routes:
+                raise InvalidParameterError(
+                    "routing", f"must name classes, not {name!r}", f"there are {', '.join(routes)}"
+                )
+            for here in rows:
                 self._require_station(f"routing of {name}", here)
-                routes.setdefault(str(name), {})[here] = self._checked_row(f"routing of {name} at {here}", row)
-                for to in row:
-                    if switched := to.partition(AS)[2]:
-                        routes.setdefault(switched, {})
-        return ByName({name: ByName(rows) for name, rows in routes.items()})
+            checked = {here: self._checked_row(f"routing of {name} at {here}", row) for here, row in rows.items()}
+            routes[str(name)] = ByName(checked)
+        return ByName(routes)
 
     def _checked_row(self, place: str, row: object) -> ByName:
         if not isinstance(row, Mapping):
@@ -272,7 +265,7 @@ class Network:
             remedy = "it holds the probabilities of going on, and what is missing to 1 leaves"
             raise InvalidParameterError(place, f"must not add up to more than 1, not {total:.6g}", remedy)
         for to in checked:
-            self._require_station(place, to.partition(AS)[0])
+            self._require_station(place, to)
         return ByName(checked)
 
     def _check_stations(self) -> None:
@@ -310,36 +303,29 @@ class Network:
 
     def _check_ways(self) -> None:
         """Every route in use is served everywhere, and all customers leave or all come back."""
-        routes = self.routes
-        leak = routes.P.sum(axis=1) < 1 - SUM_ROUNDING
+        stations = list(self.stations)
         for name, start in self.entries():
-            closed, seen = name in self.closed_classes, routes.reached(routes.state(start, name))
+            P, closed = self.routes[name], name in self.closed_classes
+            leak, seen = P.sum(axis=1) < 1 - SUM_ROUNDING, reached(P, stations.index(start))
             for i in np.flatnonzero(seen):
-                station, as_class = routes.place(int(i))
-                if self.stations[station].service_of(as_class) is None:
-                    problem = f"must hold a law for {as_class}"
-                    raise InvalidParameterError(f"service of {station}", problem, "its customers come there")
+                if self.stations[stations[i]].service_of(name) is None:
+                    problem = f"must hold a law for {name}"
+                    raise InvalidParameterError(f"service of {stations[i]}", problem, "its customers come there")
                 if closed and leak[i]:
                     remedy = f"{name} is closed, and nobody leaves it"
-                    raise InvalidParameterError(f"routing of {as_class} at {station}", "must add up to 1", remedy)
-            homes = np.array([routes.place(i)[0] == start for i in range(len(leak))])
-            ends = routes.leading_to(homes if closed else leak)
-            if stuck := [routes.place(int(i))[0] for i in np.flatnonzero(seen & ~ends)]:
+                    raise InvalidParameterError(f"routing of {name} at {stations[i]}", "must add up to 1", remedy)
+            homes = np.array([station == start for station in stations])
+            ends = leading_to(P, homes if closed else leak)
+            if stuck := [stations[i] for i in np.flatnonzero(seen & ~ends)]:
                 wanted = f"bring everyone back to {start}" if closed else "let everyone leave in the end"
-                where = ", ".join(dict.fromkeys(stuck))
-                raise InvalidParameterError("routing", f"must {wanted}", f"{name} at {where} cannot")
-
-
-def _routed(name: ClassName, row: Mapping[str, float]) -> list[Way]:
-    parts = [(*to.partition(AS)[::2], p) for to, p in row.items() if p > 0]
-    return [Way(to, switched or name, p) for to, switched, p in parts]
+                raise InvalidParameterError("routing", f"must {wanted}", f"{name} at {', '.join(stuck)} cannot")
 
 
 def _stations(given: object) -> ByName:
     if not isinstance(given, Mapping) or not given:
         raise InvalidParameterError("stations", f"must hold stations by their names, not {given!r}")
     for name, station in given.items():
-        if AS in str(name) or not name:
+        if not name:
             raise InvalidParameterError("stations", f"must not have {name!r} for a name", value=name)
         if not isinstance(station, Station):
             raise InvalidParameterError(f"stations[{name!r}]", f"must be a Station or a Delay, not {station!r}")

@@ -1,8 +1,8 @@
 """Percentiles and variances called exact, of queues of several servers and of orders, against chains built here.
 
 First come first served with phase-type times: a Markov chain of labelled servers, cut where nobody is, its times by
-the exponential of a matrix. One customer among others (PS, SIRO): Gaver-Stehfest inversion in 60 digits. Constant
-services: a lattice rounded down and up. A larger number of random models: QSIM_MODELS=100.
+the exponential of a matrix. One customer among others (PS, SIRO): Gaver-Stehfest inversion in 60 digits. A
+larger number of random models: QSIM_MODELS=100.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scipy.sparse.linalg import expm_multiply, spsolve
 from scipy.stats import gamma
 from test_times_agree import stehfest, transform_of
 
-from qsim import Distribution, Erlang, Exponential, GGc, HyperExponential, MDc, Metrics, MMc, Open, solve
+from qsim import Distribution, Erlang, Exponential, GGc, HyperExponential, Metrics, MMc, Open, solve
 
 MODELS = int(os.environ.get("QSIM_MODELS", "4"))
 QUANTILES = (0.5, 0.9, 0.999)
@@ -205,35 +205,6 @@ def test_nearer_saturation_one_customer_among_others_is_left_to_simulation(order
     r = solve(Open(Exponential(1 / 0.9999), Exponential(1.0), discipline=order))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="simulate"):
         r.quantile(0.5)
-
-
-@pytest.mark.parametrize(("c", "rho"), [(1, 0.7), (2, 0.8), (5, 0.6)])
-def test_constant_services_on_servers_are_inside_the_bracket(c: int, rho: float) -> None:
-    """Each server gets every c-th customer: W' = max(W + 1 - A, 0) with A the sum of c gaps, on a lattice."""
-    r = solve(MDc(rho * c, 1.0, c))
-    for q in (0.5, 0.9, 0.99):
-        t = r.quantile(q, "Wq")
-        if t > 0:
-            bounds = [_survival_on_lattice(c, rho, t, up) for up in (False, True)]
-            assert bounds[0] - 1e-6 <= 1 - q <= bounds[1] + 1e-6, (q, bounds)
-
-
-def _survival_on_lattice(c: int, rho: float, t: float, up: bool, points: int = 2**13, cells: int = 256) -> float:
-    """P(Wq > t) by steps of the walk until it stays; waits are rounded up, or down."""
-    from scipy.signal import fftconvolve
-
-    gaps = np.diff(gamma.cdf(np.arange(points + 1) / cells, c, scale=1 / (rho * c)))
-    jump = np.append(gaps[::-1], np.zeros(cells - (1 - up)))  # of 1 - A, in cells, from -points on
-    p = np.eye(1, points)[0]
-    shift = points - 1 - cells + (0 if up else 1)
-    for _ in range(3000):
-        walked = fftconvolve(p, jump)
-        after = np.append(walked[: shift + 1].sum(), walked[shift + 1 : shift + points])
-        if np.abs(after - p).sum() < 1e-9:
-            break
-        p = np.maximum(after, 0.0) / after.sum()
-    at = t * cells
-    return float(p[(math.floor(at) + (0 if up else 1)) :].sum() if up else p[math.ceil(at) + 1 :].sum())
 
 
 def test_a_variance_is_that_of_the_chain() -> None:

@@ -105,10 +105,10 @@ CHAOTIC: list[Network] = [  # a difference, however small, doubles every fifty c
             ),
             "b": Station({"read": LIGHT, "write": HEAVY, "clean": ONE}, 2, queues="random", discipline="SIRO"),
         },
-        {"clean": Arrivals(0.2, "a"), "read": Population(5, "host")},
+        {"clean": Arrivals(0.2, "a"), "read": Population(4, "host"), "write": Population(2, "host")},
         {
-            "read": {"host": {"a": 0.7, "a as write": 0.3}, "a": {"b": 0.8, "a": 0.2}, "b": {"host": 1}},
-            "write": {"a": {"b": 1}, "b": {"a as write": 0.2, "host as read": 0.8}},
+            "read": {"host": {"a": 1}, "a": {"b": 0.8, "a": 0.2}, "b": {"host": 1}},
+            "write": {"host": {"a": 1}, "a": {"b": 1}, "b": {"a": 0.2, "host": 0.8}},
             "clean": {"a": {"b": 0.5}},
         },
     ),

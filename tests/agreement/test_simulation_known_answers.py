@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from places import KNOWN_ANSWERS
+from known_answers import CASES, PHASE_TYPE, law, with_scv
 
-from qsim import Deterministic, Distribution, Erlang, Exponential, Gamma, GGc, HyperExponential, Open, simulate
-
-CASES = json.loads(KNOWN_ANSWERS.read_text())
-PHASE_TYPE = re.compile(r"(E\d|H2|M)/(E\d|H2)/\d")
-
-
-def law(description: Mapping[str, Any]) -> Distribution:
-    mean = description["mean"]
-    match description["dist"]:
-        case "erlang":
-            return Erlang(description["k"], mean)
-        case "h2_balanced":
-            return HyperExponential.from_moments(mean, description["scv"])
-        case "exp":
-            return Exponential(mean)
-    raise AssertionError(f"no such distribution here: {description}")
-
-
-def with_scv(mean: float, scv: float) -> Distribution:
-    """M/G/1 depends on the service only through mean and scv; a gamma has any."""
-    return Gamma(mean, scv) if scv > 0 else Deterministic(mean)
+from qsim import Deterministic, Exponential, GGc, Open, simulate
 
 
 def model(case: Mapping[str, Any]) -> Open | None:

@@ -20,28 +20,28 @@ from __future__ import annotations
 import numpy as np
 
 from qsim.analytic.formula import Formula
-from qsim.analytic.networks.assembly import ChainTimes, network_metrics
-from qsim.analytic.networks.chains import ChainNetwork, chain_network
+from qsim.analytic.networks.assembly import VisitTimes, network_metrics
+from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.metrics import Metrics
 
 METHOD = "all customers at one station (Little 1961; renewal rate of each server)"
 
 
-def applies(view: ChainNetwork) -> bool:
-    """One first-come-first-served station of one queue, one closed chain, and no think time."""
-    if len(view.stations) != 1 or len(view.chains) != 1 or view.arrival_rates or view.think_times[0] > 0:
+def applies(view: ClassNetwork) -> bool:
+    """One first-come-first-served station of one queue, one closed class, and no think time."""
+    if len(view.stations) != 1 or len(view.classes) != 1 or view.arrival_rates or view.think_times[0] > 0:
         return False
     return view.stations[0].in_turn and view.stations[0].queues == 1
 
 
-def solve(view: ChainNetwork) -> Metrics:
+def solve(view: ClassNetwork) -> Metrics:
     """Exact, for any law of service."""
     (place,), (N,), S = view.stations, view.populations, view.means[0, 0]
     speeds = place.station.speeds
     busy = 1.0 if speeds is not None else float(min(N, place.servers))
     pace = busy if speeds is None else speeds[min(N, len(speeds)) - 1]
     W, Wq, p_wait = (np.array([[v]]) for v in (N * S / pace, (N - busy) * S / pace, float(busy < N)))
-    return network_metrics(view, ChainTimes(W, Wq, p_wait), "exact", METHOD, forgets=True)
+    return network_metrics(view, VisitTimes(W, Wq, p_wait), "exact", METHOD, forgets=True)
 
 
-FORMULA = Formula(chain_network, applies, solve)
+FORMULA = Formula(class_network, applies, solve)

@@ -1,4 +1,4 @@
-"""Metrics of a network, put together from the times of each chain at each station."""
+"""Metrics of a network, put together from the times of each class at each station."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.networks.chains import ChainNetwork
+from qsim.analytic.networks.classes import ClassNetwork
 from qsim.distributions import Deterministic, Distribution
 from qsim.metrics import Kind, Metrics, States, TimeDistribution
 
@@ -19,14 +19,14 @@ CLOCKWORK = "; all its times are constant, so that one run repeats how it began:
 
 
 @dataclass(frozen=True)
-class ChainTimes:
-    """What a visit takes: arrays of shape (stations, chains); ``p_wait`` is NaN where it is not known."""
+class VisitTimes:
+    """What a visit takes: arrays of shape (stations, classes); ``p_wait`` is NaN where it is not known."""
 
     response: FloatArray
     waiting: FloatArray
     p_wait: FloatArray
     states: Sequence[States | None] = ()
-    """The distribution of the number at each station, all chains together."""
+    """The distribution of the number at each station, all classes together."""
     times: Sequence[TimeDistribution | None] = ()
     """The distribution of the times of a visit to each station."""
 
@@ -37,24 +37,32 @@ def is_clockwork(laws: Sequence[Distribution | None], population: int) -> bool:
 
 
 def network_metrics(
-    view: ChainNetwork, found: ChainTimes, kind: Kind, method: str, *, forgets: bool = False
+    view: ClassNetwork, found: VisitTimes, kind: Kind, method: str, *, forgets: bool = False
 ) -> Metrics:
     """Totals per cycle or passage; ``classes`` likewise; ``stations`` per visit, each with its classes.
 
     ``forgets``: whether the values hold however the system began, constant times or not.
     """
-    net = view.network
-    if net.routing is not None:
-        method = f"chains of classes; {method}"
-    if not forgets and any(is_clockwork(_laws(view, r), chain.population) for r, chain in enumerate(view.chains)):
+    net, classes = view.network, view.network.classes
+    places, visits = list(net.stations.values()), np.column_stack([each.visits for each in view.classes])
+    if not forgets and any(is_clockwork(_laws(view, r), each.population) for r, each in enumerate(view.classes)):
         kind, method = "approximation", method + CLOCKWORK
-    response, waiting, p_wait = _by_class(view, found)
-    rate, passages = _throughputs(view, response)
-    peaks = np.array([[s.peak] for s in net.stations.values()])
-    work = np.array([[s.mean_of(c) for c in net.classes] for s in net.stations.values()]) / peaks
-    flows = {name: rate[name] * visits for name, visits in passages.items()}
-    through = np.sum(list(flows.values()), axis=0)
-    seen = {s.name: i for i, s in enumerate(view.stations)}
+    means = np.array([[s.mean_of(c) for c in classes] for s in places])
+    work = means / np.array([[s.peak] for s in places])
+    at = {name: i for i, name in enumerate(net.stations)}
+    queueing = [at[s.name] for s in view.stations]
+    comes = visits[queueing] > 0
+    response = np.where(visits > 0, means, means[:, :1])
+    response[queueing] = np.where(comes, found.response, response[queueing])
+    waiting, p_wait = np.zeros((2, *visits.shape))
+    waiting[queueing], p_wait[queueing] = np.where(comes, found.waiting, 0.0), np.where(comes, found.p_wait, 0.0)
+    rate = _throughputs(view, visits, response, work)
+    through = rate * visits
+    # Of customers that circulate, time at a delay is no part of a response.
+    thinking = np.array([[s.is_delay for _ in classes] for s in places]) & np.array(
+        [c.population > 0 for c in view.classes]
+    )
+    passages = np.where(thinking, 0.0, visits)
 
     def part(
         name: str, X: float, weights: FloatArray, at: Any, U: float, p: float, most: float, **more: Any
@@ -77,54 +85,46 @@ def network_metrics(
         )
 
     everyone = math.inf if net.open_classes else float(net.population)
-    most = dict.fromkeys(net.classes, everyone)
-    most |= {c: float(given.number) for c, given in net.closed_classes.items()} if net.routing is None else {}
-    one = np.eye(len(net.classes))
+    circle = [float(each.population or everyone) for each in view.classes]
+    one = np.eye(len(classes))
 
     def station(name: str) -> Metrics:
-        i = list(net.stations).index(name)
-        comes = [k for k in range(len(net.classes)) if any(c.visits[i, k] > 0 for c in view.chains)]
-        visits = np.sum([c.visits[i] for c in view.chains], axis=0)
-        share = next((w / w.sum() for w in (through[i], visits) if w.sum() > 0), one[0])
-        busy, coming = through[i] * work[i], [(k, net.classes[k]) for k in comes]
+        i, own = at[name], queueing.index(at[name]) if at[name] in queueing else None
+        here = np.flatnonzero(visits[i] > 0)
+        share = next((w / w.sum() for w in (through[i], visits[i]) if w.sum() > 0), one[0])
+        busy = through[i] * work[i]
         return part(
             name,
             through[i].sum(),
             share,
             i,
             busy.sum(),
-            float(share[comes] @ p_wait[i, comes]),
+            float(share[here] @ p_wait[i, here]),
             everyone,
-            states=found.states[seen[name]] if found.states and name in seen else None,
-            times=found.times[seen[name]] if found.times and name in seen else None,
-            classes=tuple(part(c, through[i, k], one[k], i, busy[k], p_wait[i, k], most[c]) for k, c in coming)
-            if len(net.classes) > 1
+            states=found.states[own] if found.states and own is not None else None,
+            times=found.times[own] if found.times and own is not None else None,
+            classes=tuple(part(classes[k], through[i, k], one[k], i, busy[k], p_wait[i, k], circle[k]) for k in here)
+            if len(classes) > 1
             else (),
         )
 
     stations = tuple(station(name) for name in net.listed)
-    listed = [i for i, name in enumerate(net.stations) if name in net.listed]
-    queueing = [i for i, name in enumerate(net.stations) if name in seen]
+    listed = [at[name] for name in net.listed]
 
-    def waits(visits: FloatArray) -> float:
+    def waits(passed: FloatArray) -> float:
         """At the only station, visited once, the share of visits that wait is that of customers."""
-        once = len(queueing) == 1 and math.isclose(visits[queueing[0]].sum(), 1.0)
-        comes = visits[queueing[0]] > 0 if once else []
-        return float(visits[queueing[0], comes] @ p_wait[queueing[0], comes]) if once else math.nan
+        if len(queueing) != 1 or not math.isclose(passed[queueing[0]].sum(), 1.0):
+            return math.nan
+        comes = passed[queueing[0]] > 0
+        return float(passed[queueing[0], comes] @ p_wait[queueing[0], comes])
 
-    thinking = np.array([[s.is_delay] for s in net.stations.values()])
-    for name in net.closed_classes:  # time at a delay is no part of a response
-        passages[name] = np.where(thinking, 0.0, passages[name])
+    def by_class(k: int) -> Metrics:
+        passed = passages * one[k]
+        busiest = float((through[:, k] * work[:, k])[listed].max())
+        return part(classes[k], rate[k], passed[listed], listed, busiest, waits(passed), circle[k])
 
-    def busiest(name: str) -> float:
-        return float((flows[name] * work).sum(axis=1)[listed].max())
-
-    classes = tuple(
-        part(name, rate[name], visits[listed], listed, busiest(name), waits(visits), most[name])
-        for name, visits in passages.items()
-    )
-    X = math.fsum(rate.values())
-    mean = np.sum([rate[n] / X * v if X > 0 else v / len(passages) for n, v in passages.items()], axis=0)
+    X = math.fsum(rate)
+    mean = passages * (rate / X if X > 0 else 1 / len(classes))
     alone = stations[0] if len(stations) == 1 else None
     return part(
         "",
@@ -135,48 +135,25 @@ def network_metrics(
         waits(mean),
         everyone,
         stations=stations,
-        classes=classes if len(classes) > 1 else (),
+        classes=tuple(by_class(k) for k in range(len(classes))) if len(classes) > 1 else (),
         states=alone.states if alone else None,
         times=alone.times if alone and math.isclose(alone.throughput, X) else None,
     )
 
 
-def _laws(view: ChainNetwork, r: int) -> list[Distribution | None]:
-    """The times that a chain passes through."""
-    net, visits = view.network, view.chains[r].visits
-    places = enumerate(net.stations.values())
-    return [s.service_of(c) for i, s in places for k, c in enumerate(net.classes) if visits[i, k] > 0]
+def _laws(view: ClassNetwork, r: int) -> list[Distribution | None]:
+    """The times that a class passes through."""
+    passed = zip(view.network.stations.values(), view.classes[r].visits, strict=True)
+    return [s.service_of(view.network.classes[r]) for s, visits in passed if visits > 0]
 
 
-def _by_class(view: ChainNetwork, found: ChainTimes) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Response, waiting and probability of waiting of a visit, shape (stations, classes)."""
-    net, seen = view.network, {s.name: i for i, s in enumerate(view.stations)}
-    response, waiting, p_wait = np.zeros((3, len(net.stations), len(net.classes)))
-    for i, (name, station) in enumerate(net.stations.items()):
-        response[i] = station.mean_of(net.classes[0])  # where nobody comes
-        for r, chain in enumerate(view.chains):
-            for k in np.flatnonzero(chain.visits[i] > 0):
-                own = station.mean_of(net.classes[k])
-                if name not in seen:
-                    response[i, k] = own
-                    continue
-                at = seen[name]
-                W, Wq, usual = found.response[at, r], found.waiting[at, r], view.means[at, r]
-                in_turn = view.stations[at].in_turn and station.speeds is None
-                response[i, k] = Wq + own if in_turn else W * own / usual
-                waiting[i, k] = Wq if in_turn else Wq * own / usual
-                p_wait[i, k] = found.p_wait[at, r]
-    return response, waiting, p_wait
-
-
-def _throughputs(view: ChainNetwork, response: FloatArray) -> tuple[dict[str, float], dict[str, FloatArray]]:
-    """Passages or cycles per time unit of those who come in each class, and their visits."""
-    net = view.network
-    visits = {name: net.visit_table(name) for name in net.names}
-    rate = {name: net.arrival_rate(name) for name in net.open_classes}
-    rate |= {c: given.number / float((visits[c] * response).sum()) for c, given in net.closed_classes.items()}
-    if net.closed_classes:  # the ceilings hold in exact arithmetic; rounding may pass them in the last place
-        work = np.array([[s.mean_of(c) / s.peak for c in net.classes] for s in net.stations.values()])
-        load = max(float(row.sum()) for row in sum(rate[n] * v for n, v in visits.items()) * work)
-        rate |= {c: rate[c] / max(load, 1.0) for c in net.closed_classes}
-    return rate, visits
+def _throughputs(view: ClassNetwork, visits: FloatArray, response: FloatArray, work: FloatArray) -> FloatArray:
+    """Passages or cycles of each class per time unit."""
+    closed = np.array([each.population > 0 for each in view.classes])
+    cycles = (visits * response).sum(axis=0)
+    rates = [c.population / cycle if c.population else c.rate for c, cycle in zip(view.classes, cycles, strict=True)]
+    rate = np.array(rates)
+    if closed.any():  # the ceilings hold in exact arithmetic; rounding may pass them in the last place
+        load = float((rate * visits * work).sum(axis=1).max())
+        rate = np.where(closed, rate / max(load, 1.0), rate)
+    return rate

@@ -29,8 +29,8 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.evidence import with_errors
 from qsim.analytic.formula import Formula
-from qsim.analytic.networks.assembly import ChainTimes, network_metrics
-from qsim.analytic.networks.chains import ChainNetwork, chain_network
+from qsim.analytic.networks.assembly import VisitTimes, network_metrics
+from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.analytic.open.approximations import kraemer_langenbach_belz
 from qsim.analytic.views import ROUNDING, is_poisson
 from qsim.errors import NoFormulaError, UnstableQueueError
@@ -42,12 +42,12 @@ METHOD = "decomposition into G/G/c queues (Whitt 1983)"
 ALONE = "M/G/1 of several classes (Pollaczek-Khinchine; Kleinrock 1975, chapter 5)"
 
 
-def applies(view: ChainNetwork) -> bool:
-    """Open chains."""
+def applies(view: ClassNetwork) -> bool:
+    """Open classes."""
     return not view.populations
 
 
-def solve(view: ChainNetwork) -> Metrics:
+def solve(view: ClassNetwork) -> Metrics:
     """An approximation, or exact at one station; raises UnstableQueueError naming an overloaded one."""
     view.require_usual()
     for s in view.stations:
@@ -58,7 +58,7 @@ def solve(view: ChainNetwork) -> Metrics:
     cs2 = np.maximum(second / np.where(mean > 0, mean, 1.0) ** 2 - 1, 0.0)
     load = flow * mean / servers
     one = len(view.stations) == 1 and view.stations[0].servers == view.stations[0].queues
-    exact = one and is_poisson(view.network) and not view.network.routes.P.any()
+    exact = one and is_poisson(view.network) and not any(P.any() for P in view.network.routes.values())
     wait = np.zeros((len(view.stations), 1))
     at = {name: i for i, name in enumerate(view.network.stations)}
     for row, station in enumerate(view.stations):
@@ -67,7 +67,7 @@ def solve(view: ChainNetwork) -> Metrics:
         whole = kraemer_langenbach_belz(flow[i] / queues, mean[i], split, cs2[i], station.servers // queues)
         wait[row] = whole * (1 - again[i])  # one wait for all visits in a row
     p_wait = np.full_like(view.means, load[at[view.stations[0].name]] if exact else math.nan)
-    found = ChainTimes(view.means + wait, np.broadcast_to(wait, view.means.shape), p_wait)
+    found = VisitTimes(view.means + wait, np.broadcast_to(wait, view.means.shape), p_wait)
     if exact:
         return network_metrics(view, found, "exact", ALONE)
     used = [at[s.name] for s in view.stations]
@@ -85,8 +85,8 @@ def _outside_scv(model: Network) -> list[float]:
 def _flows(model: Network) -> tuple[FloatArray, ...]:
     """Of each station: E[S], E[S²], arrivals, the share that comes back at once, their scv, servers."""
     rates = model.open_rates()
-    flow, size, classes = rates.sum(axis=1), len(rates), len(model.classes)
-    through = (rates.reshape(-1)[:, None] * model.routes.P).reshape(size, classes, size, classes).sum(axis=(1, 3))
+    flow = rates.sum(axis=1)
+    through = np.sum([rates[:, [k]] * model.routes[c] for k, c in enumerate(model.classes)], axis=0)
     again = np.divide(np.diag(through), flow, out=np.zeros_like(flow), where=flow > 0)
     mean, second = _services(model, rates)
     # A customer that comes back at once stays: a geometric number of services in a row.
@@ -143,4 +143,4 @@ def _arrivals(
     return np.maximum(solved, 0.0)
 
 
-FORMULA = Formula(chain_network, applies, solve)
+FORMULA = Formula(class_network, applies, solve)

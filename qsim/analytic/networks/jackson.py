@@ -28,8 +28,8 @@ import math
 import numpy as np
 
 from qsim.analytic.formula import Formula
-from qsim.analytic.networks.assembly import ChainTimes, network_metrics
-from qsim.analytic.networks.chains import ChainNetwork, chain_network
+from qsim.analytic.networks.assembly import VisitTimes, network_metrics
+from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.analytic.open import birth_death, mmc
 from qsim.analytic.views import ROUNDING, OpenQueue, is_poisson
 from qsim.distributions import Exponential
@@ -40,12 +40,12 @@ METHOD = "open network of product form (Jackson 1957)"
 SEVERAL = "open network of several classes, product form (Baskett, Chandy, Muntz & Palacios 1975)"
 
 
-def applies(view: ChainNetwork) -> bool:
+def applies(view: ClassNetwork) -> bool:
     """Poisson arrivals, and every station of a kind that keeps product form."""
     return not view.populations and is_poisson(view.network) and view.has_product_form
 
 
-def solve(view: ChainNetwork) -> Metrics:
+def solve(view: ClassNetwork) -> Metrics:
     """Exact; raises UnstableQueueError naming an overloaded station."""
     W, Wq, p_wait = np.zeros((3, *view.visits.shape))
     states, times = [], []
@@ -68,8 +68,8 @@ def solve(view: ChainNetwork) -> Metrics:
         states.append(alone.states if queues == 1 else None)
         # Feedback lets customers overtake each other's visits, not each other at one visit: FCFS times still hold.
         times.append(alone.times if station.in_turn else None)
-    found = ChainTimes(W, Wq, p_wait, states, times)
-    return network_metrics(view, found, "exact", METHOD if len(view.chains) == 1 else SEVERAL)
+    found = VisitTimes(W, Wq, p_wait, states, times)
+    return network_metrics(view, found, "exact", METHOD if len(view.classes) == 1 else SEVERAL)
 
 
-FORMULA = Formula(chain_network, applies, solve)
+FORMULA = Formula(class_network, applies, solve)

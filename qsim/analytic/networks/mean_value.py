@@ -44,8 +44,8 @@ import numpy as np
 from qsim._types import BoolArray, FloatArray
 from qsim.analytic.evidence import with_errors
 from qsim.analytic.formula import Formula, of_network
-from qsim.analytic.networks.assembly import ChainTimes, network_metrics
-from qsim.analytic.networks.chains import ChainNetwork, chain_network
+from qsim.analytic.networks.assembly import VisitTimes, network_metrics
+from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.analytic.networks.product_form import LARGEST_LATTICE
 from qsim.distributions import Exponential
 from qsim.errors import NoFormulaError, QsimError
@@ -111,7 +111,7 @@ class _Network:
         return np.where(others < c, 0.0, np.minimum(in_service / c, 1.0) ** exponent)
 
 
-def _network(view: ChainNetwork) -> _Network:
+def _network(view: ClassNetwork) -> _Network:
     """Arrays of the model."""
     view.require_usual()
     if any(s.station.speeds is not None for s in view.stations):
@@ -140,13 +140,13 @@ def schweitzer(network: Network) -> Metrics:
     >>> round(schweitzer(network).throughput, 2), round(solve(network).throughput, 2)
     (3.62, 3.88)
     """
-    view = chain_network(network)
+    view = class_network(network)
     if view is None or view.arrival_rates:
         raise NoFormulaError(network.kendall, "no approximation here for limited places or open classes")
     return of_network(network, fixed_point(view))
 
 
-def fixed_point(view: ChainNetwork) -> Metrics:
+def fixed_point(view: ClassNetwork) -> Metrics:
     """The same for a view."""
     net = _network(view)
     N = net.populations
@@ -168,7 +168,7 @@ def fixed_point(view: ChainNetwork) -> Metrics:
     raise QsimError(f"no fixed point for {view.kendall} after {MOST_ROUNDS:,} rounds; use simulate instead")
 
 
-def lattice(view: ChainNetwork) -> Metrics:
+def lattice(view: ClassNetwork) -> Metrics:
     """The same from population to population up to the full one; raises NoFormulaError where these are too many."""
     net = _network(view)
     N = net.populations.astype(int)
@@ -198,33 +198,33 @@ def lattice(view: ChainNetwork) -> Metrics:
     return _metrics(view, net, response[:, :, -1], _with_errors(view))
 
 
-def _with_errors(view: ChainNetwork) -> str:
+def _with_errors(view: ClassNetwork) -> str:
     """The method with its errors, which were measured at one station."""
     (first, *others), names = view.stations, errors_of(view)
-    alike = not others and first.queues == 1 and first.in_turn and len(view.chains) <= 2
+    alike = not others and first.queues == 1 and first.in_turn and len(view.classes) <= 2
     scv = [law.scv for law in first.services if law is not None]
     few = alike and max(view.populations) <= MOST_MEASURED
     return with_errors(LATTICE, names, scv, 0.0, first.servers, few, MEASURED)
 
 
-def errors_of(view: ChainNetwork) -> str:
+def errors_of(view: ClassNetwork) -> str:
     """The name under which the errors of :func:`lattice` were measured for such services."""
     laws = [law for s in view.stations if s.in_turn for law in s.services]
     exponential = all(law is None or isinstance(law, Exponential) for law in laws)
     return "closed FCFS classes" if exponential else "closed FCFS of general services"
 
 
-def _is_exact(view: ChainNetwork) -> bool:
+def _is_exact(view: ClassNetwork) -> bool:
     """Whether nothing is approximated on the way from population to population."""
     return all(s.has_product_form and s.servers == s.queues for s in view.stations)
 
 
-def applies(view: ChainNetwork) -> bool:
+def applies(view: ClassNetwork) -> bool:
     """Closed classes that the exact solution does not reach."""
     return not view.arrival_rates
 
 
-def solve(view: ChainNetwork) -> Metrics:
+def solve(view: ClassNetwork) -> Metrics:
     """From population to population, or Bard-Schweitzer where these are many; ``method`` and ``kind`` say which."""
     if math.prod(n + 1 for n in view.populations) <= LARGEST_LATTICE:
         return lattice(view)
@@ -232,13 +232,13 @@ def solve(view: ChainNetwork) -> Metrics:
 
 
 def _metrics(
-    view: ChainNetwork, net: _Network, response: FloatArray, method: str, kind: Kind = "approximation"
+    view: ClassNetwork, net: _Network, response: FloatArray, method: str, kind: Kind = "approximation"
 ) -> Metrics:
     if np.any(net.one_queue & (net.servers > 1)):
         method += SERVERS
     response = _within_capacity(net, response)
     unknown = np.full_like(response, math.nan)
-    return network_metrics(view, ChainTimes(response, response - net.services, unknown), kind, method)
+    return network_metrics(view, VisitTimes(response, response - net.services, unknown), kind, method)
 
 
 def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
@@ -255,4 +255,4 @@ def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
     return response
 
 
-FORMULA = Formula(chain_network, applies, solve)
+FORMULA = Formula(class_network, applies, solve)

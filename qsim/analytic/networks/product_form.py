@@ -3,16 +3,16 @@
 The state probabilities have product form when every station is a delay, serves first come first served with
 exponential times of one mean for all, or shares its servers among all present (PS) or lets the newcomer interrupt
 (LCFS-PR), in which cases each class may have its own service of any law.  Normalising constants come from
-:mod:`qsim.analytic.closed.normalizing`, which cannot overflow or cancel.  An arrival of chain r sees the network in
+:mod:`qsim.analytic.closed.normalizing`, which cannot overflow or cancel.  An arrival of class r sees the network in
 time average without itself (arrival theorem), so
 
     Wᵢᵣ = Sᵢᵣ·Σₖ pᵢ(k | N⃗ - e_r)·(k+1)/sᵢ(k+1),   X_r = N_r/(Z_r + Σᵢ Vᵢᵣ·Wᵢᵣ),   Lᵢᵣ = X_r·Vᵢᵣ·Wᵢᵣ,
 
-where k counts customers of all chains: sums of positive terms with Little's law built in.  c servers have speeds
+where k counts customers of all classes: sums of positive terms with Little's law built in.  c servers have speeds
 s(k) = min(k, c); k single servers picked at random behave as one station of speeds s(n) = n·k/(n + k - 1).
 
 **Mixed networks** of single servers: open customers make a server slower for the closed ones by what they use of it,
-Uᵢ.  The closed chains are solved alone with services Sᵢᵣ/(1 - Uᵢ), and the open ones find them on top of their own:
+Uᵢ.  The closed classes are solved alone with services Sᵢᵣ/(1 - Uᵢ), and the open ones find them on top of their own:
 Wᵢᵣ = Sᵢᵣ·(1 + Lᵢ(closed))/(1 - Uᵢ).
 
 Source: Gordon & Newell (1967), Operations Research 15; Baskett, Chandy, Muntz & Palacios (1975), J. ACM 22; Reiser &
@@ -41,8 +41,8 @@ from qsim._types import FloatArray
 from qsim.analytic.closed import normalizing
 from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.formula import Formula
-from qsim.analytic.networks.assembly import ChainTimes, network_metrics
-from qsim.analytic.networks.chains import ChainNetwork, ChainStation, chain_network
+from qsim.analytic.networks.assembly import VisitTimes, network_metrics
+from qsim.analytic.networks.classes import ClassNetwork, ClassStation, class_network
 from qsim.analytic.open.birth_death import TabulatedStates, require_few_states
 from qsim.analytic.open.first_come import FirstComeTimes
 from qsim.analytic.views import ROUNDING
@@ -63,7 +63,7 @@ RECURSION, ROW_COST = 10, 5_000
 """What a step of the recursion along the populations, and a row of the lattice, cost in products."""
 
 
-def centre_of(station: ChainStation, population: int) -> Centre:
+def centre_of(station: ClassStation, population: int) -> Centre:
     """The station as its weights see it."""
     if station.station.speeds is not None:
         return Centre(station.demands, tuple(station.station.speeds[:population]))
@@ -71,7 +71,7 @@ def centre_of(station: ChainStation, population: int) -> Centre:
     return kind(station.demands, station.servers, population)
 
 
-def is_small(stations: Sequence[ChainStation], populations: Sequence[int]) -> bool:
+def is_small(stations: Sequence[ClassStation], populations: Sequence[int]) -> bool:
     """Whether the exact solution takes no more than seconds."""
     shape = tuple(n + 1 for n in populations)
     if math.prod(shape) > LARGEST_LATTICE:
@@ -85,15 +85,15 @@ def is_small(stations: Sequence[ChainStation], populations: Sequence[int]) -> bo
     return max(1, math.ceil(math.log2(len(centres)))) * terms <= MOST_TERMS
 
 
-def applies(view: ChainNetwork) -> bool:
-    """Closed chains, every station of a kind that keeps product form; several chains of few customers."""
+def applies(view: ClassNetwork) -> bool:
+    """Closed classes, every station of a kind that keeps product form; several classes of few customers."""
     if view.arrival_rates or not view.stations or not view.has_product_form:
         return False
     return len(view.populations) == 1 or is_small(view.stations, view.populations)
 
 
-def solve(view: ChainNetwork) -> Metrics:
-    """Exact; raises NoFormulaError where one chain is so large that the convolutions take more than ten seconds."""
+def solve(view: ClassNetwork) -> Metrics:
+    """Exact; raises NoFormulaError where one class is so large that the convolutions take more than ten seconds."""
     if len(view.populations) == 1:
         require_few_states(view, view.populations[0])
     if not is_small(view.stations, view.populations):
@@ -101,11 +101,11 @@ def solve(view: ChainNetwork) -> Metrics:
         raise NoFormulaError(view.kendall, why, "asymptotic_bounds(), between which it lies,")
     centres = [centre_of(s, sum(view.populations)) for s in view.stations]
     found = closed_times(view, centres, view.means)
-    return network_metrics(view, found, "exact", METHOD if len(view.chains) == 1 else SEVERAL)
+    return network_metrics(view, found, "exact", METHOD if len(view.classes) == 1 else SEVERAL)
 
 
-def closed_times(view: ChainNetwork, centres: Sequence[Centre], services: FloatArray) -> ChainTimes:
-    """Times per visit of the closed chains; ``services`` are means per visit, ``centres`` hold the demands."""
+def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatArray) -> VisitTimes:
+    """Times per visit of the closed classes; ``services`` are means per visit, ``centres`` hold the demands."""
     populations, think_times = view.populations, view.think_times
     unit = normalizing.time_unit(populations, think_times, centres)
     scaled = [c.in_units_of(unit) for c in centres]
@@ -132,15 +132,15 @@ def closed_times(view: ChainNetwork, centres: Sequence[Centre], services: FloatA
                 law = FirstComeTimes(tuple(at_one.tolist()), services[i, r], station.servers // station.queues)
         states.append(TabulatedStates(tuple(normalizing.present(centre, rest, populations).tolist())))
         times.append(law)
-    return ChainTimes(W, Wq, p_wait, states, times)
+    return VisitTimes(W, Wq, p_wait, states, times)
 
 
-def is_mixed(view: ChainNetwork) -> bool:
-    """Open and closed chains."""
+def is_mixed(view: ClassNetwork) -> bool:
+    """Open and closed classes."""
     return bool(view.arrival_rates and view.populations)
 
 
-def solve_mixed(view: ChainNetwork) -> Metrics:
+def solve_mixed(view: ClassNetwork) -> Metrics:
     """Exact for single servers of product form, NoFormulaError for others; raises UnstableQueueError."""
     view.require_usual()
     single = all(s.servers == 1 and s.station.speeds is None and s.has_product_form for s in view.stations)
@@ -159,9 +159,9 @@ def solve_mixed(view: ChainNetwork) -> Metrics:
     X = np.array(view.populations) / (np.array(view.think_times) + (visits * closed.response).sum(axis=0))
     circling = (X * visits * closed.response).sum(axis=1)
     response = np.hstack([view.means[:, :opens] * (1 + circling)[:, None] / slower, closed.response])
-    times = ChainTimes(response, response - view.means, np.full_like(response, math.nan))
+    times = VisitTimes(response, response - view.means, np.full_like(response, math.nan))
     return network_metrics(view, times, "exact", MIXED)
 
 
-FORMULA = Formula(chain_network, applies, solve)
-MIXED_FORMULA = Formula(chain_network, is_mixed, solve_mixed)
+FORMULA = Formula(class_network, applies, solve)
+MIXED_FORMULA = Formula(class_network, is_mixed, solve_mixed)

@@ -14,10 +14,9 @@ P(wait) = σ for one server.  For c, with φ(j) = A(jμ) and C(j) = product over
     P(wait) = 1 / [ 1 + (1-σ)·sum over j = 1..c of binom(c, j)·(c(1-φ(j)) - j) / (C(j)·(1-φ(j))·(c(1-σ) - j)) ].
 
 The time-average state follows from what flows between levels: p(n + 1)·min(n + 1, c)·μ = λ·P(an arrival finds n).
-With c places and no queue the arrivals lost are 1 / (sum over j = 0..c of binom(c, j)/C(j)).
 
-Source: Takács (1962), Introduction to the Theory of Queues, chapter 2, theorems 1 and 2, and chapter 4, section 4
-(loss); Gross & Harris (1998), Fundamentals of Queueing Theory, section 5.3.
+Source: Takács (1962), Introduction to the Theory of Queues, chapter 2, theorems 1 and 2;
+Gross & Harris (1998), Fundamentals of Queueing Theory, section 5.3.
 
 >>> from qsim import Deterministic, Exponential, GGc, solve
 >>> round(solve(GGc(Deterministic(1.25), Exponential(1.0), servers=1)).Wq, 6)
@@ -42,7 +41,6 @@ LARGEST = 700.0
 """The logarithm of the largest number that a float holds, nearly."""
 MOST_SERVERS = 1_000_000
 """Terms of the sum for P(wait): some seconds."""
-LOSS_METHOD = "GI/M/c/c (Takács 1962, chapter 4)"
 
 
 def sigma(arrivals: Distribution, rate: float) -> float:
@@ -93,19 +91,6 @@ def waiting_probability(arrivals: Distribution, service_rate: float, servers: in
     return 1 / math.fsum(terms)
 
 
-def blocking_probability(arrivals: Distribution, service_rate: float, servers: int) -> float:
-    """The share of arrivals lost when nobody may wait."""
-    terms, log_c = [0.0], 0.0
-    for j in range(1, servers + 1):
-        phi = arrivals.transform(j * service_rate)
-        if phi == 0:
-            return 0.0
-        log_c += math.log(phi) - math.log1p(-phi)
-        terms.append(math.lgamma(servers + 1) - math.lgamma(j + 1) - math.lgamma(servers - j + 1) - log_c)
-    top = max(terms)
-    return math.exp(-top) / math.fsum(math.exp(t - top) for t in terms)
-
-
 @dataclass(frozen=True)
 class GeometricTailStates:
     """p(n) for n >= c, and for every n when there is one server."""
@@ -127,26 +112,20 @@ class GeometricTailStates:
 
 
 def applies(model: OpenQueue) -> bool:
-    """Exponential service, and no limit on places or as many places as servers."""
+    """Exponential service, and no limit on places."""
     return (
         model.plain
         and isinstance(model.service, Exponential)
         and not math.isinf(model.arrivals.mean)
-        and model.capacity in (None, model.servers)
+        and model.capacity is None
         and model.servers <= MOST_SERVERS
     )
 
 
 def solve(model: OpenQueue) -> Metrics:
-    """Exact; raises UnstableQueueError when ρ >= 1 and places are not limited."""
+    """Exact; raises UnstableQueueError when ρ >= 1."""
     model.require_stable()
     c, mu, S = model.servers, model.service_rate, model.service.mean
-    if model.capacity is not None:
-        lost = blocking_probability(model.arrivals, mu, c)
-        X = model.arrival_rate * (1 - lost)
-        return Metrics.from_times(
-            model, throughput=X, service=S, servers=c, Wq=0.0, p_wait=0.0, p_block=lost, method=LOSS_METHOD
-        )
     root = sigma(model.arrivals, c * mu)
     waits = waiting_probability(model.arrivals, mu, c, root)
     return Metrics.from_times(

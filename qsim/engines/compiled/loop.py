@@ -49,21 +49,22 @@ def come(t: State, entry: int) -> None:
     row = t.customers[customer]
     moment.unused = row.next
     moment.spare -= 1
-    row.entry, row.total_wait, row.total_service, row.cycling = entry, 0.0, 0.0, 0
-    enter(t, customer, to, t.entries[entry].kind)
+    row.entry, row.kind = entry, t.entries[entry].kind
+    row.total_wait, row.total_service, row.cycling = 0.0, 0.0, 0
+    enter(t, customer, to)
 
 
 @kernel(inner=True, borrows=True)
-def enter(t: State, customer: int, to: int, kind: int) -> None:
+def enter(t: State, customer: int, to: int) -> None:
     """Come to a station: what it needs there, which queue it joins, and where it will go next."""
     row, clock = t.customers[customer], t.moment[0].clock
     if t.entries[row.entry].home == to:
         if row.cycling == 1:
             completion(t, customer)
         row.cycling = 1
-    row.kind, row.place = kind, to
+    row.place = to
     row.arrived, row.since, row.wait = clock, clock, 0.0
-    row.need = draw(t, t.roles[to, kind, tables.SERVING])
+    row.need = draw(t, t.roles[to, row.kind, tables.SERVING])
     row.work = row.need
     row.queue = choose_queue(t, to)
     choose_way(t, customer)
@@ -158,24 +159,24 @@ def complete(t: State, leaf: int) -> None:
         row.next, moment.unused = moment.unused, customer
         moment.spare += 1
     else:
-        go(t, customer, row.to, row.becoming)
+        go(t, customer, row.to)
 
 
 @kernel(inner=True, borrows=True)
-def go(t: State, customer: int, to: int, kind: int) -> None:
+def go(t: State, customer: int, to: int) -> None:
     """On to a station, or home where a customer that circulates finds no place there."""
     if t.places[to].present >= t.places[to].capacity:
         t.moment[0].lost += 1
         t.customers[customer].cycling = 0
-        to, kind = t.entries[t.customers[customer].entry].home, t.entries[t.customers[customer].entry].kind
-    enter(t, customer, to, kind)
+        to = t.entries[t.customers[customer].entry].home
+    enter(t, customer, to)
 
 
 @kernel(inner=True, borrows=True)
 def completion(t: State, customer: int) -> None:
     """A passage or a cycle is over."""
     row = t.customers[customer]
-    record(t, 0, row.total_wait, row.total_service, t.entries[row.entry].stream, t.moment[0].lost)
+    record(t, 0, row.total_wait, row.total_service, row.kind, t.moment[0].lost)
     row.total_wait, row.total_service = 0.0, 0.0
     t.moment[0].lost = 0
 
@@ -233,7 +234,7 @@ def thinks(t: State, customer: int) -> bool:
 
 @kernel(inner=True, borrows=True)
 def choose_way(t: State, customer: int) -> None:
-    """Where it will go next, and in which class."""
+    """Where it will go next."""
     row = t.customers[customer]
     roles = t.roles[row.place, row.kind]
     way = roles[tables.FIRST_WAY]
@@ -241,7 +242,7 @@ def choose_way(t: State, customer: int) -> None:
         u = draw(t, roles[tables.NEXT])
         while u >= t.ways[way].upto:
             way += 1
-    row.to, row.becoming = t.ways[way].place, t.ways[way].kind
+    row.to = t.ways[way].place
 
 
 @kernel(inner=True, borrows=True)

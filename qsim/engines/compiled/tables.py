@@ -55,19 +55,18 @@ QUEUE = _record("place present in_service first last", "seen progress share crow
 present than servers."""
 
 CUSTOMER = _record(
-    "entry kind place queue to becoming cycling next order",
-    "key need work arrived since wait share total_wait total_service",
+    "entry kind place queue to cycling next order", "key need work arrived since wait share total_wait total_service"
 )
-"""``to`` and ``becoming``: the place after this one and the class there. ``cycling``: it has been home. ``next``: the
-one behind it in its list, or in the list of unused rows. The smallest ``key`` goes first, then the smallest ``order``.
-``need`` is the service time, ``work`` what is left of it. ``since``: waiting since."""
+"""``to``: the place after this one. ``cycling``: it has been home. ``next``: the one behind it in its list, or in the
+list of unused rows. The smallest ``key`` goes first, then the smallest ``order``. ``need`` is the service time,
+``work`` what is left of it. ``since``: waiting since."""
 
 MOMENT = _record("unused spare arrivals present lost pause overflow", "clock")
 """``unused``: the first unused row of customers, of ``spare`` ones. ``arrivals`` at any place, ``present`` at stations,
 ``lost`` since the last finish. ``pause``: some stream of variates runs low, or some output is nearly full."""
 
-ENTRY = _record("stream place kind home number")
-WAY = np.dtype([("upto", "f8"), ("place", "i8"), ("kind", "i8")])
+ENTRY = _record("kind place home number")
+WAY = np.dtype([("upto", "f8"), ("place", "i8")])
 
 MARGIN = 200
 """More variates than one instant takes from one stream, and more columns than it fills of one output."""
@@ -138,7 +137,7 @@ def new_state(
         sources=np.array([index[Role(ARRIVALS, kind=k)] for k in range(len(plan.sources))], dtype=np.int64),
         roles=table,
         ways=ways,
-        entries=np.array([(e.stream, e.place, e.kind, e.home, e.number) for e in plan.entries], dtype=ENTRY),
+        entries=np.array([(e.kind, e.place, e.home, e.number) for e in plan.entries], dtype=ENTRY),
         moment=moment,
         places=_places(plan, index),
         queues=queues,

@@ -72,19 +72,19 @@ class System:
         if self.stations[begin.place].full:
             self.recording.lost += 1
         else:
-            self.enter(Customer(entry), begin.place, begin.kind)
+            self.enter(Customer(entry, begin.kind), begin.place)
 
-    def enter(self, customer: Customer, to: int, kind: int) -> None:
+    def enter(self, customer: Customer, to: int) -> None:
         """Come to a station: what it needs there, which queue it joins, and where it will go next."""
         if self.plan.entries[customer.entry].home == to:
             if customer.cycling:
                 self.recording.completion(customer)
             customer.cycling = True
         station = self.stations[to]
-        customer.kind, customer.place, customer.arrived = kind, to, self.env.now
-        customer.service_time = self.streams[Role(SERVICE, to, kind)].next()
+        customer.place, customer.arrived = to, self.env.now
+        customer.service_time = self.streams[Role(SERVICE, to, customer.kind)].next()
         queue = station.choose_queue()
-        customer.to, customer.becoming = self.choose_way(to, kind)
+        customer.to = self.choose_way(to, customer.kind)
         self.recording.arrival(customer, counts=not self.thinks(customer))
         station.present += 1
         queue.join(customer)
@@ -100,27 +100,26 @@ class System:
         if customer.to == NOWHERE:
             self.recording.completion(customer)
         else:
-            self.go(customer, customer.to, customer.becoming)
+            self.go(customer, customer.to)
 
-    def go(self, customer: Customer, to: int, kind: int) -> None:
+    def go(self, customer: Customer, to: int) -> None:
         """On to a station, or home where a customer that circulates finds no place there."""
         if self.stations[to].full:
             self.recording.lost += 1
             customer.cycling = False
-            begin = self.plan.entries[customer.entry]
-            to, kind = begin.home, begin.kind
-        self.enter(customer, to, kind)
+            to = self.plan.entries[customer.entry].home
+        self.enter(customer, to)
 
     def thinks(self, customer: Customer) -> bool:
         """Whether its time at this station is think time."""
         circulates = self.plan.entries[customer.entry].home != NOWHERE
         return circulates and self.plan.places[customer.place].is_delay
 
-    def choose_way(self, station: int, kind: int) -> tuple[int, int]:
-        """Where a customer goes next, and in which class."""
+    def choose_way(self, station: int, kind: int) -> int:
+        """Where a customer goes next."""
         ways = self.plan.ways[station][kind]
         uniform = self.streams[Role(NEXT, station, kind)].next() if len(ways) > 1 else 0.0
-        return next((to, becoming) for upto, to, becoming in ways if uniform < upto)
+        return next(to for upto, to in ways if uniform < upto)
 
     def choose(self, role: Role, number: int) -> int:
         """One of several, all equally likely."""
@@ -207,8 +206,7 @@ class Recording:
     def completion(self, customer: Customer) -> None:
         """A passage or a cycle is over."""
         time = customer.arrived if self._by_arrival else self._env.now
-        kind = self._plan.entries[customer.entry].stream
-        row = (time, customer.total_wait, customer.total_service, kind, self.lost)
+        row = (time, customer.total_wait, customer.total_service, customer.kind, self.lost)
         customer.total_wait = customer.total_service = 0.0
         self.lost = 0
         if not self._by_arrival:

@@ -26,7 +26,6 @@ class Customer:
     """Whether it has been home."""
     place: int = -1
     to: int = -1
-    becoming: int = 0
     arrived: float = 0.0
     service_time: float = 0.0
     wait: float = 0.0

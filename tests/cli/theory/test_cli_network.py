@@ -96,22 +96,23 @@ def test_json_and_classes(qsim, tmp_path):
     path = tmp_path / "net.json"
     document = {
         "stations": {"host": {"delay": 4}, "die": {"service": {"read": 1, "write": 3}, "discipline": "PS"}},
-        "customers": {"read": 1},
+        "customers": {"read": 1, "write": 1},
         "routing": {
-            "read": {"host": {"die": 0.5, "die as write": 0.5}, "die": {"host": 1}},
-            "write": {"die": {"host as read": 1}},
+            "read": {"host": {"die": 1}, "die": {"host": 1}},
+            "write": {"host": {"die": 1}, "die": {"host": 1}},
         },
     }
     path.write_text(json.dumps(document), encoding="utf-8")
     run = qsim("network", str(path), "--json")
     assert run.code == 0, run.err
-    assert run.json["W"] == pytest.approx(2.0)
-    assert [c["W"] for c in run.json["stations"][0]["classes"]] == pytest.approx([1.0, 3.0])
+    classes = run.json["stations"][0]["classes"]
+    # G(1, 1) = 16 + 4 + 12 + 2·3 = 38, and X = G(0, 1)/G = 7/38, G(1, 0)/G = 5/38: each W is 1/X - 4.
+    assert [c["W"] for c in classes] == pytest.approx([38 / 7 - 4, 38 / 5 - 4])
     for more, inside in ([], []), (["--details"], ["read", "write"]):
         lines = qsim("network", str(path), *more).out.splitlines()
         assert [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "] == inside
     simulated = qsim("network", str(path), "--simulate", "--customers", "20000", "--seed", "1", "--json").json
-    for one, known in zip(simulated["stations"][0]["classes"], (1.0, 3.0), strict=True):
+    for one, known in zip(simulated["stations"][0]["classes"], [c["W"] for c in classes], strict=True):
         low, high = one["intervals"]["W"]
         assert abs(one["W"] - known) < high - low
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from qsim import MM1, Closed, Exponential, Metrics, MMc, Station, simulate, solve
+from qsim import MM1, Erlang, GGc, LogNormal, Metrics, MMc, simulate, solve
 from qsim.models import Network
 
 
@@ -75,7 +75,7 @@ def test_what_is_not_known_is_said() -> None:
     with pytest.raises(ValueError, match="n must be a whole number"):
         r.p(-1)
     with pytest.raises(ValueError, match="state probabilities"):
-        solve(Closed(4, [Station(Exponential(1), 2, queues="random")])).p(0)
+        solve(GGc(Erlang(2, 1.0), LogNormal(0.5, 2.0), 1)).p(0)
 
 
 @pytest.mark.parametrize("answer", [solve, partial(simulate, customers=20_000, seed=1)])

@@ -26,7 +26,6 @@ from qsim import (
     solve,
 )
 from qsim.analytic.closed import populations
-from qsim.analytic.open.first_come import FirstComeTimes
 
 
 def exact_repairman(N: int, Z: Fraction, S: Fraction, c: int) -> tuple[Fraction, Fraction, list[Fraction]]:
@@ -51,15 +50,6 @@ def test_repairman_against_exact_arithmetic(N: int, c: int, ratio: str) -> None:
     assert [r.p(n) for n in range(N + 2)] == pytest.approx([*map(float, p), 0.0], rel=1e-9)
     (at_n,) = populations.one_queue_throughputs([N], np.array([float(Z)]), 1.0, c)[0]
     assert at_n == pytest.approx(float(X), rel=1e-11)
-
-
-def test_closed_multi_server_where_public_solvers_go_negative() -> None:
-    r = solve(MMcN(population=80, think_time=10, service_time=4, servers=8))
-    assert r.throughput == pytest.approx(2.0, rel=1e-9)
-    assert r.W == pytest.approx(30.0, rel=1e-9)
-    r = solve(Closed(64, [Delay(1e-6), Station(Exponential(80e-6), servers=32)]))
-    assert r.W == pytest.approx(159e-6, rel=1e-6)
-    assert r.throughput == pytest.approx(400_000, rel=1e-6)
 
 
 def test_an_empty_system_is_legal() -> None:
@@ -127,18 +117,6 @@ def test_random_routing_without_thinking() -> None:
     assert r.survival(0.0, "Wq") == pytest.approx(r.p_wait)
     t = np.linspace(0.0, 80 * S, 4001)
     assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=1e-4)
-
-
-@pytest.mark.parametrize(("lam", "c", "K"), [(2.0, 1, 5), (0.7, 1, 30), (5.0, 4, 4), (3.0, 3, 20), (90.0, 40, 60)])
-def test_limited_places(lam: float, c: int, K: int) -> None:
-    r = solve(MMcK(lam, 1.0, c, K))
-    p = [r.p(n) for n in range(K + 2)]
-    assert math.fsum(p) == pytest.approx(1.0)
-    assert r.L == pytest.approx(math.fsum(n * p[n] for n in range(K + 1)))
-    assert r.Lq == pytest.approx(math.fsum((n - c) * p[n] for n in range(c, K + 1)), abs=1e-12)
-    assert r.utilization == pytest.approx(math.fsum(min(n, c) * p[n] for n in range(K + 1)) / c)
-    assert r.throughput == pytest.approx(lam * (1 - r.p_block))
-    assert isinstance(r.times, FirstComeTimes)
 
 
 def test_places_without_end_are_m_m_c() -> None:

@@ -67,7 +67,6 @@ OPEN: dict[str, Built] = {
 
 OTHERS: dict[str, Built] = {
     "G/M/2": lambda u: Open(Gamma(u, 2.0), Exp(1.6 * u), 2),
-    "G/M/2/2": lambda u: Open(Gamma(u, 2.0), Exp(1.6 * u), 2, 2),
     "G/G/3": lambda u: Open(Gamma(u, 2.0), Gamma(2.5 * u, 0.5), 3),
     "SJF": lambda u: Open(Exp(u), SIZES.scaled(u), discipline="SJF"),
     "PSJF": lambda u: Open(Exp(u), SIZES.scaled(u), discipline="PSJF"),
@@ -90,8 +89,6 @@ OTHERS: dict[str, Built] = {
         {"a": Station(Erlang(4, 0.8 * u)), "b": Station(Gamma(1.3 * u, 2.0), 2)}, Arrivals(Gamma(u, 0.5))
     ),
 }
-
-DEVICES: dict[str, Built] = {}
 
 
 def moments(r: Metrics, of: str) -> tuple[float, float]:
@@ -151,7 +148,7 @@ def parts(r: Metrics) -> Iterator[Metrics]:
         yield from parts(inner)
 
 
-@pytest.mark.parametrize("built", [*OPEN.values(), *OTHERS.values(), *DEVICES.values()], ids=[*OPEN, *OTHERS, *DEVICES])
+@pytest.mark.parametrize("built", [*OPEN.values(), *OTHERS.values()], ids=[*OPEN, *OTHERS])
 def test_the_unit_of_time_changes_only_units(built: Built) -> None:
     for one, other in zip(parts(solve(built(1.0))), parts(solve(built(3.0))), strict=True):
         for name in ("utilization", "L", "Lq", "p_wait", "p_block"):

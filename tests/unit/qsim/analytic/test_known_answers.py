@@ -1,49 +1,40 @@
-"""Formulas against answers that others printed; the numbers and their sources are in tests/data."""
+"""Queues against answers that others printed or computed; the numbers and their sources are in tests/data."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
-from places import KNOWN_ANSWERS
+from class_networks import Flow, queue_of
+from known_answers import CASES, PHASE_TYPE, check, family, law, with_scv, within
 
-from qsim import MM1, Metrics, MMc, MMcK, MMcN, UnstableQueueError, asymptotic_bounds, erlang_b, erlang_c, solve
+from qsim import (
+    MD1,
+    MG1,
+    MM1,
+    Deterministic,
+    Exponential,
+    Gamma,
+    GGc,
+    MDc,
+    MMc,
+    MMcc,
+    MMcK,
+    MMcN,
+    Open,
+    UnstableQueueError,
+    asymptotic_bounds,
+    erlang_b,
+    erlang_c,
+    load_for_blocking,
+    solve,
+    trace,
+)
+from qsim.analytic.open.approximations import allen_cunneen, kingman_bound, kraemer_langenbach_belz
 
-CASES = json.loads(KNOWN_ANSWERS.read_text())
-NAMES = {"rho": "utilization", "X": "throughput", "p_wait_arrival": "p_wait"}
-
-
-def family(*models: str) -> list[Any]:
-    return [pytest.param(case, id=f"{case['id']}: {case['source']}") for case in CASES if case["model"] in models]
-
-
-def within(case: Mapping[str, Any], expected: float) -> Any:
-    if case["tolerance_type"] == "rel":
-        return pytest.approx(expected, rel=case["tolerance"])
-    return pytest.approx(expected, abs=case["tolerance"])
-
-
-def value(metrics: Metrics, name: str) -> float:
-    if name == "efficiency":  # of a finite source: the share not held up in the queue
-        return 1 - metrics.Lq / metrics.model.population
-    if name == "p_wait_book":  # busy as seen in time average, which the book calls the probability of waiting
-        return 1 - metrics.p(0)
-    return float(getattr(metrics, NAMES.get(name, name)))
-
-
-def check(case: Mapping[str, Any], metrics: Metrics) -> None:
-    for name, expected in case["expected"].items():
-        if name == "P0":
-            assert metrics.p(0) == within(case, expected)
-        elif name == "p":
-            assert [metrics.p(n) for n in range(len(expected))] == within(case, expected)
-        elif name == "p_n":
-            for n, probability in expected.items():
-                assert metrics.p(int(n)) == within(case, probability)
-        else:
-            assert value(metrics, name) == within(case, expected), name
+MISPRINTED = {("ka020", name): "see test_a_row_that_cannot_be_right" for name in ("W_SJF", "W_PSJF", "W_SRPT")}
 
 
 @pytest.mark.parametrize("case", family("M/M/1", "M/M/c"))
@@ -62,13 +53,6 @@ def test_open(case: Mapping[str, Any]) -> None:
 def test_erlang_c(case: Mapping[str, Any]) -> None:
     given = case["params"]
     assert erlang_c(given["c"], given["a"]) == within(case, case["expected"]["p_wait"])
-
-
-@pytest.mark.parametrize("case", family("M/M/c/c"))
-def test_erlang_b(case: Mapping[str, Any]) -> None:
-    given = case["params"]
-    offered = given["a"] if "a" in given else given["lam"] / given["mu"]
-    assert erlang_b(given["c"], offered) == within(case, case["expected"]["p_block"])
 
 
 @pytest.mark.parametrize("case", family("M/M/1/K", "M/M/c/K"))
@@ -99,3 +83,132 @@ def test_asymptotic_bounds(case: Mapping[str, Any]) -> None:
     }
     for name, expected in case["expected"].items():
         assert float(found[name][0]) == within(case, expected), name
+
+
+@pytest.mark.parametrize("case", family("M/D/1", "M/D/c"))
+def test_constant_service(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    model = MDc(given["lam"], 1 / given["mu"], given["c"]) if "c" in given else MD1(given["lam"], 1 / given["mu"])
+    check(case, solve(model))
+
+
+@pytest.mark.parametrize("case", family("D/M/c"))
+def test_constant_arrivals(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    check(case, solve(GGc(Deterministic(1 / given["lam"]), Exponential(1 / given["mu"]), given["c"])))
+
+
+@pytest.mark.parametrize("case", family("M/G/1"))
+def test_any_service(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    scv = given["cs"] ** 2 if "cs" in given else given["ES2"] / given["ES"] ** 2 - 1
+    check(case, solve(MG1(given["lam"], with_scv(given["ES"], scv))))
+
+
+@pytest.mark.parametrize("case", family(*{c["model"] for c in CASES if PHASE_TYPE.fullmatch(c["model"])}))
+def test_phase_types(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    r = solve(GGc(law(given["arrival"]), law(given["service"]), given["c"]))
+    assert r.kind == "exact"
+    check(case, r)
+
+
+@pytest.mark.parametrize("case", family("M/M/1-PS"))
+def test_processor_sharing(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    for service in (Exponential(1 / given["mu"]), Deterministic(1 / given["mu"])):  # only the mean matters
+        check(case, solve(Open(Exponential(1 / given["lam"]), service, discipline="PS")))
+
+
+@pytest.mark.parametrize("case", family("M/M/1 disciplines"))
+def test_disciplines(case: Mapping[str, Any]) -> None:
+    lam, service = case["params"]["lam"], Exponential(1 / case["params"]["mu"])
+    found = {}
+    for discipline in ("FCFS", "SJF", "PSJF", "SRPT"):
+        found[f"W_{discipline}"] = solve(Open(Exponential(1 / lam), service, discipline=discipline)).W
+    for name, expected in case["expected"].items():
+        if (case["id"], name) not in MISPRINTED:
+            assert found[name] == within(case, expected), name
+
+
+def test_a_row_that_cannot_be_right() -> None:
+    """ka020 (rho 0.9) fits no load at all: each of its columns would need another one, though rho 0.8, 0.95 and
+    0.99 of the same table agree to the last digit.  Plain numerical integration and the simulator side with us."""
+    from scipy.integrate import quad
+    from scipy.special import gammainc
+
+    (case,) = [c for c in CASES if c["id"] == "ka020"]
+
+    def delayed(x: float) -> float:
+        return 0.9 / (1 - 0.9 * gammainc(2, x)) ** 2 * 2.718281828459045**-x
+
+    plainly = 1 + quad(delayed, 0, 60, limit=200)[0]
+    model = Open(Exponential(1 / 0.9), Exponential(1.0), discipline="SJF")
+    assert solve(model).W == pytest.approx(plainly, rel=1e-5)
+    assert plainly == pytest.approx(4.1969, abs=1e-4)
+    assert abs(case["expected"]["W_SJF"] - plainly) > 0.2
+
+
+@pytest.mark.parametrize("case", family("M/M/c/c"))
+def test_loss(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    offered = given["a"] if "a" in given else given["lam"] / given["mu"]
+    assert erlang_b(given["c"], offered) == within(case, case["expected"]["p_block"])
+    check(case, solve(MMcc(offered, 1.0, given["c"])))
+    check(case, solve(Open(Exponential(1 / offered), Gamma(1.0, 3.0), given["c"], given["c"])))
+
+
+@pytest.mark.parametrize("case", family("M/M/c/c inverse"))
+def test_load_for_blocking(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    assert load_for_blocking(given["c"], given["p_block"]) == within(case, case["expected"]["a"])
+
+
+@pytest.mark.parametrize("case", family("M/G/1 nonpreemptive priority"))
+def test_priorities(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    streams = enumerate(zip(given["lam"], given["ES"], given["cs2"], strict=True))
+    classes = [Flow(Exponential(1 / lam), with_scv(mean, scv), i) for i, (lam, mean, scv) in streams]
+    r = solve(queue_of(classes, priority="non-preemptive"))
+    assert [c.W for c in r.classes] == [within(case, w) for w in case["expected"]["W"]]
+
+
+@pytest.mark.parametrize("case", family("M/G/1 two-class FCFS"))
+def test_two_classes_wait_alike(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    first = Flow(Exponential(1 / given["lam1"]), with_scv(given["ES1"], given["scv1"]))
+    # The second class is given by its utilization and its response time, from which its mean service follows, and
+    # with the printed wait its second moment.
+    mean2 = given["util2"] / given["lam2"]
+    rho = given["lam1"] * given["ES1"] + given["util2"]
+    wait = case["expected"]["Wq"]
+    backlog = wait * 2 * (1 - rho) - given["lam1"] * first.service.moment(2)
+    second = Flow(Exponential(1 / given["lam2"]), with_scv(mean2, backlog / given["lam2"] / mean2**2 - 1))
+    r = solve(queue_of([first, second]))
+    assert [c.W for c in r.classes] == [within(case, given["W1"]), within(case, given["W2"])]
+    assert [c.Wq for c in r.classes] == [within(case, wait)] * 2
+
+
+APPROXIMATIONS = ("G/G/1 Allen-Cunneen", "G/G/c Allen-Cunneen", "G/G/1 KLB", "G/G/1 Kingman bound")
+"""Not that of Cosmetatos for M/D/c (ka122), which is solved exactly (ka093)."""
+
+
+@pytest.mark.parametrize("case", family(*APPROXIMATIONS))
+def test_approximations_by_name(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    lam, mean, c = given["lam"], given.get("ES", 1 / given.get("mu", 1)), given.get("c", 1)
+    ca2, cs2 = given["ca"] ** 2, given["cs"] ** 2
+    found = {
+        "Allen-Cunneen": allen_cunneen(lam, mean, ca2, cs2, c),
+        "KLB": kraemer_langenbach_belz(lam, mean, ca2, cs2, c),
+        "bound": kingman_bound(lam, mean, ca2, cs2, c),
+    }
+    assert found[case["model"].split()[-1]] == within(case, case["expected"]["Wq"])
+
+
+@pytest.mark.parametrize("case", family("G/G/c trace"))
+def test_a_recorded_day(case: Mapping[str, Any]) -> None:
+    given = case["params"]
+    model = GGc(Exponential(1.0), Exponential(1.0), given["c"])
+    gaps = np.diff(given["arrivals"], prepend=0.0)
+    assert trace(model, gaps, given["services"]).finish == within(case, case["expected"]["departures"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qsim import MM1, MM1K, MMc, MMcN, NoEngineError, trace
+from qsim import MM1, MM1K, Exponential, MMc, MMcN, NoEngineError, Open, trace
 from qsim.engines.trace import averages, draw, events
 
 ONE, TWO = MMc(1.0, 1.0, 1), MMc(1.0, 1.0, 2)
@@ -105,7 +105,8 @@ def test_traces_refuse_nonsense(interarrivals: Any, services: Any, message: str)
 
 
 def test_what_is_refused() -> None:
-    for other in (MM1K(1.0, 1.0, 3), MMcN(2, 1, 1)):
+    shared = Open(Exponential(1.0), Exponential(0.5), discipline="PS")
+    for other in (MM1K(1.0, 1.0, 3), MMcN(2, 1, 1), shared):
         with pytest.raises(NoEngineError, match="trace follows"):
             draw(other, 10, seed=1)
     with pytest.raises(ValueError, match="customers"):

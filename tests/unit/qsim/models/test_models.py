@@ -29,6 +29,7 @@ from qsim import (
     Network,
     Open,
     Station,
+    Tandem,
 )
 
 
@@ -83,6 +84,12 @@ def test_loads() -> None:
         (lambda: GG1(Deterministic(0), Exponential(1)), "arrivals"),
         (lambda: GG1(Empirical((0.0,)), Exponential(1)), "arrivals"),
         (lambda: Open(Exponential(1), Exponential(1), discipline="LIFO"), "discipline"),  # type: ignore[arg-type]
+        (lambda: Open(Exponential(1), Exponential(1), servers=math.inf, capacity=2), "servers must be finite"),
+        (lambda: Open(Exponential(1), Exponential(1), speeds=()), "speeds must not be empty"),
+        (lambda: Open(Exponential(1), Exponential(1), speeds=(1, -2)), r"speeds\[1\]"),
+        (lambda: Open(3.0, Exponential(1)), "arrivals must be a Distribution"),  # type: ignore[arg-type]
+        (lambda: Tandem(Exponential(1), []), "stations must not be empty"),
+        (lambda: Tandem(Exponential(1), [Exponential(1)]), r"stations\[0\] must be a Delay or a Station"),  # type: ignore[list-item]
         (lambda: MMcN(0, 1, 1), "population"),
         (lambda: MMcN(1, -1, 1), "think_time"),
         (lambda: MMcN(1, 1, 0), "service_time"),

@@ -56,7 +56,7 @@ def test_what_describes_no_network_is_refused(given: tuple[Any, ...], said: str)
     ("build", "said"),
     [
         (lambda: Network({}), "stations must hold stations by their names"),
-        (lambda: Network({"a as b": Station(ONE)}), "must not have 'a as b' for a name"),
+        (lambda: Network({"": Station(ONE)}), "must not have '' for a name"),
         (lambda: Network({"a": ONE}), "must be a Station or a Delay"),
         (lambda: Network({**TWO, "c": Station(ONE, capacity=3)}), "capacity of c must be None in a network of"),
         (lambda: Network({"a": Station(ONE, visits=2)}, 1, {"a": {"a": 1}}), "visits of a must be left at 1"),
@@ -67,6 +67,7 @@ def test_what_describes_no_network_is_refused(given: tuple[Any, ...], said: str)
         (lambda: Station({}), "service must not be empty"),
         (lambda: Station(ONE, visits={"x": -1}), "visits of x must be zero or positive"),
         (lambda: Station(ONE, 2, queues="random", speeds=(1, 2)), "speeds must be None where each server"),
+        (lambda: Network(TWO, {"x": 1}, {"y": BACK}), "routing must name classes, not 'y'"),
         (lambda: Arrivals(-1), "arrivals must be positive and finite, not -1"),
         (lambda: Arrivals({"a": 1}, "a"), "rate must be one rate or law"),
     ],
@@ -148,12 +149,6 @@ def test_think_times_of_each_class() -> None:
     both = Network({"host": thinking, "disk": Station(ONE)}, {"a": 1, "b": 2})
     cycles = [part.throughput * (part.W + z) for part, z in zip(solve(both).classes, (1.0, 5.0), strict=True)]
     assert cycles == pytest.approx([1, 2])
-
-
-def test_rates_of_classes_that_change() -> None:
-    routing = {"x": {"a": {"b as y": 0.5}}, "y": {"b": {"a as x": 0.5}}}
-    network = Network(TWO, {"x": Arrivals(0.75)}, routing)
-    np.testing.assert_allclose(network.open_rates(), [[1.0, 0], [0, 0.5]])
 
 
 def test_arrivals_that_enter_at_several_stations() -> None:

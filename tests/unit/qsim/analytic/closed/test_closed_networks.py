@@ -76,8 +76,7 @@ def test_closed_networks_are_their_markov_chains(stations: list[Station], think_
         assert station.throughput == pytest.approx(sum(per_place[k] for k in mine), rel=1e-9)
         assert station.L == pytest.approx(float(np.dot(present, range(population + 1))), rel=1e-9)
         assert station.L == pytest.approx(station.throughput * station.W, rel=1e-12)
-        if stations[i].queues == "shared":  # one station alone and picked at random does not give them
-            assert [station.p(n) for n in range(population + 1)] == pytest.approx(present, rel=1e-8, abs=1e-13)
+        assert [station.p(n) for n in range(population + 1)] == pytest.approx(present, rel=1e-8, abs=1e-13)
         # What arrivals find, counted where they come from.
         busy_from = 1 if stations[i].queues == "random" else stations[i].servers
         flow = waiting = 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from class_networks import Row, both, circling, jackson, passing
-from places import KNOWN_ANSWERS
+from known_answers import check, family, within
 
 from qsim import (
     Closed,
@@ -27,22 +26,6 @@ from qsim import (
     solve,
 )
 from qsim.analytic.closed import normalizing
-from qsim.metrics import SYMBOLS
-
-CASES = json.loads(KNOWN_ANSWERS.read_text())
-NAMES = {"rho": "utilization", "X": "throughput"}
-
-
-def family(*models: str) -> list[Any]:
-    cases = [case for case in CASES if case["model"] in models]
-    assert cases, f"no known answers for {models}"
-    return [pytest.param(case, id=f"{case['id']}: {case['source']}") for case in cases]
-
-
-def within(case: Mapping[str, Any], expected: object) -> Any:
-    if case["tolerance_type"] == "rel":
-        return pytest.approx(expected, rel=case["tolerance"])
-    return pytest.approx(expected, abs=case["tolerance"])
 
 
 def demands(given: Mapping[str, Any]) -> list[float]:
@@ -213,11 +196,7 @@ def test_open_network_of_classes(case: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("case", family("M/M/c/K//N"))
 def test_finite_source_with_limited_places(case: Mapping[str, Any]) -> None:
     given = case["params"]
-    r = solve(MMcKN(given["N"], 1 / given["lam_each"], 1 / given["mu"], given["c"], given["K"]))
-    for name, expected in case["expected"].items():
-        attribute = NAMES.get(name, name)
-        assert attribute in SYMBOLS
-        assert getattr(r, attribute) == within(case, expected), name
+    check(case, solve(MMcKN(given["N"], 1 / given["lam_each"], 1 / given["mu"], given["c"], given["K"])))
 
 
 @pytest.mark.parametrize("case", family("asymptotic bounds inverse"))

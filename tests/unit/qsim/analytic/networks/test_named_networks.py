@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from class_networks import Row, circling
-from seen import classes_of
 
 from qsim import (
     Arrivals,
@@ -24,30 +23,12 @@ from qsim import (
     Station,
     solve,
 )
-from qsim.analytic.networks.mean_value import lattice
 
 THERE_AND_BACK = {"host": {"disk": 1.0}, "disk": {"host": 1.0}}
 
 
 def _closed(disk: Station, customers: int = 4) -> Network:
     return Network({"host": Delay(2.0), "disk": disk}, Population(customers, "host"), THERE_AND_BACK)
-
-
-def test_two_laws_of_a_chain_are_their_mixture() -> None:
-    """A chain of two classes that take turns at one disk: half the visits each."""
-    disk = Station({"short": Deterministic(0.2), "long": Exponential(1.0)})
-    turns = {
-        "short": {"host": {"disk": 1.0}, "disk": {"host as long": 1.0}},
-        "long": {"host": {"disk": 1.0}, "disk": {"host as short": 1.0}},
-    }
-    net = Network({"host": Delay(2.0), "disk": disk}, {"short": Population(3, "host")}, turns)
-    found = solve(net)["disk"]
-    second = (0.2**2 + 2.0) / 2
-    mixed = Gamma(0.6, second / 0.6**2 - 1)
-    assert found.Wq == pytest.approx(lattice(classes_of(circling([3], [Row([mixed])], [2.0]))).Wq)
-    short, long = found.classes
-    assert (short.W - short.Wq, long.W - long.Wq) == pytest.approx((0.2, 1.0))
-    assert short.throughput == pytest.approx(long.throughput)
 
 
 def test_general_arrivals_wait_and_are_then_served() -> None:

@@ -10,7 +10,7 @@ from class_networks import Row, circling
 from markov_chains import Moves, stationary
 from seen import classes_of
 
-from qsim import Arrivals, Closed, Delay, Deterministic, Erlang, Exponential, MMcN, Network, Station, schweitzer, solve
+from qsim import Arrivals, Closed, Delay, Deterministic, Erlang, Exponential, Network, Station, schweitzer, solve
 from qsim.analytic.networks import mean_value
 
 # A state holds, for each station, how many of each class are there.
@@ -134,12 +134,6 @@ def test_each_class_has_its_own_time_at_each_of_several_stations() -> None:
     for station, loads, services in (("bus", 0.5, (1.0, 2.0)), ("die", 0.4, (3.0, 0.5))):
         assert [c.W for c in net[station].classes] == pytest.approx([s / (1 - loads) for s in services])
         assert net[station].utilization == pytest.approx(loads)
-
-
-def test_classes_that_differ_in_name_only_share_in_proportion() -> None:
-    both = solve(circling([6, 3], [Row([Exponential(1.0)] * 2, servers=2)], [4.0, 4.0]))
-    one = solve(MMcN(9, 4.0, 1.0, 2))
-    assert [c.throughput for c in both.classes] == pytest.approx([one.throughput * 6 / 9, one.throughput * 3 / 9])
 
 
 def test_many_classes_of_single_servers_stay_exact() -> None:

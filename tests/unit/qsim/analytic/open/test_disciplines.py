@@ -12,8 +12,6 @@ from service_laws import LAWS
 from qsim import (
     MG1,
     Deterministic,
-    Distribution,
-    Empirical,
     Erlang,
     Exponential,
     LogNormal,
@@ -31,7 +29,8 @@ from qsim import (
 def test_blind_orders_keep_the_means(discipline: str) -> None:
     for model in (MMc(2.7, 1.0, 3), MG1(0.8, LogNormal(1.0, 4.0)), MDc(1.8, 1.0, 2), MMcK(3.0, 1.0, 2, 5)):
         first, other = solve(model), solve(changed(model, discipline=discipline))
-        assert (other.W, other.Lq, other.p_wait, other.p(3)) == (first.W, first.Lq, first.p_wait, first.p(3))
+        assert (other.W, other.Lq, other.p_wait) == (first.W, first.Lq, first.p_wait)
+        assert first.states is None or other.p(3) == first.p(3)
     with pytest.raises(ValueError, match="quantiles of M/M/2/5-LCFS are not known"):
         solve(Open(Exponential(1 / 3), Exponential(1.0), 2, 5, "LCFS")).quantile(0.9)
 
@@ -46,27 +45,6 @@ def test_sharing_sees_only_the_mean() -> None:
     assert two.W == pytest.approx(solve(MMc(1.6, 1.0, 2)).W)
     full = solve(Open(Exponential(1 / 3), Deterministic(1.0), 2, 5, discipline="PS"))
     assert full.p_block == pytest.approx(solve(MMcK(3, 1, 2, 5)).p_block)
-
-
-def by_size(arrival_rate: float, service: Distribution, rule: str) -> float:
-    return solve(Open(Exponential(1 / arrival_rate), service, discipline=rule)).W  # type: ignore[arg-type]
-
-
-def test_served_by_size() -> None:
-    for rule in ("SJF", "PSJF", "SRPT"):
-        # One size only: nobody is shorter than anybody else.
-        assert by_size(0.8, Deterministic(1.0), rule) == pytest.approx(3.0)
-    two_sizes = Empirical((0.5, 2.0), (2, 1))
-    low, high = (Flow(Exponential(1.875), Deterministic(0.5)), Flow(Exponential(3.75), Deterministic(2.0), 1))
-    for rule, priority in (("SJF", "non-preemptive"), ("PSJF", "preemptive-resume")):
-        by_class = solve(queue_of([low, high], priority=priority))
-        assert by_size(0.8, two_sizes, rule) == pytest.approx(by_class.W, rel=1e-6)
-    service = LogNormal(1.0, 4.0)
-    means = [by_size(0.8, service, rule) for rule in ("SRPT", "PSJF", "SJF")]
-    assert means == sorted(means)
-    assert means[-1] < solve(MG1(0.8, service)).W
-    with pytest.raises(UnstableQueueError):
-        by_size(1.2, service, "SRPT")
 
 
 def test_priorities_conserve_the_work_that_waits() -> None:

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from service_laws import LAWS
 
-from qsim import MG1, Distribution, Exponential, MDc, MMcc, Open, UnstableQueueError, erlang_b, solve, wait_variance
-from qsim.analytic.open import mdc, mg1
+from qsim import MG1, Distribution, Exponential, MMcc, Open, UnstableQueueError, erlang_b, solve, wait_variance
 from qsim.analytic.times import compound
 
 # M/G/1
-
-
-@pytest.mark.parametrize("service", LAWS, ids=repr)
-def test_waiting_times_of_m_g_1_have_their_moments(service: Distribution) -> None:
-    lam = 0.6 / service.mean
-    times = compound.CompoundTimes(service, 0.6, mg1.mean_wait(lam, service))
-    end = 120.0 if service.scv < 3 else 2000.0
-    t = np.append(np.linspace(0, 20, 4001), np.geomspace(20.01, end, 2000))
-    grid = end / compound.POINTS * np.arange(compound.POINTS)
-    early, value, late = times._lattice(end)["Wq"]
-    survival = np.interp(t, grid, value)
-    mean = float(np.trapezoid(survival, t))
-    second = float(np.trapezoid(2 * t * survival, t))
-    exact = mg1.mean_wait(lam, service)
-    assert mean == pytest.approx(exact, rel=0.02)
-    assert second - mean**2 == pytest.approx(wait_variance(lam, service), rel=0.1)
-    # Rounding down and up encloses it.
-    assert np.all(early <= late + 1e-12)
-    assert np.trapezoid(early, grid) <= exact * (1 + 1e-6)
-    assert np.trapezoid(late, grid) >= exact * 0.98
 
 
 @pytest.mark.parametrize("service", LAWS[:3], ids=repr)
@@ -55,22 +33,6 @@ def test_an_infinite_variance_is_an_infinite_wait() -> None:
 
 
 # M/D/c
-
-
-@pytest.mark.parametrize(("c", "rho"), [(1, 0.5), (2, 0.01), (2, 0.9), (5, 0.99), (100, 0.9), (400, 0.95)])
-def test_constant_service_is_consistent(c: int, rho: float) -> None:
-    r = solve(MDc(rho * c, 1.0, c))
-    states = r.states
-    assert isinstance(states, mdc.CommonServiceStates)
-    p = states.table
-    tail = p[-1] / (states.tau - 1)
-    assert p.sum() + tail == pytest.approx(1.0, abs=1e-9)
-    assert float(p[c:].sum() + tail) == pytest.approx(r.p_wait, rel=1e-6)
-    assert r.p(p.size) == pytest.approx(p[-1] / states.tau)  # beyond the table
-    roots = mdc.roots_inside(rho * c, c)
-    L = (c - (c - rho * c) ** 2) / (2 * (c - rho * c)) + float(np.real(1 / (1 - roots)).sum())
-    assert r.L == pytest.approx(L, rel=1e-9)
-    assert r.quantile(0.9) >= 1.0
 
 
 # Infinite servers and loss

@@ -1,0 +1,166 @@
+"""A network as its formulas see it: the classes with their visits and demands, and the stations where they queue.
+
+With Vᵢ the visits of a class to station i per passage or cycle and Sᵢ its mean service there, Dᵢ = Vᵢ·Sᵢ is its demand.
+Under product form only these matter.
+
+Source: Baskett, Chandy, Muntz & Palacios (1975), J. ACM 22.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from qsim._types import FloatArray
+from qsim.analytic.views import is_one_exponential, open_queue
+from qsim.distributions import Distribution
+from qsim.errors import NoFormulaError
+from qsim.models import Network, Station
+
+SHARING = ("PS", "LCFS-PR")
+
+
+@dataclass(frozen=True)
+class NetworkClass:
+    """A class: its visits to each station, and the rate from outside or how many circulate."""
+
+    visits: FloatArray
+    rate: float = 0.0
+    population: int = 0
+
+
+@dataclass(frozen=True)
+class ClassStation:
+    """A queueing station: the law of a visit of each class (None where it never comes), and mean visits."""
+
+    name: str
+    services: tuple[Distribution | None, ...]
+    visits: tuple[float, ...]
+    station: Station
+
+    @cached_property
+    def means(self) -> tuple[float, ...]:
+        """Mean service time per visit of each class, 0 for one that never comes."""
+        return tuple(0.0 if law is None else law.mean for law in self.services)
+
+    @property
+    def demands(self) -> tuple[float, ...]:
+        """Mean service time per passage or cycle of each class."""
+        return tuple(v * s for v, s in zip(self.visits, self.means, strict=True))
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether customers are served in the order in which they come."""
+        return self.station.discipline == "FCFS"
+
+    @property
+    def servers(self) -> int:
+        """How many; 1 where speeds are those of the station as a whole."""
+        return 1 if self.station.speeds is not None else self.station.servers
+
+    @property
+    def queues(self) -> int:
+        """How many queues its servers have, picked at random where there are several."""
+        return self.servers if self.station.own_queues else 1
+
+    @property
+    def unusual(self) -> str:
+        """Why no family of networks solves this station; empty where one does."""
+        if self.station.discipline not in ("FCFS", *SHARING):
+            return f"serves in the order {self.station.discipline}"
+        if self.station.own_queues and self.station.queues != "random":
+            return f"has a queue at each server, and sends customers to them in the way {self.station.queues!r}"
+        return ""
+
+    @property
+    def has_product_form(self) -> bool:
+        """Whether the network keeps product form with this station in it, and only mean service times matter."""
+        return not self.unusual and (is_insensitive(self.station) or is_one_exponential(self.services))
+
+
+@dataclass(frozen=True)
+class ClassNetwork:
+    """The classes of a network, open ones first, and the stations where they queue."""
+
+    network: Network
+    classes: tuple[NetworkClass, ...]
+    stations: tuple[ClassStation, ...]
+
+    @property
+    def kendall(self) -> str:
+        """The name of the network."""
+        return str(self.network.kendall)
+
+    @cached_property
+    def arrival_rates(self) -> tuple[float, ...]:
+        """Of the open classes."""
+        return tuple(c.rate for c in self.classes if not c.population)
+
+    @cached_property
+    def populations(self) -> tuple[int, ...]:
+        """Of the closed classes."""
+        return tuple(c.population for c in self.classes if c.population)
+
+    @cached_property
+    def think_times(self) -> tuple[float, ...]:
+        """Mean time per cycle at delays, of the closed classes."""
+        delays = [(i, s) for i, s in enumerate(self.network.stations.values()) if s.is_delay]
+        closed = [(name, c.visits) for name, c in zip(self.network.classes, self.classes, strict=True) if c.population]
+        return tuple(math.fsum(visits[i] * s.mean_of(name) for i, s in delays) for name, visits in closed)
+
+    @cached_property
+    def visits(self) -> FloatArray:
+        """Shape (stations, classes)."""
+        return np.array([s.visits for s in self.stations])
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """Shape (stations, classes)."""
+        return np.array([s.means for s in self.stations])
+
+    @cached_property
+    def demands(self) -> FloatArray:
+        """Shape (stations, classes)."""
+        return self.visits * self.means
+
+    @property
+    def has_product_form(self) -> bool:
+        """Whether every station keeps it."""
+        return all(s.has_product_form for s in self.stations)
+
+    def require_usual(self) -> None:
+        """Raise NoFormulaError naming a station that no family knows."""
+        for s in self.stations:
+            if s.unusual:
+                raise NoFormulaError(self.kendall, f"{s.name} {s.unusual}")
+        if not self.stations:
+            raise NoFormulaError(self.kendall, "nobody queues there")
+
+
+def is_insensitive(station: Station) -> bool:
+    """Whether of each class's service at a station only the mean matters (BCMP 1975).
+
+    Nobody waits there, or servers are shared, or the last to come to a server takes it.
+    """
+    apart = station.servers == 1 or station.queues == "random"
+    return station.is_delay or station.discipline == "PS" or (station.discipline == "LCFS-PR" and apart)
+
+
+def class_network(network: Network) -> ClassNetwork | None:
+    """Any network without limits on places but one station that one class passes once."""
+    if any(s.capacity is not None for s in network.stations.values()) or open_queue(network) is not None:
+        return None
+    opens = [NetworkClass(network.mean_visits(c), rate=network.arrival_rate(c)) for c in network.open_classes]
+    closed = network.closed_classes.items()
+    classes = (*opens, *(NetworkClass(network.mean_visits(c), population=given.number) for c, given in closed))
+    stations = []
+    for i, (name, station) in enumerate(network.stations.items()):
+        visits = tuple(float(each.visits[i]) for each in classes)
+        if any(visits) and not station.is_delay:
+            named = zip(network.classes, visits, strict=True)
+            laws = tuple(station.service_of(c) if v > 0 else None for c, v in named)
+            stations.append(ClassStation(name, laws, visits, station))
+    return ClassNetwork(network, classes, tuple(stations))
