@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
-from calibrate.report.axes import Axis, latency_axis, rate_axis
+from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, rate_axis
 from calibrate.report.drawing import HEIGHT, PALETTE, Drawing, interval, marker, panels, solid
+from measure.loads import Load
+from measure.units import CACHE_LINE_BYTES
 
-Kind = Literal["time", "rate", "number", "share"]
+Kind = Literal["time", "rate", "bandwidth", "number", "share"]
 NAMES: Mapping[str, str] = {
     "W": "response time W",
     "X": "throughput X",
+    "B": "bandwidth",
     "L": "number present L",
     "rho": "utilization rho",
 }
@@ -30,7 +34,7 @@ class Line:
     """One quantity against x. ``name`` is whose it is ("" where there is one), ``symbol`` which quantity, of ``kind``.
 
     Lines of one ``curve`` have one colour, such as those measured and predicted. ``low`` and ``high`` are the ends of a
-    band, or of the intervals of ``measured`` points. Times are in seconds, rates per second.
+    band, or of the intervals of ``measured`` points. All are in SI units.
     """
 
     name: str
@@ -42,6 +46,22 @@ class Line:
     high: Array | None = None
     measured: bool = False
     curve: str = ""
+
+
+def lines_of(curve: Prediction, load: Load, name: str = "predicted", series: str = "") -> list[Line]:
+    """The predicted throughput (a memory's bandwidth) and response time over the ``load``, with their bands."""
+    per_s = (curve.throughput_per_s, curve.throughput_low_per_s, curve.throughput_high_per_s)
+    seconds = (curve.response_time_s, curve.response_time_low_s, curve.response_time_high_s)
+    moved = replace(rate_line(load, name, curve.load, *per_s), curve=series)
+    return [moved, Line(name, "W", "time", curve.load, *seconds, curve=series)]
+
+
+def rate_line(load: Load, name: str, at: Array, per_s: Array, *ends: Array, measured: bool = False) -> Line:
+    """Requests a second against the ``load``, or bytes where they are a memory's cache lines; ``ends`` of a band."""
+    kind: Kind = "bandwidth" if load.is_memory else "rate"
+    symbol, each = ("B", CACHE_LINE_BYTES) if load.is_memory else ("X", 1)
+    low, high = (each * end for end in ends) if ends else (None, None)
+    return Line(name, symbol, kind, at, each * per_s, low, high, measured=measured)
 
 
 def table_of(lines: Sequence[Line], x: str) -> pd.DataFrame:
@@ -78,6 +98,8 @@ def _axis(lines: Sequence[Line]) -> Axis:
     known, kind, name = values[np.isfinite(values)], lines[0].kind, NAMES.get(lines[0].symbol, lines[0].symbol)
     if known.size and kind == "time":
         return latency_axis(known, name)
+    if known.size and kind == "bandwidth":
+        return bandwidth_axis(known)
     if known.size and kind == "rate":
         return rate_axis(known, name)
     return Axis(name, 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,64 +15,51 @@ from calibrate.report.application import system_lines
 from calibrate.report.compared.curves import latency_against_throughput
 from calibrate.report.compared.simulated import tail_figure as drawn_tails
 from calibrate.report.drawing import Drawing, depth_ticks
-from calibrate.report.lines import Kind, Line, figure_of
+from calibrate.report.lines import Line, figure_of, lines_of, rate_line
 from calibrate.report.service import density_figure
 from calibrate.report.surface import mix_views_of, views_of
 from calibrate.service import ServiceFit
 from calibrate.surface.compare import SurfaceComparison
 from calibrate.surface.memory import MixComparison
 from calibrate.tails.results import Tails
-from measure.loads import LOADS
+from measure.loads import LOADS, Load
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
     from calibrate.sealing.sealed_prediction import SealedPrediction
 
-KINDS: Mapping[str, Kind] = {"W": "time", "X": "rate", "L": "number"}
-"""Quantities of a predicted curve."""
 _POINTS = 200
 
 
-def curve_of(fit: Fit, up_to: float = 0.0) -> Prediction:
-    """The predicted curve of a fit, over what it was calibrated on and at least ``up_to``."""
-    high = max((*fit.used, 64.0, up_to) if fit.load_type.is_closed else (*fit.used, up_to))
+def curve_of(fit: Fit) -> Prediction:
+    """The predicted curve of a fit, over what it was calibrated on."""
+    high = max((*fit.used, 64.0) if fit.load_type.is_closed else fit.used)
     if fit.load_type.is_open:
         return predict(fit, np.linspace(0.02, 1.0, _POINTS) * high)
     return predict(fit, grid(1.0 if fit.load_type.is_closed else 0.0, high, _POINTS))
 
 
-def lines_of(
-    curve: Prediction, y: Sequence[str] = ("X", "W"), x: str | None = None, name: str = "predicted", series: str = ""
-) -> list[Line]:
-    """A line with its band for each of the quantities ``y``, against the load or the quantity ``x``."""
-    columns = {
-        "W": (curve.response_time_s, curve.response_time_low_s, curve.response_time_high_s),
-        "X": (curve.throughput_per_s, curve.throughput_low_per_s, curve.throughput_high_per_s),
-        "L": (curve.throughput_per_s * curve.response_time_s, None, None),
-    }
-    places = curve.load if x is None else columns[x][0]
-    return [Line(name, s, KINDS[s], places, *columns[s], curve=series) for s in y]
-
-
 def prediction_figure(curve: Prediction) -> Figure:
     """Throughput and response time with their bands, against the load."""
-    return _figure(curve, lines_of(curve)).to_plotly()
+    named = (load for load in LOADS.values() if curve.load_name.startswith(load.name))
+    load = next(named, LOADS["queue_depth"])
+    return _figure(curve, load, lines_of(curve, load)).to_plotly()
 
 
 def fit_figure(fit: Fit) -> Figure:
     """The predicted curve with its band, and the points it was calibrated on."""
-    lines = lines_of(curve := curve_of(fit))
+    lines = lines_of(curve := curve_of(fit), fit.load_type)
     if fit.used:
-        for s, values in (("X", fit.used_throughput_per_s), ("W", fit.used_response_s)):
-            lines.append(Line("calibrated on", s, KINDS[s], np.array(fit.used), np.array(values), measured=True))
-    return _figure(curve, lines).to_plotly()
+        at, per_s, seconds = map(np.array, (fit.used, fit.used_throughput_per_s, fit.used_response_s))
+        lines.append(rate_line(fit.load_type, "calibrated on", at, per_s, measured=True))
+        lines.append(Line("calibrated on", "W", "time", at, seconds, measured=True))
+    return _figure(curve, fit.load_type, lines).to_plotly()
 
 
-def _figure(curve: Prediction, lines: Sequence[Line]) -> Drawing:
-    depths = not any(curve.load_name.startswith(load.name) for load in LOADS.values() if not load.is_closed)
-    figure = figure_of(lines, curve.load_name, log_x=depths)
-    if depths:
+def _figure(curve: Prediction, load: Load, lines: Sequence[Line]) -> Drawing:
+    figure = figure_of(lines, curve.load_name, log_x=load.is_closed)
+    if load.is_closed:
         depth_ticks(figure, curve.load)
     return figure
 
@@ -103,9 +90,9 @@ def sealed_figure(held: SealedPrediction) -> Figure:
     lines = [
         line
         for fit, curve in zip(held.fits, curves, strict=True)
-        for line in lines_of(curve, name=fit.series or "predicted", series=fit.series)
+        for line in lines_of(curve, fit.load_type, fit.series or "predicted", fit.series)
     ]
-    return _figure(curves[0], lines).to_plotly()
+    return _figure(curves[0], held.fits[0].load_type, lines).to_plotly()
 
 
 def surface_figure(compared: SurfaceComparison | MixComparison) -> Figure | None:

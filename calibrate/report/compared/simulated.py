@@ -8,21 +8,9 @@ import pandas as pd
 from calibrate.fitting.simulated_queue import CUSTOMERS, SHARES
 from calibrate.report.axes import latency_axis
 from calibrate.report.compared.evidence import QueueAtWork
-from calibrate.report.compared.figure_elements import add_band, axes_of, load_figure
-from calibrate.report.drawing import (
-    BLUE,
-    GREEN,
-    INK,
-    PALETTE,
-    PURPLE,
-    Drawing,
-    depth_ticks,
-    empty_figure,
-    interval,
-    marker,
-    outlined,
-    solid,
-)
+from calibrate.report.compared.figure_elements import axes_of
+from calibrate.report.drawing import INK, PALETTE, Drawing, depth_ticks, empty_figure, interval, marker, solid
+from calibrate.report.lines import Line, figure_of, lines_of
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import FormattedTable, View
 from calibrate.tails.results import QUANTILES, Tails
@@ -42,35 +30,16 @@ NAMES = {"p50_s": "p50", "p95_s": "p95", "p99_s": "p99", "p999_s": "p99.9"}
 
 def queue_view(found: QueueAtWork) -> View:
     """Throughput and response time simulated, next to the curve and the measured percentiles."""
-    comparison, queue = found.comparison, found.queue
-    _, y_axis = axes_of([comparison])
-    figure = load_figure(comparison, y_axis.title)
-    curve = comparison.smooth
-    add_band(
-        figure,
-        curve.load,
-        y_axis.of(curve.response_time_low_s),
-        y_axis.of(curve.response_time_high_s),
-        comparison.fit.level,
-    )
-    figure.add_scatter(
-        x=curve.load, y=y_axis.of(curve.response_time_s), mode="lines", name="predicted", line=solid(BLUE)
-    )
-    figure.add_scatter(
-        x=queue.load,
-        y=y_axis.of(queue.response_s),
-        mode="markers",
-        name="mean, simulated",
-        marker=marker(BLUE, "x", 10),
-    )
-    for i, (share, colour) in enumerate(zip(SHARES, (GREEN, PURPLE), strict=True)):
+    comparison, queue, curve = found.comparison, found.queue, found.comparison.smooth
+    _, predicted = lines_of(curve, comparison.fit.load_type, series="mean")
+    drawn = [predicted, Line("mean, simulated", "W", "time", queue.load, queue.response_s, measured=True, curve="mean")]
+    for share, simulated, measured in zip(SHARES, queue.percentiles_s, found.measured_s, strict=True):
         name = f"p{100 * share:g}"
-        line = {"color": colour, "dash": "dash", "width": 2}
-        simulated, measured = y_axis.of(queue.percentiles_s[i]), y_axis.of(found.measured_s[i])
-        figure.add_scatter(x=queue.load, y=simulated, mode="lines", name=f"{name}, simulated", line=line)
+        drawn.append(Line(f"{name}, simulated", "W", "time", queue.load, simulated, curve=name))
         if np.isfinite(measured).any():
-            look = outlined(colour)
-            figure.add_scatter(x=queue.load, y=measured, mode="markers", name=f"{name}, measured", marker=look)
+            drawn.append(Line(f"{name}, measured", "W", "time", queue.load, measured, measured=True, curve=name))
+    figure = figure_of(drawn, comparison.fit.load_name, log_x=True, log_y=True)
+    depth_ticks(figure, queue.load)
     table = queue_table(found)
     return View(
         "queue-at-work",
