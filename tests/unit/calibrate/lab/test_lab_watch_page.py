@@ -12,13 +12,10 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 import threading
 from collections.abc import Iterator
 
-import pytest
-
 from calibrate import from_datasheet
 from calibrate.lab import watch as watch_page
 from calibrate.lab.watch import QUIET, LookedAt, WatchedDevices, figures, layout, sentence, shown
 from calibrate.lab.widgets import theme_of
-from measure.errors import MeasureError
 from measure.formats.watched.interval import DeviceInterval
 from measure.watching.watch import Lost
 
@@ -60,9 +57,6 @@ def test_a_device_that_there_is_not_is_not_watched() -> None:
     assert shown(Two(), "../etc", theme_of(""))[0] == "Choose a device."
 
 
-SECOND = DeviceInterval("vda", "", 1.0, reads=1000, read_s=4.0, busy_s=0.9, in_flight=3.9)
-
-
 class Looking:
     """A watch whose seconds the test lets pass."""
 
@@ -74,7 +68,7 @@ class Looking:
         self.begun += 1
         while not self.gone:
             self.steps.acquire()
-            yield [SECOND]
+            yield [BUSY]
             self.taken.release()
 
     def step(self) -> None:
@@ -94,7 +88,7 @@ def test_many_who_look_share_one_watch() -> None:
     looking.step()
     looking.step()
     assert watched.of("vda") is first
-    assert list(first.seen) == [SECOND, SECOND]
+    assert list(first.seen) == [BUSY, BUSY]
     assert looking.begun == 1
     looking.gone = True
     looking.steps.release()
@@ -112,9 +106,3 @@ def test_a_watch_that_nobody_looks_at_ends_and_begins_again(monkeypatch: pytest.
     looking.steps.release()
     assert ended(second)
     assert looking.begun == 2
-
-
-def test_a_system_that_counts_nothing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("measure.watching.counters.DISKSTATS", tmp_path / "none")
-    with pytest.raises(MeasureError, match="only Linux counts"):
-        WatchedDevices().names()

@@ -13,7 +13,7 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
 
 from calibrate.cli.calibration import knee
 from calibrate.lab.folder import LabFolder, opened
-from calibrate.lab.run.event_log import EVENTS, GUESSES, ORDER, EventLog
+from calibrate.lab.run.event_log import EVENTS, GUESSES, EventLog
 from calibrate.lab.run.event_writer import RAMP_S, first_loads
 from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for, series_of
 from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, MOST_TRIES, LabRun, RefusedError, RunTable
@@ -26,27 +26,15 @@ def run(folder: LabFolder) -> LabRun:
     return LabRun.begin(folder.new_run(), Order("replay", "a drive", "queue_depth", (1.0, 4.0, 32.0, 64.0), 1.0))
 
 
-def test_events_are_numbered_and_survive(tmp_path):
-    log = EventLog(tmp_path / "events.jsonl")
-    for number in range(3):
-        assert log.add("point", load=number)["seq"] == number
-    again = EventLog(tmp_path / "events.jsonl")
+def test_events_are_numbered_and_survive_a_kill(tmp_path):
+    path = tmp_path / "events.jsonl"
+    log = EventLog(path)
+    assert [log.add("point", load=number)["seq"] for number in range(3)] == [0, 1, 2]
+    path.write_text(path.read_text() + '{"seq": 3, "kind": "po')
+    again = EventLog(path)
     assert [e["load"] for e in again.since(1)] == [1, 2]
     assert again.add("stopped")["seq"] == 3
-
-
-def test_a_last_event_cut_short_by_a_kill_is_dropped(tmp_path):
-    path = tmp_path / "events.jsonl"
-    EventLog(path).add("opened")
-    path.write_text(path.read_text() + '{"seq": 1, "kind": "po')
-    log = EventLog(path)
-    assert [e["kind"] for e in log.since()] == ["opened"]
-    log.add("started")
-    assert [json.loads(line)["seq"] for line in path.read_text().splitlines()] == [0, 1]
-
-
-def test_a_damaged_log_is_said(tmp_path):
-    path = tmp_path / "events.jsonl"
+    assert [json.loads(line)["seq"] for line in path.read_text().splitlines()] == [0, 1, 2, 3]
     path.write_text('{"seq": 0\n{"seq": 1}\n')
     with pytest.raises(StoreError, match="damaged"):
         EventLog(path)
@@ -63,23 +51,37 @@ def test_a_guess_is_sealed_and_its_value_stays_hidden(run):
     )
 
 
-def test_a_browser_has_one_guess_and_may_take_it_back(run):
-    run.guess("Ann", 12, "one")
+def test_a_browser_and_a_name_have_one_guess_that_may_be_taken_back_also_after_a_restart(run):
+    run.guess("Zoë", 12, "one")
     run.guess("Bob", 9, "two")
-    with pytest.raises(RefusedError, match="this browser has sealed a guess already"):
-        run.guess("Eve", 9, "one")
+    for again in (run, LabRun(run.directory)):
+        with pytest.raises(RefusedError, match="this browser has sealed a guess already"):
+            again.guess("Eve", 9, "one")
+        with pytest.raises(RefusedError, match="another name"):
+            again.guess("ZOË", 9, "three")
+        with pytest.raises(RefusedError, match="no guess"):
+            again.take_back("three")
     run.take_back("one")
-    assert [e["guess"]["name"] for e in run.standing()] == ["Bob"]
-    run.guess("ann", 30, "one")
-    assert [(e["guess"]["name"], e["guess"]["load"]) for e in run.standing()] == [("Bob", 9), ("ann", 30)]
+    run.guess("zoë", 30, "one")
+    assert [(e["guess"]["name"], e["guess"]["load"]) for e in run.standing()] == [("Bob", 9), ("zoë", 30)]
+
+
+def test_guesses_and_the_reveal_have_their_turn(run):
+    run.guess("rude", 1, "one")
+    run.guess("Ann", 12, "two")
+    run.remove("rude")
     with pytest.raises(RefusedError, match="no guess"):
-        run.take_back("three")
-
-
-def test_a_name_has_one_guess_whatever_its_letters(run):
-    run.guess("Zoë", 8, "one")
-    with pytest.raises(RefusedError, match="another name"):
-        run.guess("ZOË", 9, "two")
+        run.remove("rude")
+    with pytest.raises(RefusedError, match="finish"):
+        run.reveal()
+    assert run.report is None
+    run.log.add("started", resumed=False)
+    for late in (lambda: run.remove("Ann"), lambda: run.guess("late", 5, "three")):
+        with pytest.raises(RefusedError, match="closed"):
+            late()
+    with pytest.raises(RefusedError, match="started"):
+        run.start()
+    assert [e["guess"]["name"] for e in run.standing()] == ["Ann"]
 
 
 def test_a_script_fills_no_list_and_places_are_given_back(run):
@@ -98,46 +100,12 @@ def test_a_script_fills_no_list_and_places_are_given_back(run):
         run.guess("late", 8, "late", "192.0.2.7")
 
 
-def test_guesses_survive_the_lab(run):
-    run.guess("Ann", 12, "one")
-    run.guess("Bob", 9, "two")
-    run.take_back("two")
-    again = LabRun(run.directory)
-    assert [e["guess"]["name"] for e in again.standing()] == ["Ann"]
-    with pytest.raises(RefusedError, match="this browser"):
-        again.guess("Eve", 3, "one")
-
-
-def test_the_teacher_takes_back_any_guess_until_the_measurement_begins(run):
-    run.guess("rude", 1, "one")
-    run.guess("Ann", 12, "two")
-    run.remove("rude")
-    with pytest.raises(RefusedError, match="no guess"):
-        run.remove("rude")
-    run.log.add("started", resumed=False)
-    with pytest.raises(RefusedError, match="closed"):
-        run.remove("Ann")
-    with pytest.raises(RefusedError, match="closed"):
-        run.guess("late", 5, "three")
-    assert [e["guess"]["name"] for e in run.standing()] == ["Ann"]
-
-
 @pytest.mark.parametrize(
     ("name", "load", "why"), [("", 3, "say who"), ("qsim", 3, "the model"), ("Bob", 1e9, "1 to 1000")]
 )
 def test_a_guess_that_is_none_is_refused_in_words(run, name, load, why):
     with pytest.raises(RefusedError, match=why):
         run.guess(name, load, "one")
-
-
-def test_phases_refuse_what_is_out_of_turn(run):
-    assert run.phase == "open"
-    with pytest.raises(RefusedError, match="finish"):
-        run.reveal()
-    assert run.report is None
-    run.log.add("started", resumed=False)
-    with pytest.raises(RefusedError, match="started"):
-        run.start()
 
 
 def test_a_lab_closed_while_it_measured_says_so_when_it_opens_again(folder, run):
@@ -205,22 +173,17 @@ def test_the_disk_is_measured_by_the_quick_sweep_of_knee():
     assert first_loads(disk) == (1.0, 32.0)
 
 
-def test_choices_hold_no_path(folder):
-    (folder.root / "sweeps" / "mine.csv").write_text("queue_depth,iops,latency_us\n1,10000,100\n8,50000,160\n")
-    found = choices(folder)
-    assert any("mine.csv" in c.label for c in found)
-    assert not any(str(folder.root) in c.label + c.value for c in found)
-
-
-def test_a_name_with_a_seam_stays_one_choice(folder):
+def test_what_the_teacher_puts_there_is_offered_by_name_and_never_by_path(folder):
     hostile = "<script>alert(1)<&script>.csv"
-    (folder.root / "sweeps" / hostile).write_text(
-        "queue_depth,iops,latency_us\n1,1e4,100\n4,3e4,133\n8,5e4,160\n32,6e4,533\n"
-    )
-    choice = next(c for c in choices(folder) if "script" in c.label)
-    order = order_for(folder, choice.value, None, 1.0)
-    assert order.loads == (1.0, 4.0, 8.0, 32.0)
+    rows = "1,1e4,100\n4,3e4,133\n8,5e4,160\n32,6e4,533\n"
+    (folder.root / "sweeps" / hostile).write_text(f"queue_depth,iops,latency_us\n{rows}")
+    found = choices(folder)
+    assert not any(str(folder.root) in c.label + c.value for c in found)
+    order = order_for(folder, next(c.value for c in found if hostile in c.label), "no such curve", "1e9")
+    assert (order.loads, order.seconds_per_point) == ((1.0, 4.0, 8.0, 32.0), 1.0)
     assert first_loads(order) == (1.0, 32.0)
+    names = series_of(folder, REPLAY)
+    assert order_for(folder, REPLAY, names[1], 3.0).series == names[1]
 
 
 def test_a_source_of_too_few_points_or_none_is_refused(folder):
@@ -230,13 +193,6 @@ def test_a_source_of_too_few_points_or_none_is_refused(folder):
         value = next(c.value for c in choices(folder) if name in c.label)
         with pytest.raises(MeasureError, match=error):
             order_for(folder, value, None, 1.0)
-
-
-def test_an_unknown_pace_or_curve_takes_the_usual_one(folder):
-    names = series_of(folder, REPLAY)
-    order = order_for(folder, REPLAY, "no such curve", "1e9")
-    assert (order.series, order.seconds_per_point) == (names[0], 1.0)
-    assert order_for(folder, REPLAY, names[1], 3.0).series == names[1]
 
 
 def test_two_labs_do_not_share_a_folder(folder):
@@ -249,10 +205,3 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     with pytest.raises(MeasureError, match="not empty"), opened(tmp_path):
         pytest.fail("a foreign folder was opened")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["thesis.tex"]
-
-
-def test_a_run_is_kept_under_its_own_number(folder, run):
-    assert (run.directory / ORDER).exists()
-    assert (run.directory / EVENTS).exists()
-    second = RunTable(folder).open(REPLAY, None, 1.0)
-    assert (run.name, second.name) == ("001", "002")
