@@ -199,25 +199,3 @@ def load_noun(column: str) -> str:
     """
     name = plain_name(column).lower()
     return next((noun for noun, pattern in _DATA["nouns"].items() if re.search(pattern, name)), "requests")
-
-
-def accepted_names() -> list[tuple[str, str]]:
-    """What a column may hold, and the names that say so, for the documentation."""
-    listed = {what: _listed(words) for what, words in _WORDS.items()}
-    counted = f"with {listed['counted']} before it, or count behind it"
-    rates = f"{listed['rates']}; {listed['things']} per second, /s or /sec; kIOPS, MIOPS, kTPS; request_throughput"
-    percentiles = ("p50", "p95", "p99", "p99.9", "95th percentile", "99%", "latency stddev")
-    return [
-        ("load: what one job has outstanding", listed["depths"]),
-        ("load: all requests outstanding", f"{listed['clients']}; {counted}"),
-        ("jobs, or the load where there is no other", f"{listed['jobs']}; {counted}"),
-        ("load: others", _listed(("delay", "injected delay", "arrival rate"))),
-        ("throughput", rates),
-        ("latency, with its unit", f"{listed['latencies']}; with {listed['means']} before or after it, or these alone"),
-        ("units of a latency", _listed(UNITS["latency"])),
-        ("percentiles and the deviation", _listed(percentiles)),
-    ]
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(f"`{word}`" for word in words)

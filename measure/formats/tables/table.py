@@ -238,13 +238,11 @@ def _unit_of(load: ColumnRole, kind: LoadKind, *, multiplied: bool) -> str:
 
 
 def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
-    source = "bandwidth / block" if "block" in roles and "delay" not in roles else "bandwidth / 64 bytes"
-    if any(r.endswith("throughput") for r in roles.by_role):
-        source = "its own column"
-    elif not any(r.endswith("bandwidth") for r in roles.by_role):
-        source = "load / latency"
-    columns = {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()}
-    details: dict[str, Any] = {"throughput_from": source, "columns": columns}
+    details: dict[str, Any] = {
+        "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()}
+    }
+    if "block" in roles and "delay" not in roles and not any(r.endswith("throughput") for r in roles.by_role):
+        details["throughput_from"] = "bandwidth / block"
     if "buffer" in roles:
         known = points.dropna(subset=["buffer"])
         details["buffer_bytes"] = {str(s): float(b) for s, b in zip(known["series"], known["buffer"], strict=True)}

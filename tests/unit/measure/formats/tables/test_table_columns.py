@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import tomllib
+from importlib.resources import files
 
 import pytest
 
 from measure.errors import DataError
 from measure.formats.tables.cells import looks_like_table
-from measure.formats.tables.column_names import accepted_names, recognise
+from measure.formats.tables.column_names import recognise
 from measure.formats.tables.columns import assign_roles, parse_columns
 
 
@@ -122,31 +123,25 @@ def test_a_declared_column_that_is_not_there_lists_those_that_are() -> None:
         assign_roles(["io_depth", "latency_us", "iops"], {"load": "depht"}, None, "t.csv")
 
 
-def test_every_name_of_the_documentation_is_read_as_what_it_says() -> None:
-    rows = dict(accepted_names())
-    named = {what: re.findall(r"`([^`]+)`", names.partition(";")[0]) for what, names in rows.items()}
-    roles = {what: {getattr(recognise(n), "role", None) for n in names} for what, names in named.items()}
-    assert roles["load: what one job has outstanding"] == {"depth"}
-    assert roles["load: all requests outstanding"] == {"clients"}
-    assert roles["jobs, or the load where there is no other"] == {"jobs"}
-    assert roles["load: others"] == {"delay", "arrival_rate"}
-    things = re.findall(r"`([^`]+)`", rows["throughput"].partition(";")[2].partition("kIOPS")[0])
-    for second in ("/s", "/sec", " per second"):
-        assert {recognise(f"{thing}{second}").role for thing in things} == roles["throughput"] == {"throughput"}
-    latencies = named["latency, with its unit"]
-    for unit in named["units of a latency"]:
-        assert {recognise(f"{name} ({unit})").role for name in latencies} == {"latency"}
-        assert {recognise(f"mean_{name}_{unit}").role for name in latencies} == {"latency"}
-    percentiles = [recognise(f"{name} (ms)").role for name in named["percentiles and the deviation"]]
-    assert percentiles == [
-        "latency_p50",
-        "latency_p95",
-        "latency_p99",
-        "latency_p999",
-        "latency_p95",
-        "latency_p99",
-        "latency_sd",
-    ]
+WORDS = tomllib.loads(files("measure.formats.tables").joinpath("synonyms.toml").read_text("utf-8"))["words"]
+
+
+@pytest.mark.parametrize(
+    ("words", "forms", "role"),
+    [
+        ("depths", ("{}",), "depth"),
+        ("clients", ("{}", "number of {}"), "clients"),
+        ("jobs", ("{}", "{} count"), "jobs"),
+        ("rates", ("{}", "mean {}"), "throughput"),
+        ("things", ("{}/s", "{}/sec", "{} per second"), "throughput"),
+        ("latencies", ("{} (ms)", "mean_{}_us", "{} avg (s)"), "latency"),
+        ("latencies", ("p99 {} (ms)", "{} 99% (us)"), "latency_p99"),
+        ("latencies", ("{} stddev (ms)",), "latency_sd"),
+    ],
+)
+def test_every_word_is_read_as_what_it_says(words: str, forms: tuple[str, ...], role: str) -> None:
+    names = [form.format(word) for word in WORDS[words] for form in forms]
+    assert {name: getattr(recognise(name), "role", None) for name in names} == dict.fromkeys(names, role)
 
 
 def test_tokens_a_second_are_no_throughput_but_requests_a_second_beside_them_are():
