@@ -61,29 +61,29 @@ seconds = parser(units.parse_duration)
 """``80us`` or ``5``, in seconds."""
 
 
-@parser
-def per_second(text: str) -> float:
-    """``600k`` or ``20k/s``, above 0, in 1/second."""
-    found = units.parse_rate(text)
-    if found <= 0:
-        raise ValueError(f"invalid rate {text!r}: expected a value above 0, e.g. 600k")
-    return found
+def above_zero(parse: Callable[[str], float], what: str, example: str) -> Callable[[Any], float]:
+    """The parser of one value above 0."""
 
+    def checked(text: str) -> float:
+        found = parse(text)
+        if found <= 0:
+            raise ValueError(f"invalid {what} {text!r}: expected a value above 0, e.g. {example}")
+        return found
+
+    return parser(checked)
+
+
+per_second = above_zero(units.parse_rate, "rate", "600k")
+"""``600k`` or ``20k/s``, in 1/second."""
+
+bandwidth = above_zero(units.parse_bandwidth, "bandwidth", "120GB/s")
+"""``120GB/s``, in bytes/second."""
 
 size = parser(units.parse_bytes)
 """``4KiB``, in bytes."""
 
 number = parser(units.parse_count)
 """``2.5``, ``1e7``, ``600k``."""
-
-
-@parser
-def bandwidth(text: str) -> float:
-    """``120GB/s``, above 0, in bytes/second."""
-    found = units.parse_bandwidth(text)
-    if found <= 0:
-        raise ValueError(f"invalid bandwidth {text!r}: expected a value above 0, e.g. 120GB/s")
-    return found
 
 
 @parser
@@ -107,13 +107,8 @@ def percent(text: str) -> float:
     return units.parse_count(text.strip().removesuffix("%"))
 
 
-@parser
-def allowed_error(text: str) -> float:
-    """A percentage above 0: ``5`` or ``5%``."""
-    value = percent(text)
-    if value <= 0:
-        raise ValueError(f"{value:g} must be a percentage above 0, like 10")
-    return value
+allowed_error = above_zero(percent, "percentage", "10")
+"""``5`` or ``5%``."""
 
 
 @parser
@@ -205,12 +200,11 @@ def used_loads(text: str) -> Numbers:
     return Numbers() if text.strip().lower() == "all" else loads(text)
 
 
-def _percent(text: str, what: str) -> float:
-    return units.parse_count(text.strip().removesuffix("%"), what)
-
-
 percents = numbers(
-    "percentage", "a whole number from 0 to 100, e.g. 100,70,0", lambda n: n == int(n) and 0 <= n <= 100, _percent
+    "percentage",
+    "a whole number from 0 to 100, e.g. 100,70,0",
+    lambda n: n == int(n) and 0 <= n <= 100,
+    lambda text, _: percent(text),
 )
 """``100,70,0``, whole numbers from 0 to 100, with or without their sign."""
 

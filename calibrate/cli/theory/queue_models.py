@@ -19,7 +19,6 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import OptionGroup, option
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.laws import Law, law_of
-from measure.units import parse_duration, parse_rate
 
 DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO")
 
@@ -79,13 +78,13 @@ class QueueArguments:
 @parsing.parser
 def time_or_law(text: str) -> Quantity | Law:
     """``80us`` or ``lognormal:80us:scv=2``."""
-    return law_of(text) if ":" in text else Quantity(parse_duration(text), text.strip()[-1:].isalpha())
+    return law_of(text) if ":" in text else parsing.time(text)
 
 
 @parsing.parser
 def rate_or_law(text: str) -> Quantity | Law:
     """``20k/s`` or ``erlang:50us:k=2``."""
-    return law_of(text) if ":" in text else Quantity(parse_rate(text), "/" in text or text.lower().endswith("iops"))
+    return law_of(text) if ":" in text else parsing.rate(text)
 
 
 Explain: TypeAlias = Annotated[
