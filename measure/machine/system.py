@@ -1,4 +1,4 @@
-"""What systems have under different names, or not at all: locks, flags of ``open``, numbers of users and processes.
+"""What systems have under different names, or not at all: locks, flags of ``open``, direct I/O, times of birth.
 
 ``WORKS`` lists what works on which system, for ``qsim doctor`` and for the table in the documentation; tests try it
 out.
@@ -46,11 +46,6 @@ def opened_direct(path: str, *, writes: bool) -> int:
         os.close(file)
         raise
     return file
-
-
-def user_number() -> int:
-    """The number of the user, as ``stat`` gives it for the user's files: 0 where users have none (Windows)."""
-    return os.getuid() if hasattr(os, "getuid") else 0
 
 
 def lock(file: int, *, wait: bool = False) -> None:
