@@ -7,13 +7,15 @@ A round is a run of the whole grid (4 block sizes, 5 shares of reads, 7 depths: 
 0.3 s, about 4 minutes), the surface that measures itself, and the grid once more. FOLDER/grids.csv keeps each grid's
 throughputs and FOLDER/surfaces.csv what was predicted after each group of places, by the surface and, from the same
 points, by the baselines. Errors are those at places that the surface had not measured, against both grids; the last row
-is one grid against the other. Run it on a quiet machine.
+is one grid against the other. Where FOLDER holds two rounds or more, a second table explores each round's grids, as if
+they were the drive, for as long as 40 places take, and is judged by the other rounds. Run it on a quiet machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +25,16 @@ from calibrate.cli.calibration.surface_measured import RAMP_S, RUNTIME_S, Surfac
 from calibrate.cli.measuring.run import Consent
 from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.explored import ExploredSurface, explore
+from calibrate.surface.places import SurfacePoints, surface_points
+from measure.sweep import Sweep
 
 PLACE = ["block_bytes", "read_fraction", "outstanding", "jobs"]
 RIVALS = {"plain Gaussian process": "gaussian", "bilinear in logarithms": "bilinear"}
 TOGETHER = 35
 """Places of the grid that one fio process measures."""
+REPLAYED = 44
+"""Runs of a grid that is explored: 40 places, and every second corner twice."""
+EACH_S = RUNTIME_S + RAMP_S
 
 
 def measured_grid(directory: Path) -> pd.DataFrame:
@@ -47,23 +54,52 @@ def measured_grid(directory: Path) -> pd.DataFrame:
 def measured_surface(directory: Path, budget_s: float) -> pd.DataFrame:
     """What is predicted at every place after each group, until the time is spent."""
     places, groups = usual_places(), []
-
-    def keep(found: ExploredSurface) -> None:
-        known, p = found.points, found.predicted
-        rivals = {
-            RIVALS[name]: rival(known.places, known.throughput_per_s, places)
-            for name, rival in SURFACE_BASELINES.items()
-        }
-        bands = {"surface": p.throughput_per_s, "low": p.throughput_low_per_s, "high": p.throughput_high_per_s}
-        groups.append(pd.DataFrame(places.as_rows(), columns=PLACE).assign(known=found.known, **bands, **rivals))
-
     with tempfile.TemporaryDirectory() as store:
         run = SurfaceRuns(str(directory), places, Consent(), Path(store, "surface"))
         try:
-            explore(run.measure, places, budget_s, RUNTIME_S + RAMP_S, on_group=keep)
+            explore(run.measure, places, budget_s, EACH_S, on_group=lambda found: groups.append(predicted(found)))
         finally:
             run.tidy()
+    return together(groups)
+
+
+def together(groups: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The predictions after each group, with its number."""
     return pd.concat(groups, keys=range(len(groups)), names=["group"]).reset_index("group")
+
+
+def predicted(found: ExploredSurface) -> pd.DataFrame:
+    """What the surface and the baselines say of every place."""
+    known, p = found.points, found.predicted
+    rivals = {
+        RIVALS[name]: rival(known.places, known.throughput_per_s, p.places) for name, rival in SURFACE_BASELINES.items()
+    }
+    bands = {"surface": p.throughput_per_s, "low": p.throughput_low_per_s, "high": p.throughput_high_per_s}
+    return pd.DataFrame(p.places.as_rows(), columns=PLACE).assign(known=found.known, **bands, **rivals)
+
+
+def explored(grids: pd.DataFrame) -> pd.DataFrame:
+    """The same of a drive that gives what both grids of a round hold: the second where a place is measured again."""
+    places, groups, chosen = usual_places(), [], []
+    runs = {run: pd.DataFrame(places.as_rows(), columns=PLACE).merge(rows) for run, rows in grids.groupby("run")}
+
+    def measure(more: Sequence[int]) -> SurfacePoints:
+        rows = []
+        chosen.extend(map(int, more))
+        for i, place in enumerate(chosen):
+            rows.append(runs["after" if place in chosen[:i] else "before"].iloc[[place]])
+        points = pd.concat(rows).rename(columns={"outstanding": "load"}).assign(series="grid", pattern="random")
+        points["latency_s"] = points["load"] / points["throughput_per_s"]
+        points["repeat"] = points.groupby([*PLACE[:2], "load"]).cumcount()
+        return surface_points(Sweep(points.drop(columns=["run", "round"])))
+
+    def clock() -> float:
+        return EACH_S * len(chosen)
+
+    explore(
+        measure, places, EACH_S * REPLAYED, EACH_S, on_group=lambda found: groups.append(predicted(found)), clock=clock
+    )
+    return together(groups)
 
 
 def measure(folder: Path, directory: Path, budget_s: float, rounds: int) -> None:
@@ -88,11 +124,9 @@ def cell(ratios: np.ndarray) -> str:
     return f"{np.median(missed):.0f} / {np.percentile(missed, 90):.0f}"
 
 
-def table(folder: Path) -> str:
-    """A row for each number of measured places, of all rounds."""
-    grids, groups = pd.read_csv(folder / "grids.csv"), pd.read_csv(folder / "surfaces.csv")
-    both = groups.merge(grids, on=["round", *PLACE])
-    held_out = both[~both["known"]]
+def table(groups: pd.DataFrame, grids: pd.DataFrame) -> str:
+    """A row for each number of measured places, and the errors where ``grids`` have another measurement."""
+    held_out = groups[~groups["known"]].merge(grids, on=["round", *PLACE])
     columns = {"qsim surface": "surface", **RIVALS}
     text = f"| places measured | {' | '.join(columns)} | 90 % bands hold |\n|---:|{'---:|' * (len(columns) + 1)}\n"
     counts = groups.groupby(["round", "group"])["known"].sum().groupby("group").median()
@@ -101,9 +135,23 @@ def table(folder: Path) -> str:
         cells = [cell(rows[column].to_numpy() / x) for column in columns.values()]
         held = 100 * ((rows["low"] <= x) & (x <= rows["high"])).mean()
         text += f"| {counts[group]:.0f} of {len(usual_places())} | {' | '.join(cells)} | {held:.0f} % |\n"
+    return text
+
+
+def tables(folder: Path) -> str:
+    """What was measured live, the grids against each other, and the grids explored."""
+    grids, groups = pd.read_csv(folder / "grids.csv"), pd.read_csv(folder / "surfaces.csv")
     runs = grids.pivot_table(index=["round", *PLACE], columns="run", values="throughput_per_s")
     again = cell((runs["before"] / runs["after"]).to_numpy())
-    return f"{text}| all, the other grid itself | {again} | | | |\n"
+    text = f"{table(groups, grids)}| all, the other grid itself | {again} | | | |\n"
+    rounds = sorted(set(grids["round"]))
+    if len(rounds) < 2:
+        return text
+    replays = [explored(grids[grids["round"] == one]).assign(round=one) for one in rounds]
+    judges = [grids[grids["round"] != one].assign(round=one) for one in rounds]
+    one, other = (runs.xs(r, level="round").stack() for r in rounds[:2])
+    apart = cell((one / other).to_numpy())
+    return f"{text}\n{table(pd.concat(replays), pd.concat(judges))}| all, the other round itself | {apart} | | | |\n"
 
 
 def main() -> None:
@@ -116,7 +164,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.directory is not None:
         measure(asked.folder, asked.directory, asked.budget, asked.rounds)
-    print(table(asked.folder), end="")
+    print(tables(asked.folder), end="")
 
 
 if __name__ == "__main__":
