@@ -304,7 +304,7 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
             "more than any device was given; say which column is the load (--columns load=COLUMN), or remove the point"
         )
     columns: Any = {field: means[column] for field, column in MEANS.items()}
-    known = next((of(one, sweep) for holds, of in KNOWN if holds(load)), {})
+    known = FACTS[load.kind](one, sweep)
     if "served_response_s" in one.points:
         known |= _of_log(one, columns["repeats"])
     made = Points(
@@ -368,12 +368,13 @@ def _link(rows: pd.DataFrame) -> float | None:
     return float(most.max()) if len(most) > 1 and most.max() <= ONE_LINK * most.min() else None
 
 
-KNOWN: Sequence[tuple[Callable[[Load], bool], Callable[[Sweep, Sweep], dict[str, Any]]]] = (
-    (lambda load: load.is_closed, _of_closed),
-    (lambda load: load.is_open, _of_open),
-    (lambda load: load.is_memory, _of_memory),
-)
-"""What is known besides the means, by the kind of load."""
+FACTS: Mapping[LoadKind, Callable[[Sweep, Sweep], dict[str, Any]]] = {
+    "queue_depth": _of_closed,
+    "arrival_rate": _of_open,
+    "injected_delay": _of_memory,
+    "bandwidth": _of_memory,
+}
+"""What is known besides the means, by the kind of load; the models of each are in ``calibrate.models.calibration``."""
 
 
 def _of_log(sweep: Sweep, repeats: Array) -> dict[str, Any]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
-
-from measure.loads import Load
 
 Severity = Literal["info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
@@ -52,11 +49,6 @@ class Finding:
         if self.remedy:
             text += f" To settle it: {_sentence(self.remedy)}"
         return text
-
-
-def placed(findings: Iterable[Finding], load: Load) -> tuple[Finding, ...]:
-    """The findings with their places in words."""
-    return tuple(f if f.load is None else replace(f, place=load.at(f.load)) for f in findings)
 
 
 def unreadable(message: str, severity: Severity = "warning") -> Finding:

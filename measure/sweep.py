@@ -31,7 +31,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from measure.errors import DataError
-from measure.findings import Finding, placed
+from measure.findings import Finding
 from measure.loads import LOADS, Load, LoadKind, load_of, unit_in_jobs
 from measure.repeats import intervals
 from measure.units import counted, format_bytes, format_duration
@@ -257,6 +257,11 @@ class Sweep(Result):
 
     def __len__(self) -> int:
         return len(self.points)
+
+
+def placed(findings: Iterable[Finding], load: Load) -> tuple[Finding, ...]:
+    """The findings with their places in words."""
+    return tuple(f if f.load is None else replace(f, place=load.at(f.load)) for f in findings)
 
 
 def _spreads(values: NDArray[np.float64], starts: NDArray[np.intp], repeats: NDArray[np.intp]) -> NDArray[np.float64]:

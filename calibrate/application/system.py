@@ -229,7 +229,11 @@ def system(
     seeds = _seeds(stations, seed)
     drawn = {name: _drawn_rates(s, top, draws, seeds.get(name)) for name, s in stations.items()}
     rows = {name: found[0] for name, found in drawn.items()}
-    others = {n: _other_devices(s, draws, seeds[n]) for n, s in queues.items() if n in seeds and len(rows[n]) == 1}
+    others = {
+        n: [station_of(one, s.visit_count) for one in draws_of(s.fit, draws, seeds[n])]
+        for n, s in queues.items()
+        if isinstance(s, DeviceStation) and s.fit is not None and n in seeds and len(rows[n]) == 1
+    }  # memories and open sweeps, whose rates no closed curve gives
     rows |= {n: np.array([product_form.rates(s, top) for s in (queues[n], *o)]) for n, o in others.items()}
     known = {name: found[1] for name, found in drawn.items()}
     known |= {n: np.array([product_form.peak(s) for s in (queues[n], *o)]) for n, o in others.items()}
@@ -290,13 +294,6 @@ def _seeds(stations: product_form.Places, seed: int) -> dict[str, list[int]]:
     devices = {n: id(s.fit) for n, s in stations.items() if isinstance(s, DeviceStation) and s.fit is not None}
     known = [*dict.fromkeys(devices.values())]
     return {name: [seed, known.index(each)] for name, each in devices.items()}
-
-
-def _other_devices(station: Station, draws: int, seed: list[int]) -> list[Station]:
-    """Drawn stations of a memory or an open sweep, whose rates no closed curve gives."""
-    assert isinstance(station, DeviceStation)  # noqa: S101
-    assert station.fit is not None  # noqa: S101
-    return [station_of(one, station.visit_count) for one in draws_of(station.fit, draws, seed)]
 
 
 def _drawn_rates(station: Station, top: int, draws: int, seed: list[int] | None) -> tuple[Array, Array]:

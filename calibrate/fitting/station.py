@@ -22,7 +22,6 @@ from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
 from calibrate.knees.knee import knee_of
 from calibrate.models.calibration import Calibration
-from calibrate.models.closed import ClosedModel
 from calibrate.models.collapse import DELAYS, GAMMA_WEIGHTS, GAMMAS
 from calibrate.models.open import OpenModel
 from calibrate.models.stations import ServersAndDelay, servers_and_think
@@ -358,9 +357,7 @@ def drawn_throughputs(fit: Calibration, top: int, count: int, seed: int | list[i
             logs[i] += collapse[1] * np.log(np.minimum(collapse[0] / loads, 1.0))
     every = np.log(np.arange(1, covered + 1))
     drawn = np.exp([np.interp(every, np.log(loads), one) for one in logs])
-    model = fit.curve_model
-    assert isinstance(model, ClosedModel)  # noqa: S101
-    middle, deviation = fit.table.moments(model.peak)
+    middle, deviation = fit.table.moments(fit.closed_model.peak)
     along = deviation[rows, 0] * rng.standard_normal(count)
     peaks = np.exp(middle[rows, 0] + along + run)
     return np.concatenate([drawn, np.repeat(drawn[:, -1:], top - covered, axis=1)], axis=1), peaks

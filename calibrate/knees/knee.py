@@ -99,7 +99,8 @@ class Knee:
 
 def knee_of(fit: Calibration) -> Knee:
     """The knee of ``fit``: N* of closed loads, else that of its model."""
-    return _closed(fit) if isinstance(fit.curve_model, ClosedModel) else _tangent(fit)
+    model = fit.curve_model
+    return _closed(fit, model) if isinstance(model, ClosedModel) else _tangent(fit)
 
 
 def measured_crossing(loads: Array, throughput: Array, response: Array, noise: Array | float = 0.0) -> float | None:
@@ -130,10 +131,8 @@ def at_peak(loads: Array, throughput: Array, lone_s: float, noise: Array | float
     return np.asarray((near & far) | (np.arange(len(loads)) == top))
 
 
-def _closed(fit: Calibration) -> Knee:
+def _closed(fit: Calibration, model: ClosedModel) -> Knee:
     used, x, r = (np.array(c) for c in (fit.used, fit.used_throughput_per_s, fit.used_response_s))
-    model = fit.curve_model
-    assert isinstance(model, ClosedModel)  # noqa: S101
     crossing = measured_crossing(used, x, r, np.array(fit.used_noise))
     if crossing is None:
         load, low, high = middle(fit.table, model.knee_load, fit.level)

@@ -26,6 +26,7 @@ from calibrate.inference.weights import SPREAD, Predictive, Weights, normal_node
 from calibrate.models.closed import ClosedModel, Declining, OnsetPNorm, shows_decline
 from calibrate.models.curves import TIMES, CurveModel, Peak
 from calibrate.points import Points
+from measure.errors import DataError
 from measure.loads import Load, LoadKind, load_of
 from measure.units import counted
 from qsim.errors import InvalidParameterError
@@ -48,9 +49,7 @@ MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "latency of a queue": ("memory_curve", "MemoryQueue"),
     },
 }
-"""The module and the class of each model, by the kind of load; those of arrival rates are named in ``open``."""
-
-USUAL = {"injected_delay": "delay law", "bandwidth": "latency curve"}
+"""The module and the class of each model, by the kind of load, the usual one first; ``open`` has those of rates."""
 
 MARGIN = 2.0
 """A queue each, or setup, must make the points more probable by a factor of e squared, else one queue it is."""
@@ -77,7 +76,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
     if name is None and points.load_type.is_closed:
         return Declining() if shows_decline(points.load, points.throughput_per_s) else OnsetPNorm()
     if name is None:
-        return usual_open(points) if points.load_type.is_open else model_named(USUAL[points.load_kind])
+        return usual_open(points) if points.load_type.is_open else model_named(next(iter(MODELS[points.load_kind])))
     found = model_named(name)
     kind = next((kind for kind, models in MODELS.items() if name in models), "arrival_rate")
     kind = "queue_depth" if isinstance(found, ClosedModel) else kind
@@ -219,6 +218,16 @@ class Calibration:
     def curve_model(self) -> CurveModel:
         """The model that draws the curve."""
         return model_named(self.model)
+
+    @property
+    def closed_model(self) -> ClosedModel:
+        """The same, of a closed load. DataError for any other."""
+        if not isinstance(self.curve_model, ClosedModel):
+            raise DataError(
+                f"{self.series or 'the fit'} is of the model {self.model}; fit queue depths, clients or threads: "
+                "qsim fit DATA --out fit.json"
+            )
+        return self.curve_model
 
     @property
     def load_type(self) -> Load:

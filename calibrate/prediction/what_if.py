@@ -117,7 +117,7 @@ def what_if(fit: Fit, change: WhatIf) -> Scenario:
     >>> what_if(from_datasheet(idle_latency=80e-6, peak_iops=600e3), WhatIf(service=0.5)).changes
     ('service times x 0.5',)
     """
-    if not fit.load_type.is_closed or not isinstance(fit.curve_model, ClosedModel):
+    if not isinstance(fit.curve_model, ClosedModel):
         raise DataError(
             f"{fit.series or 'the fit'} is of the model {fit.model}, which no what-if can change; fit queue depths, "
             "clients or threads: qsim fit DATA --out fit.json"
@@ -126,7 +126,7 @@ def what_if(fit: Fit, change: WhatIf) -> Scenario:
     if change.changes_stations:
         changed, words, assumptions = _stations(fit, change)
     if change.copies is not None:
-        changed, said, assumed = _copies(changed, change)
+        changed, said, assumed = _copies(changed, change.copies, change.called)
         words.append(said)
         assumptions.append(assumed)
     changed = replace(
@@ -183,19 +183,17 @@ def _stations(fit: Fit, change: WhatIf) -> tuple[Fit, list[str], list[str]]:
     return _carried(base, made, np.array(base.used)), words, assumptions
 
 
-def _copies(fit: Fit, change: WhatIf) -> tuple[Fit, str, str]:
+def _copies(fit: Fit, copies: tuple[float, float], called: str) -> tuple[Fit, str, str]:
     """More or fewer of the device; each meets its share of the load."""
-    assert change.copies is not None  # noqa: S101
-    assert isinstance(fit.curve_model, ClosedModel)  # noqa: S101
-    now, then = (int(n) for n in change.copies)
+    now, then = (int(n) for n in copies)
     most = fit.knee.high
     if most is not None and most * then / now < 1:
         raise DataError(
             f"what-if: {fit.series or 'the device'} is busy with {most:.3g} requests at most, so it cannot be "
-            f"{counted(now, change.called)}, which take one each; say how many it is, as {change.called}s=2:1"
+            f"{counted(now, called)}, which take one each; say how many it is, as {called}s=2:1"
         )
-    factor, said = then / now, f"{counted(then, change.called)} for {now}"
-    model = Copies(fit.curve_model, factor)
+    factor, said = then / now, f"{counted(then, called)} for {now}"
+    model = Copies(fit.closed_model, factor)
     made = replace(
         fit,
         model=model.name,

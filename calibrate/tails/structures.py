@@ -51,13 +51,12 @@ class Structure:
 
     def queue(self, alone: Histogram, depth: int) -> Network:
         """``depth`` requests that circle; the law of service is that of the lone requests without the delay."""
-        assert self.queues in ("shared", "random")  # noqa: S101
         law = Empirical(
             tuple((alone.lower_s - self.delay_s).tolist()),
             tuple(alone.counts.astype(float).tolist()),
             tuple((alone.upper_s - alone.lower_s).tolist()),
         )
-        device = Station(law, servers=self.servers, queues=self.queues)
+        device = Station(law, servers=self.servers, queues="random" if self.queues == "random" else "shared")
         return Closed(depth, [Delay(Deterministic(self.delay_s)), device] if self.delay_s else [device])
 
 

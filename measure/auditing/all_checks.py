@@ -46,11 +46,11 @@ from measure.auditing.runs import (
     check_working_set,
     parse_link,
 )
-from measure.findings import SEVERITIES, Finding, placed
+from measure.findings import SEVERITIES, Finding
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.fio.steady_state import check_steady
 from measure.repeats import check_outliers
-from measure.sweep import COMPUTED, Sweep, describe_series
+from measure.sweep import COMPUTED, Sweep, describe_series, placed
 from measure.units import format_bytes
 
 _MOST_NAMED = 10
