@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from calibrate import Fit, fit, from_datasheet, predict
-from calibrate.inference.parameters import reaching
 from calibrate.models.closed import PNorm
 from calibrate.models.delay_law import DelayLaw
 from calibrate.points import points_of
@@ -116,11 +115,6 @@ def test_a_device_that_never_gains_has_its_knee_at_one() -> None:
     assert (made.table.values[:, 0] >= 1).all()  # no row has less than one server's worth of work in flight
 
 
-def test_without_a_choice_every_point_is_used() -> None:
-    assert fit(closed_sweep()).used == tuple(DEPTHS)
-    assert fit(memory_sweep()).used == tuple(memory_sweep().points["load"])
-
-
 def test_the_delay_law_is_found_again() -> None:
     sweep = memory_sweep()
     made = fit(sweep, [0, 500, 20_000])
@@ -140,20 +134,6 @@ def test_repeats_narrow_nothing_but_are_averaged() -> None:
     assert made.parameters["Xmax"].estimate == pytest.approx(150e3, rel=0.02)
     tight = fit(closed_sweep(), DEPTHS)
     assert made.knee.high - made.knee.low > tight.knee.high - tight.knee.low  # type: ignore[operator]
-
-
-def test_a_fit_survives_json() -> None:
-    made = fit(closed_sweep(), [1, 32])
-    back = Fit.from_dict(json.loads(json.dumps(made.to_dict())))
-    assert back.knee == made.knee
-    assert predict(back, [3, 50]).to_dicts() == predict(made, [3, 50]).to_dicts()
-
-
-def test_the_same_points_give_the_same_fit_to_the_last_bit() -> None:
-    one, again = (fit(closed_sweep(), [1, 8, 32]) for _ in range(2))
-    for name in ("values", "misfit", "weight", "directions"):
-        np.testing.assert_array_equal(getattr(one.table, name), getattr(again.table, name))
-    assert one.to_dict() == again.to_dict()
 
 
 def test_datasheet_knee_is_latency_times_rate() -> None:
@@ -262,13 +242,6 @@ def test_an_open_sweep_has_no_closed_model_and_a_closed_one_no_open_model() -> N
         fit(Sweep(closed_sweep().points, load_kind="arrival_rate"), model="p-norm")
     with pytest.raises(ValueError, match="'M/M/1' needs a sweep over arrival rates"):
         fit(closed_sweep(), model="M/M/1")
-
-
-def test_an_interval_reaches_the_bound_at_which_its_distribution_piles_up() -> None:
-    rng = np.random.default_rng(1)
-    for drawn, reaches in ((1 + rng.exponential(0.1, 4000), True), (1 + rng.gamma(4, 0.1, 4000), False)):
-        low, high = np.percentile(drawn, [5, 95])
-        assert (reaching(float(low), float(high), 1.0, 0.9) == 1.0) is reaches
 
 
 def test_a_curve_that_never_bends_leaves_the_knee_open_from_its_deepest_point_on() -> None:

@@ -118,11 +118,6 @@ def test_points_of_several_engines_are_one_point_each_and_the_audit_says_so() ->
     assert "measure all depths in one way: qsim measure fio" in found.remedy
 
 
-def test_a_delay_longer_than_a_latency_is_refused() -> None:
-    with pytest.raises(DataError, match=r"a delay of 500 µs and more cannot be part of latencies from 100 µs on"):
-        fit(sweep(0.002), [1, 32], delay_s=(5e-4, 6e-4))
-
-
 def test_open_rates_are_judged_by_their_response_times() -> None:
     kind: LoadKind = "arrival_rate"
     rows = [
@@ -157,9 +152,3 @@ def test_too_few_points_are_refused_with_the_command_that_gives_more() -> None:
     memory = Sweep(points=pd.DataFrame(table), load_kind="injected_delay", load_unit="ns")
     with pytest.raises(DataError, match=r"needs 3; .* qsim measure memory --delays"):
         fit(memory)
-
-
-@pytest.mark.parametrize("use", [[1.0, 32.0], [1.0, 4.0, 32.0]])
-def test_a_sound_sweep_raises_no_doubt(use: list[float]) -> None:
-    sound = sweep(0.002)
-    assert doubts_about(fit(sound, use), sound) == ()

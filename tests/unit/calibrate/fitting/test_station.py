@@ -1,7 +1,5 @@
 """A calibrated device as a station: it reproduces the fitted curve, by formula and in both engines."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,15 +74,6 @@ def test_the_law_is_that_of_depth_one_where_it_is_known() -> None:
     assert fit(with_histogram(), [4, 16]).law is None  # depth 1 was not calibrated on
 
 
-def test_the_law_survives_a_file(tmp_path) -> None:
-    made = fit(with_histogram())
-    again = Fit.from_dict(json.loads(json.dumps(made.to_dict())))
-    assert again.station() == made.station()
-    broken = {**made.to_dict(), "law": {"family": "Nothing"}}
-    with pytest.raises(DataError, match="unknown"):
-        Fit.from_dict(json.loads(json.dumps(broken)))
-
-
 def test_without_a_histogram_service_is_exponential(drive: Fit) -> None:
     assert isinstance(drive.station().service, Exponential)
     assert "exponential" in repr(drive.station())
@@ -142,12 +131,6 @@ def test_an_open_sweep_is_a_queue_of_whole_servers() -> None:
 def test_a_queue_needs_a_whole_number(drive: Fit, n: float) -> None:
     with pytest.raises(ValueError, match="whole number"):
         drive.queue(n)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("visits", [0, -1, float("nan")])
-def test_visits_must_be_positive(drive: Fit, visits: float) -> None:
-    with pytest.raises(ValueError, match="visits"):
-        drive.station(visits=visits)
 
 
 def test_draws_are_possible_devices(drive: Fit) -> None:

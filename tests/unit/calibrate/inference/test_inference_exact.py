@@ -10,7 +10,6 @@ from calibrate.inference import nodes
 from calibrate.inference.linearised import ObservedLogs, linearised
 from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_of
 from calibrate.inference.parameters import (
-    SIZE_NODES,
     Estimate,
     MisfitPrior,
     MisfitProcess,
@@ -19,7 +18,7 @@ from calibrate.inference.parameters import (
     quantity,
     reaching,
 )
-from calibrate.inference.weights import Weights, even, middle, normal_nodes, quantiles, thinned
+from calibrate.inference.weights import Weights, quantiles
 from calibrate.models.calibration import estimates
 
 LOADS = np.array([1.0, 2.0, 8.0, 64.0])
@@ -27,13 +26,6 @@ NOISE = np.array([0.02, 0.05, 0.03, 0.01])
 PROCESS = MisfitProcess(length=1.0, own=0.3)
 MISFIT = MisfitPrior(0.1)
 SLOPES = np.array([[1.0, 0.0], [1.0, 0.5], [0.5, 1.0], [0.0, 1.0]])
-
-
-def test_sizes_of_the_misfit_are_those_of_a_log_normal_prior() -> None:
-    sizes, log_prior = MisfitPrior(0.1, 0.5).sizes()
-    assert SIZE_NODES.tolist() == pytest.approx([2.1, 1.4, 0.7, 0, -0.7, -1.4, -2.1])
-    assert np.log(sizes / 0.1) == pytest.approx(0.5 * SIZE_NODES)
-    assert log_prior == pytest.approx(norm.logpdf(SIZE_NODES) - norm.logpdf(0))
 
 
 @pytest.mark.parametrize("seen", [0.3, -2.0])
@@ -123,37 +115,6 @@ def test_a_scale_is_integrated_out_over_its_prior() -> None:
     assert relative - relative[0] == pytest.approx(np.log(densities) - np.log(densities[0]), abs=1e-5)
 
 
-def test_shares_and_effective_numbers_of_weights() -> None:
-    share, worth = nodes._shares(np.log(np.array([[1.0, 4.0], [1.0, 0.0001], [2.0, 0.0001]])))
-    assert share == pytest.approx([0.5, 0.5], abs=1e-4)
-    assert worth == pytest.approx([16 / 6, 1.0], abs=1e-3)
-
-
-def test_a_set_of_nodes_is_a_normal_distribution() -> None:
-    factor = np.linalg.cholesky(np.array([[2.0, 0.6], [0.6, 1.0]]))
-    one = nodes._Set(np.array([1.0, -2.0]), factor)
-    z = np.random.default_rng(2).normal(size=(20, 2))
-    wanted = multivariate_normal.logpdf(z, one.middle, factor @ factor.T) + np.log(2 * np.pi)
-    assert one.log_density(z) == pytest.approx(wanted)
-    drawn = one.nodes(4000, 0)
-    assert drawn.mean(axis=0) == pytest.approx([1, -2], abs=0.02)
-    np.testing.assert_allclose(np.cov(drawn.T), factor @ factor.T, atol=0.05)
-    assert not (one.nodes(10, 10)[:, None] == one.nodes(10, 0)).all(axis=2).any()
-
-
-def test_a_refined_set_is_twice_as_wide_as_the_weight_and_lies_on_it() -> None:
-    z = normal_nodes(20_000, 1)
-    log_like = norm.logpdf(z[:, 0], 0.5, 0.4)
-    found = nodes._refined(z, np.zeros(len(z)), log_like)
-    # The weight of a standard normal and of that likelihood: precision 1 + 1/0.16.
-    sd = (1 + 1 / 0.16) ** -0.5
-    assert found.middle[0] == pytest.approx(0.5 / 0.16 * sd**2, abs=2e-3)
-    assert found.factor[0, 0] == pytest.approx(2 * sd, rel=0.02)  # the power of the likelihood stops below 1
-    narrow = nodes._refined(z[:256], np.zeros(256), norm.logpdf(z[:256, 0], 0.5, 1e-5))
-    assert narrow.factor[0, 0] < 1.0
-    assert abs(narrow.middle[0] - 0.5) < 0.3
-
-
 def test_strata_share_the_prior() -> None:
     """No point tells anything: the shares, and of the free one its log-normal prior, come back."""
     parameter = Parameter("p", "", 1e-3, 1e3, 2.0, 0.5)
@@ -175,76 +136,12 @@ def test_strata_share_the_prior() -> None:
     assert EVERYWHERE == (Stratum(1.0),)
 
 
-def test_points_of_the_sequence_are_those_of_roberts() -> None:
-    golden, plastic = (1 + 5**0.5) / 2, 1.324717957244746
-    k = np.arange(1, 6)
-    assert even(5, 1)[:, 0] == pytest.approx((0.5 + k / golden) % 1)
-    assert even(5, 2)[:, 0] == pytest.approx((0.5 + k / plastic) % 1)
-    assert even(5, 2)[:, 1] == pytest.approx((0.5 + k / plastic**2) % 1)
-    assert even(3, 1, after=2)[:, 0] == pytest.approx((0.5 + k[2:] / golden) % 1)
-    assert normal_nodes(5, 2) == pytest.approx(norm.ppf(even(5, 2)))
-    assert normal_nodes(5, 2).flags.writeable is False
-
-
-def test_nearness_with_a_pivot() -> None:
-    process = MisfitProcess(length=2.0, own=0.25, pivot=3.0)
-    found = process.between(np.array([0.0, 3.0]), np.array([0.0]))[:, 0]
-    assert found == pytest.approx([0.75, 0.75 * np.exp(-np.log(2) / 2)])
-
-
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
 def rows(*values: float, weight: list[float], misfit: list[float] | None = None, sd: float = 0.0) -> Weights:
     n = len(values)
     return Weights(np.array(values)[:, None], np.array(misfit or [0.1] * n), np.array(weight), np.full((n, 1, 1), sd))
-
-
-def test_what_stands_for_one_row_lies_along_its_direction() -> None:
-    table = Weights(np.array([[3.0, 5.0]]), np.array([0.1]), np.ones(1), np.array([[[0.2], [-0.4]]]))
-    values, misfit = table.spread(50)
-    z = normal_nodes(50, 1)[:, 0]
-    assert values[:, 0] == pytest.approx(3 * np.exp(0.2 * z))
-    assert values[:, 1] == pytest.approx(5 * np.exp(-0.4 * z))
-    assert misfit.tolist() == [0.1] * 50
-
-
-def test_rows_are_spread_by_their_weights() -> None:
-    values, _ = rows(4.0, 1.0, 9.0, weight=[0.5, 0.2, 0.3]).spread(1000)
-    counts = [int((values == v).sum()) for v in (1.0, 4.0, 9.0)]
-    assert counts == pytest.approx([200, 500, 300], abs=3)
-    assert (np.diff(values[:, 0]) >= 0).all()
-    plain = Weights(np.array([[2.0]]), np.zeros(1), np.ones(1), np.zeros((1, 1, 0)))
-    assert plain.spread(3)[0].tolist() == [[2.0]] * 3
-
-
-def test_the_heaviest_row_and_the_median_misfit() -> None:
-    table = rows(4.0, 1.0, 9.0, weight=[0.2, 0.5, 0.3], misfit=[0.3, 0.1, 0.2])
-    assert table.most_probable.tolist() == [1.0]
-    assert table.typical_misfit() == 0.1
-    assert rows(4.0, 1.0, 9.0, weight=[0.4, 0.3, 0.3], misfit=[0.3, 0.1, 0.2]).typical_misfit() == 0.2
-    assert len(table) == 3
-    half = table.at(np.array([True, False, True]))
-    assert half.weight.tolist() == [0.4, 0.6]
-    assert half.values.ravel().tolist() == [4.0, 9.0]
-
-
-@pytest.mark.parametrize(("prior", "told"), [(1.66, "mostly its prior"), (1.67, "anything from")])
-def test_what_is_left_of_a_prior_is_the_deviation_of_the_mixture(prior: float, told: str) -> None:
-    table = rows(np.e, np.e**3, weight=[0.25, 0.75], sd=0.5)  # 1.5 and 0.5 off the mean, each 0.5 wide: 1 in all
-    found = estimates(Servers(), table, {"S": prior}, 0.9)
-    assert found["S"].note.startswith(told)
-
-
-def test_light_rows_are_thinned_and_heavy_ones_kept() -> None:
-    weight = np.array([0.3, 0.2, *[0.05] * 10])
-    found = thinned(weight, np.arange(12), 6)
-    assert found[:2].tolist() == [0.3, 0.2]
-    assert found[found > 0].tolist() == pytest.approx([0.3, 0.2, *[0.125] * 4])
-    assert found.sum() == pytest.approx(1)
-    assert np.flatnonzero(found[2:]).tolist() == [1, 3, 6, 8]  # at 1/8, 3/8, 5/8 and 7/8 of ten
-    assert thinned(weight, np.arange(12), 12) is weight
-    assert np.count_nonzero(thinned(np.full(100, 0.01), np.arange(100), 7)) == 7
 
 
 @pytest.mark.parametrize("share", [1e-4, 0.3, 0.5, 0.9999])
@@ -289,13 +186,6 @@ def test_an_interval_reaches_a_bound_where_the_density_piles_up() -> None:
     assert reaching(1.0, 2.0, 1.0, 0.9) == 1.0
     assert reaching(1.3, 2.0, 1.0, 0.5) == 1.0
     assert reaching(1.4, 2.0, 1.0, 0.5) == 1.4
-
-
-def test_the_middle_and_the_ends_are_quantiles() -> None:
-    table = rows(3.0, weight=[1.0], sd=0.2)
-    for level, z in ((0.9, 1.644854), (0.5, 0.67449)):
-        found = np.log(np.array(middle(table, lambda v: v[:, 0], level)) / 3)
-        assert found == pytest.approx([0, -0.2 * z, 0.2 * z], abs=2e-3)
 
 
 class Servers:

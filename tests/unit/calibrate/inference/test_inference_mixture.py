@@ -43,23 +43,6 @@ def test_of_points_without_width_they_are_the_points() -> None:
     assert quantiles(np.full((3, 1), 7.0), np.zeros((3, 1)), np.ones(3), (0.1, 0.9)).ravel().tolist() == [7.0, 7.0]
 
 
-def test_columns_are_independent_and_the_order_of_components_is_not_seen() -> None:
-    rng = np.random.default_rng(4)
-    mean, deviation, weight = rng.normal(size=(50, 3)), rng.uniform(0.1, 1, (50, 3)), rng.uniform(size=50)
-    together = quantiles(mean, deviation, weight, SHARES)
-    order = rng.permutation(50)
-    np.testing.assert_allclose(quantiles(mean[order], deviation[order], 7 * weight[order], SHARES), together, rtol=1e-9)
-    for i in range(3):
-        alone = quantiles(mean[:, i : i + 1], deviation[:, i : i + 1], weight, SHARES)
-        np.testing.assert_array_equal(alone[:, 0], together[:, i])
-
-
-def test_a_component_of_no_weight_changes_nothing() -> None:
-    mean, deviation = np.array([[0.0], [1e6]]), np.ones((2, 1))
-    found = quantiles(mean, deviation, np.array([1.0, 1e-9]), SHARES)[:, 0]
-    assert found == pytest.approx(norm.ppf(SHARES), abs=0.02)
-
-
 @pytest.mark.parametrize("count", [1, 3, FEW])
 def test_of_a_few_components_the_distribution_function_is_met_exactly(count: int) -> None:
     rng = np.random.default_rng(count)
@@ -74,8 +57,3 @@ def test_a_gap_between_few_components_is_crossed() -> None:
     found = quantiles(np.array([[0.0], [1e3]]), np.array([[1.0], [1.0]]), np.array([0.6, 0.4]), (0.3, 0.6, 0.8))[:, 0]
     assert found[[0, 2]] == pytest.approx([norm.ppf(0.5), 1e3 + norm.ppf(0.5)], abs=1e-6)
     assert 3 < found[1] < 997
-
-
-def test_few_points_without_width_are_the_points() -> None:
-    found = quantiles(np.array([[1.0], [2.0], [4.0]]), np.zeros((3, 1)), np.array([0.3, 0.4, 0.3]), (0.1, 0.5, 0.9))
-    assert found[:, 0] == pytest.approx([1, 2, 4], abs=1e-4)

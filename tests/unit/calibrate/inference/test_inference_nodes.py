@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -128,15 +124,6 @@ def test_narrow_posteriors_have_many_rows(model: ClosedModel) -> None:
         assert middle == pytest.approx(3.0, rel=0.1)
 
 
-def test_a_thousand_points_pin_everything() -> None:
-    loads = np.arange(1.0, 1001)
-    table = closed_table(PNorm(), PNorm.strata, loads, rates_of(loads, 0.02), 0.02)
-    for column, truth in ((0, 10.0), (1, 1e5), (2, 3.0)):
-        low, middle, high = table.quantiles(lambda v, c=column: v[:, c], SHARES)
-        assert low < middle < high < 1.3 * low
-        assert middle == pytest.approx(truth, rel=0.1)
-
-
 def test_the_order_of_points_is_not_seen_and_a_factor_scales_the_scale_alone() -> None:
     model, order = OnsetPNorm(), np.array([2, 0, 3, 1])
     loads = np.array([1.0, 4, 16, 64])
@@ -181,24 +168,3 @@ def test_a_parameter_without_a_prior_is_refused() -> None:
             CLOSED_MISFIT,
             None,
         )
-
-
-def unseeded(tree: ast.AST) -> Iterator[ast.AST]:
-    """What lies outside the functions that are asked for draws, which take a seed."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef) and "seed" in {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}:
-            continue
-        yield node
-        yield from unseeded(node)
-
-
-def test_nothing_that_fits_or_predicts_draws_random_numbers(repository: Path) -> None:
-    rooms = ("inference", "next", "models", "fitting")
-    paths = [path for room in rooms for path in (repository / "calibrate" / room).rglob("*.py")]
-    assert len(paths) > 30
-    for path in paths:
-        nodes = list(unseeded(ast.parse(path.read_text(encoding="utf-8"))))
-        used = {n.attr for n in nodes if isinstance(n, ast.Attribute)}
-        used |= {n.id for n in nodes if isinstance(n, ast.Name)}
-        used |= {a.name for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}
-        assert not used & {"random", "default_rng", "RandomState", "Generator", "seed"}, path.name

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from calibrate.inference.nodes import Observed, Scale, table_of
-from calibrate.inference.parameters import MisfitProcess, how_sure
+from calibrate.inference.parameters import MisfitProcess
 from calibrate.inference.weights import Weights, predictive
 from calibrate.models.closed import OnsetPNorm
 
@@ -110,23 +110,9 @@ def test_what_stands_for_a_table_has_its_quantiles() -> None:
         assert np.abs(found - wanted).max() < 0.07 * (wanted[2] - wanted[0])
 
 
-def test_the_rows_of_a_mask_are_a_table_of_their_own() -> None:
-    table = scaled_table()
-    half = table.at(table.values[:, 0] < np.median(table.values[:, 0]))
-    assert half.weight.sum() == pytest.approx(1)
-    assert half.scale == table.scale
-    assert 0 < len(half) < len(table)
-    assert table.typical_misfit() in table.misfit
-
-
 def test_a_quantile_beyond_every_number_is_infinite_and_warns_of_nothing() -> None:
     wide = Weights(np.array([[1.0]]), np.zeros(1), np.ones(1), np.full((1, 1, 1), 500.0))
     low, middle, high = wide.quantiles(lambda values: values[:, 0], (0.05, 0.5, 0.95))
     assert low == 0
     assert middle == pytest.approx(1.0, rel=0.5)
     assert high == np.inf
-
-
-def test_an_interval_that_reaches_zero_is_rough():
-    assert how_sure(False, 0.0, 5.0) == "rough"
-    assert how_sure(False, 3.0, 5.0) == "assumed"

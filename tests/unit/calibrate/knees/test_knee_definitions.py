@@ -9,12 +9,11 @@ import pytest
 from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.datasheet import from_datasheet
 from calibrate.fitting.predicted_curve import predict
-from calibrate.knees.definitions import knee_rows, named_knees
+from calibrate.knees.definitions import named_knees
 from calibrate.prediction.comparison import compare
 from calibrate.sealing.sealed_prediction import seal
 from measure import load_dataset
 from measure.sweep import Sweep
-from measure.units import format_bandwidth
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 
@@ -125,21 +124,6 @@ def test_an_objective_that_nothing_meets_is_said_so():
 def test_an_objective_that_is_no_time_is_refused(objective):
     with pytest.raises(ValueError, match="slo must be a positive time"):
         named_knees(from_datasheet(80e-6, 600e3), objective_s=objective)
-
-
-def test_a_row_for_every_knee():
-    sheet = from_datasheet(80e-6, 600e3)
-    rows = knee_rows(named_knees(sheet, objective_s=1e-4), sheet)
-    assert rows[0][1] == "48"
-    assert float(rows[1][1]) == pytest.approx(48, rel=0.08)
-    assert "100" in rows[3][0]
-    assert len(rows) == 5
-
-
-def test_of_a_memory_the_throughput_is_a_bandwidth():
-    made = fit(load_dataset("001-memory"), [0, 500, 20000], series="64 B read")
-    row = next(row for row in knee_rows(named_knees(made), made) if row[0] == made.knee.definition)
-    assert row[3] == format_bandwidth(made.knee.throughput_per_s * 64)
 
 
 def test_a_knee_that_contradicting_points_leave_open_has_no_end_and_is_sealed_all_the_same(tmp_path):

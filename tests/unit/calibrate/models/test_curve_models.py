@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.closed import MOST_SHARPNESS, SHARP, AsymptoticBounds, OnsetPNorm, PNorm
+from calibrate.models.closed import MOST_SHARPNESS, SHARP, OnsetPNorm, PNorm
 from qsim import Closed, Exponential, Station, solve
 
 LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])
@@ -25,12 +25,6 @@ def test_p_norm_of_one_is_random_routing_with_one_server_less() -> None:
     soft, _ = PNorm().curve(np.array([[7.0, 100.0, 1.0]]), LOADS)
     routed = [solve(Closed(int(n), [Station(Exponential(8 / 100), 8, queues="random")])).throughput for n in LOADS]
     assert soft[0] == pytest.approx(routed, rel=1e-9)
-
-
-def test_a_sharp_p_norm_is_the_bound() -> None:
-    sharp, _ = PNorm().curve(np.array([[7.5, 100.0, 400.0]]), LOADS)
-    bound, _ = AsymptoticBounds().curve(np.array([[7.5, 100.0]]), LOADS)
-    assert sharp == pytest.approx(bound, rel=2e-3)
 
 
 def test_without_an_onset_it_is_the_p_norm_and_with_one_a_lone_request_takes_its_own_time() -> None:
@@ -53,15 +47,6 @@ def test_the_onset_models_knee_is_the_lone_latency_times_the_peak() -> None:
         expected = OnsetPNorm().throughput(values[i : i + 1], np.array([load]))[0, 0]
         assert knee.throughput[i] == pytest.approx(expected)
     assert knee.throughput * knee.response == pytest.approx(knee.load)
-
-
-@pytest.mark.parametrize("model", [PNorm(), AsymptoticBounds()], ids=lambda m: m.name)
-def test_the_knee_is_the_crossing_of_the_asymptotes(model: PNorm) -> None:
-    values = np.array([[12.0, 3000.0, 2.6]])[:, : 3 if model.name == "p-norm" else 2]
-    knee = model.knee(values)
-    assert knee.load[0] == pytest.approx(12.0, rel=1e-3)  # a p-norm leaves a lone request a little to wait
-    assert knee.throughput[0] * knee.response[0] == pytest.approx(knee.load[0])
-    assert knee.throughput[0] == pytest.approx(model.throughput(values, knee.load)[0, 0])
 
 
 def test_the_bound_itself_is_the_p_norm_of_the_sharp_stratum() -> None:

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from calibrate.models.host_and_device import host_and_device, host_findings, two_stations
-from calibrate.report.compared.support import host_view
 from measure.errors import DataError
 from measure.sweep import Provenance, Sweep
 from measure.units import format_rate
@@ -131,11 +130,3 @@ def test_times_that_two_stations_do_not_explain_say_so() -> None:
     found = host_and_device(Sweep(strange), "reads")
     assert (found.bottleneck, math.isnan(found.busy)) == ("", True)
     assert "two stations do not explain these times" in found.sentence()
-
-
-def test_the_report_stacks_the_shares() -> None:
-    view = host_view(host_and_device(simulated(1, 4e-6, 4, 60e-6), "reads"))
-    assert view.figure is not None
-    device, host, _ = view.figure.data
-    assert np.asarray(device["y"]) + np.asarray(host["y"]) == pytest.approx(np.full(len(DEPTHS), 100.0))
-    assert list(view.table["load"]) == list(DEPTHS)

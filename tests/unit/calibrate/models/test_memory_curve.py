@@ -87,21 +87,6 @@ def test_a_known_peak_sharpens_the_curve() -> None:
     assert missed[1] < missed[0]
 
 
-def test_models_for_other_loads_are_refused_and_two_points_are_too_few() -> None:
-    with pytest.raises(ValueError, match="'delay law' needs a sweep over injected delays"):
-        fit(published(), model="delay law")
-    with pytest.raises(ValueError, match=r"2 points cannot calibrate the usual model, which needs 3"):
-        fit(published(), [0.2e9, 100e9])
-
-
-def test_it_says_what_it_found_and_ranks_the_queue_beside_it() -> None:
-    made = compare(published())
-    assert made.verdict().startswith("The knee: ")
-    assert "GB/s" in made.verdict()
-    assert {rung.name for rung in made.models} == {"latency curve", "latency of a queue"}
-    assert all(rung.ranked_by == "response time" for rung in made.models)
-
-
 def test_a_memory_that_bends_back_is_fitted_against_its_delay() -> None:
     """256 B, two reads a write: 21.4 GB/s at a delay of 15 cycles, and 19.9 GB/s at none, with more latency."""
     memory = load_dataset("001-memory").select("256 B 67/33 mix")

@@ -8,8 +8,6 @@ import pytest
 
 from calibrate import compare, fit, predict
 from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, OpenModel, erlang_wait, mmc, sakasegawa
-from calibrate.report.compared.curves import queue_against_utilization
-from calibrate.report.page import write_report
 from measure import Sweep
 from measure.errors import DataError
 from qsim import Deterministic, Exponential, GGc, LogNormal, MMc, solve
@@ -175,18 +173,6 @@ def test_measured_variability_makes_a_model_of_its_own() -> None:
         fit(open_sweep(MM1, [1 / S], RATES), model="G/G/c")
 
 
-def test_a_comparison_of_an_open_sweep_speaks_of_response_times() -> None:
-    comparison = compare(open_sweep(MM1, [1 / S], RATES, noise=0.02), [50, 250, 420])
-    assert comparison.summary().held_out_points == 2
-    assert comparison.summary().held_out_mape_throughput_pct == pytest.approx(0, abs=1e-9)
-    assert comparison.summary().held_out_mape_response_pct is not None
-    assert "Missed: response time by" in comparison.verdict()
-    assert "throughput by" not in comparison.verdict()
-    assert "tangent" in comparison.knee.definition
-    assert comparison.truth is None
-    assert "truth" not in comparison.to_dict()
-
-
 def test_the_report_of_an_open_sweep_shows_the_queue(tmp_path) -> None:
     comparison = compare(open_sweep(MM1, [1 / S], RATES), [50, 250, 420], model="M/M/1")
     assert isinstance(comparison.fit.curve_model, OpenModel)
@@ -200,13 +186,3 @@ def test_the_report_of_an_open_sweep_shows_the_queue(tmp_path) -> None:
     page = write_report([comparison], tmp_path / "r.html").read_text()
     assert "Waiting requests against utilization" in page
     assert "Little's law must" not in page
-
-
-def test_a_prediction_has_its_band_on_the_response_time_alone() -> None:
-    made = fit(open_sweep(MM1, [1 / S], RATES, noise=0.02), RATES)
-    curve = predict(made, [100.0, 300.0])
-    assert curve.throughput_low_per_s == pytest.approx([100.0, 300.0])
-    assert curve.throughput_high_per_s == pytest.approx([100.0, 300.0])
-    assert (curve.response_time_low_s < curve.response_time_s).all()
-    assert (curve.response_time_s < curve.response_time_high_s).all()
-    assert curve.response_time_s == pytest.approx(1 / (1 / S - curve.load), rel=0.1)

@@ -36,14 +36,6 @@ def test_median_of_the_sharpness(cv: float, p99: float, expected: float) -> None
     assert sharpness_by_spread(cv, p99) == pytest.approx(expected)
 
 
-def test_nothing_known_leaves_the_prior() -> None:
-    assert sharpness_by_spread(UNKNOWN, UNKNOWN) is None
-    points = points_of(sweep())
-    assert OnsetPNorm().parameters_of(points) == OnsetPNorm().parameters(
-        points.load, points.throughput_per_s, points.response_time_s
-    )
-
-
 def test_the_deepest_point_decides() -> None:
     narrow, wide = sweep(latency_sd_s=[1.0, 1e-5]), sweep(latency_sd_s=[1e-9, 1e-3])
     sharpness = [OnsetPNorm().parameters_of(points_of(s))[2].prior_median for s in (narrow, wide)]

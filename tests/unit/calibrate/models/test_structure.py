@@ -10,7 +10,6 @@ import pytest
 
 from calibrate import fit
 from calibrate.inference.parameters import Estimate
-from calibrate.models.closed_structures import busy_servers
 from calibrate.models.stations import servers_and_think
 from calibrate.models.structure import structure_posterior
 from calibrate.points import LoneRequests, Points
@@ -135,16 +134,6 @@ def test_points_that_no_structure_explains_have_no_servers() -> None:
     found = servers_and_think(seen(rates, EXPONENTIAL), 0.95)
     assert found["c"].low is None
     assert "no number of servers explains these points" in found["c"].note
-
-
-def test_no_more_servers_are_busy_than_there_are_or_than_requests() -> None:
-    crossing, loads = np.array([4.0, 5.0, 12.0, 40.0]), np.array([1.0, 2, 4, 8, 300])
-    for queues in ("shared", "random"):
-        for scv in (0.0, 0.5, 4.0):
-            busy = busy_servers(queues, 4, np.full(4, scv), crossing, loads)
-            assert (busy <= np.minimum(loads[None, :], 4.0) + 1e-9).all()
-            assert (np.diff(busy, axis=1) >= -1e-9).all()
-            assert busy[:, 0] == pytest.approx(4 / crossing, rel=1e-6)  # a lone request waits for nobody
 
 
 def test_a_fit_takes_the_delay_that_was_measured_by_itself() -> None:

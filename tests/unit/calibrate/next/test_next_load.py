@@ -11,8 +11,7 @@ from calibrate.inference.parameters import Estimate
 from calibrate.knees.knee import Knee
 from calibrate.models.closed import OnsetPNorm
 from calibrate.models.delay_law import DelayLaw
-from calibrate.next.load import advice, knee_shares, next_load
-from calibrate.points import points_of
+from calibrate.next.load import knee_shares, next_load
 from measure import Sweep
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
@@ -84,13 +83,6 @@ def test_an_open_knee_is_what_it_narrows_by_a_deeper_point() -> None:
     shares = knee_shares(fit(sweep, [1, 32]), np.array([2.0, 8.0, 64.0]))
     assert shares[2] > 2 * shares[:2].max()
     assert ((shares >= 0) & (shares < 1)).all()
-
-
-def test_every_command_gives_the_same_advice_whatever_it_calibrates_on() -> None:
-    whole = points_of(drive((1, 4, 16, 64)))
-    wanted = advice(whole)
-    assert wanted is None or wanted.load not in whole.load
-    assert wanted == next_load(fit(drive((1, 4, 16, 64))), measured=whole.load.tolist())
 
 
 def test_the_delay_that_is_named_narrows_the_curve_more_than_another() -> None:

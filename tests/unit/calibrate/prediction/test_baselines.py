@@ -93,22 +93,6 @@ def test_interpolation_goes_through_the_points_and_on_as_its_ends() -> None:
     assert found[5:] == pytest.approx([5e4, 5e4])
 
 
-@pytest.mark.parametrize("baseline", CLOSED)
-def test_throughput_that_falls_everywhere_is_answered(baseline: Baseline) -> None:
-    for loads, x in (([1, 4, 16, 64], [1e5, 5e4, 1e4, 100]), ([4, 16, 64], [1e5, 1e4, 100]), ([4, 64], [1e5, 10])):
-        found = closed(baseline, loads, np.array(x))
-        assert np.isfinite(found).all()
-        assert (found > 0).all()
-
-
-@pytest.mark.parametrize("baseline", CLOSED)
-def test_a_thousand_points_are_answered_as_their_law(baseline: Baseline) -> None:
-    loads = np.arange(1.0, 1001.0)
-    x = np.minimum(1e4 * loads, 1e5)
-    found = baseline(loads, x, loads / x, loads)[0]
-    assert np.median(np.abs(found / x - 1)) < 0.02
-
-
 def test_a_memory_queue_is_found_again() -> None:
     peak, idle, queueing = 110e9, 90e-9, 12e-9
     bandwidth = np.array([5e9, 65e9, 100e9])
@@ -174,14 +158,3 @@ def test_what_is_not_possible_is_refused_in_one_line(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         baseline(*points)
-
-
-def test_a_depth_of_zero_is_refused_and_a_delay_of_zero_is_not() -> None:
-    with pytest.raises(ValueError, match=r"^load 0 is not possible: every load must be finite and above 0$"):
-        plain_bound([0], [1], [1], [1])
-    assert interpolation_over_delay([0, 1], [2, 1], [1, 1], [0])[0] == pytest.approx([2])
-
-
-def test_an_unknown_load_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(ValueError, match="'buffer_size'; expected one of: queue_depth, injected_delay"):
-        baselines_for("buffer_size")

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from calibrate import compare
-from calibrate.models.calibration import model_named
 from measure import load_dataset
 from measure.sweep import Sweep
 
@@ -54,14 +53,3 @@ def test_one_point_is_too_few_to_leave_one_out():
     made = compare(one, [32])
     assert all(m.left_out_pct is None and m.held_out_pct is None for m in made.models)
     assert "no held-out point" in made.models[0].why
-
-
-@pytest.mark.parametrize("name", ["servers and delay", "servers and delay times 2", "p-norm", "p-norm with onset"])
-def test_models_are_known_by_their_names(name):
-    assert model_named(name).name == name
-
-
-@pytest.mark.parametrize("name", ["p-norm times -1", "delay + G/4", "host", "random routing"])
-def test_unknown_names_are_refused(name):
-    with pytest.raises(ValueError, match="is unknown"):
-        model_named(name)

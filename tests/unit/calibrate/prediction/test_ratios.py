@@ -69,17 +69,6 @@ def test_turned_round_every_ratio_is_its_reciprocal(old: Fit) -> None:
         assert back[name].beyond == one.beyond
 
 
-def test_a_wider_level_makes_wider_intervals(old: Fit) -> None:
-    new = drive(1e-4, 1.02e5, seed=5)
-
-    def at(level: float) -> ParameterDifference:
-        found = differences(replace(old, level=level), replace(new, level=level), NAMES)
-        return next(d for d in found if d.quantity == "Xmax")
-
-    narrow, wide = at(0.5), at(0.99)
-    assert wide.low < narrow.low < narrow.high < wide.high
-
-
 def test_the_ratio_of_the_curves_follows_the_law(old: Fit) -> None:
     found = ratio_of_curves(old, drive(1e-4, 2e5, seed=6), DEPTHS, NAMES)
     assert found.ratio[0] == pytest.approx(1, abs=0.05)

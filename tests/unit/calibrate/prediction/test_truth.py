@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from seen_pages import packed_views
 
 from calibrate import compare
 from calibrate.prediction.truth import true_curve
-from calibrate.report.page import write_report
 from measure import Sweep
 from measure.errors import DataError
 from measure.known_device.server import Truth, truth_of
@@ -134,13 +132,6 @@ def test_an_open_comparison_stands_beside_the_truth() -> None:
     several = compare(swept(truth_of(Exponential(S), 4), "arrival_rate", 4 * rates), [200, 1000, 1680]).truth
     assert several is not None
     assert next(a.truth for a in several.parameters if a.name == "rho*") == pytest.approx(0.665, abs=0.01)
-
-
-def test_the_report_has_the_table_and_the_true_curve(tmp_path) -> None:
-    comparison = compare(swept(truth_of(S, 4)), [1, 32])
-    page = write_report([comparison], tmp_path / "r.html").read_text()
-    assert "Estimate against truth" in page
-    assert packed_views(page).count('\\"the truth') == 3  # a line in each of three figures
 
 
 def test_a_damaged_truth_is_refused() -> None:

@@ -78,12 +78,6 @@ def test_two_copies_past_the_peak_are_twice_one_with_half_the_load() -> None:
     assert "nothing is known" not in str(two)
 
 
-def test_half_as_many_is_the_way_back(four: Fit) -> None:
-    there = what_if(four, WhatIf(copies=(1, 2))).fit
-    back = what_if(there, WhatIf(copies=(2, 1))).fit
-    assert back.predict([4, 16]).throughput_per_s == pytest.approx(four.predict([4, 16]).throughput_per_s, rel=0.01)
-
-
 def test_changes_add_up(four: Fit) -> None:
     change = WhatIf(copies=(1, 2), workers=(4, 8), service=0.5, called="replica")
     scenario = what_if(four, change)
@@ -123,11 +117,6 @@ def test_what_is_open_is_said(four: Fit) -> None:
 def test_what_the_points_rule_out_is_refused(four: Fit, change: WhatIf, part: str) -> None:
     with pytest.raises(DataError, match=part):
         what_if(four, change)
-
-
-def test_a_memory_has_no_stations() -> None:
-    with pytest.raises(DataError, match="no what-if can change"):
-        what_if(fit(load_dataset("001-memory"), series="64 B read"), WhatIf(service=0.5))
 
 
 @pytest.mark.parametrize(

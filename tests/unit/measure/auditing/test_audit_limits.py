@@ -328,21 +328,6 @@ def test_three_curves_that_say_the_same_are_one_finding(names: Sequence[str], me
         assert found[0].message.endswith("Likewise 2 more curves: b, c.")
 
 
-def test_of_many_curves_ten_are_named() -> None:
-    def last(count: int) -> str:
-        rows = [{"series": f"s{i}", "load": 4.0, "throughput_per_s": 1e4, "latency_s": 6e-4} for i in range(count)]
-        return audit(Sweep(pd.DataFrame(rows)))[0].message
-
-    assert last(10).endswith("Likewise 9 more curves: s1, s2, s3, s4, s5, s6, s7, s8, s9.")
-    assert last(11).endswith("Likewise 10 more curves: s1, s2, s3, s4, s5, s6, s7, s8, s9, ....")
-
-
-def test_the_law_holds_at_so_many_points_by_the_median() -> None:
-    sweep = swept(load=[1.0, 2.0, 4.0], throughput_per_s=1e4, latency_s=[1e-4, 2.02e-4, 4.06e-4])
-    (found,) = [f for f in audit(sweep) if f.check == "littles-law"]
-    assert "holds at 3 points of 1 curve: the deviation is 1.00 % at the median, 1.50 % at most" in found.message
-
-
 def test_one_unit_of_several_curves_is_one_finding() -> None:
     rows = [
         {"series": name, "load": n, "throughput_per_s": 1e4, "latency_s": factor * n / 1e4}

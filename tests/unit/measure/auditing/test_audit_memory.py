@@ -112,16 +112,6 @@ def test_a_thousand_times_too_few_lines_are_a_unit() -> None:
     assert "by more than 1000" in one(memory([1.0] * 2, [0.00089] * 2), "lines-in-flight").hypothesis
 
 
-def test_where_the_longest_delay_stands_does_not_matter() -> None:
-    swept = memory([1e-7] * 3, [1e8, 3e7, 5e7], load=[100, 900, 500])
-    assert "at the peak 10 cache lines are in flight" in one(swept, "lines-in-flight").message
-    assert "at the longest delay 3." in one(swept, "lines-in-flight").message
-    curves = memory([1e-7] * 3, [1e8, 3e7, 5e7], "bandwidth", [6.4e9, 1.92e9, 3.2e9])
-    told = {f.check: f for f in check_bandwidth_curves(curves)}
-    assert "at the lowest bandwidth 3." in told["lines-in-flight"].message
-    assert "no-load" in told
-
-
 @pytest.mark.parametrize(("second", "bends"), [(0.98, True), (0.995, False)])
 def test_a_curve_bends_back_where_the_slowest_point_is_below_the_peak(second: float, bends: bool) -> None:
     curve = memory([1e-7, 2e-7, 3e-7], [1e9] * 3, "bandwidth", [5e9, 10e9, 10e9 * second])

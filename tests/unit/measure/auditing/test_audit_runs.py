@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -23,10 +22,6 @@ def _sweep(rows: dict[str, list[Any]], details: dict[str, Any] | None = None, to
 def _one(sweep: Sweep, check: str, **asked: Any) -> Finding:
     (found,) = [f for f in audit(sweep, **asked) if f.check == check]
     return found
-
-
-def _checks(sweep: Sweep, **asked: Any) -> set[str]:
-    return {f.check for f in audit(sweep, **asked)}
 
 
 @pytest.mark.parametrize(
@@ -80,17 +75,6 @@ def test_an_unknown_link_is_refused_with_examples(text: str) -> None:
         parse_link(text)
 
 
-def test_memory_beyond_the_tools_own_peak_is_told() -> None:
-    rows = {
-        "load": [0.0, 100.0],
-        "throughput_per_s": [4e9, 1e9],
-        "latency_s": [9e-8, 8e-8],
-        "bandwidth_bytes_per_s": [256e9, 64e9],
-    }
-    details = {"run.txt": {"bandwidths_bytes_per_s": {"Peak": {"ALL Reads": 100e9}}}}
-    assert "above-the-peak" in _checks(_sweep(rows, details, "mlc", load_kind="injected_delay"))
-
-
 def _fio(options: dict[str, str], iops: float = 10_000.0, mean_ns: float = 1e5) -> str:
     read = {
         "iops": iops,
@@ -102,16 +86,6 @@ def _fio(options: dict[str, str], iops: float = 10_000.0, mean_ns: float = 1e5) 
     every = {"rw": "randread", "bs": "4k", "direct": "1", **options}
     job = {"jobname": "j", "groupid": 0, "error": 0, "job options": every, "read": read}
     return json.dumps({"fio version": "fio-3.33", "jobs": [job]})
-
-
-def test_a_synchronous_engine_with_a_depth_is_told_with_the_command() -> None:
-    (found,) = fio_sweep({"f": _fio({"iodepth": "32", "ioengine": "psync"})}).findings
-    assert (found.check, found.load) == ("depth-ignored", 1)
-    assert "iodepth=32 with the engine psync" in found.message
-    assert "--ioengine=io_uring" in found.remedy
-    (default,) = fio_sweep({"f": _fio({"iodepth": "32"})}).findings
-    assert "psync (the default)" in default.message
-    assert not fio_sweep({"f": _fio({"iodepth": "1", "ioengine": "psync"})}).findings
 
 
 def test_a_rate_limited_point_is_no_evidence_against_littles_law() -> None:
@@ -140,9 +114,3 @@ def test_a_run_that_drifts_between_its_snapshots_is_told() -> None:
     assert "the throughput goes from" in found.message
     assert "(-50 %)" in found.message
     assert "--ramp_time" in found.remedy
-
-
-def test_a_finding_is_told_in_sentences() -> None:
-    whole = Finding("c", "info", "Seen.", "the cause.", "the remedy.", series="4 KiB", load=2.0)
-    bare = replace(whole, message="Seen", hypothesis="the cause", remedy="the remedy")
-    assert str(bare) == str(whole) == "[info] c (4 KiB, load 2): Seen. Likely: the cause. To settle it: the remedy."

@@ -10,10 +10,6 @@ from measure.auditing.all_checks import not_checked
 ROWS = pd.DataFrame({"series": "a", "load": [1, 8], "throughput_per_s": [1e4, 6e4], "latency_s": [1e-4, 8 / 6e4]})
 
 
-def test_single_runs_without_a_log_leave_repeats_and_drift_open() -> None:
-    assert [what.split(" (")[0] for what in not_checked(Sweep(ROWS))] == ["repeats", "drift within runs"]
-
-
 def test_repeats_are_checked_where_one_load_was_measured_twice() -> None:
     twice = pd.concat([ROWS.assign(repeat=0), ROWS.tail(1).assign(repeat=1)], ignore_index=True)
     assert [what.split(" (")[0] for what in not_checked(Sweep(twice))] == ["drift within runs"]
@@ -22,11 +18,3 @@ def test_repeats_are_checked_where_one_load_was_measured_twice() -> None:
 def test_a_computed_column_leaves_littles_law_open(tmp_path) -> None:
     (tmp_path / "t.csv").write_text("iodepth,iops\n1,10000\n8,60000\n32,90000\n")
     assert "Little's law (a column was computed by it)" in not_checked(load(tmp_path / "t.csv"))
-
-
-def test_the_text_names_them_only_where_nothing_was_found() -> None:
-    from calibrate.cli.measuring.audit import audit_text
-    from measure import Finding
-
-    assert audit_text([], ["repeats"]) == "no errors, no warnings; not checked: repeats"
-    assert "not checked" not in audit_text([Finding("outlier", "warning", "one")], ["repeats"])
