@@ -24,7 +24,7 @@ from calibrate.inference.parameters import Array, Mask
 from measure.auditing.memory import cache_sized, known_peak
 from measure.auditing.runs import not_poisson
 from measure.errors import DataError
-from measure.loads import LOADS, Load, LoadKind, load_of, unit_in_jobs
+from measure.loads import Load, LoadKind, load_of, unit_in_jobs
 from measure.sweep import WOKEN_LATE, Sweep, histograms, recorded_caches
 from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
 
@@ -132,10 +132,6 @@ class Points:
         """Whether the load is the throughput itself, so that the response time alone is predicted."""
         return self.load_type.is_throughput
 
-    def loads_text(self) -> str:
-        """The loads, for messages."""
-        return LOADS[self.load_kind].texts(self.load)
-
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
         chosen: Any = {name: column[mask] for name, column in vars(self).items() if isinstance(column, np.ndarray)}
@@ -149,7 +145,7 @@ class Points:
         if missing:
             raise DataError(
                 f"{self.series or 'this sweep'} has no point at load {', '.join(f'{n:g}' for n in missing)}; "
-                f"it has: {self.loads_text()}"
+                f"it has: {self.load_type.texts(self.load)}"
             )
         if len(set(wanted)) < len(wanted):
             raise DataError(f"a load is named twice among {', '.join(f'{n:g}' for n in wanted)}; name each once")
@@ -240,22 +236,15 @@ class Points:
         served = self.served_response_s
         return None if served is None or not np.isfinite(served[i]) else float(served[i])
 
+    @property
+    def spread(self) -> Array:
+        """The relative standard deviation (m,) of one repeat, of what is predicted."""
+        return self.response_spread if self.throughput_is_given else self.throughput_spread
+
     def repeat_noise_pct(self) -> float | None:
-        """Median over the points of the relative standard deviation of one repeat, in percent.
-
-        Of the throughput, and of the response time in open sweeps, whose throughput is what was asked for.
-        """
-        known = self._repeat_spread()
+        """The median over the points of ``spread``, in percent."""
+        known = self.spread[np.isfinite(self.spread)]
         return float(100 * np.median(known)) if len(known) else None
-
-    def most_repeat_noise_pct(self) -> float | None:
-        """The same at the point whose repeats differ most."""
-        known = self._repeat_spread()
-        return float(100 * known.max()) if len(known) else None
-
-    def _repeat_spread(self) -> Array:
-        spread = self.response_spread if self.throughput_is_given else self.throughput_spread
-        return spread[np.isfinite(spread)]
 
 
 MEANS = {
@@ -429,10 +418,9 @@ def between_runs(details: Mapping[str, Any], points: Points) -> float:
     if points.woken_late_s is not None:
         late = float(np.median(points.woken_late_s) / points.response_time_s.min())
         expected = min(float(np.hypot(expected, late)), MOST)
-    spread = points.response_spread if points.throughput_is_given else points.throughput_spread
-    known = np.isfinite(spread)
+    known = np.isfinite(points.spread)
     freedom = points.repeats[known] - 1
-    squares = COUNTS_AS * expected**2 + float(freedom @ spread[known] ** 2)
+    squares = COUNTS_AS * expected**2 + float(freedom @ points.spread[known] ** 2)
     return float(np.sqrt(squares / (COUNTS_AS + freedom.sum())))
 
 

@@ -128,7 +128,7 @@ def whole_table(fit: Fit) -> Weights:
 
 def _check_count(points: Points, model: str) -> None:
     if len(points) < needed(points):
-        here = f" (here: {points.loads_text()})" if len(points) else ""
+        here = f" (here: {points.load_type.texts(points.load)})" if len(points) else ""
         raise DataError(
             f"{points.series}: {counted(len(points), 'point')} cannot calibrate the {model} model, which needs "
             f"{needed(points)}; name (--use) or measure {points.load_type.more}{here}"
@@ -281,8 +281,7 @@ def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
 
 def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
     """Where the repeats of a point calibrated on differ by more than the model itself is expected to miss by."""
-    spread = points.response_spread if points.throughput_is_given else points.throughput_spread
-    used = fit.was_used(points) & np.isfinite(spread)
+    spread, used = points.spread, fit.was_used(points) & np.isfinite(points.spread)
     if not used.any():
         return ()
     error = fit.table.typical_misfit()

@@ -288,7 +288,7 @@ def points_again(fit: Calibration) -> Points:
 
 
 def draws_of(fit: C, count: int, seed: int | list[int] = 0) -> list[C]:
-    """``fit.draws``: fits of one row each, drawn from the table of weights; the same seed draws the same.
+    """``fit.draws``: fits of one row each, those of the table of weights by which a system is solved, in random order.
 
     Each is one device of one run: what a single measurement misses, and what moves between runs, is drawn for it, so
     that a measured N* is as uncertain over the draws as in the fit. Of a service each has a load of its own from which
@@ -297,7 +297,7 @@ def draws_of(fit: C, count: int, seed: int | list[int] = 0) -> list[C]:
     if isinstance(count, bool) or count != int(count) or count < 1:
         raise InvalidParameterError("k", f"must be a whole number of draws, 1 or more, not {count!r}", value=count)
     rng = np.random.default_rng(seed)
-    rows = rng.choice(len(fit.table), size=int(count), p=fit.table.weight)
+    rows = rng.permutation(fit.table.rows(int(count)))
     noise, own = np.array(fit.used_noise), fit.curve_model.process.own
     collapses = _collapses(fit, int(count), seed)
     made = []

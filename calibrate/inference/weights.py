@@ -21,7 +21,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrate.inference.parameters import Array, Mask, MisfitProcess, carried
+from calibrate.inference.parameters import Array, IntArray, Mask, MisfitProcess, carried
 
 Quantity = Callable[[Array], Array]
 """Of parameters (n, d) in natural units: a positive quantity of each, (n,) or (n, m)."""
@@ -105,6 +105,11 @@ class Weights:
     def most_probable(self) -> Array:
         """The parameters (d,) of the heaviest row."""
         return np.asarray(self.values[int(self.weight.argmax())])
+
+    def rows(self, count: int) -> IntArray:
+        """The rows (count,) at even steps of the cumulative weight: devices that stand for the table."""
+        places = np.arange(count) / count + 0.5 / count
+        return np.minimum(np.searchsorted(np.cumsum(self.weight), places), len(self) - 1)
 
     def spread(self, count: int = SPREAD) -> tuple[Array, Array]:
         """Equally weighted parameters (count, d) that stand for the table, and their misfit sizes (count,).

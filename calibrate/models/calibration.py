@@ -16,6 +16,7 @@ from calibrate.inference.parameters import (
     ROUGH,
     Array,
     Estimate,
+    IntArray,
     Mask,
     MisfitProcess,
     carried,
@@ -248,7 +249,7 @@ class Calibration:
         known = self.measurements(loads, what)
         return np.asarray(np.exp(known.weight @ known.mean))
 
-    def drawn(self, loads: Array, what: Observable = "throughput", count: int = SPREAD) -> tuple[Array, Array]:
+    def drawn(self, loads: Array, what: Observable = "throughput", count: int = SPREAD) -> tuple[Array, IntArray]:
         """Logarithms (count, m) of what possible devices do at ``loads`` (m,), and the row of the table of each.
 
         A device is a row with what its curve misses, which goes together along the loads; the noise of a single
@@ -256,8 +257,7 @@ class Calibration:
         """
         known = self.measurements(loads, what)
         z = normal_nodes(count, 1 + AXES + known.slopes.shape[2])
-        places = np.argsort(np.argsort(z[:, 0])) / count + 0.5 / count
-        rows = np.minimum(np.searchsorted(np.cumsum(known.weight), places), len(known.weight) - 1)
+        rows = self.table.rows(count)[np.argsort(np.argsort(z[:, 0]))]
         process, sizes = self.curve_model.process, self.table.misfit[rows]
         each = np.unique(sizes)
         noise = np.array(self.used_noise if what == "throughput" else self.used_response_noise)

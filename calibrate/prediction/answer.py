@@ -135,8 +135,8 @@ def _missed(done: Sequence[Comparison]) -> str:
 def _repeat_noise(points: Sequence[Points]) -> str:
     """``0.66 % (median; 34 % at most)``: a quiet median may hide one load whose repeats do not agree."""
     typical = [n for p in points if (n := p.repeat_noise_pct()) is not None]
-    most = [n for p in points if (n := p.most_repeat_noise_pct()) is not None]
-    return f"{format_percent(float(np.median(typical)))} (median; {format_percent(max(most))} at most)" if most else ""
+    most = max((100 * float(np.nanmax(p.spread)) for p in points if np.isfinite(p.spread).any()), default=0.0)
+    return f"{format_percent(float(np.median(typical)))} (median; {format_percent(most)} at most)" if typical else ""
 
 
 def _short_mean(percent: float) -> str:

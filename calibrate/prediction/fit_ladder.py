@@ -9,7 +9,7 @@ weights; those of the model that was fitted are the fit's own, medians.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from calibrate.models.calibration import MODELS, model_named
 from calibrate.models.closed import AsymptoticBounds, Declining, OnsetPNorm, PNorm, ScalabilityLaw, shows_decline
 from calibrate.models.curves import CurveModel
 from calibrate.points import Points, mape
+
+E = TypeVar("E", float, float | None)
 
 FOLDS = 8
 """Points are left out in this many groups, one after another."""
@@ -54,20 +56,20 @@ class Rung:
     @property
     def in_sample_pct(self) -> float:
         """The error at the calibrated points of what it is ranked by."""
-        response = self.ranked_by == "response time"
-        return self.in_sample_mape_response_pct if response else self.in_sample_mape_throughput_pct
+        return self._ranked(self.in_sample_mape_throughput_pct, self.in_sample_mape_response_pct)
 
     @property
     def held_out_pct(self) -> float | None:
         """The error at the held-out points of what it is ranked by."""
-        response = self.ranked_by == "response time"
-        return self.held_out_mape_response_pct if response else self.held_out_mape_throughput_pct
+        return self._ranked(self.held_out_mape_throughput_pct, self.held_out_mape_response_pct)
 
     @property
     def left_out_pct(self) -> float | None:
         """The error of leaving out each point, in what it is ranked by."""
-        response = self.ranked_by == "response time"
-        return self.left_out_mape_response_pct if response else self.left_out_mape_throughput_pct
+        return self._ranked(self.left_out_mape_throughput_pct, self.left_out_mape_response_pct)
+
+    def _ranked(self, throughput: E, response: E) -> E:
+        return response if self.ranked_by == "response time" else throughput
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
