@@ -8,8 +8,8 @@ import pytest
 
 from calibrate import compare, fit, predict
 from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, OpenModel, erlang_wait, mmc, sakasegawa
-from calibrate.report import write_report
 from calibrate.report.compared.curves import queue_against_utilization
+from calibrate.report.page import write_report
 from measure import Sweep
 from measure.errors import DataError
 from qsim import Deterministic, Exponential, GGc, LogNormal, MMc, solve
