@@ -291,7 +291,7 @@ def sweep_of_servers(servers: int, delay: float = 0.0, service: float = 2e-3) ->
     [
         (lambda d: table(d, values=[]), "shapes"),
         (lambda d: table(d, values=[row[:2] for row in d["table"]["values"]]), "shapes"),
-        (lambda d: table(d, values=[[0.0] * len(row) for row in d["table"]["values"]]), "invalid rows"),
+        (lambda d: table(d, values=[[0.0] * len(row) for row in d["table"]["values"]]), "zero or negative"),
         (lambda d: table(d, misfit=[float("nan")] * len(d["table"]["misfit"])), "finite"),
         (lambda d: table(d, weight=[0.0] * len(d["table"]["weight"])), "weight must not be negative"),
         (lambda d: table(d, scale=9), "invalid scale 9"),
