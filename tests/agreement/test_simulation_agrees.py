@@ -56,6 +56,7 @@ OPEN: list[Network] = [
     Open(UNEVEN, Erlang(2, 1.0), 2),
     Open(LogNormal(1.0, 2.0), M(1.6), 2),
     Open(Erlang(3, 0.8), HyperExponential.from_moments(1.0, 3.0), 2, 5),
+    Open(M(0.1), SKEWED, 10, 10),
     Open(M(1 / 0.9), ONE, discipline="SJF"),
     Open(M(1.25), Erlang(2, 1.0), discipline="PSJF"),
     Open(M(1.25), SKEWED, discipline="PS"),
@@ -214,16 +215,16 @@ def test_customers_that_circulate_are_all_somewhere() -> None:
             assert total == pytest.approx(getattr(station, value), rel=2e-3, abs=1e-12)
 
 
-def test_a_class_seldom_seen_has_no_values_and_says_so() -> None:
+def test_a_class_seldom_seen_at_a_station_has_no_values_there_and_says_so() -> None:
     net = Network(
-        {"die": Station({"read": M(0.5), "retry": ONE})},
-        {"read": Arrivals(1.0, "die"), "retry": Arrivals(1e-4, "die")},
-        {"read": {"die": {"die": 0.1}}},
+        {"die": Station(M(0.4)), "retry": Station(M(0.4))},
+        {"read": Arrivals(0.5, "die"), "write": Arrivals(0.5, "die")},
+        {"read": {"die": {"retry": 1e-4}}, "write": {"die": {"retry": 1}}},
     )
-    retry = simulate(net, customers=20_000, seed=36)["die"]["retry"]
-    assert math.isnan(retry.W)
-    assert "retry" in retry.warnings[0]
-    assert "too few" in retry.warnings[0]
+    seldom = simulate(net, customers=20_000, seed=36)["retry"]["read"]
+    assert math.isnan(seldom.W)
+    assert "read" in seldom.warnings[0]
+    assert "too few" in seldom.warnings[0]
 
 
 def test_approximations_are_where_they_say_they_are() -> None:
