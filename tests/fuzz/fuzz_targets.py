@@ -448,7 +448,6 @@ OWN: dict[str, str] = {
     "calibrate.lab.run.event_log": "written and read by the running lab alone",
     "calibrate.lab.run.orders": "written and read by the running lab alone",
     "calibrate.lab.run.session": "written and read by the running lab alone",
-    "calibrate.lab.run.worker": "written and read by the running lab alone",
     "measure.datasets": "files of the package",
     "measure.formats.tables.column_names": "a file of the package",
     "measure.machine.own_file": "the mark of a test file: anything but ours is no mark",

@@ -144,31 +144,30 @@ def why_unusable(record: FioRecord) -> Finding | None:
     """Why the record is no point, or None."""
     where = f"{record.source}: job {record.job!r}"
     if record.error:
-        return Finding(
+        check, why, because, remedy = (
             "job-failed",
-            "error",
-            f"{where} ended with error {record.error} ({_errno(record.error)}), so its numbers are not used; settle "
-            "the cause, then measure again",
+            f"ended with error {record.error} ({_errno(record.error)}), so its numbers are not used; settle the cause, "
+            "then measure again",
             "a full disk, a missing permission, no direct I/O on this file system, or a device that fails.",
             "run this job by itself with --error_dump=1, and read the end of dmesg.",
         )
-    if record.throughput_per_s <= 0:
-        return Finding(
+    elif record.throughput_per_s <= 0:
+        check, why, because, remedy = (
             "no-requests",
-            "error",
-            f"{where} completed no read or write; measure again, for longer",
+            "completed no read or write; measure again, for longer",
             "the run was shorter than one request, or it was stopped.",
             "run it with --time_based=1 --runtime=30.",
         )
-    if not record.latency.mean_s > 0:
-        return Finding(
+    elif not record.latency.mean_s > 0:
+        check, why, because, remedy = (
             "no-latency",
-            "error",
-            f"{where} recorded no latency; measure again without gtod_reduce, disable_lat and disable_clat",
+            "recorded no latency; measure again without gtod_reduce, disable_lat and disable_clat",
             "one of these options was given to save the time of looking at the clock.",
             "run it with --gtod_reduce=0 --disable_lat=0 --disable_clat=0.",
         )
-    return None
+    else:
+        return None
+    return Finding(check, "error", f"{where} {why}", because, remedy)
 
 
 def _errno(number: int) -> str:
