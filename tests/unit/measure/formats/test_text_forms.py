@@ -61,6 +61,7 @@ def test_every_field_of_a_report() -> None:
         ("24.0k", 50_100, 24_000),
         ("1.5M", 5e6, 1.5e6),
         ("2G", 3, 2e9),
+        ("2.5K", 1, 2500),
     ],
 )
 def test_the_rate_is_that_of_the_requests_issued_where_they_agree(iops: str, issued: float, rate: float) -> None:

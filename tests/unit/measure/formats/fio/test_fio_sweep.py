@@ -155,6 +155,11 @@ def test_a_text_without_points_is_refused_in_one_sentence(text: str, sentence: s
     assert str(caught.value).startswith("f")
 
 
+def test_a_unit_that_fio_never_wrote_is_refused() -> None:
+    with pytest.raises(DataError, match=r"key 'lat_us', which no version of fio writes"):
+        sweep_of(document(job(read3(1000, 4e6, lat_us=stats(4e6)))))
+
+
 def test_reads_of_a_verifying_write_job_are_no_edit() -> None:
     made = job(read3(1000, 4e6), "write")
     made["job options"] |= {"verify": "md5"}
