@@ -6,8 +6,6 @@ import numpy as np
 
 from calibrate.application.answer import answer_parts
 from calibrate.application.system import System
-from calibrate.report.axes import latency_axis
-from calibrate.report.drawing import BLUE, empty_figure, solid
 from calibrate.report.lines import Line, figure_of, table_of
 from calibrate.report.measured.points import end_of
 from calibrate.report.measured.tables import shown
@@ -28,18 +26,7 @@ def system_section(found: System) -> Section:
     """Latency against throughput, utilisation over clients, and the table."""
     caption = BANDS.format(level=100 * found.level)
     rate, time = found.throughput(), found.response()
-    axis = latency_axis(time[0])
-    figure = empty_figure("throughput (1/s)", axis.title)
-    low, high = axis.of(time[1]), axis.of(time[2])
-    figure.add_band(rate[0], low, high, BLUE)
-    figure.add_scatter(
-        x=rate[0],
-        y=axis.of(time[0]),
-        mode="lines",
-        name="the application",
-        line=solid(BLUE),
-        text=[f"{n:g} clients" for n in found.clients],
-    )
+    figure = figure_of([Line("the application", "W", "time", rate[0], *time)], "throughput (1/s)")
     busy = _busy(found)
     frame = found.to_frame()
     columns = ["clients", "throughput_per_s", "response_time_s", *(f"p{100 * q:g}_s" for q in found.percentiles)]

@@ -17,6 +17,7 @@ from measure.sweep import Provenance
 
 FEW = 4
 """Curves that one plot shows clearly."""
+_SUMMARY = "Knee, peak and misses of each; ranges are intervals."
 _HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
 _SQUARES = (
     "Squares were used to calibrate. Circles were held out: the line knew nothing of them. The star is the knee. The "
@@ -79,17 +80,8 @@ def _overview(shown: list[ComparedCurve]) -> tuple[View, ...]:
     header, rows = curve_rows(done)
     table = pd.concat([one.main[0].table.assign(series=one.comparison.series) for one in shown], ignore_index=True)
     summary = pd.DataFrame(rows, columns=["series", *header[1:]])
-    text = FormattedTable(tuple(header), tuple(map(tuple, rows)), (True, *(False for _ in header[1:])))
     views = (
-        View(
-            "summary",
-            "summary",
-            "Every curve",
-            "Knee, peak and misses of each; ranges are intervals.",
-            summary,
-            None,
-            text,
-        ),
+        View("summary", "summary", "Every curve", _SUMMARY, summary, None, FormattedTable.of(header, rows)),
         View("overview", "overview", "All curves in one plot", _HOW, table, curves.overview(done)),
     )
     if len(done) <= FEW:

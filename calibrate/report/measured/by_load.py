@@ -94,7 +94,7 @@ def latency_bandwidth(
             caption,
             table,
             figure,
-            shown(table.drop(columns="identified"), {**_KNEE_NAMES, **asked}),
+            shown(table, {**_KNEE_NAMES, **asked}),
         )
     ]
 
@@ -162,13 +162,12 @@ def _of_fit(made: Fit | None) -> dict[str, float | str | None]:
     """The knee of a curve, where 90 % of the peak of a queue is had, and what to measure next."""
     if made is None:
         none = dict.fromkeys(("knee", "knee_low", "knee_high", "knee_latency_s"))
-        return {**none, "identified": "", "sure": "", "sharp": "", "next": ""}
+        return {**none, "sure": "", "sharp": "", "next": ""}
     knee, wanted = made.knee, None if made.points is None else advice(made.points)
     closed = made.load_type.is_closed
     return {
         **_ends("knee", knee),
         "knee_latency_s": knee.response_time_s,
-        "identified": "yes" if knee.identified else "no",
         "sure": knee_word(made),
         **(_ends("ninety", made.ninety) if closed else {}),
         "sharp": ("yes" if knee.sharp else "no sharp knee") if closed else "",

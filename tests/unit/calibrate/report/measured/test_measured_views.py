@@ -265,14 +265,14 @@ def test_the_star_lies_at_the_knee_of_the_model(knees: None) -> None:
     assert star.x[0] == pytest.approx(knee.throughput_per_s * 4096 / 1e6, rel=0.01)
     assert star.y[0] == pytest.approx(knee.response_time_s * 1e6, rel=0.01)
     assert one.table["knee"].iloc[0] == pytest.approx(10, rel=0.1)
-    assert one.table["identified"].iloc[0] == "yes"
+    assert one.table["sure"].iloc[0] == "sure"
 
 
 def test_a_knee_that_is_open_by_a_factor_is_told_and_not_drawn(knees: None) -> None:
     noise = [1.0, 1.6, 0.6, 1.5, 0.5, 1.3, 0.7]
     rows = [row(2.0**i, r=1e-4 * max(1, 2.0**i / 8) * n) for i, n in enumerate(noise)]
     one = view(views_of(measured(sweep_of(rows))), "latency-bandwidth")
-    assert list(one.table["identified"]) == ["no"]
+    assert list(one.table["sure"]) == ["rough"]
     assert one.table["knee_high"].iloc[0] > 2 * one.table["knee_low"].iloc[0]
     assert not [t for t in plotly(one).data if t.name == "knee"]
     assert "These points determine no sharp knee" in one.caption
