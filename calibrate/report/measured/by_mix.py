@@ -13,7 +13,6 @@ from calibrate.report.measured.tables import (
     axis_of,
     columns_of,
     fewer_lines,
-    load_text,
     rate_of,
     shown,
     some_loads,
@@ -39,7 +38,7 @@ def heat_maps(measured: MeasuredData) -> list[View]:
             cells = len(rows[["size_bytes", "read_fraction"]].drop_duplicates())
             if sizes < 2 or mixes < 3 or cells < FULL_ENOUGH * sizes * mixes:
                 continue
-            where = ", ".join(p for p in (str(workload), load_text(measured, load)) if p)
+            where = ", ".join(p for p in (str(workload), measured.load_type.legend(load)) if p)
             for column in results_of(measured, rows):
                 views.append(_heat_map(measured, rows, column, where, f"{len(views) + 1}"))
     return views

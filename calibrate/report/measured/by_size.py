@@ -17,7 +17,7 @@ from calibrate.report.axes import bandwidth_axis, size_scale, throughput_axis
 from calibrate.report.drawing import BLUE, ORANGE, RED, Drawing, axis_layout, empty_figure, marker, solid
 from calibrate.report.measured.against import against
 from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.tables import columns_of, fewer_lines, load_text, shown, with_loads
+from calibrate.report.measured.tables import columns_of, fewer_lines, shown, with_loads
 from calibrate.report.view import View
 from measure.units import format_bytes
 
@@ -56,7 +56,7 @@ def _two_axes(measured: MeasuredData) -> list[View]:
             continue
         ordered = group.sort_values("size_bytes")
         found = crossover(ordered["size_bytes"].to_numpy(float), ordered["throughput_per_s"].to_numpy(float))
-        name = ", ".join(p for p in (str(curve), load_text(measured, float(str(load)))) if p)
+        name = ", ".join(p for p in (str(curve), measured.load_type.legend(float(str(load)))) if p)
         records.append({"series": name, **_record(found)})
         if curve not in drawn and len(views) < MOST_FIGURES:
             drawn.add(curve)
@@ -150,10 +150,6 @@ class Crossover:
     high_bytes: float | None
     inside: bool
     error_pct: float | None
-
-    def throughput_per_s(self, size_bytes: Array) -> Array:
-        """X(b) = 1 / (alpha + beta b)."""
-        return np.asarray(1 / (1 / self.iops_limit_per_s + size_bytes / self.bandwidth_limit_bytes_per_s))
 
 
 def crossover(size_bytes: Array, throughput_per_s: Array, level: float = LEVEL) -> Crossover | None:

@@ -108,11 +108,6 @@ def word_of(column: str) -> str:
     return {"throughput_per_s": "throughput", "bandwidth_bytes_per_s": "bandwidth", "latency_s": "latency"}[column]
 
 
-def load_text(measured: MeasuredData, load: float) -> str:
-    """A load in a few words, for a legend."""
-    return measured.load_type.legend(load)
-
-
 def text_of(measured: MeasuredData, table: pd.DataFrame, names: Mapping[str, str] | None = None) -> FormattedTable:
     """``table`` as people read it, its load under its own name and in its own unit."""
     column, heading = measured.load_type.column, measured.load_type.symbol
@@ -139,7 +134,7 @@ def with_loads(measured: MeasuredData, rows: pd.DataFrame, column: str) -> pd.Da
     """``rows`` with ``line``: the name in ``column``, and the load where there are several."""
     several = rows["load"].nunique() > 1
     names = [
-        ", ".join(part for part in (str(name), load_text(measured, load) if several else "") if part)
+        ", ".join(part for part in (str(name), measured.load_type.legend(load) if several else "") if part)
         for name, load in zip(rows[column], rows["load"], strict=True)
     ]
     return rows.assign(line=names)

@@ -83,9 +83,6 @@ def test_the_crossover_of_a_device_that_obeys_the_law_is_found_exactly() -> None
     assert found.iops_limit_per_s == pytest.approx(1 / alpha)
     assert found.bandwidth_limit_bytes_per_s == pytest.approx(1 / beta)
     assert found.inside
-    at = found.throughput_per_s(np.array([found.size_bytes]))[0]
-    assert at == pytest.approx(found.iops_limit_per_s / 2)
-    assert at * found.size_bytes == pytest.approx(found.bandwidth_limit_bytes_per_s / 2)
 
 
 def test_the_interval_of_the_crossover_holds_the_truth_about_as_often_as_it_says() -> None:
