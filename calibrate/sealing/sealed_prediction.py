@@ -274,26 +274,20 @@ def unseen(seal: SealedPrediction, sweep: Sweep, *, drop: bool = False) -> Sweep
     return replace(sweep, points=sweep.points[~used])
 
 
-def measured_before(moment: str, sweep: Sweep) -> int | None:
-    """How many points of ``sweep`` were measured before a moment in ISO 8601; None where the data do not say when."""
-    times = sweep.points["started_at"].dropna()
-    try:
-        return sum(_moment(str(t)) < _moment(moment) for t in times) if len(times) else None
-    except ValueError:
-        return None
-
-
 def doubt_of(seal: SealedPrediction, sweep: Sweep) -> str:
     """Why ``sweep`` may have been known when the prediction was sealed, in a sentence; "" where it was not."""
-    early = measured_before(seal.made_at, sweep)
-    if early is None:
+    times = sweep.points["started_at"].dropna()
+    try:
+        early = sum(_moment(str(t)) < _moment(seal.made_at) for t in times)
+    except ValueError:
+        times = times.head(0)
+    if times.empty:
         return f"the data do not say when they were measured; the prediction was sealed at {seal.made_at}"
     if not early:
         return ""
-    count = len(sweep.points["started_at"].dropna())
     return (
-        f"{early} of {count} points were measured before the prediction was sealed ({seal.made_at}): whoever sealed it "
-        "may have known them"
+        f"{early} of {len(times)} points were measured before the prediction was sealed ({seal.made_at}): whoever "
+        "sealed it may have known them"
     )
 
 
