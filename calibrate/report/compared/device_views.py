@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 import pandas as pd
 
+from calibrate.inference.parameters import Estimate
 from calibrate.report.compared import curves
 from calibrate.report.compared.devices import MOST_IN_FULL, Matched, SideBySide, difference_text, parameter_text
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, interval, marker, name_rows, symbol_of, ticks
@@ -114,22 +115,15 @@ def _ratio_ticks(low: float, high: float) -> list[float]:
 
 
 def _parameter_table(matched: Matched) -> pd.DataFrame:
+    """A row for each parameter and knee of each device, SI units."""
     rows = [
-        {"device": device, "parameter": name, **{k: v for k, v in vars(e).items() if k != "note"}}
+        (device, name, e)
         for device, c in zip(matched.devices, matched.comparisons, strict=True)
         for name, e in c.fit.parameters.items()
     ]
-    knees = [
-        {
-            "device": device,
-            "parameter": f"knee: {k.knee.definition}",
-            "unit": "",
-            "estimate": k.knee.load,
-            "low": k.knee.low,
-            "high": k.knee.high,
-            "identified": k.knee.identified,
-        }
+    rows += [
+        (device, f"knee: {k.definition}", Estimate(k.load, k.low, k.high, k.identified))
         for device, found in zip(matched.devices, matched.knees, strict=True)
-        for k in found
+        for k in (one.knee for one in found)
     ]
-    return pd.DataFrame(rows + knees)
+    return pd.DataFrame([{"device": device, "parameter": name, **vars(e)} for device, name, e in rows])
