@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, drawn_times
 from measure.machine.process import now
+from measure.machine.scheduling_delay import late_nap
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, read_kept
 from measure.sweep import Sweep
@@ -209,12 +210,7 @@ def open_stream(
 
 def lateness_s() -> float:
     """How much later than asked this machine ends a short sleep: the median, in seconds."""
-    late = []
-    for _ in range(NAPS):
-        start = time.perf_counter()
-        time.sleep(NAP_S)
-        late.append(time.perf_counter() - start - NAP_S)
-    return max(0.0, float(np.median(late)))
+    return max(0.0, float(np.median([late_nap(NAP_S) for _ in range(NAPS)])))
 
 
 def read_device_store(store: SweepStore) -> Sweep:

@@ -48,17 +48,18 @@ def repeating(step: Callable[[], object]) -> Iterator[None]:
         thread.join()
 
 
+def late_nap(seconds: float = NAP_S) -> float:
+    """How much later than asked a nap ended, in seconds."""
+    start = time.perf_counter()
+    time.sleep(seconds)
+    return time.perf_counter() - start - seconds
+
+
 @contextmanager
 def napping() -> Iterator[list[float]]:
     """The list of how much later than asked each nap ended, in seconds, of naps while the block runs."""
     late: list[float] = []
-
-    def nap() -> None:
-        start = time.perf_counter()
-        time.sleep(NAP_S)
-        late.append(time.perf_counter() - start - NAP_S)
-
-    with repeating(nap):
+    with repeating(lambda: late.append(late_nap())):
         yield late
 
 

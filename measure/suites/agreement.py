@@ -87,19 +87,8 @@ def _apart(one: Means, other: Means) -> float:
 
 def _means(name: str, sweep: Sweep) -> pd.DataFrame:
     means = sweep.mean_points()
-    return pd.DataFrame(
-        {
-            "suite": name,
-            "series": means["series"],
-            "block_bytes": means["block_bytes"],
-            "reads": means["read_fraction"].round(1),
-            "pattern": means["pattern"],
-            "load": means["load"],
-            "throughput_per_s": means["throughput_per_s"],
-            "repeats": means["repeats"],
-            "spread": means["throughput_spread"].fillna(0.0),
-        }
-    )
+    reads, spread = means["read_fraction"].round(1), means["throughput_spread"].fillna(0.0)
+    return means.assign(suite=name, reads=reads, spread=spread)
 
 
 def _finding(one: Means, other: Means, apart: float, seen: float) -> Finding:
