@@ -210,8 +210,10 @@ def _refined(z: Array, log_weight: Array, log_like: Array) -> _Set:
 
 def _from_logs(log_weight: Array) -> Array:
     """Weights (n,) that add up to 1."""
-    weight = np.exp(log_weight - log_weight.max())
-    return np.asarray(weight / weight.sum())
+    weight = log_weight - log_weight.max()
+    np.exp(weight, out=weight)
+    weight /= weight.sum()
+    return np.asarray(weight)
 
 
 def _shares(log_weight: Array) -> tuple[Array, Array]:
@@ -220,10 +222,11 @@ def _shares(log_weight: Array) -> tuple[Array, Array]:
     The second is Kish's effective sample size (Survey Sampling, 1965).
     """
     most = log_weight.max(axis=0)
-    weight = np.exp(log_weight - most)
+    weight = log_weight - most
+    np.exp(weight, out=weight)
     whole = weight.sum(axis=0)
     share = np.exp(most - most.max()) * whole
-    return share / share.sum(), np.asarray(whole**2 / (weight**2).sum(axis=0))
+    return share / share.sum(), np.asarray(whole**2 / np.square(weight, out=weight).sum(axis=0))
 
 
 @dataclass(frozen=True)
