@@ -184,6 +184,9 @@ def decode(content: bytes, name: str) -> str:
     return text
 
 
+MOST_DIGITS = 300
+
+
 def read_document(path: Path, schemas: Collection[str], what: str, remedy: str) -> dict[str, Any]:
     """The JSON object in a file of our own with one of these values of ``schema``.
 
@@ -192,10 +195,17 @@ def read_document(path: Path, schemas: Collection[str], what: str, remedy: str) 
     is_empty = path.is_file() and not path.stat().st_size  # read_text would say to measure again
     text = "" if is_empty else read_text(path)
     try:
-        document = json.loads(text)
+        document = json.loads(text, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not JSON, so it is not {what}; {remedy}") from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema not in schemas:
         raise DataError(f"{path} is not {what} (schema {schema!r}); {remedy}")
     return dict(document)
+
+
+def _whole(digits: str) -> int:
+    """A whole number that a float can hold. ValueError for one of more digits."""
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a whole number of {len(digits)} digits")
+    return int(digits)
