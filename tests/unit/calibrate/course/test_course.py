@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.course import CoursePlan, plan_course, planning, published_names, published_sections, run_course
+from calibrate.course import CoursePlan, plan_course, planning, run_course
 from calibrate.course.demands import mix_view, size_view
 from calibrate.course.method import method_section
 from calibrate.course.planning import CourseResults
@@ -240,30 +240,3 @@ def test_sizes_and_depths_are_predicted_as_one_surface() -> None:
     assert "6 of 20 points used, 2 of them asked for" in part.lead
     assert {v.kind for v in part.views} >= {"surface-curves", "surface-points"}
     assert surface_part(published("004-ssd-depth"), load_dataset("004-ssd-depth")) is None
-
-
-def test_a_report_is_all_its_tables() -> None:
-    assert published_names("004") == ("004-ssd-depth", "004-ssd-block-size", "004-ssd-mix")
-    assert published_names("003-ssd-read") == ("003-ssd-read",)
-    with pytest.raises(DataError, match="there is no dataset '005'"):
-        published_names("005")
-
-
-def test_published_tables_come_with_views_audit_and_predictions() -> None:
-    shares: list[float] = []
-    sections = published_sections(published_names("004"), shares.append)
-    assert shares == pytest.approx([1 / 3, 2 / 3, 1])
-    measured = [s for s in sections if not s.is_compared]
-    compared = [s for s in sections if s.is_compared]
-    assert [len(s.comparisons) for s in compared] == [1]
-    assert "Sabrent" in measured[0].lead
-    assert measured[0].findings
-    assert {v.kind for s in measured for v in s.views} >= {"predicted-sizes", "predicted-mixes", "latency-bandwidth"}
-
-
-def test_a_table_without_a_curve_is_shown_all_the_same() -> None:
-    sections = published_sections(published_names("002"))
-    assert all(not s.is_compared for s in sections)
-    shown = [s for s in sections if not s.is_compared]
-    assert {v.kind for s in shown for v in s.views} >= {"tails", "baseline"}
-    assert all(any(note.startswith("Nothing is predicted") for note in s.notes) for s in shown if s.views)
