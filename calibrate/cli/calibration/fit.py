@@ -120,14 +120,16 @@ def _advice(fit: Fit, sweep: measure.Sweep | None) -> NextLoad | None:
 
 def fit_document(fit: Fit, slo: parsing.Objective | None, sweep: measure.Sweep | None = None) -> dict[str, Any]:
     """A fit in JSON with its knees by every definition, without the table that only a fit file needs."""
+    from calibrate.fitting.answer import knee_word, ninety_word
+
     wanted = _advice(fit, sweep)
     return {
         "name": fit.series,
         "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
         "load": fit.load_name,
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
-        "knee": fit.knee.to_dict(),
-        "knee90": fit.ninety.place(),
+        "knee": {**fit.knee.to_dict(), "sure": knee_word(fit)},
+        "knee90": {**fit.ninety.place(), "sure": ninety_word(fit)},
         "knees": [k.to_dict() for k in knees_of(fit, slo, sweep)],
         "scalability": {k: asdict(v) for k, v in scalability_of(fit, sweep).items()},
         "level": fit.level,
