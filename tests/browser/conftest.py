@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from driving import Page, Served, console_errors, prepare, start_browser, start_lab
 from selenium import webdriver
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))  # the slides' test makes the slides
 
 
 @pytest.fixture(scope="module")
