@@ -3,12 +3,20 @@ what stays when the page is loaded again."""
 
 from __future__ import annotations
 
+import pytest
 from driving import Page, until
 
 PROJECTOR, PHONE = {"width": 1024, "height": 768}, {"width": 390, "height": 844}
 MARKERS = """[...document.querySelectorAll('#' + arguments[0] + ' .js-plotly-plot')].flatMap((p) => (p.data || [])
     .filter((t) => t.mode === 'markers').map((t) => [t.name, t.marker.color, t.marker.symbol, t.x.length]))"""
 BELOW = "arguments[0].map((i) => document.getElementById(i).getBoundingClientRect().bottom)"
+
+COVERED = """(() => {
+    const plot = document.querySelector('#run-throughput .js-plotly-plot');
+    const boxes = (query) => [...plot.querySelectorAll(query)].map((e) => [e.textContent, e.getBoundingClientRect()]);
+    return boxes('.annotation').map(([name, a]) => [name, boxes('.scatterlayer .point').filter(([_, p]) =>
+        a.left < p.right && p.left < a.right && a.top < p.bottom && p.top < a.bottom).length]);
+})()"""
 
 
 def shown(page: Page) -> list[list[object]]:
@@ -41,6 +49,16 @@ def test_the_reveal_begins_with_a_sentence_and_the_board(revealed, open_page):
     assert board.count(" × the measured one") == 5
     assert board.count("▲") == 4
     assert board.count("◆") == 1
+
+
+@pytest.mark.parametrize("size", [PROJECTOR, PHONE], ids=["projector", "phone"])
+def test_the_names_of_guesses_cover_no_measured_point(revealed, open_page, size):
+    page = open_page(revealed, "run", **size)
+    page.wait_text("run-outcome", "Closest of")
+    shown(page)
+    names = dict(page.value(COVERED))
+    assert len(names) == 5
+    assert not any(names.values()), names
 
 
 def test_a_projector_shows_who_came_closest_and_the_four_plots_without_scrolling(revealed, open_page):

@@ -79,8 +79,8 @@ window.qsimLab = window.qsimLab || {};
     return Math.min(10 ** high, Math.max(10 ** low, load));
   }
 
-  /* Who guessed what, as marks with names above the axis: a triangle is a person, a diamond the model. A name stands in
-     the lowest row where it covers no other; without room the mark stays, and the table has the name. */
+  /* Who guessed what, as marks with names under the axis: a triangle is a person, a diamond the model. A name stands in
+     the highest row where it covers no other; without room the mark stays, and the table has the name. */
   const ROWS = 6;
   lab.PERSON = "▲"; lab.MODEL = "◆";
   function labels(state, rows, c) {
@@ -97,8 +97,8 @@ window.qsimLab = window.qsimLab || {};
       const span = left ? [x - long, x + c.size] : [x - c.size, x + long];
       const level = taken.findIndex((used) => used.every(([a, b]) => b < span[0] || a > span[1]));
       if (level >= 0) { taken[level].push(span); }
-      shown.push({ x: at, y: 0, yref: "paper", yanchor: "bottom", showarrow: false,
-        yshift: (level < 0 ? 0 : level) * 1.35 * c.size, xanchor: left ? "right" : "left", xshift: (left ? 1 : -1) * c.size / 2,
+      shown.push({ x: at, y: 0, yref: "paper", yanchor: "top", showarrow: false,
+        yshift: -(1.7 + 1.35 * Math.max(0, level)) * c.size, xanchor: left ? "right" : "left", xshift: (left ? 1 : -1) * c.size / 2,
         text: level < 0 ? mark : left ? lab.escaped(name) + " " + mark : mark + " " + lab.escaped(name),
         hovertext: lab.escaped(row.name) + ": " + number(row.load), font: { size: c.size, color: row.is_model ? c.blue : c.text } });
     }
@@ -171,7 +171,9 @@ window.qsimLab = window.qsimLab || {};
       names = labels(state, state.revealed.leaderboard.filter((r) => r.load > 0), c);
     }
     const y = axis(c, unit.title, lab.shown(state).length ? {} : { range: [0, 1], showticklabels: false });
-    return { data: traces, layout: layout(c, loadAxis(state, c), y, { shapes: shapes, annotations: names }) };
+    const x = loadAxis(state, c);
+    if (names.length) { x.title.standoff = 1.4 * c.size - Math.min(...names.map((a) => a.yshift)) - 1.7 * c.size; }
+    return { data: traces, layout: layout(c, x, y, { shapes: shapes, annotations: names }) };
   };
 
   lab.latencyFigure = function (state, theme) {
