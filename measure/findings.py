@@ -8,6 +8,9 @@ from typing import Any, Literal
 Severity = Literal["info", "warning", "error"]
 SEVERITIES: tuple[Severity, ...] = ("info", "warning", "error")
 
+LEFT_OUT = frozenset({"unreadable-file", "job-failed", "no-requests", "no-latency", "point-failed", "overloaded"})
+"""Checks of files and points that are left out: their errors say nothing against what is there."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -36,6 +39,11 @@ class Finding:
         """The curve and the place, as "4 KiB, depth 2"; empty where it concerns the whole sweep."""
         place = "" if self.load is None else self.place or f"load {self.load:g}"
         return ", ".join(part for part in (self.series, place) if part)
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether it is an error of the points that are there, so that these data contradict themselves."""
+        return self.severity == "error" and self.check not in LEFT_OUT
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as plain JSON-ready values."""

@@ -87,7 +87,7 @@ def _mistakes(comparison: Comparison) -> list[str]:
     """What the audit holds to be wrong of a curve over depths; of rates it leaves out those that were not taken."""
     if comparison.is_open:
         return []
-    return [f.message for f in comparison.audit if f.severity == "error" and f.check != _NOISE]
+    return [f.message for f in comparison.audit if f.contradicts and f.check != _NOISE]
 
 
 def _contradicts(part: Section | None) -> bool:

@@ -225,7 +225,7 @@ def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
     True
     """
     noticed = (f for f in sweep.findings if f.series in (None, fit.series))
-    return any(f.severity == "error" for f in (*audit(sweep, fit.series), *noticed, *not_served(fit)))
+    return any(f.contradicts for f in (*audit(sweep, fit.series), *noticed, *not_served(fit)))
 
 
 def doubts_of_its_points(fit: Fit, points: Points) -> tuple[Finding, ...]:

@@ -321,7 +321,7 @@ def points_table(comparison: Comparison, most: int | None = None) -> str:
 
 def short_text(comparison: Comparison) -> str:
     """The ``repr`` of a comparison: the answer, and whether its data contradict themselves."""
-    wrong = dict.fromkeys(f.check for f in comparison.audit if f.severity == "error")
+    wrong = dict.fromkeys(f.check for f in comparison.audit if f.contradicts)
     doubts = [labelled("AUDIT", f"these data contradict themselves ({', '.join(wrong)}): see measure.audit(sweep)")]
     return "\n".join([*answer([comparison]), *last_lines([comparison]), *(doubts if wrong else [])])
 

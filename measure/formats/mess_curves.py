@@ -258,10 +258,12 @@ def _names(line: str) -> set[str]:
 
 
 def _table(text: str, name: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """The number of each row's line, and its cells."""
-    table = read_table(text, name)
+    """The number of each row's line, and its cells; a header that is repeated is none."""
+    table, lines = read_table(text, name), _lines(text)
     for line, cells in table.rows:
-        if not cells[table.header[-1]]:
+        if tuple(cells.values()) == table.header:
+            continue
+        if lines[line - 1].count(",") < len(table.header) - 1:
             raise DataError(f"{name}: line {line} has fewer cells than the header; it is cut or damaged")
         yield line, cells
 

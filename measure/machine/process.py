@@ -139,14 +139,9 @@ def run_tool(
     passed_on = 0
     with running([argv[0], *opened], cwd, grace_s) as child:
         readers = [_reader(child.stdout, stdout, MAX_STDOUT_BYTES + 1), _reader(child.stderr, stderr, MAX_STDERR_BYTES)]
-        while not (ended := _ended(child)) and passed_s < timeout_s:
+        while not (ended := _ended(child)) and passed_s < timeout_s and len(stdout) <= MAX_STDOUT_BYTES:
             time.sleep(POLL_S)
             passed_s = time.monotonic() - start
-            if len(stdout) > MAX_STDOUT_BYTES:
-                raise ToolFailedError(
-                    f"{argv[0]} printed more than {MAX_STDOUT_BYTES >> 20} MiB and was stopped; "
-                    "ask it for less output (fewer points, no per-I/O logs)"
-                )
             if on_output is not None and len(stdout) > passed_on:
                 part = bytes(stdout[passed_on:])
                 passed_on += len(part)
@@ -157,6 +152,11 @@ def run_tool(
         _stop(child, grace_s)
         for reader in readers:
             reader.join(_LAST_WORDS_S)
+        if len(stdout) > MAX_STDOUT_BYTES:
+            raise ToolFailedError(
+                f"{argv[0]} printed more than {MAX_STDOUT_BYTES >> 20} MiB and was stopped; "
+                "ask it for less output (fewer points, no per-I/O logs)"
+            )
         if on_output is not None and len(stdout) > passed_on:
             on_output(bytes(stdout[passed_on:]))
     ended_at = started_at + timedelta(seconds=time.monotonic() - start)

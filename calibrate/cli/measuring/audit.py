@@ -31,6 +31,7 @@ MANY_CURVES = 200
 WORDS = {"error": "error", "warning": "warning", "info": "note"}
 VERDICTS = {
     "error": "these data contradict themselves",
+    "left out": "some of these data could not be used",
     "warning": "use these data with care",
     "info": "nothing speaks against these data",
 }
@@ -64,7 +65,8 @@ def findings_text(name: str, findings: Sequence[measure.Finding], unchecked: Seq
     counts = Counter[str](f.severity for f in findings)
     worst = next((severity for severity in WORDS if counts[severity]), "info")
     found = ", ".join(counted(counts[severity], word) for severity, word in WORDS.items())
-    lines = [f"{name}: {found}: {VERDICTS[worst]}{_could_not_check(unchecked) if worst == 'info' else ''}"]
+    verdict = "left out" if worst == "error" and not any(f.contradicts for f in findings) else worst
+    lines = [f"{name}: {found}: {VERDICTS[verdict]}{_could_not_check(unchecked) if worst == 'info' else ''}"]
     for f in findings:
         lines.append(f"{WORDS[f.severity].upper():<9}{f.check}{f' ({f.where})' if f.where else ''}: {f.message}")
         if details or f.severity != "info":
@@ -91,7 +93,7 @@ def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str] = (
         if checks:
             counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
     text = ", ".join(counts) or f"no errors, no warnings{_could_not_check(unchecked)}"
-    if any(f.severity == "error" for f in distinct):
+    if any(f.contradicts for f in distinct):
         text += f": {VERDICTS['error']}"
     text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {text}" if corrected else text
     return f"{text}; to read them: qsim audit {source}" if counts else text

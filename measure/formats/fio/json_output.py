@@ -249,7 +249,7 @@ def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
     numbered = _BIN_CONSTANT in listed
     for key, count in listed.items():
         known = key.startswith(_CONSTANTS) or (key.isascii() and key.isdigit())
-        known &= not (numbered and key.isdigit() and int(key[:9]) >= BINS_FIO_3)
+        known &= not (numbered and key.isdigit() and (len(key) > 9 or int(key) >= BINS_FIO_3))
         if not known or not re.fullmatch(r"\d+(?:\.0*)?", str(count)):
             raise DataError(
                 f"{name}: job {job!r} counts {str(count)[:20]} in the bin {key[:20]!r} of its histogram, which no "

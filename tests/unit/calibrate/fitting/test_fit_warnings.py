@@ -15,6 +15,7 @@ from calibrate.points import points_of
 from measure import Sweep
 from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
+from measure.findings import Finding, unreadable
 from measure.loads import OUTSTANDING, LoadKind
 
 CHECK = "misses-its-points"
@@ -152,3 +153,10 @@ def test_too_few_points_are_refused_with_the_command_that_gives_more() -> None:
     memory = Sweep(points=pd.DataFrame(table), load_kind="injected_delay", load_unit="ns")
     with pytest.raises(DataError, match=r"needs 3; .* qsim measure memory --delays"):
         fit(memory)
+
+
+def test_a_file_that_is_left_out_makes_nothing_of_the_others_doubtful() -> None:
+    beside = replace(sweep(0.01), findings=(unreadable("a.json is cut off", "error"),))
+    assert not fit(beside).contradicted
+    wrong = replace(beside, findings=(Finding("labels", "error", "reads and writes are exchanged"),))
+    assert fit(wrong).contradicted

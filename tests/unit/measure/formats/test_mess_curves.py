@@ -103,6 +103,12 @@ def test_damage_is_refused_by_line(text: str, says: str) -> None:
         curves_sweep({"bwlat_50.txt": text})
 
 
+def test_a_blank_last_cell_and_a_repeated_header_are_no_damage() -> None:
+    header = "pause,bandwidth_mean,latency_mean,rw_ratio,note\n"
+    text = f"{header}0,60.1,300,100,\n100,20.1,110,100,\n{header}0,50.1,320,50,x\n100,18.1,120,50,\n"
+    assert len(curves_sweep({"mess.csv": text})) == 4
+
+
 def test_messages_of_a_verbose_multiload_are_no_rows() -> None:
     names = [
         "Samples",

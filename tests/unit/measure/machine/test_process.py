@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from measure.errors import ToolMissingError
+from measure.errors import ToolFailedError, ToolMissingError
 from measure.machine.process import run_tool, running
 
 
@@ -50,6 +50,13 @@ def test_output_and_exit_code_are_returned() -> None:
 def test_large_output_on_both_pipes_does_not_block() -> None:
     done = run_tool(python("import sys; sys.stderr.write('e' * 300000); sys.stdout.write('o' * 300000)"), 30)
     assert len(done.stdout) == len(done.stderr) == 300000
+
+
+def test_more_output_than_is_kept_is_an_error_however_quickly_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("measure.machine.process.MAX_STDOUT_BYTES", 1000)
+    monkeypatch.setattr("measure.machine.process.POLL_S", 1.0)  # the program has ended when it is looked at
+    with pytest.raises(ToolFailedError, match="printed more than"):
+        run_tool(python("print('o' * 5000)"), 30)
 
 
 def test_no_shell_interprets_the_arguments(tmp_path: Path) -> None:

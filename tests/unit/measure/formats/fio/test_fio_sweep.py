@@ -194,6 +194,13 @@ def test_a_damaged_histogram_is_refused_and_not_counted_without_its_bin(key: str
         sweep_of(document(job(section)))
 
 
+@pytest.mark.parametrize("key", ["1856", "0000000001234567890123"])
+def test_a_numbered_bin_beyond_the_last_is_refused(key: str) -> None:
+    section = read3(1000.0, 4e3, lat_ns=stats(4e3, bins={"496": 900, key: 1, "FIO_IO_U_PLAT_BITS": 6}))
+    with pytest.raises(DataError, match=f"in the bin '{key[:20]}' of its histogram"):
+        sweep_of(document(job(section)))
+
+
 def test_the_sum_of_all_clients_is_read_where_it_stands_alone_and_has_no_depth() -> None:
     """fio 2.6 writes no more than that of one client, and records how to report and nothing of what was run."""
     mixed = {
