@@ -107,8 +107,8 @@ def between(
     counts = {name: step for name, step in steps.items() if name != "in_flight" and step is not None}
     if len(counts) < len(steps) - 1:
         return None
-    busy_s = counts["busy_ms"] / 1e3
-    mean, variance = over_time(in_flight, min(busy_s / seconds, 1.0))
+    busy_s, took_s = counts["busy_ms"] / 1e3, (counts["read_ms"] + counts["write_ms"]) / 1e3
+    mean, variance = over_time(in_flight, min(busy_s / seconds, 1.0), took_s / seconds)
     return DeviceInterval(
         device,
         time,
@@ -126,20 +126,21 @@ def between(
     )
 
 
-def over_time(in_flight: Sequence[int], busy_share: float) -> tuple[float, float]:
+def over_time(in_flight: Sequence[int], busy_share: float, most_share: float = 1.0) -> tuple[float, float]:
     """Mean and variance over time of the number in flight, sampled by looks.
 
     A look comes when a processor is free, so that looks see a busy device too seldom, or too often. How long the device
     was busy the kernel counts, whoever looks: looks that saw it busy get that weight (post-stratification: Cochran,
     Sampling Techniques, 1977, section 5A.9). Where none did, one request at a time is taken; where the kernel does not
-    count, each look has the same weight.
+    count, each look has the same weight. Linux 5.0 to 6.9 counts a whole tick of its clock for a lone short request: more
+    than ``most_share``, what all requests took together, is believed only where the looks saw as much.
 
     >>> over_time([0, 0, 0, 4], 0.5)
     (2.0, 4.0)
     """
     busy = [n for n in in_flight if n > 0]
-    if not busy_share:
-        busy_share = len(busy) / len(in_flight)
+    looked_share = len(busy) / len(in_flight)
+    busy_share = min(busy_share, max(most_share, looked_share)) or looked_share
     mean = busy_share * (sum(busy) / len(busy) if busy else 1.0)
     square = busy_share * (sum(n * n for n in busy) / len(busy) if busy else 1.0)
     return mean, max(square - mean**2, 0.0)

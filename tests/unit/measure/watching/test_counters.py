@@ -31,6 +31,14 @@ def test_between_two_looks_are_the_differences():
     assert (found.read_bytes, found.busy_share, found.in_flight, found.in_flight_variance) == (1600 * 512, 0.25, 0.5, 1)
 
 
+def test_ticks_that_a_kernel_counts_for_short_requests_are_not_believed():
+    """200 requests of 80 us in a second, each counted as a tick of 4 ms; no look saw one."""
+    did = between("vda", BEFORE, after(reads=300, read_ms=66, busy_ms=860), 1.0, "", [0] * 50)
+    assert did is not None
+    assert did.in_flight == pytest.approx(0.016)
+    assert did.agrees
+
+
 def test_a_counter_of_32_bits_goes_on_over_its_end():
     near = Counters(**{**BEFORE.__dict__, "read_ms": 2**32 - 10})
     found = between("vda", near, Counters(**{**BEFORE.__dict__, "reads": 110, "read_ms": 15}), 1.0, "t", [0])
