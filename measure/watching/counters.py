@@ -132,8 +132,8 @@ def over_time(in_flight: Sequence[int], busy_share: float, most_share: float = 1
     A look comes when a processor is free, so that looks see a busy device too seldom, or too often. How long the device
     was busy the kernel counts, whoever looks: looks that saw it busy get that weight (post-stratification: Cochran,
     Sampling Techniques, 1977, section 5A.9). Where none did, one request at a time is taken; where the kernel does not
-    count, each look has the same weight. Linux 5.0 to 6.9 counts a whole tick of its clock for a lone short request: more
-    than ``most_share``, what all requests took together, is believed only where the looks saw as much.
+    count, each look has the same weight. Linux 5.0 to 6.9 counts a whole tick of its clock for a lone short request: of
+    the busy share, more than ``most_share`` (what all requests took together) is believed only as far as looks saw it.
 
     >>> over_time([0, 0, 0, 4], 0.5)
     (2.0, 4.0)

@@ -241,7 +241,8 @@ def _details(roles: Roles, points: pd.DataFrame) -> dict[str, Any]:
     details: dict[str, Any] = {
         "columns": {r.role: f"{r.column}:{r.unit}" if r.unit else r.column for r in roles.by_role.values()}
     }
-    if "block" in roles and "delay" not in roles and not any(r.endswith("throughput") for r in roles.by_role):
+    given = {what for what in ("throughput", "bandwidth") if any(r.endswith(what) for r in roles.by_role)}
+    if "block" in roles and "delay" not in roles and given == {"bandwidth"}:
         details["throughput_from"] = "bandwidth / block"
     if "buffer" in roles:
         known = points.dropna(subset=["buffer"])
