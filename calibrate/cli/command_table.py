@@ -17,7 +17,7 @@ from qsim.errors import InvalidParameterError
 
 Table = Mapping[str, Mapping[str, str]]
 CONTEXT = {"help_option_names": ["-h", "--help"]}
-_UNITS = ("_bytes", "_percent", "_per_repeat", "_s")
+_UNITS = ("_bytes", "_percent", "_per_repeat", "_per_s", "_s")
 
 
 class OptionErrorMixin:
@@ -45,7 +45,7 @@ class OptionErrorMixin:
         if "service" in options:
             options.setdefault("service_time", options["service"])
         names = (parameter, *(parameter.removesuffix(unit) for unit in _UNITS))
-        return next((options[name] for name in names if name in options), parameter)
+        return next((options[n] for name in names for n in (name, f"{name}s") if n in options), parameter)
 
 
 class Command(OptionErrorMixin, TyperCommand):
