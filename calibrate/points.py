@@ -293,7 +293,7 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
             "more than any device was given; say which column is the load (--columns load=COLUMN), or remove the point"
         )
     columns: Any = {field: means[column] for field, column in MEANS.items()}
-    known = FACTS[load.kind](one, sweep)
+    known = FACTS.get(load.kind, _of_closed)(one, sweep)
     if "served_response_s" in one.points:
         known |= _of_log(one, columns["repeats"])
     made = Points(
@@ -363,7 +363,8 @@ FACTS: Mapping[LoadKind, Callable[[Sweep, Sweep], dict[str, Any]]] = {
     "injected_delay": _of_memory,
     "bandwidth": _of_memory,
 }
-"""What is known besides the means, by the kind of load; the models of each are in ``calibrate.models.calibration``."""
+"""What is known besides the means, by the kind of load (another closed one: as depths). The models of each are in
+``calibrate.models.calibration``."""
 
 
 def _of_log(sweep: Sweep, repeats: Array) -> dict[str, Any]:

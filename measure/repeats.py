@@ -51,6 +51,12 @@ RETRY_SHARE = 0.25
 """A thread of the memory probe that was off its CPU for more of its time than this: worth measuring again."""
 
 
+def each_series(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The name and the rows of each curve, in the order in which they first appear."""
+    for series, group in points.groupby("series", sort=False):
+        yield str(series), group
+
+
 def half_width(deviations: ArrayLike, level: float = LEVEL) -> float:
     """Half the interval of a mean from the deviations (n,) from it; NaN for fewer than two."""
     d = np.asarray(deviations, float)

@@ -379,12 +379,6 @@ def describe_series(
     return " ".join([*words, *parts]) or "all points"
 
 
-def each_series(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The name and the rows of each curve, in the order in which they first appear."""
-    for series, group in points.groupby("series", sort=False):
-        yield str(series), group
-
-
 def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
     """The latency histograms of a sweep's points, {(series, load, repeat): histogram}.
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import typer
 
 from calibrate.cli.failures import CommandError
 from qsim.text_table import described_table, labelled, table
-
-if TYPE_CHECKING:
-    from calibrate.cli.outputs import Written
 
 __all__ = ["Result", "complain", "described_table", "labelled", "plain", "print_json", "remark", "say", "table", "warn"]
 
@@ -59,6 +56,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, Sequence | set | frozenset):
         return [plain(v) for v in value]
     return str(value)
+
+
+class Written(Protocol):
+    """The files that a command wrote, as lines and as JSON."""
+
+    def lines(self) -> Iterator[str]: ...
+
+    def to_dict(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calibrate.fitting.fit import Fit
 from calibrate.inference.parameters import Estimate
 from calibrate.inference.weights import Weights
 from calibrate.models.calibration import TABLE, USED, Calibration
@@ -152,7 +151,7 @@ def _check_points(fit: Calibration) -> None:
         raise ValueError("misfit must be above zero where used_noise is not")
 
 
-def with_origin(fit: Fit, sweep: Sweep) -> Fit:
+def with_origin(fit: C, sweep: Sweep) -> C:
     """The fit with what it was calibrated on under ``details["calibrated_on"]``: SHA-256 of raw files, block, mix.
 
     Raises DataError where a raw file cannot be read any more.

@@ -17,7 +17,7 @@ from calibrate.report.drawing import HEIGHT, PALETTE, Drawing, interval, marker,
 from measure.loads import Load
 from measure.units import CACHE_LINE_BYTES
 
-Kind = Literal["time", "rate", "bandwidth", "number", "share"]
+Measure = Literal["time", "rate", "bandwidth", "number", "share"]
 NAMES: Mapping[str, str] = {
     "W": "response time W",
     "X": "throughput X",
@@ -31,7 +31,7 @@ _PANEL_HEIGHT = 400
 
 @dataclass(frozen=True)
 class Line:
-    """One quantity against x. ``name`` is whose it is ("" where there is one), ``symbol`` which quantity, of ``kind``.
+    """One quantity against x. ``name`` is whose it is ("" where there is one), ``symbol`` which quantity.
 
     Lines of one ``curve`` have one colour, such as those measured and predicted. ``low`` and ``high`` are the ends of a
     band, or of the intervals of ``measured`` points. All are in SI units.
@@ -39,7 +39,7 @@ class Line:
 
     name: str
     symbol: str
-    kind: Kind
+    measure: Measure
     x: Array
     y: Array
     low: Array | None = None
@@ -58,10 +58,10 @@ def lines_of(curve: Prediction, load: Load, name: str = "predicted", series: str
 
 def rate_line(load: Load, name: str, at: Array, per_s: Array, *ends: Array, measured: bool = False) -> Line:
     """Requests a second against the ``load``, or bytes where they are a memory's cache lines; ``ends`` of a band."""
-    kind: Kind = "bandwidth" if load.is_memory else "rate"
+    measure: Measure = "bandwidth" if load.is_memory else "rate"
     symbol, each = ("B", CACHE_LINE_BYTES) if load.is_memory else ("X", 1)
     low, high = (each * end for end in ends) if ends else (None, None)
-    return Line(name, symbol, kind, at, each * per_s, low, high, measured=measured)
+    return Line(name, symbol, measure, at, each * per_s, low, high, measured=measured)
 
 
 def table_of(lines: Sequence[Line], x: str) -> pd.DataFrame:
@@ -77,15 +77,15 @@ def table_of(lines: Sequence[Line], x: str) -> pd.DataFrame:
 
 def figure_of(lines: Sequence[Line], x_title: str, *, log_x: bool = False, log_y: bool = False) -> Drawing:
     """The figure: a panel for each kind, with its unit; the lines of a curve in one colour."""
-    kinds = list(dict.fromkeys(line.kind for line in lines))
+    kinds = list(dict.fromkeys(line.measure for line in lines))
     colours = list(dict.fromkeys(line.curve or line.name for line in lines))
-    axes = {kind: _axis([line for line in lines if line.kind == kind]) for kind in kinds}
+    axes = {kind: _axis([line for line in lines if line.measure == kind]) for kind in kinds}
     figure = panels(x_title, [axis.title for axis in axes.values()], log_x=log_x, log_y=log_y)
     named: set[str] = set()
-    for line in sorted(lines, key=lambda line: kinds.index(line.kind)):
-        label, row = line.name or line.symbol, kinds.index(line.kind)
+    for line in sorted(lines, key=lambda line: kinds.index(line.measure)):
+        label, row = line.name or line.symbol, kinds.index(line.measure)
         colour = PALETTE[colours.index(line.curve or line.name) % len(PALETTE)]
-        _draw(figure, line, colour, axes[line.kind], str(row + 1) if row else "", in_legend=label not in named)
+        _draw(figure, line, colour, axes[line.measure], str(row + 1) if row else "", in_legend=label not in named)
         named.add(label)
     height = max(HEIGHT, _PANEL_HEIGHT * len(kinds) + 80)
     figure.update_layout(height=height, legend={"traceorder": "normal"}, showlegend=len(named) > 1)
@@ -95,12 +95,12 @@ def figure_of(lines: Sequence[Line], x_title: str, *, log_x: bool = False, log_y
 def _axis(lines: Sequence[Line]) -> Axis:
     """The axis of one kind, in the unit that suits its values."""
     values = np.concatenate([line.y for line in lines])
-    known, kind, name = values[np.isfinite(values)], lines[0].kind, NAMES.get(lines[0].symbol, lines[0].symbol)
-    if known.size and kind == "time":
+    known, measure, name = values[np.isfinite(values)], lines[0].measure, NAMES.get(lines[0].symbol, lines[0].symbol)
+    if known.size and measure == "time":
         return latency_axis(known, name)
-    if known.size and kind == "bandwidth":
+    if known.size and measure == "bandwidth":
         return bandwidth_axis(known)
-    if known.size and kind == "rate":
+    if known.size and measure == "rate":
         return rate_axis(known, name)
     return Axis(name, 1.0)
 

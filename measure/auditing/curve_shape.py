@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from measure.findings import Finding
 from measure.loads import Load
-from measure.repeats import rows_of_each
-from measure.sweep import COMPUTED, PERCENTILES, Sweep, each_series
+from measure.repeats import each_series, rows_of_each
+from measure.sweep import COMPUTED, PERCENTILES, Sweep
 from measure.units import counted, format_bytes, format_duration, format_rate
 
 Floats = NDArray[np.float64]

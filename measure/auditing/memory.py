@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measure.findings import Finding
-from measure.sweep import Sweep, each_series, recorded_caches
+from measure.repeats import each_series
+from measure.sweep import Sweep, recorded_caches
 from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
 
 CACHE_LATENCY_S = 20e-9

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from measure.findings import Finding
 from measure.formats.fio.record import is_direct, parse_fio_size
-from measure.sweep import WOKEN_LATE, Sweep, each_series, recorded_caches, recorded_options
+from measure.repeats import each_series
+from measure.sweep import WOKEN_LATE, Sweep, recorded_caches, recorded_options
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 

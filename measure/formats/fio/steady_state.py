@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from measure.findings import Finding
 from measure.loads import Load
-from measure.sweep import each_series
+from measure.repeats import each_series
 from measure.units import format_rate
 
 _LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
@@ -124,6 +124,8 @@ MATTERS = 0.02
 """The share of the mean by which a warm-up must have moved it to be worth a word."""
 
 FEWEST_INTERVALS = 10
+FEWEST_SNAPSHOTS = 6
+"""Of reports that fio printed while it ran: their seconds scatter less than the tenths of a run."""
 COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend", "warmup_s", "warmup_bias")
 
 
@@ -148,12 +150,12 @@ class SteadyState:
         return self.throughput_range <= MOST_RANGE and abs(self.throughput_change) <= MOST_SLOPE
 
 
-def judge(intervals: Intervals) -> SteadyState | None:
-    """How the run went; None where too few intervals are known to say, or nothing completed."""
+def judge(intervals: Intervals, fewest: int = FEWEST_INTERVALS) -> SteadyState | None:
+    """How the run went; None where fewer than ``fewest`` intervals are known, too few to say, or nothing completed."""
     from qsim.engines.analysis import mser
 
     rates = np.array(intervals.throughput_per_s)
-    if len(rates) < FEWEST_INTERVALS or not rates.sum() > 0:
+    if len(rates) < fewest or not rates.sum() > 0:
         return None
     end = intervals.end_s[-1]
     rounds = np.diff(intervals.completed(np.linspace(0.0, end, ROUNDS + 1))) / (end / ROUNDS)
@@ -231,7 +233,7 @@ def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def drift_within(intervals: Intervals, source: str) -> Iterator[Finding]:
     """The finding on a single run that drifted."""
-    found = judge(intervals)
+    found = judge(intervals, FEWEST_SNAPSHOTS)
     if found is not None and not found.steady and found.throughput_trend:
         end = intervals.end_s[-1]
         first, _, last = 3 / end * np.diff(intervals.completed(np.linspace(0.0, end, 4)))

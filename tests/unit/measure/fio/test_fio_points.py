@@ -168,7 +168,7 @@ def test_jobs_are_named_where_depths_vary_too(tmp_path: Path) -> None:
         (OPEN, output({"read": direction(4000, 1e-4, counted=100)}), "fio lost the latencies of some jobs"),
         (FioJob.open(1000, read_percent=50), output({"read": direction(4000, 1e-4)}), "1 jobs where 2 were asked for"),
         (OPEN, output({"read": direction(0, 0.0)}), "completed no read or write"),
-        (OPEN, "{", "is not fio JSON"),
+        (OPEN, "{", "is not fio's JSON"),
         (OPEN, output({"read": direction(4000, 1e-4)}), ""),
     ],
 )
