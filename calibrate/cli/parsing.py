@@ -197,14 +197,17 @@ clients = numbers("number of clients", "whole numbers, 1 or more, as 1..500", _w
 @parser
 def used_loads(text: str) -> Numbers:
     """Loads to calibrate on, or ``all``: no numbers."""
-    return Numbers() if text.strip().lower() == "all" else loads(text)
+    found = Numbers() if text.strip().lower() == "all" else loads(text)
+    if len(set(found)) < len(found):
+        raise ValueError(f"a load is named twice in {text!r}; name each once")
+    return found
 
 
 percents = numbers(
     "percentage",
     "a whole number from 0 to 100, e.g. 100,70,0",
     lambda n: n == int(n) and 0 <= n <= 100,
-    lambda text, _: percent(text),
+    lambda text, what: units.parse_count(text.strip().removesuffix("%"), what),
 )
 """``100,70,0``, whole numbers from 0 to 100, with or without their sign."""
 
@@ -252,13 +255,13 @@ def path(text: str) -> Path:
 def choice(*names: str) -> Callable[[Any], str]:
     """One of ``names``, in any case; the complaint lists them and guesses what was meant."""
 
-    def parse(text: str) -> str:
+    def word(text: str) -> str:  # the help shows this name
         known = {name.lower(): name for name in names}
         if (name := known.get(text.strip().lower())) is not None:
             return name
         raise ValueError(not_one_of(text, names))
 
-    return parser(parse)
+    return parser(word)
 
 
 def choices(*names: str) -> Callable[[Any], Words]:

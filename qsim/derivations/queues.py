@@ -207,8 +207,6 @@ def constant(to: DerivationBuilder, model: OpenQueue) -> bool:
 
 def any_arrivals(to: DerivationBuilder, model: OpenQueue) -> bool:
     """GI/M/c without a limit on places."""
-    if model.capacity is not None:
-        return False
     c, mu = model.servers, model.service_rate
     to.given("lam", model.arrival_rate, "arrivals per time unit")
     to.given("mu", mu, "what a busy server finishes per time unit")

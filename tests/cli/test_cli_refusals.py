@@ -17,7 +17,7 @@ REFUSED = """
 2 | compare --dataset 003-ssd | did you mean 003-ssd-read
 2 | compare --dataset 003-ssd-read --series '4 KiB' | --series, did you mean 4 KiB read
 1 | compare --dataset 003-ssd-read --use 4,7 | no point at load 7, 1024
-1 | compare --dataset 003-ssd-read --use 4,4 | named twice
+2 | compare --dataset 003-ssd-read --use 4,4 | --use, named twice
 2 | compare --dataset 003-ssd-read --use '' | --use, empty
 2 | compare --dataset 003-ssd-read --model magic | --model, magic, p-norm
 2 | compare --dataset 003-ssd-read --max-error -1 | --max-error

@@ -7,8 +7,10 @@ gets every c-th.  Both are random walks, whose sums of positive terms lose no di
     Lq = sum over k >= 1 of E[max(Poisson(ka) - kc, 0)] / k,
     P(Wq = 0) = exp(-sum over k >= 1 of P(Poisson(ka) >= kc) / k).
 
-Near saturation the sums are long: the mean then comes from the roots z(1), ..., z(c-1) of z^c = e^(a(z-1)) inside the
-unit circle, L = (c - (c - a)²) / (2·(c - a)) + sum of 1/(1 - z(k)), and P(wait) is not given.
+Near saturation the sums are long: then both come from the roots z(1), ..., z(c-1) of z^c = e^(a(z-1)) inside the unit
+circle,
+
+    L = (c - (c - a)²) / (2·(c - a)) + sum of 1/(1 - z(k)),   P(Wq = 0) = (c - a) · product of 1/(1 - z(k)).
 
 Source: Spitzer (1956), Trans. Am. Math. Soc. 82 (sums); Crommelin (1932), Post Office Electr. Eng. J. 25, and Bailey
 (1954), J. Roy. Stat. Soc. B 16 (roots).
@@ -56,12 +58,14 @@ def spitzer_terms(offered_load: float, servers: int) -> FloatArray | None:
 
 
 def waiting_probability(offered_load: float, servers: int) -> float:
-    """P(wait); NaN where the sum is too long."""
+    """P(wait) for 0 < a < c."""
     from scipy.special import pdtrc
 
     k = _places(offered_load, servers)
     if k is None:
-        return math.nan
+        return 1 - (servers - offered_load) * math.exp(
+            -float(np.log(1 - roots_inside(offered_load, servers)).sum().real)
+        )
     return -math.expm1(-float((pdtrc(k * servers - 1, k * offered_load) / k).sum()))
 
 

@@ -106,7 +106,8 @@ class CompoundTimes:
         while self._lattice(reach)[of].high[-1] > 1 - q:
             reach *= 4
             if reach > MOST_MEANS * self._mean:
-                raise ValueError(f"the quantile {q:g} is beyond {MOST_MEANS:g} times the mean: simulate() estimates it")
+                beyond = f"is beyond {MOST_MEANS:g} times the mean, or rho = {self._rho:.9g} is too near 1"
+                raise ValueError(f"the quantile {q:g} {beyond}: simulate() estimates it")
         while True:
             found = self._lattice(reach)[of]
             first = int(np.argmax(found.high <= 1 - q))
