@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
@@ -73,9 +73,6 @@ def naming(path: Path, option: str) -> Iterator[None]:
 
 
 REPORT = "report.html"
-
-Drawn: TypeAlias = "Callable[[], Sequence[Section]]"
-"""Makes the sections of a page, where one is wanted."""
 
 
 @dataclass(frozen=True)

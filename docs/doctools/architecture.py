@@ -35,8 +35,8 @@ This page is written from the code by `make docs`. How to write each of these: [
   in `tools.py` there. Tests: `tests/unit/measure/formats/servers`, with a real output in `tests/data/servers`.
 - **Any other format**: a module in `measure/formats`, named in the tables of `by_format.py` there. Tests:
   `tests/unit/measure/formats`, with a real output in `tests/golden/data`.
-- **A device model**: a class in `calibrate/models`, named in `names.py` there; for `compare` to try it, in
-  `calibrate/prediction/fit_ladder.py`. Tests: `tests/unit/calibrate/models`.
+- **A device model**: a class in `calibrate/models`, named in `calibration.py` there; for `compare` to try it,
+  in `calibrate/prediction/fit_ladder.py`. Tests: `tests/unit/calibrate/models`.
 - **A command**: a module in `calibrate/cli/theory`, `measuring`, `calibration` or `teaching`, named in the table of
   `calibrate/cli/app.py`. Tests: the same folder of `tests/cli`.
 
