@@ -18,7 +18,7 @@ import numpy as np
 
 from qsim import _check
 from qsim._types import FloatArray, IntArray
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.result import Result, shown_by
 from qsim.tails import variance_from_tail, variance_of_number
 
@@ -319,9 +319,7 @@ class Metrics(Result):
     def _times(self, of: str) -> TimeDistribution:
         _check.one_of("of", of, ("W", "Wq"))
         if self.times is None:
-            raise ValueError(
-                f"quantiles of {self.model.kendall} are not known from {self.method}: simulate() estimates them"
-            )
+            raise NoFormulaError(f"quantiles of {self.model.kendall}", f"not known from {self.method}")
         return self.times
 
 

@@ -26,19 +26,32 @@ def metrics_text(
     if with_units:
         text = text.replace("customers per time unit", "customers a second")
     for q in quantiles:
-        low, high = metrics.quantile_interval(q)
-        value = value_text("W", metrics.quantile(q), with_units)
-        between = "" if low == high else f"  [{value_text('W', low, with_units)}, {value_text('W', high, with_units)}]"
+        known = _quantile(metrics, q)
+        if known is None:
+            text += f"\nW({q:g})  not known by formula: qsim simulate estimates it"
+            continue
+        value, low, high = (value_text("W", time, with_units) for time in known)
+        between = "" if known[1] == known[2] else f"  [{low}, {high}]"
         text += f"\nW({q:g})  {value}{between}  {100 * q:g} % of the response times are below"
     return text
+
+
+def _quantile(metrics: qsim.Metrics, q: float) -> tuple[float, float, float] | None:
+    """The quantile of the response time and the ends of its interval; None where no formula gives it."""
+    try:
+        return metrics.quantile(q), *metrics.quantile_interval(q)
+    except qsim.NoFormulaError:
+        return None
 
 
 def metrics_document(metrics: qsim.Metrics, *, with_units: bool, quantiles: Sequence[float] = ()) -> dict[str, Any]:
     """The JSON document; ``time_unit`` is null where the numbers are in the user's own unit."""
     document = {**metrics.to_dict(), "time_unit": "s" if with_units else None}
     if quantiles:
+        found = [_quantile(metrics, q) or (None, None, None) for q in quantiles]
         document["quantiles"] = [
-            {"q": q, "W": metrics.quantile(q), "interval": list(metrics.quantile_interval(q))} for q in quantiles
+            {"q": q, "W": value, "interval": None if value is None else [low, high]}
+            for q, (value, low, high) in zip(quantiles, found, strict=True)
         ]
     return document
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from qsim._types import FloatArray
 from qsim.distributions import Distribution
+from qsim.errors import NoFormulaError
 from qsim.metrics import Interval
 
 POINTS = 2**15
@@ -106,8 +107,8 @@ class CompoundTimes:
         while self._lattice(reach)[of].high[-1] > 1 - q:
             reach *= 4
             if reach > MOST_MEANS * self._mean:
-                beyond = f"is beyond {MOST_MEANS:g} times the mean, or rho = {self._rho:.9g} is too near 1"
-                raise ValueError(f"the quantile {q:g} {beyond}: simulate() estimates it")
+                beyond = f"it is beyond {MOST_MEANS:g} times the mean, or rho = {self._rho:.9g} is too near 1"
+                raise NoFormulaError(f"the quantile {q:g}", beyond)
         while True:
             found = self._lattice(reach)[of]
             first = int(np.argmax(found.high <= 1 - q))

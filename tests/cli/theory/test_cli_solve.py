@@ -41,6 +41,14 @@ def test_bare_numbers_print_no_units(qsim):
     assert "k/s" not in text
 
 
+def test_a_quantile_without_a_formula_leaves_the_means(qsim):
+    arguments = "solve mdc --arrival-rate 1.5 --service 1 --servers 2 --quantiles 0.99"
+    assert "W(0.99)  not known by formula: qsim simulate estimates it" in qsim(arguments).out
+    document = qsim(f"{arguments} --json").json
+    assert document["quantiles"] == [{"q": 0.99, "W": None, "interval": None}]
+    assert document["W"] == pytest.approx(qsim(f"{arguments.partition(' --q')[0]} --json").json["W"])
+
+
 def test_quantiles_of_an_exponential_response(qsim):
     document = qsim("solve mm1 --arrival-rate 16 --service-rate 20 --quantiles 0.5,0.99 --json").json
     medians = [q["W"] for q in document["quantiles"]]

@@ -31,7 +31,7 @@ def test_blind_orders_keep_the_means(discipline: str) -> None:
         first, other = solve(model), solve(changed(model, discipline=discipline))
         assert (other.W, other.Lq, other.p_wait) == (first.W, first.Lq, first.p_wait)
         assert first.states is None or other.p(3) == first.p(3)
-    with pytest.raises(ValueError, match="quantiles of M/M/2/5-LCFS are not known"):
+    with pytest.raises(ValueError, match="no formula for quantiles of M/M/2/5-LCFS"):
         solve(Open(Exponential(1 / 3), Exponential(1.0), 2, 5, "LCFS")).quantile(0.9)
 
 
