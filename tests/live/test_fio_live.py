@@ -91,7 +91,7 @@ def test_a_kept_file_is_not_filled_again(disk: Path, tmp_path: Path) -> None:
     assert is_own(disk / "qsim-test-file")
     assert stat.S_IMODE((disk / "qsim-test-file").stat().st_mode) == 0o600  # fio has not put another in its place
     plan = small(disk, (1,))
-    assert plan.fill is None
+    assert not plan.passes
     run_fio(plan, tmp_path / "b")
     assert not list(disk.iterdir())
 

@@ -59,5 +59,5 @@ def test_a_wheel_runs_the_demo_in_an_empty_environment(interpreter: str, wheel: 
     run(venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--prefer-binary", wheel)
     assert run(venv / "bin" / "qsim", "--version").startswith("qsim ")
     assert "report.html" in run(venv / "bin" / "qsim", "demo", "--quick")
-    assert "plotly" in (tmp_path / "report.html").read_text().lower()
+    assert "plotly" in (tmp_path / "qsim-demo" / "report.html").read_text().lower()
     shutil.rmtree(venv)  # half a gigabyte
