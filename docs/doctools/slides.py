@@ -123,7 +123,7 @@ def _parting(pieces: Sequence[Piece], end: int) -> float:
 
 
 def _numbered(slides: Sequence[Slide]) -> list[Slide]:
-    """The slides; one that goes on with the section before says which of its slides it is."""
+    """The slides. A section of several slides numbers them in their titles."""
     count = Counter[str]()
     for slide in slides:
         held = [part.removeprefix("### ") for part in slide.parts if part.startswith("### ")]

@@ -148,7 +148,7 @@ def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> st
 
 
 def _of_point(text: str, point: FioPoint) -> tuple[str, str]:
-    """fio's document with the jobs of the point's name alone, and why it is no point; "" where it is."""
+    """fio's document reduced to the jobs of this point, and the reason why it is no valid point ("" if it is)."""
     try:
         document = fio_documents(text)[0][0]
         jobs = [job for job in document["jobs"] if job["jobname"] == point.key]

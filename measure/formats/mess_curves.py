@@ -91,7 +91,7 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     _part_files(rows)
     kept = [row for row in rows if row["throughput_per_s"] > 0]
     if not kept:
-        raise DataError(f"{first}: no row has a bandwidth above zero, so there is no curve; give the original")
+        raise DataError(f"{first}: no row has a bandwidth above zero, so it holds no curve; give the original file")
     idle = {row["series"]: row["latency_s"] for row in rows if row["throughput_per_s"] == 0}
     details = {"form": form, **({"idle_latency_s": idle} if idle else {})}
     if read is _pair_rows and "latency" not in (units or {}):
