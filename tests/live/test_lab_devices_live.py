@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
+pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.lab.folder import opened
 from calibrate.lab.run.orders import DEPTHS, choices, order_for

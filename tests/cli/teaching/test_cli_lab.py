@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 
-pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
+pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 
 def address_of(started) -> str:

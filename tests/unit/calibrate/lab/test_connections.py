@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
+pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.lab import connections
 from calibrate.lab.app import build

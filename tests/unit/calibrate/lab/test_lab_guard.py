@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
+pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from flask.testing import FlaskClient
 

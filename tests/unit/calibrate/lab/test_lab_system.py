@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
+pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate import fit, system
 from calibrate.lab.shelf import Shelf

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
+pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from dash import dcc, html
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
+pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.lab.app import build
 from calibrate.lab.explore.curves import QUANTITIES, curves_of, said_of, with_simulation

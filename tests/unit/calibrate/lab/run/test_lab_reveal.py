@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from lab_replay import REPLAY
 
-pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
+pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.event_log import PREDICTION, REPORT, RESULT, SWEEP

@@ -9,7 +9,7 @@ import sys
 import pytest
 from lab_replay import REPLAY
 
-pytest.importorskip("dash", reason="install it: pip install 'qsim[lab]'")
+pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.cli.calibration import knee
 from calibrate.lab.folder import LabFolder, opened
