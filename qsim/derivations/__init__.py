@@ -15,24 +15,12 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from qsim.analytic import find_formula, queue_formula, solve
+from qsim.analytic import find_formula, solve
 from qsim.analytic.closed import repairman
 from qsim.analytic.formula import Formula
 from qsim.analytic.networks import jackson, product_form
-from qsim.analytic.open import (
-    approximations,
-    birth_death,
-    disciplines,
-    gimc,
-    infinite_servers,
-    mdc,
-    mg1,
-    mm1,
-    mmc,
-    priorities,
-    split,
-)
-from qsim.analytic.views import OpenQueue, open_queue
+from qsim.analytic.open import approximations, birth_death, mg1, mm1, mmc
+from qsim.analytic.views import open_queue
 from qsim.derivations import networks, queues
 from qsim.derivations.builder import Derivation, DerivationBuilder, DerivationStep, DerivationTable, Line, Remark
 from qsim.errors import NoFormulaError
@@ -46,18 +34,12 @@ WRITERS: Mapping[Formula[Any], Callable[[DerivationBuilder, Any], bool]] = {
     mmc.FORMULA: queues.poisson,
     birth_death.LIMITED_FORMULA: queues.limited_places,
     birth_death.LOSS_FORMULA: queues.no_queue,
-    infinite_servers.FORMULA: queues.endless_servers,
     mg1.FORMULA: queues.pollaczek,
-    mdc.FORMULA: queues.constant,
-    gimc.FORMULA: queues.any_arrivals,
-    split.FORMULA: queues.own_queues,
-    disciplines.FORMULA: queues.other_order,
-    priorities.FORMULA: queues.priorities,
     repairman.FORMULA: networks.repairman,
     jackson.FORMULA: networks.jackson,
     product_form.FORMULA: networks.closed,
 }
-"""What writes the derivation of each family that has one."""
+"""What writes the derivation of each family that has one; it returns False where the values are numerical."""
 
 
 def derive(model: Network) -> Derivation:
@@ -68,18 +50,10 @@ def derive(model: Network) -> Derivation:
     answer, family = solve(model), find_formula(model)
     if family is None:
         raise NoFormulaError(model.kendall)
-    to, write = DerivationBuilder(_queue), WRITERS.get(family)
+    to, write = DerivationBuilder(), WRITERS.get(family)
     if write is None or not write(to, family.view(model)):
-        to = DerivationBuilder()
         _numerical(to, model, answer)
     return Derivation(model, answer.method, tuple(to.lines))
-
-
-def _queue(to: DerivationBuilder, queue: OpenQueue) -> bool:
-    """The derivation of a station that another one reduces to."""
-    family = queue_formula(queue)
-    write = None if family is None else WRITERS.get(family)
-    return write is not None and write(to, queue)
 
 
 def _numerical(to: DerivationBuilder, model: Network, answer: Metrics) -> None:

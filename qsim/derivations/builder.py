@@ -7,11 +7,10 @@ Steps are written as text, a line each: ``name = formula | reason``, or ``# rema
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from qsim.analytic.views import OpenQueue
 from qsim.derivations.expressions import number, numbers_of, symbol, symbols_of, value_of
 from qsim.metrics import SYMBOLS
 from qsim.models import Network
@@ -99,14 +98,9 @@ def _line_text(line: Line) -> str:
 class DerivationBuilder:
     """Where a derivation is written; ``values`` holds what stands so far, by name."""
 
-    def __init__(self, queue: Callable[[DerivationBuilder, OpenQueue], bool] = lambda to, queue: False) -> None:
-        self._queue = queue
+    def __init__(self) -> None:
         self.lines: list[Line] = []
         self.values: dict[str, float] = {}
-
-    def queue(self, queue: OpenQueue) -> bool:
-        """Write the derivation of one open station; False where it has none."""
-        return self._queue(self, queue)
 
     def given(self, name: str, value: float, because: str) -> None:
         """What the model says."""
@@ -169,10 +163,6 @@ class DerivationBuilder:
         for i, line in enumerate(self.lines):
             if isinstance(line, DerivationStep) and line.name in names:
                 self.lines[i] = dataclasses.replace(line, name="")
-
-    def drop(self, name: str) -> None:
-        """Take the lines away that end in this name."""
-        self.lines = [line for line in self.lines if not (isinstance(line, DerivationStep) and line.name == name)]
 
     def _add(self, name: str, step: DerivationStep) -> float:
         self.values[name] = step.value

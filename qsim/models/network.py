@@ -215,12 +215,6 @@ class Network:
         shown_by("qsim.models.kendall:name_of"),
         doc="Kendall's name where there is one, such as M/M/3 or M/M/32//64; otherwise a description.",
     )
-    svg = shown_by(
-        "qsim.models.drawing:drawing", "A drawing of the network: stations, routes with their probabilities."
-    )
-
-    def _repr_html_(self) -> str | None:
-        return None if self.customers is None else str(self.svg())
 
     def _comes(self, name: ClassName, station: str) -> bool:
         """Whether a class comes to a station."""

@@ -1,4 +1,4 @@
-"""``qsim network``: several stations, from options or from a file, solved or simulated, and drawn."""
+"""``qsim network``: several stations, from options or from a file, solved or simulated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts, exclusive, requires
-from calibrate.cli.outputs import Page, write_new
+from calibrate.cli.outputs import Page
 from calibrate.cli.theory.metrics_text import solved
 from calibrate.cli.theory.network_file import read_network
 from calibrate.cli.theory.queue_models import Explain
@@ -37,13 +37,13 @@ sheet, with visits=. --clients N tells what an application of such stations does
 Examples:
 qsim network app.toml --clients 1..500 --slo 300ms --report app.html
 qsim network drive.toml --explain
-qsim network drive.toml --simulate --customers 1e6 --seed 1 --svg drive.svg
+qsim network drive.toml --simulate --customers 1e6 --seed 1
 """
 
 
 @requires("--slo", "--clients")
 @requires("--report", "--clients")
-@conflicts("--clients", "--svg", "--explain", because="they are about one number of customers")
+@conflicts("--clients", "--explain", because="they are about one number of customers")
 @exclusive("--simulate", "--explain", because="a simulation has no derivation")
 def network(
     *,
@@ -55,7 +55,6 @@ def network(
     clients: parsing.Numbers | None = option("N", parsing.clients, "Clients of the application, as 1..500."),
     slo: o.Objective = None,
     page: Page,
-    svg: Path | None = option("FILE", parsing.path, "Write a drawing of the network."),
     details: bool = flag("--details", "Also print each class at each station."),
 ) -> Result:
     """Read the network, solve or simulate it, as a whole and station by station, or over the clients."""
@@ -65,8 +64,6 @@ def network(
         return _application(file.stem, model, clients, slo, page, simulate=simulate, seed=seed)
     if model.customers is None:
         raise wrong_usage(f"{file} says nothing of customers; give --clients 1..500, or write customers in it")
-    if svg is not None:
-        write_new(svg, model.svg(), "--svg")
     if simulate:
         return simulated(model, customers, seed, with_units=with_units, details=details)
     try:

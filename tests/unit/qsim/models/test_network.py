@@ -160,9 +160,3 @@ def test_overload_is_refused_by_the_name_of_the_station() -> None:
     for act in (solve, simulate):
         with pytest.raises(UnstableQueueError, match=r"^b of open network of 2 stations is overloaded"):
             act(Network({"a": Station(ONE), "b": Station(ONE, visits=2)}, Arrivals(0.6)))
-
-
-def test_a_drawing_shows_where_customers_come_in_and_leave() -> None:
-    words = Network(TWO, Arrivals(0.5)).svg()
-    assert words.count(">in<") == words.count(">out<") == 1
-    assert "4 customers" in Network(TWO, 4).svg()
