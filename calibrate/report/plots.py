@@ -17,10 +17,9 @@ from calibrate.report.compared.simulated import tail_figure as drawn_tails
 from calibrate.report.drawing import Drawing, depth_ticks
 from calibrate.report.lines import Line, figure_of, lines_of, rate_line
 from calibrate.report.service import density_figure
-from calibrate.report.surface import mix_views_of, views_of
+from calibrate.report.surface import views_of
 from calibrate.service import ServiceFit
 from calibrate.surface.compare import SurfaceComparison
-from calibrate.surface.memory import MixComparison
 from calibrate.tails.results import Tails
 from measure.loads import LOADS, Load
 
@@ -95,7 +94,7 @@ def sealed_figure(held: SealedPrediction) -> Figure:
     return _figure(curves[0], held.fits[0].load_type, lines).to_plotly()
 
 
-def surface_figure(compared: SurfaceComparison | MixComparison) -> Figure | None:
+def surface_figure(compared: SurfaceComparison) -> Figure | None:
     """The measured points of a surface and the predicted curves."""
-    first = (mix_views_of(compared) if isinstance(compared, MixComparison) else views_of(compared))[0]
+    first = views_of(compared)[0]
     return None if first.figure is None else first.figure.to_plotly()

@@ -10,13 +10,11 @@ import pandas as pd
 from calibrate.inference.parameters import Mask
 from calibrate.report.axes import Axis, throughput_axis
 from calibrate.report.drawing import PALETTE, Drawing, depth_ticks, empty_figure, outlined, solid
-from calibrate.report.lines import Line, figure_of
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View
 from calibrate.surface.compare import SurfaceComparison, knees, parameter_rows
 from calibrate.surface.explored import ExploredSurface
 from calibrate.surface.fit import Surface
-from calibrate.surface.memory import MixComparison
 from calibrate.surface.places import Places, SurfacePoints
 from measure.findings import Finding
 from measure.sweep import Provenance
@@ -30,33 +28,27 @@ NAMES = {
     "error_pct": "error",
     "predicted_response_time_s": "predicted response",
     "response_time_s": "response",
-    "predicted_latency_s": "predicted",
-    "latency_s": "measured",
     "inside_band": "in band",
 }
 
 
-def section_of(
-    compared: SurfaceComparison | MixComparison, provenance: Provenance, findings: Sequence[Finding] = ()
-) -> Section:
-    """The section of one comparison; ``views_of`` and ``mix_views_of`` say what is in it."""
-    memory = isinstance(compared, MixComparison)
-    source = compared.family.source if isinstance(compared, MixComparison) else compared.points.source
-    views = mix_views_of(compared) if isinstance(compared, MixComparison) else views_of(compared)
+def section_of(compared: SurfaceComparison, provenance: Provenance, findings: Sequence[Finding] = ()) -> Section:
+    """The section of one comparison; ``views_of`` says what is in it."""
+    source = compared.points.source
     return Section(
-        f"Surface of {source or 'the memory' if memory else source or 'the device'}",
-        views,
+        f"Surface of {source or 'the device'}",
+        views_of(compared),
         findings,
         provenance,
         lead_of(compared),
         compared.notes,
-        "bandwidth" if memory else "queue_depth",
-        "B/s" if memory else "requests",
-        source,
+        load_kind="queue_depth",
+        load_unit="requests",
+        name=source,
     )
 
 
-def lead_of(compared: SurfaceComparison | MixComparison) -> str:
+def lead_of(compared: SurfaceComparison) -> str:
     """The outcome in a paragraph: the lines of the answer, and what to measure next."""
     words = {"MISSED": "Missed: ", "SURE?": "Bands: ", "WORST": "Worst: ", "NEXT": "Next: "}
     lines = []
@@ -64,22 +56,6 @@ def lead_of(compared: SurfaceComparison | MixComparison) -> str:
         first, _, rest = line.partition(" ")
         lines.append(words[first] + rest.strip() if first in words else line)
     return ". ".join(lines) + "."
-
-
-def mix_views_of(compared: MixComparison) -> list[View]:
-    """Latency over bandwidth of every measured mix with what the mixes used predict, and all points."""
-    rows = pd.DataFrame(compared.rows())
-    lines: list[Line] = []
-    for curve in compared.curves:
-        name, x = f"{100 * curve.read_fraction:.3g} % read", curve.bandwidth_bytes_per_s / 1e9
-        order = np.argsort(x)
-        ends = (curve.latency_low_s[order], curve.latency_high_s[order])
-        lines.append(Line(f"{name}, predicted", "R", "time", x[order], curve.latency_s[order], *ends, curve=name))
-        measured = compared.family.latency_s[compared.family.index(curve.read_fraction)]
-        lines.append(Line(f"{name}, measured", "R", "time", x, measured, measured=True, curve=name))
-    figure = figure_of(lines, "bandwidth (GB/s)")
-    caption = "Lines and shades: predicted from the mixes used, and where a single new measurement is expected."
-    return [View("surface-mixes", "surface-mixes", "Latency over bandwidth", caption, rows, figure, shown(rows, NAMES))]
 
 
 def explored_section(found: ExploredSurface, source: str) -> Section:

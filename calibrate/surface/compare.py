@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +21,13 @@ from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.design import NextPlace, asked, contradicted, corners, neighbour, next_place
 from calibrate.surface.fit import Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import Places, SurfacePoints
-from calibrate.surface.results import KNEES, Compared, Row, percent_off, table_of
+from calibrate.surface.results import KNEES, Row, Tabled, table_of
 from measure.errors import DataError
+from measure.units import counted, format_percent, format_rate, with_interval
 from qsim.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 DEFAULT_ASKED = 2
 BAND = (0.05, 0.95)
@@ -35,8 +41,24 @@ UNCONFIRMED = "nothing near it was measured since: measure it again"
 VERDICTS = {True: "its neighbours speak against it, and it counts little", False: "its neighbours confirm it"}
 
 
+@dataclass(frozen=True)
+class SurfaceSummary:
+    """Over the held-out points: medians and ninth deciles of |predicted / measured - 1| and the share inside the bands.
+
+    In percent, with the relative standard deviation of one repeat; None where there are none.
+    """
+
+    held_out_points: int
+    held_out_mdape_throughput_pct: float | None = None
+    held_out_p90_throughput_pct: float | None = None
+    held_out_mdape_response_pct: float | None = None
+    held_out_p90_response_pct: float | None = None
+    inside_band_pct: float | None = None
+    repeat_noise_pct: float | None = None
+
+
 @dataclass(frozen=True, repr=False)
-class SurfaceComparison(Compared):
+class SurfaceComparison(Tabled):
     """``surface`` and what it predicts at all of ``points`` (m,): those ``used`` (m,), some of them ``asked`` for.
 
     ``surprises`` are sentences on points that lay outside their bands.
@@ -66,27 +88,70 @@ class SurfaceComparison(Compared):
         """The held-out points that the summary counts."""
         return np.asarray(~self.used & (self.points.places.outstanding < DECLINE_FROM))
 
-    def baselines(self) -> dict[str, float]:
-        return {name: float(np.median(missed)) for name, missed in self.baseline_errors_pct().items() if len(missed)}
+    def summary(self) -> SurfaceSummary:
+        """The figures."""
+        judged, noise = self.judged, self.points.repeat_noise_pct()
+        if not judged.any():
+            return SurfaceSummary(0, repeat_noise_pct=noise)
+        response = percent_off(self.predicted.response_time_s, self.points.response_time_s)
+        missed = np.abs([self.error_pct[judged], response[judged]])
+        (x, r), (x_ninth, r_ninth) = np.percentile(missed, (50, 90), axis=1).tolist()
+        inside = float(100 * self.inside[judged].mean())
+        return SurfaceSummary(int(judged.sum()), x, x_ninth, r, r_ninth, inside, noise)
 
-    def baseline_errors_pct(self) -> dict[str, Array]:
-        """What each baseline, from the points used, misses at those judged, in percent of the throughput."""
+    def baselines(self) -> dict[str, float]:
+        """{name: median error in percent} of baselines, from the points used at those judged."""
         known, unseen = self.points.at(self.used), self.points.at(self.judged)
-        return {
-            name: np.abs(percent_off(f(known.places, known.throughput_per_s, unseen.places), unseen.throughput_per_s))
+        missed = {
+            name: percent_off(f(known.places, known.throughput_per_s, unseen.places), unseen.throughput_per_s)
             for name, f in SURFACE_BASELINES.items()
         }
+        return {name: float(np.median(np.abs(errors))) for name, errors in missed.items() if len(errors)}
 
     def next(self) -> NextPlace | None:
         """What to measure after all of the points; None where nothing is left to tell, or there are hundreds."""
         if len(self.points) > ENOUGH:
             return None
-        everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool), level=self.level)
+        everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool), level=self.surface.level)
         return next_place(everything, self.points, drifting=self.drifting)
 
-    def next_text(self) -> str | None:
-        following = self.next()
-        return None if following is None else str(following)
+    def plot(self) -> Figure:
+        """The measured points and the predicted curves."""
+        return resolve_name("calibrate.report.plots:surface_figure")(self)  # what knows does not import what shows
+
+    def answer(self) -> list[str]:
+        """Three lines: what it was calibrated on, what it misses, and how sure it is."""
+        points, s = self.points, self.summary()
+        added = f", {len(self.asked)} of them asked for" if self.asked else ""
+        source = points.source or "The surface"
+        used = f"{source}: {int(self.used.sum())} of {len(points)} points used{added}"
+        median, ninth = s.held_out_mdape_throughput_pct, s.held_out_p90_throughput_pct
+        if median is None or ninth is None:
+            return [f"{used}; nothing is left to compare with"]
+        rivals = ", ".join(f"{name} {format_percent(error)}" for name, error in self.baselines().items())
+        repeated = "" if s.repeat_noise_pct is None else f"; repeats differ by {format_percent(s.repeat_noise_pct)}"
+        inside, level = int(self.inside[self.judged].sum()), f"{100 * self.surface.level:g} %"
+        where = f"is inside its {level} band" if inside == 1 else f"are inside their {level} bands"
+        return [
+            f"{used}, {counted(s.held_out_points, 'point')} held out",
+            f"MISSED  {format_percent(median)} at the median, {format_percent(ninth)} at p90{repeated}"
+            f" (from the same points: {rivals})",
+            f"SURE?   {inside} of {counted(s.held_out_points, 'held-out point')} {where}",
+        ]
+
+    def last_lines(self) -> list[str]:
+        """The held-out point that is missed most, and what to measure next."""
+        lines, following = [], self.next()
+        if self.judged.any():
+            i = int(np.argmax(np.where(self.judged, np.abs(np.log1p(self.error_pct / 100)), -np.inf)))
+            p, seen = self.predicted, format_rate(float(self.points.throughput_per_s[i]), 2)
+            ends = (p.throughput_per_s[i], p.throughput_low_per_s[i], p.throughput_high_per_s[i])
+            band = with_interval(format_rate, *map(float, ends))
+            lines.append(f"WORST   {self.points.places.text(i)}: {seen} measured, {band} predicted")
+        return lines if following is None else [*lines, f"NEXT    {following}"]
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.answer(), *self.last_lines()])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -116,7 +181,7 @@ class SurfaceComparison(Compared):
         return {
             "source": self.points.source,
             "pattern": self.points.pattern,
-            "level": self.level,
+            "level": self.surface.level,
             "parameters": {name: asdict(e) for name, e in self.surface.parameters().items()},
             "knees": knees(self.surface, self.points.places),
             "points": self.rows(),
@@ -130,6 +195,11 @@ class SurfaceComparison(Compared):
         """Headings and tables of the parameters and the knees."""
         found = [("Parameters", parameter_rows(self.surface)), ("Knees", knees(self.surface, self.points.places))]
         return [(heading, table_of(rows)) for heading, rows in found if rows]
+
+
+def percent_off(predicted: Array, measured: Array) -> Array:
+    """100 (predicted / measured - 1), (m,)."""
+    return np.asarray(100 * (predicted / measured - 1))
 
 
 def parameter_rows(surface: Surface) -> list[Row]:
@@ -200,20 +270,8 @@ def compare_surface(
         f"{UNCONFIRMED if i == waiting else VERDICTS[i in doubted]}"
         for i, how in found.items()
     ]
-    added = f", {len(chosen)} of them asked for" if chosen else ""
-    text = f"{points.source or 'The surface'}: {int(used.sum())} of {len(points)} points used{added}"
-    return SurfaceComparison(
-        level,
-        text,
-        points.repeat_noise_pct(),
-        points,
-        surface,
-        surface.predict(points.places),
-        used,
-        tuple(chosen),
-        tuple(lines),
-        drifting,
-    )
+    predicted = surface.predict(points.places)
+    return SurfaceComparison(points, surface, predicted, used, tuple(chosen), tuple(lines), drifting)
 
 
 def size_lines(

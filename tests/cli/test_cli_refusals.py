@@ -89,12 +89,7 @@ REFUSED = """
 1 | surface --dataset 004-ssd-depth | one block size and one share of reads
 1 | surface --dataset 004-ssd-block-size --at depth=8 | so nothing is known of 8
 1 | surface --dataset 004-ssd-block-size --use block=8KiB | has no point at the places named
-2 | surface --dataset 004-ssd-block-size --series x | --series is about a memory's curves
-1 | surface --dataset 001-memory | several curves of one mix (by stride, buffer or stores); select one by
-1 | surface --dataset 001-memory --series '64 B' --use read=50 | needs two of them at least
-1 | surface --dataset 001-memory --series '64 B' --use read=50,60 | no mix of 60 % reads was
-1 | surface --dataset 001-memory --series '64 B' --at read=20 | lie outside the measured mixes
-2 | surface --dataset 001-memory --series '64 B' --at block=4KiB | write them like read=50,100
+1 | surface --dataset 001-memory | a surface needs a sweep over queue depths
 2 | surface --dataset 003-ssd-read --use size=4KiB | write places like block=4KiB,64KiB
 2 | surface --dataset 003-ssd-read --use 'block=4KiB block=8KiB' | 'block' is named twice
 2 | surface --dataset 003-ssd-read --at '' | no place is named

@@ -1,17 +1,17 @@
-"""``qsim surface``: a drive over block size, reads, depth and jobs, or a memory over mixes, from a few points."""
+"""``qsim surface``: a drive over block size, reads, depth and jobs, from a few points."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import measure
 from calibrate.cli import parsing
-from calibrate.cli.calibration.typed_places import TypedPlaces, at_places, places, read_shares
+from calibrate.cli.calibration.typed_places import TypedPlaces, at_places, places
 from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, print_findings
-from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError, wrong_usage
+from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
 from calibrate.cli.measuring.run import Consent, consent
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts, requires
@@ -22,10 +22,9 @@ from measure.units import counted, format_bytes
 if TYPE_CHECKING:
     from calibrate.report.view import Section
     from calibrate.surface import SurfaceComparison
-    from calibrate.surface.memory import MixComparison
 
 
-HELP = """Predict a drive over block size, share of reads, depth and jobs, or a memory over shares of reads.
+HELP = """Predict a drive over block size, share of reads, depth and jobs.
 
 Calibrates on a few points, the ends of what varies and those that narrow the bands most, and compares the others with
 what was measured. With --budget, DATA is a target that is measured, at the places that say most.
@@ -36,7 +35,6 @@ qsim surface --dataset 001-ssd
 qsim surface sweep/ --use "block=4KiB,64KiB read=0,100 depth=1,32" --at "block=16KiB read=70 depth=1..64"
 qsim surface . --budget 60s --at "block=4KiB,64KiB read=0,50,100 depth=1..64"
 qsim surface --dataset 004-ssd-block-size --use "block=4KiB,512KiB" --ask 0
-qsim surface --dataset 001-memory --series "64 B" --use "read=50,100" --at "read=60,90"
 """
 
 MORE = "--details: every point, parameters, knees;   --report FILE: plots"
@@ -44,10 +42,7 @@ UNSTEADY = ("drift-within-run", "outlier")
 """Findings on runs that a surface should not lean on."""
 
 
-Compared: TypeAlias = "SurfaceComparison | MixComparison"
-
-
-@conflicts("--budget", "--dataset", "--columns", "--pattern", "--series", "--use", "--ask", "--max-error")
+@conflicts("--budget", "--dataset", "--columns", "--pattern", "--use", "--ask", "--max-error")
 @requires("--out", "--budget")
 @requires("--allow", "--budget")
 def surface(
@@ -56,9 +51,8 @@ def surface(
     dataset: Dataset = None,
     columns: Columns = None,
     pattern: str | None = option("PATTERN", parsing.choice("random", "sequential"), "Which, where DATA has both."),
-    series: str | None = option("TEXT", None, "Of a memory, only curves with this in their names."),
     use: Any = option("PLACES", places, 'Calibrate on these, as "block=4KiB read=0,100 jobs=1", or all.'),
-    ask: int | None = option("N", parsing.whole, "Further points or mixes to calibrate on.", shown="2, of a memory 0"),
+    ask: int | None = option("N", parsing.whole, "Further points to calibrate on.", shown="2"),
     at: Any = option("PLACES", places, "Also predict these places, written like those of --use."),
     budget: float | None = option("TIME", parsing.seconds, "Measure the target DATA for this long, as 60s."),
     out: Path | None = option("DIR", parsing.path, "Keep the measured points here, an ordinary sweep."),
@@ -80,13 +74,7 @@ def surface(
     noticed = sorted(
         dict.fromkeys((*sweep.findings, *measure.audit(sweep))), key=lambda f: -SEVERITIES.index(f.severity)
     )
-    compared: Compared
-    if sweep.load_type.is_memory:
-        compared, predictions = _memory(sweep, series, use, ask, at)
-    elif series is not None:
-        raise wrong_usage("--series is about a memory's curves; of a drive, --use and --pattern choose points")
-    else:
-        compared, predictions = _drive(sweep, pattern, use, ask, at, noticed)
+    compared, predictions = _compared(sweep, pattern, use, ask, at, noticed)
     print_findings(
         [f for f in noticed if matters(f) or f.check in UNSTEADY or (f.severity == "warning" and f in sweep.findings)]
     )
@@ -105,7 +93,7 @@ def surface(
     )
 
 
-def _drive(
+def _compared(
     sweep: measure.Sweep,
     pattern: str | None,
     use: TypedPlaces | None,
@@ -131,26 +119,13 @@ def _drive(
     return compared, rows
 
 
-def _memory(
-    sweep: measure.Sweep, series: str | None, use: TypedPlaces | None, ask: int | None, at: TypedPlaces | None
-) -> tuple[MixComparison, list[dict[str, Any]]]:
-    from calibrate.surface.memory import compare_mixes, mix_family
-
-    family = mix_family(sweep, series)
-    shares = None if use is None else read_shares(use, "--use", family.read_fraction)
-    compared = compare_mixes(family, shares, ask=ask or 0)
-    wanted = [] if at is None else read_shares(at, "--at", family.read_fraction)
-    curves = [compared.used.predict(share) for share in wanted]
-    return compared, [row for curve in curves for row in curve.rows()]
-
-
-def _sections(compared: Compared, sweep: measure.Sweep, noticed: list[measure.Finding]) -> list[Section]:
+def _sections(compared: SurfaceComparison, sweep: measure.Sweep, noticed: list[measure.Finding]) -> list[Section]:
     from calibrate.report.surface import section_of
 
     return [section_of(compared, sweep.provenance, noticed)]
 
 
-def _text(compared: Compared, predictions: list[dict[str, Any]], *, details: bool) -> str:
+def _text(compared: SurfaceComparison, predictions: list[dict[str, Any]], *, details: bool) -> str:
     """The answer, the table, the worst point, what to measure next; with ``details`` the parameters and knees."""
     from calibrate.surface.results import table_of
 
@@ -174,9 +149,9 @@ def _predicted_at(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"Predicted at {', '.join(shared)}" if shared else "Predicted"
 
 
-def _failing(compared: Compared, max_error: float | None) -> CommandError | None:
+def _failing(compared: SurfaceComparison, max_error: float | None) -> CommandError | None:
     """The check of the median error that fails, or cannot be decided."""
-    missed = compared.missed_pct()
+    missed = compared.summary().held_out_mdape_throughput_pct
     if max_error is None:
         return None
     if missed is None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calibrate.cli import parsing
-from calibrate.cli.failures import wrong_usage
 
 if TYPE_CHECKING:
     from calibrate.surface import Places
@@ -55,12 +54,3 @@ def at_places(typed: TypedPlaces, measured: Places) -> Places:
     shares = typed.get("read_fraction", tuple(measured.values("read_fraction")))
     block, share, depth, job = np.array(list(product(blocks, shares, depths, jobs))).T
     return Places(block, share, depth * job, job)
-
-
-def read_shares(typed: TypedPlaces, option: str, measured: Sequence[float]) -> list[float]:
-    """The shares of reads of a memory's places, from 0 to 1; those ``measured`` where all are."""
-    if not typed:
-        return list(measured)
-    if set(typed) != {"read_fraction"}:
-        raise wrong_usage(f"{option}: a memory's places are shares of reads; write them like read=50,100")
-    return list(typed["read_fraction"])

@@ -65,30 +65,3 @@ def test_one_size_predicts_others_by_what_other_devices_do_and_says_so(qsim):
     run = qsim("surface", "--dataset", "003-ssd-read", "--use", "block=4KiB", "--ask", "0")
     assert run.code == 0
     assert "all points used have the block size 4 KiB: predictions at others rest on what other devices do" in run.err
-
-
-def test_a_memory_is_predicted_between_its_mixes(qsim):
-    memory = ("surface", "--dataset", "001-memory", "--series", "64 B")
-    run = qsim(*memory, "--json")
-    assert run.code == 0
-    assert sorted({round(100 * p["read_fraction"]) for p in run.json["points"] if p["use"] == "held out"}) == [67, 75]
-    assert run.json["left_out"] == ["64 B write non-temporal"]
-    assert run.json["summary"]["held_out_points"] == 38
-    assert run.json["summary"]["held_out_mdape_response_pct"] < 10
-    assert run.json["summary"]["repeat_noise_pct"] == pytest.approx(7.3, abs=0.5)
-    assert run.json["summary"]["inside_band_pct"] > 80
-    checked = qsim(*memory, "--max-error", "5")
-    assert checked.code == 3
-    assert "held-out points are missed by" in checked.err
-    text = qsim(*memory)
-    assert "differ by 7.3 % (standard deviation): noise between runs" in text.err
-    assert text.out.splitlines()[0].startswith("001-memory: 2 of 4 mixes used (50, 100 % reads)")
-
-
-def test_a_mix_that_was_not_measured_has_a_band_below_the_peak(qsim, tmp_path):
-    run = qsim("surface --dataset 001-memory --series '64 B' --use read=50,100 --at read=90 --report m.html --json")
-    rows = run.json["predictions"]
-    assert len(rows) == 13
-    assert all(p["predicted_latency_low_s"] < p["predicted_latency_s"] < p["predicted_latency_high_s"] for p in rows)
-    assert 25.7e9 < max(p["bandwidth_bytes_per_s"] for p in rows) < 28.5e9
-    assert "Latency over bandwidth" in (tmp_path / "m.html").read_text("utf-8")

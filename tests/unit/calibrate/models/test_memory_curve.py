@@ -11,7 +11,6 @@ from calibrate import Fit, compare, fit, predict
 from calibrate.models.memory_curve import MemoryCurve, MemoryQueue
 from calibrate.next.load import loads_to_calibrate_on, to_calibrate_on
 from calibrate.points import points_of
-from calibrate.surface.memory import mix_family
 from measure import load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep
@@ -104,11 +103,7 @@ def test_a_buffer_that_fits_a_cache_is_refused_by_whatever_fits_a_memory() -> No
     cached = load_dataset("000-memory")
     one = cached.series[0]
     words = r"buffer of 4 KiB fits a level-1 cache .* not of the memory .*four times the last-level cache"
-    for refused in (
-        lambda: fit(cached, series=one),
-        lambda: compare(cached, series=one),
-        lambda: mix_family(cached, "4 KiB"),
-    ):
+    for refused in (lambda: fit(cached, series=one), lambda: compare(cached, series=one)):
         with pytest.raises(DataError, match=words):
             refused()
     faster = published().points.assign(latency_s=lambda t: t["latency_s"] / 20)
