@@ -45,8 +45,6 @@ VALLEY = 0.10
 FEWEST_POINTS = 5
 
 Floats = NDArray[np.float64]
-TRIES = 2
-"""How often a flagged point is measured again: with the first run three, of which the median is a majority."""
 RETRY_SHARE = 0.25
 """A thread of the memory probe that was off its CPU for more of its time than this: worth measuring again."""
 
@@ -84,16 +82,6 @@ def intervals(throughput_per_s: ArrayLike, latency_s: ArrayLike, level: float = 
         "latency_low": max(0.0, mean_r - of_r),
         "latency_high": mean_r + of_r,
     }
-
-
-def precision(throughput_per_s: ArrayLike, latency_s: ArrayLike, level: float = LEVEL) -> float:
-    """Half the wider of the two intervals as a share of its mean; infinite for one repeat."""
-    x, r = np.asarray(throughput_per_s, float), np.asarray(latency_s, float)
-    limits = intervals(x, r, level)
-    if len(x) < 2:
-        return math.inf
-    means = (float(x.mean()), float((x * r).mean() / x.mean()))
-    return max(limits["throughput_high"] / means[0] - 1, limits["latency_high"] / means[1] - 1)
 
 
 def outlying_repeats(values: ArrayLike, others_sd: float = math.nan) -> NDArray[np.bool_]:
@@ -217,7 +205,7 @@ def check_outliers(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
             "warning",
             _off_repeats(curve, rows, load) if flag == "repeat" else _off_course(curve, rows, load),
             "something else used the device or the processors during that run.",
-            "measure the load again; qsim measure fio does so with --repeats auto, and keeps all.",
+            "measure again with more --repeats into the same directory, which keeps all.",
             str(series),
             float(rows["load"].iloc[0]) if rows["load"].nunique() == 1 else None,
         )

@@ -294,7 +294,7 @@ def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
         again = "watch the device for longer (qsim watch DEVICE --record FILE)"
     elif points.load_type.is_drive and points.load_type.option:
         load = f"{points.load_type.option} {points.load[worst]:g}"
-        again = f"qsim measure fio TARGET {load} --repeats auto:20 --out DIR"
+        again = f"qsim measure fio TARGET {load} --repeats 10 --out DIR"
     return (
         Finding(
             "noisy-repeats",

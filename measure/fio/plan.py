@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE, Common, point_command, stagger_s
@@ -26,12 +26,9 @@ from measure.machine.safety import check_export, why_no_drive
 from measure.units import counted, format_bytes, format_duration, format_rate
 from qsim.errors import InvalidParameterError
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 START_S = 0.6  # what fio takes to start and to stop
-SHORTEST_RUN_S = 0.5  # what a budget must leave for each point
+SHORTEST_RUN_S = 0.5
 GAPS = 10  # between the arrivals of one job of an open loop, in the shortest of runs
 MOST_THREADS = 1024  # of the probe
 MARGIN_S = 15.0  # how much longer than asked a point may take before it counts as hung
@@ -110,14 +107,6 @@ class FioPlan:
         common = Common(self.file, self.uri, self.engine, self.settings.runtime_s, self.settings.ramp_s)
         return FioPoint(key, job, repeat, point_command(key, job, common, self.settings.seed))
 
-    def workload_of(self, source: str) -> FioJob | None:
-        """The workload that a raw file of the sweep belongs to; None for one of another plan."""
-        return next((p.job for p in self.points if source.startswith(f"{p.job.key}.r")), None)
-
-    def once_more(self, job: FioJob, rows: DataFrame) -> FioPoint:
-        """The next repeat of a workload, of which ``rows`` were measured."""
-        return self.point(job, int(rows["repeat"].max()) + 1)
-
     def fill_seconds(self) -> float:
         """How long the writing of the file before all points will about take."""
         return sum(p.seconds + START_S for p in self.passes)
@@ -131,28 +120,6 @@ class FioPlan:
     def together_seconds(self) -> float:
         """How long all points take in one process of fio, without the filling."""
         return START_S + len(self.points) * (self.settings.ramp_s + self.settings.runtime_s)
-
-    def within(self, budget_s: float) -> FioPlan:
-        """The same points, each measured as long as the whole sweep has time. ValueError saying how long it needs.
-
-        Points that settle are given all the time that they may take.
-        """
-        count, settings = len(self.points), self.settings
-        runtime_s = math.floor(10 * (settings.runtime_s + (budget_s - self.most_seconds()) / count)) / 10
-        shortest_s = max(shortest_run_s(p.job, settings.ramp_s) for p in self.points)
-        if runtime_s < shortest_s:
-            least = self.most_seconds() + count * (shortest_s - settings.runtime_s)
-            raise InvalidParameterError(
-                "budget",
-                (
-                    f"of {format_duration(budget_s)} is too short for {counted(count, 'point')}: that takes "
-                    f"{format_duration(least)} at least, {format_duration(shortest_s)} each and what comes before it "
-                    "(start, ramp, settling, the file's filling)"
-                ),
-                "give more time, or fewer points",
-            )
-        plan = replace(self, settings=replace(settings, runtime_s=min(runtime_s, 86400.0)))
-        return replace(plan, points=tuple(plan.point(p.job, p.repeat) for p in self.points))
 
     @property
     def point_seconds(self) -> float:

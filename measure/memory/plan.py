@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from measure.memory.buffers import choose_buffer, memory_facts, size_notes
 from measure.memory.placement import Placement, place
@@ -17,15 +17,11 @@ from measure.memory.traffic import BURST_LINES, MOST_PARTS, Traffic, parse_traff
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError, must_be
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 Kind = Literal["loaded", "idle", "peak"]
 
 MLC_DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
 DEMO_DELAYS = (0, 20, 50, 100, 200, 300, 500, 700, 1000, 1700, 2500)
 
-AGAIN = ".again-"  # in the key of a point that is measured another time
 BUFFERS = "buffers"  # the mode of a sweep over buffer sizes, in its directory's settings
 
 WARM_UP_S, MOST_WARM_UP_S = 0.05, 3.0
@@ -138,15 +134,6 @@ class MemoryPlan:
             for threads in self.loader_counts
         ]
         return (Point(f"buffer-{size}-idle", "idle", size, varied=True), *streams)
-
-    def workload_of(self, source: str) -> Point | None:
-        """The point that a raw file of the sweep belongs to; None for one of another plan."""
-        key = source.removesuffix(".json").partition(AGAIN)[0]
-        return next((point for point in self.points() if point.key == key), None)
-
-    def once_more(self, point: Point, rows: DataFrame) -> Point:
-        """The point measured another time, under a key of its own behind those of ``rows``."""
-        return replace(point, key=f"{point.key}{AGAIN}{rows['source'].nunique()}")
 
     def warm_up_s(self, point: Point) -> float:
         """Seconds that are not counted: over sizes a round through the buffer, which fills a cache that can hold it."""

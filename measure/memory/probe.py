@@ -55,7 +55,7 @@ from measure.memory.threads import (
 from measure.memory.traffic import Traffic
 from measure.repeats import RETRY_SHARE
 from measure.store.directory import SweepStore
-from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure, measured_here
+from measure.store.measuring import Measurement, Outcome, Progress, Run, Tick, measure, measured_here
 from measure.sweep import Provenance, Sweep
 from qsim.installed import version
 
@@ -161,14 +161,11 @@ def trial(chaser: Chaser | None, loaders: Sequence[Loader], delay: int, warm_up_
     return Trial(started_at, *measure_together(chaser, loaders, delay, warm_up_s, seconds))
 
 
-def run_memory(
-    plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None, more: More[Sweep, Point] | None = None
-) -> Sweep:
+def run_memory(plan: MemoryPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
     """Measure ``plan`` into ``out_dir`` and return the sweep; points that are there already are not measured again.
 
     Order over delays: the idle latency, then for each traffic its delays (shuffled by the plan's seed) and the peak
-    bandwidth of all cores, then the idle latency again (it differs where others loaded the memory meanwhile). When all
-    is measured, ``more(sweep)`` is asked for further points, and again, until it names none that is new. An
+    bandwidth of all cores, then the idle latency again (it differs where others loaded the memory meanwhile). An
     interruption stops the threads at once, keeps every finished point, and is raised again. Raises StoreError where
     ``out_dir`` holds something else, ToolFailedError where a point could not be measured truthfully.
     """
@@ -182,7 +179,7 @@ def run_memory(
         plan.seconds_of,
         plan.prepare_seconds(),
     )
-    return measure(measurement, out_dir, on_progress, more)
+    return measure(measurement, out_dir, on_progress)
 
 
 @contextmanager

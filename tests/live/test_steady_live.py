@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from measure.again import either, flagged_again, until_precise
 from measure.auditing.all_checks import audit
 from measure.fio.settings import Settling
 from measure.fio.sweep import plan_fio, run_fio
@@ -117,18 +116,6 @@ def test_a_point_that_never_settles_is_measured_and_found(paced: Paced, tmp_path
     sweep = run_fio(plan, tmp_path / "sweep")
     assert sweep.points.loc[0, "settled"] == 0
     assert [f.load for f in audit(sweep) if f.check == "never-settled"] == [2.0]
-
-
-def test_loads_are_repeated_until_they_are_known_or_enough(paced: Paced, tmp_path: Path) -> None:
-    plan = plan_fio(paced.uri, (1, 2), runtime_s=0.3, ramp_s=0.0, repeats=3)
-    sweep = run_fio(plan, tmp_path / "sweep", more=either(until_precise(plan, 1e-9, most=4), flagged_again(plan)))
-    means = sweep.mean_points()
-    assert (means["repeats"] >= 4).all()
-    assert (means["latency_low"] < means["latency_s"]).all()
-    measured = sorted(p.key for p in SweepStore.read(tmp_path / "sweep").points())
-    assert {f"4096-randread-d{n}-j1.r{r}" for n in (1, 2) for r in range(4)} <= set(measured)
-    again = run_fio(plan, tmp_path / "sweep", more=until_precise(plan, 0.99, most=4))
-    assert len(again) == len(sweep)  # all is there and known well enough: nothing runs
 
 
 def test_a_file_for_random_writes_is_written_three_times_once(disk: Path, require_tool: Callable[..., str]) -> None:

@@ -85,8 +85,7 @@ def points_table(sweep: Sweep, *, bandwidth: bool = False) -> str:
     fixed = [points[c].iloc[0] if points[c].nunique() == 1 else None for c in ("block_bytes", "pattern")]
     curves = points["series"].nunique()
     title = sweep.series[0] if curves == 1 else f"{curves} curves: {describe_series(fixed[0], None, fixed[1])}"
-    again = "\nflagged points are measured again with --repeats auto" if any(columns["flagged"]) else ""
-    return f"{title}\n{_drawn(columns)}{_interval_note(points)}{again}"
+    return f"{title}\n{_drawn(columns)}{_interval_note(points)}"
 
 
 def _varied(points: DataFrame) -> Cells:

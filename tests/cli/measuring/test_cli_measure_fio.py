@@ -1,4 +1,4 @@
-"""``qsim measure fio`` over more than depths: its plan, its budget, and the table of what was measured."""
+"""``qsim measure fio`` over more than depths: its plan, and the table of what was measured."""
 
 from __future__ import annotations
 
@@ -50,31 +50,18 @@ def test_the_plan_of_an_open_sweep_names_rates_and_jobs(qsim, fio, disk):
     assert run.out.count("--rate_process=poisson") == 2
 
 
-def test_a_budget_is_kept_and_a_small_one_told_the_least(qsim, fio, disk):
-    args = ("measure", "fio", str(disk), "--depths", "1,2,4,8", "--size", "64MiB", "--plan", "--json")
-    document = qsim(*args, "--budget", "1min").json
-    assert 58 < document["seconds"] <= 60
-    refused = qsim(*args, "--budget", "2s")
-    assert refused.code == 2
-    assert "too short for 4 points: that takes" in refused.error
-
-
 @pytest.mark.live
 def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
     args = ("measure", "fio", str(disk), "--size", "16MiB", "--out", "s")
     run = qsim(*args, "--depths", "1,2", "--runtime", "300ms", "--read", "100,50")
     assert run.code == 0, run.err
     assert len(lines_of(run.out, "reads")) == 5
-    plan = qsim(*args, "--depths", "1,2,4", "--budget", "30s", "--read", "100,50", "--plan")
+    plan = qsim(*args, "--depths", "1,2,4", "--runtime", "300ms", "--read", "100,50", "--plan")
     assert "2 points (4 of 6 are there already)" in plan.out
     assert [row[-1] for row in lines_of(plan.out, "depth")[1:]].count("kept") == 4
-    assert "300 ms each" in plan.out  # as the points that are there
-    short = qsim(*args, "--depths", "1,2,4", "--budget", "1s", "--read", "100,50", "--plan")
-    assert short.code == 2
-    assert "--budget 1.00 s is too short: the points that are missing in s take" in short.error
-    both = qsim(*args, "--depths", "1,2,4", "--budget", "30s", "--read", "100,50", "--json")
+    both = qsim(*args, "--depths", "1,2,4", "--runtime", "300ms", "--read", "100,50", "--json")
     assert len(both.json["points"]) == 6
-    nothing = qsim(*args, "--depths", "1,2,4", "--budget", "1s", "--read", "100,50", "--plan")
+    nothing = qsim(*args, "--depths", "1,2,4", "--runtime", "300ms", "--read", "100,50", "--plan")
     assert "nothing is left to measure (6 of 6 are there already)" in nothing.out
 
 

@@ -11,15 +11,7 @@ from scipy import stats
 
 from measure.auditing.all_checks import audit
 from measure.loads import LOADS as KINDS
-from measure.repeats import (
-    check_outliers,
-    flag_outliers,
-    half_width,
-    intervals,
-    outlying_points,
-    outlying_repeats,
-    precision,
-)
+from measure.repeats import check_outliers, flag_outliers, half_width, intervals, outlying_points, outlying_repeats
 from measure.sweep import Sweep
 
 LOADS = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -50,7 +42,6 @@ def test_the_interval_of_the_throughput_is_students() -> None:
 
 def test_one_repeat_has_no_interval() -> None:
     assert all(math.isnan(v) for v in intervals([100.0], [1.0]).values())
-    assert precision([100.0], [1.0]) == math.inf
 
 
 def test_no_limit_is_below_zero() -> None:
@@ -69,13 +60,6 @@ def test_ninety_five_percent_intervals_hold_the_truth_that_often() -> None:
             found["latency_low"] <= 8e-3 <= found["latency_high"],
         )
     assert inside / 1000 == pytest.approx([0.95, 0.95], abs=0.025)
-
-
-def test_precision_is_the_wider_share() -> None:
-    x = np.array([98.0, 101.0, 104.0, 99.0])
-    found = intervals(x, [1.0] * 4)
-    assert precision(x, [1.0] * 4) == pytest.approx(found["throughput_high"] / x.mean() - 1)
-    assert precision([100.0, 100.0], [1.0, 3.0]) > 1
 
 
 def test_mean_points_carry_the_intervals() -> None:
@@ -182,7 +166,7 @@ def test_outliers_are_findings_of_the_audit_with_the_way_to_measure_again() -> N
     found = [f for f in audit(Sweep(points)) if f.check == "outlier"]
     assert [(f.severity, f.load) for f in found] == [("warning", 2.0)]
     assert "repeat 2 at depth 2 gives 1.20 k/s where the other 2 give 2.00 k/s to 2.00 k/s" in found[0].message
-    assert "--repeats auto" in found[0].remedy
+    assert "--repeats" in found[0].remedy
 
 
 def test_a_point_off_its_curve_is_told_beside_its_neighbours() -> None:

@@ -47,7 +47,7 @@ def test_repeats_that_differ_by_more_than_the_model_misses_are_told() -> None:
     assert found.check == "noisy-repeats"
     assert "5 repeats have a standard deviation of 20 %" in found.message
     assert "--depths" in found.remedy
-    assert "--repeats auto:20" in found.remedy
+    assert "--repeats 10" in found.remedy
     assert found in compare(noisy, [1, 32]).audit
     watched = replace(noisy, load_unit=OUTSTANDING)
     (found,) = noisier_than_the_model(fit(watched), points_of(watched))

@@ -165,18 +165,6 @@ def test_psync_gets_its_depth_by_jobs_and_says_so(tmp_path: Path) -> None:
     assert "a depth of N is N jobs" not in plan(tmp_path, (1,), engine="psync").engine_reason
 
 
-def test_a_budget_is_shared_by_the_points(tmp_path: Path) -> None:
-    made = plan(tmp_path, (1, 2, 4, 8), ramp_s=0.5).within(60.0)
-    assert 59.5 <= made.seconds() <= 60.0
-    assert {option(p.argv, "runtime") for p in made.points} == {f"{round(made.settings.runtime_s * 1e3)}ms"}
-    least = plan(tmp_path, (1, 2, 4, 8), ramp_s=0.5, runtime_s=0.5)
-    with pytest.raises(ValueError, match=r"budget of 1\.00 s is too short for 4 points: that .* least, 500 ms"):
-        made.within(1.0)
-    assert made.within(least.seconds() + 0.01).settings.runtime_s == pytest.approx(0.5)
-    with pytest.raises(ValueError, match=r"too short for 1 point: that takes .* at least, 2\.67 s each"):
-        plan(tmp_path, arrival_rates=(12,), ramp_s=1.0).within(2.0)
-
-
 def test_what_is_kept_takes_no_time(tmp_path: Path) -> None:
     made = plan(tmp_path, (1, 2, 4))
     keys = [p.key for p in made.points]

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from measure.again import flagged_again
 from measure.errors import DataError, ToolFailedError
 from measure.memory import probe as memory_probe
 from measure.memory.placement import Placement
@@ -98,23 +97,6 @@ def test_a_finished_sweep_is_only_read_and_new_delays_extend_it(
     monkeypatch.setattr(memory_probe, "Bench", no_bench)
     again = run_memory(plan(0, 100, 300), tmp_path / "m")
     assert again.points.equals(longer.points)
-
-
-def test_a_flagged_point_is_measured_again_beside_what_is_kept(tmp_path: Path) -> None:
-    wanted = plan(0, 100, repeats=2)
-    run_memory(wanted, tmp_path / "m")
-    raw = tmp_path / "m" / "raw" / "read-1-delay-100.json"
-    disturb(tmp_path / "m", raw.stem)
-    before = raw_files(tmp_path / "m")
-    sweep = run_memory(wanted, tmp_path / "m", more=flagged_again(wanted))
-    after = raw_files(tmp_path / "m")
-    assert {name: after[name] for name in before} == before
-    # The other point is measured again only where the machine was busy.
-    again = {name for name in set(after) - set(before) if name.startswith("read-1-delay-100")}
-    assert again == {"read-1-delay-100.again-1.json", "read-1-delay-100.again-2.json"}
-    assert list(sweep.points[sweep.points["load"] == 100]["repeat"]) == [0, 1, 2, 3, 4, 5]
-    third = run_memory(wanted, tmp_path / "m", more=flagged_again(wanted))  # the next ones get the next numbers
-    assert list(third.points[third.points["load"] == 100]["repeat"]) == list(range(10))
 
 
 def disturb(directory: Path, key: str) -> None:
