@@ -54,7 +54,7 @@ _READERS = {
     "drive": ("measure.fio.sweep", "read_fio_store"),
     "memory": ("measure.memory.sweep", "read_memory_store"),
     "memory_probe": ("measure.memory.sweep", "read_memory_store"),
-    "mlc": ("measure.mlc.sweep", "read_mlc_store"),
+    "mlc": ("measure.mlc.sweep", "read_mlc"),
     "known-device": ("measure.known_device.in_python", "read_device_store"),
 }
 """What reads the sweeps of each tool, imported where there is one."""

@@ -12,9 +12,8 @@ of a row) and makes one curve of each. One request is one cache line of 64 bytes
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
@@ -35,20 +34,6 @@ _VERSION = re.compile(r"Memory Latency Checker\s*-\s*v(\S+)")
 _COMMAND = re.compile(r"^\s*Command line parameters:\s*(.*?)\s*$")
 _TRAFFIC = re.compile(r"^\s*Using\s+(.*?)\s+traffic type\s*$", re.IGNORECASE)
 _BUFFER = re.compile(r"^\s*Using buffer size of\s+(\d+(?:\.\d+)?)\s*(K|M|G)i?B", re.IGNORECASE)
-_CLOCKS = re.compile(
-    r"Each iteration took\s+(\d+(?:\.\d+)?)\s+(?:core |base frequency )?clocks\s+\(\s*(\d+(?:\.\d+)?)\s*ns"
-)
-_PEAK = re.compile(r"^\s*(ALL Reads|\d:\d Reads-Writes|Stream-triad like)\s*:\s*(\d+(?:\.\d+)?)\s*$")
-_SECTION = re.compile(r"^\s*Measuring\s+(.*?)\s*(?:\(in ns\)\.*)?\s*$")
-_HOMED = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+\((data address homed in \w+ socket)\)\s*$")
-_TRANSFER = re.compile(r"^\s*((?:Local|Remote) Socket \S.{0,60}?)\s+latency\s+(\d+(?:\.\d+)?)\s*$")
-_MATRIX_ROW = re.compile(r"^\s*(\d+)((?:\s+(?:\d+\.\d+|-))+)\s*$")
-_OTHER_FIGURES = {
-    "idle_latency_s": "an idle latency",
-    "matrices": "matrices",
-    "bandwidths_bytes_per_s": "peak bandwidths",
-    "cache_to_cache_s": "latencies from cache to cache",
-}
 _LONGEST_LINE = 400
 _PREFIX = {"k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -70,7 +55,7 @@ W_FLAGS: Mapping[int, Mix] = {
 
 @dataclass
 class _Run:
-    """One loaded-latency table with what was said before it."""
+    """One loaded-latency table with what was said before it; rows of delay, ns and MB/s."""
 
     source: str
     number: int
@@ -91,92 +76,33 @@ def mlc_sweep(texts: Mapping[str, str]) -> Sweep:
     """One sweep of everything in ``texts`` (file name -> text); one curve per run.
 
     load is the injected delay in core cycles, throughput in cache lines a second. A last row that was cut is left out
-    with a Finding. What a full run prints besides goes to ``provenance.details`` under the file's name: ``matrices`` as
-    printed, ``idle_latency_matrix_s``, ``bandwidth_matrix_bytes_per_s``, ``bandwidths_bytes_per_s`` (the peaks by
-    mix), ``cache_to_cache_s``, and ``idle_latency_s`` and ``core_hz`` of an idle-latency run.
+    with a Finding, and so is a table without a whole row. ``provenance.details`` holds ``buffer_bytes`` by curve.
 
-    Raises DataError where no text holds a loaded-latency table, or a table has no whole row.
+    Raises DataError where a text holds no loaded-latency table, or no whole row.
     """
-    runs: list[_Run] = []
-    details: dict[str, Any] = {}
-    for source, text in texts.items():
-        check_rows(text.count("\n"), source)
-        found, others = _parse(source, text)
-        runs.extend(found)
-        if others:
-            details[source] = others
-    if not runs:
-        raise DataError(
-            f"{', '.join(texts)}: MLC's output, but without a loaded-latency table{_held(details)}; run mlc "
-            "--loaded_latency"
-        )
+    runs = [run for source, text in texts.items() for run in _runs(source, text)]
     whole = [run for run in runs if run.rows]
-    if not whole:
-        raise DataError(f"{runs[0].source}: the loaded-latency table ends before its first row; run MLC again")
     names = _name_runs(whole)
-    findings = [_cut_finding(run, name) for run, name in zip(whole, names, strict=True) if run.cut]
-    findings += [
-        Finding(
-            "mlc-empty-run",
-            "warning",
-            f"{r.source}: run {r.number} has no whole row and was left out.",
-            "MLC was stopped in its first delay, or the text was cut when it was copied.",
-            "measure it again: qsim measure mlc --modes loaded-latency --out DIR.",
-        )
-        for r in runs
-        if not r.rows
-    ]
-    findings += [
-        Finding(
-            "mlc-no-curve",
-            "info" if source in details else "warning",
-            f"{source} is MLC's output without a loaded-latency table, so it adds no curve"
-            f"{_held({source: details[source]}) if source in details else ''}.",
-            "another mode was run, or MLC was stopped before the table.",
-            "run mlc --loaded_latency.",
-        )
-        for source in texts
-        if source not in {r.source for r in runs}
-    ]
     points = pd.concat([_table(run, name) for run, name in zip(whole, names, strict=True)], ignore_index=True)
     points["repeat"] = points.groupby(["series", "load"]).cumcount()
     buffers = {n: r.buffer_bytes for r, n in zip(whole, names, strict=True) if r.buffer_bytes}
-    if buffers:
-        details["buffer_bytes"] = buffers
-    versions = list(dict.fromkeys(r.version for r in whole if r.version))
     provenance = Provenance(
         tool="mlc",
-        tool_version=", ".join(versions),
+        tool_version=", ".join(dict.fromkeys(r.version for r in whole if r.version)),
         commands=tuple(f"mlc {r.command}".strip() for r in whole if r.command),
         source=", ".join(texts),
-        details=details,
+        details={"buffer_bytes": buffers} if buffers else {},
     )
+    findings = [_cut_finding(run, name) for run, name in zip(whole, names, strict=True) if run.cut]
+    findings += [_cut_finding(run, "") for run in runs if not run.rows]
     return Sweep(points, "injected_delay", "cycles", provenance, tuple(findings), name=next(iter(texts)))
 
 
-def _held(details: Mapping[str, Mapping[str, Any]]) -> str:
-    """What files hold that have no loaded-latency table, for their refusal."""
-    held = dict.fromkeys(_OTHER_FIGURES[key] for others in details.values() for key in others if key in _OTHER_FIGURES)
-    return f" (it holds {' and '.join(held)}, which are figures of one state and no curve)" if held else ""
-
-
-def mlc_figures(text: str) -> dict[str, Any]:
-    """What ``text`` holds besides loaded-latency tables, by the names that ``mlc_sweep`` uses; empty where nothing."""
-    check_rows(text.count("\n"), "MLC's output")
-    return _parse("MLC's output", text)[1]
-
-
-def mlc_version(text: str) -> str:
-    """The version that MLC prints at its start; "" where it does not."""
-    match = _VERSION.search(text)
-    return match[1] if match else ""
-
-
-def _parse(source: str, text: str) -> tuple[list[_Run], dict[str, Any]]:
-    """The runs in one text, and the other sections that a full run prints."""
+def _runs(source: str, text: str) -> list[_Run]:
+    """The runs in one text; DataError where none has a whole row."""
+    check_rows(text.count("\n"), source)
     runs: list[_Run] = []
-    others: dict[str, Any] = {}
-    version = command = traffic = section = ""
+    version = command = traffic = ""
     buffer_bytes: float | None = None
     in_table = False
     for whole in text.splitlines():
@@ -195,41 +121,11 @@ def _parse(source: str, text: str) -> tuple[list[_Run], dict[str, Any]]:
         elif _HEADER.match(line):
             runs.append(_Run(source, len(runs) + 1, version, command, traffic, buffer_bytes))
             in_table = True
-        else:
-            section = _take_other(line, section, others)
-    _add_si_matrices(others)
-    return runs, others
-
-
-def _take_other(line: str, section: str, others: dict[str, Any]) -> str:
-    """Put a line of the other sections into ``others``; the section that the next lines belong to."""
-    if match := _CLOCKS.search(line):
-        clocks, ns = float(match[1]), float(match[2])
-        others["idle_latency_s"] = ns / 1e9
-        if ns > 0:
-            others["core_hz"] = clocks / ns * 1e9
-    elif match := _PEAK.match(line):
-        others.setdefault("bandwidths_bytes_per_s", {}).setdefault(section, {})[match[1]] = float(match[2]) * 1e6
-    elif match := _TRANSFER.match(line):
-        others.setdefault("cache_to_cache_s", {})[" ".join(match[1].split())] = float(match[2]) / 1e9
-    elif match := _HOMED.match(line):
-        return f"{' '.join(match[1].split())} latency ({match[2]})"
-    elif match := _SECTION.match(line):
-        return match[1].strip()
-    elif (match := _MATRIX_ROW.match(line)) and section:
-        row = [None if v == "-" else float(v) for v in match[2].split()]
-        others.setdefault("matrices", {}).setdefault(section, {})[match[1]] = row
-    return section
-
-
-def _add_si_matrices(others: dict[str, Any]) -> None:
-    """The matrices once more as numbers in SI units under names of their own, {row: [one per column]}."""
-    for section, rows in others.get("matrices", {}).items():
-        idle = section.lower().startswith("idle latenc")
-        if idle or "bandwidths between nodes" in section.lower():
-            key = "idle_latency_matrix_s" if idle else "bandwidth_matrix_bytes_per_s"
-            scale = 1e-9 if idle else 1e6
-            others[key] = {node: [None if v is None else v * scale for v in row] for node, row in rows.items()}
+    if not runs:
+        raise DataError(f"{source}: MLC's output, but without a loaded-latency table; run mlc --loaded_latency")
+    if not any(run.rows for run in runs):
+        raise DataError(f"{source}: the loaded-latency table ends before its first row; run MLC again")
+    return runs
 
 
 def _take_row(line: str, run: _Run) -> bool:
@@ -250,7 +146,7 @@ def _take_row(line: str, run: _Run) -> bool:
     return True
 
 
-def _name_runs(runs: list[_Run]) -> list[str]:
+def _name_runs(runs: Sequence[_Run]) -> list[str]:
     """A name for each run: what was asked; the file or the number of the run where that is not enough."""
     plain = [_describe(run) for run in runs]
     names = []
@@ -315,12 +211,13 @@ def _table(run: _Run, name: str) -> pd.DataFrame:
 
 
 def _cut_finding(run: _Run, name: str) -> Finding:
+    where = f" in the middle of a row ({run.cut!r})" if run.cut else ""
     return Finding(
         "mlc-truncated",
         "warning",
-        f"{run.source}: the table ends in the middle of a row ({run.cut!r}) after "
-        f"{counted(len(run.rows), 'whole row')}; the rest of the curve is missing.",
+        f"{run.source}: the table of run {run.number} ends{where} after {counted(len(run.rows), 'whole row')}; the "
+        "rest of the curve is missing.",
         "MLC was stopped, or the file was cut.",
         "run the sweep again to the end.",
-        series=name,
+        series=name or None,
     )

@@ -34,8 +34,8 @@ HOW_TO_GET = {
 
 WITHOUT_MLC = (
     "without it, the built-in probe (qsim measure memory --out DIR) measures latency against bandwidth over injected "
-    "delays, idle latency and peak bandwidth on any CPU; it cannot give the matrices of latency and bandwidth between "
-    "memory nodes, delays in core cycles, or latencies with the hardware prefetchers switched off"
+    "delays, idle latency and peak bandwidth on any CPU; it cannot give delays in core cycles or "
+    " latencies with the hardware prefetchers switched off"
 )
 
 MAX_STDOUT_BYTES = 256 * 2**20

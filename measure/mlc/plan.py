@@ -1,15 +1,14 @@
 """Planning runs of Intel's Memory Latency Checker: every setting is checked, every command written down; nothing runs.
 
-One process for each mode, traffic mix, buffer and stride, so that what one of them breaks costs no other. The option
-names are those of Intel's readme for versions 3 (``mlc --help`` lists them):
+One process of ``--loaded_latency`` for each traffic mix and buffer, so that what one of them breaks costs no other. The
+option names are those of Intel's readme for versions 3 (``mlc --help`` lists them):
 
-- ``-t`` seconds of each point, ``-b`` KiB of buffer per thread, ``-l`` bytes from one access to the next
+- ``-t`` seconds of each point, ``-b`` KiB of buffer per thread
 - ``-R`` or ``-W2`` to ``-W12``: the mix of the loading threads (``MIXES``)
 - ``-g`` a file with one injected delay a line, in core cycles; without it MLC takes a list of its own (19 delays)
 
-A mode gets only the options that the readme lists for it. MLC switches the hardware prefetchers off while it measures
-latency and on again at its end, for which it must run as root with the msr driver loaded; otherwise it says so and
-chases at random.
+MLC switches the hardware prefetchers off while it measures latency and on again at its end, for which it must run as
+root with the msr driver loaded; otherwise it says so and chases at random.
 """
 
 from __future__ import annotations
@@ -19,38 +18,24 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import Any
 
 from measure.errors import ToolMissingError
 from measure.formats.mlc import W_FLAGS
 from measure.machine.host import host_facts
 from measure.machine.process import WITHOUT_MLC, find_tool
-from measure.memory.placement import read_nodes
 from measure.sweep import describe_series
-from measure.units import CACHE_LINE_BYTES, Mix, counted, format_bytes, format_duration
+from measure.units import Mix, counted, format_bytes, format_duration
 from qsim.errors import InvalidParameterError, must_be
 
-Mode = Literal["loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"]
-
 MIXES: Mapping[str, Mix] = {"R": Mix(1.0), **{f"W{number}": mix for number, mix in W_FLAGS.items()}}
-DEFAULT_MODES: tuple[Mode, ...] = ("loaded-latency", "idle-latency")
 DELAYS_FILE = "delays.txt"  # in the private folder that MLC is started in
 
 SECONDS_PER_POINT = 2
 OWN_DELAYS = 19  # how many delays MLC's own list has
-PEAK_MIXES = 5
 START_S = 3.0  # what MLC takes to allocate and fill its buffers; for the estimate only
 MARGIN_S = 60.0  # a run of this much more than four times its estimate counts as hung
 NOT_ROOT = "not root: MLC cannot switch the hardware prefetchers off and will chase at random instead"
-
-_TAKES: Mapping[Mode, tuple[str, str]] = {
-    "loaded-latency": ("--loaded_latency", "btlWg"),
-    "idle-latency": ("--idle_latency", "btl"),
-    "latency-matrix": ("--latency_matrix", "btl"),
-    "bandwidth-matrix": ("--bandwidth_matrix", "btlW"),
-    "peak": ("--peak_injection_bandwidth", "btl"),
-}
-"""The option of each mode, and the letters of those that go with it."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +43,8 @@ class MlcRun:
     """One process: its key in the store, what it measures (None: MLC's own choice), and the exact command."""
 
     key: str
-    mode: Mode
-    mix: str | None
+    mix: str
     buffer_bytes: int | None
-    stride_bytes: int | None
     delays: tuple[int, ...] | None
     repeat: int
     argv: tuple[str, ...]
@@ -83,8 +66,7 @@ class MlcRun:
 
     def request(self) -> dict[str, Any]:
         """What was asked, JSON-ready."""
-        asked = ("mode", "mix", "buffer_bytes", "stride_bytes", "delays", "repeat")
-        return {name: getattr(self, name) for name in asked}
+        return {name: getattr(self, name) for name in ("mix", "buffer_bytes", "delays", "repeat")}
 
 
 @dataclass(frozen=True)
@@ -105,7 +87,7 @@ class MlcPlan:
         return sum(run.seconds for run in self.runs)
 
     def settings(self) -> dict[str, Any]:
-        """What is fixed over a directory; modes, mixes, buffers and strides may be added to it."""
+        """What is fixed over a directory; mixes and buffers may be added to it."""
         return {"delays": self.delays, "seconds_per_point": SECONDS_PER_POINT}
 
     def describe(self) -> str:
@@ -122,17 +104,15 @@ class MlcPlan:
 
 
 def plan_mlc(
-    modes: Sequence[str] = DEFAULT_MODES,
     *,
     delays: Sequence[float] | None = None,
     buffers: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
     mixes: Sequence[str] = ("R",),
     repeats: int = 1,
 ) -> MlcPlan:
-    """Every mode with every mix, buffer and stride that it takes, ``repeats`` rounds of all.
+    """Loaded latency with every mix and buffer, ``repeats`` rounds of all.
 
-    ``delays`` are core cycles, ``buffers`` bytes per thread (None: MLC's own), ``strides`` bytes (None: MLC's own).
+    ``delays`` are core cycles, ``buffers`` bytes per thread (None: MLC's own).
 
     Raises ToolMissingError, with what else can be done, where MLC is not installed; ValueError naming a setting.
     """
@@ -140,8 +120,6 @@ def plan_mlc(
         find_tool("mlc")
     except ToolMissingError as error:
         raise ToolMissingError(f"{error}; {WITHOUT_MLC}") from error
-    known = get_args(Mode)
-    asked = _checked("modes", modes, "loaded-latency", known.__contains__, f"there are {', '.join(known)}")
     flags = [mix.strip().removeprefix("-").upper() for mix in mixes]
     wanted = _checked("mixes", flags, "R,W3", MIXES.__contains__, f"MLC's own flags are taken: {', '.join(MIXES)}")
     whole = "a delay is a whole number of core cycles from 0 to 100000000"
@@ -150,63 +128,37 @@ def plan_mlc(
         found = _checked("delays", delays, "0,100,1000", lambda d: d == int(d) and 0 <= d <= 10**8, whole)
         cycles = tuple(map(int, found))
     sizes: list[int | None] = [None]
-    steps: list[int | None] = [None]
     if buffers is not None:
         sizes = _checked("buffers", buffers, "200MiB", lambda b: b >= 1024 and b % 1024 == 0, "MLC takes whole KiB")
-    if strides is not None:
-        line = CACHE_LINE_BYTES
-        remedy = f"a stride is a multiple of a cache line of {line} B"
-        steps = _checked("strides", strides, "64,128", lambda s: s >= line and s % line == 0, remedy)
     must_be(1 <= repeats <= 1000, "repeats", repeats, "from 1 to 1000")
-    _refuse_more_than_memory(asked, wanted, sizes)
-    runs: dict[str, MlcRun] = {}
-    for repeat, mode in product(range(repeats), asked):
-        for mix, size, stride in product(wanted if "W" in _TAKES[mode][1] else [None], sizes, steps):
-            run = _run(mode, mix, size, stride, cycles, repeat)
-            runs[run.key] = run
+    _refuse_more_than_memory(wanted, sizes)
+    runs = tuple(_run(mix, size, cycles, repeat) for repeat, mix, size in product(range(repeats), wanted, sizes))
     root = getattr(os, "geteuid", lambda: 0)() == 0
-    return MlcPlan(tuple(runs.values()), cycles, () if root else (NOT_ROOT,))
+    return MlcPlan(runs, cycles, () if root else (NOT_ROOT,))
 
 
 def curve_name(request: Mapping[str, Any]) -> str:
-    """A curve's name from what was asked: "75/25 mix stride 128 B buffer 200 MiB"."""
-    mix = MIXES[request["mix"] or "R"]
+    """A curve's name from what was asked: "75/25 mix buffer 200 MiB"."""
+    mix, buffer = MIXES[request["mix"]], request["buffer_bytes"]
     twins = [flag for flag, other in MIXES.items() if other == mix]
     parts = [mix.note] if mix.note else []
-    if twins and request["mix"] != twins[0]:  # alike in words, not in the streams
+    if request["mix"] != twins[0]:  # alike in words, not in the streams
         parts.append(f"-{request['mix']}")
-    stride, buffer = request["stride_bytes"], request["buffer_bytes"]
-    parts += [f"stride {format_bytes(stride)}"] if stride not in (None, CACHE_LINE_BYTES) else []
     parts += [f"buffer {format_bytes(buffer)}"] if buffer is not None else []
     return describe_series(None, mix.read_fraction, None, parts)
 
 
-def _run(
-    mode: Mode, mix: str | None, size: int | None, stride: int | None, delays: tuple[int, ...] | None, repeat: int
-) -> MlcRun:
-    name, letters = _TAKES[mode]
-    own = {
-        "b": () if size is None else (f"-b{size // 1024}",),
-        "t": (f"-t{SECONDS_PER_POINT}",),
-        "l": () if stride is None else (f"-l{stride}",),
-        "W": (f"-{mix}",) if mix else (),
-        "g": (f"-g{DELAYS_FILE}",) if delays else (),
-    }
-    options = [option for letter in letters for option in own[letter]]
-    named = [mode, *(o.removeprefix("-") for letter in "Wbl" if letter in letters for o in own[letter])]
-    delays = delays if "g" in letters else None
-    nodes = len(set(read_nodes().values())) or 1
-    points = {"loaded-latency": len(delays) if delays else OWN_DELAYS, "idle-latency": 1, "peak": PEAK_MIXES}
+def _run(mix: str, size: int | None, delays: tuple[int, ...] | None, repeat: int) -> MlcRun:
+    buffer = () if size is None else (f"-b{size // 1024}",)
+    given = (f"-g{DELAYS_FILE}",) if delays else ()
     return MlcRun(
-        f"{'-'.join(named)}.r{repeat}",
-        mode,
+        f"{'-'.join([mix, *(b.removeprefix('-') for b in buffer)])}.r{repeat}",
         mix,
         size,
-        stride,
         delays,
         repeat,
-        ("mlc", name, *options),
-        START_S + points.get(mode, nodes**2) * SECONDS_PER_POINT,
+        ("mlc", "--loaded_latency", *buffer, f"-t{SECONDS_PER_POINT}", f"-{mix}", *given),
+        START_S + (len(delays) if delays else OWN_DELAYS) * SECONDS_PER_POINT,
     )
 
 
@@ -220,17 +172,13 @@ def _checked(name: str, values: Sequence[Any], example: str, holds: Callable[[An
     return list(dict.fromkeys(values))
 
 
-def _refuse_more_than_memory(modes: Sequence[Mode], mixes: Sequence[str], sizes: Sequence[int | None]) -> None:
+def _refuse_more_than_memory(mixes: Sequence[str], sizes: Sequence[int | None]) -> None:
     """ValueError where the buffers of all threads, for reads and for writes, do not fit the memory that is free."""
     free = host_facts().memory_available_bytes
     largest = max((size for size in sizes if size is not None), default=0)
-    buffers = 1
-    for mode in modes:
-        writes = mode == "peak" or ("W" in _TAKES[mode][1] and mixes != ["R"])
-        loads = mode == "peak" or "W" in _TAKES[mode][1]
-        buffers = max(buffers, (os.cpu_count() or 1) * (2 if writes else 1) if loads else 1)
-    if free is not None and largest * buffers > free:
-        why = f"holds {format_bytes(largest)}, which takes {format_bytes(largest * buffers)} for all threads"
+    taken = largest * (os.cpu_count() or 1) * (1 if mixes == ["R"] else 2)
+    if free is not None and taken > free:
+        why = f"holds {format_bytes(largest)}, which takes {format_bytes(taken)} for all threads"
         raise InvalidParameterError(
             "buffers", f"{why}, and {format_bytes(free)} of memory are free", "take smaller buffers", largest
         )

@@ -1,7 +1,6 @@
 """Measuring memory with Intel's Memory Latency Checker where it is installed: ``plan_mlc``, ``run_mlc``, ``read_mlc``.
 
-    plan = plan_mlc(("loaded-latency", "bandwidth-matrix"), mixes=("R", "W5"))
-    result = run_mlc(plan, Path("mlc"))       # result.sweep: the curves; result.figures: idle latency, matrices, peaks
+    sweep = run_mlc(plan_mlc(mixes=("R", "W5")), Path("mlc"))
 
 What MLC printed is stored untouched before the next process begins; run again to go on after an interruption. Which
 options it is started with, and why, is in :mod:`measure.mlc.plan`; its text is read by :mod:`measure.formats.mlc`.
@@ -15,9 +14,9 @@ from __future__ import annotations
 import re
 import signal
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,28 +24,20 @@ import pandas as pd
 
 from measure.errors import DataError, StoreError
 from measure.findings import Finding
-from measure.formats.mlc import mlc_figures, mlc_sweep, mlc_version
+from measure.formats.mlc import mlc_sweep
 from measure.machine.host import host_facts
 from measure.machine.process import Finished, run_tool
-from measure.mlc.plan import DELAYS_FILE, MIXES, MlcPlan, MlcRun, Mode, curve_name, plan_mlc
+from measure.mlc.plan import DELAYS_FILE, MIXES, MlcPlan, MlcRun, curve_name
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, printed, read_kept
 from measure.store.stored_point import StoredPoint
 from measure.sweep import Provenance, Sweep
-from measure.units import counted, format_bytes
-
-__all__ = ["MlcFigures", "MlcPlan", "MlcResult", "MlcRun", "plan_mlc", "read_mlc", "read_mlc_store", "run_mlc"]
+from measure.units import counted
 
 GRACE_S = 10.0  # to switch the prefetchers on again
 SAID_KEPT = 200
 
-_EXPECTED: Mapping[Mode, str] = {
-    "idle-latency": "idle_latency_s",
-    "latency-matrix": "idle_latency_matrix_s",
-    "bandwidth-matrix": "bandwidth_matrix_bytes_per_s",
-    "peak": "bandwidths_bytes_per_s",
-}
-_ASKED = ("mode", "mix", "buffer_bytes", "stride_bytes", "repeat")
+_ASKED = ("mix", "buffer_bytes", "repeat")
 _STILL_OFF = "if it had switched the hardware prefetchers off they still are, until MLC ends well once or a restart"
 _SIGNALS: Mapping[int, str] = {
     signal.SIGILL: "this build of MLC uses an instruction that the CPU lacks; take the other binary of its package",
@@ -59,46 +50,7 @@ _COMPLAINT = re.compile(
 _NO_PREFETCHERS = re.compile(r"Unable to (?:modify|access)\b.*prefetchers")
 
 
-@dataclass(frozen=True)
-class MlcFigures:
-    """What one process measured besides curves.
-
-    ``values`` by name, in SI units: ``idle_latency_s`` and ``core_hz``; ``idle_latency_matrix_s`` and
-    ``bandwidth_matrix_bytes_per_s`` ({node of the CPUs: [one per memory node]}); ``bandwidths_bytes_per_s`` (peaks by
-    mix); ``matrices`` as printed. ``mix``, ``buffer_bytes`` and ``stride_bytes`` are None where MLC chose.
-    """
-
-    mode: Mode
-    mix: str | None
-    buffer_bytes: int | None
-    stride_bytes: int | None
-    repeat: int
-    values: Mapping[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, the values among the rest."""
-        return {**{name: getattr(self, name) for name in _ASKED}, **self.values}
-
-    @property
-    def conditions(self) -> str:
-        """Mix, stride and buffer in words; "" where MLC chose them all."""
-        mix = [curve_name({"mix": self.mix, "stride_bytes": None, "buffer_bytes": None})] if self.mix else []
-        stride = [] if self.stride_bytes is None else [f"stride {format_bytes(self.stride_bytes)}"]
-        buffer = [] if self.buffer_bytes is None else [f"buffer {format_bytes(self.buffer_bytes)}"]
-        return ", ".join([*mix, *stride, *buffer])
-
-
-@dataclass(frozen=True)
-class MlcResult:
-    """A directory of MLC runs: the curves (None where no loaded latency was measured), the other figures, findings."""
-
-    sweep: Sweep | None
-    figures: tuple[MlcFigures, ...]
-    provenance: Provenance
-    findings: tuple[Finding, ...]
-
-
-def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -> MlcResult:
+def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
     """Run what is missing of ``plan`` in the sweep directory ``out_dir``, and return all of it.
 
     A run that fails (crash, hang, refusal, half a table) is recorded with what MLC said, and the others go on.
@@ -114,7 +66,6 @@ def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -
             lambda *_: nullcontext(_run),
             read_mlc,
             lambda run: run.seconds,
-            sweep_of=lambda result: result.sweep,
             failure="MLC measured nothing",
         ),
         out_dir,
@@ -122,49 +73,29 @@ def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -
     )
 
 
-def read_mlc(store: SweepStore) -> MlcResult:
-    """What ``run_mlc`` keeps in a directory.
+def read_mlc(store: SweepStore) -> Sweep:
+    """The curves that ``run_mlc`` keeps in a directory, one for each mix and buffer.
 
     Raises DataError where no run is finished, StoreError where the directory is damaged.
     """
     kept = read_kept(store, lambda text, _: text)
     kept.check_any()
-    texts = {p.key: text for p, text in zip(kept.finished, kept.values, strict=True)}
-    values = {key: found for key, text in texts.items() if (found := mlc_figures(text))}
-    figures = tuple(_figures(p, values[p.key]) for p in kept.finished if p.key in values)
-    findings = (*kept.findings, *_prefetchers(texts))
-    curves = [p for p in kept.finished if _asked(p)["mode"] == "loaded-latency"]
-    parts = [_curve(p, texts[p.key], curve_name(_asked(p))) for p in curves]
+    parts = [_curve(p, text) for p, text in zip(kept.finished, kept.values, strict=True)]
     buffers = {s: b for part in parts for s, b in part.provenance.details.get("buffer_bytes", {}).items()}
     known = kept.provenance
-    provenance = replace(
-        known,
-        tool_version=", ".join(dict.fromkeys(v for t in texts.values() if (v := mlc_version(t)))),
-        details={**known.details, **values, **({"buffer_bytes": buffers} if buffers else {})},
-    )
-    if not parts:
-        return MlcResult(None, figures, provenance, findings)
-    sweep = Sweep(
+    return Sweep(
         pd.concat([part.points for part in parts], ignore_index=True),
         "injected_delay",
         "cycles",
-        provenance,
-        (*findings, *(f for part in parts for f in part.findings)),
-        tuple(p.raw for p in curves if p.raw is not None),
+        replace(
+            known,
+            tool_version=", ".join(dict.fromkeys(v for part in parts if (v := part.provenance.tool_version))),
+            details={**known.details, **({"buffer_bytes": buffers} if buffers else {})},
+        ),
+        (*kept.findings, *_prefetchers(kept.values), *(f for part in parts for f in part.findings)),
+        tuple(p.raw for p in kept.finished if p.raw is not None),
         store.directory.name,
     )
-    return MlcResult(sweep, figures, provenance, sweep.findings)
-
-
-def read_mlc_store(store: SweepStore) -> Sweep:
-    """The curves in a directory of MLC runs. As ``read_mlc``, and DataError where there is no curve."""
-    sweep = read_mlc(store).sweep
-    if sweep is None:
-        raise DataError(
-            f"{store.directory} holds runs of MLC without a loaded-latency table; add one with the same command and "
-            "--modes loaded-latency"
-        )
-    return sweep
 
 
 def _run(run: MlcRun, tick: Tick) -> Outcome:
@@ -189,18 +120,14 @@ def _why_failed(run: MlcRun, finished: Finished) -> str:
 
 def _what_lacks(run: MlcRun, text: str) -> str:
     """Why the text is not what was asked for; "" where it is."""
-    if run.mode != "loaded-latency":
-        return "" if _EXPECTED[run.mode] in mlc_figures(text) else f"{run.key}: MLC printed no result"
     try:
         sweep = mlc_sweep({run.key: text})
     except DataError as error:
         return str(error)
-    rows = len(sweep)
     if run.delays and set(sweep.points["load"]) != set(run.delays):
-        return f"{run.key}: MLC printed {counted(rows, 'row')} for the {len(run.delays)} delays that were asked for"
-    if sweep.findings:
-        return f"{run.key}: {sweep.findings[0].message}"
-    return ""
+        rows = counted(len(sweep), "row")
+        return f"{run.key}: MLC printed {rows} for the {len(run.delays)} delays that were asked for"
+    return f"{run.key}: {sweep.findings[0].message}" if sweep.findings else ""
 
 
 def _complaint(text: str, stderr: str) -> str:
@@ -212,42 +139,35 @@ def _complaint(text: str, stderr: str) -> str:
     return said[:SAID_KEPT]
 
 
-def _curve(point: StoredPoint, text: str, name: str) -> Sweep:
+def _curve(point: StoredPoint, text: str) -> Sweep:
     """The one table of a finished run under the name of what was asked for."""
+    asked = _asked(point)
+    name = curve_name(asked)
     sweep = mlc_sweep({point.raw.name if point.raw else point.key: text})
     table = sweep.points.assign(
-        series=name, repeat=float(_asked(point)["repeat"]), started_at=str(point.record.get("started_at", ""))
+        series=name, repeat=float(asked["repeat"]), started_at=str(point.record.get("started_at", ""))
     )
-    buffer = _asked(point)["buffer_bytes"] or next(
-        iter(sweep.provenance.details.get("buffer_bytes", {}).values()), None
-    )
+    buffer = asked["buffer_bytes"] or next(iter(sweep.provenance.details.get("buffer_bytes", {}).values()), None)
     details = {"buffer_bytes": {name: float(buffer)}} if buffer else {}
     findings = tuple(replace(f, series=name) for f in sweep.findings)
     return replace(sweep, points=table, findings=findings, provenance=replace(sweep.provenance, details=details))
 
 
-def _figures(point: StoredPoint, values: Mapping[str, Any]) -> MlcFigures:
-    asked = _asked(point)
-    return MlcFigures(
-        asked["mode"], asked["mix"], asked["buffer_bytes"], asked["stride_bytes"], asked["repeat"], values
-    )
-
-
 def _asked(point: StoredPoint) -> Mapping[str, Any]:
     """What the run was asked for; StoreError where its record does not tell."""
     asked = point.record.get("request")
-    if not isinstance(asked, Mapping) or not set(_ASKED) <= set(asked) or (asked["mix"] or "R") not in MIXES:
+    if not isinstance(asked, Mapping) or not set(_ASKED) <= set(asked) or asked["mix"] not in MIXES:
         raise StoreError(f"the record of run {point.key} does not tell what was asked; remove it to measure it again")
     return asked
 
 
-def _prefetchers(texts: Mapping[str, str]) -> Iterator[Finding]:
-    runs = [key for key, text in texts.items() if _NO_PREFETCHERS.search(text)]
-    if runs:
+def _prefetchers(texts: Sequence[str]) -> Iterator[Finding]:
+    still_on = sum(_NO_PREFETCHERS.search(text) is not None for text in texts)
+    if still_on:
         yield Finding(
             "mlc-prefetchers",
             "info",
-            f"in {len(runs)} of {counted(len(texts), 'run')} MLC could not switch the hardware prefetchers off and "
+            f"in {still_on} of {counted(len(texts), 'run')} MLC could not switch the hardware prefetchers off and "
             "chased at random instead.",
             "it was not run as root, or the msr driver is not loaded, or this is a virtual machine.",
             "as root: modprobe msr, then measure again; compare only latencies that were measured in the same way.",

@@ -120,7 +120,6 @@ class Measurement(Generic[P, R]):
     paced: bool = False
     hold: Callable[[], AbstractContextManager[object]] = nullcontext
     tidy: Callable[[SweepStore], None] = lambda _: None
-    sweep_of: Callable[[R], Sweep | None] = lambda result: result if isinstance(result, Sweep) else None
     failure: str = "no point of the sweep could be measured"
 
 
@@ -160,8 +159,8 @@ def measure(
             plan.tidy(store)
         target.close()
         result = plan.read(store)
-        if (sweep := plan.sweep_of(result)) is not None:
-            store.write_table(plain_cells(sweep.points).to_csv(index=False))
+        if isinstance(result, Sweep):
+            store.write_table(plain_cells(result.points).to_csv(index=False))
         clock.report(len(known), len(known), 0.0, "done")
     return result
 

@@ -34,11 +34,10 @@ def fio_normal(content: bytes) -> object:
 
 
 def mlc(content: bytes) -> object:
-    from measure.formats.mlc import mlc_figures, mlc_sweep
+    from measure.formats.mlc import mlc_sweep
     from measure.text_files import decode
 
     text = decode(content, "f")
-    mlc_figures(text)
     return mlc_sweep({"f": text})
 
 

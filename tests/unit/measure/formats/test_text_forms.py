@@ -7,7 +7,7 @@ import pytest
 from measure.errors import DataError
 from measure.formats.fio.normal_output import parse_normal
 from measure.formats.mess_curves import curves_sweep, looks_like_curves
-from measure.formats.mlc import mlc_figures, mlc_sweep, mlc_version
+from measure.formats.mlc import mlc_sweep
 
 # --- fio's report -----------------------------------------------------------------------------------------------------
 
@@ -110,7 +110,6 @@ def test_a_table_of_mlc_in_si_units() -> None:
     assert set(sweep.points["block_bytes"]) == {64}
     assert sweep.provenance.details["buffer_bytes"] == {"read": 100 * 2**20}
     assert (sweep.provenance.tool_version, sweep.provenance.commands) == ("3.11", ("mlc --loaded_latency",))
-    assert mlc_version("v3") == ""
     for size, scale in (("K", 2**10), ("G", 2**30)):
         text = MLC.format(flags="").replace("100.000M", f"2{size}")
         assert mlc_sweep({"m": text}).provenance.details["buffer_bytes"] == {"read": 2 * scale}
@@ -137,35 +136,6 @@ def test_rows_of_mlc_that_cannot_be() -> None:
         mlc_sweep({"m": MLC.format(flags="").replace("(ns)", "(us)")})
     with pytest.raises(DataError, match="is in ns and GB/sec"):
         mlc_sweep({"m": MLC.format(flags="").replace("MB/sec", "GB/sec")})
-
-
-def test_other_sections_of_mlc() -> None:
-    text = """\
-Intel(R) Memory Latency Checker - v3.11
-Measuring idle latencies for random access (in ns)...
-Numa node 0 1
- 0   80.0  140.0
- 1  141.0    -
-Measuring Peak Injection Memory Bandwidths for the system
-ALL Reads        :  100000.0
-2:1 Reads-Writes :  90000.0
-Measuring Memory Bandwidths between nodes within system
- 0   100000.0  40000.0
-Local Socket L2->L2 HIT  latency  25.0
-Each iteration took 250.0 core clocks ( 100.0 ns)
-"""
-    found = mlc_figures(text)
-    assert found["idle_latency_matrix_s"]["0"] == pytest.approx([8e-8, 1.4e-7])
-    assert found["idle_latency_matrix_s"]["1"] == [pytest.approx(1.41e-7), None]
-    assert found["bandwidth_matrix_bytes_per_s"]["0"] == [1e11, 4e10]
-    (peaks,) = found["bandwidths_bytes_per_s"].values()
-    assert peaks == {"ALL Reads": 1e11, "2:1 Reads-Writes": 9e10}
-    assert found["cache_to_cache_s"] == {"Local Socket L2->L2 HIT": pytest.approx(25e-9)}
-    assert (found["idle_latency_s"], found["core_hz"]) == pytest.approx((1e-7, 2.5e9))
-    with pytest.raises(DataError, match=r"it holds .* and .*, which are figures of one state"):
-        mlc_sweep({"m": "Memory Latency Checker - v3\nEach iteration took 250.0 core clocks ( 100.0 ns)\n" + text})
-    zero = mlc_figures("Each iteration took 250.0 core clocks ( 0.0 ns)")
-    assert zero == {"idle_latency_s": 0.0}
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------

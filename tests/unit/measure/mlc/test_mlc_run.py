@@ -12,54 +12,33 @@ from fake_mlc import MLC_DELAYS, latency_and_bandwidth
 
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError
 from measure.loading import load
-from measure.mlc.sweep import plan_mlc, read_mlc_store, run_mlc
+from measure.mlc.plan import plan_mlc
+from measure.mlc.sweep import read_mlc, run_mlc
 from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.usefixtures("fake_mlc")
 MIB = 2**20
 
 
-def test_a_run_for_each_mix_buffer_and_stride_with_the_options_of_its_mode() -> None:
-    plan = plan_mlc(
-        ("loaded-latency", "idle-latency", "latency-matrix", "bandwidth-matrix", "peak"),
-        delays=(0, 500),
-        mixes=("R", "w3"),
-        buffers=(200 * MIB,),
-        strides=(64, 256),
+def test_a_run_for_each_mix_and_buffer_and_what_is_not_asked_is_left_to_mlc() -> None:
+    plan = plan_mlc(delays=(0, 500), mixes=("R", "w3"), buffers=(200 * MIB,))
+    assert plan.commands == (
+        "mlc --loaded_latency -b204800 -t2 -R -gdelays.txt",
+        "mlc --loaded_latency -b204800 -t2 -W3 -gdelays.txt",
     )
-    assert plan.commands[:4] == (
-        "mlc --loaded_latency -b204800 -t2 -l64 -R -gdelays.txt",
-        "mlc --loaded_latency -b204800 -t2 -l256 -R -gdelays.txt",
-        "mlc --loaded_latency -b204800 -t2 -l64 -W3 -gdelays.txt",
-        "mlc --loaded_latency -b204800 -t2 -l256 -W3 -gdelays.txt",
-    )
-    assert plan.commands[4:6] == ("mlc --idle_latency -b204800 -t2 -l64", "mlc --idle_latency -b204800 -t2 -l256")
-    assert "mlc --bandwidth_matrix -b204800 -t2 -l64 -W3" in plan.commands
-    assert "mlc --latency_matrix -b204800 -t2 -l64" in plan.commands
-    assert "mlc --peak_injection_bandwidth -b204800 -t2 -l256" in plan.commands
-    assert len(plan.commands) == 4 + 2 + 2 + 4 + 2 == len({run.key for run in plan.runs})
-
-
-def test_what_is_not_asked_is_left_to_mlc() -> None:
-    assert plan_mlc().commands == ("mlc --loaded_latency -t2 -R", "mlc --idle_latency -t2")
-
-
-def test_the_estimate_grows_with_the_delays() -> None:
-    short = plan_mlc(("loaded-latency",), delays=(0, 1)).seconds()
-    assert plan_mlc(("loaded-latency",)).seconds() == short + 2 * (19 - 2)
+    own = plan_mlc()
+    assert own.commands == ("mlc --loaded_latency -t2 -R",)
+    assert own.seconds() == plan.seconds() / 2 + 2 * (19 - 2)
 
 
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"modes": ()}, "modes is empty"),
-        ({"modes": ("idle",)}, "modes holds 'idle'; there are loaded-latency"),
         ({"mixes": ("W99",)}, "mixes holds 'W99'"),
         ({"delays": (1.5,)}, "delays holds 1.5"),
         ({"delays": ()}, "delays is empty"),
         ({"buffers": (1000,)}, "buffers holds 1000; MLC takes whole KiB"),
         ({"buffers": (2**50,)}, "take smaller buffers"),
-        ({"strides": (100,)}, "a multiple of a cache line"),
         ({"repeats": 0}, "repeats is 0"),
     ],
 )
@@ -70,61 +49,36 @@ def test_a_setting_that_mlc_could_not_use_is_named(settings: dict[str, object], 
 
 def test_without_mlc_it_is_said_what_the_built_in_probe_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(ToolMissingError, match=r"Intel's web site.*qsim measure memory.*cannot give the matrices"):
+    with pytest.raises(ToolMissingError, match=r"Intel's web site.*qsim measure memory.*cannot give delays in core"):
         plan_mlc()
 
 
 @pytest.mark.parametrize("version", ["3.5", "3.11b"])
 def test_the_curves_are_what_mlc_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setenv("FAKE_MLC_VERSION", version)
-    plan = plan_mlc(delays=(0, 100, 2000), mixes=("R", "W3", "W11"), buffers=(128 * MIB,), strides=(64, 128))
-    result = run_mlc(plan, tmp_path / "s")
-    assert result.sweep is not None
-    assert result.sweep.series == (
-        "read buffer 128 MiB",
-        "read stride 128 B buffer 128 MiB",
-        "75/25 mix buffer 128 MiB",
-        "75/25 mix stride 128 B buffer 128 MiB",
-        "75/25 mix -W11 buffer 128 MiB",
-        "75/25 mix -W11 stride 128 B buffer 128 MiB",
-    )
-    points = result.sweep.select("75/25 mix buffer 128 MiB").points
+    plan = plan_mlc(delays=(0, 100, 2000), mixes=("R", "W3", "W11"), buffers=(128 * MIB,))
+    sweep = run_mlc(plan, tmp_path / "s")
+    assert sweep.series == ("read buffer 128 MiB", "75/25 mix buffer 128 MiB", "75/25 mix -W11 buffer 128 MiB")
+    points = sweep.select("75/25 mix buffer 128 MiB").points
     assert points["load"].tolist() == [0, 100, 2000]
     for delay, (ns, mb) in ((d, latency_and_bandwidth(d, "W3")) for d in (0, 100, 2000)):
         row = points[points["load"] == delay].iloc[0]
         assert row["latency_s"] == pytest.approx(ns / 1e9, abs=0.006e-9)
         assert row["bandwidth_bytes_per_s"] == pytest.approx(mb * 1e6, abs=0.06e6)
         assert row["read_fraction"] == 0.75
-    assert result.provenance.tool_version == version
-    assert result.provenance.details["buffer_bytes"]["75/25 mix buffer 128 MiB"] == 128 * MIB
-    assert not result.findings
+    assert sweep.provenance.tool_version == version
+    assert sweep.provenance.details["buffer_bytes"]["75/25 mix buffer 128 MiB"] == 128 * MIB
+    assert not sweep.findings
 
 
 def test_a_sweep_without_delays_takes_those_of_mlc(tmp_path: Path) -> None:
-    result = run_mlc(plan_mlc(("loaded-latency",)), tmp_path / "s")
-    assert result.sweep is not None
-    assert result.sweep.points["load"].tolist() == list(MLC_DELAYS)
-    assert result.provenance.details["buffer_bytes"] == {"read": 100 * MIB}
-
-
-def test_the_other_modes_give_figures_in_si_units(tmp_path: Path) -> None:
-    modes = ("idle-latency", "latency-matrix", "bandwidth-matrix", "peak")
-    result = run_mlc(plan_mlc(modes, buffers=(256 * MIB,)), tmp_path / "s")
-    assert result.sweep is None
-    idle, latencies, bandwidths, peak = result.figures
-    assert idle.values["idle_latency_s"] == pytest.approx(88.2e-9)
-    assert idle.values["core_hz"] == pytest.approx(3e9)
-    assert idle.conditions == "buffer 256 MiB"
-    assert latencies.values["idle_latency_matrix_s"]["1"] == [pytest.approx(142.5e-9), pytest.approx(81.5e-9), None]
-    assert bandwidths.values["bandwidth_matrix_bytes_per_s"]["0"] == pytest.approx([101e9, 33e9, 9.1e9])
-    assert bandwidths.conditions == "read, buffer 256 MiB"
-    assert next(iter(peak.values["bandwidths_bytes_per_s"].values()))["1:1 Reads-Writes"] == pytest.approx(165000.5e6)
-    with pytest.raises(DataError, match="without a loaded-latency table; add one"):
-        load(tmp_path / "s")
+    sweep = run_mlc(plan_mlc(), tmp_path / "s")
+    assert sweep.points["load"].tolist() == list(MLC_DELAYS)
+    assert sweep.provenance.details["buffer_bytes"] == {"read": 100 * MIB}
 
 
 def test_repeats_are_repeats_of_one_curve(tmp_path: Path) -> None:
-    run_mlc(plan_mlc(("loaded-latency",), delays=(0, 9000), repeats=3), tmp_path / "s")
+    run_mlc(plan_mlc(delays=(0, 9000), repeats=3), tmp_path / "s")
     sweep = load(tmp_path / "s")
     assert sweep.series == ("read",)
     assert sorted(sweep.points["repeat"]) == [0, 0, 1, 1, 2, 2]
@@ -132,19 +86,19 @@ def test_repeats_are_repeats_of_one_curve(tmp_path: Path) -> None:
 
 
 def test_finished_runs_are_not_run_again_and_new_ones_are_added(tmp_path: Path, fake_mlc) -> None:
-    run_mlc(plan_mlc(("loaded-latency",), delays=(0, 9000)), tmp_path / "s")
+    run_mlc(plan_mlc(delays=(0, 9000)), tmp_path / "s")
     raw = {p: p.read_bytes() for p in (tmp_path / "s" / "raw").iterdir()}
-    run_mlc(plan_mlc(("loaded-latency", "idle-latency"), delays=(0, 9000), mixes=("R", "W5")), tmp_path / "s")
-    assert [c.split()[0] for c in fake_mlc.commands()] == ["--loaded_latency"] * 2 + ["--idle_latency"]
+    run_mlc(plan_mlc(delays=(0, 9000), mixes=("R", "W5")), tmp_path / "s")
+    assert [c.split()[2] for c in fake_mlc.commands()] == ["-R", "-W5"]
     assert all(path.read_bytes() == content for path, content in raw.items())
     with pytest.raises(StoreError, match="other settings"):
-        run_mlc(plan_mlc(("loaded-latency",), delays=(0, 5000)), tmp_path / "s")
+        run_mlc(plan_mlc(delays=(0, 5000)), tmp_path / "s")
 
 
 @pytest.mark.parametrize(
     ("behaviour", "says"),
     [
-        ("half a table", r"loaded-latency-W5\.r0: MLC printed 2 rows for the 4 delays"),
+        ("half a table", r"W5\.r0: MLC printed 2 rows for the 4 delays"),
         ("half a row", r"MLC printed 2 rows for the 4 delays"),
         ("refuses", r"without a loaded-latency table.*MLC said: Hugepages need to be set up for this CPU: Exiting"),
         ("says nothing", "is MLC's output, but|without a loaded-latency table"),
@@ -158,61 +112,58 @@ def test_finished_runs_are_not_run_again_and_new_ones_are_added(tmp_path: Path, 
 def test_a_run_that_fails_is_recorded_with_its_reason_and_the_others_go_on(
     tmp_path: Path, fake_mlc, behaviour: str, says: str
 ) -> None:
-    plan = plan_mlc(("loaded-latency", "idle-latency"), delays=(0, 50, 500, 9000), mixes=("R", "W5", "W6"))
+    plan = plan_mlc(delays=(0, 50, 500, 9000), mixes=("R", "W5", "W6"))
     fake_mlc.behave(**{"-W5": behaviour})
-    result = run_mlc(plan, tmp_path / "s")
-    assert result.sweep is not None
-    assert result.sweep.series == ("read", "write non-temporal")
-    assert [f.mode for f in result.figures] == ["idle-latency"]
-    (finding,) = result.findings
+    sweep = run_mlc(plan, tmp_path / "s")
+    assert sweep.series == ("read", "write non-temporal")
+    (finding,) = sweep.findings
     assert finding.check == "point-failed"
     assert re.search(says, finding.message), finding.message
     fake_mlc.behave()
     whole = run_mlc(plan, tmp_path / "s")
-    assert whole.sweep is not None
-    assert set(whole.sweep.series) == {"read", "50/50 mix", "write non-temporal"}
+    assert set(whole.series) == {"read", "50/50 mix", "write non-temporal"}
     assert not whole.findings
 
 
 def test_a_run_that_hangs_is_stopped_and_may_put_the_prefetchers_back(tmp_path: Path, fake_mlc) -> None:
-    plan = plan_mlc(("idle-latency", "peak"))
+    plan = plan_mlc(mixes=("R", "W5"))
     hanging = tuple(replace(run, seconds=0.0) for run in plan.runs)
-    fake_mlc.behave(idle_latency="hangs")
+    fake_mlc.behave(**{"-R": "hangs"})
     fake_mlc.monkeypatch.setattr("measure.mlc.plan.MARGIN_S", 1.5)
-    result = run_mlc(replace(plan, runs=hanging), tmp_path / "s")
-    assert [f.mode for f in result.figures] == ["peak"]
-    assert "did not end within 1.5 s and was stopped" in result.findings[0].message
+    sweep = run_mlc(replace(plan, runs=hanging), tmp_path / "s")
+    assert sweep.series == ("50/50 mix",)
+    assert "did not end within 1.5 s and was stopped" in sweep.findings[0].message
     assert "prefetchers on again" in fake_mlc.commands()
 
 
 def test_where_nothing_can_be_measured_the_last_reason_is_told(tmp_path: Path, fake_mlc) -> None:
     fake_mlc.behave(**{"--": "refuses"})
-    with pytest.raises(ToolFailedError, match=r"MLC measured nothing; the last: .*idle-latency\.r0.*Hugepages"):
+    with pytest.raises(ToolFailedError, match=r"MLC measured nothing; the last: .*R\.r0.*Hugepages"):
         run_mlc(plan_mlc(), tmp_path / "s")
     store = SweepStore.read(tmp_path / "s")
-    assert [p.ok for p in store.points()] == [False, False]
+    assert [p.ok for p in store.points()] == [False]
     with pytest.raises(DataError, match="no finished point yet"):
-        read_mlc_store(store)
+        read_mlc(store)
 
 
 def test_a_machine_whose_prefetchers_stay_on_is_told(tmp_path: Path, fake_mlc) -> None:
-    fake_mlc.behave(idle="not root")
-    result = run_mlc(plan_mlc(), tmp_path / "s")
-    (finding,) = result.findings
+    fake_mlc.behave(**{"-R": "not root"})
+    sweep = run_mlc(plan_mlc(mixes=("R", "W5")), tmp_path / "s")
+    (finding,) = sweep.findings
     assert finding.check == "mlc-prefetchers"
     assert "in 1 of 2 runs" in finding.message
 
 
 def test_no_file_of_delays_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    run_mlc(plan_mlc(("loaded-latency",), delays=(0, 100)), tmp_path / "s")
+    run_mlc(plan_mlc(delays=(0, 100)), tmp_path / "s")
     assert [p.name for p in tmp_path.iterdir()] == ["s"]
 
 
 def test_a_record_that_does_not_tell_its_request_is_named(tmp_path: Path) -> None:
-    run_mlc(plan_mlc(("loaded-latency",), delays=(0, 100)), tmp_path / "s")
-    record = tmp_path / "s" / "points" / "loaded-latency-R.r0.json"
-    record.write_text(record.read_text().replace('"stride_bytes"', '"stride"'))
+    run_mlc(plan_mlc(delays=(0, 100)), tmp_path / "s")
+    record = tmp_path / "s" / "points" / "R.r0.json"
+    record.write_text(record.read_text().replace('"buffer_bytes"', '"buffer"'))
     with pytest.raises(DataError, match="does not tell what was asked"):
         load(tmp_path / "s")
 

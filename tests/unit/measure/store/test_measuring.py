@@ -68,7 +68,6 @@ class Tool:
             lambda _: 2.0,
             hold=self.hold,
             tidy=lambda _: self.said.append("tidied"),
-            sweep_of=lambda _: None,
         )
         return replace(plan, **others)  # type: ignore[arg-type]
 
