@@ -205,16 +205,14 @@ def _load_files(
     contents: _Contents, directory: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None
 ) -> tuple[list[Part], list[Finding]]:
     """The parts in files of the first format that can be read, and a Finding for the files of others."""
-    logs = dict(contents.files["log"])
     for kind, folders in contents.files.items():
         parts: list[Part] = []
         for folder, members in sorted(folders.items()):
-            near = [f.path for f in logs.pop(folder, ())] if kind == "fio" else []
-            parts += _load_members(kind, _label(folder, directory), members, columns, units, near, contents.damaged)
+            parts += _load_members(kind, _label(folder, directory), members, columns, units, contents.damaged)
         if not parts:
             folders.clear()  # what is wrong with each is said
             continue
-        left = {k: f for k, f in (contents.files | {"log": logs}).items() if k != kind}
+        left = {k: f for k, f in contents.files.items() if k != kind}
         others = [f"{m.name} ({NAMES[k]})" for k, f in left.items() for members in f.values() for m in members]
         return parts, _files_left_out(
             others,
@@ -231,12 +229,11 @@ def _load_members(
     members: Sequence[InputFile],
     columns: Mapping[str, str] | None,
     units: Mapping[str, str] | None,
-    logs: Sequence[Path],
     damaged: list[Finding],
 ) -> list[Part]:
     """The files of one folder together, without those that cannot be read alone; apart where they do not fit."""
     try:
-        return [(label, sweep_of(kind, members, columns, units, logs))]
+        return [(label, sweep_of(kind, members, columns, units))]
     except DataError:
         pass  # each is read alone now, and what is wrong with it is reported
     alone: dict[tuple[str, str], list[tuple[InputFile, Sweep]]] = {}
@@ -250,7 +247,7 @@ def _load_members(
     parts: list[Part] = []
     for group in alone.values():
         try:
-            parts.append((label, sweep_of(kind, [member for member, _ in group], columns, units, logs)))
+            parts.append((label, sweep_of(kind, [member for member, _ in group], columns, units)))
         except DataError:
             parts += [(member.name, sweep) for member, sweep in group]
     return parts

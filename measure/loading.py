@@ -1,9 +1,8 @@
 """``load``: whatever a tool wrote becomes a Sweep.
 
 Detects a file's format from its content, not its name: fio's output (JSON, also with messages around it, or the report
-for people), MLC's text, bandwidth-latency curves, a table. Of fio's logs the name tells what they log. Logs
-with fio's results show how those runs went; logs alone are points themselves, and are read in pieces, so that their
-size does not matter. Directories are read by :mod:`measure.directories`.
+for people), MLC's text, bandwidth-latency curves, a table. Of fio's logs the name tells what they log. Logs are
+read in pieces, so that their size does not matter. Directories are read by :mod:`measure.directories`.
 """
 
 from __future__ import annotations
@@ -58,14 +57,12 @@ def load(
         read.append(read_file(path, name))
         characters = counted_characters(characters, read[-1][1], ", ".join(map(str, paths[:3])))
     kinds = {kind for kind, _ in read}
-    if len(kinds) > 1 and kinds != {"fio", "log"}:
+    if len(kinds) > 1:
         raise DataError(
             f"{', '.join(map(str, paths[:3]))}: {' and '.join(sorted(NAMES[k] for k in kinds))} cannot be one sweep; "
             "load them one after the other"
         )
-    kind = "fio" if "fio" in kinds else next(iter(kinds))
-    logs = [f.path for k, f in read if k == "log"]
-    return sweep_of(kind, [f for k, f in read if k == kind], columns, units, logs if kind == "fio" else ())
+    return sweep_of(kinds.pop(), [file for _, file in read], columns, units)
 
 
 def _paths(path_or_paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:

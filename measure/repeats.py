@@ -235,7 +235,7 @@ def _off_course(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
 
 
 def flags(points: pd.DataFrame, *, closed: bool) -> pd.Series[str]:
-    """What is wrong with each row: "outlier", "off the curve", "disturbed", "warm-up", "drift", "never settled"; or "".
+    """What is wrong with each row: "outlier", "off the curve", "disturbed", "drift", "never settled"; or "".
 
     The first that holds. A run that was unsteady by noise alone is not flagged: it is no worse than the next one.
     """
@@ -249,8 +249,7 @@ def flags(points: pd.DataFrame, *, closed: bool) -> pd.Series[str]:
 def _of_runs(points: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
     if "off_cpu_share" in points:
         yield "disturbed", points["off_cpu_share"] > RETRY_SHARE
-    if "warmup_s" in points:
-        yield "warm-up", points["warmup_s"] > 0
+    if "throughput_trend" in points:
         yield "drift", (points["steady"] == 0) & (points["throughput_trend"] == 1)
     if "settled" in points:
         yield "never settled", points["settled"] == 0

@@ -37,7 +37,7 @@ MARGIN = 0.05
 POWER = 0.9
 """A loss that would have been seen is one seen in this share of cases."""
 DOUBTFUL = frozenset(
-    {"busy-machine", "drift", "drift-within-run", "never-settled", "outlier", "repeats-disagree", "unsteady", "warm-up"}
+    {"busy-machine", "drift", "drift-within-run", "never-settled", "outlier", "repeats-disagree", "unsteady"}
 )
 """Findings on the runs or the machine that make repeats of one sweep too much alike."""
 REPEATS, MOST_REPEATS = 3, 10

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 from measure.errors import DataError
-from measure.formats.fio.documents import looks_like_terse
 from measure.formats.fio.log_records import log_name
 from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.sweep import fio_sweep, log_sweep
@@ -55,7 +54,7 @@ class NoMeasurementError(DataError):
 
 
 def _looks_like_fio(text: str) -> bool:
-    return '"fio version"' in text or looks_like_terse(text) or looks_like_normal(text)
+    return '"fio version"' in text or looks_like_normal(text)
 
 
 _RECOGNISED_BY: Mapping[Format, Callable[[str], bool]] = {
@@ -135,13 +134,9 @@ def counted_characters(before: int, file: InputFile, where: str) -> int:
 
 
 def sweep_of(
-    kind: Format,
-    files: Sequence[InputFile],
-    columns: Mapping[str, str] | None,
-    units: Mapping[str, str] | None,
-    logs: Sequence[Path] = (),
+    kind: Format, files: Sequence[InputFile], columns: Mapping[str, str] | None, units: Mapping[str, str] | None
 ) -> Sweep:
-    """The sweep in files of one format; ``logs`` are those of fio's results."""
+    """The sweep in files of one format."""
     texts = {f.name: f.text for f in files}
 
     def alone(read: Callable[[str, str], Sweep]) -> Sweep:
@@ -149,7 +144,7 @@ def sweep_of(
 
     with reading(", ".join(f.name for f in files[:3])):
         if kind == "fio":
-            sweep = fio_sweep(texts, logs)
+            sweep = fio_sweep(texts)
         elif kind == "log":
             sweep = log_sweep([f.path for f in files])
         elif kind == "mlc":

@@ -115,10 +115,6 @@ def test_a_synchronous_engine_has_one_request_outstanding() -> None:
     assert (row["depth"], row["load"], row["engine"]) == (1, 1, "psync")
 
 
-def test_client_and_server_mode_is_read() -> None:
-    assert one_row("client-server.json")["load"] == 4
-
-
 def test_bins_and_percentiles_of_the_total_latency_are_kept() -> None:
     (record,) = parse_fio(text("json-plus.json"), "json-plus.json")
     stats = json.loads(text("json-plus.json"))["jobs"][0]["read"]["lat_ns"]

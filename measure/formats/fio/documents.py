@@ -1,7 +1,7 @@
 """The JSON documents in what fio printed, among messages, cut off or several in one text; and their fields.
 
 Each document is an object with "fio version" and a list of jobs. Of a run that printed a snapshot every so often
-(``--status-interval``) the snapshots come together.
+(``--status-interval``) the last one counts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from measure.formats.fio.record import IMPOSSIBLE
 
 MAX_FAILED_DOCUMENTS = 64  # a bound on the work that a hostile or damaged text can cause
 
-_TERSE = re.compile(r"^[2-5];[^;\n]{0,200};[^;\n]{0,200};\d{1,9};", re.MULTILINE)
 _START = re.compile(r'\{\s*"fio version"')
 
 
@@ -48,50 +47,22 @@ def fio_documents(text: str) -> tuple[list[dict[str, Any]], bool]:
 
 
 def _is_fio(document: Mapping[str, Any]) -> bool:
-    return "fio version" in document and isinstance(_listed(document), list)
+    return "fio version" in document and isinstance(document.get("jobs"), list)
 
 
 def jobs_of(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The jobs of a document, or in client/server mode those of every host."""
-    return [job for job in _listed(document) if isinstance(job, dict)]
+    """The jobs of a document."""
+    return [job for job in document["jobs"] if isinstance(job, dict)]
 
 
-def _listed(document: Mapping[str, Any]) -> Any:
-    return document.get("jobs", document.get("client_stats"))
-
-
-def looks_like_terse(text: str) -> bool:
-    """Whether a line of the text is fio's terse output, which is not read."""
-    return _TERSE.search(text) is not None
-
-
-def why_nothing(text: str, name: str, truncated: bool) -> str:
-    """One sentence: what the text is, if it is not fio's JSON."""
-    again = "run fio with --output-format=json --output=FILE"
-    body = text.strip("\ufeff \t\r\n")
-    messages = [line.strip() for line in body.splitlines() if line.startswith(("fio:", "verify:"))]
-    if not body:
-        why = "is empty; fio was stopped before it wrote anything, so measure again"
-    elif truncated or _START.search(text):
-        why = "is cut off: its fio JSON has no end; fio was killed or the disk was full, so measure again"
-    elif looks_like_terse(body):
-        why = f"is fio's terse output, which names neither options nor depth; {again}"
-    elif messages:
-        why = f"holds no JSON, only fio's message {messages[0][:160]!r}; settle that, then {again}"
-    else:
-        why = f'is not fio\'s JSON (no "fio version" with jobs in it); {again}'
-    return f"{name} {why}"
-
-
-def runs_of(documents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The documents of each run: one, or the cumulative snapshots that --status-interval writes."""
-    runs: list[list[dict[str, Any]]] = []
+def last_of_runs(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last document of each run: the only one, or the last of the cumulative snapshots of --status-interval."""
+    last: list[dict[str, Any]] = []
     for document in documents:
-        if runs and _continues(runs[-1][-1], document):
-            runs[-1].append(document)
-        else:
-            runs.append([document])
-    return runs
+        if last and _continues(last[-1], document):
+            last.pop()
+        last.append(document)
+    return last
 
 
 def _continues(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ fio's JSON changed over fifteen years, and people store it with messages around 
 - messages before and after the JSON, several documents in one text, cumulative ``--status-interval`` snapshots
   (the last of each run counts), by :mod:`measure.formats.fio.documents`;
 - fio 2.x (``lat``, ``clat`` in microseconds, ``io_bytes`` in KiB) and 3.x (``lat_ns``, bytes);
-- ``jobs`` and ``client_stats``; ``global options`` as an object or a list; options absent because they are defaults;
+- ``global options`` as an object or a list; options absent because they are defaults;
 - ``unified_rw_reporting`` mixed and both; one record per clone where ``group_reporting`` is off;
 - jobs that ended with an error or measured nothing: a finding, never a number.
 
@@ -24,20 +24,15 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.fio.documents import fio_documents, jobs_of, number_in, positive, runs_of, section_of, why_nothing
-from measure.formats.fio.latency_bins import BINS_FIO_3, BITS, PER_OCTAVE
+from measure.formats.fio.documents import fio_documents, jobs_of, last_of_runs, number_in, positive, section_of
 from measure.formats.fio.record import FioRecord, Flow, Moments, is_set, record_of, whole
-from measure.formats.fio.steady_state import Intervals
 from measure.units import counted
 
-SERVER_PORT = 8765  # where fio --server listens
 MAX_JOBS = 10_000
 
 _ALIASES = {"readwrite": "rw", "blocksize": "bs", "numjobs": "numjobs", "iodepth": "iodepth"}
+_AGAIN = "run fio with --output-format=json --output=FILE"
 _UNITS_S = {"_ns": 1e-9, "": 1e-6}  # fio 3.x and fio 2.x; fio has never written another suffix
-_OF_REPORTING = frozenset({"unified_rw_reporting", "group_reporting", "percentile_list"})  # these tell no workload
-_CONSTANTS = "FIO_IO_U_PLAT_"
-_BIN_CONSTANT = "FIO_IO_U_PLAT_BITS"
 
 
 def parse_fio(text: str, name: str) -> list[FioRecord]:
@@ -48,8 +43,12 @@ def parse_fio(text: str, name: str) -> list[FioRecord]:
     """
     documents, truncated = fio_documents(text)
     if not documents:
-        raise DataError(why_nothing(text, name, truncated))
-    records = [record for snapshots in runs_of(documents) for record in _records_of_run(snapshots, name)]
+        if truncated:
+            raise DataError(
+                f"{name} is cut off: its fio JSON has no end; fio was killed or the disk was full, so measure again"
+            )
+        raise DataError(f'{name} is not fio\'s JSON (no "fio version" with jobs in it); {_AGAIN}')
+    records = [record for document in last_of_runs(documents) for record in _records(document, name)]
     if not records:
         raise DataError(f"{name}: fio wrote its JSON, but no job is in it; run the job again")
     if truncated:
@@ -64,18 +63,6 @@ def parse_fio(text: str, name: str) -> list[FioRecord]:
     return records
 
 
-def _records_of_run(snapshots: Sequence[dict[str, Any]], name: str) -> list[FioRecord]:
-    """The records of the last snapshot, each with the intervals between the snapshots."""
-    seen = [list(_records(document, name)) for document in snapshots]
-    alike = [records for records in seen if len(records) == len(seen[-1])] if len(seen) > 1 else []
-
-    def course(number: int) -> Intervals:
-        jobs = [records[number] for records in alike]
-        return Intervals.of_counts((job.runtime_s, job.throughput_per_s * job.runtime_s) for job in jobs)
-
-    return [replace(record, intervals=course(number)) for number, record in enumerate(seen[-1])]
-
-
 def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
     shared = _global_options(document.get("global options"))
     jobs = jobs_of(document)
@@ -84,20 +71,17 @@ def _records(document: Mapping[str, Any], name: str) -> Iterator[FioRecord]:
             f"{name} lists {len(jobs):,} jobs, more than the {MAX_JOBS:,} that are read; run fio with --group_reporting"
         )
     groups: dict[str, list[dict[str, Any]]] = {}
-    # "All clients" is the sum of the others, where there are others.
-    for job in [job for job in jobs if job.get("jobname") != "All clients"] or jobs:
+    for job in jobs:
         own = _options(job.get("job options"))
-        key = json.dumps([job.get("jobname"), job.get("groupid"), _host(job), own], sort_keys=True, default=str)
+        key = json.dumps([job.get("jobname"), job.get("groupid"), own], sort_keys=True, default=str)
         groups.setdefault(key, []).append(job)
     for clones in groups.values():
         own = _options(clones[0].get("job options"))
         # Clones exist only where numjobs asked for them; equal names alone are different jobs.
         asked = whole({**shared, **own}.get("numjobs", "1"), 1)
         parts = [clones] if asked > 1 and own | shared else [[job] for job in clones]
-        # Of a client fio 2.6 records how to report alone, so that nothing is known of what it ran.
-        options = {} if not own and shared.keys() <= _OF_REPORTING else {**shared, **own}
         for part in parts:
-            yield _record(document, part, options, name)
+            yield _record(document, part, {**shared, **own}, name)
 
 
 def _record(
@@ -157,7 +141,6 @@ def _record(
         error=error,
         version=str(document.get("fio version", "")),
         started_at=_started_at(document, runtime_s),
-        host=_host(clones[0]),
         device=options.get("filename", "") or _disk(document),
         iodepth_levels={str(k): positive(v) for k, v in section_of(clones[0], "iodepth_level").items()},
         cpu_s=processor_time(clones, runtime_s, max(asked, len(clones))),
@@ -246,11 +229,8 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
 
 def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
     """DataError for a bin that is no number, or that holds no count."""
-    numbered = _BIN_CONSTANT in listed
     for key, count in listed.items():
-        known = key.startswith(_CONSTANTS) or (key.isascii() and key.isdigit())
-        known &= not (numbered and key.isdigit() and (len(key) > 9 or int(key) >= BINS_FIO_3))
-        if not known or not re.fullmatch(r"\d+(?:\.0*)?", str(count)):
+        if not (key.isascii() and key.isdigit()) or not re.fullmatch(r"\d+(?:\.0*)?", str(count)):
             raise DataError(
                 f"{name}: job {job!r} counts {str(count)[:20]} in the bin {key[:20]!r} of its histogram, which no "
                 "version of fio does; the file was edited or damaged: give the original, or measure the point again"
@@ -258,15 +238,8 @@ def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
 
 
 def _bins(listed: Mapping[str, Any], unit_s: float) -> dict[float, int]:
-    """{midpoint in seconds: count}. fio 2 names the bins by their numbers, and says so by its constants."""
-    counted = {k: int(n) for k, v in listed.items() if (n := positive(v)) > 0 and k.isascii() and k.isdigit()}
-    if _BIN_CONSTANT not in listed:
-        return {positive(k) * unit_s: n for k, n in counted.items() if positive(k) > 0 or k == "0"}
-    made: dict[float, int] = {}
-    for key, count in counted.items():
-        octave = max(0, (int(key) >> BITS) - 1)
-        made[(int(key) - octave * PER_OCTAVE + (0.5 if octave else 0.0)) * 2.0**octave * unit_s] = count
-    return made
+    """{midpoint in seconds: count}."""
+    return {positive(middle) * unit_s: int(n) for middle, v in listed.items() if (n := positive(v)) > 0}
 
 
 def _global_options(value: Any) -> dict[str, str]:
@@ -286,12 +259,6 @@ def _read_fraction_asked(rw: str, options: Mapping[str, str]) -> float:
     return {"": 1.0 if options else math.nan, "read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}.get(
         rw, math.nan
     )
-
-
-def _host(job: Mapping[str, Any]) -> str:
-    """The host that a client's record came from, with its port where that is not fio's usual one."""
-    name, port = str(job.get("hostname", "")), number_in(job, "port")
-    return f"{name}:{port:.0f}" if name and port and port != SERVER_PORT else name
 
 
 def _disk(document: Mapping[str, Any]) -> str:

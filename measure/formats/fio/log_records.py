@@ -1,10 +1,10 @@
-"""fio's logs, by their names, as points of a sweep, and as the course of the runs that wrote them."""
+"""fio's logs, by their names, as points of a sweep."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -12,13 +12,10 @@ from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.logs import LogSummary, summarise
 from measure.formats.fio.record import FioRecord, Flow, Moments, record_of
-from measure.formats.fio.steady_state import together
 
 LogKind = Literal["lat", "clat", "slat", "lat_hist", "clat_hist", "slat_hist", "bw", "iops"]
 
-_NAME = re.compile(
-    r"^(?P<stem>.*)_(?P<kind>(?:[sc]?lat)(?:_hist)?|bw|iops)(?:\.(?P<job>\d{1,6}))?\.log$", re.IGNORECASE
-)
+_NAME = re.compile(r"^(?P<stem>.*)_(?P<kind>(?:[sc]?lat)(?:_hist)?|bw|iops)(?:\.\d{1,6})?\.log$", re.IGNORECASE)
 _PLOT_NAME = re.compile(
     r"^(?P<rw>rand(?:read|write|rw)|read|write|rw|readwrite)-iodepth-(?P<depth>\d{1,5})-numjobs-"
     r"(?P<jobs>\d{1,5})$"
@@ -27,11 +24,10 @@ _PLOT_NAME = re.compile(
 
 @dataclass(frozen=True)
 class LogName:
-    """What a log's name says: the part before the kind, the kind, and the number of the job (None: all jobs)."""
+    """What a log's name says: the part before the kind, and the kind."""
 
     stem: str
     kind: LogKind
-    job: int | None
 
     @property
     def options(self) -> dict[str, str]:
@@ -49,7 +45,7 @@ def log_name(name: str) -> LogName | None:
     match = _NAME.match(name)
     if match is None:
         return None
-    return LogName(match["stem"], match["kind"].lower(), int(match["job"]) if match["job"] else None)  # type: ignore[arg-type]
+    return LogName(match["stem"], match["kind"].lower())  # type: ignore[arg-type]
 
 
 #: Which of several logs of one run to read: the total latency before completion alone, requests before histograms.
@@ -65,40 +61,18 @@ class LogGroup:
     files: tuple[Path, ...]
 
 
-def choose_logs(paths: Iterable[Path]) -> tuple[list[LogGroup], list[Path]]:
-    """The logs to read, one kind per run, and those that are left aside (bandwidth, IOPS, submission latency)."""
+def choose_logs(paths: Iterable[Path]) -> list[LogGroup]:
+    """The logs to read, one kind per run; those of bandwidth, IOPS and submission latency are left aside."""
     runs: dict[tuple[Path, str], dict[LogKind, list[Path]]] = {}
-    aside: list[Path] = []
     for path in paths:
         found = log_name(path.name)
-        if found is None or found.kind not in _PREFERENCE:
-            aside.append(path)
-        else:
+        if found is not None and found.kind in _PREFERENCE:
             runs.setdefault((path.parent, found.stem), {}).setdefault(found.kind, []).append(path)
     chosen = []
     for (_, stem), kinds in runs.items():
         kind = next(k for k in _PREFERENCE if k in kinds)
-        chosen.append(LogGroup(LogName(stem, kind, None), tuple(sorted(kinds[kind]))))
-        aside += [p for k, files in kinds.items() if k != kind for p in files]
-    return chosen, aside
-
-
-def with_intervals(records: Sequence[FioRecord], groups: Iterable[LogGroup]) -> tuple[list[FioRecord], list[LogGroup]]:
-    """The records with the intervals of the logs that they wrote, and the groups that belong to none of them.
-
-    A record says in its options under which name it logged (``write_lat_log``, ``write_hist_log``); a name that several
-    records share tells nothing.
-    """
-    known = list(records)
-    left: list[LogGroup] = []
-    for group in groups:
-        owners = [i for i, r in enumerate(known) if group.name.stem in _logged_as(r)]
-        if len(owners) == 1:
-            intervals = together(summarise(path).intervals for path in group.files)
-            known[owners[0]] = replace(known[owners[0]], intervals=intervals)
-        elif not owners:
-            left.append(group)
-    return known, left
+        chosen.append(LogGroup(LogName(stem, kind), tuple(sorted(kinds[kind]))))
+    return chosen
 
 
 def record_of_logs(group: LogGroup) -> FioRecord:
@@ -130,7 +104,6 @@ def record_of_logs(group: LogGroup) -> FioRecord:
         error=0,
         version="",
         started_at="",
-        intervals=together(log.intervals for log in logs),
         all_options=False,
     )
 
@@ -162,9 +135,3 @@ def _findings(logs: Sequence[LogSummary]) -> Iterator[Finding]:
             "fio was stopped, or the disk was full.",
             "measure again to the end.",
         )
-
-
-def _logged_as(record: FioRecord) -> set[str]:
-    options: Mapping[str, str] = record.options
-    names = [options[k] or record.job for k in ("write_lat_log", "write_hist_log") if k in options]
-    return {Path(n).name for n in names}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BufferedReader
 from pathlib import Path
@@ -26,14 +26,10 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import BINS_FIO_3, Histogram, bin_edges, bin_of, coarse_edges
-from measure.formats.fio.steady_state import Intervals
 from measure.text_files import LONGEST_LINE, Lines, check_readable, read_head
 
 LONGEST_RUN_S = 31 * 86400.0
 """Later times are times of the day, or damaged."""
-MOST_INTERVALS = 60
-STEP_S = 0.1
-"""Requests are counted in steps of this length."""
 MOST_NS = 2.0**53
 """Up to here a float holds every whole number; no latency comes near."""
 MOST_OF_A_REQUEST = 7  # columns
@@ -41,7 +37,7 @@ MOST_OF_A_REQUEST = 7  # columns
 
 @dataclass(frozen=True)
 class LogSummary:
-    """One log, read to its end: counts, moments in seconds, histogram and intervals (at most 60).
+    """One log, read to its end: counts, moments in seconds, and histogram.
 
     ``unit_known`` is False where the unit of the latencies had to be taken for granted; ``cut`` where the last line
     is not whole.
@@ -56,7 +52,6 @@ class LogSummary:
     block_bytes: float
     bandwidth_bytes_per_s: float
     histogram: Histogram
-    intervals: Intervals
     averaged: bool
     unit_known: bool
     cut: bool
@@ -149,8 +144,7 @@ def summarise(file: Path) -> LogSummary:
 def _summarise_histograms(file: Path) -> LogSummary:
     total: NDArray[np.int64] | None = None
     reads = 0
-    origin = last_s = moved = done = 0.0
-    course: dict[float, float] = {}
+    origin = last_s = moved = 0.0
     blocks: set[float] = set()
     lower = upper = np.empty(0)
     unit_s, cut = 1e-9, False
@@ -168,9 +162,7 @@ def _summarise_histograms(file: Path) -> LogSummary:
         reads += int(each[table[:, 1] == 0].sum())
         moved += float(each @ table[:, 2])
         blocks.update(np.unique(table[:, 2])[:3].tolist())
-        ends = np.maximum.accumulate(np.maximum((table[:, 0] - origin) / 1e3, last_s))
-        course.update(zip(ends.tolist(), (done + np.cumsum(each)).tolist(), strict=True))
-        last_s, done = float(ends[-1]), done + float(each.sum())
+        last_s = max(last_s, float(table[:, 0].max() - origin) / 1e3)
     if total is None or not total.any():
         raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
     _check_span(last_s, file)
@@ -188,7 +180,6 @@ def _summarise_histograms(file: Path) -> LogSummary:
         block_bytes=blocks.pop() if len(blocks) == 1 else math.nan,
         bandwidth_bytes_per_s=moved / runtime_s,
         histogram=made,
-        intervals=Intervals.of_counts(course.items()).thinned(MOST_INTERVALS),
         averaged=False,
         unit_known=True,
         cut=cut,
@@ -201,16 +192,14 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
     origin: float | None = None
     blocks: set[float] = set()
     counted = np.zeros(BINS_FIO_3, dtype=np.int64)
-    course: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     cut = False
     for table, cut in _pieces(file, _REQUESTS):  # noqa: B007  (that of the last piece counts)
         time_ms, value, direction, block = np.ascontiguousarray(table.T)
         origin = _start_of(time_ms[0]) if origin is None else origin
-        time_s = np.maximum(time_ms - origin, 0.0) / 1e3
-        last_s = max(last_s, float(time_s.max()))
+        last_s = max(last_s, float(time_ms.max() - origin) / 1e3)
         _check_span(last_s, file)
         counted += np.bincount(np.minimum(bin_of(value), BINS_FIO_3 - 1), minlength=BINS_FIO_3)
-        n, value = len(time_s), value / 1e9
+        n, value = len(value), value / 1e9
         step = float(value.mean()) - mean  # Chan, Golub and LeVeque 1983, eq. 2.1: moments of two parts joined
         second += float(((value - value.mean()) ** 2).sum()) + step**2 * count * n / (count + n)
         mean += step * n / (count + n)
@@ -218,7 +207,6 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
         reads += int((direction == 0).sum())
         moved += float(block.sum())
         blocks.update(np.unique(block)[:3].tolist())
-        course.append(np.unique((time_s / STEP_S).astype(np.int64), return_counts=True))
     if not count:
         raise DataError(f"{file} holds no whole line of a latency log; measure again with --write_lat_log=NAME")
     runtime_s = max(last_s, 1e-3)
@@ -235,17 +223,7 @@ def _summarise_requests(file: Path, columns: int) -> LogSummary:
         block_bytes=single or math.nan,
         bandwidth_bytes_per_s=moved / runtime_s,
         histogram=Histogram(lower / 1e9, upper / 1e9, counted[full]),
-        intervals=_course(course, runtime_s),
         averaged=single == 0,
         unit_known=columns > 4,
         cut=cut,
     )
-
-
-def _course(parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], runtime_s: float) -> Intervals:
-    """Of the requests that were completed in each step of ``STEP_S``; the last one, in which the run drains, is not."""
-    steps, where = np.unique(np.concatenate([steps for steps, _ in parts]), return_inverse=True)
-    counts = np.cumsum(np.bincount(where, weights=np.concatenate([counts for _, counts in parts])))
-    ends = (steps + 1) * STEP_S
-    whole = ends <= runtime_s
-    return Intervals.of_counts(zip(ends[whole].tolist(), counts[whole].tolist(), strict=True)).thinned(MOST_INTERVALS)

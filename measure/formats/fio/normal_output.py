@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from measure.errors import DataError
 from measure.formats.fio.documents import positive
 from measure.formats.fio.record import FioRecord, Flow, Moments, record_of
-from measure.formats.fio.steady_state import Intervals
 
 _ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")
 _REPORT = re.compile(
@@ -120,17 +119,15 @@ class _Announced:
 def parse_normal(text: str, name: str) -> list[FioRecord]:
     """The records of one human-readable report; ``name`` is the file's name, for the messages.
 
-    Snapshots of ``--status-interval`` become intervals of their job. Raises DataError where no job's report is there.
+    Of the snapshots of ``--status-interval`` the last counts. Raises DataError where no job's report is there.
     """
     announced, reports, version = _read(text, name)
-    last: dict[tuple[int, str, str, str], list[_Report]] = {}
-    for report in reports:
-        last.setdefault((report.run, report.job, report.group, report.pid), []).append(report)
-    groups: dict[tuple[int, str, str], list[list[_Report]]] = {}
-    for (run, job, group, pid), snapshots in last.items():
+    last = {(report.run, report.job, report.group, report.pid): report for report in reports}
+    groups: dict[tuple[int, str, str], list[_Report]] = {}
+    for (run, job, group, pid), report in last.items():
         known = announced.get((run, job, group))
         one = (run, job, group) if known and known.clones else (run, job, f"{group}/{pid}")
-        groups.setdefault(one, []).append(snapshots)
+        groups.setdefault(one, []).append(report)
     return [_record(announced, clones, version, name) for clones in groups.values()]
 
 
@@ -196,35 +193,26 @@ def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | No
 
 
 def _record(
-    announced: Mapping[tuple[int, str, str], _Announced], clones: Sequence[Sequence[_Report]], version: str, name: str
+    announced: Mapping[tuple[int, str, str], _Announced], clones: Sequence[_Report], version: str, name: str
 ) -> FioRecord:
-    """One record of all clones of a job, by their last snapshots."""
-    finals = [snapshots[-1] for snapshots in clones]
-    first = finals[0]
+    """One record of all clones of a job."""
+    first = clones[0]
     known = announced.get((first.run, first.job, first.group))
     options = dict(known.options) if known else {}
     if first.jobs > 1:  # reported as a group
         options |= {"numjobs": str(first.jobs), "group_reporting": "1"}
-    snapshots = clones[0] if len(clones) == 1 and len(clones[0]) > 1 else ()
     return record_of(
-        [flow for report in finals for flow in report.flows()],
+        [flow for report in clones for flow in report.flows()],
         source=name,
         job=first.job,
         options=options,
-        records=len(finals),
-        error=next((r.error for r in finals if r.error), 0),
+        records=len(clones),
+        error=next((r.error for r in clones if r.error), 0),
         version=version,
         started_at="",
         iodepth_levels=first.depths,
-        intervals=Intervals.of_counts(_counts(report) for report in snapshots),
         all_options=False,
     )
-
-
-def _counts(report: _Report) -> tuple[float, float]:
-    """Seconds and requests up to this snapshot."""
-    flows = report.flows()
-    return max((f.runtime_s for f in flows), default=0.0), math.fsum(f.requests for f in flows)
 
 
 def _options(rw: str, rest: str) -> dict[str, str]:

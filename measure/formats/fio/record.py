@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from measure.findings import Finding
-from measure.formats.fio.steady_state import Intervals, drift_within
 
 # Engines that finish one request before they start the next, so that iodepth counts for nothing (fio: FIO_SYNCIO).
 SYNC_ENGINES = frozenset(
@@ -71,8 +70,8 @@ class FioRecord:
     """One measured point of fio: a job, or all clones of a job together, both directions together.
 
     ``options`` are the job's and the global ones as strings (absent where left at fio's default). ``error`` is
-    fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``intervals`` tell how the run went
-    where snapshots or logs were kept; ``all_options`` is False where the output tells some of the options only.
+    fio's errno (0: none). Rates are per second, sizes in bytes, times in seconds. ``all_options``
+    is False where the output tells some of the options only.
     ``directions`` tells reads and writes apart, {"read": (requests/s, latency), "write": ...}, where fio did.
     ``cpu_s`` is the processor time of its jobs, NaN where fio does not tell.
     """
@@ -90,11 +89,9 @@ class FioRecord:
     error: int
     version: str
     started_at: str
-    host: str = ""
     device: str = ""
     iodepth_levels: Mapping[str, float] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    intervals: Intervals = field(default_factory=Intervals)
     all_options: bool = True
     directions: Mapping[str, tuple[float, Moments]] = field(default_factory=dict)
     cpu_s: float = math.nan
@@ -280,7 +277,6 @@ def whole(text: str, default: int) -> int:
 
 def check_record(record: FioRecord) -> Iterator[Finding]:
     """Findings on one record; the importer adds the curve and the load."""
-    yield from drift_within(record.intervals, record.source)
     asked = record.options.get("iodepth", "1").strip()
     if record.engine not in SYNC_ENGINES or record.depth != 1 or asked in ("1", "") or not record.options:
         return

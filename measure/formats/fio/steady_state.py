@@ -1,4 +1,4 @@
-"""Whether a run was steady: its throughput over time, judged by SNIA's definition, and whether the ramp was enough.
+"""Whether a run was steady: its throughput over time, judged by SNIA's definition.
 
 A run is cut into five rounds of equal length, and is steady where
 
@@ -9,8 +9,7 @@ Source: SNIA, Solid State Storage Performance Test Specification 2.0.2 (2020), 2
 five rounds. SNIA's rounds take a minute each; here they are a fifth of the run, whatever that is.
 
 Both limits can be passed by noise alone, so a change is called a trend only where it stands out from the scatter of the
-intervals, the likeness of neighbouring ones taken into account. The beginning, a quarter of the run at most, is a
-warm-up where MSER leaves it out (:func:`qsim.engines.analysis.mser`) and no later stretch is like it.
+intervals, the likeness of neighbouring ones taken into account.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,6 @@ from numpy.typing import NDArray
 from measure.findings import Finding
 from measure.loads import Load
 from measure.repeats import each_series
-from measure.units import format_rate
 
 _LINE = re.compile(r"^(\d{1,15}), ?(\d{1,15}), ?\d")
 
@@ -43,27 +40,6 @@ class Intervals:
 
     def __len__(self) -> int:
         return len(self.end_s)
-
-    @classmethod
-    def of_counts(cls, counts: Iterable[tuple[float, float]]) -> Intervals:
-        """From cumulative counts, (seconds since the start, requests); an interval ends where more were completed.
-
-        >>> Intervals.of_counts([(1.0, 100), (2.0, 150), (2.5, 150), (3.0, 300)]).throughput_per_s
-        (100.0, 50.0, 150.0)
-        """
-        known = [(0.0, 0.0)]
-        for seconds, count in counts:
-            if seconds > known[-1][0] and count > known[-1][1]:
-                known.append((seconds, count))
-        rates = ((n - before) / (end - start) for (start, before), (end, n) in pairwise(known))
-        return cls(tuple(end for end, _ in known[1:]), tuple(rates))
-
-    def thinned(self, most: int) -> Intervals:
-        """At most ``most`` intervals over the same time."""
-        if len(self) <= most:
-            return self
-        ends = np.linspace(0.0, self.end_s[-1], most + 1)[1:]
-        return Intervals.of_counts(zip(ends.tolist(), self.completed(ends).tolist(), strict=True))
 
     def to_dict(self) -> dict[str, list[float]]:
         """JSON-ready."""
@@ -82,17 +58,12 @@ class Intervals:
 
 
 def read_interval_logs(texts: Iterable[str]) -> Intervals:
-    """The throughput of all jobs together, from the text of each job's ``_iops`` log; no intervals where none is whole.
+    """The throughput of all jobs together until the first of them ended, from the text of each job's ``_iops`` log.
 
     A line is the time in ms, the requests a second since the line before, and the direction; reads and writes are
     added. Lines that are none of fio's are left out, as the last one of a run that was stopped.
     """
-    return together(map(_one_job, texts))
-
-
-def together(jobs: Iterable[Intervals]) -> Intervals:
-    """The throughput of jobs that ran at once, until the first of them ended; those without intervals are left out."""
-    known = [job for job in jobs if len(job)]
+    known = [job for job in map(_one_job, texts) if len(job)]
     if not known:
         return Intervals()
     end = min(job.end_s[-1] for job in known)
@@ -120,13 +91,9 @@ STANDS_OUT = 3.0
 """Standard errors by which a change must differ from none to be called a trend."""
 STEP_STANDS_OUT = 5.0
 """As much for a sudden change, whose place is chosen among all: scatter then passes as seldom as with the line."""
-MATTERS = 0.02
-"""The share of the mean by which a warm-up must have moved it to be worth a word."""
 
 FEWEST_INTERVALS = 10
-FEWEST_SNAPSHOTS = 6
-"""Of reports that fio printed while it ran: their seconds scatter less than the tenths of a run."""
-COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend", "warmup_s", "warmup_bias")
+COLUMNS = ("steady", "throughput_range", "throughput_change", "throughput_trend")
 
 
 @dataclass(frozen=True)
@@ -134,15 +101,12 @@ class SteadyState:
     """How a run went, shares of its mean throughput.
 
     ``throughput_range`` is that of the five rounds, ``throughput_change`` (signed) that of the line through them,
-    ``throughput_trend`` whether the change is more than scatter. ``warmup_s`` is the beginning that stands out (0:
-    none), and ``warmup_bias`` by how much it moved the mean.
+    ``throughput_trend`` whether the change is more than scatter.
     """
 
     throughput_range: float
     throughput_change: float
     throughput_trend: bool
-    warmup_s: float
-    warmup_bias: float
 
     @property
     def steady(self) -> bool:
@@ -150,39 +114,16 @@ class SteadyState:
         return self.throughput_range <= MOST_RANGE and abs(self.throughput_change) <= MOST_SLOPE
 
 
-def judge(intervals: Intervals, fewest: int = FEWEST_INTERVALS) -> SteadyState | None:
-    """How the run went; None where fewer than ``fewest`` intervals are known, too few to say, or nothing completed."""
-    from qsim.engines.analysis import mser
-
+def judge(intervals: Intervals) -> SteadyState | None:
+    """How the run went; None where fewer than ``FEWEST_INTERVALS`` are known, too few to say, or nothing completed."""
     rates = np.array(intervals.throughput_per_s)
-    if len(rates) < fewest or not rates.sum() > 0:
+    if len(rates) < FEWEST_INTERVALS or not rates.sum() > 0:
         return None
     end = intervals.end_s[-1]
     rounds = np.diff(intervals.completed(np.linspace(0.0, end, ROUNDS + 1))) / (end / ROUNDS)
     mean = float(rounds.mean())
     change = float(np.polyfit(np.arange(ROUNDS), rounds, 1)[0]) * (ROUNDS - 1) / mean
-    dropped, _settled = mser(rates)
-    warmup_s = intervals.end_s[dropped - 1] if dropped and is_transient(rates, dropped) else 0.0
-    rest = float(intervals.completed(np.array([end]))[0] - intervals.completed(np.array([warmup_s]))[0])
-    bias = mean * (end - warmup_s) / rest - 1 if rest > 0 else 0.0
-    if abs(bias) < MATTERS:
-        warmup_s = bias = 0.0
-    return SteadyState(float(np.ptp(rounds)) / mean, change, _is_trend(rates), warmup_s, bias)
-
-
-def is_transient(rates: NDArray[np.float64], dropped: int) -> bool:
-    """Whether the beginning is further from the mean of the rest than any later stretch as long, by half as much again.
-
-    A rate that wanders has such stretches everywhere; one that drifts has the opposite one at its end. With fewer than
-    three later stretches none is found.
-    """
-    rest = rates[dropped:]
-    stretches = len(rest) // dropped
-    if stretches < 3:
-        return False
-    later = rest[len(rest) - stretches * dropped :].reshape(stretches, dropped).mean(axis=1)
-    furthest = float(np.abs(later - rest.mean()).max())
-    return abs(float(rates[:dropped].mean() - rest.mean())) > 1.5 * furthest
+    return SteadyState(float(np.ptp(rounds)) / mean, change, _is_trend(rates))
 
 
 def _is_trend(rates: NDArray[np.float64]) -> bool:
@@ -231,49 +172,16 @@ def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     return columns
 
 
-def drift_within(intervals: Intervals, source: str) -> Iterator[Finding]:
-    """The finding on a single run that drifted."""
-    found = judge(intervals, FEWEST_SNAPSHOTS)
-    if found is not None and not found.steady and found.throughput_trend:
-        end = intervals.end_s[-1]
-        first, _, last = 3 / end * np.diff(intervals.completed(np.linspace(0.0, end, 4)))
-        yield Finding(
-            "drift-within-run",
-            "warning",
-            f"{source}: over the {end:.3g} s of the run the throughput goes from {format_rate(first)} in its first "
-            f"third to {format_rate(last)} in its last.",
-            "a write cache that fills, throttling, or a file that was not preconditioned: the mean is of no steady "
-            "state.",
-            "run again with --ramp_time=60 and --time_based --runtime=120, or with --ss=iops_slope:0.3% --ss_dur=30.",
-        )
-
-
 def check_steady(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     """Findings on the runs of a table with the columns of ``SteadyState``: one for each curve and cause."""
     judged = set(COLUMNS) <= set(points.columns)
     for series, group in each_series(points):
         if judged:
             unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
-            warm = group["warmup_s"] > 0
-            chosen = {_warmup: warm, _trend: unsteady & trend & ~warm, _noise: unsteady & ~trend & ~warm}
+            chosen = {_trend: unsteady & trend, _noise: unsteady & ~trend}
             yield from (check(series, group[runs], len(group), load) for check, runs in chosen.items() if runs.any())
         if "settled" in group and not (unsettled := group[group["settled"] == 0]).empty:
             yield _unsettled(series, unsettled, len(group), load)
-
-
-def _warmup(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
-    worst = runs.iloc[int(np.argmax(runs["warmup_bias"].abs()))]
-    return Finding(
-        "warm-up",
-        "warning",
-        f"at {len(runs)} of {of} runs the beginning stands out from the rest (MSER); at {load.at(worst['load'])} the "
-        f"first {worst['warmup_s']:.2g} s move the mean by {100 * worst['warmup_bias']:+.1f} %.",
-        "the ramp was too short for the device to reach its pace, or something else ran at first.",
-        f"measure longer, --runtime {4 * max(2.0, math.ceil(2 * float(runs['warmup_s'].max()))):g}s at least, or let "
-        "each point settle first (--runtime steady).",
-        series,
-        float(worst["load"]),
-    )
 
 
 def _were(runs: pd.DataFrame) -> str:

@@ -23,7 +23,7 @@ from measure.errors import DataError
 from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import Histogram, histogram
-from measure.formats.fio.log_records import choose_logs, record_of_logs, with_intervals
+from measure.formats.fio.log_records import choose_logs, record_of_logs
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
 from measure.formats.fio.record import FioRecord, check_record, host_columns, is_direct, near_power_of_two
 from measure.sweep import Provenance, RowKey, Sweep, describe_series
@@ -38,10 +38,10 @@ def read_fio(text: str, name: str) -> list[FioRecord]:
     return parse_normal(text, name) if is_report else parse_fio(text, name)
 
 
-def fio_sweep(texts: Mapping[str, str], logs: Sequence[Path] = ()) -> Sweep:
+def fio_sweep(texts: Mapping[str, str]) -> Sweep:
     """The sweep in one or many fio outputs, {name: text}; names tell files apart and appear in messages.
 
-    ``logs`` show the course of the runs that wrote them. A text that cannot be read, a job that failed and a job that
+    A text that cannot be read, a job that failed and a job that
     measured nothing become findings. Raises DataError where no point is left: with one text its own sentence, else the
     number of texts and the first sentence.
     """
@@ -52,23 +52,15 @@ def fio_sweep(texts: Mapping[str, str], logs: Sequence[Path] = ()) -> Sweep:
             records.extend(read_fio(text, name))
         except DataError as error:
             refusals.append(str(error))
-    findings = [unreadable(refusal, "error") for refusal in refusals]
-    try:
-        records, left = with_intervals(records, choose_logs(logs)[0])
-    except DataError as error:
-        left = []
-        findings.append(unreadable(str(error)))
-    of_none = "is a log of none of these results; load it by its own name."
-    findings += [unreadable(f"{group.files[0].name} {of_none}", "info") for group in left]
-    return sweep_of_all(records, findings, refusals)
+    return sweep_of_all(records, [unreadable(refusal, "error") for refusal in refusals], refusals)
 
 
 def log_sweep(paths: Sequence[Path]) -> Sweep:
     """fio's logs alone, a point for each run; DataError where none of them tells latencies."""
-    groups, aside = choose_logs(paths)
+    groups = choose_logs(paths)
     if not groups:
         raise DataError(
-            f"{aside[0].name} logs no latency of requests (bandwidth, IOPS or submission only); give NAME_lat.1.log "
+            f"{paths[0].name} logs no latency of requests (bandwidth, IOPS or submission only); give NAME_lat.1.log "
             "or fio's JSON"
         )
     records, refusals = [], []
@@ -217,7 +209,7 @@ def _named(points: Sequence[Placed]) -> list[Placed]:
     """The points with the whole names of their curves, by all that differs between them."""
     parts: dict[int, list[str]] = {i: [] for i in range(len(points))}
     for members in _grouped(range(len(points)), lambda i: points[i].series).values():
-        for dimension in (_folder, _device, _engine, _submission, _host):
+        for dimension in (_folder, _device, _engine, _submission):
             values = {i: dimension(points[i].record) for i in members}
             if len(set(values.values())) > 1:
                 for i in members:
@@ -267,10 +259,6 @@ def _submission(record: FioRecord) -> str:
     if record.options.get("io_submit_mode", "inline") != "inline":
         words.append(f"{record.options['io_submit_mode']} submission")
     return ", ".join(words)
-
-
-def _host(record: FioRecord) -> str:
-    return f"from {record.host}" if record.host else ""
 
 
 def _rows(points: Sequence[Placed]) -> list[dict[str, Any]]:
@@ -347,7 +335,6 @@ def _provenance(records: Sequence[FioRecord]) -> Provenance:
     return Provenance(
         tool="fio",
         tool_version=distinct(r.version for r in records),
-        host=distinct(r.host for r in records),
         device=distinct(r.device for r in records),
         started_at=min((r.started_at for r in records if r.started_at), default=""),
         source=sources[0] if len(sources) == 1 else f"{len(sources)} fio outputs",

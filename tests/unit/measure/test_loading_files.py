@@ -161,8 +161,8 @@ def test_one_file_that_is_left_out_is_one_file(tmp_path: Path) -> None:
         ({"bwlat_70.txt": PAIRS}, {"bwlat_60.txt": PAIRS.replace("121.1", "12#.1")}, "bwlat_60.txt is neither"),
         ({"bwlat_70.txt": PAIRS}, {"bwlat_60.txt": PAIRS * 9 + "12 oops\n"}, "'oops' in line 28 is not a number"),
         ({"a.csv": MESS}, {"b.csv": MESS + "100,20"}, "b.csv: line 4, the last, is cut off"),
-        ({"mlc.txt": MLC}, {"cut.txt": MLC[:-20]}, "cut.txt: run 1 has no whole row"),
-        ({"mlc.txt": MLC}, {"cut.txt": MLC[:50]}, "cut.txt is MLC's output without a loaded-latency table"),
+        ({"mlc.txt": MLC}, {"cut.txt": MLC[:-20]}, "cut.txt: the loaded-latency table ends before its first row"),
+        ({"mlc.txt": MLC}, {"cut.txt": MLC[:50]}, "cut.txt: MLC's output, but without a loaded-latency table"),
         ({"a.csv": TABLE}, {"b.csv": TABLE + "16,fast,1\n"}, "b.csv: 'fast' in line 4"),
     ],
 )

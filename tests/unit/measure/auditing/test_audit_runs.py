@@ -93,23 +93,3 @@ def test_a_rate_limited_point_is_no_evidence_against_littles_law() -> None:
     assert "rate-limited" in {f.check for f in sweep.findings}
     stripped = Sweep(sweep.points, provenance=sweep.provenance)  # as the command line audits it
     assert not [f for f in audit(stripped) if f.check == "littles-law" and f.severity != "info"]
-
-
-def test_a_run_that_drifts_between_its_snapshots_is_told() -> None:
-    rate = [1000, 1000, 1000, 500, 500, 500]
-    documents = []
-    completed = 0.0
-    for second, each in enumerate(rate, 1):
-        completed += each
-        made = json.loads(_fio({"iodepth": "4", "ioengine": "libaio"}, completed / second, 4e6))
-        made["jobs"][0]["read"] |= {
-            "total_ios": int(completed),
-            "io_bytes": int(completed) * 4096,
-            "runtime": second * 1000,
-        }
-        documents.append(json.dumps({**made, "timestamp_ms": 1_700_000_000_000 + second * 1000}))
-    sweep = fio_sweep({"f": "\n".join(documents)})
-    assert len(sweep) == 1
-    (found,) = [f for f in sweep.findings if f.check == "drift-within-run"]
-    assert "goes from 1.00 k/s in its first third to 500 /s in its last" in found.message
-    assert "--ramp_time" in found.remedy

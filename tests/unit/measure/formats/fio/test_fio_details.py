@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.documents import runs_of
+from measure.formats.fio.documents import last_of_runs
 from measure.formats.fio.json_output import parse_fio, processor_time
-from measure.formats.fio.log_records import choose_logs, record_of_logs, with_intervals
+from measure.formats.fio.log_records import choose_logs, record_of_logs
 from measure.formats.fio.record import (
     FioRecord,
     Moments,
@@ -88,12 +87,6 @@ def test_more_in_flight_than_a_clone_can_hold_is_a_group(in_flight: float, group
     assert [f.check for f in found.findings] == ([] if grouped else ["clones-missing"])
 
 
-@pytest.mark.parametrize(("port", "host"), [(8765, "a"), (8766, "a:8766"), (0, "a")])
-def test_a_host_is_named_with_a_port_that_is_not_the_usual_one(port: int, host: str) -> None:
-    assert one({**job(read=section(1000, 1e5)), "hostname": "a", "port": port}).host == host
-    assert one({**job(read=section(1000, 1e5)), "port": port}).host == ""
-
-
 @pytest.mark.parametrize("option", ["rate", "rate_iops", "thinktime"])
 def test_a_rate_that_was_set_is_told(option: str) -> None:
     assert [f.check for f in one(job({option: "100"}, read=section(1000, 1e5))).findings] == ["rate-limited"]
@@ -157,17 +150,11 @@ def test_the_device_is_the_file_or_the_first_disk() -> None:
         assert one(job(read=section(1000, 1e5)), **none).device == ""
 
 
-def test_bins_of_json_plus_and_of_fio_2() -> None:
-    """fio 3 names the middle of a bin in ns; fio 2 its number, with 64 to an octave, in us: bin 128 is 128 to 130."""
+def test_bins_of_json_plus() -> None:
+    """fio 3 names the middle of a bin in ns."""
     part = section(1000, 1e5)
     part["lat_ns"]["bins"] = {"129": 3, "5": 1, "1": 6, "0": 2, "7": 0}
     assert one(job(read=part)).latency.bins_s == pytest.approx({1.29e-7: 3, 5e-9: 1, 1e-9: 6, 0.0: 2})
-    old = {"iops": 1000, "runtime": 2000, "bw": 4000}
-    constants = {"FIO_IO_U_PLAT_BITS": 6, "FIO_IO_U_PLAT_VAL": 64, "FIO_IO_U_PLAT_NR": 1216}
-    old["clat"] = {"mean": 100.0, "bins": {**constants, "5": 1, "64": 2, "128": 3, "192": 4}}  # type: ignore[assignment]
-    found = one(job(read=old)).latency
-    assert {round(k, 9): n for k, n in found.bins_s.items()} == {5e-6: 1, 64e-6: 2, 129e-6: 3, 258e-6: 4}
-    assert (found.bins_kind, found.bins_unit_s) == ("clat", 1e-6)
     for bad in ({"129": -1}, {"x": 3}, {"129": "many"}, {"²": 1}):
         part["lat_ns"]["bins"] = bad
         with pytest.raises(DataError, match="of its histogram"):
@@ -428,7 +415,7 @@ def snapshot(runtime: int, moved: int, stamp: int = 0, name: str = "j") -> dict[
     ],
 )
 def test_a_snapshot_goes_on_where_its_counters_grew(later: dict[str, Any], runs: int) -> None:
-    assert len(runs_of([snapshot(1000, 10), later])) == runs
+    assert len(last_of_runs([snapshot(1000, 10), later])) == runs
 
 
 @pytest.mark.parametrize(
@@ -446,7 +433,7 @@ def test_a_snapshot_goes_on_where_its_counters_grew(later: dict[str, Any], runs:
 )
 def test_stamps_of_one_run_lie_as_far_apart_as_its_run_times(runtime: int, stamp: int, runs: int) -> None:
     """Within half a second, or a quarter of what passed."""
-    assert len(runs_of([snapshot(1000, 10, 5000), snapshot(runtime, 20, stamp)])) == runs
+    assert len(last_of_runs([snapshot(1000, 10, 5000), snapshot(runtime, 20, stamp)])) == runs
 
 
 def test_a_depth_that_counts_for_nothing() -> None:
@@ -469,20 +456,13 @@ def test_logs_become_a_record_with_the_options_of_their_name(tmp_path: Path) -> 
         (tmp_path / f"randread-iodepth-8-numjobs-2_lat.{number}.log").write_text(LOG)
     (tmp_path / "randread-iodepth-8-numjobs-2_bw.1.log").write_text(LOG)
     (tmp_path / "randread-iodepth-8-numjobs-2_clat.1.log").write_text(LOG)
-    (group,), aside = choose_logs(sorted(tmp_path.iterdir()))
-    assert [p.name.rpartition("_")[2] for p in aside] == ["bw.1.log", "clat.1.log"]
+    (group,) = choose_logs(sorted(tmp_path.iterdir()))
     found = record_of_logs(group)
     assert found.options == {"rw": "randread", "iodepth": "8", "numjobs": "2", "bs": "4096"}
     assert (found.jobs, found.depth, found.requests, found.runtime_s) == (2, 8, 8, 2.6)
     assert (found.throughput_per_s, found.read_fraction) == (pytest.approx(8 / 2.6), 0.75)
     assert found.bandwidth_bytes_per_s == pytest.approx(8 * 4096 / 2.6)
     assert found.latency.mean_s == pytest.approx(2.5e-6)
-    assert found.intervals.completed(np.array([1.0, 2.0])).tolist() == pytest.approx([5, 6])
     assert [f.check for f in found.findings] == ["latency-unit"]
     alone = record_of_logs(replace(group, files=group.files[:1]))
     assert (alone.jobs, alone.options["group_reporting"]) == (2, "1")
-    known, left = with_intervals([record(options={"write_lat_log": "x/randread-iodepth-8-numjobs-2"})], [group])
-    assert (known[0].intervals, left) == (found.intervals, [])
-    assert with_intervals([record()], [group])[1] == [group]
-    twice = [record(options={"write_lat_log": "randread-iodepth-8-numjobs-2"})] * 2
-    assert with_intervals(twice, [group]) == (twice, [])

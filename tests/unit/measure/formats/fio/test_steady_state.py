@@ -1,4 +1,4 @@
-"""Whether a run was steady, whether its ramp was enough, and the logs and criteria from which that is told."""
+"""Whether a run was steady, and the logs and criteria from which that is told."""
 
 from __future__ import annotations
 
@@ -70,13 +70,12 @@ def test_too_few_intervals_and_none_completed_say_nothing(intervals: Intervals) 
     assert judge(intervals) is None
 
 
-# --- trend, warm-up, noise ------------------------------------------------------------------------------------------
+# --- trend, noise ---------------------------------------------------------------------------------------------------
 
 
-def test_a_drift_is_a_trend_and_no_warmup() -> None:
+def test_a_drift_is_a_trend() -> None:
     found = [judged(noisy(seed) * np.linspace(1, 0.75, 25)) for seed in range(40)]
     assert all(f.throughput_trend and not f.steady and f.throughput_change < -0.1 for f in found)
-    assert sum(f.warmup_s > 0 for f in found) <= 2
 
 
 @pytest.mark.parametrize("sd", [0.0, 0.02, 0.1])
@@ -91,30 +90,15 @@ def test_a_sudden_change_in_the_middle_is_a_trend(sd: float, at: int) -> None:
     assert all(f.throughput_trend and not f.steady and f.throughput_change < -0.1 for f in found)
 
 
-def test_a_beginning_unlike_the_rest_is_a_warmup() -> None:
-    def begins_high(seed: int) -> Rates:
-        rates = noisy(seed)
-        rates[:4] *= 1.3
-        return rates
-
-    found = [judged(begins_high(seed)) for seed in range(40)]
-    told = [f for f in found if f.warmup_s > 0]
-    assert len(told) >= 25
-    assert np.median([f.warmup_s for f in told]) == pytest.approx(0.8)
-    assert all(0.02 < f.warmup_bias < 0.08 for f in told)  # 4 of 25 intervals, 30 % higher: 4.8 %
-
-
-def test_noise_is_seldom_called_a_trend_or_a_warmup() -> None:
+def test_noise_is_seldom_called_a_trend() -> None:
     found = [judged(noisy(seed, sd=0.05)) for seed in range(300)]
     assert sum(f.throughput_trend for f in found) <= 6
-    assert sum(f.warmup_s > 0 for f in found) <= 6
 
 
 def test_a_constant_rate_is_steady_without_a_trend() -> None:
     found = judged(np.full(25, 1000.0))
     assert found.steady
     assert not found.throughput_trend
-    assert found.warmup_s == 0
 
 
 # --- fio's logs -----------------------------------------------------------------------------------------------------
@@ -154,8 +138,6 @@ def table(**columns: list[float]) -> pd.DataFrame:
         "throughput_range": 0.05,
         "throughput_change": 0.01,
         "throughput_trend": 0.0,
-        "warmup_s": 0.0,
-        "warmup_bias": 0.0,
     }
     assert set(quiet) == set(COLUMNS)
     return pd.DataFrame(
@@ -196,16 +178,6 @@ def test_writes_that_drift_are_suspected_of_a_cache() -> None:
         table(steady=[0.0], throughput_trend=[1.0], throughput_change=[-0.5], read_fraction=[0.3]), LOADS["queue_depth"]
     )
     assert found.hypothesis.startswith("a write cache that fills")
-
-
-def test_a_warmup_is_found_with_the_time_that_would_do() -> None:
-    (found,) = check_steady(
-        table(warmup_s=[0.0, 1.4], warmup_bias=[0.0, -0.06], steady=[1.0, 0.0], throughput_trend=[0.0, 1.0]),
-        LOADS["queue_depth"],
-    )
-    assert (found.check, found.load) == ("warm-up", 2.0)
-    assert "the first 1.4 s move the mean by -6.0 %" in found.message
-    assert "--runtime 12s" in found.remedy
 
 
 def test_points_that_never_settled_are_told() -> None:
