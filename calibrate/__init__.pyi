@@ -14,7 +14,6 @@ from .fitting.station import DeviceStation as DeviceStation
 from .knees.definitions import NamedKnee as NamedKnee
 from .knees.definitions import named_knees as named_knees
 from .knees.knee import Knee as Knee
-from .next.adaptive import adaptive as adaptive
 from .next.load import NextLoad as NextLoad
 from .next.load import next_load as next_load
 from .points import Points as Points
