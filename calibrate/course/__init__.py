@@ -3,23 +3,12 @@
 plan = plan_course("/mnt/drive", budget_s=600)      # says how long it will take, and changes nothing
 results = run_course(plan, Path("course"))          # run again to go on after an interruption
 sections = course_sections(plan, results)           # for calibrate.report.page.write_sections
-sections = published_sections(["003-ssd-read"])     # the same of published tables, without hardware
 """
 
 from __future__ import annotations
 
 from calibrate.course.front import front_of
 from calibrate.course.planning import CoursePlan, CourseResults, MemoryStep, plan_course, run_course
-from calibrate.course.sections import course_sections, published_names, published_sections
+from calibrate.course.sections import course_sections
 
-__all__ = [
-    "CoursePlan",
-    "CourseResults",
-    "MemoryStep",
-    "course_sections",
-    "front_of",
-    "plan_course",
-    "published_names",
-    "published_sections",
-    "run_course",
-]
+__all__ = ["CoursePlan", "CourseResults", "MemoryStep", "course_sections", "front_of", "plan_course", "run_course"]

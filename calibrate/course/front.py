@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from calibrate.fitting.fit import Fit
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.key_figures import key_figure, key_figures
+from calibrate.report.key_figures import key_figures
 from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
-from measure.suites.agreement import relative_ends
 from measure.sweep import Provenance
-from measure.units import counted, format_bandwidth, format_duration, with_interval
+from measure.units import counted, format_bandwidth, format_duration
 from qsim.text_table import LABEL
 
 FIGURES = 5
@@ -33,7 +30,7 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
         *(_figures(_moving(drive.comparison.fit, moves)) if drive else ()),
         *(_figures(memory.comparison.fit) if memory else ()),
     ]
-    figures += _largest(sections, moves) if len(figures) < FIGURES else []
+    figures += _largest(sections) if len(figures) < FIGURES else []
     return FrontPage(
         _device(sections),
         tuple(figures[:FIGURES]),
@@ -60,24 +57,16 @@ def _figures(fit: Fit) -> list[KeyFigure]:
     return [replace(figure, what=f"{figure.what}, {fit.series}") for figure in found]
 
 
-def _largest(sections: Sequence[Section], moves: float) -> list[KeyFigure]:
-    """The extremes of what was measured, where models give fewer figures, with what ``moves`` between suites."""
-    found = []
-    tables = [v.table for s in sections if not s.is_compared for v in s.views if v.kind == "points"]
-    for column, what, show in (
-        ("bandwidth_bytes_per_s", "most bandwidth measured", format_bandwidth),
-        ("latency_s", "least mean latency measured", format_duration),
-    ):
-        values = [v for t in tables if column in t for v in t[column].dropna()]
-        if values:
-            value = min(values) if column == "latency_s" else max(values)
-            ends = relative_ends(np.nan, value, np.nan, moves)
-            found.append(
-                KeyFigure(show(value, 2), "measured", what)
-                if ends is None
-                else key_figure(with_interval(show, value, ends[0] * value, ends[1] * value), what)
-            )
-    return found
+def _largest(sections: Sequence[Section]) -> list[KeyFigure]:
+    """The extremes of what was measured, where models give fewer figures."""
+    points = [v.table for s in sections for v in s.views if v.kind == "points"]
+    bandwidths, latencies = (
+        [v for table in points if column in table for v in table[column].dropna()]
+        for column in ("bandwidth_bytes_per_s", "latency_s")
+    )
+    most = [KeyFigure(format_bandwidth(max(bandwidths), 2), "measured", "most bandwidth")] if bandwidths else []
+    least = [KeyFigure(format_duration(min(latencies), 2), "measured", "least mean latency")] if latencies else []
+    return most + least
 
 
 def _device(sections: Sequence[Section]) -> str:

@@ -16,7 +16,7 @@ from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.drawing import DASHES, LOG, SYMBOLS, spans_decade
 from measure.errors import MeasureError
 
-FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd", "dataset-002-ssd-tails")
+FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd")
 MOST_SOURCES, MOST_CURVES, FIRST_CURVES = 6, 16, 6
 DOUBLING = {"type": "log", "dtick": 0.30103, "tickformat": "d", "rangemode": "normal"}
 LAW = "Little's law: throughput times response time is the number in flight. A point at 1 obeys it."
@@ -24,7 +24,7 @@ LAW = "Little's law: throughput times response time is the number in flight. A p
 
 def layout(shelf: Shelf) -> Component:
     """The page."""
-    sources = {s.identity: s.label for s in shelf.sources().values()}
+    sources = {s.identity: s.label for s in shelf.folder.sources().values()}
     first = [identity for identity in FIRST if identity in sources]
     controls = [
         *choice("compare-sources", "Measurements", sources, first, multi=True, **KEPT),
@@ -53,7 +53,7 @@ def register(app: Dash, shelf: Shelf) -> None:
 def warm_up(shelf: Shelf) -> None:
     """Load what the first who compares would else wait for."""
     for identity in FIRST:
-        shelf.curves(shelf.sources()[identity])
+        shelf.curves(shelf.folder.sources()[identity])
 
 
 def offered(shelf: Shelf, chosen: object) -> tuple[list[dict[str, str]], list[str]]:
@@ -134,7 +134,7 @@ def little_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
 
 def _curves(shelf: Shelf, chosen: object) -> tuple[list[ShelfCurve], str]:
     """The curves of the chosen sources, no more than fit a page, and why some cannot be read."""
-    known, curves, problems = shelf.sources(), list[ShelfCurve](), list[str]()
+    known, curves, problems = shelf.folder.sources(), list[ShelfCurve](), list[str]()
     sources = [known[i] for i in chosen if i in known][:MOST_SOURCES] if isinstance(chosen, list) else []
     for source in sources:
         try:

@@ -85,16 +85,13 @@ class LabFolder:
             raise StoreError(f"{path} cannot be created: {error.strerror or error}") from error
         return path
 
-    def sources(self, *, curves_only: bool = True) -> Mapping[str, LabSource]:
-        """Everything measured before, by identifier: the published datasets, the teacher's sweeps, earlier runs.
-
-        ``curves_only`` leaves out the datasets that ``load`` cannot give as a sweep.
-        """
+    def sources(self) -> Mapping[str, LabSource]:
+        """Everything measured before, by identifier: the published datasets, the teacher's sweeps, earlier runs."""
         from measure.datasets import about, dataset_names
 
         published = [
             LabSource(f"dataset-{name}", f"{name}: {about(name).title}", dataset=name)
-            for name in dataset_names(curves_only=curves_only)
+            for name in dataset_names(curves_only=True)
         ]
         own = [_own(p, p.name) for p in sorted((self.root / SWEEPS).iterdir()) if not p.name.startswith(".")]
         runs = [_own(p / "sweep", f"run {p.name}") for p in self.run_directories() if (p / "sweep").is_dir()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -50,10 +50,6 @@ class Shelf:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _kept: OrderedDict[object, Future[Any]] = field(default_factory=OrderedDict)
 
-    def sources(self) -> Mapping[str, LabSource]:
-        """Every source by identifier, those without a curve too."""
-        return self.folder.sources(curves_only=False)
-
     def measured(self, source: LabSource) -> MeasuredData:
         """The source's points, averaged and audited. DataError, StoreError where it cannot be read."""
 
@@ -81,7 +77,7 @@ class Shelf:
                     f"{source.short}: {series}",
                     source,
                     str(series),
-                    table.load_kind,
+                    table.sweep.load_kind,
                     *values,
                 )
             )

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calibrate.inference.parameters import Array
-from calibrate.report.drawing import LOG, Drawing, ticks
+from calibrate.report.drawing import LOG, Drawing, powers_of_two, ticks
 from measure.loads import LOADS, Load
 from measure.units import CACHE_LINE_BYTES, format_bytes
-
-if TYPE_CHECKING:
-    from calibrate.report.measured.points import MeasuredData
 
 _MOST_TICKS = 12
 
@@ -63,73 +59,47 @@ def bandwidth_axis(bytes_per_second: Array) -> Axis:
 
 @dataclass(frozen=True)
 class AxisScale:
-    """An axis for what was varied. ``values`` (m,) are all that will be drawn; ``log``: it is in logarithms.
+    """The x axis of what was varied: title, ticks, whether in logarithms, and the factor from SI to its unit.
 
-    ``ends`` are those of the axis, in its unit, where they are not left to the figure. On a logarithmic axis a load of
-    zero is drawn left of the smallest other one, and its tick says 0.
+    On a logarithmic axis a load of zero is drawn at ``least``, and its tick says 0.
     """
 
     title: str
-    values: Array
-    ticks: tuple[tuple[float, str], ...]
-    log: bool
+    ticks: tuple[tuple[float, str], ...] = ()
+    log: bool = True
     factor: float = 1.0
-    ends: tuple[float, float] | None = None
+    least: float = 0.0
 
     def at(self, values: Array) -> Array:
         """Where ``values`` are drawn."""
-        scaled = np.asarray(values, dtype=float) * self.factor
-        return np.maximum(scaled, self._zero()) if self.log else scaled
+        return np.maximum(np.asarray(values, dtype=float) * self.factor, self.least)
 
     def apply(self, figure: Drawing) -> None:
         """Make it the x axis of ``figure``."""
         figure.update_xaxes(title={"text": self.title}, **(LOG if self.log else {}))
         if self.ticks:
-            figure.update_xaxes(
-                **ticks(self.at(np.array([v for v, _ in self.ticks])).tolist(), (t for _, t in self.ticks))
-            )
-        if self.ends is not None:
-            figure.update_xaxes(range=list(self.ends))
-
-    def _zero(self) -> float:
-        positive = self.values[self.values > 0] * self.factor
-        return float(positive.min() / 3) if len(positive) and (self.values == 0).any() else 0.0
+            figure.update_xaxes(**ticks((v for v, _ in self.ticks), (t for _, t in self.ticks)))
 
 
-def load_scale(measured: MeasuredData) -> AxisScale:
-    """The axis of the load: depths and delays in logarithms, rates and bandwidths from zero."""
-    values = np.unique(measured.table["load"].to_numpy(float))
-    if measured.load_type.is_open:
+def load_scale(load: Load, title: str, values: Array) -> AxisScale:
+    """The axis of the loads ``values`` (m,): depths and delays in logarithms, rates and bandwidths from zero."""
+    if load.is_open:
         factor, prefix = (1e-3, "k ") if values.max() >= 1e4 else (1.0, "")
-        return AxisScale(f"arrival rate, as measured ({prefix}requests/s)", values, (), log=False, factor=factor)
-    if measured.load_type.is_bandwidth:
-        return AxisScale("bandwidth (GB/s)", values, (), log=False, factor=1e-9)
-    if measured.load_type.is_delay:
-        tens = [10.0**e for e in range(-3, 10) if values[values > 0].min(initial=1.0) <= 10.0**e <= values.max()]
-        return AxisScale(
-            measured.load_name, values, tuple((v, f"{v:g}") for v in [*values[values == 0], *tens]), log=True
-        )
-    if measured.load_type.is_size:
+        return AxisScale(f"arrival rate, as measured ({prefix}requests/s)", log=False, factor=factor)
+    if load.is_bandwidth:
+        return AxisScale("bandwidth (GB/s)", log=False, factor=1e-9)
+    if load.is_size:
         return size_scale("buffer size", values)
-    return AxisScale(measured.load_name, values, tuple((v, f"{v:g}") for v in _ticks(values)), log=True)
+    if load.is_delay:
+        positive = values[values > 0]
+        least = float(positive.min() / 3) if (values == 0).any() else 0.0
+        tens = [10.0**e for e in range(-3, 10) if positive.min() <= 10.0**e <= positive.max()]
+        return AxisScale(title, (*([(least, "0")] if least else []), *((v, f"{v:,g}") for v in tens)), least=least)
+    return AxisScale(title, tuple((float(n), f"{n:,}") for n in powers_of_two(values)))
 
 
 def size_scale(name: str, values: Array) -> AxisScale:
-    """The axis of a size in bytes."""
+    """The axis of a size in bytes: ticks at the sizes themselves where they are few, at powers of two otherwise."""
     known = np.unique(values[np.isfinite(values)])
-    return AxisScale(name, known, tuple((v, format_bytes(v)) for v in _ticks(known)), log=True)
-
-
-def mix_scale(values: Array) -> AxisScale:
-    """The axis of the share of reads, in percent."""
-    known = np.unique(values[np.isfinite(values)])
-    ends = (100 * float(known.min()) - 4, 100 * float(known.max()) + 4)
-    ticks = tuple((v, f"{100 * v:g}") for v in _ticks(known))
-    return AxisScale("reads (%)", known, ticks, log=False, factor=100.0, ends=ends)
-
-
-def _ticks(values: Array) -> list[float]:
-    """The values themselves where they are few, powers of two otherwise."""
-    if len(values) <= _MOST_TICKS:
-        return [float(v) for v in values]
-    return [float(2**i) for i in range(64) if values[0] <= 2**i <= values[-1]]
+    marked = known.tolist() if len(known) <= _MOST_TICKS else powers_of_two(known)[::2]
+    return AxisScale(name, tuple((v, format_bytes(v)) for v in marked))

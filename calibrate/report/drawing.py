@@ -242,7 +242,12 @@ def ticks(places: Iterable[float], texts: Iterable[str] | None = None) -> dict[s
 
 def depth_ticks(figure: Drawing, load: Array) -> None:
     """Ticks of a logarithmic x axis at the powers of two among the depths ``load`` (m,)."""
-    figure.update_xaxes(**ticks(float(2**i) for i in range(17) if load.min() <= 2**i <= load.max()))
+    figure.update_xaxes(**ticks(map(float, powers_of_two(load))))
+
+
+def powers_of_two(values: Array) -> list[int]:
+    """Those between the least and the greatest of ``values`` (m,)."""
+    return [2**i for i in range(64) if values.min() <= 2**i <= values.max()]
 
 
 def name_rows(figure: Drawing, names: Sequence[str], each: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
+from measure.datasets import about, dataset_table
 from measure.errors import DataError
 from measure.formats.by_format import InputFile, sniff, sweep_of
 from measure.loading import load
@@ -69,6 +70,16 @@ def table_times(rows: pd.DataFrame, series: str, load: float, requests: float | 
             "--output-format=json+ (qsim measure fio does)"
         )
     return of_percentiles(known, requests, where)
+
+
+def published_percentiles(name: str) -> pd.DataFrame:
+    """The percentiles over depth of a published table without throughputs. DataError where it has none."""
+    printed, columns = dataset_table(name), {"p50_us": 0.5, "p95_us": 0.95, "p99_us": 0.99, "p99_9_us": 0.999}
+    if not set(columns) <= set(printed):
+        raise DataError(f"{name} is no table of percentiles over depth: {about(name).why_no_curve}")
+    named = {share: column for column, share in COLUMNS.items()}
+    table = pd.DataFrame({"series": printed["direction"], "load": printed["queue_depth"].astype(float)})
+    return table.assign(**{named[share]: printed[column] / 1e6 for column, share in columns.items()})
 
 
 def times_or_sweep(path: Path) -> Times | Sweep:

@@ -1,6 +1,6 @@
 """Throughput and latency over block size, share of reads, queue depth and jobs at once, from a few corners."""
 
-from calibrate.surface.compare import SurfaceComparison, SurfaceSummary, compare_surface, size_lines
+from calibrate.surface.compare import SurfaceComparison, SurfaceSummary, compare_surface
 from calibrate.surface.design import NextPlace, asked, corners, next_place
 from calibrate.surface.fit import Surface, SurfacePrediction, fit_surface
 from calibrate.surface.places import Places, SurfacePoints, surface_points
@@ -18,6 +18,5 @@ __all__ = [
     "corners",
     "fit_surface",
     "next_place",
-    "size_lines",
     "surface_points",
 ]

@@ -274,24 +274,6 @@ def compare_surface(
     return SurfaceComparison(points, surface, predicted, used, tuple(chosen), tuple(lines), drifting)
 
 
-def size_lines(
-    points: SurfacePoints, use: Sequence[float] | None = None, *, level: float = LEVEL
-) -> list[SurfaceComparison]:
-    """A line over the block size for each share of reads, depth and number of jobs with two sizes or more.
-
-    ``use``: the sizes in bytes to calibrate on; None the smallest and the largest.
-    """
-    others = points.places.as_rows()[:, 1:]
-    found = []
-    for group in np.unique(others, axis=0):
-        line = points.at((others == group).all(axis=1))
-        sizes = line.places.values("block_bytes")
-        wanted = sizes[[0, -1]] if use is None else np.asarray(use, dtype=float)
-        if len(sizes) > 1 and np.isclose(wanted[:, None], sizes[None, :], rtol=1e-3).any(axis=1).all():
-            found.append(compare_surface(line, {"block_bytes": wanted.tolist()}, ask=0, level=level))
-    return found
-
-
 def _fit_doubting(points: SurfacePoints, used: Mask, surprising: list[int], level: float) -> tuple[Surface, set[int]]:
     """A fit in which the ``surprising`` points that the others contradict count little, and which these are."""
     doubt = np.zeros(len(points))

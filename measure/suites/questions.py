@@ -18,15 +18,13 @@ KIB = 1024
 class Suite:
     """One question with its workloads, all closed.
 
-    ``views`` are the kinds of view (see :mod:`calibrate.report.measured`) that answer it. A point of a suite with
-    ``patience`` 2 runs twice as long as the others. ``fractions`` make it an open one: its workloads only find the peak
-    and the latency of a lone request, and then requests arrive at these shares of that peak.
+    A point of a suite with ``patience`` 2 runs twice as long as the others. ``fractions`` make it an open one: its
+    workloads only find the peak and the latency of a lone request, and then requests arrive at these shares of it.
     """
 
     name: str
     purpose: str
     workloads: tuple[FioJob, ...]
-    views: tuple[str, ...]
     patience: float = 1.0
     fractions: tuple[float, ...] = ()
 
@@ -42,7 +40,6 @@ def _baseline(_quick: bool) -> Suite:
         "baseline",
         "What one request takes by itself: 4 KiB random and 128 KiB sequential, read and write.",
         (*random, *sequential),
-        ("baseline", "read-write"),
     )
 
 
@@ -52,7 +49,6 @@ def _block_size(quick: bool) -> Suite:
         "block-size",
         "Where not the number of requests but their bytes become the limit: one request at a time.",
         tuple(FioJob(1, 1, size * KIB, read, "random") for read in (100, 0) for size in sizes),
-        ("iops-bandwidth", "crossover", "latency-size"),
     )
 
 
@@ -62,7 +58,6 @@ def _mix(quick: bool) -> Suite:
         "mix",
         "What reads and writes do to each other: every mix of several sizes, one request at a time.",
         tuple(FioJob(1, 1, size * KIB, read, "random") for size in sizes for read in shares),
-        ("heat-map", "mix", "read-write"),
     )
 
 
@@ -73,7 +68,6 @@ def _depth(quick: bool) -> Suite:
         "depth",
         "What more requests at once bring, and from where on they only wait: the knee.",
         tuple(FioJob(depth, 1, size * KIB, read, "random") for size, read in curves for depth in depths),
-        ("latency-bandwidth", "load", "read-write"),
     )
 
 
@@ -83,7 +77,6 @@ def _tails(quick: bool) -> Suite:
         "tails",
         "How long the unlucky ones wait: p50 to p99.9 of 4 KiB reads and writes, in longer runs.",
         tuple(FioJob(depth, 1, 4 * KIB, read, "random") for read in (100, 0) for depth in depths),
-        ("tails",),
         patience=2.0,
     )
 
@@ -93,7 +86,6 @@ def _rate(quick: bool) -> Suite:
         "rate",
         "What requests wait that arrive by themselves: 4 KiB reads at shares of the peak measured just before.",
         tuple(FioJob(depth, 1, 4 * KIB, 100, "random") for depth in (1, 32)),
-        ("load", "tails"),
         fractions=(0.3, 0.6, 0.8) if quick else (0.1, 0.3, 0.5, 0.7, 0.8),
     )
 

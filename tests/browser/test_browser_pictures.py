@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from driving import Page, Served, prepare, until
+from published_course import course_of
 from selenium import webdriver
 
 from calibrate import compare_all
-from calibrate.course import front_of, published_sections
+from calibrate.course import front_of
 from calibrate.report.page import write_report, write_sections
 from calibrate.report.surface import lead_of
 from calibrate.report.surface import views_of as surface_views
@@ -45,7 +46,7 @@ def compared(name: str, folder: Path) -> Path:
 
 
 def course(_: str, folder: Path) -> Path:
-    sections = published_sections(["004-ssd-depth", "004-ssd-mix"])
+    sections = course_of("004-ssd-depth", "004-ssd-mix")
     return write_sections(sections, folder / "report.html", title="course", front=front_of(sections))
 
 

@@ -168,10 +168,6 @@ WITH_FIO = """
 2 | course --disk ' ' --out course | --disk: it is empty
 2 | course --disk . --out course --quick --budget 5min | --quick and --budget exclude each other
 2 | course --disk . --out course --budget 1s --no-memory | --budget is too short
-2 | course --dataset 003 --budget 5min --out p | --dataset and --budget exclude each other
-2 | course --dataset 003 | --out is missing
-2 | course --dataset 999 --out p | there is no dataset '999'
-2 | course --dataset 003 --out FILE | FILE is a file; name a folder
 """
 
 

@@ -27,7 +27,7 @@ def test_a_course_of_one_suite_is_measured_once_and_shown(fio_and_nbdkit: None, 
         results.sweeps["block-size"].points["latency_s"].tolist()
     )
     page = render(course_sections(plan, again), title="course")
-    assert "Throughput over the block size, from two sizes" in page
+    assert "Throughput against block size" in page
     assert all(
         command in page.replace("&#34;", '"').replace("&#39;", "'").replace("&amp;", "&")
         for command in again.sweeps["block-size"].provenance.commands

@@ -208,14 +208,13 @@ def _found(source: DataSource, series: str | None, load: float | None, requests:
 
 def _of_table(dataset: str, series: str | None, load: float | None, requests: float | None) -> Found:
     """The percentiles of a published table that is no curve."""
-    from calibrate.report.measured import published
-    from calibrate.service.sources import table_times
+    from calibrate.service.sources import published_percentiles, table_times
 
-    shown = published(dataset)
-    names = known_series(list(dict.fromkeys(shown.table["series"])), series)
-    at = _load(shown.table["load"], load)
-    read = _by_source(names, lambda name: table_times(shown.table, name, at, requests))
-    return *read, shown.provenance
+    shown = published_percentiles(dataset)
+    names = known_series(list(dict.fromkeys(shown["series"])), series)
+    at = _load(shown["load"], load)
+    read = _by_source(names, lambda name: table_times(shown, name, at, requests))
+    return *read, measure.Provenance(source=dataset)
 
 
 def _load(measured: Iterable[float], load: float | None) -> float:

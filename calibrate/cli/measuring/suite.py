@@ -12,7 +12,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.measuring.run import Column, DriveOptions, PlanOrRun, PlanTable, Target, failing_parts, minutes
-from calibrate.cli.measuring.show import Knees, section_text
+from calibrate.cli.measuring.show import section_text
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.outputs import page_in
@@ -22,6 +22,7 @@ from measure.suites.questions import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
+    from calibrate import Fit
     from calibrate.report.view import Section
     from measure.suites.runs import SuitePlan, SuiteResults, SuiteStep
     from measure.units import Figure
@@ -30,9 +31,9 @@ HELP = """Measure what a report on a drive wants, by name, and write its tables 
 
 \b
 baseline     one request at a time: mean, deviation, p95, p99
-block-size   IOPS and bandwidth on two axes, with their crossover
-mix          every mix of reads and writes at several sizes: heat maps
-depth        throughput and latency over depths, the knee, read against write
+block-size   throughput and latency over the block size
+mix          every mix of reads and writes at several sizes
+depth        throughput and latency over depths, and the knee
 tails        p50 to p99.9 over depths
 rate         latency of requests that arrive by themselves (open loop)
 course       all of them
@@ -72,9 +73,9 @@ def measure_suite(
         warn(line)
     opening = f"{plan.points} points of {counted(len(plan.steps), 'sweep')}, about {minutes(plan.seconds())}"
     results = output.run(opening, lambda out, bar: run_suites(plan, out, bar), name)
-    sections, knees = _sections(plan, results)
+    sections, fitted = _sections(plan, results)
     return Result(
-        lambda: _text(results, sections, knees, output.directory),
+        lambda: _text(results, sections, fitted, output.directory),
         lambda: {
             "suite": plan.name,
             "directory": str(output.directory),
@@ -88,17 +89,17 @@ def measure_suite(
     )
 
 
-def _text(results: SuiteResults, sections: Sequence[Section], knees: Sequence[Knees], where: Path) -> str:
+def _text(results: SuiteResults, sections: Sequence[Section], fitted: Sequence[Mapping[str, Fit]], where: Path) -> str:
     """The answer, the tables of every suite, and the next command."""
-    parts = zip(sections, knees, strict=True)
-    tables = "\n\n\n".join(section_text(s, k, details=False, answered=True) for s, k in parts)
+    parts = zip(sections, fitted, strict=True)
+    tables = "\n\n\n".join(section_text(*one, details=False, answered=True) for one in parts)
     closed = next((d for d in ("depth", "tails") if d in results.sweeps), None)
     following = f"qsim compare {where / closed}" if closed else f"qsim show {where}"
     saved = f"saved in {where}; next: {following} --report {'compare' if closed else 'again'}.html"
-    return "\n\n".join(["\n".join(_answer(results, knees)), tables, saved])
+    return "\n\n".join(["\n".join(_answer(results, fitted)), tables, saved])
 
 
-def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
+def _answer(results: SuiteResults, fitted: Sequence[Mapping[str, Fit]]) -> list[str]:
     """The knee where depths were measured, the quickest lone request, the highest throughput and bandwidth.
 
     The intervals are at least as wide as the suites disagree on what several of them measured.
@@ -109,7 +110,7 @@ def _answer(results: SuiteResults, knees: Sequence[Knees]) -> list[str]:
 
     lines = []
     moves = between_suites(results.sweeps)
-    fits = [(f.series, replace(f, between_runs=max(f.between_runs, moves))) for one in knees for f in one.fits]
+    fits = [(f.series, replace(f, between_runs=max(f.between_runs, moves))) for one in fitted for f in one.values()]
     if fits:
         lines += both_knees_labelled(fits) if len(fits) > 1 else knee_lines(fits[0][1])
     closed = [sweep.mean_points() for sweep in results.sweeps.values() if sweep.load_type.is_closed]
@@ -154,21 +155,20 @@ def _named(target: str) -> str:
     return target if "://" in target else str(Path(target).resolve())
 
 
-def _sections(plan: SuitePlan, results: SuiteResults) -> tuple[list[Section], list[Knees]]:
-    """A section for each suite that was measured, with the views that answer its question, and its knees."""
-    from calibrate.report.measured import measured, section_of, views_of
+def _sections(plan: SuitePlan, results: SuiteResults) -> tuple[list[Section], list[dict[str, Fit]]]:
+    """A section for each suite that was measured, and the models of its knees."""
+    from calibrate.report.measured import fits_of, measured, section_of, views_of
 
-    sections, found = [], []
+    sections, fitted = [], []
     # The peak only serves the rates.
     drawn = [s for s in plan.steps if s.directory in results.sweeps and bool(s.suite.fractions) == bool(s.fractions)]
     with Bar("drawing") as bar:
         for done, step in enumerate(drawn):
             shown = measured(results.sweeps[step.directory], step.directory)
-            knees = Knees()
-            views = views_of(shown, kinds=step.suite.views, progress=part_of(bar, done, len(drawn)), answers=knees)
-            sections.append(section_of(shown, views, step.suite.purpose))
-            found.append(knees)
-    return sections, found
+            fits = fits_of(shown, part_of(bar, done, len(drawn)))
+            sections.append(section_of(shown, views_of(shown, fits), step.suite.purpose))
+            fitted.append(fits)
+    return sections, fitted
 
 
 def _plan_table(plan: SuitePlan) -> PlanTable:

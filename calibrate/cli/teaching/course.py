@@ -1,4 +1,4 @@
-"""``qsim course``: everything that the course reports wanted, measured on this machine, or built from their data."""
+"""``qsim course``: everything that the course reports wanted, measured on this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import measure
 from calibrate.cli import parsing
 from calibrate.cli.calibration.compare import comparison_document
 from calibrate.cli.console import Result, warn
@@ -22,7 +21,7 @@ from calibrate.cli.measuring.run import (
     target,
 )
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.option_rules import conflicts, exclusive
+from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import DryRun
 from calibrate.cli.outputs import Page, page_in
 from calibrate.cli.progress import Bar
@@ -36,42 +35,31 @@ HELP = """The course in one command: measure the memory and a drive as the cours
 
 Baselines, block sizes, mixes, depths, tails, arrival rates, memory under load, caches: their tables and plots for this
 machine, audited, with a prediction for each sweep, and the method with the exact commands. The time it takes is said
-first; run the same command again to resume. With --dataset the same is built from published tables, without hardware.
+first; run the same command again to resume.
 
 \b
 Examples:
 qsim course --disk /mnt/drive --out course --plan
 qsim course --disk /mnt/drive --out course --budget 10min
-qsim course --dataset 003 --out published
-qsim course --dataset 004-ssd-mix --dataset 001-memory --out published
 """
 
 MODELLING = "a minute or two for the models"
 
 
-PUBLISHED = "published tables are not measured"
-
-
-@conflicts("--dataset", "--disk", "--budget", "--quick", "--no-memory", "--size", "--dry-run", because=PUBLISHED)
 @exclusive("--quick", "--budget")
 def course(
     *,
     out: Path | None = option("FOLDER", parsing.path, "Directory of the points and report.html."),
     disk: str | None = option("DIR", target, "A directory or a new file on the drive."),
-    dataset: list[str] | None = option("NAME", None, "A published table, or all of a report, as 003; repeatable."),
     budget_s: float | None = option("TIME", parsing.seconds, "Time for the whole.", "--budget", shown="10min"),
     quick: bool = flag("--quick", "Fewer and shorter points, a test file of 64MiB: two minutes or so."),
     no_memory: bool = flag("--no-memory", "Leave the memory out."),
     drive: DriveOptions,
     dry_run: DryRun = False,
 ) -> Result:
-    """Plan, say how long it takes, measure, model, write the page; or build it from published tables."""
-    if dataset:
-        return _published(dataset, _page(out))
+    """Plan, say how long it takes, measure, model, write the page."""
     if disk is None:
-        raise wrong_usage(
-            "--disk is missing: name a directory on the drive, or build a published report: --dataset 003"
-        )
+        raise wrong_usage("--disk is missing: name a directory on the drive")
     page = None if dry_run and out is None else _page(out)
 
     from calibrate.course import course_sections, front_of, plan_course, run_course
@@ -112,24 +100,6 @@ def _page(out: Path | None) -> Page:
     return page_in(out)
 
 
-def _published(names: Sequence[str], page: Page) -> Result:
-    from calibrate.course import front_of, published_names, published_sections
-
-    try:
-        wanted = list(dict.fromkeys(n for name in names for n in published_names(name)))
-    except measure.DataError as error:
-        raise wrong_usage(f"--dataset: {error}") from error
-    with Bar("modelling") as bar:
-        sections = published_sections(wanted, bar.share)
-    front = front_of(sections)
-    title = "As published: " + ", ".join(wanted)
-    return Result(
-        lambda: _text(title, front, sections),
-        lambda: {"datasets": wanted, **_document(front, sections)},
-        page.write(lambda: sections, title, front),
-    )
-
-
 def _title(plan: CoursePlan, results: CourseResults) -> str:
     drive = plan.storage is not None and any(s.directory in results.sweeps for s in plan.storage.steps)
     memory = any(s.directory in results.sweeps for s in plan.memory)
@@ -155,8 +125,7 @@ def _verdicts(sections: Sequence[Section]) -> str:
             continue
         counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning")}
         found = ", ".join(counted(n, s) for s, n in counts.items() if n)
-        said = [f"  {view.title}: {view.caption}" for view in section.views if view.kind.startswith("predicted")]
-        said += [f"  {section.lead}"] if any(view.kind.startswith("surface") for view in section.views) else []
+        said = [f"  {section.lead}"] if any(view.kind.startswith("surface") for view in section.views) else []
         if found or said:
             lines += ["", section.title + (f": audit: {found}" if found else ""), *said]
     return "\n".join(lines[1:])

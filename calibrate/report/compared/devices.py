@@ -108,8 +108,7 @@ def alone(devices: Mapping[str, Sequence[Evidence]]) -> str:
         return ""
     return (
         f"these devices vary different loads ({', '.join(sorted(kinds))}), which have no axis and no parameter in "
-        "common: only those that vary the same load are held against each other (qsim show draws memory and storage "
-        "together)"
+        "common: only those that vary the same load are held against each other"
     )
 
 

@@ -1,25 +1,13 @@
-"""What was measured, as tables and plots, without a model of it: the views of one Sweep and of several together.
+"""What was measured, as tables and plots: the views of one Sweep.
 
-``measured(sweep)`` or ``published(name)`` gives a ``Measured``; ``views_of`` its views; ``section_of`` a section that
-:func:`calibrate.report.page.write_sections` writes with comparisons or alone.
+``measured(sweep)`` or ``published(name)`` gives a ``MeasuredData``; ``fits_of`` the models of its knees; ``views_of``
+its views; ``section_of`` a section that :func:`calibrate.report.page.write_sections` writes.
 """
 
 from __future__ import annotations
 
 from calibrate.report.measured.points import MeasuredData, measured, published
 from calibrate.report.measured.tables import shown
-from calibrate.report.measured.views import section_of, together, views_of
-from calibrate.report.view import FormattedTable, Section, View
+from calibrate.report.measured.views import fits_of, section_of, views_of
 
-__all__ = [
-    "FormattedTable",
-    "MeasuredData",
-    "Section",
-    "View",
-    "measured",
-    "published",
-    "section_of",
-    "shown",
-    "together",
-    "views_of",
-]
+__all__ = ["MeasuredData", "fits_of", "measured", "published", "section_of", "shown", "views_of"]

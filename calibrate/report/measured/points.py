@@ -1,7 +1,6 @@
 """What was measured, ready to be shown: points averaged over repeats with intervals, and what varies among them.
 
-Nothing here is a model. A ``Measured`` comes from any Sweep (``measured``), or from a published table that lacks what
-a curve needs, a throughput or a mean (``published``).
+Nothing here is a model.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from measure.auditing.all_checks import audit
-from measure.datasets import about, audit_dataset, dataset_table, load_dataset
+from measure.datasets import about, load_dataset
 from measure.findings import SEVERITIES, Finding
-from measure.loads import Load, LoadKind, load_of
+from measure.loads import Load
 from measure.repeats import flag_outliers, half_width, intervals
-from measure.sweep import Provenance, Sweep, describe_series
+from measure.sweep import Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, format_bytes, parse_bytes
 
 PERCENTILES = {"latency_p50_s": "p50", "latency_p95_s": "p95", "latency_p99_s": "p99", "latency_p999_s": "p99.9"}
@@ -26,8 +25,6 @@ _AVERAGED = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", "latency_
 _WITH_INTERVAL = ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s", *PERCENTILES)
 _MIX = re.compile(r"(?<!\S)(\d{1,2})/\d{1,2} mix(?!\S)")
 _STRIDE = re.compile(r"\bstride (\d+ (?:[KMG]i)?B)")
-_TRAFFIC = re.compile(r"^(nt)-(\d+:\d+|write)(?=[ ,]|$)")
-_SPACED = re.compile(r"^(nt )?(\d+:\d+|read|write|mix)(?=[ ,]|$)")
 _UNIT = re.compile(r"_(bytes_per_s|per_s|bytes|s)$")
 
 
@@ -38,25 +35,21 @@ class MeasuredData:
     ``table`` has one row for each workload: ``series``, ``load``, ``size_bytes`` (what ``size_name`` says: a block, a
     file, a buffer, a stride), ``read_fraction``, the means over ``repeats``, and ``latency_low_s``, ``latency_high_s``
     and the like where a point was repeated. ``curve`` is the series without its size, ``place`` the series without its
-    direction, ``workload`` the series without either.
-    ``sweep`` is what models can be fitted to, None where there is no curve; ``name`` is fit for a folder.
+    direction. ``sweep`` is what models can be fitted to; ``name`` is fit for a folder.
     """
 
     title: str
     table: pd.DataFrame
-    load_kind: LoadKind
-    load_unit: str
+    sweep: Sweep
     size_name: str
-    provenance: Provenance
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
-    sweep: Sweep | None = None
     name: str = ""
 
     @property
     def load_type(self) -> Load:
         """What varies."""
-        return load_of(self.load_kind, self.load_unit)
+        return self.sweep.load_type
 
     @property
     def memory(self) -> bool:
@@ -66,7 +59,7 @@ class MeasuredData:
     @property
     def load_name(self) -> str:
         """The load with its unit, for an axis."""
-        return self.load_type.named(self.load_unit)
+        return self.load_type.named(self.sweep.load_unit)
 
     @property
     def series(self) -> tuple[str, ...]:
@@ -79,16 +72,12 @@ class MeasuredData:
             self,
             table=self.table[self.table["series"] == series].reset_index(drop=True),
             findings=tuple(f for f in self.findings if f.series in (None, series)),
-            sweep=None if self.sweep is None or series not in self.sweep.series else self.sweep.select(series),
+            sweep=self.sweep.select(series),
         )
 
     def known(self, column: str) -> bool:
         """Whether any point tells this."""
         return column in self.table and bool(self.table[column].notna().any())
-
-    def varies(self, column: str) -> bool:
-        """Whether points differ in this."""
-        return column in self.table and self.table[column].nunique() > 1
 
 
 def measured(sweep: Sweep, title: str = "") -> MeasuredData:
@@ -96,89 +85,23 @@ def measured(sweep: Sweep, title: str = "") -> MeasuredData:
     findings = sorted((*sweep.findings, *audit(sweep)), key=lambda f: -SEVERITIES.index(f.severity))
     points, size_name = _with_size(sweep)
     table = _averaged(points, closed=sweep.load_type.is_closed)
-    memory = sweep.load_type.is_probed
-    unit_bytes = float(CACHE_LINE_BYTES) if memory else table["block_bytes"]
+    unit_bytes = float(CACHE_LINE_BYTES) if sweep.load_type.is_probed else table["block_bytes"]
     table["bandwidth_bytes_per_s"] = table["bandwidth_bytes_per_s"].fillna(table["throughput_per_s"] * unit_bytes)
     return MeasuredData(
         title or sweep.name or sweep.provenance.source or "measured",
-        _named(table, memory=memory),
-        sweep.load_kind,
-        sweep.load_unit,
+        _named(table),
+        sweep,
         size_name,
-        sweep.provenance,
         tuple(findings),
-        sweep=sweep,
         name=sweep.name or title,
     )
 
 
-def published(name: str, *, as_published: bool = False) -> MeasuredData:
-    """A dataset of the catalogue, also one that is no curve. DataError for an unknown name.
-
-    ``as_published`` as in :func:`measure.datasets.load_dataset`.
-    """
+def published(name: str) -> MeasuredData:
+    """A dataset of the catalogue. DataError for an unknown name, and for one that is no curve."""
     info = about(name)
     notes = (f"As published, {info.source}. {info.anomaly}".strip(),)
-    if info.curve:
-        shown = measured(load_dataset(name, as_published=as_published), f"{info.title} ({name})")
-        return replace(shown, notes=notes, name=name)
-    read = {"002-ssd-tails": _tails, "002-ssd-baseline": _baseline}[name]
-    table, more = read(dataset_table(name))
-    provenance = Provenance(tool=info.tool, cpu=info.host_cpu, device=info.device, source=info.source)
-    return MeasuredData(
-        f"{info.title} ({name})",
-        _named(_averaged(table)),
-        "queue_depth",
-        "requests",
-        "block size",
-        provenance,
-        tuple(audit_dataset(name)),
-        (*notes, *more),
-        name=name,
-    )
-
-
-def _tails(printed: pd.DataFrame) -> tuple[pd.DataFrame, Sequence[str]]:
-    """Percentiles over depth. The direction is as printed, and the audit doubts it."""
-    columns = {
-        "p50_us": "latency_p50_s",
-        "p95_us": "latency_p95_s",
-        "p99_us": "latency_p99_s",
-        "p99_9_us": "latency_p999_s",
-    }
-    table = pd.DataFrame({"series": printed["direction"], "load": printed["queue_depth"].astype(float)})
-    for column, name in columns.items():
-        table[name] = printed[column] / 1e6
-    return table, ()
-
-
-def _baseline(printed: pd.DataFrame) -> tuple[pd.DataFrame, Sequence[str]]:
-    values = printed.set_index("statistic_us") / 1e6
-    workloads = {
-        "4Ki_random_read": (4096.0, 1.0, "random"),
-        "4Ki_random_write": (4096.0, 0.0, "random"),
-        "128Ki_sequential_read": (131072.0, 1.0, "sequential"),
-        "128Ki_sequential_write": (131072.0, 0.0, "sequential"),
-    }
-    rows = [
-        {
-            "series": describe_series(*workload),
-            "load": 1.0,
-            "block_bytes": workload[0],
-            "read_fraction": workload[1],
-            "pattern": workload[2],
-            "latency_s": values[column]["Average Latency"],
-            "latency_sd_s": values[column]["Latency variance"],
-            "latency_p95_s": values[column]["95th Percentile Latency"],
-            "latency_p99_s": values[column]["99th Percentile Latency"],
-        }
-        for column, workload in workloads.items()
-    ]
-    note = (
-        "What is printed as a variance is shown as the standard deviation: 1 % of the 4 KiB reads took at least 77 µs "
-        "more than the mean, which alone makes a variance of 59 µs², more than the 48 printed."
-    )
-    return pd.DataFrame(rows), (note,)
+    return replace(measured(load_dataset(name), f"{info.title} ({name})"), notes=notes, name=name)
 
 
 def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
@@ -195,16 +118,14 @@ def _with_size(sweep: Sweep) -> tuple[pd.DataFrame, str]:
     return points.assign(size_bytes=np.array(strides, dtype=float)), "stride"
 
 
-def _averaged(points: pd.DataFrame, *, closed: bool = True) -> pd.DataFrame:
+def _averaged(points: pd.DataFrame, *, closed: bool) -> pd.DataFrame:
     """One row per workload: means over repeats (latency weighted by requests), t intervals, and outliers by name."""
     table = points.copy()
     for column in ("size_bytes", "block_bytes", "read_fraction", *_AVERAGED):
         if column not in table:
             table[column] = np.nan
-    if "size_bytes" not in points:
-        table["size_bytes"] = table["block_bytes"]
     table["read_fraction"] = [_share(s, f) for s, f in zip(table["series"], table["read_fraction"], strict=True)]
-    table["outlier"] = flag_outliers(table, closed=closed) if table["throughput_per_s"].notna().all() else ""
+    table["outlier"] = flag_outliers(table, closed=closed)
     groups = table.groupby(["series", "load", "size_bytes"], sort=False, dropna=False)
     rows = [{**group.iloc[0].to_dict(), **_mean(group)} for _, group in groups]
     return pd.DataFrame(rows)
@@ -226,11 +147,10 @@ def _mean(group: pd.DataFrame) -> dict[str, object]:
             half = half_width(values - values.mean())
             mean[end_of(column, "low")] = max(0.0, float(values.mean()) - half) if half >= 0 else np.nan
             mean[end_of(column, "high")] = float(values.mean()) + half
-    if np.isfinite(group["throughput_per_s"].to_numpy(float)).all():
-        rate, latency = group["throughput_per_s"].to_numpy(float), group["latency_s"].to_numpy(float)
-        limits = intervals(rate, latency)
-        mean["latency_s"] = float((rate * latency).mean() / rate.mean())
-        mean |= {"latency_low_s": limits["latency_low"], "latency_high_s": limits["latency_high"]}
+    rate, latency = group["throughput_per_s"].to_numpy(float), group["latency_s"].to_numpy(float)
+    limits = intervals(rate, latency)
+    mean["latency_s"] = float((rate * latency).mean() / rate.mean())
+    mean |= {"latency_low_s": limits["latency_low"], "latency_high_s": limits["latency_high"]}
     return mean
 
 
@@ -239,19 +159,13 @@ def end_of(column: str, end: str) -> str:
     return _UNIT.sub(rf"_{end}_\1", column) if _UNIT.search(column) else f"{column}_{end}"
 
 
-def _named(table: pd.DataFrame, *, memory: bool = False) -> pd.DataFrame:
-    """The table with ``curve`` (the series without its size) and ``place`` (without its direction) and both."""
+def _named(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with ``curve`` (the series without its size) and ``place`` (without its direction)."""
     rows = table.to_dict("records")
-    sizes = [_size_words(r["size_bytes"]) for r in rows]
     mixes = [describe_series(None, r["read_fraction"], None) if r["read_fraction"] >= 0 else "" for r in rows]
-    series = [str(r["series"]) for r in rows]
-    if memory:  # our probe names a traffic as it was asked for: read, 3:1, nt-write
-        series = [_TRAFFIC.sub(r"\1 \2", s) for s in series]
-        mixes = [t.group(2) if (t := _SPACED.search(s)) else m for s, m in zip(series, mixes, strict=True)]
     return table.assign(
-        curve=[_without(s, size) for s, size in zip(series, sizes, strict=True)],
-        place=[_without(s, [mix]) for s, mix in zip(series, mixes, strict=True)],
-        workload=[_without(_without(s, size), [m]) for s, size, m in zip(series, sizes, mixes, strict=True)],
+        curve=[_without(str(r["series"]), _size_words(r["size_bytes"])) for r in rows],
+        place=[_without(str(r["series"]), [mix]) for r, mix in zip(rows, mixes, strict=True)],
     )
 
 

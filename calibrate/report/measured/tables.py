@@ -17,9 +17,6 @@ from measure.units import format_bandwidth, format_bytes, format_duration, forma
 
 NAMES: Mapping[str, str] = {
     "series": "workload",
-    "curve": "workload",
-    "workload": "workload",
-    "place": "workload",
     "size_bytes": "size",
     "read_fraction": "reads",
     "throughput_per_s": "throughput",
@@ -40,7 +37,6 @@ _FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("_fraction", lambda v: f"{100 * v:g} %"),
     ("error_pct", lambda v: f"{round(v, 1) + 0.0:+.1f} %"),
     ("_pct", lambda v: f"{v:.3g} %"),
-    ("_ratio", lambda v: f"{v:.2f}"),
 )
 
 
@@ -108,10 +104,10 @@ def word_of(column: str) -> str:
     return {"throughput_per_s": "throughput", "bandwidth_bytes_per_s": "bandwidth", "latency_s": "latency"}[column]
 
 
-def text_of(measured: MeasuredData, table: pd.DataFrame, names: Mapping[str, str] | None = None) -> FormattedTable:
+def text_of(measured: MeasuredData, table: pd.DataFrame) -> FormattedTable:
     """``table`` as people read it, its load under its own name and in its own unit."""
     column, heading = measured.load_type.column, measured.load_type.symbol
-    return shown(table.rename(columns={"load": column}), {**(names or {}), column: heading})
+    return shown(table.rename(columns={"load": column}), {column: heading})
 
 
 def some_loads(rows: pd.DataFrame, most: int = MOST_LOADS) -> list[float]:

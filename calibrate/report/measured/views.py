@@ -2,147 +2,283 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from calibrate.report.axes import AxisScale, bandwidth_axis, latency_axis, throughput_axis
-from calibrate.report.drawing import dashed, empty_figure
-from calibrate.report.measured.by_load import Answers, against_load, baseline, latency_bandwidth, tails
-from calibrate.report.measured.by_mix import against_mix, heat_maps, read_against_write
-from calibrate.report.measured.by_size import against_size
-from calibrate.report.measured.drawings import bars, lines
-from calibrate.report.measured.points import MeasuredData
-from calibrate.report.measured.tables import columns_of, shown, text_of, with_ends
+from calibrate.fitting.answer import knee_word
+from calibrate.fitting.curve_fit import fit
+from calibrate.fitting.fit import Fit
+from calibrate.inference.parameters import LEVEL
+from calibrate.knees.knee import Knee
+from calibrate.next.load import advice
+from calibrate.report.axes import AxisScale, latency_axis, load_scale, size_scale
+from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker
+from calibrate.report.measured.drawings import MOST_LINES, lines
+from calibrate.report.measured.points import PERCENTILES, MeasuredData
+from calibrate.report.measured.tables import (
+    axis_of,
+    columns_of,
+    fewer_lines,
+    rate_of,
+    shown,
+    text_of,
+    with_ends,
+    with_loads,
+    word_of,
+)
 from calibrate.report.view import Section, View
-from measure.units import format_bytes, format_rate
+from measure import repeats
+from measure.errors import DataError
+
+_ENOUGH_FOR_A_KNEE = 3
+MOST_TAILS = 6
+_KNEE_NAMES = {
+    "latency_s": "latency at least load",
+    "throughput_per_s": "peak throughput",
+    "bandwidth_bytes_per_s": "peak bandwidth",
+    "at_load": "at load",
+    "knee": "knee, load",
+    "knee_latency_s": "latency at the knee",
+    "sure": "sure?",
+    "ninety": "90 % of the peak at",
+    "next": "measure next",
+}
 
 
 def section_of(measured: MeasuredData, views: Sequence[View], lead: str = "") -> Section:
     """The section of one measurement."""
+    sweep = measured.sweep
     return Section(
         measured.title,
         views,
         measured.findings,
-        measured.provenance,
+        sweep.provenance,
         lead,
         measured.notes,
-        measured.load_kind,
-        measured.load_unit,
+        sweep.load_kind,
+        sweep.load_unit,
         measured.name,
     )
 
 
-def together(shown: Sequence[MeasuredData]) -> list[Section]:
-    """The section that holds several measurements against each other; none where nothing can be."""
-    views = memory_against_storage(shown)
-    return [Section("Memory and storage", views, name="memory-and-storage")] if views else []
-
-
-def views_of(
-    measured: MeasuredData,
-    *,
-    kinds: Collection[str] | None = None,
-    datasheet_iops: float | None = None,
-    progress: Callable[[float], None] | None = None,
-    answers: Answers | None = None,
-) -> list[View]:
-    """The views that apply, in reading order, the table of all points last.
-
-    ``kinds`` keeps those kinds only (and the points). ``datasheet_iops`` is a data sheet's, to hold the peak against.
-    Calls ``progress`` with the share done; what takes time are the models of the knees.
-    ``answers`` gives operating points to stand with the knee of each curve.
-    """
-    wanted = kinds is None or "latency-bandwidth" in kinds
-    views = [
-        *baseline(measured),
-        *(latency_bandwidth(measured, progress, answers) if wanted else ()),
-        *against_load(measured),
-        *against_size(measured),
-        *heat_maps(measured),
-        *against_mix(measured),
-        *read_against_write(measured),
-        *tails(measured),
-    ]
-    views = [view for view in views if kinds is None or view.kind in kinds]
-    if datasheet_iops is not None:
-        views += datasheet(measured, datasheet_iops)
+def views_of(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
+    """The views that apply, in reading order, the table of all points last; ``fits`` are those of ``fits_of``."""
     table = measured.table[columns_of(measured, "series", "load")]
-    points = View(
-        "points",
-        "points",
-        "Every point",
-        f"{len(table)} workloads, means over their repeats.",
-        table,
-        None,
-        text_of(measured, table),
-    )
-    return [*views, points]
+    caption = f"{len(table)} workloads, means over their repeats.{_bars_caption(measured)}"
+    return [
+        *_latency_bandwidth(measured, fits),
+        *_against_load(measured),
+        *_against_size(measured),
+        *_against_mix(measured),
+        *_tails(measured),
+        View("points", "points", "Every point", caption, table, None, text_of(measured, table)),
+    ]
 
 
-def datasheet(measured: MeasuredData, iops: float) -> list[View]:
-    """The peak of each curve of the smallest block against the data sheet's ``iops``."""
-    table = measured.table[measured.table["throughput_per_s"].notna()]
-    if measured.memory or table.empty:
+def fits_of(measured: MeasuredData, progress: Callable[[float], None] = lambda share: None) -> dict[str, Fit]:
+    """The device model fitted to all points of each curve, where a model fits and its knee was reached.
+
+    Calls ``progress`` with the share done.
+    """
+    found: dict[str, Fit] = {}
+    drawn = list(dict.fromkeys(_with_latency(measured)["series"]))[:MOST_LINES]
+    for done, series in enumerate(drawn):
+        progress(done / len(drawn))
+        try:
+            made = fit(measured.sweep, series=series)
+        except DataError:  # too few or impossible points for a model: the curve is drawn without a knee
+            continue
+        if made.knee.load is not None:
+            found[series] = made
+    return found
+
+
+def _curves(measured: MeasuredData, least: int = 2) -> pd.DataFrame:
+    """The points of the curves that have at least ``least`` loads."""
+    loads = measured.table.groupby("series")["load"].transform("nunique")
+    return measured.table[loads >= least]
+
+
+def _with_latency(measured: MeasuredData) -> pd.DataFrame:
+    """The points of curves that may have a knee: none where requests arrive by themselves, or over buffer sizes."""
+    rows = _curves(measured, _ENOUGH_FOR_A_KNEE)
+    return rows.head(0) if measured.load_type.is_open or measured.load_type.is_size else rows
+
+
+def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
+    """Latency against bandwidth (throughput without a block size), the knee of each curve as a star, their table."""
+    rows = _with_latency(measured)
+    if rows.empty:
         return []
-    if measured.size_name == "block size" and table["size_bytes"].notna().any():
-        table = table[table["size_bytes"] == table["size_bytes"].min()]  # data sheets state the smallest blocks
-    peaks = table.loc[table.groupby("series", sort=False)["throughput_per_s"].idxmax()]
-    peaks = peaks[["series", "load", *with_ends(measured, ["throughput_per_s"])]].assign(
-        datasheet_per_s=iops, share_pct=100 * peaks["throughput_per_s"] / iops
-    )
-    axis = throughput_axis(np.append(peaks["throughput_per_s"].to_numpy(float), iops))
-    figure = bars(peaks, "series", {"throughput_per_s": "measured peak"}, axis)
-    figure.add_level(axis.factor * iops, dashed())
-    figure.add_to_legend(f"data sheet, {format_rate(iops)}", dashed())
-    blocks = sorted(table["block_bytes"].dropna().unique())
-    block = f" Here with requests of {', '.join(map(format_bytes, blocks))}." if blocks else ""
-    names = {
-        "throughput_per_s": "measured peak",
-        "load": "at load",
-        "datasheet_per_s": "data sheet",
-        "share_pct": "share",
+    column = "bandwidth_bytes_per_s" if rows["bandwidth_bytes_per_s"].notna().all() else "throughput_per_s"
+    x_axis, y_axis, word = axis_of(measured, column, rows), axis_of(measured, "latency_s", rows), word_of(column)
+    scale = AxisScale(x_axis.title, log=False, factor=x_axis.factor)
+    # Along a curve the load grows; the bandwidth may bend back, so the order is the load's.
+    ordered = rows.sort_values(["load"], ascending=not measured.load_type.is_delay, kind="stable")
+    figure = lines([(str(n), g, "latency_s") for n, g in ordered.groupby("series", sort=False)], column, scale, y_axis)
+    first = rows.groupby("series", sort=False).first()
+    per_request = first[column] / first["throughput_per_s"]
+    sharp = [(series, made.knee) for series, made in fits.items() if made.knee.identified and made.knee.sharp]
+    for i, (series, knee) in enumerate(sharp):
+        at = scale.factor * knee.throughput_per_s * float(per_request[series])
+        _star(figure, i, at, y_axis.factor * knee.response_time_s)
+    table = _knee_table(measured, rows, fits)
+    title, caption = f"Latency against {word}, with the knee", _knee_caption([knee for _, knee in sharp])
+    text = shown(table, _KNEE_NAMES)
+    return [View("latency-bandwidth", f"latency-{word}", title, caption, table, figure, text)]
+
+
+def _knee_table(measured: MeasuredData, rows: pd.DataFrame, fits: Mapping[str, Fit]) -> pd.DataFrame:
+    """A row for each curve: its latency at the least load, its peak, its knee."""
+    records = []
+    for series, group in rows.groupby("series", sort=False):
+        by_load = group.sort_values("load", ascending=not measured.load_type.is_delay)
+        peak = by_load.iloc[int(by_load[rate_of(measured)].to_numpy(float).argmax())]
+        records.append(
+            {
+                "series": series,
+                "latency_s": by_load.iloc[0]["latency_s"],
+                **({} if measured.memory else {"throughput_per_s": peak["throughput_per_s"]}),
+                "bandwidth_bytes_per_s": peak["bandwidth_bytes_per_s"],
+                "at_load": peak["load"],
+                **_of_fit(fits.get(str(series))),
+            }
+        )
+    table = pd.DataFrame(records)
+    return table.astype({c: float for c in table.columns if c.split("_")[0] in ("knee", "ninety")})
+
+
+def _of_fit(made: Fit | None) -> dict[str, float | str | None]:
+    """The knee of a curve, where 90 % of the peak of a queue is had, and what to measure next."""
+    if made is None:
+        none = dict.fromkeys(("knee", "knee_low", "knee_high", "knee_latency_s"))
+        return {**none, "sure": "", "sharp": "", "next": ""}
+    knee, wanted = made.knee, None if made.points is None else advice(made.points)
+    closed = made.load_type.is_closed
+    return {
+        **_ends("knee", knee),
+        "knee_latency_s": knee.response_time_s,
+        "sure": knee_word(made),
+        **(_ends("ninety", made.ninety) if closed else {}),
+        "sharp": ("yes" if knee.sharp else "no sharp knee") if closed else "",
+        "next": "" if wanted is None else wanted.where,
     }
-    return [
-        View(
-            "datasheet",
-            "datasheet",
-            "Peak IOPS against the data sheet",
-            f"The largest throughput at any load.{block} A data sheet states it for the drive alone, fresh or "
-            "preconditioned as it says, mostly for 4 KiB, often from several jobs.",
-            peaks,
-            figure,
-            shown(peaks, names),
-        )
-    ]
 
 
-def memory_against_storage(shown_together: Sequence[MeasuredData]) -> list[View]:
-    """Latency against bandwidth of memories and drives on one pair of axes; nothing where there is only one kind."""
-    if len({m.memory for m in shown_together}) < 2:
-        return []
-    parts = [
-        m.table.assign(line=[f"{'memory' if m.memory else 'storage'}: {s}" for s in m.table["series"]])
-        for m in shown_together
-    ]
-    rows = pd.concat(parts, ignore_index=True).dropna(subset=["bandwidth_bytes_per_s", "latency_s"])
-    rows = rows[["line", "load", "bandwidth_bytes_per_s", "latency_s"]]
-    bandwidth, latency = rows["bandwidth_bytes_per_s"].to_numpy(float), rows["latency_s"].to_numpy(float)
-    x_axis = bandwidth_axis(bandwidth)
-    scale = AxisScale(x_axis.title, bandwidth, (), log=True, factor=x_axis.factor)
-    figure = (
-        lines(rows, "bandwidth_bytes_per_s", "latency_s", scale, latency_axis(latency), by="line", sort=False)
-        if len(rows)
-        else empty_figure(x_axis.title, "")
+def _ends(name: str, knee: Knee) -> dict[str, float | str | None]:
+    return {name: knee.load, f"{name}_low": knee.low, f"{name}_high": knee.high}
+
+
+def _star(figure: Drawing, i: int, x: float, y: float) -> None:
+    figure.add_scatter(
+        x=[x],
+        y=[y],
+        mode="markers",
+        name="knee",
+        legendgroup="knee",
+        showlegend=i == 0,
+        marker={**marker(ORANGE, "star", 17), "line": {"width": 2, "color": PALETTE[i % len(PALETTE)]}},
+        hovertemplate="knee<br>%{x:.4g}<br>%{y:.4g}<extra></extra>",
     )
-    return [
-        View(
-            "memory-storage",
-            "memory-against-storage",
-            "Memory against storage",
-            "Both axes in logarithms: memory answers in nanoseconds what a drive answers in microseconds.",
-            rows,
-            figure,
+
+
+def _knee_caption(knees: list[Knee]) -> str:
+    text = "The load grows along each curve."
+    if not knees:
+        return f"{text} These points determine no sharp knee."
+    kind = knees[0].definition.rstrip(".")
+    return (
+        f"{text} A star is a knee ({kind}). It lies on the curve of the device model fitted to all points, which need "
+        f"not pass through each of them; intervals are {100 * LEVEL:g} %."
+    )
+
+
+def _against_load(measured: MeasuredData) -> list[View]:
+    """Throughput (a memory's bandwidth) and latency against the load."""
+    rows = _curves(measured)
+    if rows.empty or measured.load_type.is_bandwidth:
+        return []
+    scale = load_scale(measured.load_type, measured.load_name, rows["load"].to_numpy(float))
+    what = measured.sweep.load_kind.replace("_", " ")
+    columns = ["latency_s"] if measured.load_type.is_open else [rate_of(measured), "latency_s"]
+    return _against(measured, rows.sort_values("load", kind="stable"), "load", what, "load", "series", scale, columns)
+
+
+def _against_size(measured: MeasuredData) -> list[View]:
+    """Throughput and latency against the size of a block, a file, a buffer or a stride."""
+    rows = measured.table[measured.table["size_bytes"].notna()]
+    rows = rows[rows.groupby(["curve", "load"])["size_bytes"].transform("nunique") > 1]
+    if rows.empty:
+        return []
+    rows = with_loads(measured, fewer_lines(rows, "curve"), "curve").sort_values("size_bytes", kind="stable")
+    scale = size_scale(measured.size_name, rows["size_bytes"].to_numpy(float))
+    columns = [rate_of(measured), "latency_s"]
+    return _against(measured, rows, "size", measured.size_name, "size_bytes", "line", scale, columns)
+
+
+def _against_mix(measured: MeasuredData) -> list[View]:
+    """A drive's throughput and latency against the share of reads, a line for each size and some of the loads."""
+    rows = measured.table.dropna(subset=["read_fraction"])
+    rows = rows[rows.groupby(["place", "load"])["read_fraction"].transform("nunique") > 2]
+    if rows.empty or measured.memory:
+        return []
+    rows = with_loads(measured, fewer_lines(rows, "place"), "place").sort_values("read_fraction", kind="stable")
+    scale = AxisScale("reads (%)", log=False, factor=100.0)
+    columns = [rate_of(measured), "latency_s"]
+    return _against(measured, rows, "mix", "the share of reads", "read_fraction", "line", scale, columns)
+
+
+def _against(
+    measured: MeasuredData,
+    rows: pd.DataFrame,
+    kind: str,
+    what: str,
+    x: str,
+    by: str,
+    scale: AxisScale,
+    columns: Sequence[str],
+) -> list[View]:
+    """A view for each of ``columns`` against ``x``, a line for each ``by``; ``what`` says what was varied."""
+    kept = columns_of(measured, *dict.fromkeys(("series", "size_bytes", "read_fraction", "load")))
+    groups = [(str(name), group) for name, group in rows.groupby(by, sort=False)]
+    caption = f"The first {MOST_LINES} of {len(groups)} lines are drawn." if len(groups) > MOST_LINES else ""
+    caption += _bars_caption(measured)
+    views = []
+    for column in columns:
+        word = word_of(column)
+        figure = lines([(name, group, column) for name, group in groups], x, scale, axis_of(measured, column, rows))
+        title = f"{word.capitalize()} against {what}"
+        views.append(View(kind, f"{word}-against-{kind}", title, caption.strip(), rows[kept], figure))
+    return views
+
+
+def _tails(measured: MeasuredData) -> list[View]:
+    """Percentiles against the load, a figure for each of the first curves."""
+    known = {c: label for c, label in PERCENTILES.items() if measured.known(c)}
+    rows = _curves(measured)
+    if rows.empty or not {"latency_p99_s", "latency_p999_s"} & set(known):
+        return []
+    views, labels = [], {"latency_s": "mean", **known}
+    scale = load_scale(measured.load_type, measured.load_name, rows["load"].to_numpy(float))
+    groups = [g for _, g in rows.groupby("series", sort=False) if g[list(known)].notna().any(axis=None)]
+    for number, group in enumerate(groups[:MOST_TAILS], 1):
+        ordered, values = group.sort_values("load"), group[list(labels)].to_numpy(float)
+        axis = latency_axis(values[np.isfinite(values)])
+        views.append(
+            View(
+                "tails",
+                f"tails-{number}",
+                f"Tail latency: {group['series'].iloc[0]}",
+                f"1 request in 100 takes longer than p99, 1 in 1000 longer than p99.9.{_bars_caption(measured)}",
+                ordered[["series", "load", *with_ends(measured, list(labels))]],
+                lines([(label, ordered, c) for c, label in labels.items()], "load", scale, axis),
+            )
         )
-    ]
+    return views
+
+
+def _bars_caption(measured: MeasuredData) -> str:
+    repeated = (measured.table["repeats"] > 1).any()
+    return f" Bars: {100 * repeats.LEVEL:g} % intervals over repeats." if repeated else ""

@@ -50,9 +50,9 @@ def test_percentiles_as_typed_with_goodness_of_fit(qsim):
             ["LAW", "MISSED", "SURE?", "MORE"],
         ),
         (
-            ["--dataset", "002-ssd-baseline"],
-            16,
-            "4 curves, a law of service times for each",
+            ["--dataset", "002-ssd-tails"],
+            14,
+            "2 curves, a law of service times for each",
             ["LAW", "MISSED", "SURE?", "NEXT", "MORE"],
         ),
     ],

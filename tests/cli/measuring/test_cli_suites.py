@@ -9,9 +9,6 @@ import pandas as pd
 import pytest
 from seen_pages import packed_views
 
-from calibrate.report.measured import by_load
-from measure import DataError
-
 
 @pytest.fixture
 def fio(require_tool) -> str:
@@ -48,14 +45,13 @@ def test_a_target_that_is_not_ours_needs_consent_and_is_only_read(qsim, fio, dis
 
 
 def test_show_prints_the_tables_of_a_published_report(qsim):
-    run = qsim("show --dataset 002-ssd-baseline --dataset 004-ssd-block-size --report page.html --details")
+    run = qsim("show --dataset 004-ssd-mix --dataset 004-ssd-block-size --report page.html --details")
     assert run.code == 0, run.err
-    assert "Baseline: one request at a time" in run.out
-    assert re.search(r"128 KiB sequential read +41\.0 µs", run.out)
-    assert "Where IOPS and bandwidth limits cross" in run.out
+    assert re.search(r"16 KiB 70/30 mix +1 +40\.6 k/s", run.out)
     page = Path("page.html").read_text("utf-8")
-    assert "IOPS and bandwidth against block size" in page
-    assert "IOPS (left)" in packed_views(page)
+    assert "Throughput against block size" in page
+    assert "Latency against the share of reads" in page
+    assert "reads (%)" in packed_views(page)
 
 
 def test_show_gives_one_document_and_a_file_for_every_view(qsim):
@@ -64,7 +60,6 @@ def test_show_gives_one_document_and_a_file_for_every_view(qsim):
     [section] = run.json["sections"]
     rows = {v["name"]: v["rows"] for v in section["views"]}
     assert rows["points"][0]["throughput_per_s"] == 47800
-    assert rows["read-write-table"][0]["throughput_ratio"] == pytest.approx(47800 / 37000, rel=1e-3)
     assert {Path(p).stem for p in run.json["csv"]} == set(rows)
     table = pd.read_csv("tables/points.csv")
     assert list(table["throughput_per_s"]) == [r["throughput_per_s"] for r in rows["points"]]
@@ -73,27 +68,8 @@ def test_show_gives_one_document_and_a_file_for_every_view(qsim):
     assert "is not replaced" in again.error
 
 
-def test_show_draws_a_memory_and_a_drive_together(qsim, sweep_csv, monkeypatch):
-    def refuse(*_args: object, **_options: object) -> None:
-        raise DataError("models of ten curves are not needed here")
-
-    monkeypatch.setattr(by_load, "fit", refuse)
-    run = qsim("show", str(sweep_csv), "--dataset", "001-memory", "--json")
-    assert run.code == 0, run.err
-    assert [s["name"] for s in run.json["sections"]] == ["sweep.csv", "001-memory", "memory-and-storage"]
-    together = run.json["sections"][-1]["views"][0]
-    assert {r["line"].partition(":")[0] for r in together["rows"]} == {"memory", "storage"}
-
-
 def test_show_marks_the_knee_that_the_points_have(qsim, sweep_csv):
     views = qsim("show", str(sweep_csv), "--json").json["sections"][0]["views"]
     knee = next(v for v in views if v["kind"] == "latency-bandwidth")["rows"][0]
     assert knee["knee"] == pytest.approx(10, rel=0.1)
     assert knee["knee_low"] < 10 < knee["knee_high"]
-
-
-def test_the_data_sheet_stands_beside_the_peak(qsim, sweep_csv):
-    run = qsim("show", str(sweep_csv), "--datasheet-iops", "200k")
-    assert run.code == 0
-    [line] = [x for x in run.out.splitlines() if "200 k/s" in x]
-    assert float(line.split()[-2]) == pytest.approx(50, abs=0.3)

@@ -1,4 +1,4 @@
-"""``qsim course``: the plan, the page of published tables, and every way to ask for it wrongly."""
+"""``qsim course``: the plan, and the page of somebody else."""
 
 from __future__ import annotations
 
@@ -18,31 +18,10 @@ def test_the_plan_says_how_long_it_takes_and_writes_nothing(qsim, disk, require_
     assert list(disk.iterdir()) == []
 
 
-def test_a_published_report_is_built_again_without_hardware(qsim):
-    run = qsim("course", "--dataset", "004", "--out", "published")
-    assert run.code == 0, run.err
-    assert "missed by" in run.out
-    assert "held-out" in run.out or "predicts" in run.out
-    page = Path("published/report.html").read_text()
-    for words in (
-        "Sabrent Rocket 4 Plus",
-        "Throughput over the block size, from two sizes",
-        "Throughput of mixes",
-        "littles-law",
-        "course report 004",
-    ):
-        assert words in page
-    assert qsim("course", "--dataset", "004", "--out", "published", "--json").json["datasets"] == [
-        "004-ssd-depth",
-        "004-ssd-block-size",
-        "004-ssd-mix",
-    ]
-
-
-def test_a_page_of_somebody_else_is_not_replaced(qsim):
+def test_a_page_of_somebody_else_is_not_replaced(qsim, disk):
     page = Path("p/report.html")
     page.parent.mkdir()
     page.write_text("<p>mine")
-    run = qsim("course", "--dataset", "002", "--out", "p")
+    run = qsim("course", "--disk", str(disk), "--out", "p")
     assert run.code == 1
     assert run.error == "p/report.html exists and is not a report of qsim; choose another name for the report"

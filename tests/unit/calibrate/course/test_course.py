@@ -6,22 +6,19 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from calibrate.course import CoursePlan, plan_course, planning, run_course
-from calibrate.course.demands import mix_view, size_view
 from calibrate.course.method import method_section
 from calibrate.course.planning import CourseResults
 from calibrate.course.predictions import curve_part, surface_part
-from calibrate.report.measured import published
+from calibrate.report.measured import measured
 from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.machine.host import Cache
 from measure.memory.buffers import MemoryFacts
 from measure.memory.probe import MemoryPlan
-from measure.sweep import Provenance
 
 
 @pytest.fixture(autouse=True)
@@ -133,75 +130,19 @@ def test_places_that_hold_something_else_are_refused(tmp_path: Path) -> None:
         run_course(plan, tmp_path)
 
 
-def test_the_method_names_every_sweep_and_its_commands() -> None:
+def test_the_method_names_every_sweep_and_what_failed() -> None:
     sweep = load_dataset("001-memory")
-    sweep = dataclasses.replace(
-        sweep, provenance=dataclasses.replace(sweep.provenance, commands=("qsim measure memory --delays 0",))
-    )
     plan = plan_course(None, budget_s=60)
     section = method_section(plan, CourseResults({"memory": sweep}, {"memory-caches": "no time"}))
-    assert section.views[1].table["command"].tolist() == ["qsim measure memory --delays 0"]
     assert section.views[0].table["sweep"].tolist() == ["memory"]
     assert "Failed: memory-caches: no time" in section.notes
     assert "Intel Core i7-7700HQ" in section.notes[0]
     assert "pointers" in section.notes[1]
 
 
-def test_the_method_begins_with_what_prepares_the_file() -> None:
-    one = dataclasses.replace(
-        load_dataset("003-ssd-read"),
-        provenance=Provenance(commands=("fio --name=a",), details={"preconditioning": ["fio --name=fill"]}),
-    )
-    section = method_section(plan_course(None, budget_s=60), CourseResults({"depth": one, "mix": one}))
-    assert section.views[1].table.to_numpy().tolist() == [
-        ["preparation", "fio --name=fill"],
-        ["depth", "fio --name=a"],
-        ["mix", "fio --name=a"],
-    ]
-
-
-def test_mixes_are_means_of_what_reads_and_writes_take_alone() -> None:
-    view = mix_view(published("004-ssd-mix"))
-    assert view is not None
-    table = view.table.set_index("read_fraction")
-    alone = table["throughput_per_s"]
-    half = 2 / (1 / alone[1.0] + 1 / alone[0.0])
-    assert table.loc[0.5, "predicted_per_s"] == pytest.approx(half)
-    assert table.loc[[0.0, 1.0], "error_pct"].to_numpy() == pytest.approx(np.zeros(2))
-    assert (table["calibrated"] == "yes").sum() == 2
-    assert f"missed by {abs(table.loc[table['calibrated'] == '', 'error_pct']).median():.2g} %" in view.caption
-
-
-def test_sizes_lie_on_a_line_between_two_of_them() -> None:
-    view = size_view(load_dataset("004-ssd-block-size"))
-    assert view is not None
-    assert (view.table["calibrated"] == "yes").sum() == 2
-    held = view.table[view.table["calibrated"] == ""]
-    assert (held["predicted_low_per_s"] < held["predicted_per_s"]).all()
-    assert size_view(load_dataset("001-memory")) is None
-    assert mix_view(published("003-ssd-read")) is None
-
-
-def rows(pattern: str, read: float, rates: dict[float, float]) -> list[dict[str, object]]:
-    """Points at depth 1, {block in bytes: throughput}."""
-    return [
-        {
-            "series": f"{size:g} B {pattern} {read:g}",
-            "load": 1.0,
-            "throughput_per_s": rate,
-            "latency_s": 1 / rate,
-            "block_bytes": size,
-            "read_fraction": read,
-            "pattern": pattern,
-        }
-        for size, rate in rates.items()
-    ]
-
-
 def test_points_that_contradict_themselves_are_not_modelled() -> None:
     sweep = load_dataset("000-ssd")
-    one = sweep.select("4 KiB read in a file of 16 KiB")
-    part = curve_part(published("000-ssd"), one, [1, 16])
+    part = curve_part(measured(sweep.select("4 KiB read in a file of 16 KiB")), [1, 16])
     assert part.is_compared
     assert not part.comparisons
     assert "contradict themselves: X R / N is" in part.refused["4 KiB read in a file of 16 KiB"]
@@ -219,7 +160,7 @@ def test_points_that_scatter_are_modelled_all_the_same() -> None:
             for r, f in enumerate((0.5, 1.5))
         ]
     )
-    part = curve_part(published("004-ssd-depth"), dataclasses.replace(steady, points=noisy), [1, 32])
+    part = curve_part(measured(dataclasses.replace(steady, points=noisy)), [1, 32])
     assert part.is_compared
     assert any(f.check == "repeats-disagree" and f.severity == "error" for f in part.comparisons[0].audit)
 
@@ -229,14 +170,14 @@ def test_tails_that_cannot_be_told_say_why(monkeypatch: pytest.MonkeyPatch) -> N
         raise DataError("depth 1 is missing")
 
     monkeypatch.setattr("calibrate.course.predictions.tails_of", cannot)
-    part = curve_part(published("004-ssd-depth"), load_dataset("004-ssd-depth"), [1, 32])
+    part = curve_part(measured(load_dataset("004-ssd-depth")), [1, 32])
     assert part.is_compared
     assert "the tails: depth 1 is missing" in part.curves[0].left_out
 
 
 def test_sizes_and_depths_are_predicted_as_one_surface() -> None:
-    part = surface_part(published("003-ssd-read"), load_dataset("003-ssd-read"))
+    part = surface_part(measured(load_dataset("003-ssd-read")))
     assert part is not None
     assert "6 of 20 points used, 2 of them asked for" in part.lead
     assert {v.kind for v in part.views} >= {"surface-curves", "surface-points"}
-    assert surface_part(published("004-ssd-depth"), load_dataset("004-ssd-depth")) is None
+    assert surface_part(measured(load_dataset("004-ssd-depth"))) is None

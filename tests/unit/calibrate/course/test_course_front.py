@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from published_course import course_of
 
-from calibrate.course import front_of, published_names, published_sections
+from calibrate.course import front_of
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.view import Section
 from measure.findings import Finding
 
 
 def test_a_drive_leads_with_its_knee_and_peak() -> None:
-    sections = published_sections(published_names("004"))
+    sections = course_of("004-ssd-depth", "004-ssd-mix")
     front = front_of(sections)
     assert "Sabrent" in front.device
     assert len(front.figures) == 5
@@ -50,15 +51,16 @@ def test_the_front_names_what_disagrees_and_the_worst_finding() -> None:
 
 
 def test_a_table_without_a_curve_has_what_was_measured_and_says_that_nothing_is_predicted() -> None:
-    front = front_of(published_sections(published_names("002")))
+    front = front_of(course_of("004-ssd-mix"))
     assert front.view is None
+    assert [f.what for f in front.figures] == ["most bandwidth", "least mean latency"]
     assert front.verdict[0] == "No curve over a load is predicted, so none checks a model."
     assert front.lines()[0].startswith("DEVICE  ")
     assert any(line.startswith("VERDICT ") for line in front.lines())
 
 
 def test_a_memory_is_summed_up_too() -> None:
-    front = front_of(published_sections(["001-memory"]))
+    front = front_of(course_of("001-memory"))
     assert {"peak bandwidth of the memory", "idle latency of the memory"} <= {
         f.what.partition(",")[0] for f in front.figures
     }
@@ -66,7 +68,7 @@ def test_a_memory_is_summed_up_too() -> None:
 
 
 def test_the_figures_include_what_moves_between_suites() -> None:
-    sections = published_sections(published_names("004"))
+    sections = course_of("004-ssd-depth")
     narrow, wide = (front_of(sections, moves=moves).figures[0] for moves in (0.0, 0.5))
     assert narrow != wide
     assert narrow.value == wide.value

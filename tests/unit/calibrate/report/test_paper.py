@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from published_course import course_of
 
-from calibrate.course import front_of, published_names, published_sections
+from calibrate.course import front_of
 from calibrate.report.images import write_paper
 from calibrate.report.page import render, render_paper
 from calibrate.report.view import FrontPage, KeyFigure
@@ -17,7 +18,7 @@ FRONT = FrontPage("a drive", (KeyFigure("7.2", "4 to 11", "knee"),), ("All is <w
 
 
 def test_every_section_is_folded_behind_the_front() -> None:
-    sections = published_sections(published_names("004"))
+    sections = course_of("004-ssd-depth", "004-ssd-mix")
     page = render(sections, title="t", front=front_of(sections))
     parts = page.split('class="front"', 1)[1].split("<script>\nconst darkColours")[0]
     assert parts.count('<details class="part">') == len(sections)
@@ -26,7 +27,7 @@ def test_every_section_is_folded_behind_the_front() -> None:
 
 
 def test_paper_has_one_plot_a_section_and_no_folds() -> None:
-    sections = published_sections(published_names("004"))
+    sections = course_of("004-ssd-depth", "004-ssd-mix")
     page = render_paper(sections, title="t", front=FRONT)
     body = page.split("<body>", 1)[1]
     assert "<details" not in body
@@ -63,7 +64,7 @@ def test_a_pdf_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_published_report_is_a_few_pages(tmp_path: Path, require_tool: object) -> None:
     require_tool("chromium")  # type: ignore[operator]
-    sections = published_sections(published_names("004"))
+    sections = course_of("004-ssd-depth", "004-ssd-mix")
     path = tmp_path / "report.pdf"
     for _ in range(2):  # our own is replaced
         assert write_paper(sections, path, title="As published", front=front_of(sections)) == path

@@ -20,7 +20,6 @@ from calibrate.surface import (
     corners,
     fit_surface,
     next_place,
-    size_lines,
     surface_points,
 )
 from calibrate.surface.model import NEAR, SurfaceModel
@@ -369,6 +368,7 @@ def line_of(times: np.ndarray, depth: float = 1.0) -> SurfacePoints:
     return SurfacePoints(places, depth / times, times, ones, np.full(5, np.nan), "random", "line")
 
 
+ENDS = {"block_bytes": [float(SIZES[0]), float(SIZES[-1])]}
 STRAIGHT = 80e-6 + SIZES / 2e9
 SHARPER = np.hypot(80e-6, SIZES / 2e9)
 """Faster around 160 kB than the line, and the same at both ends: nearly the longer of two times."""
@@ -376,7 +376,7 @@ SHARPER = np.hypot(80e-6, SIZES / 2e9)
 
 @pytest.mark.parametrize("depth", [1.0, 8.0])
 def test_a_known_line_over_sizes_is_found_again_from_its_ends(depth: float) -> None:
-    (line,) = size_lines(line_of(STRAIGHT, depth))
+    line = compare_surface(line_of(STRAIGHT, depth), ENDS, ask=0)
     assert line.used.tolist() == [True, False, False, False, True]
     assert line.predicted.throughput_per_s == pytest.approx(line.points.throughput_per_s, rel=0.02)
     assert line.inside.all()
@@ -389,19 +389,8 @@ def test_a_known_line_over_sizes_is_found_again_from_its_ends(depth: float) -> N
 def test_repeats_that_differ_widen_the_bands_and_are_told() -> None:
     once = line_of(STRAIGHT)
     noisy = replace(once, repeats=np.full(5, 4.0), spread=np.full(5, 0.6))
-    (sure,), (line,) = size_lines(once), size_lines(noisy)
+    sure, line = (compare_surface(points, ENDS, ask=0) for points in (once, noisy))
     assert "repeats" not in repr(sure)
     assert "repeats differ by 60 %" in repr(line)
     width = [np.log(c.predicted.throughput_high_per_s / c.predicted.throughput_low_per_s)[-1] for c in (sure, line)]
     assert width[1] > 1.5 * width[0]
-
-
-def test_published_lines_are_predicted_within_five_percent_at_the_median() -> None:
-    errors, inside = [], []
-    for name in ("004-ssd-block-size", "003-ssd-read"):
-        for line in size_lines(surface_points(load_dataset(name))):
-            errors += np.abs(line.error_pct[~line.used]).tolist()
-            inside += line.inside[~line.used].tolist()
-    assert len(errors) == 13
-    assert np.median(errors) < 5
-    assert np.mean(inside) > 0.75
