@@ -11,8 +11,6 @@ from .fitting.fit_file import with_origin as with_origin
 from .fitting.predicted_curve import Prediction as Prediction
 from .fitting.predicted_curve import predict as predict
 from .fitting.station import DeviceStation as DeviceStation
-from .knees.definitions import NamedKnee as NamedKnee
-from .knees.definitions import named_knees as named_knees
 from .knees.knee import Knee as Knee
 from .next.load import NextLoad as NextLoad
 from .next.load import next_load as next_load
@@ -41,6 +39,7 @@ from .service import of_histogram as of_histogram
 from .service import of_percentiles as of_percentiles
 from .service import of_samples as of_samples
 from .service.sources import service_times as service_times
+from .tails.objective import objective_knee as objective_knee
 from .tails.objective import tail_knee as tail_knee
 from .tails.percentiles import fitted_tails as fitted_tails
 from .tails.percentiles import predict_tails as predict_tails

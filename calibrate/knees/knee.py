@@ -1,6 +1,6 @@
 """The knee: where more load stops buying throughput and starts buying latency.
 
-There is no single knee; each definition answers another question. These are the two that are always printed:
+There is no single knee; each definition answers another question. These are printed:
 
 ``N*``       R1 Xpeak, the idle latency times the peak, of a closed system: where queueing starts (Denning and Buzen,
              ACM Computing Surveys 1978, section 4.2; Lazowska et al., Quantitative System Performance, 1984,
@@ -13,8 +13,6 @@ There is no single knee; each definition answers another question. These are the
 
 ``N90``      the first load with 90 % of the peak: where throughput is had. Of X = [(N/N*)^-p + 1]^(-1/p) Xmax it is
              N* (0.9^-p - 1)^(-1/p): it moves with the sharpness p, so that its interval is wider than that of N*
-
-Others are in :mod:`calibrate.knees.definitions`.
 """
 
 from __future__ import annotations

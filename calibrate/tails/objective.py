@@ -1,7 +1,7 @@
-"""An objective for a tail: the deepest queue whose predicted p50, p95, p99 or p99.9 stays within a time.
+"""An objective: the heaviest load whose predicted response time stays within a time, in the mean or in a tail.
 
-The tails are those of ``calibrate.tails.percentiles``, simulated at depths half an octave apart and joined by straight
-lines of the logarithms. The interval has its ends where the limits of the prediction reach the time.
+Tails (p50, p95, p99, p99.9) are those of ``calibrate.tails.percentiles``, simulated at depths half an octave apart and
+joined by straight lines of the logarithms. The interval has its ends where the limits of the prediction reach the time.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import predict
-from calibrate.inference.parameters import Array
-from calibrate.knees.definitions import NamedKnee
-from calibrate.knees.knee import Knee
+from calibrate.inference.parameters import ROUGH, Array
+from calibrate.knees.knee import Knee, ends_of, first_reaching, load_at
 from calibrate.tails.percentiles import fitted_tails
 from calibrate.tails.results import QUANTILES, Tails
 from measure.errors import DataError
@@ -29,7 +29,45 @@ TAIL_LEVEL = 0.9
 """The level of the intervals of ``Tails``."""
 
 
-def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float, *, seed: int = 0) -> NamedKnee:
+def objective_knee(fit: Fit, time_s: float) -> Knee:
+    """The heaviest load whose predicted mean response time stays within ``time_s``.
+
+    It is where the predicted curve, with what it is expected to miss, meets the time; its interval is that of the same
+    crossing on curves that the device may turn out to have. Its load is None where nothing meets it. Raises ValueError
+    for a time that is not positive.
+
+    >>> from calibrate import from_datasheet, objective_knee
+    >>> round(objective_knee(from_datasheet(idle_latency=80e-6, peak_iops=600e3), 200e-6).load)
+    110
+    """
+    _check_time(time_s)
+    definition, loads = f"mean response time within {format_duration(time_s)}", fit.paths.load
+    closed = fit.load_type.is_closed
+    logs, _ = fit.drawn(loads, "throughput" if closed else "response")
+    responses = loads / np.exp(logs) if closed else np.exp(logs)
+    low, high = ends_of(load_at(loads, first_reaching(responses / time_s)), fit.level)
+    times = fit.predict(loads).response_time_s
+    beyond = np.flatnonzero(times > time_s)
+    if not len(beyond) or beyond[0] == 0:
+        lightest = f"even at load {loads[0]:.3g} the response takes {format_duration(times[0])}"
+        note = lightest if len(beyond) else "met at every load"
+        return Knee(None, low, high, np.nan, np.nan, definition, fit.load_name, False, note)
+
+    def over(load: float) -> float:
+        return float(np.log(fit.predict([load]).response_time_s[0] / time_s))
+
+    load = float(brentq(over, float(loads[beyond[0] - 1]), float(loads[beyond[0]]), rtol=1e-6))
+    there = fit.predict([load])
+    note = ""
+    if fit.used and not fit.load_type.is_delay and load > max(fit.used):
+        note = f"beyond the heaviest load calibrated on ({max(fit.used):g})"
+    low, high = None if low is None else min(low, load), None if high is None else max(high, load)
+    known = low is not None and high is not None and high / low < ROUGH
+    at = float(there.throughput_per_s[0]), float(there.response_time_s[0])
+    return Knee(load, low, high, *at, definition, fit.load_name, known, note)
+
+
+def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float, *, seed: int = 0) -> Knee:
     """The deepest queue at which ``quantile`` ("p99") of the response time is predicted to be within ``time_s``.
 
     ``fit`` was calibrated on points of this ``series`` of ``sweep``, whose histograms tell the tails. Raises ValueError
@@ -59,7 +97,7 @@ def tail_knee(fit: Fit, sweep: Sweep, series: str, quantile: str, time_s: float,
     return deepest_within(fit, tails, quantile, time_s)
 
 
-def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> NamedKnee:
+def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Knee:
     """The same from ``tails`` at ascending depths, of which the first is 1: whole requests, rounded down.
 
     The knee has no load where already the first depth takes longer, or the last does not; its note then says so.
@@ -76,7 +114,6 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Name
         for times in (centre, centre * (high / centre) ** wider, centre * (low / centre) ** wider)
     )
     definition = f"{quantile} of the response time within {format_duration(time_s)}"
-    asked = f"{quantile} under {format_duration(time_s)}"
     ends = (_whole(least), _whole(most))
     if not 0 < at < math.inf:
         note = (
@@ -84,26 +121,16 @@ def deepest_within(fit: Fit, tails: Tails, quantile: str, time_s: float) -> Name
             if at == 0
             else f"met at every depth up to {depths[-1]:g}"
         )
-        nothing = Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
-        return NamedKnee("tail objective", nothing, asked=asked)
+        return Knee(None, *ends, math.nan, math.nan, definition, fit.load_name, False, note)
     load = float(math.floor(at))
     there = predict(fit, [load])
     taken = float(np.exp(np.interp(math.log(load), np.log(depths), np.log(centre))))
     note = f"{quantile} takes {format_duration(taken)} there"
     if load > max(fit.used, default=math.inf):
         note = f"{note}; beyond the deepest point calibrated on ({max(fit.used):g})"
-    known = ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < 2
-    found = Knee(
-        load,
-        *ends,
-        float(there.throughput_per_s[0]),
-        float(there.response_time_s[0]),
-        definition,
-        fit.load_name,
-        known,
-        note,
-    )
-    return NamedKnee("tail objective", found, asked=asked)
+    known = ends[0] is not None and ends[1] is not None and ends[1] / ends[0] < ROUGH
+    gives = float(there.throughput_per_s[0]), float(there.response_time_s[0])
+    return Knee(load, *ends, *gives, definition, fit.load_name, known, note)
 
 
 def depths_for(fit: Fit) -> list[float]:
@@ -122,6 +149,10 @@ def _check(quantile: str, time_s: float) -> None:
         raise InvalidParameterError(
             "slo", f"for {quantile} is unknown", f"tails are predicted for {', '.join(_names())}"
         )
+    _check_time(time_s)
+
+
+def _check_time(time_s: float) -> None:
     if not (math.isfinite(time_s) and time_s > 0):
         raise InvalidParameterError("slo", f"must be a positive time, not {time_s!r}", value=time_s)
 

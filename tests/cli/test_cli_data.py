@@ -240,20 +240,6 @@ def test_a_link_is_held_against_the_bandwidth(qsim, tmp_path):
     assert "--link" in unknown.err
 
 
-def test_knees_by_every_definition(qsim, sweep_csv):
-    document = qsim("compare", str(sweep_csv), "--use", "1,8,64", "--slo", "200us", "--json").json
-    found = {k["name"]: k for k in document["knees"]}
-    assert list(found) == ["asymptotes", "power", "ninety", "objective", "kneedle"]
-    assert found["asymptotes"]["load"] == document["knee"]["load"]
-    assert found["power"]["load"] == pytest.approx(found["asymptotes"]["load"], rel=0.05)
-    assert found["objective"]["response_time_s"] == pytest.approx(200e-6, rel=0.01)
-    text = qsim("compare", str(sweep_csv), "--use", "1,8,64", "--slo", "200us").out
-    assert text.startswith("Under 200 µs: ")
-    sheet = qsim("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--details")
-    assert "Kneedle" in sheet.out
-    assert "Kneedle" not in qsim("fit", str(sweep_csv), "--use", "1,64").out
-
-
 SHEET = ("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--at", "1,8,64")
 
 

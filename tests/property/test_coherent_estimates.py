@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from calibrate import Fit, fit, from_datasheet, predict
 from calibrate.inference.weights import quantiles
-from calibrate.knees.definitions import named_knees
 from measure import load_dataset
 from measure.sweep import Sweep
 
@@ -33,7 +32,9 @@ def incoherent(made: Fit) -> list[str]:
         wrong.append("knee")
     if not holds(k.throughput_low_per_s, k.throughput_per_s, k.throughput_high_per_s):
         wrong.append("throughput at the knee")
-    return wrong + [k.name for k in named_knees(made) if not holds(k.knee.low, k.knee.load, k.knee.high)]
+    if not holds(made.ninety.low, made.ninety.load, made.ninety.high):
+        wrong.append("90 % of the peak")
+    return wrong
 
 
 def coherent_curve(made: Fit, loads: np.ndarray) -> bool:

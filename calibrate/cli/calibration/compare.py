@@ -109,10 +109,10 @@ def _evidence(device: Device, *, drawn: bool) -> list[Evidence]:
 
     found = []
     with Bar("gathering what the report shows") as bar:
-        for i, (comparison, knees) in enumerate(zip(device.comparisons, device.knees, strict=True)):
+        for i, comparison in enumerate(device.comparisons):
             bar.share(i / len(device.comparisons))
             tails = device.tails.get(comparison.series)
-            found.append(evidence_of(comparison, device.sweep, found_knees=knees, tails=tails, thorough=drawn))
+            found.append(evidence_of(comparison, device.sweep, tails=tails, thorough=drawn))
     return found
 
 
@@ -181,11 +181,11 @@ def _text(
     for device in devices if details else ():
         if several:
             text.append(f"\n\n== {device.name} ==")
-        from calibrate.cli.knee_tables import knee_table, scalability_lines
+        from calibrate.cli.fit_lines import scalability_lines
 
-        for c, k in zip(device.comparisons, device.knees, strict=True):
-            knees = "\n".join([knee_table(k, c.fit), *scalability_lines(c.fit, device.sweep)])
-            text.append(f"\n\n{c}\n\n{knees}\n\n{baseline_table(c)}")
+        for c in device.comparisons:
+            shown = "\n".join([str(c), *scalability_lines(c.fit, device.sweep)])
+            text.append(f"\n\n{shown}\n\n{baseline_table(c)}")
         text += tail_tables(device.tails)
     text += [f"\n{part}" for part in differences_text(side_by_side, details=details)]
     return "\n".join(text)
@@ -193,12 +193,12 @@ def _text(
 
 def _asked(devices: Sequence[Device]) -> Iterator[str]:
     """What --slo asks for of each curve."""
-    from calibrate.cli.knee_tables import asked_lines
+    from calibrate.cli.fit_lines import asked_lines
 
-    curves = [(d.name, c, k) for d in devices for c, k in zip(d.comparisons, d.knees, strict=True)]
-    for device, c, k in curves:
-        name = f"{device}: {c.series}: " if len(devices) > 1 else f"{c.series}: " if len(curves) > 1 else ""
-        yield from (f"{name}{line}" for line in asked_lines(k, c.fit))
+    curves = [(d, c) for d in devices for c in d.comparisons]
+    for device, c in curves:
+        name = f"{device.name}: {c.series}: " if len(devices) > 1 else f"{c.series}: " if len(curves) > 1 else ""
+        yield from (f"{name}{line}" for line in asked_lines(c.fit, device.objective, device.sweep))
 
 
 def _answer(devices: Sequence[Device], sources: Sequence[DataSource]) -> str:
@@ -234,7 +234,7 @@ def _named(comparison: Comparison, name: str) -> Comparison:
 
 
 def differences_text(side_by_side: Sequence[SideBySide], *, details: bool) -> Iterator[str]:
-    """What is different between devices, a sentence a curve; with ``details`` parameters, knees and differences."""
+    """What is different between devices, a sentence a curve; with ``details`` parameters and differences."""
     for one in side_by_side:
         from calibrate.report.compared.devices import difference_text, parameter_text
 
@@ -273,14 +273,15 @@ def _percent(value: float | None) -> str:
 
 def _document(devices: Sequence[Device]) -> dict[str, Any]:
     """The JSON of every curve of every device: the first one's keys at the top, all under ``series``."""
-    from calibrate.cli.knee_tables import scalability_of
+    from calibrate.cli.fit_lines import objective_of, scalability_of
 
     parts: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
     for device in devices:
         own = comparison_document(device.comparisons, device.refused)["series"]
-        for part, c, named in zip(own, device.comparisons, device.knees, strict=True):
-            part["knees"] = [k.to_dict() for k in named]
+        slo = device.objective
+        for part, c in zip(own, device.comparisons, strict=True):
+            part["objective"] = None if slo is None else objective_of(c.fit, slo, device.sweep).to_dict()
             part["scalability"] = {k: asdict(v) for k, v in scalability_of(c.fit, device.sweep).items()}
         add_tails(own, device.tails, device.tails_refused)
         parts += [{"device": device.name, **part} for part in own]

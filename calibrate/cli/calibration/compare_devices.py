@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from calibrate.cli.parsing import Objective
 from measure.text_files import read_head
 
 if TYPE_CHECKING:
-    from calibrate import Comparison, Fit, NamedKnee, SealedPrediction, Tails
+    from calibrate import Comparison, Fit, SealedPrediction, Tails
 
 
 @dataclass(frozen=True)
@@ -35,13 +34,6 @@ class Device:
     tails: Mapping[str, Tails]
     tails_refused: Mapping[str, str]
     objective: Objective | None
-
-    @cached_property
-    def knees(self) -> list[tuple[NamedKnee, ...]]:
-        """The knees of each curve by every definition, the one of the objective among them."""
-        from calibrate.cli.knee_tables import knees_of
-
-        return [knees_of(c.fit, self.objective, self.sweep, float(c.points.load.max())) for c in self.comparisons]
 
 
 def given_prediction(path: Path) -> tuple[Sequence[Fit], SealedPrediction | None]:

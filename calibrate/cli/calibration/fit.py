@@ -15,7 +15,7 @@ from calibrate.cli.calibration.prediction_source import CalibratedCurves, calibr
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import DataSource
 from calibrate.cli.fit_files import check_writable, write_fits
-from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, scalability_lines, scalability_of
+from calibrate.cli.fit_lines import asked_lines, objective_of, scalability_lines, scalability_of
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import requires
 from measure.units import counted
@@ -71,7 +71,7 @@ def fit(
         lines = [*asked_of(made, slo), *first_lines(source.title, made.fits)]
         lines += last_lines(made, f"--details: every parameter;   {keep}")
         for f in made.fits if details else ():
-            lines += [f"\n{f}", *scalability_lines(f, made.sweep), f"\n{knee_table(knees_of(f, slo, made.sweep), f)}"]
+            lines += [f"\n{f}", *scalability_lines(f, made.sweep)]
         return "\n".join(lines)
 
     def document() -> dict[str, Any]:
@@ -84,9 +84,7 @@ def fit(
 
 def asked_of(made: CalibratedCurves, slo: parsing.Objective | None) -> list[str]:
     """What --slo asks for of each curve."""
-    if slo is None:
-        return []
-    lines = [(f.series, line) for f in made.fits for line in asked_lines(knees_of(f, slo, made.sweep), f)]
+    lines = [(f.series, line) for f in made.fits for line in asked_lines(f, slo, made.sweep)]
     return [f"{name}: {line}" if len(made.fits) > 1 else line for name, line in lines]
 
 
@@ -119,7 +117,7 @@ def _advice(fit: Fit, sweep: measure.Sweep | None) -> NextLoad | None:
 
 
 def fit_document(fit: Fit, slo: parsing.Objective | None, sweep: measure.Sweep | None = None) -> dict[str, Any]:
-    """A fit in JSON with its knees by every definition, without the table that only a fit file needs."""
+    """A fit in JSON with what --slo asks for, without the table that only a fit file needs."""
     from calibrate.fitting.answer import knee_word, ninety_word
 
     wanted = _advice(fit, sweep)
@@ -130,7 +128,7 @@ def fit_document(fit: Fit, slo: parsing.Objective | None, sweep: measure.Sweep |
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": {**fit.knee.to_dict(), "sure": knee_word(fit)},
         "knee90": {**fit.ninety.place(), "sure": ninety_word(fit)},
-        "knees": [k.to_dict() for k in knees_of(fit, slo, sweep)],
+        "objective": None if slo is None else objective_of(fit, slo, sweep).to_dict(),
         "scalability": {k: asdict(v) for k, v in scalability_of(fit, sweep).items()},
         "level": fit.level,
         "notes": list(fit.notes),

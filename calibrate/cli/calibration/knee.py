@@ -18,7 +18,7 @@ from calibrate.cli.calibration.fit import first_lines, fit_document
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import print_sweep_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.knee_tables import asked_lines, knees_of
+from calibrate.cli.fit_lines import asked_lines
 from calibrate.cli.measuring.measured_table import points_table
 from calibrate.cli.measuring.run import Consent, DriveOptions, Target, keeping
 from calibrate.cli.option_groups import option
@@ -93,7 +93,7 @@ def knee(
     with keeping(out) as directory:
         sweep = measure_knee(plan, directory, started + BUDGET * seconds, f", into {out}" if out else "")
         found = calibrate.fit(sweep)
-        asked = asked_lines(knees_of(found, slo, sweep), found)
+        asked = asked_lines(found, slo, sweep)
         written = page.write(lambda: _sections(sweep, target), f"The knee of {target}")
     measured = {
         "depths": [int(n) for n in sweep.points["depth"]],

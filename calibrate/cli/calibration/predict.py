@@ -20,7 +20,7 @@ from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, sim
 from calibrate.cli.console import Result
 from calibrate.cli.data import DataSource
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.knee_tables import asked_lines, knee_table, knees_of, scalability_lines
+from calibrate.cli.fit_lines import asked_lines, scalability_lines
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts, exclusive, requires
 from calibrate.cli.outputs import Page
@@ -156,8 +156,8 @@ def _text(
     several: bool,
     details: bool,
 ) -> Iterator[str]:
-    """The answer, the curve (or the changed one), the tails; with ``details`` knees and parameters."""
-    first = asked_lines(knees_of(c.fit, slo, sweep), c.fit) if slo is not None else []
+    """The answer, the curve (or the changed one), the tails; with ``details`` parameters."""
+    first = asked_lines(c.fit, slo, sweep)
     if c.capacity is not None:
         first.append(str(c.capacity))
     if c.scenario is not None and c.changed is not None:
@@ -171,8 +171,7 @@ def _text(
         yield what_ifs.changed_table(c.scenario, c.curve, c.changed)
     yield from predicted_tails_text(tails, details=details)
     if details:
-        yield "\n".join([knee_table(knees_of(c.fit, slo, sweep), c.fit), *scalability_lines(c.fit, sweep)])
-        yield str(c.fit)
+        yield "\n".join([str(c.fit), *scalability_lines(c.fit, sweep)])
 
 
 def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective | None) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def _parameter_table(matched: Matched) -> pd.DataFrame:
     ]
     rows += [
         (device, f"knee: {k.definition}", Estimate(k.load, k.low, k.high, k.identified))
-        for device, found in zip(matched.devices, matched.knees, strict=True)
-        for k in (one.knee for one in found)
+        for device, c in zip(matched.devices, matched.comparisons, strict=True)
+        for k in (c.fit.knee, c.fit.ninety)
     ]
     return pd.DataFrame([{"device": device, "parameter": name, **vars(e)} for device, name, e in rows])

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 from calibrate.inference.parameters import quantity
-from calibrate.knees.definitions import NamedKnee
+from calibrate.knees.knee import Knee
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, Unmatched, differences, unmatched
 from calibrate.report.compared.evidence import Evidence
@@ -33,7 +33,6 @@ class Matched:
     name: str
     devices: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
-    knees: tuple[tuple[NamedKnee, ...], ...] = ()
 
     @cached_property
     def differences(self) -> tuple[ParameterDifference, ...]:
@@ -124,17 +123,16 @@ def _matched(devices: Mapping[str, Sequence[Evidence]]) -> list[Matched]:
 
 
 def _together(name: str, rows: Sequence[tuple[str, Evidence]]) -> Matched:
-    return Matched(
-        name, tuple(n for n, _ in rows), tuple(e.comparison for _, e in rows), tuple(e.knees for _, e in rows)
-    )
+    return Matched(name, tuple(n for n, _ in rows), tuple(e.comparison for _, e in rows))
 
 
 def parameter_text(matched: Matched) -> FormattedTable:
-    """Every parameter, and the knee by each definition, with intervals: a column for each device."""
+    """Every parameter and both knees, with intervals: a column for each device."""
     names = dict.fromkeys(name for c in matched.comparisons for name in c.fit.parameters)
     rows = [(name, *(_parameter(c, name) for c in matched.comparisons)) for name in names]
-    for definition in dict.fromkeys(k.knee.definition for found in matched.knees for k in found):
-        rows.append((f"knee: {definition}", *map(partial(_knee, definition), matched.comparisons, matched.knees)))
+    for which in ("knee", "ninety"):
+        first = getattr(matched.comparisons[0].fit, which)
+        rows.append((f"knee: {first.definition}", *(_knee(c, getattr(c.fit, which)) for c in matched.comparisons)))
     models = {c.fit.model for c in matched.comparisons}
     if len(models) > 1:
         rows.insert(0, ("model", *(c.fit.model for c in matched.comparisons)))
@@ -177,10 +175,8 @@ def _parameter(comparison: Comparison, name: str) -> str:
     return f"{estimate} {comparison.fit.sureness(estimate.identified, estimate.low, estimate.high)}"
 
 
-def _knee(definition: str, comparison: Comparison, found: Sequence[NamedKnee]) -> str:
-    for one in found:
-        k = one.knee
-        if k.definition == definition and k.load is not None:
-            ends = interval_text(*(None if v is None else f"{v:.3g}" for v in (k.low, k.high)))
-            return f"{k.load:.3g} ({ends}) {comparison.fit.sureness(k.identified, k.low, k.high)}"
-    return "not reached"
+def _knee(comparison: Comparison, k: Knee) -> str:
+    if k.load is None:
+        return "not reached"
+    ends = interval_text(*(None if v is None else f"{v:.3g}" for v in (k.low, k.high)))
+    return f"{k.load:.3g} ({ends}) {comparison.fit.sureness(k.identified, k.low, k.high)}"

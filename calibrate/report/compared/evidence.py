@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from calibrate.fitting.simulated_queue import SHARES, SimulatedQueue, simulated_queue
 from calibrate.inference.parameters import Array
-from calibrate.knees.definitions import NamedKnee, named_knees
 from calibrate.models.host_and_device import HostAndDevice, host_and_device
 from calibrate.prediction.comparison import Comparison
 from measure.errors import DataError
@@ -43,7 +42,6 @@ class Evidence:
     """
 
     comparison: Comparison
-    knees: tuple[NamedKnee, ...] = ()
     tails: Tails | None = None
     service: ServiceFit | None = None
     host: HostAndDevice | None = None
@@ -52,20 +50,14 @@ class Evidence:
 
 
 def evidence_of(
-    comparison: Comparison,
-    sweep: Sweep | None = None,
-    *,
-    found_knees: Sequence[NamedKnee] | None = None,
-    tails: Tails | None = None,
-    thorough: bool = False,
+    comparison: Comparison, sweep: Sweep | None = None, *, tails: Tails | None = None, thorough: bool = False
 ) -> Evidence:
     """Gather what supports ``comparison``, whose sweep was ``sweep``.
 
-    ``found_knees`` and ``tails`` are taken as they are; without the first the knees by every definition are sought. The
-    law of service and the simulated queue take seconds; a ``thorough`` report has them, where the points allow.
+    ``tails`` are taken as they are. The law of service and the simulated queue take seconds; a ``thorough`` report has
+    them, where the points allow.
     """
     fit, points = comparison.fit, comparison.points
-    named = tuple(found_knees) if found_knees is not None else named_knees(fit, deepest=float(points.load.max()))
     left_out: dict[str, str] = {}
     law = None
     if thorough and sweep is not None and points.load_type.is_closed:
@@ -80,7 +72,7 @@ def evidence_of(
         except DataError as error:
             left_out["host and device apart"] = str(error)
     queue = _queue(comparison, sweep) if thorough and points.load_type.is_closed and fit.used else None
-    return Evidence(comparison, named, tails, law, host, queue, left_out)
+    return Evidence(comparison, tails, law, host, queue, left_out)
 
 
 def _queue(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:

@@ -1,4 +1,4 @@
-"""What supports a comparison: the knee by each definition, where a request's time goes, what other models miss."""
+"""What supports a comparison: where a request's time goes, what other models miss."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from calibrate.knees.definitions import NamedKnee, knee_rows
 from calibrate.models.host_and_device import HostAndDevice
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.fit_ladder import Rung
@@ -16,21 +15,6 @@ from measure.units import format_duration
 
 LEAST_PCT = 0.01
 """Errors below this many percent are drawn there: an exact fit has no place on a logarithmic axis."""
-
-
-def knee_view(comparison: Comparison, found: Sequence[NamedKnee]) -> View:
-    """Where each definition puts the knee, with its interval."""
-    fit = comparison.fit
-    header = ("knee", fit.load_name, f"{100 * fit.level:g} % interval", "throughput", "response", "")
-    return View(
-        "knees",
-        "knees",
-        "The knee by each definition",
-        'Each definition asks another question, so they need not agree; the page "The knee" of the manual says which '
-        "to take when. Medians over all curves that fit, each at its own knee.",
-        pd.DataFrame([one.to_dict() for one in found]),
-        text=FormattedTable.of(header, knee_rows(found, fit), words=(0, 5)),
-    )
 
 
 def host_view(found: HostAndDevice) -> View:

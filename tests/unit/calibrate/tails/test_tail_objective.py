@@ -38,7 +38,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 
 def test_it_is_where_the_percentile_reaches_the_time_in_whole_requests() -> None:
-    knee = deepest_within(from_datasheet(80e-6, 600e3), tails([1, 2, 4, 8, 16, 32]), "p99", 10e-3).knee
+    knee = deepest_within(from_datasheet(80e-6, 600e3), tails([1, 2, 4, 8, 16, 32]), "p99", 10e-3)
     assert (knee.load, knee.low, knee.high) == (10, 8, 12)
     assert knee.identified
     assert "p99 of the response time within 10.0 ms" in knee.definition
@@ -46,18 +46,18 @@ def test_it_is_where_the_percentile_reaches_the_time_in_whole_requests() -> None
 
 def test_a_time_that_is_never_or_always_met_has_no_knee_and_says_so() -> None:
     made = from_datasheet(80e-6, 600e3)
-    never = deepest_within(made, tails([1, 2, 4]), "p50", 0.5e-3).knee
+    never = deepest_within(made, tails([1, 2, 4]), "p50", 0.5e-3)
     assert (never.load, never.low, never.high) == (None, None, None)
     assert never.note == "even at depth 1 p50 takes 1.00 ms"
-    always = deepest_within(made, tails([1, 2, 4]), "p50", 1.0).knee
+    always = deepest_within(made, tails([1, 2, 4]), "p50", 1.0)
     assert (always.load, always.note) == (None, "met at every depth up to 4")
-    perhaps = deepest_within(made, tails([1, 2, 4]), "p50", 4.5e-3).knee
+    perhaps = deepest_within(made, tails([1, 2, 4]), "p50", 4.5e-3)
     assert (perhaps.load, perhaps.low, perhaps.high) == (None, 3, None)
 
 
 def test_the_simulated_truth_meets_the_objective_inside_the_interval(sweep: Sweep) -> None:
     made = fit(sweep, [1, 32], series=sweep.series[0])
-    knee = tail_knee(made, sweep, sweep.series[0], "p99", 20e-3).knee
+    knee = tail_knee(made, sweep, sweep.series[0], "p99", 20e-3)
     assert knee.low is not None
     assert knee.load is not None
     assert knee.high is not None

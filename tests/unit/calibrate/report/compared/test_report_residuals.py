@@ -72,11 +72,11 @@ def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Swee
     shown = views_of(evidence_of(comparison, sweep, thorough=True))
     names = [v.name for v in shown.all]
     assert len(set(names)) == len(names)
-    assert {"curve", "throughput", "response", "residuals-load", "knees", "little", "models"} <= set(names)
+    assert {"curve", "throughput", "response", "residuals-load", "little", "models"} <= set(names)
     for view in shown.all:
         assert len(view.table) > 0
         if view.figure is None:
-            assert view.name in ("knees", "models")
+            assert view.name == "models"
         else:
             assert len(view.figure.to_plotly().data) > 0  # which checks every word of it
     assert [line for line in shown.left_out if line.startswith("the law of the service times: ")]

@@ -1,4 +1,4 @@
-"""Knees by every definition, where theory or a published example knows them."""
+"""Knees where theory knows them, and objectives of the mean response time."""
 
 from __future__ import annotations
 
@@ -9,25 +9,19 @@ import pytest
 from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.datasheet import from_datasheet
 from calibrate.fitting.predicted_curve import predict
-from calibrate.knees.definitions import named_knees
 from calibrate.prediction.comparison import compare
 from calibrate.sealing.sealed_prediction import seal
+from calibrate.tails.objective import objective_knee
 from measure import load_dataset
 from measure.sweep import Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
 
 
-def closed(throughput, depths=DEPTHS, repeats=1, noise=0.0, seed=0):
-    rng = np.random.default_rng(seed)
-    n = np.repeat(depths, repeats)
-    x = throughput(n) * np.exp(noise * rng.standard_normal(len(n)))
-    table = {"series": "reads", "load": n, "throughput_per_s": x, "latency_s": n / x}
-    return Sweep(points=pd.DataFrame({**table, "repeat": np.tile(np.arange(repeats), len(depths))}), name="closed")
-
-
-def by_name(found):
-    return {k.name: k for k in found}
+def closed(throughput):
+    x = throughput(DEPTHS)
+    table = {"series": "reads", "load": DEPTHS, "throughput_per_s": x, "latency_s": DEPTHS / x}
+    return Sweep(points=pd.DataFrame(table), name="closed")
 
 
 def random_routing(n):
@@ -35,34 +29,12 @@ def random_routing(n):
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 2.6, 20.0])
-def test_of_a_p_norm_power_is_maximal_at_the_crossing_and_ninety_percent_is_where_it_says(sharpness):
-    found = by_name(named_knees(from_datasheet(80e-6, 600e3, sharpness=sharpness)))
-    assert found["asymptotes"].knee.load == pytest.approx(48)
-    assert found["power"].knee.load == pytest.approx(48, rel=0.15)  # the model's, whose lone request waits a little
+def test_of_a_p_norm_ninety_percent_is_where_the_formula_says(sharpness):
+    sheet = from_datasheet(80e-6, 600e3, sharpness=sharpness)
+    assert sheet.knee.load == pytest.approx(48)
     ninety = 48 * (0.9**-sharpness - 1) ** (-1 / sharpness)
-    assert found["ninety"].knee.load == pytest.approx(ninety, rel=0.2)  # a quarter of the prior is the bound
-    assert found["ninety"].knee.throughput_per_s == pytest.approx(0.9 * 600e3, rel=0.02)
-
-
-def test_of_a_soft_p_norm_the_knees_are_known():
-    """p = 1: X = N Xmax / (N + N*), whose power X² / N is largest at N* and which reaches 90 % at 9 N*."""
-    found = by_name(named_knees(from_datasheet(3e-4, 1e5, sharpness=1.0), deepest=64))
-    assert found["asymptotes"].knee.load == pytest.approx(30)
-    assert found["kneedle"].knee.load == pytest.approx(np.sqrt(31 * (64 + 30)) - 30, rel=0.25)
-    assert found["kneedle"].knee.low <= found["kneedle"].knee.load <= found["kneedle"].knee.high
-
-
-def test_of_the_bounds_kneedle_is_the_corner():
-    made = fit(closed(lambda n: np.minimum(n / 1e-4, 1e5)), list(DEPTHS), model="asymptotic bounds")
-    found = by_name(named_knees(made))
-    assert found["kneedle"].knee.load == pytest.approx(10, rel=0.05)
-    assert found["ninety"].knee.load == pytest.approx(9, rel=0.05)
-
-
-@pytest.mark.parametrize(("at", "knee"), [(lambda n: 100.0 * n, 64), (lambda n: 100.0 + 0 * n, 1)])
-def test_of_a_straight_line_kneedle_is_its_end_and_of_a_flat_one_its_beginning(at, knee):
-    made = fit(closed(at), list(DEPTHS), model="asymptotic bounds")
-    assert by_name(named_knees(made, deepest=64))["kneedle"].knee.load == pytest.approx(knee, rel=0.05)
+    assert sheet.ninety.load == pytest.approx(ninety, rel=0.2)  # a quarter of the prior is the bound
+    assert sheet.ninety.throughput_per_s == pytest.approx(0.9 * 600e3, rel=0.02)
 
 
 @pytest.mark.parametrize("at", [lambda n: 100.0 * n**0.97, lambda n: 100.0 + 0 * n, lambda n: np.minimum(n, 8.0)])
@@ -71,17 +43,8 @@ def test_rounding_moves_no_knee(at):
     rounded = Sweep(
         points=sweep.points.assign(throughput_per_s=lambda t: t["throughput_per_s"] * (1 + 1e-14 * t["load"]))
     )
-    both = [by_name(named_knees(fit(s, [1, 8, 64]))) for s in (sweep, rounded)]
-    loads = [[(name, one.knee.load or 0.0, one.knee.high or 0.0) for name, one in found.items()] for found in both]
-    assert len(loads[0]) == 4
-    for (name, load, high), (_, again, high_again) in zip(*loads, strict=True):
-        assert (again, high_again) == pytest.approx((load, high), rel=1e-9), name
-
-
-def test_kneedle_depends_on_where_the_curve_is_cut_off():
-    made = fit(closed(random_routing), list(DEPTHS), model="p-norm")
-    near, far = (by_name(named_knees(made, deepest=n))["kneedle"].knee.load for n in (16, 256))
-    assert far > 2 * near
+    first, again = ([(k.load or 0.0, k.high or 0.0) for k in (m.knee, m.ninety)] for m in map(fit, (sweep, rounded)))
+    assert np.array(again) == pytest.approx(np.array(first), rel=1e-9)
 
 
 def test_of_an_open_queue_the_tangent_is_half_the_peak_and_ninety_percent_is_ninety_percent():
@@ -89,16 +52,14 @@ def test_of_an_open_queue_the_tangent_is_half_the_peak_and_ninety_percent_is_nin
     table = {"series": "open", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1000 - rates)}
     sweep = Sweep(points=pd.DataFrame(table), load_kind="arrival_rate", load_unit="requests/s", name="open")
     made = fit(sweep, list(rates), model="M/M/1")
-    found = by_name(named_knees(made, objective_s=4e-3, deepest=950))
-    assert "power" not in found
-    assert found["tangent"].knee.load == pytest.approx(500, rel=0.03)
-    assert found["ninety"].knee.load == pytest.approx(900, rel=0.03)
-    assert found["objective"].knee.load == pytest.approx(750, rel=0.03)
+    assert made.knee.load == pytest.approx(500, rel=0.03)
+    assert made.ninety.load == pytest.approx(900, rel=0.03)
+    assert objective_knee(made, 4e-3).load == pytest.approx(750, rel=0.03)
 
 
 def test_the_objective_is_where_the_predicted_latency_meets_it():
     made = fit(closed(random_routing), [1, 8, 32])
-    one = by_name(named_knees(made, objective_s=6e-4))["objective"].knee
+    one = objective_knee(made, 6e-4)
     assert predict(made, [one.load]).response_time_s[0] == pytest.approx(6e-4, rel=1e-4)
     assert one.response_time_s == pytest.approx(6e-4, rel=1e-4)
     assert one.low < one.load < one.high
@@ -106,14 +67,14 @@ def test_the_objective_is_where_the_predicted_latency_meets_it():
 
 def test_an_objective_that_every_load_meets_is_said_so():
     made = fit(closed(random_routing), [1, 8, 32])
-    one = by_name(named_knees(made, objective_s=10.0))["objective"].knee
+    one = objective_knee(made, 10.0)
     assert one.load is None
     assert one.note == "met at every load"
 
 
 def test_an_objective_that_nothing_meets_is_said_so():
     made = fit(closed(random_routing), [1, 8, 32])
-    one = by_name(named_knees(made, objective_s=1e-6))["objective"].knee
+    one = objective_knee(made, 1e-6)
     assert one.load is None
     assert "even at load 1" in one.note
     assert not one.identified
@@ -123,7 +84,7 @@ def test_an_objective_that_nothing_meets_is_said_so():
 @pytest.mark.parametrize("objective", [0.0, -1.0, float("nan"), float("inf")])
 def test_an_objective_that_is_no_time_is_refused(objective):
     with pytest.raises(ValueError, match="slo must be a positive time"):
-        named_knees(from_datasheet(80e-6, 600e3), objective_s=objective)
+        objective_knee(from_datasheet(80e-6, 600e3), objective)
 
 
 def test_a_knee_that_contradicting_points_leave_open_has_no_end_and_is_sealed_all_the_same(tmp_path):
@@ -145,9 +106,8 @@ def test_a_knee_that_contradicting_points_leave_open_has_no_end_and_is_sealed_al
 
 @pytest.mark.parametrize("sharpness", [0.7, 1.0, 2.6])
 def test_the_response_at_a_knee_obeys_n_equals_x_r(sharpness):
-    found = named_knees(from_datasheet(80e-6, 600e3, sharpness=sharpness))
-    assert found[2].name == "ninety"
-    for one in (one.knee for one in found):
+    found = from_datasheet(80e-6, 600e3, sharpness=sharpness)
+    for one in (found.knee, found.ninety):
         assert one.throughput_per_s * one.response_time_s == pytest.approx(one.load, rel=1e-9)
 
 
