@@ -55,7 +55,7 @@ def test_axes_end_a_third_beyond_the_points_however_wide_the_band() -> None:
 
 def test_many_curves_have_a_table_and_a_panel_each() -> None:
     done, refused = compare_all(load_dataset("001-memory"))
-    views = {v.name: v for v in compared_section("m", [evidence_of(c, found_knees=()) for c in done], refused).views}
+    views = {v.name: v for v in compared_section("m", [evidence_of(c) for c in done], refused).views}
     text = views["summary"].text
     assert text is not None
     assert [row[0] for row in text.rows] == [c.series for c in done]
