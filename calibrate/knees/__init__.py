@@ -1,1 +1,1 @@
-"""Where the knee is, by every definition."""
+"""Where the knee is."""
