@@ -235,7 +235,7 @@ def _off_course(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
 
 
 def flags(points: pd.DataFrame, *, closed: bool) -> pd.Series[str]:
-    """What is wrong with each row: "outlier", "off the curve", "disturbed", "drift", "never settled"; or "".
+    """What is wrong with each row: "outlier", "off the curve", "disturbed", "drift"; or "".
 
     The first that holds. A run that was unsteady by noise alone is not flagged: it is no worse than the next one.
     """
@@ -251,5 +251,3 @@ def _of_runs(points: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
         yield "disturbed", points["off_cpu_share"] > RETRY_SHARE
     if "throughput_trend" in points:
         yield "drift", (points["steady"] == 0) & (points["throughput_trend"] == 1)
-    if "settled" in points:
-        yield "never settled", points["settled"] == 0

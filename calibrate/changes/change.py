@@ -36,9 +36,7 @@ MARGIN = 0.05
 """A change within this share is none."""
 POWER = 0.9
 """A loss that would have been seen is one seen in this share of cases."""
-DOUBTFUL = frozenset(
-    {"busy-machine", "drift", "drift-within-run", "never-settled", "outlier", "repeats-disagree", "unsteady"}
-)
+DOUBTFUL = frozenset({"busy-machine", "drift", "drift-within-run", "outlier", "repeats-disagree", "unsteady"})
 """Findings on the runs or the machine that make repeats of one sweep too much alike."""
 REPEATS, MOST_REPEATS = 3, 10
 SAME_LOAD = 1e-3

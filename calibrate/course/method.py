@@ -7,7 +7,7 @@ import pandas as pd
 from calibrate.course.planning import CoursePlan, CourseResults
 from calibrate.report.measured import shown
 from calibrate.report.view import Section, View
-from measure.fio.preconditioning import chosen_state
+from measure.fio.preconditioning import writes_at_random
 from measure.sweep import Sweep
 from measure.units import counted, format_bytes
 
@@ -16,7 +16,6 @@ _LEAD = (
     "and then predicted from a few of its own points; a point that calibrated a model is no evidence for it. The exact "
     "commands, those that prepare the test file too, stand at the end of each part."
 )
-_BEFORE = {"random": "written over at random before.", "sequential": "written from end to end before."}
 
 
 def method_section(plan: CoursePlan, results: CourseResults) -> Section:
@@ -63,10 +62,12 @@ def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
             )
     storage = plan.storage
     if storage is not None and storage.file is not None:
-        state = chosen_state(storage.file, [w for s in storage.steps for w in s.workloads])
+        at_random = writes_at_random([w for s in storage.steps for w in s.workloads])
+        before = "written over at random before" if at_random else "written from end to end before"
+        before = before if storage.file.kind == "own file" else "taken as it was"
         size = "" if storage.size_bytes is None else f" of {format_bytes(storage.size_bytes)}"
         lines.append(
-            f"Drive: fio on one test file{size}, direct I/O, {_BEFORE.get(state, 'taken as it was.')} Every point runs "
+            f"Drive: fio on one test file{size}, direct I/O, {before}. Every point runs "
             f"for {storage.settings.runtime_s:g} s (tails twice as long) after a ramp of {storage.ramp_s:g} s that is "
             f"not counted, {counted(storage.repeats, 'time')}; rounds go over all points, so that a drift is not taken "
             "for a curve. Open points send Poisson arrivals from many jobs, so that a late answer delays no later "

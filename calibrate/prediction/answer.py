@@ -41,7 +41,7 @@ MOST_POINTS = 9
 FACTOR = 1.5
 """An error beyond this ratio is written as a factor, and a smaller one in percent."""
 
-FLAGGED = frozenset({"outlier", "drift-within-run", "never-settled"})
+FLAGGED = frozenset({"outlier", "drift-within-run"})
 """Checks of the audit on single runs: what measuring again may mend."""
 
 WIDE = 2.0

@@ -38,7 +38,6 @@ from measure.auditing.runs import (
     check_buffered,
     check_latency_kind,
     check_link,
-    check_preconditioning,
     check_repeats,
     check_speed,
     check_wakeups,
@@ -116,8 +115,8 @@ def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
         found += [*check_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
         found += [*check_arrivals(sweep), *check_way(sweep), *check_wakeups(sweep)]
         found += [*check_saturation(sweep), *check_bins(sweep), *check_submission(sweep)]
-    found += [*check_repeats(sweep), *check_preconditioning(sweep.points)]
-    if {"steady", "settled"} & set(sweep.points):
+    found += check_repeats(sweep)
+    if set(STEADY) <= set(sweep.points):
         found += check_steady(sweep.points, sweep.load_type)
     found += check_outliers(sweep.points, sweep.load_type)
     if crossed is not None:

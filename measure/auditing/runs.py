@@ -125,26 +125,6 @@ def check_working_set(sweep: Sweep) -> Iterator[Finding]:
         return
 
 
-def check_preconditioning(points: pd.DataFrame) -> Iterator[Finding]:
-    """A finding for each curve of random writes into a file written in sequence only, points that settled apart."""
-    if "preconditioned" not in points:
-        return
-    writes = points[(points["read_fraction"] < 1) & (points["pattern"] == "random")]
-    if "settled" in writes:
-        writes = writes[writes["settled"] != 1]
-    for series, rows in each_series(writes[writes["preconditioned"].isin(["none", "sequential"])]):
-        times = "once" if (rows["preconditioned"] == "none").any() else "twice"
-        yield Finding(
-            "not-preconditioned",
-            "warning",
-            f"random writes were measured into a file that had been written {times} in sequence, and never at random.",
-            "the first random writes are faster than any later ones.",
-            "measure into a new directory, where qsim writes the file at random first, or let each point settle with "
-            "--runtime steady.",
-            series,
-        )
-
-
 def check_wakeups(sweep: Sweep) -> Iterator[Finding]:
     """Points at which the machine woke a sleeping program so late that their latencies hold much of it."""
     if WOKEN_LATE not in sweep.points:

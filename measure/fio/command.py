@@ -29,12 +29,13 @@ import sys
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from measure.fio.workload import FioJob
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.own_file import Target
 
-PROBE = "probe"
+PROBE: Final = "probe"
 """The engine that is a program of this package, for where fio is not (:mod:`measure.drive.probe`)."""
 
 ROUNDING = frozenset({"io_uring", "io_uring_cmd"})

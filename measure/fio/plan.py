@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE, Common, point_command, stagger_s
-from measure.fio.preconditioning import Pass, chosen_state, passes, state_after
+from measure.fio.preconditioning import Pass, passes
 from measure.fio.settings import FioSettings, choose_engine, file_for
 from measure.fio.workload import FioJob, combinations, in_order
 from measure.machine.host import tool_version
@@ -57,8 +57,7 @@ class FioPoint:
 class FioPlan:
     """What will be done, before anything is done. ``file`` is None for a network block device (``uri``).
 
-    ``engine_reason`` says why the engine was chosen; ``passes`` write to the file before all points, after which it is
-    ``preconditioned`` so.
+    ``engine_reason`` says why the engine was chosen; ``passes`` write to the file before all points.
     """
 
     points: tuple[FioPoint, ...]
@@ -69,7 +68,6 @@ class FioPlan:
     engine_reason: str
     fio_version: str
     passes: tuple[Pass, ...] = ()
-    preconditioned: str = ""
 
     @property
     def label(self) -> str:
@@ -95,11 +93,7 @@ class FioPlan:
     @property
     def commands(self) -> tuple[str, ...]:
         """Every command, in order, as it could be typed into a shell."""
-        commands = [p.argv for p in self.passes]
-        for point in self.points:
-            commands += [self.settings.settling.command(point.argv)] if self.settings.settling else []
-            commands.append(point.argv)
-        return tuple(map(shlex.join, commands))
+        return (*(shlex.join(p.argv) for p in self.passes), *(p.command for p in self.points))
 
     def point(self, job: FioJob, repeat: int) -> FioPoint:
         """The point of a workload and repeat, with the command by which this plan measures it."""
@@ -123,14 +117,8 @@ class FioPlan:
 
     @property
     def point_seconds(self) -> float:
-        """How long one point takes once its jobs have started, where it settles within one window."""
-        settling_s = self.settings.settling.window_s + START_S if self.settings.settling else 0.0
-        return settling_s + self.settings.ramp_s + self.settings.runtime_s + START_S
-
-    def most_seconds(self) -> float:
-        """How long the whole sweep takes at most, where no point settles before its time is up."""
-        settling = self.settings.settling
-        return self.seconds() + (len(self.points) * (settling.longest_s - settling.window_s) if settling else 0.0)
+        """How long one point takes once its jobs have started."""
+        return self.settings.ramp_s + self.settings.runtime_s + START_S
 
     def describe(self) -> str:
         """The plan in words."""
@@ -145,12 +133,10 @@ class FioPlan:
             }[self.file.kind]
         writing = ", ".join(p.text for p in self.passes)
         writing = f"\nfirst {writing}: about {format_duration(self.fill_seconds())}" if writing else ""
-        settling = f"\neach point runs first {settings.settling}" if settings.settling else ""
-        most = f", {format_duration(self.most_seconds())} at most" if settings.settling else ""
         each = f"{format_duration(settings.runtime_s)} each after {format_duration(settings.ramp_s)} of ramp"
         return (
-            f"{what}\n{counted(len(self.points), 'point')} ({self._axes()}), {each}{writing}{settling}\n"
-            f"engine {self.engine}: {self.engine_reason}\nabout {format_duration(self.seconds())} in all{most}"
+            f"{what}\n{counted(len(self.points), 'point')} ({self._axes()}), {each}{writing}\n"
+            f"engine {self.engine}: {self.engine_reason}\nabout {format_duration(self.seconds())} in all"
         )
 
     def _axes(self) -> str:
@@ -170,7 +156,6 @@ class FioPlan:
 
     def fixed(self) -> dict[str, Any]:
         """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""
-        settling = {"settling": asdict(self.settings.settling)} if self.settings.settling else {}
         return {
             "target": self.label,
             "size_bytes": self.file.size_bytes if self.file else None,
@@ -179,7 +164,6 @@ class FioPlan:
             "runtime_s": self.settings.runtime_s,
             "ramp_s": self.settings.ramp_s,
             "load_kind": "arrival_rate" if self.is_open else "queue_depth",
-            **settling,
         }
 
 
@@ -211,7 +195,7 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
         if reason := why_no_drive(by_probe=False):
             raise UnsafeTargetError(reason)
     uri = str(target) if str(target).startswith(("nbd:", "nbd+unix:", "nbds:")) else ""
-    file, state = None, ""
+    file = None
     if uri:
         if not by_fio:
             raise UnsafeTargetError(f"{uri} is a network block device, which the probe cannot measure; use fio")
@@ -221,7 +205,6 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
     else:
         file = file_for(Path(target), settings, workloads)
         engine, reason = choose_engine(settings.engine, workloads)
-        state = chosen_state(file, workloads)
     plan = FioPlan(
         (),
         settings,
@@ -230,8 +213,7 @@ def plan_workloads(target: str | Path, workloads: Sequence[FioJob], settings: Fi
         engine,
         reason,
         (tool_version("fio") or "") if by_fio else "",
-        passes(state, file, engine, workloads),
-        state_after(state, file),
+        tuple(passes(file, engine, workloads)),
     )
     rounds = [(job, repeat) for repeat in range(settings.repeats) for job in in_order(workloads)]  # drift shows
     return replace(plan, points=tuple(plan.point(job, repeat) for job, repeat in rounds))
@@ -249,10 +231,6 @@ def _check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None
         )
     if not workloads[0].is_open:
         return
-    if settings.settling is not None:
-        raise InvalidParameterError(
-            "settling", "is for depths", "arrivals at a given rate come at that rate, steady or not"
-        )
     ramp_s, runtime_s = settings.ramp_s, settings.runtime_s
     if ramp_s <= 0:
         remedy = "every job of an open loop begins with a request of its own, so give it a ramp of some 0.5 s"
@@ -267,9 +245,9 @@ def _check_workloads(workloads: Sequence[FioJob], settings: FioSettings) -> None
 
 
 def _check_probe(workloads: Sequence[FioJob], settings: FioSettings) -> None:
-    if settings.settling is not None or any(w.sections > 1 or w.is_open for w in workloads):
+    if workloads[0].is_open:
         raise InvalidParameterError(
-            "engine", "is probe, which keeps depths of requests outstanding for a fixed time", "use fio for the rest"
+            "engine", "is probe, which keeps depths of requests outstanding", "use fio for rates"
         )
     if most := next((w.outstanding for w in workloads if w.outstanding > MOST_THREADS), 0):
         raise InvalidParameterError(

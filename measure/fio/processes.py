@@ -23,7 +23,6 @@ from measure.errors import DataError
 from measure.fio.command import split_program
 from measure.fio.plan import MARGIN_S, FioPlan, FioPoint
 from measure.fio.points import request_of, why_no_point
-from measure.fio.settings import read_settled
 from measure.fio.workload import FioJob
 from measure.formats.fio.documents import fio_documents
 from measure.formats.fio.steady_state import Intervals, read_interval_logs
@@ -83,7 +82,7 @@ def measured_together(
     ``folder`` is an empty one, into which each job writes the log of its throughput when it ends.
     """
     single = [p for p in points if p.job.sections == 1 and not p.job.is_open]
-    if len(single) < 2 or plan.settings.settling is not None:
+    if len(single) < 2:
         return {}
     runtime_s = plan.settings.runtime_s
     each_s = plan.settings.ramp_s + runtime_s
@@ -110,35 +109,26 @@ def measured_together(
         text, reason = _of_point(finished.text, point)
         if not reason:
             of_point = replace(finished, stdout=text.encode())
-            outcomes[point.key] = _outcome(plan, point, of_point, "", folder, lateness_notes(late))
+            outcomes[point.key] = _outcome(point, of_point, "", folder, lateness_notes(late))
     return outcomes
 
 
 def measured_alone(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path, watch: Watch) -> Outcome:
-    """Run ``point`` as ``plan`` says; one that does not settle in its time is measured all the same."""
-    text, runtime_s, settling = point.describe(), plan.settings.runtime_s, plan.settings.settling
-    notes: dict[str, Any] = {}
-    if settling is not None:
-        finished = run_tool(settling.command(point.argv), settling.limit_s, on_tick=lambda _: tick(f"{text}, settling"))
-        settled = read_settled(finished.text)
-        reason = why_failed(finished, f"{point.key}, settling", point.job, settling.limit_s)
-        if reason or settled is None:
-            reason = reason or f"{point.key}: fio printed nothing of the steady state it was to reach"
-            return _outcome(plan, point, finished, reason, folder, notes)
-        notes["settled"] = settled
+    """Run ``point`` as ``plan`` says."""
+    text, runtime_s = point.describe(), plan.settings.runtime_s
     folder = folder / point.key  # beside what a run of several points left
     folder.mkdir()
     device, _ = device_counters.counted_device(plan.file.path if plan.file is not None else None)
     with napping() as late, device_counters.counting(device) as seen:
         finished = run_tool(logged(point, runtime_s, folder), plan.point_limit_s, on_tick=lambda _: tick(text))
-    notes |= lateness_notes(late)
+    notes = lateness_notes(late)
     read = point.job.read_percent
     if did := device_counters.last_running(device, seen, runtime_s, reads=read > 0, writes=read < 100):
         notes[device_counters.NOTE] = {name: value for name, value in did.to_dict().items() if value == value}  # noqa: PLR0124
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
     if len(intervals := _intervals(folder, point)):
         watch(point, sum(intervals.throughput_per_s) / len(intervals))
-    return _outcome(plan, point, finished, reason, folder, notes)
+    return _outcome(point, finished, reason, folder, notes)
 
 
 def why_failed(finished: Finished, name: str, job: FioJob, limit_s: float) -> str:
@@ -158,13 +148,9 @@ def _of_point(text: str, point: FioPoint) -> tuple[str, str]:
     return own, why_no_point(own, point.key, point.job)
 
 
-def _outcome(
-    plan: FioPlan, point: FioPoint, finished: Finished, reason: str, folder: Path, notes: dict[str, Any]
-) -> Outcome:
+def _outcome(point: FioPoint, finished: Finished, reason: str, folder: Path, notes: dict[str, Any]) -> Outcome:
     if len(intervals := _intervals(folder, point)):
         notes["intervals"] = intervals.to_dict()
-    if plan.preconditioned:
-        notes["preconditioned"] = plan.preconditioned
     return printed(finished, reason, point.command, request_of(point.job, point.repeat), **notes)
 
 

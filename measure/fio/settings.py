@@ -1,11 +1,6 @@
 """How a fio sweep is measured, whatever its loads: how long, how often, in which order, on what, by which engine.
 
 The engine is chosen by what this machine has; the target by our safety rules and by how fio reads names.
-
-Where a point is to settle first, its own workload runs until its throughput keeps within a tolerance. fio's
-``steadystate`` looks at the requests of each second over a sliding window, and ends the run when all of them are within
-a share of their mean. What it measures until then is thrown away, and the point is measured in a run of its own
-right behind it, so that its mean, percentiles and histogram are of the settled device alone.
 """
 
 from __future__ import annotations
@@ -19,63 +14,13 @@ from typing import Any, Literal
 from measure.errors import UnsafeTargetError
 from measure.fio.command import PROBE
 from measure.fio.workload import FioJob
-from measure.formats.fio.documents import fio_documents, jobs_of, number_in, section_of
 from measure.formats.fio.record import SYNC_ENGINES
 from measure.machine.host import io_uring_allowed
 from measure.machine.own_file import Target, is_own, measured_bytes
 from measure.machine.process import run_tool
 from measure.machine.safety import TEST_FILE, check_target
-from measure.units import format_bytes, format_duration
+from measure.units import format_bytes
 from qsim.errors import InvalidParameterError, must_be
-
-
-@dataclass(frozen=True)
-class Settling:
-    """When a point counts as settled: ``tolerance`` (a share) over ``window_s``; ``longest_s`` is what it may take.
-
-    fio counts in whole seconds, and a window needs three of them.
-    """
-
-    tolerance: float = 0.05
-    window_s: float = 10.0
-    longest_s: float = 120.0
-
-    def __str__(self) -> str:
-        over = f"over {format_duration(self.window_s)}, {format_duration(self.longest_s)} at most"
-        return f"until its throughput keeps within {100 * self.tolerance:g} % of its mean {over}"
-
-    @property
-    def limit_s(self) -> float:
-        """The hard time limit of a run that settles."""
-        return self.longest_s + max(15.0, 0.5 * self.longest_s)
-
-    def command(self, argv: Sequence[str]) -> tuple[str, ...]:
-        """The command that lets the point of the fio command ``argv`` settle: the same workload, without its times."""
-        rest = [option for option in argv[1:] if not option.startswith(("--runtime=", "--ramp_time="))]
-        criterion = f"--steadystate=iops:{100 * self.tolerance:g}%"
-        times = (f"--runtime={round(self.longest_s)}s", f"--ss_dur={round(self.window_s)}s")
-        return (argv[0], criterion, *times, *rest)
-
-
-def read_settled(text: str) -> dict[str, Any] | None:
-    """What fio's JSON says of its steady state; None where it says nothing.
-
-    Whether the criterion was ``attained`` and after how many ``seconds``, what fio computed, the last seconds' rates.
-    """
-    documents, _ = fio_documents(text)
-    jobs = jobs_of(documents[0]) if documents else []
-    states = [job["steadystate"] for job in jobs if isinstance(job.get("steadystate"), dict)]
-    if not states:
-        return None
-    longest_ms = max(number_in(section_of(job, d), "runtime") for job in jobs for d in ("read", "write"))
-    rates = section_of(states[-1], "data").get("iops")
-    return {
-        "attained": all(bool(state.get("attained")) for state in states),
-        "seconds": longest_ms / 1e3,
-        "criterion": str(states[-1].get("criterion", "")).strip(),
-        "throughput_per_s": [number_in({"iops": n}, "iops") for n in rates] if isinstance(rates, list) else [],
-    }
-
 
 USUAL = ("io_uring", "libaio", "posixaio", "psync")
 DEFAULT_FILE_BYTES = 2**30
@@ -91,15 +36,14 @@ class FioSettings:
 
     ``keep`` leaves the test file. ``write_device`` is the name of a block device or an NBD export that may be written
     to, ``erase`` that of one that may hold something, see :mod:`measure.machine.safety`. ``label`` and ``details`` go
-    into the provenance. With ``settling`` each point runs until it is steady before it is measured, with closed loads
-    only.
+    into the provenance.
     """
 
     runtime_s: float = 5.0
     ramp_s: float = 1.0
     size_bytes: int | None = None
     repeats: int = 1
-    engine: str = "auto"
+    engine: Literal["auto", "probe"] = "auto"
     seed: int = 1
     consent: Literal["read"] | None = None
     keep: bool = False
@@ -107,7 +51,6 @@ class FioSettings:
     erase: str | None = None
     label: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
-    settling: Settling | None = None
 
     def __post_init__(self) -> None:
         rules: tuple[tuple[str, bool, str], ...] = (
@@ -121,36 +64,18 @@ class FioSettings:
             must_be(holds, name, getattr(self, name), wanted)
 
 
-def choose_engine(asked: str, workloads: Sequence[FioJob]) -> tuple[str, str]:
-    """The I/O engine and the reason: what was asked for, else io_uring, libaio, posixaio, psync, by what works here.
+def choose_engine(asked: Literal["auto", "probe"], workloads: Sequence[FioJob]) -> tuple[str, str]:
+    """The I/O engine and the reason: the probe where asked, else io_uring, libaio, posixaio, psync, by what works here.
 
     io_uring costs the least CPU per request and submits without blocking; it is taken where this fio has it and the
-    kernel lets this process set up a ring (containers often do not). An open loop takes psync. Raises ValueError for an
-    engine that this fio has not, or that no open loop can take.
+    kernel lets this process set up a ring (containers often do not). An open loop takes psync.
     """
     if asked == PROBE:
         return asked, "threads of this program, one request each"
+    if workloads[0].is_open:
+        return "psync", "each job submits one request at a time, at its own moments"
     listing = run_tool(["fio", "--enghelp"], timeout_s=10).text
     here = [e for e in USUAL if e in {line.strip() for line in listing.splitlines()[1:]}]
-    if workloads[0].is_open:
-        if asked not in ("auto", *SYNC_ENGINES):
-            remedy = "an open loop takes a synchronous one, as psync (see the manual)"
-            raise InvalidParameterError("engine", f"is {asked}", remedy, asked)
-        engine, reason = ("psync", "each job submits one request at a time, at its own moments")
-        return (engine, reason) if asked == "auto" else (asked, "it was asked for")
-    if asked != "auto":
-        if f"\t{asked}\n" not in listing:
-            problem = f"{asked!r} is unknown to the fio of this machine"
-            raise InvalidParameterError("engine", problem, f"it has {', '.join(here)}", value=asked)
-        engine, reason = asked, "it was asked for"
-    else:
-        engine, reason = _usual_engine(here)
-    if engine in SYNC_ENGINES and any(w.depth > 1 for w in workloads):
-        reason += "; it is synchronous, so a depth of N is N jobs with one request each"
-    return engine, reason
-
-
-def _usual_engine(here: Sequence[str]) -> tuple[str, str]:
     granted, why = io_uring_allowed()
     if "io_uring" in here and granted:
         return "io_uring", "this fio has it and the kernel grants it"
@@ -158,7 +83,10 @@ def _usual_engine(here: Sequence[str]) -> tuple[str, str]:
     if not others:
         problem = f": the fio of this machine has none of {', '.join(USUAL)}"
         raise InvalidParameterError("engine", problem, "install a complete fio")
-    return others[0], f"no io_uring: {why}" if "io_uring" in here else "this fio lacks io_uring"
+    engine, reason = others[0], f"no io_uring: {why}" if "io_uring" in here else "this fio lacks io_uring"
+    if engine in SYNC_ENGINES and any(w.depth > 1 for w in workloads):
+        reason += "; it is synchronous, so a depth of N is N jobs with one request each"
+    return engine, reason
 
 
 def file_for(target: Path, settings: FioSettings, workloads: Sequence[FioJob]) -> Target:

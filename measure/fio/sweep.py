@@ -146,7 +146,7 @@ def _write(plan: FioPlan, step: Pass, tick: Tick) -> None:
         raise ToolFailedError(
             f"the test file {plan.file.path} still has holes after fio filled it; name another target"
         )
-    mark_filled(plan.file, step.leaves)
+    mark_filled(plan.file, scattered=step.job.pattern == "random")
 
 
 def _provenance(plan: FioPlan) -> Provenance:

@@ -30,8 +30,6 @@ MARK_SUFFIX = ".qsim-target"
 SCHEMA = "qsim-target/2"
 
 Kind = Literal["own file", "foreign file", "block device"]
-FILE_STATES = ("", "none", "sequential", "random")
-"""Preconditioning states of a test file, each with what stands before it (see :mod:`measure.fio.preconditioning`)."""
 DIRECT_BYTES = 4096
 SEAL_BYTES = 4096
 """Of the block behind the measured bytes that holds the nonce."""
@@ -42,8 +40,8 @@ _SEAL = b"qsim test file, may be deleted: "
 class Target:
     """A target that was found safe. ``size_bytes`` is what will be measured, ``exists`` whether it is there already.
 
-    ``filled`` tells of our own file that it was written once from end to end, ``preconditioned`` what was written to it
-    (see :mod:`measure.fio.preconditioning`). ``writable`` is never true for a foreign file.
+    ``filled`` tells of our own file that it was written once from end to end, ``scattered`` that it was then written at
+    random (see :mod:`measure.fio.preconditioning`). ``writable`` is never true for a foreign file.
     """
 
     path: Path
@@ -52,7 +50,7 @@ class Target:
     exists: bool
     writable: bool
     filled: bool = False
-    preconditioned: str = ""
+    scattered: bool = False
 
 
 def is_own(path: Path) -> bool:
@@ -160,10 +158,10 @@ def _resize(descriptor: int, target: Target) -> None:
         ) from error
 
 
-def mark_filled(target: Target, preconditioned: str = "none") -> None:
-    """Note in the mark that our file was written from end to end, at its present size, and what else it has got."""
+def mark_filled(target: Target, *, scattered: bool = False) -> None:
+    """Note in the mark that our file was written from end to end, at its present size, and then at random or not."""
     mark = read_mark(target.path) or {}
-    _write_mark(target.path, {**mark, "filled_bytes": target.size_bytes, "preconditioned": preconditioned})
+    _write_mark(target.path, {**mark, "filled_bytes": target.size_bytes, "scattered": scattered})
 
 
 def remove_own(path: Path) -> None:

@@ -27,7 +27,7 @@ from typing import Literal
 from measure.errors import UnsafeTargetError
 from measure.machine import contents, nbd_export, system
 from measure.machine.host import storage_behind
-from measure.machine.own_file import DIRECT_BYTES, FILE_STATES, Target, is_own, measured_bytes, read_mark
+from measure.machine.own_file import DIRECT_BYTES, Target, is_own, measured_bytes, read_mark
 from measure.machine.system import named_system
 from measure.units import format_bytes
 
@@ -118,9 +118,8 @@ def _own_file(path: Path, status: os.stat_result, size_bytes: int | None) -> Tar
     _check_space(path, size, already=status.st_blocks * 512)
     mark = read_mark(path) or {}
     filled = mark.get("filled_bytes") == size == there
-    noted = mark.get("preconditioned")
-    state = "" if not filled else noted if noted in FILE_STATES[1:] else "none"
-    return Target(path, "own file", size, exists=True, writable=True, filled=filled, preconditioned=state)
+    scattered = filled and mark.get("scattered") is True
+    return Target(path, "own file", size, exists=True, writable=True, filled=filled, scattered=scattered)
 
 
 def _foreign_file(

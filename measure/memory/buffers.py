@@ -57,24 +57,20 @@ def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[
     Raises ValueError where ``asked`` fits a cache or exceeds memory, and where memory has no room for a size that does
     not fit a cache.
     """
-    last = facts.last_cache
-    cache_bytes = last.size_bytes if last else ASSUMED_CACHE_BYTES
-    name = cache_name(last) if last else f"a cache of {format_bytes(cache_bytes)}"
-    notes = [] if last else [f"the system does not tell its caches; {name} is assumed"]
-    wish = CACHE_FACTOR * cache_bytes
+    last = facts.last_cache or Cache(3, "Unified", ASSUMED_CACHE_BYTES, 1)
+    name = cache_name(last)
+    notes = [] if facts.last_cache else [f"the system does not tell its caches; {name} is assumed"]
+    wish, most = CACHE_FACTOR * last.size_bytes, facts.share(buffers)
     size = huge_pages(wish if asked is None else asked)
-    most = facts.share(buffers)
-    if asked is not None and asked <= cache_bytes:
-        held = min((c for c in facts.caches if c.size_bytes >= asked), key=lambda c: c.size_bytes, default=last)
-        why = f"={asked} ({format_bytes(asked)}) fits {cache_name(held) if held else name}, so it would measure that"
-        why = why if asked > 0 else f"={asked} is not positive"
+    if asked is not None and asked <= last.size_bytes:
+        why = f"={asked} ({format_bytes(asked)}) fits {name}, so it would measure that"
         raise InvalidParameterError("buffer_bytes", why, f"take at least {format_bytes(wish)}", value=asked)
     if most is not None and size > most:
         if asked is not None:
             why = f"={asked}: {buffers} buffers of {format_bytes(size)} do not fit in {facts.half}"
             remedy = f"take at most {format_bytes(most)}, or fewer loaders"
             raise InvalidParameterError("buffer_bytes", why, remedy, asked)
-        if most <= cache_bytes:
+        if most <= last.size_bytes:
             raise ValueError(
                 f"no memory for the buffers: {facts.half} gives each of {buffers} threads {format_bytes(most)}, which "
                 f"fits {name}; free some memory or ask for fewer loaders"
@@ -82,7 +78,7 @@ def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[
         notes.append(f"free memory allows {format_bytes(most)} a buffer, not {format_bytes(size)}")
         size = most
     if size < wish:
-        share = round(100 * cache_bytes / size)
+        share = round(100 * last.size_bytes / size)
         notes.append(
             f"the buffer is less than {CACHE_FACTOR} times {name}: up to {share} % of the accesses may hit the cache"
         )
@@ -91,13 +87,11 @@ def choose_buffer(asked: int | None, buffers: int, facts: MemoryFacts) -> tuple[
 
 def size_notes(largest_bytes: int, buffers: int, facts: MemoryFacts) -> tuple[str, ...]:
     """What should be said about a sweep up to this size; ValueError where memory does not hold the buffers."""
-    largest, most, last = huge_pages(largest_bytes), facts.share(buffers), facts.last_cache
-    if most is not None and largest > most:
+    most, last = facts.share(buffers), facts.last_cache
+    if most is not None and (largest := huge_pages(largest_bytes)) > most:
         why = f": {buffers} of {format_bytes(largest)} do not fit in {facts.half}"
         raise InvalidParameterError("buffers", why, f"end at {format_bytes(most)}, or take fewer threads")
-    if last is None:
-        return ("the system does not tell its caches; the steps are found without them",)
-    if largest_bytes >= CACHE_FACTOR * last.size_bytes:
+    if last is None or largest_bytes >= CACHE_FACTOR * last.size_bytes:
         return ()
     short = f"the largest buffer is less than {CACHE_FACTOR} times {cache_name(last)}"
     return (f"{short}: the memory behind it may not show in full",)
@@ -105,7 +99,7 @@ def size_notes(largest_bytes: int, buffers: int, facts: MemoryFacts) -> tuple[st
 
 def cache_name(cache: Cache) -> str:
     """The cache in words: "the L3 cache of 32 MiB"."""
-    return f"the L{cache.level}{'d' if cache.kind == 'Data' else ''} cache of {format_bytes(cache.size_bytes)}"
+    return f"the L{cache.level} cache of {format_bytes(cache.size_bytes)}"
 
 
 def left_to_allocate(available_bytes: int | None, cgroup: Path = CGROUP) -> int | None:

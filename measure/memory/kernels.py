@@ -1,7 +1,7 @@
 """The compiled loops of the memory probe: they allocate nothing, and hold no lock.
 
 ``chase``   follows a ring of cache lines, each hop needing the answer of the one before: latency.
-``stream``  reads, updates or writes a buffer burst by burst, idling between bursts: bandwidth at an injected delay.
+``stream``  reads or updates a buffer burst by burst, idling between bursts: bandwidth at an injected delay.
 ``spin``    the idle loop alone, to learn what one of its iterations lasts.
 ``link``    the ring that ``chase`` follows, written in one pass.
 
@@ -15,69 +15,19 @@ loop returns something that only the whole work gives: the chaser the line it en
 the ring), the loaders the sum of the words they read and the state of the idle loop. That loop is a xorshift
 generator: compilers fold repeated steps of a linear congruential generator into one (seen with LLVM 20: 0.14 ns an
 iteration), but not these.
-
-Non-temporal stores write a whole cache line past the caches, without reading it first. LLVM emits them for a store that
-is marked ``!nontemporal`` and covers an aligned vector: ``vmovntps``, ``vmovntdq`` or ``movntps`` on x86, ``stnp`` on
-ARM. Where a CPU lacks it an ordinary store does the work; ``streaming_instruction`` is what this machine's code holds.
 """
 
 from __future__ import annotations
 
-import re
 import time
-from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
 
 from measure.units import CACHE_LINE_BYTES
 
 WORDS_PER_LINE = CACHE_LINE_BYTES // 8
-_INSTRUCTION = re.compile(r"\b(v?movnt(?:i|dq|pd|ps)|stnp)\b")
-
-
-def _store_line(typing_context: Any, words: Any, first: Any, value: Any) -> Any:
-    """``store_line(words, first, value)``: write ``value``, ``value + 1``, ... to a line, past the caches.
-
-    The line begins at ``words[first]``; ``words`` is a uint64 array that begins on a line, ``first`` a multiple of 8.
-    """
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        index = ir.IntType(32)
-        line = ir.VectorType(ir.IntType(64), WORDS_PER_LINE)
-        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), line.as_pointer())
-        nothing = ir.Constant(line, ir.Undefined)
-        first_lane = builder.insert_element(nothing, arguments[2], ir.Constant(index, 0))
-        every_lane = ir.Constant(ir.VectorType(index, WORDS_PER_LINE), [0] * WORDS_PER_LINE)
-        same = builder.shuffle_vector(first_lane, nothing, every_lane)
-        counting = builder.add(same, ir.Constant(line, list(range(WORDS_PER_LINE))))
-        store = builder.store(counting, place, align=CACHE_LINE_BYTES)
-        store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(index, 1)]))
-        return context.get_dummy_value()
-
-    return types.void(words, types.int64, types.uint64), emit
-
-
-store_line: Any = intrinsic(_store_line)
-
-
-@cache
-def streaming_instruction() -> str:
-    """The instruction that ``store_line`` becomes on this CPU ("vmovntps"); "" where it is an ordinary store."""
-
-    @njit
-    def one_line(words: Any) -> None:
-        store_line(words, 0, np.uint64(0))
-
-    one_line.compile((types.uint64[::1],))
-    code = next(iter(one_line.inspect_asm().values()))
-    found = _INSTRUCTION.search(code)
-    return found[1] if found else ""
-
 
 WARM_UP, MEASURE, STOP = 0, 1, 2
 
@@ -139,23 +89,17 @@ def _next_line(line: Any, stride: Any, lines: Any) -> Any:
 
 
 @njit(nogil=True)
-def _adjacent_burst(
-    buffer: Any, place: Any, bursts: Any, read_words: Any, updated_words: Any, streamed_words: Any, visits: Any
-) -> Any:
-    """Burst number ``place`` of ``bursts``: read, update, write past the caches; returns the sum of the words read."""
+def _adjacent_burst(buffer: Any, place: Any, read_words: Any, updated_words: Any) -> Any:
+    """Burst number ``place``: read, update; returns the sum of the words read."""
     # Parts that begin at index 0: an index that might be negative would keep the loops from being vectorized.
-    loaded_words = read_words + updated_words
-    position = place * loaded_words
+    position = place * (read_words + updated_words)
     total = np.uint64(0)
     read = buffer[position : position + read_words]
     for k in range(read_words):
         total += read[k]
-    updated = buffer[position + read_words : position + loaded_words]
+    updated = buffer[position + read_words : position + read_words + updated_words]
     for k in range(updated_words):
         updated[k] += np.uint64(1)
-    position = bursts * loaded_words + place * streamed_words
-    for first in range(position, position + streamed_words, WORDS_PER_LINE):
-        store_line(buffer, first, np.uint64(first + visits))
     return total
 
 
@@ -247,7 +191,6 @@ def stream(
     buffer: Any,
     read_words: Any,
     updated_words: Any,
-    streamed_words: Any,
     stride: Any,
     delay: Any,
     bursts_per_check: Any,
@@ -258,17 +201,15 @@ def stream(
     """Stream through ``buffer`` until STOP: a burst of words, then ``delay`` iterations of the idle loop.
 
     The first ``read_words`` of a burst are summed, the next ``updated_words`` incremented (read and written back);
-    bursts are adjacent. The ``streamed_words`` (whole lines) of a burst lie in a part of their own behind those of all
-    bursts, or prefetchers would read them, and are written past the caches: word i by i plus the round. With a
-    ``stride`` of more than 1 line (then nothing is streamed, and the buffer's lines are a multiple of it) each line of
-    a burst lies that far from the one before, and the buffer is gone through ``stride`` times until every line was
+    bursts are adjacent. With a ``stride`` of more than 1 line (the buffer's lines are a multiple of it) each line of a
+    burst lies that far from the one before, and the buffer is gone through ``stride`` times until every line was
     visited. The buffer holds a whole number of bursts. The phase is looked at, and answered, after every
     ``bursts_per_check`` bursts. Returns (bursts measured, ns elapsed, ns on the CPU, sum of the words read modulo 2^64,
     state of the idle loop, bursts in all); measured values are 0 where the phase MEASURE never came.
     """
-    buffer_bursts = buffer.size // (read_words + updated_words + streamed_words)
+    buffer_bursts = buffer.size // (read_words + updated_words)
     lines = buffer.size // WORDS_PER_LINE
-    place, visits, line = 0, 1, 0
+    place, line = 0, 0
     total = np.uint64(0)
     state = np.uint64(1)
     bursts = 0
@@ -281,18 +222,13 @@ def stream(
     while True:
         for _ in range(bursts_per_check):
             if stride == 1:
-                total += _adjacent_burst(
-                    buffer, place, buffer_bursts, read_words, updated_words, streamed_words, visits
-                )
+                total += _adjacent_burst(buffer, place, read_words, updated_words)
             else:
                 read, line = _strided_burst(
                     buffer, line, read_words // WORDS_PER_LINE, updated_words // WORDS_PER_LINE, stride, lines
                 )
                 total += read
-            place += 1
-            if place == buffer_bursts:
-                place = 0
-                visits += 1
+            place = place + 1 if place + 1 < buffer_bursts else 0
             left = delay
             while left > BEAT_ITERATIONS:
                 state = _spin(state, BEAT_ITERATIONS)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from measure.memory.buffers import choose_buffer, memory_facts, size_notes
 from measure.memory.placement import Placement, place
-from measure.memory.traffic import BURST_LINES, MOST_PARTS, Traffic, parse_traffics, strided
+from measure.memory.traffic import BURST_LINES, MOST_PARTS, Traffic, parse_traffics
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError, must_be
 
@@ -188,50 +188,48 @@ class MemoryPlan:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The points on curves with their commands."""
-        points = [(p.traffic, p) for p in self.points() if p.traffic is not None and (p.varied or p.kind == "loaded")]
+        """The points on curves, in the order of the curves."""
+        points = [(p, p.traffic) for p in self.points() if p.traffic and (p.varied or p.kind == "loaded")]
         points.sort(
-            key=lambda pair: (pair[1].buffer_bytes, self.traffics.index(pair[0]), pair[1].loaders, pair[1].delay)
+            key=lambda pair: (pair[0].buffer_bytes, self.traffics.index(pair[1]), pair[0].loaders, pair[0].delay)
         )
         return [
             {
                 **({"buffer_bytes": p.buffer_bytes} if p.varied else {"delay": p.delay}),
                 "traffic": traffic.label,
                 "loaders": p.loaders,
-                "command": self.command(p),
                 "seconds": self.seconds_of(p),
             }
-            for traffic, p in points
+            for p, traffic in points
         ]
 
     def describe(self) -> str:
         """The plan in words, a line for each thing: for a dry run."""
-        chaser, loaders = self.placement.chaser, self.placement.loaders
-        points, counts = self.points(), " and ".join(map(str, self.loader_counts))
-        series = "" if len(self.loader_counts) == 1 else f"; a series each for {counts} of them"
+        chaser, *loaders = (
+            "unpinned" if c is None else str(c) for c in (self.placement.chaser, *self.placement.loaders)
+        )
+        counts = " and ".join(map(str, self.loader_counts))
         if self.delays:
             loads = [
-                f"chaser on CPU {_cpu(chaser)}, {counted(len(loaders), 'loader')} on CPU "
-                f"{', '.join(map(_cpu, loaders))}{series}",
-                f"{self.buffers} buffers of {format_bytes(self.largest_bytes)}, on huge pages where the system gives "
-                "them",
+                f"chaser on CPU {chaser}, {counts} of {counted(len(loaders), 'loader')} on CPU {', '.join(loaders)}",
+                f"{self.buffers} buffers of {format_bytes(self.largest_bytes)}",
                 f"{len(self.delays)} injected delays (idle-loop iterations per burst of about {BURST_LINES} lines): "
-                + ", ".join(map(str, self.delays)),
-                "idle latency before and after them, and the peak bandwidth of each traffic",
+                + _listed(self.delays, ", "),
             ]
         else:
             loads = [
-                f"idle latency by one thread on CPU {_cpu(chaser)}, bandwidth by {counts} threads, one after the other",
-                f"{len(self.sizes)} buffer sizes, each thread its own: " + ", ".join(map(format_bytes, self.sizes)),
+                f"idle latency by one thread on CPU {chaser}, bandwidth by {counts} threads, one after the other",
+                f"{len(self.sizes)} buffer sizes, each thread its own: {_listed(map(format_bytes, self.sizes), ', ')}",
             ]
-        lines = [
-            *loads,
-            *(f"traffic {traffic.label}: {traffic.describe()}" for traffic in self.traffics),
-            f"{len(points)} points of {self.repeats} x {self.seconds_per_repeat:g} s, each after a warm-up",
-            f"about {self.seconds():.0f} s in all, more where other programs run on these CPUs",
-            *(f"note: {note}" for note in self.notes),
-        ]
-        return "\n".join(lines)
+        return "\n".join(
+            [
+                *loads,
+                *(f"traffic {t.label}: {100 * t.read_fraction:.3g} % reads on the bus" for t in self.traffics),
+                f"{len(self.points())} points of {self.repeats} x {self.seconds_per_repeat:g} s, each after a warm-up",
+                f"about {self.seconds():.0f} s in all, more where other programs run on these CPUs",
+                *(f"note: {note}" for note in self.notes),
+            ]
+        )
 
 
 def plan_memory(
@@ -249,7 +247,7 @@ def plan_memory(
     ``delays``: idle-loop iterations per burst, whole numbers >= 0 (repetitions are dropped; kept ascending).
     ``buffer_bytes``: each thread's buffer; by default 4 times the last-level cache, or what free memory allows.
     ``loaders``: loading threads, or several numbers of them, a series each; by default every other core of the
-    chaser's memory node. ``traffic``: see :mod:`measure.memory.traffic`, one or several ("read", "3:1", "nt-write").
+    chaser's memory node. ``traffic``: see :mod:`measure.memory.traffic`, one or several ("read", "3:1").
     ``strides``: bytes from one line that a loader touches to the next, a series each with every traffic.
     ``seconds_per_repeat``: 0.01 to 60.
 
@@ -273,7 +271,7 @@ def plan_memory(
         MemoryPlan(
             delays=tuple(sorted({int(delay) for delay in delays})),
             sizes=(size,),
-            traffics=strided(parse_traffics(traffic), strides),
+            traffics=parse_traffics(traffic, strides),
             placement=placement,
             loader_counts=counts or (len(placement.loaders),),
             repeats=repeats,
@@ -344,9 +342,5 @@ def _checked(plan: MemoryPlan) -> MemoryPlan:
     return plan
 
 
-def _cpu(cpu: int | None) -> str:
-    return "unpinned" if cpu is None else str(cpu)
-
-
-def _listed(values: Iterable[object]) -> str:
-    return ",".join(str(v) for v in values)
+def _listed(values: Iterable[object], between: str = ",") -> str:
+    return between.join(map(str, values))

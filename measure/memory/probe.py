@@ -9,7 +9,7 @@ latency, here in compiled Python threads, on any CPU.
     print(plan.describe())
     sweep = run_memory(plan, Path("memory"))  # one raw file a delay; run again to go on after an interruption
 
-    plan = plan_memory(traffic=("read", "3:1", "nt-write"), loaders=(1, 2))  # a series for each traffic and number
+    plan = plan_memory(traffic=("read", "3:1"), loaders=(1, 2))  # a series for each traffic and number
     plan = plan_buffers([2**14, 2**15, ...])  # latency and bandwidth over buffer sizes: the caches show as steps
 
 ``load`` of the sweep is the injected delay d in iterations of the idle loop per burst. One iteration lasts
@@ -36,9 +36,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from measure.machine.host import allowed_cpus, host_facts, timer_resolution_s
+from measure.machine.host import allowed_cpus, host_facts
 from measure.machine.process import now
-from measure.memory.kernels import streaming_instruction
 from measure.memory.placement import MemoryPages, allocate
 from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_buffers, plan_memory
 from measure.memory.record import ProbeRecord, Trial
@@ -108,7 +107,6 @@ class Bench:
             traffic=traffic.name,
             burst_lines=traffic.burst_lines,
             updated_lines=traffic.updated_lines,
-            streamed_lines=traffic.streamed_lines,
             stride_bytes=traffic.stride_bytes,
             buffer_bytes=size,
             chaser_cpu=chaser.cpu if chaser else None,
@@ -213,8 +211,6 @@ def _provenance(plan: MemoryPlan) -> Provenance:
         "chaser_cpu": plan.placement.chaser,
         "loader_cpus": list(plan.placement.loaders),
         "allowed_cpus": list(allowed_cpus()),
-        "timer_resolution_s": timer_resolution_s(),
-        "non_temporal_store": streaming_instruction(),
         "numba": numba.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),

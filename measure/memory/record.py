@@ -9,7 +9,7 @@ latency      ns / hops of the chaser, over the chunks of its chase during which 
              clock. Time in which other programs had taken one of the threads off its CPU is not the memory's.
 throughput   cache lines that crossed the memory bus, a second, while all ran: each loader's lines / its time on its
              CPU, plus the chaser's 1 / latency. A line that is read counts once; one that is updated counts twice,
-             read and written back; one that is written past the caches counts once, as written.
+             read and written back.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ProbeRecord:
     """One point as measured: what was asked, on which CPUs and pages, and the counts of every repeat.
 
     ``delay_iterations`` are idle-loop iterations after each burst of ``burst_lines`` cache lines, of which
-    ``updated_lines`` are read and written back, and ``streamed_lines`` written only; they lie ``stride_bytes`` apart.
+    ``updated_lines`` are read and written back; they lie ``stride_bytes`` apart.
     ``huge_page_shares`` are per buffer, the chaser's first; None where the system does not tell. ``discarded`` trials
     were measured again because other programs took the CPUs away.
     """
@@ -78,7 +78,6 @@ class ProbeRecord:
     huge_page_shares: tuple[float | None, ...]
     trials: tuple[Trial, ...]
     discarded: tuple[Trial, ...] = ()
-    streamed_lines: int = 0
     stride_bytes: int = CACHE_LINE_BYTES
 
     def to_json(self) -> str:
@@ -88,9 +87,8 @@ class ProbeRecord:
     @property
     def load(self) -> Traffic:
         """What the loaders did to the memory."""
-        read_lines = self.burst_lines - self.updated_lines - self.streamed_lines
-        stride_lines = self.stride_bytes // CACHE_LINE_BYTES
-        return Traffic(self.traffic, read_lines, self.updated_lines, self.streamed_lines, stride_lines)
+        read_lines = self.burst_lines - self.updated_lines
+        return Traffic(self.traffic, read_lines, self.updated_lines, self.stride_bytes // CACHE_LINE_BYTES)
 
     @property
     def series(self) -> str:
@@ -165,7 +163,6 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
         raise DataError(f"{source} lacks a part of a memory probe's record ({said}); measure it again") from error
     load = record.load
     possible = record.trials and record.burst_lines > 0 and load.bus_lines > 0 and load.stride_lines > 0
-    possible = possible and 0 <= record.streamed_lines <= record.burst_lines
     if not (possible and all(map(_possible, (*record.trials, *record.discarded)))):
         raise DataError(f"{source} holds counts or times that are not positive; measure the point again")
     return record
@@ -176,7 +173,7 @@ def _record(document: Mapping[str, Any]) -> ProbeRecord:
     lists = {name: tuple(document[name]) for name in ("loader_cpus", "huge_page_shares")}
     trials = {name: tuple(map(_trial, document[name])) for name in ("trials", "discarded")}
     record = ProbeRecord(**{**document, **lists, **trials})
-    counts = ("delay_iterations", "burst_lines", "updated_lines", "streamed_lines", "stride_bytes", "buffer_bytes")
+    counts = ("delay_iterations", "burst_lines", "updated_lines", "stride_bytes", "buffer_bytes")
     numbers = [record.spin_ns_per_iteration, *(getattr(record, name) for name in counts)]
     known = (record.chaser_cpu, *record.loader_cpus, *record.huge_page_shares)
     _check_numbers([*numbers, *(value for value in known if value is not None)])

@@ -116,7 +116,6 @@ def _peak(values: Sequence[float]) -> dict[str, Any]:
 def findings(records: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> list[Finding]:
     """What a reader of the curve should know about how it was measured."""
     found = [*_on_pages(facts), *_on_buffers(facts), *_on_disturbance(records), *_on_drift(facts)]
-    found += _on_streaming(records, facts)
     curves: dict[str, list[ProbeRecord]] = {}
     for record in (r for r in records if r.kind == "loaded"):
         curves.setdefault(record.series, []).append(record)
@@ -180,19 +179,6 @@ def _on_disturbance(records: Sequence[ProbeRecord]) -> Iterator[Finding]:
     )
 
 
-def _on_streaming(records: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator[Finding]:
-    """Traffic past the caches that this CPU's compiled code does not have."""
-    if facts.get("non_temporal_store") != "" or not any(record.streamed_lines for record in records):
-        return
-    yield Finding(
-        "ordinary-stores",
-        "warning",
-        "Non-temporal stores were asked for, and the code compiled for this CPU holds none.",
-        "Ordinary stores wrote the lines, and read each of them first: the bus moved more than is counted.",
-        "use ordinary traffic: read, 3:1, mix, write",
-    )
-
-
 def _on_drift(facts: Mapping[str, Any]) -> Iterator[Finding]:
     before, after = facts.get("idle_latency_s"), facts.get("idle_latency_after_s")
     if before is None or after is None or max(before, after) < DRIFT_FACTOR * min(before, after):
@@ -222,6 +208,6 @@ def _on_load(curve: Sequence[ProbeRecord], facts: Mapping[str, Any]) -> Iterator
         f"At delay 0 the latency is {format_duration(latency)}, idle {format_duration(idle)}: the loaders' {reached} "
         f"do not make the chaser wait{most}.",
         f"{counted(len(heaviest.loader_cpus), 'loader')} cannot saturate this memory; the knee lies beyond the curve.",
-        "use more loaders, or traffic that loads the memory more (mix, write, nt-write)",
+        "use more loaders, or traffic that loads the memory more (mix, write)",
         heaviest.series,
     )

@@ -126,7 +126,6 @@ class Loader:
             words,
             lines.read_lines * WORDS_PER_LINE,
             lines.updated_lines * WORDS_PER_LINE,
-            lines.streamed_lines * WORDS_PER_LINE,
             lines.stride_lines,
             delay,
             per_check,
@@ -179,7 +178,7 @@ def compile_kernels() -> None:
     words = np.zeros(WORDS_PER_LINE, dtype=np.uint64)
     probe_kernels.spin(np.uint64(1), 1, scratch)
     probe_kernels.chase(words, np.uint64(0), control, 0, 0, 0, 1, scratch, scratch, scratch)
-    probe_kernels.stream(words, WORDS_PER_LINE, 0, 0, 1, 0, 1, control, 0, scratch)
+    probe_kernels.stream(words, WORDS_PER_LINE, 0, 1, 0, 1, control, 0, scratch)
     probe_kernels.link(words, np.zeros(1, dtype=np.int64))
 
 

@@ -1,15 +1,13 @@
-"""What a loader does to the memory: which lines of a burst it reads, updates, or writes past the caches.
+"""What a loader does to the memory: which lines of a burst it reads only, and which it updates.
 
 ``read``          reads
 ``R:W`` (3:1)     R reads to W writes on the memory bus: of R lines, W are updated: read, changed and written back
-``mix``, ``write``  2:1 and 1:1 by name; no ordinary traffic writes more than it reads
+``mix``, ``write``  2:1 and 1:1 by name; no traffic writes more than it reads
 ``75``            percentage of reads: 3:1
-``nt-write``      non-temporal stores: whole lines are written past the caches and never read
-``nt-R:W``        R lines read to W lines written so, for instance nt-1:1 (a copy) or nt-1:3
 
-An ordinary store reads its line into a cache first (a read for ownership) and the line is written back later. The
-updated lines here are read by the program as well, so each counts as one line read and one written, and what is counted
-is what crosses the bus. Non-temporal stores are counted as lines written only.
+A store reads its line into a cache first (a read for ownership) and the line is written back later. The updated lines
+here are read by the program as well, so each counts as one line read and one written, and what is counted is what
+crosses the bus.
 """
 
 from __future__ import annotations
@@ -27,13 +25,12 @@ MOST_PARTS = 100
 MOST_STRIDE_BYTES = 65536
 
 NAMED = {"read": (1, 0), "mix": (2, 1), "write": (1, 1)}
-STREAMED = "nt-"
-HOW_TO_WRITE = "read, mix, write, nt-write, a ratio like 3:1 or nt-1:1, or a percentage of reads like 75"
+HOW_TO_WRITE = "read, mix, write, a ratio like 3:1, or a percentage of reads like 75"
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """The lines of one burst: first those that are only read, then those updated, then those written past the caches.
+    """The lines of one burst: first those that are only read, then those updated.
 
     ``name`` is as it was asked for; two traffics that do the same are equal. The lines of a burst lie ``stride_lines``
     apart (1: adjacent).
@@ -42,7 +39,6 @@ class Traffic:
     name: str = field(compare=False)
     read_lines: int
     updated_lines: int
-    streamed_lines: int
     stride_lines: int = 1
 
     @property
@@ -58,7 +54,7 @@ class Traffic:
     @property
     def burst_lines(self) -> int:
         """Lines that a burst touches: about BURST_LINES, so that the ratio is exact."""
-        return self.read_lines + self.updated_lines + self.streamed_lines
+        return self.read_lines + self.updated_lines
 
     @property
     def bus_lines(self) -> int:
@@ -66,31 +62,15 @@ class Traffic:
         return self.burst_lines + self.updated_lines
 
     @property
-    def written_lines(self) -> int:
-        """Lines that a burst writes to the memory."""
-        return self.updated_lines + self.streamed_lines
-
-    @property
     def read_fraction(self) -> float:
         """Lines read / lines moved."""
-        return 1 - self.written_lines / self.bus_lines
+        return 1 - self.updated_lines / self.bus_lines
 
     @property
     def slug(self) -> str:
         """The name as a part of a file's name: "3to1"."""
         stride = "" if self.stride_lines == 1 else f"-by{self.stride_bytes}"
         return self.name.replace(":", "to") + stride
-
-    def describe(self) -> str:
-        """What is read and written, in words."""
-        kinds = (
-            (self.read_lines, "read"),
-            (self.updated_lines, "updated (read, changed, written back)"),
-            (self.streamed_lines, "written past the caches (non-temporal stores, no read)"),
-        )
-        parts = ", ".join(f"{count} {what}" for count, what in kinds if count)
-        apart = "" if self.stride_lines == 1 else f", each {self.stride_lines} lines from the one before"
-        return f"of {self.burst_lines} lines a burst{apart} {parts}: {100 * self.read_fraction:.3g} % reads on the bus"
 
 
 def parse_traffic(text: str) -> Traffic:
@@ -102,42 +82,27 @@ def parse_traffic(text: str) -> Traffic:
     0.75
     """
     name = text.strip().lower()
-    streamed = name.startswith(STREAMED)
-    core = name.removeprefix(STREAMED)
-    reads, writes = _parts(core, streamed, text)
-    if streamed and writes == 0:
-        raise InvalidParameterError("traffic", f"{text!r} writes nothing", "write it as read", value=text)
-    if not streamed and writes > reads:
+    reads, writes = _parts(name, text)
+    if writes > reads:
         raise InvalidParameterError(
-            "traffic",
-            f"{text!r} writes more than it reads, and an ordinary store reads its line first",
-            f"write past the caches with {_name(STREAMED, reads, writes)}, or take 1:1",
-            text,
+            "traffic", f"{text!r} writes more than it reads, and a store reads its line first", "take 1:1", text
         )
-    whole = max(1, BURST_LINES // (reads + writes if streamed else reads))
-    if streamed:
-        return Traffic(_name(STREAMED, reads, writes), reads * whole, 0, writes * whole)
-    return Traffic(core if core in NAMED else _name("", reads, writes), (reads - writes) * whole, writes * whole, 0)
+    if name not in NAMED:
+        name = f"{reads}:{writes}" if writes else "read"
+    whole = BURST_LINES // reads or 1
+    return Traffic(name, (reads - writes) * whole, writes * whole)
 
 
-def parse_traffics(texts: str | Iterable[str]) -> tuple[Traffic, ...]:
-    """Several of them, from a list or one comma-separated text; duplicates are dropped.
+def parse_traffics(texts: str | Iterable[str], strides: Iterable[int] = (CACHE_LINE_BYTES,)) -> tuple[Traffic, ...]:
+    """Several of them, from a list or one comma-separated text, each at every stride; duplicates are dropped.
 
-    Raises ValueError where there is none, and as ``parse_traffic``.
+    ``strides`` are bytes from one line to the next. Raises ValueError where there is no traffic or no stride, for a
+    stride that is no multiple of a cache line or above MOST_STRIDE_BYTES, and as ``parse_traffic``.
     """
     names = texts.split(",") if isinstance(texts, str) else list(texts)
-    found = tuple(dict.fromkeys(parse_traffic(name) for name in names if name.strip()))
-    if not found:
+    kinds = tuple(dict.fromkeys(parse_traffic(name) for name in names if name.strip()))
+    if not kinds:
         raise InvalidParameterError("traffic", "is empty", f"write {HOW_TO_WRITE}")
-    return found
-
-
-def strided(traffics: Iterable[Traffic], strides: Iterable[int]) -> tuple[Traffic, ...]:
-    """Every traffic at every stride, in bytes from one line to the next.
-
-    Raises ValueError for a stride that is no multiple of a cache line or above MOST_STRIDE_BYTES, for none, and for
-    non-temporal stores at a stride: they are there to write adjacent lines.
-    """
     steps = tuple(dict.fromkeys(strides))
     if not steps:
         raise InvalidParameterError("strides", "is empty", "give bytes from one line to the next, like 64,256")
@@ -146,24 +111,16 @@ def strided(traffics: Iterable[Traffic], strides: Iterable[int]) -> tuple[Traffi
             most = f"a multiple of a cache line ({CACHE_LINE_BYTES} B) up to {format_bytes(MOST_STRIDE_BYTES)}"
             why = f": invalid value {step:g} B: expected {most}, e.g. 64,256,4096"
             raise InvalidParameterError("strides", why)
-    kinds = tuple(traffics)
-    for kind in kinds:
-        if kind.streamed_lines and max(steps) > CACHE_LINE_BYTES:
-            raise InvalidParameterError(
-                "traffic", f"{kind.name} has no stride: non-temporal stores write adjacent lines", value=kind.name
-            )
     return tuple(replace(kind, stride_lines=int(step) // CACHE_LINE_BYTES) for step in steps for kind in kinds)
 
 
-def _parts(core: str, streamed: bool, text: str) -> tuple[int, int]:
+def _parts(name: str, text: str) -> tuple[int, int]:
     """Reads and writes in lowest terms."""
-    if streamed and core == "write":
-        return 0, 1
-    if core in NAMED and not streamed:
-        return NAMED[core]
-    if (ratio := re.fullmatch(r"(\d{1,6}):(\d{1,6})", core)) is not None:
+    if name in NAMED:
+        return NAMED[name]
+    if (ratio := re.fullmatch(r"(\d{1,6}):(\d{1,6})", name)) is not None:
         reads, writes = int(ratio[1]), int(ratio[2])
-    elif (share := re.fullmatch(r"(\d{1,3})%?", core)) is not None and int(share[1]) <= 100:
+    elif (share := re.fullmatch(r"(\d{1,3})%?", name)) is not None and int(share[1]) <= 100:
         reads, writes = int(share[1]), 100 - int(share[1])
     else:
         raise InvalidParameterError("traffic", f"{text!r} is unknown", f"write {HOW_TO_WRITE}", value=text)
@@ -175,11 +132,3 @@ def _parts(core: str, streamed: bool, text: str) -> tuple[int, int]:
             "traffic", f"{text!r} has more than {MOST_PARTS} parts", "take a rounder ratio", value=text
         )
     return reads // divisor, writes // divisor
-
-
-def _name(prefix: str, reads: int, writes: int) -> str:
-    if writes == 0:
-        return "read"
-    if reads == 0:
-        return f"{prefix}write"
-    return f"{prefix}{reads}:{writes}"

@@ -21,7 +21,7 @@ from typing import Literal
 from measure.errors import MeasureError, StoreError, ToolFailedError
 from measure.fio.plan import GAPS, START_S, FioPlan, plan_workloads
 from measure.fio.points import BUSY
-from measure.fio.preconditioning import chosen_state, passes
+from measure.fio.preconditioning import passes
 from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
 from measure.fio.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
@@ -277,11 +277,8 @@ def _steps(suite: Suite) -> tuple[SuiteStep, ...]:
 
 def _fill_seconds(file: Target | None, steps: Sequence[SuiteStep]) -> float:
     """How long writing the file takes where it is not there yet, so that a budget buys the same also when it is."""
-    if file is None:
-        return 0.0
-    new = replace(file, filled=False, preconditioned="") if file.kind == "own file" else file
-    workloads = [w for step in steps for w in step.workloads]
-    return sum(p.seconds for p in passes(chosen_state(new, workloads), new, "", workloads))
+    new = None if file is None else replace(file, filled=False, scattered=False)
+    return sum(p.seconds for p in passes(new, "", [w for step in steps for w in step.workloads]))
 
 
 def _missing(plan: SuitePlan, step: SuiteStep, out_dir: Path) -> int:

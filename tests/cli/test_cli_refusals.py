@@ -61,14 +61,12 @@ REFUSED = """
 2 | measure memory --out m --delays 0,1e14 | invalid delay 1e+14: expected 0, or 1e-06 to 1e+12
 2 | measure memory --out m --buffer 4KiB | --buffer, cache
 2 | measure memory --out m --repeats 0 | --repeats
-2 | measure memory --out m --traffic 1:2 | --traffic, nt-1:2
-2 | measure memory --out m --traffic read,rush | --traffic, rush, nt-write
+2 | measure memory --out m --traffic 1:2 | --traffic, take 1:1
 2 | measure memory --out m --buffers 16KiB..4KiB | --buffers, upwards
 2 | measure memory --out m --buffers 1KiB | buffers, 1 KiB, begin at 8 KiB
 2 | measure memory --out m --buffers 16KiB --delays 0 | --delays, --buffers, exclude
 2 | measure memory --out m --buffers 16KiB --buffer 1GiB | --buffers and --buffer exclude
 2 | measure memory --out m --strides 100 | strides, 100 B
-2 | measure memory --out m --strides 64,128 --traffic nt-write | nt-write has no stride
 2 | measure memory --out m --strides 128 --buffers 16KiB | --strides
 2 | show | give DATA
 2 | show --dataset 004-ssd-mix --columns load=qd | --columns is about CSV files
@@ -155,7 +153,6 @@ WITH_FIO = """
 2 | measure fio DISK --out s --depths 1 --repeats 0 | --repeats
 2 | measure fio DISK --out s --depths 1 --repeats often | 'often'
 2 | measure fio DISK --out s --depths 1 --repeats 2.5 | '2.5'
-2 | measure fio DISK --out s --arrival-rates 100 --runtime steady | settling is for depths
 1 | measure fio DISK --out s --size 900TiB | free
 2 | measure suite tail DISK --plan | NAME: 'tail' is unknown; did you mean tails?
 2 | measure suite tails '' --plan | TARGET: it is empty

@@ -84,12 +84,6 @@ def histogram_file(content: bytes) -> object:
     return read_histogram(path)
 
 
-def settled(content: bytes) -> object:
-    from measure.fio.settings import read_settled
-
-    return read_settled(content.decode("utf-8", "replace"))
-
-
 def interval_logs(content: bytes) -> object:
     from measure.formats.fio.steady_state import read_interval_logs
 
@@ -225,17 +219,7 @@ def _folder() -> str:
 IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
 
 BETWEEN_FILES = b"\n===\n"
-_SETTLED = json.dumps(
-    {
-        "fio version": "fio-3.33",
-        "jobs": [
-            {
-                "read": {"runtime": 5000},
-                "steadystate": {"attained": 1, "criterion": "1.0%", "data": {"iops": [100, 101]}},
-            }
-        ],
-    }
-).encode()
+
 STORE_FILES = ("sweep.json", "points/a.json", "points/b.json", "raw/a.json", "raw/b.json")
 
 
@@ -277,8 +261,6 @@ def _stores() -> Iterator[bytes]:
     notes = {
         "ended_at": "2026-01-01T00:00:05+00:00",
         "intervals": {"end_s": [0.1, 0.2, 0.3, 0.4], "throughput_per_s": [100.0, 101.0, 99.0, 100.0]},
-        "settled": {"attained": True, "seconds": 3.0, "criterion": "1%", "throughput_per_s": [100.0]},
-        "preconditioned": 1.0,
     }
     for tool, outputs in raws.items():
         for raw in outputs:
@@ -315,7 +297,6 @@ def _probe_records() -> Iterator[bytes]:
             "traffic": "read",
             "burst_lines": 64,
             "updated_lines": 0,
-            "streamed_lines": 0,
             "buffer_bytes": 2**26,
             "chaser_cpu": 0,
             "loader_cpus": [1],
@@ -349,7 +330,7 @@ def _with_few_draws(fit: dict[str, Any]) -> dict[str, Any]:
 
 
 def _words() -> Iterator[bytes]:
-    yield from (b"pcie4 x4", b"ddr4-3200x2", b"10gbit/s", b"3:1,read,nt-write", b"a,b:8766", b"70/30", b"70% reads")
+    yield from (b"pcie4 x4", b"ddr4-3200x2", b"10gbit/s", b"3:1,read,write", b"a,b:8766", b"70/30", b"70% reads")
 
 
 def _seals() -> Iterator[bytes]:
@@ -402,7 +383,6 @@ TARGETS: dict[str, Target] = {
     "histogram_file": Target(
         histogram_file, ("golden/data/fio/*",), more=lambda: iter((b"latency_s,count\n1e-4,5\n2e-4,3\n",))
     ),
-    "settled": Target(settled, ("golden/data/fio/*",), more=lambda: iter((_SETTLED,))),
     "interval_logs": Target(
         interval_logs, ("golden/data/fio-logs/*",), more=lambda: iter((b"100, 50, 0, 0\n200, 51, 1, 0\n",))
     ),

@@ -72,12 +72,6 @@ def test_a_probe_record_of_wrong_kinds_is_refused() -> None:
         check(TARGETS["probe_record"].parser, damaged.encode())
 
 
-def test_a_steady_state_of_wrong_kinds_is_no_number() -> None:
-    for iops in ([{}, None], {}, 3, ["x"]):
-        job = {"read": {"runtime": []}, "steadystate": {"data": {"iops": iops}}}
-        check(TARGETS["settled"].parser, json.dumps({"fio version": "x", "jobs": [job]}).encode())
-
-
 def test_a_control_character_is_no_digit_of_an_interval_log() -> None:
     check(TARGETS["interval_logs"].parser, b"0\x1f,0,0\n100, 50, 0, 0\n")
 

@@ -1,7 +1,7 @@
 /* The reference for the memory probe: the same measurements in plain C, with buffers of the same size on huge pages.
- * memory_reference chase|read|update|stream BYTES SECONDS CPU... prints ns per dependent access, or bytes a second that
- * one thread per CPU reads, reads and writes back (x[i]++), or writes past the caches, together. All are timed on their
- * thread's CPU clock, as in the probe. Where the compiler knows no non-temporal stores, "stream" ends with 3. */
+ * memory_reference chase|read|update BYTES SECONDS CPU... prints ns per dependent access, or bytes a second that one
+ * thread per CPU reads, or reads and writes back (x[i]++), together. All are timed on their thread's CPU clock, as in
+ * the probe. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -11,14 +11,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 static size_t bytes;
 static double seconds;
 static pthread_barrier_t ready;
-enum work { READ, UPDATE, STREAM };
+enum work { READ, UPDATE };
 static enum work work;
 
 struct worker { pthread_t thread; int cpu; double rate; uint64_t sum; };
@@ -76,13 +73,8 @@ static uint64_t block_of(uint64_t *words, size_t count) {
     uint64_t sum = 0;
     if (work == READ)
         for (size_t i = 0; i < count; i++) sum += words[i];
-    else if (work == UPDATE)
-        for (size_t i = 0; i < count; i++) words[i]++;
-#ifdef __SSE2__
     else
-        for (size_t i = 0; i < count; i += 2)
-            _mm_stream_si128((__m128i *)(words + i), _mm_set_epi64x(i + 1, i));
-#endif
+        for (size_t i = 0; i < count; i++) words[i]++;
     return sum;
 }
 
@@ -112,10 +104,7 @@ int main(int count, char **arguments) {
         chase(atoi(arguments[4]));
         return 0;
     }
-    work = !strcmp(arguments[1], "read") ? READ : !strcmp(arguments[1], "update") ? UPDATE : STREAM;
-#ifndef __SSE2__
-    if (work == STREAM) return 3;
-#endif
+    work = !strcmp(arguments[1], "read") ? READ : UPDATE;
     struct worker *worker = calloc(workers, sizeof *worker);
     pthread_barrier_init(&ready, NULL, workers);
     double rate = 0;

@@ -18,7 +18,6 @@ from measure import load
 from measure.machine.host import Cache, allowed_cpus
 from measure.memory import plan as probe_plan
 from measure.memory.buffers import MemoryFacts
-from measure.memory.kernels import streaming_instruction
 from measure.memory.placement import allocate, place
 from measure.memory.probe import make_loaders, plan_buffers, plan_memory, run_memory, trial
 from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
@@ -55,7 +54,7 @@ def loaders() -> list[Loader]:
 
 @pytest.fixture
 def reference(require_tool: Callable[..., str], tmp_path: Path) -> Callable[..., float]:
-    """``reference("chase" | "read" | "update" | "stream", cpus)`` measures in C: ns per access, or bytes a second."""
+    """``reference("chase" | "read" | "update", cpus)`` measures in C: ns per access, or bytes a second."""
     program = tmp_path / "memory_reference"
     source = HERE / "memory_reference.c"
     flags = ["-O3", "-march=native", "-pthread"]
@@ -90,12 +89,10 @@ def test_idle_latency_is_that_of_a_pointer_chase_in_c(reference: Callable[..., f
     assert 10 < ours < 2000  # no memory answers faster than a cache, and none this slowly
 
 
-@pytest.mark.parametrize(("traffic", "work"), [("read", "read"), ("1:1", "update"), ("nt-write", "stream")])
+@pytest.mark.parametrize(("traffic", "work"), [("read", "read"), ("1:1", "update")])
 def test_peak_bandwidth_is_that_of_the_same_traffic_in_c(
     reference: Callable[..., float], loaders: list[Loader], traffic: str, work: str
 ) -> None:
-    if work == "stream" and not streaming_instruction().startswith(("movnt", "vmovnt")):
-        pytest.skip("the reference writes past the caches by SSE2 only")
     kind = parse_traffic(traffic)
     for loader in loaders:
         loader.traffic = kind

@@ -14,10 +14,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from measure.auditing.all_checks import audit
-from measure.fio.settings import Settling
 from measure.fio.sweep import plan_fio, run_fio
 from measure.formats.fio.steady_state import Intervals
-from measure.machine.own_file import read_mark
 from measure.machine.process import running
 from measure.machine.safety import check_target
 from measure.store.directory import SweepStore
@@ -98,43 +96,16 @@ def slowing_down(paced: Paced) -> Callable[[int, int, float, str], None]:
     return watch
 
 
-def test_a_point_settles_before_it_is_measured_and_says_how(paced: Paced, tmp_path: Path) -> None:
-    plan = plan_fio(paced.uri, (2,), runtime_s=0.5, ramp_s=0.0, settling=Settling(0.5, 3, 9))
-    assert "until its throughput keeps within 50 % of its mean over 3.00 s, 9.00 s at most" in plan.describe()
-    texts: list[str] = []
-    sweep = run_fio(plan, tmp_path / "sweep", lambda *told: texts.append(told[3]))
-    assert {"depth 2, settling", "depth 2"} <= set(texts)
-    assert sweep.points.loc[0, "settled"] == 1
-    assert 2 <= sweep.points.loc[0, "settling_s"] <= 9.5
-    assert sweep.points.loc[0, "runtime_s"] == pytest.approx(0.5, abs=0.3)
-    (record,) = SweepStore.read(tmp_path / "sweep").points()
-    assert len(record.record["settled"]["throughput_per_s"]) == 3
-
-
-def test_a_point_that_never_settles_is_measured_and_found(paced: Paced, tmp_path: Path) -> None:
-    plan = plan_fio(paced.uri, (2,), runtime_s=0.3, ramp_s=0.0, settling=Settling(1e-6, 3, 4))
-    sweep = run_fio(plan, tmp_path / "sweep")
-    assert sweep.points.loc[0, "settled"] == 0
-    assert [f.load for f in audit(sweep) if f.check == "never-settled"] == [2.0]
-
-
-def test_a_file_for_random_writes_is_written_three_times_once(disk: Path, require_tool: Callable[..., str]) -> None:
+def test_a_file_is_prepared_for_random_writes_once(disk: Path, require_tool: Callable[..., str]) -> None:
     require_tool("fio")
     target, size = disk / "file", 2**24
     plan = plan_fio(target, (1,), size_bytes=size, read_percent=0, runtime_s=0.3, ramp_s=0.0, keep=True)
-    texts: list[str] = []
-    sweep = run_fio(plan, disk / "sweep", lambda *told: texts.append(told[3]))
-    assert [p.text for p in plan.passes] == [
-        "writing the test file",
-        "writing it a second time",
-        "writing it at random",
-    ]
-    assert sweep.points["preconditioned"].tolist() == ["random"]
-    assert not [f for f in audit(sweep) if f.check == "not-preconditioned"]
+    run_fio(plan, disk / "sweep")
+    assert [p.text for p in plan.passes] == ["writing the test file", "writing it at random"]
     kept = check_target(target, size, writes=True)
-    assert kept.preconditioned == "random"
-    assert read_mark(kept.path)["preconditioned"] == "random"
+    assert kept.filled
+    assert kept.scattered
     again = plan_fio(target, (2,), size_bytes=size, read_percent=0, runtime_s=0.3, ramp_s=0.0)
     assert again.passes == ()
-    assert run_fio(again, disk / "sweep").points["preconditioned"].tolist() == ["random"] * 2
+    assert len(run_fio(again, disk / "sweep")) == 2
     assert not target.exists()

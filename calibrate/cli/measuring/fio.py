@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
@@ -12,8 +12,6 @@ from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, PlanTable, Targ
 from calibrate.cli.option_groups import OptionGroup, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import ArrivalRates
-from measure import units
-from measure.fio.settings import Settling
 from measure.units import counted, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
@@ -51,12 +49,6 @@ qsim measure drive /mnt/drive --depths 1,4,16,64 --block 4KiB,64KiB --read 100,7
 
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32, 64))
 DEFAULT_RUNTIME_S = 5.0
-
-
-@parsing.parser
-def runtime_or_steady(text: str) -> float | Settling:
-    """``5s``, ``steady``."""
-    return Settling() if text.strip().lower() == "steady" else units.parse_duration(text)
 
 
 @dataclass(frozen=True)
@@ -113,10 +105,10 @@ def measure_fio(
         "Jobs, each at the depth; open: jobs that share the arrivals.",
         shown="1; open: what the rates need",
     ),
-    runtime: Any = option(
-        "TIME|steady",
-        runtime_or_steady,
-        "Time per point, after a ramp of a quarter of it (1s at most); steady: until its throughput is.",
+    runtime: float = option(
+        "TIME",
+        parsing.seconds,
+        "Time per point, after a ramp of a quarter of it (1s at most).",
         default=DEFAULT_RUNTIME_S,
         shown="5s",
     ),
@@ -149,26 +141,18 @@ def measure_drive(
 def _measure(
     target: str,
     workloads: Sequence[FioJob],
-    runtime: float | Settling,
+    runtime_s: float,
     repeats: int,
     drive: DriveOptions,
     output: PlanOrRun,
-    engine: str = "auto",
+    engine: Literal["auto", "probe"] = "auto",
 ) -> Result:
     """Show or run the plan, which counts the points that are in the directory already."""
     from measure.fio.settings import FioSettings
     from measure.fio.sweep import plan_workloads, run_fio
     from measure.store.directory import MANIFEST, SweepStore
 
-    seconds = DEFAULT_RUNTIME_S if isinstance(runtime, Settling) else runtime
-    settings = FioSettings(
-        seconds,
-        ramp_of(seconds),
-        repeats=repeats,
-        engine=engine,
-        settling=runtime if isinstance(runtime, Settling) else None,
-        **drive.settings(),
-    )
+    settings = FioSettings(runtime_s, ramp_of(runtime_s), repeats=repeats, engine=engine, **drive.settings())
     plan = plan_workloads(target, workloads, settings)
     kept = output.out is not None and (output.out / MANIFEST).exists()
     finished = SweepStore.read(output.out).finished() if output.out is not None and kept else frozenset[str]()

@@ -22,7 +22,7 @@ One thread chases pointers; the others load the memory and idle for a delay afte
 \b
 Examples:
 qsim measure memory --out memory
-qsim measure memory --traffic read,3:1,1:1,nt-write --out mixes --dry-run
+qsim measure memory --traffic read,3:1,1:1 --out mixes --dry-run
 qsim measure memory --buffers 16KiB..1GiB --out caches
 """
 
@@ -45,7 +45,7 @@ def measure_memory(
     traffic: parsing.Words = option(
         "TRAFFIC,...",
         _traffics,
-        "read, mix (2:1), write (1:1), a ratio (3:1), percent of reads (75), past the caches nt-write, nt-1:1.",
+        "read, mix (2:1), write (1:1), a ratio (3:1), percent of reads (75).",
         default=parsing.Words(("read",)),
         shown="read",
     ),

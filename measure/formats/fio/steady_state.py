@@ -162,26 +162,19 @@ def noted_columns(record: Mapping[str, Any]) -> dict[str, Any]:
 
     Arrivals at a given rate are not judged: the throughput is theirs, whatever the device does.
     """
-    columns: dict[str, Any] = {k: record[k] for k in ("preconditioned",) if k in record}
-    intervals, settled = record.get("intervals"), record.get("settled")
-    if intervals and record["request"].get("arrival_rate_per_s") is None:
-        found = judge(Intervals.from_dict(intervals))
-        columns |= {} if found is None else {name: float(getattr(found, name)) for name in COLUMNS}
-    if settled:
-        columns |= {"settled": float(settled["attained"]), "settling_s": float(settled["seconds"])}
-    return columns
+    intervals = record.get("intervals")
+    if not intervals or record["request"].get("arrival_rate_per_s") is not None:
+        return {}
+    found = judge(Intervals.from_dict(intervals))
+    return {} if found is None else {name: float(getattr(found, name)) for name in COLUMNS}
 
 
 def check_steady(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     """Findings on the runs of a table with the columns of ``SteadyState``: one for each curve and cause."""
-    judged = set(COLUMNS) <= set(points.columns)
     for series, group in each_series(points):
-        if judged:
-            unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
-            chosen = {_trend: unsteady & trend, _noise: unsteady & ~trend}
-            yield from (check(series, group[runs], len(group), load) for check, runs in chosen.items() if runs.any())
-        if "settled" in group and not (unsettled := group[group["settled"] == 0]).empty:
-            yield _unsettled(series, unsettled, len(group), load)
+        unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
+        chosen = {_trend: unsteady & trend, _noise: unsteady & ~trend}
+        yield from (check(series, group[runs], len(group), load) for check, runs in chosen.items() if runs.any())
 
 
 def _were(runs: pd.DataFrame) -> str:
@@ -201,7 +194,7 @@ def _trend(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
             else "a write cache that fills, throttling, or a file that was not preconditioned"
         )
         + ": the mean is of no steady state.",
-        "measure longer (--runtime), or let each point settle first (--runtime steady).",
+        "measure longer (--runtime).",
         series,
         float(worst["load"]),
     )
@@ -220,18 +213,4 @@ def _noise(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
         "measure longer (--runtime) or more often (--repeats), so that the noise averages out.",
         series,
         float(worst["load"]),
-    )
-
-
-def _unsettled(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
-    loads = load.at(*dict.fromkeys(runs["load"]))
-    return Finding(
-        "never-settled",
-        "warning",
-        f"{len(runs)} of {of} points were measured before they met the criterion of --runtime steady, at {loads}.",
-        "the device is still changing, or the criterion is tighter than its noise.",
-        "measure again, or from Python, where FioSettings(settling=Settling(...)) takes a longer time or a wider "
-        "tolerance.",
-        series,
-        float(runs["load"].iloc[0]) if runs["load"].nunique() == 1 else None,
     )

@@ -11,7 +11,7 @@ import pytest
 
 from measure.errors import UnsafeTargetError
 from measure.fio import settings as fio_settings
-from measure.fio.settings import FioSettings, Settling
+from measure.fio.settings import FioSettings
 from measure.fio.sweep import plan_fio, plan_workloads
 from measure.fio.workload import FioJob
 from qsim.errors import InvalidParameterError
@@ -104,7 +104,6 @@ def test_a_network_block_device_needs_no_file(tmp_path: Path) -> None:
         ("seed", -1, "seed is -1"),
         ("size_bytes", -1, "size_bytes is -1"),
         ("size_bytes", 8192, "holds fewer than 4 blocks of 4 KiB"),
-        ("engine", "warp", "engine 'warp' is unknown to the fio of this machine"),
         ("block_bytes", (), "block_bytes is empty"),
         ("arrival_rates", (), "arrival_rates is empty"),
     ],
@@ -150,7 +149,6 @@ def test_an_open_sweep_takes_psync_and_a_ramp(tmp_path: Path) -> None:
     assert (made.engine, [p.job.jobs for p in made.points]) == ("psync", [32, 50])
     assert "arrival rates 1.00 k/s, 20.0 k/s" in made.describe()
     for settings, sentence in (
-        ({"engine": "libaio"}, "engine is libaio; an open loop takes a synchronous one"),
         ({"ramp_s": 0.0}, "ramp_s is 0; every job of an open loop begins with a request"),
         ({"runtime_s": 1.2, "ramp_s": 1.0}, "20.0 k/s shared|1.00 k/s shared among 32 jobs take a runtime of 1.4 s"),
     ):
@@ -158,11 +156,12 @@ def test_an_open_sweep_takes_psync_and_a_ramp(tmp_path: Path) -> None:
             plan(tmp_path, arrival_rates=(1000.0, 20_000.0), **settings)
 
 
-def test_psync_gets_its_depth_by_jobs_and_says_so(tmp_path: Path) -> None:
-    made = plan(tmp_path, (8,), engine="psync")
+def test_psync_gets_its_depth_by_jobs_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fio_settings, "USUAL", ("psync",))
+    made = plan(tmp_path, (8,))
     assert option(made.points[0].argv, "numjobs") == "8"
     assert "a depth of N is N jobs" in made.engine_reason
-    assert "a depth of N is N jobs" not in plan(tmp_path, (1,), engine="psync").engine_reason
+    assert "a depth of N is N jobs" not in plan(tmp_path, (1,)).engine_reason
 
 
 def test_what_is_kept_takes_no_time(tmp_path: Path) -> None:
@@ -173,15 +172,12 @@ def test_what_is_kept_takes_no_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("workloads", "settings", "part"),
+    ("job", "part"),
     [
-        ([FioJob.open(500.0)], {}, "keeps depths of requests outstanding"),
-        ([FioJob(4, 1, 4096, 100, "random")], {"settling": Settling()}, "keeps depths of requests outstanding"),
-        ([FioJob(64, 32, 4096, 100, "random")], {}, "2048 requests"),
+        (FioJob.open(500.0), "keeps depths of requests outstanding"),
+        (FioJob(64, 32, 4096, 100, "random"), "2048 requests"),
     ],
 )
-def test_the_probe_refuses_what_only_fio_measures(
-    tmp_path: Path, workloads: list[FioJob], settings: dict[str, Any], part: str
-) -> None:
+def test_the_probe_refuses_what_only_fio_measures(tmp_path: Path, job: FioJob, part: str) -> None:
     with pytest.raises(InvalidParameterError, match=part):
-        plan_workloads(tmp_path, workloads, FioSettings(engine="probe", size_bytes=2**24, **settings))
+        plan_workloads(tmp_path, [job], FioSettings(engine="probe", size_bytes=2**24))

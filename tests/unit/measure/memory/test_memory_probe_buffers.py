@@ -70,13 +70,13 @@ def test_one_thread_and_all_cores_by_default() -> None:
 
 @pytest.mark.usefixtures("machine")
 def test_the_plan_says_what_and_how_long_and_can_be_typed_again() -> None:
-    plan = plan_buffers([16 * KiB, GiB], threads=(1, 2), traffic="read,nt-write")
-    for part in ("CPU 3", "1 and 2 threads", "16 KiB, 1 GiB", "nt-write", "s in all"):
+    plan = plan_buffers([16 * KiB, GiB], threads=(1, 2), traffic="read,write")
+    for part in ("CPU 3", "1 and 2 threads", "16 KiB, 1 GiB", "traffic write", "s in all"):
         assert part in plan.describe()
     assert plan.command().startswith("qsim measure memory --buffers 16384,1073741824 --loaders 1,2 ")
     chases = {p.buffer_bytes: p for p in plan.points() if p.kind == "idle"}
     assert "--buffers 1073741824 --loaders 1,2" in plan.command(chases[GiB])
-    assert "--traffic read,nt-write" in plan.command(chases[GiB])
+    assert "--traffic read,write" in plan.command(chases[GiB])
     assert plan.seconds() > plan.seconds_of(chases[GiB]) > plan.seconds_of(chases[16 * KiB]) > 0
 
 
@@ -111,16 +111,16 @@ def test_what_cannot_be_measured_is_refused(sizes: list[int], wrong: dict[str, A
 @pytest.mark.usefixtures("no_warm_up")
 def test_a_run_gives_latency_and_bandwidth_of_each_size(tmp_path: Path) -> None:
     told: list[tuple[int, int, float, str]] = []
-    sweep = run_memory(small(traffic="read,nt-write"), tmp_path / "m", lambda *about: told.append(about))
+    sweep = run_memory(small(traffic="read,write"), tmp_path / "m", lambda *about: told.append(about))
     assert (sweep.load_kind, sweep.load_unit) == ("buffer_size", "B")
-    assert set(sweep.series) == {f"{t}, {n}" for t in ("read", "nt-write") for n in ("1 thread", "2 threads")}
+    assert set(sweep.series) == {f"{t}, {n}" for t in ("read", "write") for n in ("1 thread", "2 threads")}
     assert sorted(set(sweep.points["load"])) == [16 * KiB, 64 * KiB]
     assert len(sweep) == 2 * 4 * 2  # sizes, series, repeats
     points = sweep.points
     np.testing.assert_allclose(points["bandwidth_bytes_per_s"], 64 * points["throughput_per_s"])
     chase = points.groupby(["load", "repeat"])["latency_s"]
     assert (chase.nunique() == 1).all()  # one chase a size, beside every stream
-    assert set(sweep.provenance.details) >= {"host_facts", "non_temporal_store", "spin_ns_per_iteration"}
+    assert set(sweep.provenance.details) >= {"host_facts", "spin_ns_per_iteration"}
     assert "idle_latency_s" not in sweep.provenance.details
     assert [t[0] for t in told] == sorted(t[0] for t in told)
     assert (told[-1][0], told[-1][2]) == (told[-1][1], 0.0)

@@ -68,15 +68,6 @@ def test_an_updated_line_crosses_the_bus_twice(updated: int, reads: float) -> No
     assert changed.series == "any, 2 loaders"
 
 
-def test_a_line_written_past_the_caches_crosses_the_bus_once() -> None:
-    copying = record(streamed_lines=32, traffic="nt-1:1")
-    assert copying.load.bus_lines == 64
-    assert copying.load.read_fraction == 0.5
-    row = copying.rows()[0]
-    assert row["written_bytes_per_s"] == pytest.approx(64 * row["loaders_per_s"] / 2)
-    assert row["read_bytes_per_s"] + row["written_bytes_per_s"] == pytest.approx(row["bandwidth_bytes_per_s"])
-
-
 def test_time_off_the_cpu_is_not_the_memorys() -> None:
     assert Trial("", ChaserCount(1000, 200_000, 100_000, 1000, 100_000, {}), ()).latency_s == pytest.approx(100e-9)
     taken = Trial("", ChaserCount(1, 100, 90, 1, 90, {}), (LoaderCount(1, 100, 60), LoaderCount(1, 100, 101)))
@@ -118,7 +109,6 @@ def damaged(change: Any) -> str:
         (damaged(lambda d: d["trials"][0]["chaser"].update(hops="many")), "lacks a part"),
         (damaged(lambda d: d["trials"][1]["loaders"][0].update(elapsed_ns=-5)), "not positive"),
         (damaged(lambda d: d.update(burst_lines=0)), "not positive"),
-        (damaged(lambda d: d.update(streamed_lines=65)), "not positive"),
     ],
 )
 def test_damaged_records_are_refused_by_name(text: str, message: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from measure.fio.settings import Settling, read_settled
 from measure.formats.fio.steady_state import COLUMNS, Intervals, SteadyState, check_steady, judge, read_interval_logs
 from measure.loads import LOADS
 
@@ -145,9 +143,8 @@ def table(**columns: list[float]) -> pd.DataFrame:
     )
 
 
-def test_steady_runs_and_tables_that_know_nothing_give_no_finding() -> None:
+def test_steady_runs_give_no_finding() -> None:
     assert not list(check_steady(table(steady=[1.0, 1.0, math.nan]), LOADS["queue_depth"]))
-    assert not list(check_steady(pd.DataFrame({"series": ["c"], "load": [1.0]}), LOADS["queue_depth"]))
 
 
 def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
@@ -178,59 +175,3 @@ def test_writes_that_drift_are_suspected_of_a_cache() -> None:
         table(steady=[0.0], throughput_trend=[1.0], throughput_change=[-0.5], read_fraction=[0.3]), LOADS["queue_depth"]
     )
     assert found.hypothesis.startswith("a write cache that fills")
-
-
-def test_points_that_never_settled_are_told() -> None:
-    (found,) = check_steady(table(settled=[1.0, 0.0, 0.0]), LOADS["queue_depth"])
-    assert found.check == "never-settled"
-    assert "2 of 3 points" in found.message
-    assert "at depths 2, 4" in found.message
-    short = pd.DataFrame({"series": "c", "load": [1.0], "settled": [0.0]})  # too short to be judged
-    assert [f.check for f in check_steady(short, LOADS["queue_depth"])] == ["never-settled"]
-
-
-# --- settling -------------------------------------------------------------------------------------------------------
-
-
-def test_the_settling_is_the_workload_without_its_times() -> None:
-    argv = (
-        "fio",
-        "--readonly",
-        "--name=p",
-        "--rw=randread",
-        "--runtime=5000ms",
-        "--ramp_time=1000ms",
-        "--time_based=1",
-    )
-    assert Settling(0.05, 10, 120).command(argv) == (
-        "fio",
-        "--steadystate=iops:5%",
-        "--runtime=120s",
-        "--ss_dur=10s",
-        "--readonly",
-        "--name=p",
-        "--rw=randread",
-        "--time_based=1",
-    )
-
-
-def fio_said(*sections: dict[str, Any], before: str = "") -> str:
-    jobs = [{"read": {"runtime": 4006}, "write": {"runtime": 0}, **s} for s in sections]
-    return before + json.dumps({"fio version": "fio-3.33", "jobs": jobs}, indent=1)
-
-
-def test_what_fio_says_of_the_steady_state_is_read() -> None:
-    section = {"steadystate": {"attained": 1, "criterion": " 2.5%", "data": {"iops": [100, 102]}}}
-    found = read_settled(fio_said(section, before="fio: a note\n"))
-    assert found is not None
-    assert found == {"attained": True, "seconds": 4.006, "criterion": "2.5%", "throughput_per_s": [100.0, 102.0]}
-    missed = read_settled(fio_said({}, {"steadystate": {"attained": 0}}))
-    assert missed is not None
-    assert not missed["attained"]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "fio: error", fio_said({}), '{"fio version" : "x", "jobs": [', Path(__file__).name]
-)
-def test_where_fio_says_nothing_there_is_nothing(text: str) -> None:
-    assert read_settled(text) is None
