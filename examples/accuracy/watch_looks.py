@@ -76,9 +76,9 @@ def main() -> None:
     parser.add_argument("--busy", type=int, default=0)
     parser.add_argument("--seconds", type=int, default=10)
     asked = parser.parse_args()
-    device, why = counted_device(asked.directory)
+    device = counted_device(asked.directory)
     if not device:
-        raise SystemExit(why)
+        raise SystemExit(f"{asked.directory} is on no block device of this machine")
     others = [multiprocessing.Process(target=compute, daemon=True) for _ in range(asked.busy)]
     for other in others:
         other.start()

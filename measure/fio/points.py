@@ -25,7 +25,6 @@ from measure.machine.scheduling_delay import noted_lateness
 from measure.store.stored_point import StoredPoint
 from measure.sweep import describe_series
 from measure.units import counted, format_bytes, format_rate
-from measure.watching.device_counters import noted_device
 
 BUSY = 0.05  # the share of its time that a submitting job may be busy
 SHORT = 0.05  # how much less than asked may arrive before the device counts as overloaded
@@ -52,7 +51,6 @@ def measured(text: str, point: StoredPoint) -> MeasuredPoint:
         **({"ceiling_per_s": float(ceiling)} if ceiling is not None else {}),
         **noted_columns(point.record),
         **noted_lateness(point.record),
-        **noted_device(point.record, job.read_percent / 100),
     }
     return MeasuredPoint(record, job, int(point.asked("repeat")), columns)
 

@@ -86,7 +86,7 @@ def measured_together(
         return {}
     runtime_s = plan.settings.runtime_s
     each_s = plan.settings.ramp_s + runtime_s
-    device, _ = device_counters.counted_device(plan.file.path if plan.file is not None else None)
+    device = device_counters.counted_device(plan.file.path if plan.file is not None else None)
 
     def look(elapsed_s: float) -> None:
         # fio writes its logs at its end; until then the device's own counters give the rate, from when fio is at work.
@@ -118,13 +118,9 @@ def measured_alone(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path, wat
     text, runtime_s = point.describe(), plan.settings.runtime_s
     folder = folder / point.key  # beside what a run of several points left
     folder.mkdir()
-    device, _ = device_counters.counted_device(plan.file.path if plan.file is not None else None)
-    with napping() as late, device_counters.counting(device) as seen:
+    with napping() as late:
         finished = run_tool(logged(point, runtime_s, folder), plan.point_limit_s, on_tick=lambda _: tick(text))
     notes = lateness_notes(late)
-    read = point.job.read_percent
-    if did := device_counters.last_running(device, seen, runtime_s, reads=read > 0, writes=read < 100):
-        notes[device_counters.NOTE] = {name: value for name, value in did.to_dict().items() if value == value}  # noqa: PLR0124
     reason = why_failed(finished, point.key, point.job, plan.point_limit_s)
     if len(intervals := _intervals(folder, point)):
         watch(point, sum(intervals.throughput_per_s) / len(intervals))

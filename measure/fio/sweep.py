@@ -28,7 +28,6 @@ from measure.machine.process import run_tool
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, More, Outcome, Progress, Run, Tick, measure, measured_here, read_kept
 from measure.sweep import Provenance, Sweep
-from measure.watching import device_counters
 
 __all__ = [
     "DEFAULT_DEPTHS",
@@ -152,7 +151,6 @@ def _write(plan: FioPlan, step: Pass, tick: Tick) -> None:
 def _provenance(plan: FioPlan) -> Provenance:
     path = plan.file.path if plan.file is not None else None
     storage = storage_behind(path) if path is not None else None
-    device, why = device_counters.counted_device(path)
     # Latencies of different submission are not comparable.
     shared = f"open: Poisson arrivals, shared among {plan.engine} jobs at depth 1"
     details: dict[str, Any] = {
@@ -162,7 +160,6 @@ def _provenance(plan: FioPlan) -> Provenance:
         "preconditioning": [shlex.join(p.argv) for p in plan.passes],
         **plan.settings.details,
         **({"storage": asdict(storage)} if storage is not None else {}),
-        device_counters.NOTE: device or f"not counted: {why}",
     }
     tool = plan.tool if plan.tool == "fio" else "qsim drive probe"
     return measured_here(tool, str(storage or plan.label), details, plan.fio_version)

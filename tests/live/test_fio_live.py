@@ -19,7 +19,6 @@ import pytest
 from fio_processes import no_fio_left
 from outstanding import as_asked
 
-from calibrate.models.host_and_device import host_findings
 from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
 from measure.fio import plan as fio_plan
 from measure.fio.sweep import FioPlan, plan_fio, read_fio_store, run_fio
@@ -335,18 +334,3 @@ def test_an_export_that_holds_something_is_never_written(served: Callable[[bytes
     uri, _ = served(b"LUKS\xba\xbe\x00\x01")
     with pytest.raises(UnsafeTargetError, match="it holds crypto_LUKS"):
         small(uri, **WRITES, write_device=uri, erase=uri)
-
-
-def test_the_block_layers_counters_stand_beside_each_point(disk: Path, tmp_path: Path) -> None:
-    """What the device itself did in fio's window. Others may read this disk meanwhile: never less is counted."""
-    sweep = run_fio(small(disk, (1, 8, 64), runtime_s=1.0, ramp_s=0.2), tmp_path / "s")
-    if sweep.provenance.details["block_layer"].startswith("not counted"):
-        pytest.skip(f"{disk} is on no block device of its own")
-    points = sweep.points
-    assert (points["device_throughput_per_s"] > 0.7 * points["throughput_per_s"]).all()
-    assert (points["device_outstanding"] / points["device_throughput_per_s"]).to_list() == pytest.approx(
-        points["device_response_time_s"].to_list()
-    )
-    own = points[points["device_throughput_per_s"] < 1.02 * points["throughput_per_s"]]
-    assert (own["device_response_time_s"] < 1.1 * own["latency_s"]).all()  # the rest is time in the host
-    assert [f.check for f in host_findings(sweep)] == ["host-and-device"]

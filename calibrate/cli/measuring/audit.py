@@ -118,7 +118,6 @@ def failing(findings: Sequence[measure.Finding], fail_on: str | None) -> Command
 
 def _findings(source: DataSource, link: str | None, series: str | None) -> tuple[list[measure.Finding], list[str]]:
     """The findings, the worst first, and what could not be checked."""
-    from calibrate.models.host_and_device import host_findings
     from measure.auditing.all_checks import not_checked
     from measure.datasets import audit_dataset
     from measure.findings import SEVERITIES
@@ -133,7 +132,7 @@ def _findings(source: DataSource, link: str | None, series: str | None) -> tuple
         names = known_series(sweep.series, series)
         if len(names) >= MANY_CURVES:
             remark(f"auditing {len(names)} curves")
-        found = [*sweep.findings, *measure.audit(sweep, series, link), *host_findings(sweep)]
+        found = [*sweep.findings, *measure.audit(sweep, series, link)]
     if series is not None:
         found = [f for f in found if f.series in (None, series)]
     return sorted(found, key=lambda f: -SEVERITIES.index(f.severity)), not_checked(sweep)

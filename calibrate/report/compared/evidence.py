@@ -10,11 +10,9 @@ import numpy as np
 
 from calibrate.fitting.simulated_queue import SHARES, SimulatedQueue, simulated_queue
 from calibrate.inference.parameters import Array
-from calibrate.models.host_and_device import HostAndDevice, host_and_device
 from calibrate.prediction.comparison import Comparison
 from measure.errors import DataError
 from measure.sweep import Sweep, histograms
-from measure.watching.device_counters import NOTE
 
 if TYPE_CHECKING:
     from calibrate.service import ServiceFit
@@ -44,7 +42,6 @@ class Evidence:
     comparison: Comparison
     tails: Tails | None = None
     service: ServiceFit | None = None
-    host: HostAndDevice | None = None
     queue: QueueAtWork | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
@@ -65,14 +62,8 @@ def evidence_of(
             law = _law(comparison, sweep)
         except DataError as error:
             left_out["the law of the service times"] = str(error)
-    host = None
-    if sweep is not None and NOTE in sweep.provenance.details and points.load_type.is_closed:
-        try:
-            host = host_and_device(sweep, comparison.series)
-        except DataError as error:
-            left_out["host and device apart"] = str(error)
     queue = _queue(comparison, sweep) if thorough and points.load_type.is_closed and fit.used else None
-    return Evidence(comparison, tails, law, host, queue, left_out)
+    return Evidence(comparison, tails, law, queue, left_out)
 
 
 def _queue(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:

@@ -11,7 +11,7 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves, residuals
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.simulated import add_simulated, queue_view, tail_view
-from calibrate.report.compared.support import host_view, ladder_view
+from calibrate.report.compared.support import ladder_view
 from calibrate.report.view import ComparedCurve, FormattedTable, Section, View
 from measure.sweep import Provenance
 
@@ -61,8 +61,6 @@ def views_of(evidence: Evidence) -> ComparedCurve:
         main.append(density_view(evidence.service))
     if evidence.tails is not None:
         main.append(tail_view(evidence.tails))
-    if evidence.host is not None:
-        main.append(host_view(evidence.host))
     checks = [] if comparison.is_open else [_little(comparison)]
     left_out = tuple(f"{what}: {why}" for what, why in evidence.left_out.items())
     if comparison.models:

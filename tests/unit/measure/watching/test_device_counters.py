@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from measure.watching.counters import Counters
-from measure.watching.device_counters import (
-    COLUMNS,
-    began,
-    counted_device,
-    counting,
-    last_running,
-    noted_device,
-    rate_since,
-)
+from measure.watching.device_counters import began, counted_device, counting, rate_since
 
 
 def looks(idle: int, running: int, after: int, each_s: float = 0.02) -> list[tuple[float, Counters]]:
@@ -27,42 +19,10 @@ def looks(idle: int, running: int, after: int, each_s: float = 0.02) -> list[tup
     return seen
 
 
-def test_the_window_is_the_end_of_the_run_and_not_what_comes_after_it() -> None:
-    found = last_running("vda", looks(50, 50, 10), 0.9, reads=True, writes=False)
-    assert found is not None
-    assert 0.8 < found.seconds < 0.9
-    assert found.throughput_per_s - found.writes / found.seconds == pytest.approx(1000)
-    assert found.read_s / found.reads == pytest.approx(4e-3)
-    assert found.in_flight == 4
-
-
-@pytest.mark.parametrize(
-    ("seen", "seconds"), [([], 1.0), (looks(0, 3, 0), 1.0), (looks(0, 50, 0), 0.01), ([*looks(0, 9, 0)[:1]] * 9, 1.0)]
-)
-def test_a_run_that_was_hardly_seen_tells_nothing(seen: list[tuple[float, Counters]], seconds: float) -> None:
-    assert last_running("vda", seen, seconds, reads=True, writes=False) is None
-
-
-def test_reads_alone_stand_beside_a_run_that_reads() -> None:
-    found = last_running("vda", looks(0, 50, 0), 0.9, reads=True, writes=False)
-    assert found is not None
-    record = {"block_layer": found.to_dict()}
-    reading, mixed, writing = (noted_device(record, share) for share in (1.0, 0.7, 0.0))
-    assert reading == pytest.approx(dict(zip(COLUMNS, (1000, 4e-3, 4.0), strict=True)))
-    assert mixed[COLUMNS[0]] == pytest.approx(1350)
-    assert writing[COLUMNS[1]] == pytest.approx(10e-3)
-    assert noted_device({}, 1.0) == {}
-
-
-def test_no_device_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "nbd" in counted_device(None)[1]
-    name, why = counted_device(Path("/proc/self"))
-    assert not name
-    assert "no block device" in why
+def test_where_no_device_is_behind_a_path_none_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert counted_device(None) == counted_device(Path("/proc/self")) == ""
     monkeypatch.setattr("measure.watching.counters.DISKSTATS", tmp_path / "none")
-    name, why = counted_device(tmp_path)
-    assert not name
-    assert why
+    assert counted_device(tmp_path) == ""
 
 
 def test_a_device_is_looked_at_again_and_again() -> None:
@@ -77,9 +37,8 @@ def test_a_device_is_looked_at_again_and_again() -> None:
     with counting("vda", look) as noted:
         while counted < 9:
             pass
-    found = last_running("vda", noted, 1e9, reads=True, writes=False)
-    assert found is not None
-    assert found.read_s / found.reads == pytest.approx(4e-3)
+    assert len(noted) >= 8
+    assert began(noted) is not None
 
 
 def test_the_rate_of_a_point_that_runs_is_previewed_from_its_ramp_on() -> None:
