@@ -67,7 +67,6 @@ class _Contents:
     """What a directory holds: measurements by format and folder (``runs``: their texts), what is left out, and why."""
 
     files: dict[Format, dict[Path, list[InputFile]]] = field(default_factory=lambda: {kind: {} for kind in NAMES})
-    documents: list[Path] = field(default_factory=list)
     no_data: list[str] = field(default_factory=list)
     runs: set[tuple[Path, str]] = field(default_factory=set)
     copies: list[str] = field(default_factory=list)
@@ -91,11 +90,6 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
             contents.damaged.append(unreadable(str(error)))
     _sort(paths, directory, contents)
     read, others = _load_files(contents, directory, columns, units)
-    if not parts and not read and contents.documents:
-        # A table in Markdown is a measurement where nothing else is.
-        _sort(contents.documents, directory, contents, documents_too=True)
-        contents.documents = []
-        read, others = _load_files(contents, directory, columns, units)
     parts += read
     if not parts:
         first = f" (the first: {contents.damaged[0].message})" if contents.damaged else ""
@@ -103,7 +97,6 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
             f"{directory} holds nothing that can be read as a measurement, {counted(len(paths), 'file')} tried{first}; "
             "name a directory with fio JSON, MLC text or a qsim sweep"
         )
-    contents.no_data += [str(path.relative_to(directory)) for path in contents.documents]
     chosen, other_loads = _of_one_load(parts)
     sweep = join(chosen, str(directory))
     no_data = _files_left_out(
@@ -164,16 +157,13 @@ def _walk(directory: Path) -> tuple[list[Path], list[Path]]:
     return stores, files
 
 
-def _sort(paths: Iterable[Path], directory: Path, contents: _Contents, *, documents_too: bool = False) -> None:
+def _sort(paths: Iterable[Path], directory: Path, contents: _Contents) -> None:
     """Put each file where it belongs in ``contents``; a script or a picture is not even read."""
     characters = 0
     for path in paths:
         name = str(path.relative_to(directory))
-        if path.suffix.lower() in _NO_DATA:
+        if path.suffix.lower() in _NO_DATA or _DOCUMENT.fullmatch(path.name):
             contents.no_data.append(name)
-            continue
-        if not documents_too and _DOCUMENT.fullmatch(path.name):
-            contents.documents.append(path)
             continue
         try:
             kind, file = read_file(path, name)

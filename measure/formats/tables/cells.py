@@ -1,4 +1,4 @@
-"""The text of a table as cells, and cells as numbers: separators, titles, comments, decimal commas, units in a cell."""
+"""The text of a table as cells, and cells as numbers: separators, comments, decimal commas, units in a cell."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from measure.errors import DataError
 from measure.formats.tables.column_names import UNITS, ColumnRole
 from measure.text_files import check_rows
-from measure.units import parse_duration
 
-_MOST_COLUMNS, _MOST_TITLE_LINES, _LOOKED_AT = 1000, 5, 50
+_MOST_COLUMNS, _LOOKED_AT = 1000, 50
 IN_CELLS = "in its cells"
 """The unit of a column whose cells each have their own."""
 
 #: A byte order mark, also as text where a program took it for letters or escaped it.
 _MARKS = re.compile(r"\A(?:\ufeff|\u00ef\u00bb\u00bf|%EF%BB%BF)+", re.IGNORECASE)
-_MARKDOWN_RULE = re.compile(r"[|:\s-]*-[|:\s-]*")
 _FIGURE = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?[A-Za-zµ%/]{0,5}")
 _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([A-Za-z]{0,5})")
 _LEAST_BARE = 512.0
@@ -63,9 +60,6 @@ def looks_like_table(text: str) -> bool:
 def read_table(text: str, name: str) -> TextTable:
     """The table in a text; lines that begin with # are notes, ``key: value`` each. ``name`` is that of the file.
 
-    Lines above the header that hold one cell at most, as a title does, are left out, and so are the outer bars and the
-    line of dashes of a table in Markdown.
-
     Raises DataError where it is empty, ragged, or no table.
     """
     lines, numbers, notes = _body(text)
@@ -78,9 +72,6 @@ def read_table(text: str, name: str) -> TextTable:
             f"{name}: its first line {lines[0].strip()[:60]!r} is not the header of a table; separate the columns by "
             "commas"
         )
-    if separator == "|":
-        kept = [i for i, line in enumerate(lines) if not _MARKDOWN_RULE.fullmatch(line.strip().strip("|"))]
-        lines, numbers = [f"{lines[i].strip().strip('|')}\n" for i in kept], [numbers[i] for i in kept]
     reader = csv.reader(io.StringIO("".join(lines)), delimiter=separator, skipinitialspace=True)
     rows: list[tuple[int, dict[str, str]]] = []
     lengths: list[int] = []
@@ -120,9 +111,7 @@ def _body(text: str) -> tuple[list[str], list[int], dict[str, str]]:
         elif line.strip():
             lines.append(f"{line}\n")
             numbers.append(number)
-    lines = _with_tabs(lines)
-    above = _title_lines(lines)
-    return lines[above:], numbers[above:], notes
+    return _with_tabs(lines), numbers, notes
 
 
 def _with_tabs(lines: list[str]) -> list[str]:
@@ -142,19 +131,8 @@ def _with_tabs(lines: list[str]) -> list[str]:
 
 def _separator(line: str) -> str | None:
     bare = re.sub(r'"[^"]*"', "", line)
-    best = max("\t;,|", key=bare.count)
+    best = max("\t;,", key=bare.count)
     return best if best in bare else None
-
-
-def _title_lines(lines: Sequence[str]) -> int:
-    """How many lines above the header hold one cell at most, and a row with a number is below the header; else 0."""
-    for i, (line, below) in enumerate(pairwise(lines[: _MOST_TITLE_LINES + 3])):
-        separator = _separator(line)
-        if separator is not None and sum(bool(cell.strip()) for cell in line.split(separator)) > 1:
-            under = lines[i + 2] if _MARKDOWN_RULE.fullmatch(below.strip()) and i + 2 < len(lines) else below
-            cells = [cell.strip(' "') for cell in under.split(separator)]
-            return i if len(cells) > 1 and any(cell[:1].isdigit() for cell in cells) else 0
-    return 0
 
 
 def _check_header(header: tuple[str, ...], name: str) -> None:
@@ -182,18 +160,6 @@ def block_bytes(cell: str) -> float | None:
     return size * UNITS["block"][unit] if unit in UNITS["block"] and size > 0 else None
 
 
-def cell_seconds(cell: str) -> float | None:
-    """Seconds of a time with its unit; None where it has none.
-
-    >>> cell_seconds("20.5ms"), cell_seconds("1.2 s"), cell_seconds("20.5")
-    (0.0205, 1.2, None)
-    """
-    try:
-        return parse_duration(cell) if cell[-1:].isalpha() else None
-    except ValueError:
-        return None
-
-
 def number(cell: str, role: ColumnRole, line: int, name: str) -> float | None:
     """The cell in SI units; None where it is empty. Raises DataError where it is no finite number.
 
@@ -212,8 +178,16 @@ def number(cell: str, role: ColumnRole, line: int, name: str) -> float | None:
         raise DataError(
             f"{name}: {cell[:40]!r} in line {line}, column {role.column!r} is not a number; correct the cell"
         )
-    # Dividing by a whole number keeps 188.19 us the float that 188.19e-6 is, where multiplying by 1e-6 would not.
-    return value * role.scale if role.scale >= 1 else value / round(1 / role.scale)
+    return scaled(value, role.scale)
+
+
+def scaled(value: float, scale: float) -> float:
+    """A value in SI; dividing by a whole number keeps 188.19 us the float that 188.19e-6 is, as multiplying does not.
+
+    >>> scaled(188.19, 1e-6) == 188.19e-6
+    True
+    """
+    return value * scale if scale >= 1 else value / round(1 / scale)
 
 
 def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTable:
@@ -234,17 +208,18 @@ def with_points(table: TextTable, columns: Iterable[str], name: str) -> TextTabl
                 seen.setdefault(marks[0], (line, cell))
             elif marks and ("," in cell or ("." in cell and table.separator == ";")):
                 seen.setdefault("either", (line, cell))
+    remedy = "write decimals with a point, and thousands without a mark"
     if "." in seen and "," in seen:
         (line, point), (other, comma) = seen["."], seen[","]
         raise DataError(
             f"{name}: {comma[:40]!r} in line {other} has a decimal comma and {point[:40]!r} in line {line} has none; "
-            "write decimals with a point and thousands without a mark"
+            f"{remedy}"
         )
     if list(seen) == ["either"]:
         line, cell = seen["either"]
+        plain_cell = re.sub("[.,]", "", cell)
         raise DataError(
-            f"{name}: {cell[:40]!r} in line {line} may be {cell.replace(',', '.')} or {re.sub('[.,]', '', cell)}; "
-            "write decimals with a point, and thousands without a mark"
+            f"{name}: {cell[:40]!r} in line {line} may be {cell.replace(',', '.')} or {plain_cell}; {remedy}"
         )
     decimal, thousands = (",", ".") if "," in seen else (".", ",")
     style = _STYLES[decimal]

@@ -1,7 +1,7 @@
 """What the name of a column means: its role, and its unit where the name has one.
 
 A name is recognised only where nothing is left to guess: ``latency_us`` is, ``latency`` is not, because a wrong unit
-gives a wrong curve without an error. Little's law may settle an open unit, or choose between two rates: see
+gives a wrong curve without an error. Little's law may settle an open unit: see
 :mod:`measure.formats.tables.unit_choice`. Words and units are in ``synonyms.toml``. Bits (``Mbps``) are refused: they
 are too often written for bytes.
 """

@@ -11,10 +11,10 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from measure.errors import DataError
-from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes, cell_seconds
+from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes
 from measure.formats.tables.column_names import (
     LOAD_ROLES,
     OPEN_UNIT,
@@ -34,6 +34,7 @@ TEXT_ROLES = frozenset({"series", "mix", "pattern", "engine"})
 EXAMPLE = "--columns load=io_depth,latency=latency_us:us,throughput=iops"
 _USUAL_UNIT = {"latency": "us", "bandwidth": "MB/s", "block": "KiB", "buffer": "KiB", "load": "ns"}
 _LATENCIES = ("latency", "read_latency", "write_latency")
+_COUNTS = (*LOAD_ROLES, "clients", "jobs")
 _BLOCK_NAME = re.compile(r"(?i:block|block_?size|bs|access_size|io_size|request_size)")
 _MIX_WORDS = frozenset({"randrw", "rw", "readwrite"})
 _MOST_NAMES = 20
@@ -43,13 +44,12 @@ _MOST_NAMES = 20
 class Roles:
     """The columns of one table by role, and the columns without one.
 
-    ``rivals`` are further columns that may be the throughput; ``per_job`` says whether the load is that of one job, by
-    its name or as declared, so that several jobs multiply it; ``declared`` are the roles that the user gave.
+    ``per_job`` says whether the load is that of one job, by its name or as declared, so that several jobs multiply it;
+    ``declared`` are the roles that the user gave.
     """
 
     by_role: Mapping[str, ColumnRole]
-    ignored: tuple[str, ...] = field(default=())
-    rivals: tuple[ColumnRole, ...] = ()
+    ignored: tuple[str, ...] = ()
     per_job: bool = False
     declared: frozenset[str] = frozenset()
 
@@ -59,10 +59,6 @@ class Roles:
     def __getitem__(self, role: str) -> ColumnRole:
         return self.by_role[role]
 
-    def using(self, *roles: ColumnRole) -> Roles:
-        """The same with other columns, or other units, for some roles."""
-        return replace(self, by_role={**self.by_role, **{role.role: role for role in roles}})
-
     @property
     def load(self) -> ColumnRole:
         """The role of the load: depth, delay or arrival_rate."""
@@ -71,7 +67,7 @@ class Roles:
     @property
     def numeric(self) -> list[str]:
         """The columns that hold numbers."""
-        given = [r for r in (*self.by_role.values(), *self.rivals) if r.constant is None and r.unit != IN_CELLS]
+        given = [r for r in self.by_role.values() if r.constant is None and r.unit != IN_CELLS]
         return [r.column for r in given if r.role not in TEXT_ROLES]
 
 
@@ -108,9 +104,9 @@ def parse_columns(text: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def assign_roles(
-    table: TextTable | Sequence[str], columns: Mapping[str, str] | None, units: Mapping[str, str] | None, where: str
+    table: TextTable, columns: Mapping[str, str] | None, units: Mapping[str, str] | None, where: str
 ) -> Roles:
-    """Give every column of a table (or of its header) its role; ``columns`` and ``units`` by role go first.
+    """Give every column of a table its role; ``columns`` and ``units`` by role go first.
 
     A load, a number of jobs, a block or a read percentage may be one value for the whole table instead of a column:
     ``load=1``, ``jobs=4``, ``block=4KiB``, ``read_percent=100``. The role "load" becomes "delay" or "arrival_rate"
@@ -119,7 +115,6 @@ def assign_roles(
     Raises DataError naming ``where``, the columns found and the declaration to write: for an unknown role, column or
     unit, for two columns that fit one role, and where load, latency or throughput is missing.
     """
-    table = table if isinstance(table, TextTable) else TextTable(tuple(table), (), {})
     header, declared, units = table.header, dict(columns or {}), dict(units or {})
     for name in (*declared, *units):
         _check_role(name)
@@ -129,29 +124,24 @@ def assign_roles(
     found = [r for r in found if not (tokens and r.role == "throughput" and "tps" in plain_name(r.column).lower())]
     found = [_declared(r.role, r.column, units[r.role], where) if r.role in units else r for r in found]
     chosen |= _loads(found, chosen, where, header)
-    rivals: list[ColumnRole] = []
     for role in found:
-        if role.role in (*LOAD_ROLES, "clients", "jobs"):
-            continue
-        if role.role not in chosen:
+        if role.role not in _COUNTS and role.role not in declared:
+            if role.role in chosen:
+                raise DataError(_ambiguous(where, chosen[role.role], role, header))
             chosen[role.role] = role
-        elif role.role not in declared:
-            if role.role != "throughput":
-                raise DataError(ambiguous(where, chosen[role.role], role, header))
-            rivals.append(role)
     for what, better in (("latency", _LATENCIES), ("throughput", SPEEDS)):
         if not any(r in chosen for r in better) and not (what == "throughput" and tokens):
             weak = weakly_recognised(_rest(header, chosen), what)
             if len(weak) > 1:
-                raise DataError(ambiguous(where, weak[0], weak[1], header))
+                raise DataError(_ambiguous(where, weak[0], weak[1], header))
             for role in weak:
                 chosen[what] = _declared(what, role.column, units[what], where) if what in units else role
     chosen |= _by_cells(table, chosen)
     named = recognise(chosen["depth"].column) if "depth" in chosen else None
     is_depth = named is not None and named.role == "depth"
     per_job = {"depth", "jobs"} <= chosen.keys() and (bool({"jobs", "depth"} & declared.keys()) or is_depth)
-    check_complete(chosen, header, where)
-    return Roles(chosen, _rest(header, chosen), tuple(rivals), per_job, frozenset(declared))
+    _check_complete(chosen, header, where)
+    return Roles(chosen, _rest(header, chosen), per_job, frozenset(declared))
 
 
 def _loads(
@@ -167,7 +157,7 @@ def _loads(
     if load is None:
         candidates = [r for r in found if r.role in LOAD_ROLES] or [r for r in found if r.role == "clients"] or jobs
         if len(candidates) > 1:
-            raise DataError(ambiguous(where, candidates[0], candidates[1], header))
+            raise DataError(_ambiguous(where, candidates[0], candidates[1], header))
         if not candidates:
             return {}
         load = replace(candidates[0], role="depth" if candidates[0].role in ("clients", "jobs") else candidates[0].role)
@@ -180,7 +170,7 @@ def _loads(
 
 
 def _by_cells(table: TextTable, chosen: Mapping[str, ColumnRole]) -> dict[str, ColumnRole]:
-    """The roles that only cells show: a block or a latency with a unit in each, and the words of a mix.
+    """The roles that only cells show: a block with a unit in each, and the words of a mix.
 
     A role that is taken, or that two columns could have, is not given.
     """
@@ -191,12 +181,7 @@ def _by_cells(table: TextTable, chosen: Mapping[str, ColumnRole]) -> dict[str, C
             found["block"].append(ColumnRole("block", column, unit=IN_CELLS))
         elif filled and all(c.lower() in _MIX_WORDS or parse_mix(c).read_fraction in (0.0, 1.0) for c in filled):
             found["mix"].append(ColumnRole("mix", column))
-    new = {role: roles[0] for role, roles in found.items() if len(roles) == 1 and role not in chosen}
-    latency = chosen.get("latency")
-    times = [c for c in table.column(latency.column) if c] if latency else []
-    if latency and times and all(cell_seconds(c) is not None for c in times):
-        new["latency"] = replace(latency, scale=1.0, unit=IN_CELLS)
-    return new
+    return {role: roles[0] for role, roles in found.items() if len(roles) == 1 and role not in chosen}
 
 
 def _all_declared(
@@ -210,7 +195,7 @@ def _all_declared(
         role = kind if asked == "load" else asked
         constant = None if column in header else _constant(role, column)
         if column not in header and constant is None:
-            raise DataError(f"{where} has no column {column!r} (declared as {asked}); {found_columns(header)}")
+            raise DataError(f"{where} has no column {column!r} (declared as {asked}); {_found(header)}")
         if role in chosen:
             raise DataError(f"{where}: {column!r} and {chosen[role].column!r} are both declared as {role}; keep one")
         known = ColumnRole(role, column, constant=constant)
@@ -258,37 +243,13 @@ def _check_role(role: str) -> None:
 
 # --- what a refusal offers --------------------------------------------------------------------------------------------
 
-_MOMENT = r"(?i:timestamp|date|epoch|elapsed)"
-_NO_BLOCK = "a block size (or an IOPS column)"
-_LIKELY = {
-    "load": r"depth|qd|user|client|conc|conn|load|thread|^n$",
-    "latency": r"lat|time|ttft|mean|avg|[_(][mu]s|rt",
-    "throughput": r"/s|per_s|ps$|thr|rate|tok|bw",
+
+_DECLARED = {
+    "load": "load=COLUMN",
+    "latency": "latency=COLUMN:ms",
+    "throughput": "throughput=COLUMN",
+    "block": "block=COLUMN:KiB",
 }
-
-
-def ready_line(header: Sequence[str], chosen: Mapping[str, ColumnRole]) -> str:
-    """A ``--columns`` line of the table's own names, to be looked over: what is not known is guessed.
-
-    >>> ready_line(["users", "time", "rate"], {})
-    '--columns load=users,latency=time:ms,throughput=rate'
-    """
-    rest = list(_rest(header, chosen))
-    parts = []
-    for role, words in _LIKELY.items():
-        known = next((chosen[r] for r in (LOAD_ROLES if role == "load" else (role,)) if r in chosen), None)
-        offered = [c for c in rest if not re.search(_MOMENT, c)]
-        likely = [c for c in offered if re.search(words, c.lower())] or [*offered, ""]
-        column = known.column if known else likely[0]
-        rest = [c for c in rest if c != column]
-        if not column:
-            parts += ["load=1"] if role == "load" else []
-            continue
-        is_rate = role == "load" and not known and re.search(_LIKELY["throughput"], column.lower())
-        unit = known.unit if known and known.unit != OPEN_UNIT else unit_in_name("latency", column) or "ms"
-        name = "arrival_rate" if is_rate else role
-        parts.append(f"{role}={column}:{unit}" if role == "latency" else f"{name}={column}")
-    return columns_option(parts)
 
 
 def columns_option(parts: Sequence[str]) -> str:
@@ -303,22 +264,22 @@ def columns_option(parts: Sequence[str]) -> str:
     return f"--columns {text}" if re.fullmatch(r"[\w=,:./-]+", text) else f"--columns '{text}'"
 
 
-def found_columns(header: Sequence[str]) -> str:
+def _found(header: Sequence[str]) -> str:
     """The columns of a table in words."""
     more = f" and {len(header) - _MOST_NAMES} more" if len(header) > _MOST_NAMES else ""
     return f"its columns are {', '.join(header[:_MOST_NAMES])}{more}"
 
 
-def ambiguous(where: str, first: ColumnRole, second: ColumnRole, header: Sequence[str]) -> str:
+def _ambiguous(where: str, first: ColumnRole, second: ColumnRole, header: Sequence[str]) -> str:
     """Why two columns for one role are refused."""
-    role = "load" if first.role in (*LOAD_ROLES, "clients", "jobs") else first.role
+    role = "load" if first.role in _COUNTS else first.role
     return (
         f"{where}: both {first.column!r} and {second.column!r} can be the {role}; say which, for example "
-        f"{columns_option([f'{role}={second.column}'])} ({found_columns(header)})"
+        f"{columns_option([f'{role}={second.column}'])} ({_found(header)})"
     )
 
 
-def check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], where: str) -> None:
+def _check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], where: str) -> None:
     """DataError where the columns do not make a point: by Little's law one of latency and throughput may be missing."""
     lacking = [] if any(r in roles for r in LOAD_ROLES) else ["a load"]
     per_request = any("throughput" in r for r in roles) or "block" in roles or "delay" in roles
@@ -328,22 +289,12 @@ def check_complete(roles: Mapping[str, ColumnRole], header: Sequence[str], where
     if not speed and not ("depth" in roles and "latency" in roles and roles["latency"].unit != OPEN_UNIT):
         lacking.append("a throughput (or a bandwidth and the block size)")
     elif speed and not per_request:
-        lacking.append(_NO_BLOCK)
-    if not lacking:
-        return
-    line = ready_line(header, roles)
-    if counts_tokens(header):
-        remedy = (
-            ". Tokens are not requests, and the time to the first token is not the whole response: give requests/s and "
-            f"whole latencies, or, if each token is a request: {line}"
+        lacking.append("a block size (or an IOPS column)")
+    if lacking:
+        tokens = "; tokens are not requests, nor is the time to the first token a response time"
+        parts = ",".join(_DECLARED[what.split()[1]] for what in lacking)
+        raise DataError(
+            f"{where}: {' and '.join(lacking)} cannot be found in its columns; {_found(header)}"
+            f"{tokens if counts_tokens(header) else ''}; declare what is missing, for example --columns {parts} (a "
+            "value works too: load=1, block=4KiB)"
         )
-    elif lacking == [_NO_BLOCK]:
-        remedy = "; declare it, for example --columns block=4KiB"
-    elif "latency=" in line and "throughput=" in line:
-        remedy = f"; declare them, for example {line} (a value works too: load=1, block=4KiB)"
-    else:
-        remedy = (
-            "; add the column that is missing (where the load is a number of outstanding requests, one of latency and "
-            "throughput is enough)"
-        )
-    raise DataError(f"{where}: {' and '.join(lacking)} cannot be found in its columns; {found_columns(header)}{remedy}")

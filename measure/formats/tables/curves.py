@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.cells import TextTable
 from measure.formats.tables.column_names import load_noun, plain_name
 from measure.formats.tables.columns import Roles, columns_option
 from measure.formats.tables.unit_choice import note, outstanding
@@ -31,17 +30,6 @@ _NO_CURVE = re.compile(
 _MOST_CURVES, _SHOWN = 50, 6
 #: How near to 1 X R / N has to be, at how many of the rows.
 _NEAR, _MOST_ROWS = 0.15, 0.8
-
-
-def check_one_loop(table: TextTable, name: str) -> None:
-    """DataError where a column separates rows of open loops from rows of closed loops: their loads are two things."""
-    for column in table.header:
-        words = {re.sub(r"[\s_-]*(?:loop|system)?$", "", cell.lower()) for cell in table.column(column) if cell}
-        if words == {"open", "closed"}:
-            raise DataError(
-                f"{name}: the column {column!r} holds rows of open and of closed loops; their loads are a rate and a "
-                "number of requests, so load them as two tables"
-            )
 
 
 def count_jobs(records: Records, roles: Roles, name: str) -> tuple[bool, list[Finding]]:

@@ -11,7 +11,7 @@ with a Finding; a cell that is no number is an error, because a typing mistake m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,11 @@ import pandas as pd
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes, cell_seconds, number, read_table, with_points
+from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes, number, read_table, with_points
 from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, load_noun
 from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
-from measure.formats.tables.curves import check_one_loop, count_jobs, split_jobs, split_series
-from measure.formats.tables.unit_choice import WORDS, complete, note, settle, with_load_over_time
+from measure.formats.tables.curves import count_jobs, split_jobs, split_series
+from measure.formats.tables.unit_choice import WORDS, complete, note, settle
 from measure.loads import LOADS, LoadKind
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
@@ -33,7 +33,6 @@ _PERCENTILES = ("latency_sd", "latency_p50", "latency_p95", "latency_p99", "late
 _KINDS: Mapping[str, LoadKind] = {"depth": "queue_depth", "delay": "injected_delay", "arrival_rate": "arrival_rate"}
 _OWN_TEXT = frozenset({"series", "pattern", "source", "started_at"})
 _MOST_LINES = 10
-_ENOUGH = 2000  # rows that settle a unit
 
 
 def csv_sweep(
@@ -56,17 +55,15 @@ def csv_sweep(
     table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
-    table, over_time = (table, []) if columns else with_load_over_time(table, name)
-    check_one_loop(table, name)
     roles = assign_roles(table, columns, units, name)
     table = with_points(table, roles.numeric, name)
-    roles, findings = settle(roles, table.header, lambda r: rows_of(table, r, name, _ENOUGH).records, name)
     rows = rows_of(table, roles, name)
     if not rows.records:
         raise DataError(
             f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
         )
-    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time
+    roles, findings = settle(rows.records, roles, name)
+    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()]
     multiplied = False
     if "jobs" in roles:
         multiplied, found = count_jobs(rows.records, roles, name)
@@ -123,9 +120,9 @@ class Rows:
     left_out: dict[str, list[int]] = field(default_factory=dict)
 
 
-def rows_of(table: TextTable, roles: Roles, name: str, most: int | None = None) -> Rows:
-    """The points of the first ``most`` rows. Where all lack a latency, or all a throughput, the law gives it later."""
-    found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows[:most]]
+def rows_of(table: TextTable, roles: Roles, name: str) -> Rows:
+    """The points of a table. Where all lack a latency, or all a throughput, the law gives it later."""
+    found = [(line, cells, _record(line, cells, roles, name)) for line, cells in table.rows]
     needed = ["load", *WORDS, *(["jobs"] if "jobs" in roles else [])]
     given = {c for c in WORDS if any(record[c] is not None for *_, record in found)}
     if roles.load.role == "depth" and given:
@@ -213,7 +210,7 @@ def _value(cells: Mapping[str, str], role: ColumnRole, line: int, name: str) -> 
         return role.constant
     cell = cells[role.column]
     if role.unit == IN_CELLS:
-        return block_bytes(cell) if role.role == "block" else cell_seconds(cell)
+        return block_bytes(cell)
     return number(cell, role, line, name)
 
 
@@ -263,21 +260,9 @@ def _own_table(table: TextTable, name: str) -> Sweep:
             if read[column] is None:
                 raise DataError(f"{name}: line {line} has no {column}; measure the point again or remove the line")
         records.append(read)
-    kind = _noted_kind(table.notes.get("load_kind"), records, name)
-    unit = table.notes.get("load_unit", LOADS[kind].unit)
-    return Sweep(pd.DataFrame(records), kind, unit, Provenance(tool="csv", source=name), name=name)
-
-
-def _noted_kind(noted: str | None, records: Iterable[Mapping[str, Any]], name: str) -> LoadKind:
-    if noted is not None:
-        if noted in LOADS:
-            return LOADS[noted].kind
+    noted = table.notes.get("load_kind", "queue_depth")
+    if noted not in LOADS:
         raise DataError(f"{name}: load_kind {noted!r} is unknown; it is one of {', '.join(LOADS)}")
-    # Without the note: cache lines as requests and no depth mean a memory under an injected delay.
-    is_memory = all(
-        r.get("depth") is None
-        and r.get("bandwidth_bytes_per_s") is not None
-        and math.isclose(r["bandwidth_bytes_per_s"], r["throughput_per_s"] * CACHE_LINE_BYTES, rel_tol=1e-6)
-        for r in records
-    )
-    return "injected_delay" if is_memory else "queue_depth"
+    load = LOADS[noted]
+    provenance = Provenance(tool="csv", source=name)
+    return Sweep(pd.DataFrame(records), load.kind, table.notes.get("load_unit", load.unit), provenance, name=name)

@@ -205,12 +205,6 @@ def test_a_copy_of_a_run_is_no_repeat(tmp_path: Path) -> None:
     assert finding.message == "1 file is a copy of another file there and is left out: c.json."
 
 
-def test_a_table_in_a_readme_is_read_where_nothing_else_is(tmp_path: Path) -> None:
-    table = "| QD | IOPS | lat_us |\n|---|---|---|\n| 1 | 10000 | 100 |\n| 4 | 38000 | 105 |\n"
-    _write(tmp_path, **{"README.md": table, "plot.py": "import os\n"})
-    assert load(tmp_path).points["load"].tolist() == [1, 4]
-
-
 def test_subdirectories_are_curves_under_their_own_names_and_never_repeats(tmp_path: Path) -> None:
     _write(tmp_path / "old-drive", **{"a.json": _fio(1, 1000.0, 1000.0)})
     _write(tmp_path / "new-drive", **{"a.json": _fio(1, 9000.0, 110.0)})

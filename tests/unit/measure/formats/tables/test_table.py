@@ -108,11 +108,6 @@ def test_our_own_table_comes_back_unchanged() -> None:
     pd.testing.assert_frame_equal(again.points, sweep.points, check_like=True, check_exact=True)
 
 
-def test_our_own_table_without_its_notes_is_still_known_as_a_memory() -> None:
-    text = "series,load,throughput_per_s,latency_s,bandwidth_bytes_per_s\nread,0,1e8,1e-7,6.4e9\n"
-    assert csv_sweep(text).load_kind == "injected_delay"
-
-
 def test_prose_is_no_table() -> None:
     assert looks_like_table(PLAIN)
     assert not looks_like_table("Dear reader, this is a letter.\nIt has no table.\n")
