@@ -443,7 +443,7 @@ def with_delay(points: Points, delay_s: tuple[float, float] | None) -> Points:
     if low >= shortest:
         raise DataError(
             f"{points.series}: a delay of {format_duration(low)} and more cannot be part of latencies from "
-            f"{format_duration(shortest)} on; check its unit (--delay)"
+            f"{format_duration(shortest)} on; check its unit"
         )
     return replace(points, delay=((low + high) / 2, (high - low) / 2 / Z90))
 

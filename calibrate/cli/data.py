@@ -99,15 +99,6 @@ def of_each(names: Iterable[str], make: Callable[[str], T]) -> tuple[dict[str, T
     return found, refused
 
 
-def check_peak(sweep: measure.Sweep, peak: float | None) -> None:
-    """CommandError where ``--peak`` is given and ``sweep`` is not a memory's."""
-    if peak is not None and not sweep.load_type.is_memory:
-        raise wrong_usage(
-            "--peak is a memory's bandwidth, and this is not a memory's curve; give a drive's peak to qsim predict, as "
-            "--peak-iops 600k"
-        )
-
-
 def print_sweep_findings(sweep: measure.Sweep, series: Sequence[str] | None = None) -> None:
     """What the importer noticed of these series (None: of all), on stderr; what several share is said once."""
     print_findings(findings_of(sweep, series))

@@ -23,7 +23,7 @@ EXIT_CODES: Mapping[int, str] = {
     DONE: "done",
     FAILED: "failed: a file, a tool, a target or the data",
     WRONG_USAGE: "wrong usage: a value on the command line",
-    CHECK_FAILED: "a check that was asked for failed (--fail-on, --max-error)",
+    CHECK_FAILED: "a check that was asked for failed (--fail-on)",
     UNDECIDED: "a check that was asked for cannot be decided with these data",
     INTERRUPTED: "interrupted",
 }

@@ -1,4 +1,4 @@
-"""Fits on disk: one fit, or several under one schema; only a file of qsim of the same kind is ever replaced."""
+"""Fits on disk: one fit, or several under one schema; none is ever replaced."""
 
 from __future__ import annotations
 
@@ -18,18 +18,14 @@ ONE = "qsim-fit/3"
 SEVERAL = "qsim-fits/3"
 
 
-def check_writable(path: Path, *, force: bool, kind: str = "fit") -> None:
-    """MeasureError where ``path`` must not or cannot be written; nothing is changed. ``kind``: a fit, or a law."""
+def check_new(path: Path, kind: str = "fit") -> None:
+    """MeasureError where ``path`` exists or cannot be written; nothing is changed. ``kind``: a fit, or a law."""
     if path.is_dir():
         raise MeasureError(f"{path} is a directory; name a file, such as {path / f'{kind}.json'}")
     if not path.parent.is_dir():
         raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
-    if not path.exists():
-        return
-    if not holds(path, kind):
-        raise MeasureError(f"{path} exists and is not a {kind} of qsim, so it is not replaced; choose another --out")
-    if not force:
-        raise MeasureError(f"{path} holds a {kind} already; replace it with --force, or choose another --out")
+    if path.exists():
+        raise MeasureError(f"{path} exists and is not replaced; choose another --out")
 
 
 def write_fits(fits: Sequence[Fit], path: Path) -> None:
@@ -57,15 +53,3 @@ def read_fits(path: Path) -> list[Fit]:
             return [Fit.from_dict(part) for part in parts]
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
-
-
-def holds(path: Path, kind: str = "fit") -> bool:
-    """Whether the file holds a fit, or a law, of this version of qsim."""
-    from measure.formats.law_file import SCHEMA
-
-    schemas = (ONE, SEVERAL) if kind == "fit" else (SCHEMA,)
-    try:
-        read_document(path, schemas, kind, "")
-    except DataError:
-        return False
-    return True

@@ -37,10 +37,6 @@ Series: TypeAlias = Annotated[str | None, shared("NAME", None, "Only this curve.
 DeviceModel: TypeAlias = Annotated[
     str | None, shared("NAME", None, "The device model; without it the data decide. An unknown name lists all.")
 ]
-Peak: TypeAlias = Annotated[
-    float | None,
-    shared("BANDWIDTH", parsing.bandwidth, "A memory's peak bandwidth, where a bandwidth test shows it, as 120GB/s."),
-]
 Objective: TypeAlias = Annotated[
     parsing.Objective | None,
     shared(
@@ -48,9 +44,6 @@ Objective: TypeAlias = Annotated[
         parsing.objective,
         "Also print the largest load within this mean response time, as 1ms, or tail, as p99=1ms.",
     ),
-]
-Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Replace an earlier file of the same kind (never another file).")
 ]
 ArrivalRates: TypeAlias = Annotated[
     parsing.Numbers | None, shared("RATES", parsing.rates, "Open: arrivals a second, as 500,1k,20k/s.")

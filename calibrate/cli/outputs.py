@@ -1,20 +1,18 @@
-"""The files that a command writes: the page, its plots as images, their data as CSV. Checked before any work."""
+"""The files that a command writes, checked before any work: the page of a result, and new files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import OptionGroup, option
 from measure.errors import MeasureError
-from measure.units import counted
 
 if TYPE_CHECKING:
     from calibrate.report.view import FrontPage, Section
@@ -81,19 +79,13 @@ class Written:
 
     report: str | None = None
     pdf: str | None = None
-    csv: tuple[str, ...] = ()
-    plots: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, str | None]:
         """JSON-ready."""
-        return {"report": self.report, "pdf": self.pdf, "csv": list(self.csv), "plots": list(self.plots)}
+        return {"report": self.report, "pdf": self.pdf}
 
     def lines(self) -> Iterator[str]:
         """A line for each kind."""
-        for files, kind in ((self.csv, "CSV file"), (self.plots, "plot")):
-            if files:
-                folder = os.path.commonpath([os.path.dirname(name) for name in files])
-                yield f"{counted(len(files), kind)}: {folder or os.curdir}"
         if self.report is not None:
             yield f"report: {self.report}"
         if self.pdf is not None:
@@ -105,6 +97,11 @@ class Page(OptionGroup):
     """Where to write the page; None: nowhere."""
 
     report: Path | None = option("FILE", parsing.path, "Also write an HTML page that opens offline.")
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a page is to be drawn."""
+        return self.report is not None
 
     def check(self) -> None:
         """Raise CommandError or MeasureError where a file cannot be written; nothing is changed."""
@@ -128,59 +125,10 @@ class Page(OptionGroup):
         return Written(str(page), None if front is None else _printed(drawn, self.report, title, front))
 
 
-@dataclass(frozen=True)
-class Outputs(Page):
-    """Where to write the page, the data and the plots."""
-
-    csv: Path | None = option("DIR", parsing.path, "Also write the data of every plot as CSV.")
-    plots: Path | None = option(
-        "DIR", parsing.path, "Also write every plot as SVG (needs pip install 'qsim-queue\\[plots]')."
-    )
-
-    @property
-    def wanted(self) -> bool:
-        """Whether anything is to be drawn."""
-        return any(place is not None for place in (self.report, self.csv, self.plots))
-
-    def check(self) -> None:
-        """The same of the directories."""
-        super().check()
-        for name, place in (("--csv", self.csv), ("--plots", self.plots)):
-            if place is not None and place.exists() and not place.is_dir():
-                raise wrong_usage(f"{name}: {place} is a file; name a directory")
-        if self.plots is not None:
-            from calibrate.report.images import check_images
-
-            check_images()
-
-    def write(
-        self, sections: Callable[[], Sequence[Section]], title: str = "", front: FrontPage | None = None
-    ) -> Written:
-        """Write the files."""
-        if not self.wanted:
-            return Written()
-        drawn = sections()
-        groups = [group for section in drawn for group in section.groups]
-        tables: list[Path] = []
-        plots: list[Path] = []
-        if self.csv is not None:
-            from calibrate.report.files import write_tables
-
-            tables = write_tables(groups, self.csv)
-        if self.plots is not None:
-            from calibrate.cli.progress import Bar
-            from calibrate.report.images import write_images
-
-            with Bar("drawing plots") as bar:
-                plots = write_images(groups, self.plots, progress=bar.share)
-        page = super().write(lambda: drawn, title, front)
-        return replace(page, csv=tuple(map(str, tables)), plots=tuple(map(str, plots)))
-
-
 def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPage) -> str | None:
     """The PDF of the page; None, with a warning, where it cannot be printed: the page says the same."""
     from calibrate.cli.progress import Bar
-    from calibrate.report.images import write_paper
+    from calibrate.report.paper import write_paper
     from measure.errors import MeasureError
 
     try:

@@ -76,9 +76,6 @@ def above_zero(parse: Callable[[str], float], what: str, example: str) -> Callab
 per_second = above_zero(units.parse_rate, "rate", "600k")
 """``600k`` or ``20k/s``, in 1/second."""
 
-bandwidth = above_zero(units.parse_bandwidth, "bandwidth", "120GB/s")
-"""``120GB/s``, in bytes/second."""
-
 size = parser(units.parse_bytes)
 """``4KiB``, in bytes."""
 
@@ -105,10 +102,6 @@ MOST_DEPTH, MOST_DELAY = LOADS["queue_depth"].most, LOADS["injected_delay"].most
 def percent(text: str) -> float:
     """``5`` or ``5%``."""
     return units.parse_count(text.strip().removesuffix("%"))
-
-
-allowed_error = above_zero(percent, "percentage", "10")
-"""``5`` or ``5%``."""
 
 
 @parser
@@ -216,15 +209,6 @@ percents = numbers(
 def sizes(text: str) -> Numbers:
     """``4KiB,16KiB`` or ``16KiB..1GiB`` (doubling), in bytes."""
     return Numbers(units.parse_list(text, "value", units.parse_bytes))
-
-
-@parser
-def span(text: str) -> Numbers:
-    """``80us,120us``: the least and the most, in seconds."""
-    ends = Numbers(units.parse_list(text, "time", units.parse_duration))
-    if len(ends) != 2 or not 0 <= ends[0] < ends[1]:
-        raise ValueError(f"invalid range {text!r}: expected the least and the most, e.g. 80us,120us")
-    return ends
 
 
 class Words(tuple[str, ...]):

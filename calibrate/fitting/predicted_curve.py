@@ -145,10 +145,9 @@ def _check_reach(fit: Calibration, loads: Array) -> None:
     highest = max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
     if loads.max() > highest * BEYOND:
         what = "the highest calibrated on" if highest == max(fit.used) else "the known peak"
-        wanted = format_bandwidth(float(loads.max()))
         raise DataError(
-            f"{fit.series}: {wanted} is beyond {what}, {format_bandwidth(highest)}; give the peak of a bandwidth test"
-            f" to qsim fit, as --peak {wanted.replace(' ', '')}, or calibrate on a higher bandwidth"
+            f"{fit.series}: {format_bandwidth(float(loads.max()))} is beyond {what}, {format_bandwidth(highest)}; "
+            "calibrate on a higher bandwidth"
         )
 
 

@@ -72,14 +72,6 @@ class View:
 
 
 @dataclass(frozen=True)
-class Group:
-    """Views that belong together, a folder of files; ``name`` is what they are of."""
-
-    name: str
-    views: Sequence[View]
-
-
-@dataclass(frozen=True)
 class ComparedCurve:
     """What is shown of one curve: the ``main`` views, and the ``checks`` of whether the model may be believed."""
 
@@ -122,12 +114,6 @@ class Section:
     def is_compared(self) -> bool:
         """Whether it is of curves that were compared, or could not be."""
         return bool(self.curves or self.refused)
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The views by what they are of, to be written as files."""
-        together = (Group(self.name, self.views),) if self.views or not self.is_compared else ()
-        return (*together, *(Group(curve.comparison.series, curve.all) for curve in self.curves))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready but for NaN: every view's rows in SI units, the audit, the provenance."""

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import re
+from html import escape
 
 from calibrate.report.drawing import DARK, INK
+from calibrate.report.view import View
+
+WIDTH, TITLE_HEIGHT = 1000, 50
 
 DEFAULT_INKS = ("#444444", "#2a3f5f")
 """What plotly writes in where a figure names no colour."""
+
+
+def drawn(view: View) -> str:
+    """The figure of a view below its title, as SVG with both styles. It needs kaleido, and Chromium or Chrome."""
+    import kaleido
+
+    figure = view.figure.to_dict()
+    layout = figure["layout"]
+    layout["title"] = {"text": escape(view.title), "font": {"size": 20}}
+    layout["height"] += TITLE_HEIGHT
+    layout["margin"] = {**layout["margin"], "t": layout["margin"]["t"] + TITLE_HEIGHT}
+    options = {"format": "svg", "width": WIDTH, "height": layout["height"]}
+    return with_dark_colours(kaleido.calc_fig_sync(figure, opts=options, kopts={"mathjax": False}).decode())
 
 
 def with_dark_colours(svg: str) -> str:

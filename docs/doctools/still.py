@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,22 +39,16 @@ def still(folder: str) -> str:
 
 
 def draw() -> None:
-    """Draw the pictures again. MeasureError where kaleido or a browser is missing."""
+    """Draw the pictures again. Needs kaleido and a browser."""
     from calibrate.report.compared.curves import against_load
-    from calibrate.report.images import write_images
-    from calibrate.report.view import Group, View
-    from doctools.dark import with_dark_colours
+    from calibrate.report.view import View
+    from doctools.dark import drawn
 
     compared = _compared()
     table = compared.predicted.to_frame()
-    views = [
-        View("curve", _file(n).stem, TITLES[n], "", table, against_load(compared, n))
-        for n in ("throughput", "response")
-    ]
-    with TemporaryDirectory() as folder:
-        for drawn in write_images([Group("", views)], Path(folder) / "drawn"):
-            target = DOCS / "_static" / drawn.name
-            target.write_text(with_dark_colours(drawn.read_text("utf-8")), encoding="utf-8")
+    for n in ("throughput", "response"):
+        view = View("curve", _file(n).stem, TITLES[n], "", table, against_load(compared, n))
+        _file(n).write_text(drawn(view), encoding="utf-8")
 
 
 def _file(name: str) -> Path:

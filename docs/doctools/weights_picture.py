@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,14 +34,13 @@ def picture() -> str:
 
 
 def draw() -> None:
-    """Draw the picture again. MeasureError where kaleido or a browser is missing."""
+    """Draw the picture again. Needs kaleido and a browser."""
     import pandas as pd
 
     from calibrate import predict
     from calibrate.report.drawing import BLUE, INK, Drawing, axis_layout, marker, solid
-    from calibrate.report.images import write_images
-    from calibrate.report.view import Group, View
-    from doctools.dark import with_dark_colours
+    from calibrate.report.view import View
+    from doctools.dark import drawn
 
     fit = _fitted()
     curve = predict(fit, LOADS)
@@ -79,9 +77,7 @@ def draw() -> None:
     figure.update_layout(margin={"t": 40})
     shown = pd.DataFrame({"load": LOADS, "throughput_per_s": curve.throughput_per_s})
     view = View("weights", FILE.stem, "What two points leave", "", shown, figure)
-    with TemporaryDirectory() as folder:
-        (drawn,) = write_images([Group("", [view])], Path(folder) / "drawn")
-        FILE.write_text(with_dark_colours(drawn.read_text("utf-8")), encoding="utf-8")
+    FILE.write_text(drawn(view), encoding="utf-8")
 
 
 def _devices(fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -198,7 +198,7 @@ def table(directories: Sequence[Path] = ()) -> str:
     cases = (
         ("latency, from 3 bandwidths", over_bandwidth, latencies, "response", False, False),
         ("latency, from 4 bandwidths", over_bandwidth, latencies, "response", True, False),
-        ("latency, from 3 bandwidths and `--peak`", over_bandwidth, latencies, "response", False, True),
+        ("latency, from 3 bandwidths and the peak", over_bandwidth, latencies, "response", False, True),
         ("bandwidth, from 3 delays", over_delay, laws, "throughput", False, False),
         ("latency, from 3 delays", over_delay, laws, "response", False, False),
         ("bandwidth, from 4 delays", over_delay, laws, "throughput", True, False),

@@ -20,7 +20,6 @@ REFUSED = """
 2 | compare --dataset 003-ssd-read --use 4,4 | --use, named twice
 2 | compare --dataset 003-ssd-read --use '' | --use, empty
 2 | compare --dataset 003-ssd-read --model magic | --model, magic, p-norm
-2 | compare --dataset 003-ssd-read --max-error -1 | --max-error
 2 | compare --dataset 003-ssd-read --slo 0s | --slo
 2 | compare --dataset 003-ssd-read --fail-on fatal | --fail-on, fatal, warning
 2 | compare --dataset 003-ssd-read --prediction f.json --use 1,2 | --prediction, --use
@@ -70,7 +69,6 @@ REFUSED = """
 2 | measure memory --out m --strides 128 --buffers 16KiB | --strides
 2 | show | give DATA
 2 | show --dataset 004-ssd-mix --columns load=qd | --columns is about CSV files
-2 | show --dataset 004-ssd-mix --csv FILE | is a file; name a directory
 1 | show --dataset 004-ssd-mix --report FILE | is not a report of qsim
 1 | fit-service --percentiles p50=80us,p95=70us | percentiles out of order: p95 = 70.0 µs
 2 | fit-service --percentiles p50 | invalid percentile 'p50'
@@ -79,8 +77,6 @@ REFUSED = """
 2 | fit-service JSON --load 3 | no point was measured at 3; there are 4
 2 | fit-service --dataset 002-ssd-tails --series nonsense | 'nonsense' is unknown
 1 | fit-service --dataset 003-ssd-read | neither a histogram nor percentiles
-2 | fit-service --percentiles TYPED --force | --force needs --out
-2 | fit-service --percentiles TYPED --out l.json --family gama | did you mean gamma?
 2 | fit-service --dataset 002-ssd-tails --load 1 --out l.json | there are 2 curves; name one
 1 | fit-service --percentiles TYPED --out none/law.json | there is no directory none
 1 | surface --dataset 004-ssd-depth | one block size and one share of reads

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from calibrate.course import CoursePlan, course_sections, front_of, plan_course, run_course
-from calibrate.report.images import write_paper
 from calibrate.report.page import render
+from calibrate.report.paper import write_paper
 from measure.suites.runs import plan_suites
 
 

@@ -19,11 +19,10 @@ from calibrate.cli.calibration.compare_devices import (
 from calibrate.cli.calibration.tails import add_tails, tail_tables, tails_line
 from calibrate.cli.console import Result, labelled, table, warn
 from calibrate.cli.data import DataSource, findings_of, print_findings
-from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
 from calibrate.cli.measuring.audit import audit_text, failing
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts
-from calibrate.cli.outputs import Outputs
+from calibrate.cli.outputs import Page
 from measure.units import counted
 from qsim.text_table import without_empty
 
@@ -42,7 +41,7 @@ files of a curve each) are devices side by side, the first the baseline; files o
 \b
 Examples:
 qsim compare sweep/ --use 1,32 --report report.html
-qsim compare --dataset 003-ssd-read --max-error 10
+qsim compare --dataset 003-ssd-read --details
 qsim compare old-drive/ new-drive/ --report both.html
 qsim compare tonight/ --prediction yesterday.json --fail-on error
 """
@@ -61,11 +60,10 @@ def compare(
     series: o.Series = None,
     model: o.DeviceModel = None,
     prediction: Path | None = option("FILE", parsing.path, "Compare with this fit or sealed prediction."),
-    outputs: Outputs,
+    page: Page,
     slo: o.Objective = None,
     details: o.Details = False,
     fail_on: o.FailOn = None,
-    max_error: float | None = option("PCT", parsing.allowed_error, "Exit with 3 where a mean error exceeds this."),
 ) -> Result:
     """Load, compare every series or the one named, print, report, check."""
     from calibrate.models.calibration import model_named
@@ -82,17 +80,17 @@ def compare(
     else:
         pairs = zip(sources, names, strict=True)
         devices = [calibrated_device(s, n, series, use, model, slo, several=several) for s, n in pairs]
-    page = _title(names) if several else sources[0].name
-    page += "" if seal is None else f", predicted before: SHA-256 {seal.sha256}"
-    evidence = {d.name: _evidence(d, drawn=outputs.wanted) for d in devices if several or outputs.wanted}
+    title = _title(names) if several else sources[0].name
+    title += "" if seal is None else f", predicted before: SHA-256 {seal.sha256}"
+    evidence = {d.name: _evidence(d, drawn=page.wanted) for d in devices if several or page.wanted}
     side_by_side = _side_by_side(evidence) if several else ()
-    written = outputs.write(lambda: _sections(page, devices, evidence, side_by_side), page)
+    written = page.write(lambda: _sections(title, devices, evidence, side_by_side), title)
     _warn(devices)
     return Result(
         lambda: _text(devices, sources, seal, side_by_side, details=details, asked=slo is not None),
         lambda: {**_document(devices), **_differences(side_by_side), "seal": None if seal is None else seal.to_dict()},
         written,
-        _failing([c for d in devices for c in d.comparisons], fail_on, max_error),
+        failing([f for d in devices for c in d.comparisons for f in c.audit], fail_on),
     )
 
 
@@ -316,20 +314,3 @@ def _differences(side_by_side: Sequence[SideBySide]) -> dict[str, Any]:
         "differences": [{"series": m.name or None, **d.to_dict()} for m in matched for d in m.differences],
         "not_compared": [{"series": m.name or None, **u.to_dict()} for m in matched for u in m.unmatched],
     }
-
-
-def _failing(done: Sequence[Comparison], fail_on: str | None, max_error: float | None) -> CommandError | None:
-    """The check that was asked for and fails (exit code 3) or cannot be decided (4)."""
-    if audit := failing([f for c in done for f in c.audit], fail_on):
-        return audit
-    for comparison in done if max_error is not None else ():
-        s = comparison.summary()
-        errors = {"throughput": s.held_out_mape_throughput_pct, "response time": s.held_out_mape_response_pct}
-        for what, error in errors.items():
-            if error is None:
-                reason = f"{comparison.series} has no held-out point to check; calibrate on fewer loads"
-                return CommandError(f"--max-error {max_error:g}: {reason}", UNDECIDED)
-            if max_error is not None and error > max_error:
-                reason = f"the held-out {what} of {comparison.series} is missed by {error:.3g} % on average"
-                return CommandError(f"--max-error {max_error:g}: {reason}", CHECK_FAILED)
-    return None

@@ -14,10 +14,9 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.prediction_source import CalibratedCurves, calibrated
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import DataSource
-from calibrate.cli.fit_files import check_writable, write_fits
+from calibrate.cli.fit_files import check_new, write_fits
 from calibrate.cli.fit_lines import asked_lines, objective_of, scalability_lines, scalability_of
 from calibrate.cli.option_groups import option
-from calibrate.cli.option_rules import requires
 from measure.units import counted
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ qsim fit --dataset 001-memory --use 0,500,20000 --series "64 B read"
 """
 
 
-@requires("--force", "--out")
 def fit(
     *,
     data: o.Data = None,
@@ -41,14 +39,7 @@ def fit(
     use: o.Use = None,
     series: o.Series = None,
     model: o.DeviceModel = None,
-    peak: o.Peak = None,
-    delay: parsing.Numbers | None = option(
-        "LOW,HIGH",
-        parsing.span,
-        "The part Z of a latency that keeps no server busy, measured by itself, as 80us,120us.",
-    ),
     out: Path | None = option("FILE", parsing.path, "Keep the fit here, for qsim predict and compare --prediction."),
-    force: o.Force = False,
     slo: o.Objective = None,
     details: o.Details = False,
 ) -> Result:
@@ -59,8 +50,8 @@ def fit(
 
         model_named(model)
     if out is not None:
-        check_writable(out, force=force)
-    made = calibrated(source, series, use, model, peak=peak, delay_s=(delay[0], delay[1]) if delay else None)
+        check_new(out)
+    made = calibrated(source, series, use, model)
     if out is not None:
         write_fits(made.fits, out)
     made.warn("not fitted")

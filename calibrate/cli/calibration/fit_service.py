@@ -13,10 +13,10 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.fit_files import check_writable
+from calibrate.cli.fit_files import check_new
 from calibrate.cli.option_groups import flag, option
-from calibrate.cli.option_rules import conflicts, requires
-from calibrate.cli.options import Columns, Data, Dataset, Force, Series
+from calibrate.cli.option_rules import conflicts
+from calibrate.cli.options import Columns, Data, Dataset, Series
 from calibrate.cli.outputs import Page
 from calibrate.cli.progress import Bar, part_of
 
@@ -66,8 +66,6 @@ def request_count(text: str) -> float:
 
 
 @conflicts("--percentiles", "DATA", "--dataset", "--series", "--load", because="percentiles are those of one point")
-@requires("--family", "--out")
-@requires("--force", "--out")
 def fit_service(
     *,
     data: Data = None,
@@ -78,14 +76,12 @@ def fit_service(
     series: Series = None,
     requests: float | None = option("N", request_count, "How many requests the percentiles are of."),
     out: Path | None = option("FILE", parsing.path, "Keep the law of one curve here, for fitted:FILE."),
-    family: str | None = option("NAME", None, "With --out: keep this family and not the best one, as 'shifted gamma'."),
-    force: Force = False,
     page: Page,
     details: bool = flag("--details", "Also print every family, and the parameters of the best with intervals."),
 ) -> Result:
     """Load, fit each series or the one named, print, report."""
     if out is not None:
-        check_writable(out, force=force, kind="law")
+        check_new(out, "law")
     found, refused, provenance = (
         ({"percentiles": calibrate.of_percentiles(percentiles, requests)}, dict[str, str](), None)
         if percentiles is not None
@@ -95,7 +91,7 @@ def fit_service(
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
     fits = _fitted(found, refused)
     if out is not None:
-        _keep(out, family, fits)
+        _keep(out, fits)
     written = page.write(lambda: _sections(fits, provenance), "Service times")
     for reason in refused.values():
         warn(f"not fitted: {reason}")
@@ -164,17 +160,14 @@ def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
     return "\n".join(lines)
 
 
-def _keep(path: Path, family: str | None, fits: Fits) -> None:
-    """Write the law of the only fit, or of the family named; CommandError where that was not fitted."""
+def _keep(path: Path, fits: Fits) -> None:
+    """Write the law of the only fit."""
     from measure.formats.law_file import write_law
 
     name, (fit, _) = next(iter(fits.items()))
-    names = [f.name for f in fit.families]
-    if family is not None and family not in names:
-        raise wrong_usage(f"--family: {parsing.not_one_of(family, names)}")
-    chosen = fit.best if family is None else fit.family(family)
-    about = {"name": name, "family": chosen.name, "requests": fit.times.total, "kind": fit.times.kind, "ks": chosen.ks}
-    write_law(chosen.law, path, about)
+    best = fit.best
+    about = {"name": name, "family": best.name, "requests": fit.times.total, "kind": fit.times.kind, "ks": best.ks}
+    write_law(best.law, path, about)
 
 
 def _sections(fits: Fits, provenance: measure.Provenance | None) -> list[Section]:

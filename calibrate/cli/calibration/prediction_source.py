@@ -11,7 +11,7 @@ import calibrate
 import measure
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import DataSource, check_peak, known_series, of_each, print_findings, print_sweep_findings
+from calibrate.cli.data import DataSource, known_series, of_each, print_findings, print_sweep_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.fit_files import read_fits
 from measure.text_files import read_head
@@ -48,22 +48,17 @@ def calibrated(
     use: Sequence[float] | None,
     model: str | None = None,
     *,
-    peak: float | None = None,
     peak_iops: float | None = None,
-    delay_s: tuple[float, float] | None = None,
 ) -> CalibratedCurves:
     """Load, and fit every curve or the one named. CommandError for what does not go together; DataError without a fit.
 
-    ``peak`` is the bandwidth of a memory, ``peak_iops`` the peak of a drive of which one point was measured.
+    ``peak_iops`` is the peak of a drive of which one point was measured.
     """
     sweep = source.load()
     names = known_series(sweep.series, series)
-    check_peak(sweep, peak)
-
-    known_peak = peak if peak is not None else peak_iops
 
     def fitted(name: str) -> Fit:
-        made = calibrate.fit(sweep, use or None, series=name, model=model, delay_s=delay_s, peak_per_s=known_peak)
+        made = calibrate.fit(sweep, use or None, series=name, model=model, peak_per_s=peak_iops)
         return calibrate.with_origin(made, sweep)
 
     fits, refused = of_each(names, fitted)

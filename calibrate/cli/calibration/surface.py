@@ -11,7 +11,6 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.typed_places import TypedPlaces, at_places, places
 from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, print_findings
-from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
 from calibrate.cli.measuring.run import Consent, consent
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts, requires
@@ -42,7 +41,7 @@ UNSTEADY = ("drift-within-run", "outlier")
 """Findings on runs that a surface should not lean on."""
 
 
-@conflicts("--budget", "--dataset", "--columns", "--pattern", "--use", "--ask", "--max-error")
+@conflicts("--budget", "--dataset", "--columns", "--pattern", "--use", "--ask")
 @requires("--out", "--budget")
 @requires("--allow", "--budget")
 def surface(
@@ -59,7 +58,6 @@ def surface(
     allow: Consent = option("WHAT", consent, "Consent to a device: see qsim measure fio.", default=Consent()),
     details: bool = flag("--details", "Also print every point, parameter and knee."),
     page: Page,
-    max_error: float | None = option("PCT", parsing.allowed_error, "Exit with 3 where the median error exceeds this."),
 ) -> Result:
     """Load, calibrate, predict, print, write, check."""
     if budget is not None:
@@ -89,7 +87,6 @@ def surface(
             "audit": [f.to_dict() for f in noticed],
         },
         page.write(lambda: _sections(compared, sweep, noticed)),
-        _failing(compared, max_error),
     )
 
 
@@ -147,15 +144,3 @@ def _predicted_at(rows: Sequence[Mapping[str, Any]]) -> str:
         show(rows[0][name]) for name, show in shown.items() if name in rows[0] and len({r[name] for r in rows}) == 1
     ]
     return f"Predicted at {', '.join(shared)}" if shared else "Predicted"
-
-
-def _failing(compared: SurfaceComparison, max_error: float | None) -> CommandError | None:
-    """The check of the median error that fails, or cannot be decided."""
-    missed = compared.summary().held_out_mdape_throughput_pct
-    if max_error is None:
-        return None
-    if missed is None:
-        reason = "no point was held out to check; calibrate on fewer"
-        return CommandError(f"--max-error {max_error:g}: {reason}", UNDECIDED)
-    reason = f"held-out points are missed by {missed:.3g} % at the median"
-    return CommandError(f"--max-error {max_error:g}: {reason}", CHECK_FAILED) if missed > max_error else None

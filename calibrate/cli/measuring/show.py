@@ -12,7 +12,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.audit import audit_text
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import Columns, Data, Series
-from calibrate.cli.outputs import Outputs
+from calibrate.cli.outputs import Page
 from calibrate.cli.progress import Bar, part_of
 from measure.units import counted
 
@@ -42,10 +42,10 @@ def show(
     dataset: list[str] | None = option("NAME", None, "A published table; repeatable."),
     columns: Columns = None,
     series: Series = None,
-    outputs: Outputs,
+    page: Page,
     details: bool = flag("--details", "Also print every point and every finding."),
 ) -> Result:
-    """Load every source, print its tables, write the page and the CSV files."""
+    """Load every source, print its tables, write the page."""
     if not data and not dataset:
         raise wrong_usage(
             "give DATA (a file or a directory), or a published table: --dataset 004-ssd-mix (see qsim datasets)"
@@ -68,7 +68,7 @@ def show(
     return Result(
         lambda: _text(sections, fitted, details=details),
         lambda: {"sections": [s.to_dict() for s in sections]},
-        outputs.write(lambda: sections, title),
+        page.write(lambda: sections, title),
     )
 
 

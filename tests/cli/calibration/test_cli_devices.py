@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -93,31 +92,9 @@ def test_a_memory_and_a_drive_are_shown_apart(qsim, drives, tmp_path):
     assert "vary different loads" in run.err
 
 
-def test_plots_and_data_are_written_and_never_replaced(
-    qsim, drives, require_tool: Callable[..., str], require_module: Callable[..., None]
-):
-    require_module("kaleido", "pip install 'qsim-queue[plots]'")
-    require_tool("chromium", "chromium-browser", "google-chrome")
-    options = ("compare", "old.csv", "--plots", "plots", "--csv", "data")
-    document = qsim(*options, "--json").json
-    assert {Path(p).stem for p in document["plots"]} >= {
-        "curve",
-        "throughput",
-        "response",
-        "residuals-load",
-        "queue-simulated",
-    }
-    assert all(Path(p).read_text().startswith("<svg") for p in document["plots"])
-    assert {Path(p).stem for p in document["csv"]} >= {Path(p).stem for p in document["plots"]}
-    again = qsim(*options)
-    assert again.code == 1
-    assert "exists and is not replaced" in again.error
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--csv", "old.csv"], 2, ["--csv", "is a file"]),
         (["--dataset", "003-ssd-read", "--prediction", "fit.json"], 2, ["one DATA"]),
         (["new.csv", "--series", "nothing"], 2, ["--series: old.csv: 'nothing' is unknown"]),
         (["missing.csv"], 1, ["missing.csv"]),

@@ -87,22 +87,8 @@ def test_the_law_is_kept_and_drives_solve_and_simulate(qsim, tmp_path):
     assert simulated.json["W"] == simulate(MG1(500.0, law), customers=300_000, seed=1).W
     again = qsim("fit-service", "--percentiles", SLOW, "--out", "law.json")
     assert again.code == 1
-    assert "holds a law already; replace it with --force" in again.error
-    one = qsim(
-        "fit-service",
-        "--percentiles",
-        SLOW,
-        "--requests",
-        "10k",
-        "--out",
-        "law.json",
-        "--force",
-        "--family",
-        "exponential",
-    )
-    assert one.code == 0
-    assert "service fitted:law.json" in one.out
-    assert type(read_law(tmp_path / "law.json")).__name__ == "Exponential"
+    assert again.error == "law.json exists and is not replaced; choose another --out"
+    assert read_law(tmp_path / "law.json") == law
 
 
 def test_the_law_drives_the_known_device(qsim, require_tool):

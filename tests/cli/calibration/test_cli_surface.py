@@ -43,14 +43,6 @@ def test_places_that_were_not_measured_are_predicted_and_the_page_is_written(qsi
     assert "Throughput at 100 % reads" in (tmp_path / "s.html").read_text("utf-8")
 
 
-def test_the_check_fails_with_3(qsim):
-    run = qsim("surface", "--dataset", "001-ssd", "--max-error", "0.1")
-    assert run.code == 3
-    assert "held-out points are missed by" in run.err
-    undecided = qsim("surface", "--dataset", "001-ssd", "--use", "all", "--max-error", "5", "--json")
-    assert undecided.code == undecided.json["error"]["exit_code"] == 4
-
-
 def test_a_line_over_block_sizes_is_a_surface_too(qsim):
     run = qsim("surface", "--dataset", "004-ssd-block-size", "--ask", "0", "--json")
     assert run.code == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from seen_pages import packed_views
 
@@ -54,18 +53,12 @@ def test_show_prints_the_tables_of_a_published_report(qsim):
     assert "reads (%)" in packed_views(page)
 
 
-def test_show_gives_one_document_and_a_file_for_every_view(qsim):
-    run = qsim("show", "--dataset", "004-ssd-mix", "--json", "--csv", "tables")
+def test_show_gives_one_document_with_the_rows_of_every_view(qsim):
+    run = qsim("show", "--dataset", "004-ssd-mix", "--json")
     assert run.code == 0, run.err
     [section] = run.json["sections"]
     rows = {v["name"]: v["rows"] for v in section["views"]}
     assert rows["points"][0]["throughput_per_s"] == 47800
-    assert {Path(p).stem for p in run.json["csv"]} == set(rows)
-    table = pd.read_csv("tables/points.csv")
-    assert list(table["throughput_per_s"]) == [r["throughput_per_s"] for r in rows["points"]]
-    again = qsim("show", "--dataset", "004-ssd-mix", "--csv", "tables")
-    assert again.code == 1
-    assert "is not replaced" in again.error
 
 
 def test_show_marks_the_knee_that_the_points_have(qsim, sweep_csv):

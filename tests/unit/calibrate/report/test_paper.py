@@ -9,8 +9,8 @@ import pytest
 from published_course import course_of
 
 from calibrate.course import front_of
-from calibrate.report.images import write_paper
 from calibrate.report.page import render, render_paper
+from calibrate.report.paper import write_paper
 from calibrate.report.view import FrontPage, KeyFigure
 from measure.errors import MeasureError
 
@@ -37,7 +37,7 @@ def test_paper_has_one_plot_a_section_and_no_folds() -> None:
 
 def test_without_a_browser_it_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MeasureError, match=r"PDFs need Chromium or Chrome; neither is on PATH \(Debian"):
+    with pytest.raises(MeasureError, match=r"a PDF needs Chromium or Chrome; neither is on PATH \(Debian"):
         write_paper([], tmp_path / "report.pdf", title="t", front=FRONT)
     assert list(tmp_path.iterdir()) == []
 
