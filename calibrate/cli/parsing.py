@@ -60,27 +60,20 @@ def time(text: str) -> Quantity:
 seconds = parser(units.parse_duration)
 """``80us`` or ``5``, in seconds."""
 
-
-def above_zero(parse: Callable[[str], float], what: str, example: str) -> Callable[[Any], float]:
-    """The parser of one value above 0."""
-
-    def checked(text: str) -> float:
-        found = parse(text)
-        if found <= 0:
-            raise ValueError(f"invalid {what} {text!r}: expected a value above 0, e.g. {example}")
-        return found
-
-    return parser(checked)
-
-
-per_second = above_zero(units.parse_rate, "rate", "600k")
-"""``600k`` or ``20k/s``, in 1/second."""
-
 size = parser(units.parse_bytes)
 """``4KiB``, in bytes."""
 
 number = parser(units.parse_count)
 """``2.5``, ``1e7``, ``600k``."""
+
+
+@parser
+def per_second(text: str) -> float:
+    """``600k`` or ``20k/s``, in 1/second."""
+    found = units.parse_rate(text)
+    if found <= 0:
+        raise ValueError(f"invalid rate {text!r}: expected a value above 0, e.g. 600k")
+    return found
 
 
 @parser
@@ -90,12 +83,6 @@ def whole(text: str) -> int:
     if value != int(value):
         raise ValueError(f"invalid number {text!r}: expected a whole number")
     return int(value)
-
-
-LEAST_LOAD = 1e-6
-MOST_TYPED = max(load.most for load in LOADS.values())
-"""The largest load of any kind: no depth, delay, rate or bandwidth of a device is larger."""
-MOST_DEPTH, MOST_DELAY = LOADS["queue_depth"].most, LOADS["injected_delay"].most
 
 
 @parser
@@ -123,16 +110,12 @@ class Objective:
 
 @parser
 def objective(text: str) -> Objective:
-    """``1ms`` for the mean, ``p99=1ms`` for a quantile."""
-    quantile, equals, time = text.rpartition("=")
-    if not equals:
-        return Objective(units.parse_duration(text))
+    """``1ms`` or ``mean=1ms`` for the mean, ``p99=1ms`` for a quantile."""
+    quantile, _, time = text.rpartition("=")
     quantile = quantile.strip().lower()
-    if quantile == "mean":
-        return Objective(units.parse_duration(time))
-    if quantile not in QUANTILES:
+    if quantile not in ("", "mean", *QUANTILES):
         raise ValueError(f"{not_one_of(quantile, ('mean', *QUANTILES))}; write it like 1ms or p99=1ms")
-    return Objective(units.parse_duration(time), quantile)
+    return Objective(units.parse_duration(time), quantile if quantile in QUANTILES else None)
 
 
 class Numbers(tuple[float, ...]):
@@ -160,6 +143,11 @@ def _whole_up_to(most: float) -> Callable[[float], bool]:
     return lambda n: n == int(n) and 1 <= n <= most
 
 
+LEAST_LOAD = 1e-6
+MOST_TYPED = max(load.most for load in LOADS.values())
+"""The largest load of any kind: no depth, delay, rate or bandwidth of a device is larger."""
+MOST_DEPTH, MOST_DELAY = LOADS["queue_depth"].most, LOADS["injected_delay"].most
+
 loads = numbers(
     "load",
     f"{LEAST_LOAD:g} to {MOST_TYPED:g}, e.g. 1,2,4,8 or 1..64",
@@ -186,16 +174,6 @@ depths = numbers("depth", f"a whole number from 1 to {MOST_DEPTH:g}, e.g. 1,2,4,
 clients = numbers("number of clients", "whole numbers, 1 or more, as 1..500", _whole_up_to(MOST_TYPED))
 """``1,10,100`` or ``1..500``, whole numbers."""
 
-
-@parser
-def used_loads(text: str) -> Numbers:
-    """Loads to calibrate on, or ``all``: no numbers."""
-    found = Numbers() if text.strip().lower() == "all" else loads(text)
-    if len(set(found)) < len(found):
-        raise ValueError(f"a load is named twice in {text!r}; name each once")
-    return found
-
-
 percents = numbers(
     "percentage",
     "a whole number from 0 to 100, e.g. 100,70,0",
@@ -204,26 +182,17 @@ percents = numbers(
 )
 """``100,70,0``, whole numbers from 0 to 100, with or without their sign."""
 
-
-@parser
-def sizes(text: str) -> Numbers:
-    """``4KiB,16KiB`` or ``16KiB..1GiB`` (doubling), in bytes."""
-    return Numbers(units.parse_list(text, "value", units.parse_bytes))
-
-
-class Words(tuple[str, ...]):
-    """Words that were typed as one, separated by commas; see Numbers."""
-
-    __slots__ = ()
+sizes = numbers("size", "1 byte or more", lambda size: size >= 0, units.parse_bytes)
+"""``4KiB,16KiB`` or ``16KiB..1GiB`` (doubling), in bytes."""
 
 
 @parser
-def words(text: str) -> Words:
-    """``R,W3``."""
-    values = [part.strip() for part in text.split(",") if part.strip()]
-    if not values:
-        raise ValueError(f"{text!r} is empty; write words with commas between them")
-    return Words(values)
+def used_loads(text: str) -> Numbers:
+    """Loads to calibrate on, or ``all``: no numbers."""
+    found = Numbers() if text.strip().lower() == "all" else loads(text)
+    if len(set(found)) < len(found):
+        raise ValueError(f"a load is named twice in {text!r}; name each once")
+    return found
 
 
 @parser
@@ -248,10 +217,25 @@ def choice(*names: str) -> Callable[[Any], str]:
     return parser(word)
 
 
+class Words(tuple[str, ...]):
+    """Words that were typed as one, separated by commas; see Numbers."""
+
+    __slots__ = ()
+
+
+@parser
+def words(text: str) -> Words:
+    """``R,W3``."""
+    values = [part.strip() for part in text.split(",") if part.strip()]
+    if not values:
+        raise ValueError(f"{text!r} is empty; write words with commas between them")
+    return Words(values)
+
+
 def choices(*names: str) -> Callable[[Any], Words]:
     """Several of ``names``, with commas between them."""
     one = choice(*names)
-    return parser(lambda text: Words(one(part) for part in words(text)))
+    return parser(lambda text: Words(one(part) for part in text.split(",")))
 
 
 def not_one_of(text: str, names: Sequence[str]) -> str:

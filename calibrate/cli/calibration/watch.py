@@ -6,20 +6,16 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration.prediction_source import datasheet_fit
 from calibrate.cli.console import plain, remark, say, warn
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.option_groups import AsJson, option
-from calibrate.cli.option_rules import conflicts
-from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, plain_number
+from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, parse_duration, plain_number
 
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
@@ -36,7 +32,6 @@ and no root is needed. Ctrl-C ends it.
 Examples:
 qsim watch nvme0n1
 qsim watch nvme0n1 --fit fit.json
-qsim watch /dev/nvme0n1 --idle-latency 80us --peak-iops 600k
 qsim watch sda sdb --for 1h --record watched.csv
 qsim watch nvme0n1 --for 10s --json
 """
@@ -57,7 +52,15 @@ ENDING_S = 0.05
 """An interval that ends so shortly before --for is the last one."""
 
 
-@conflicts("--fit", "--idle-latency", "--peak-iops", because="one of them describes the device")
+@parsing.parser
+def interval_s(text: str) -> float:
+    """``1s``, within what the kernel's counters allow."""
+    found = parse_duration(text)
+    if not LEAST_S <= found <= MOST_S:
+        raise ValueError(f"{text} is out of reach; give 0.1s to 1h")
+    return found
+
+
 def watch(
     *,
     devices: Annotated[
@@ -65,36 +68,37 @@ def watch(
         typer.Argument(metavar="DEVICE...", help="Block devices or partitions: nvme0n1, /dev/sda1, /dev/mapper/root."),
     ],
     fit_file: Path | None = option("FILE", parsing.path, "The device's curve, a file of qsim fit.", "--fit"),
-    idle_latency: o.IdleLatency = None,
-    peak_iops: o.PeakIops = None,
-    every: float = option("TIME", parsing.seconds, "How long an interval is.", default=1.0, shown="1s"),
+    every: float = option("TIME", interval_s, "How long an interval is.", default=1.0, shown="1s"),
     for_: float | None = option("TIME", parsing.seconds, "End after this time.", "--for"),
     record: Path | None = option("FILE", parsing.path, "Also store every interval in a new CSV file."),
     as_json: AsJson = False,
 ) -> None:
     """Look every second; say, record, and sum up at the end."""
-    if not LEAST_S <= every <= MOST_S:
-        raise wrong_usage(f"--every {format_duration(every)} is out of reach; give 0.1s to 1h")
     if for_ is not None and for_ < every:
         raise wrong_usage(f"--for {format_duration(for_)} is shorter than an interval, {format_duration(every)}")
-    known = _known(fit_file, idle_latency, peak_iops)
 
     from calibrate.cli.outputs import new_record
     from calibrate.watched import WatchedCurves
+    from measure.formats.watched.interval import pooled
     from measure.formats.watched.steady import record_header, record_line
     from measure.watching.watch import Lost
     from measure.watching.watch import watch as watched
 
-    curves, seen, lines, warned = WatchedCurves(known), WatchedTotals(), 0, set[str]()
+    curves = WatchedCurves(None if fit_file is None else _known(fit_file))
+    whole: dict[str, DeviceInterval] = {}
+    highest: dict[str, DeviceInterval] = {}
+    lines, warned = 0, set[str]()
     with ExitStack() as stack:
         keep = stack.enter_context(new_record(record, record_header(), "--record")) if record else None
         try:
             for found in _until(watched(devices, every), for_):
+                name = found.device
                 if isinstance(found, Lost):
-                    warn(f"{found.device} {WHY[found.why]}")
+                    warn(f"{name} {WHY[found.why]}")
                     continue
                 curves.add(found)
-                seen.add(found)
+                whole[name] = pooled([whole[name], found]) if name in whole else found
+                highest[name] = max(highest.get(name, found), found, key=lambda i: i.throughput_per_s)
                 if keep is not None:
                     keep(record_line(found))
                 if as_json:
@@ -104,48 +108,29 @@ def watch(
                     say(HEADER)
                 lines += 1
                 say(_line(found, curves))
-                if found.device not in warned and (missing := curves.missing(found.device)):
-                    warned.add(found.device)
+                if name not in warned and (missing := curves.missing(name)):
+                    warned.add(name)
                     remark(missing)
         except KeyboardInterrupt:
-            if for_ is not None or not seen.by_device:
+            if for_ is not None or not whole:
                 raise
-    if not seen.by_device:
+    if not whole:
         raise CommandError(f"{', '.join(devices)} vanished before an interval was over")
     if not as_json:
-        say(_summary(seen, curves, record))
+        say("\n".join(["", *(line for name in whole for line in _summed(whole[name], highest[name], curves))]))
+        if record is not None:
+            say(f"\nMORE    qsim fit {record}: the curve;   qsim show {record}: the steady stretches")
 
 
-@dataclass
-class WatchedTotals:
-    """All intervals of each device as one, and the one with the highest throughput."""
-
-    by_device: dict[str, DeviceInterval] = field(default_factory=dict)
-    highest: dict[str, DeviceInterval] = field(default_factory=dict)
-
-    def add(self, interval: DeviceInterval) -> None:
-        """One more interval."""
-        from measure.formats.watched.interval import pooled
-
-        name = interval.device
-        self.by_device[name] = pooled([self.by_device[name], interval]) if name in self.by_device else interval
-        if name not in self.highest or interval.throughput_per_s > self.highest[name].throughput_per_s:
-            self.highest[name] = interval
-
-
-def _known(fit_file: Path | None, idle_latency: float | None, peak_iops: float | None) -> Fit | None:
-    """The curve that was given; None where the watch is to learn it."""
-    if fit_file is None:
-        return None if idle_latency is None and peak_iops is None else datasheet_fit(idle_latency, peak_iops)
+def _known(file: Path) -> Fit:
+    """The curve in a file; CommandError for another kind, and for several."""
     from calibrate.cli.fit_files import read_fits
 
-    fits = read_fits(fit_file)
+    fits = read_fits(file)
     if len(fits) > 1:
-        raise wrong_usage(
-            f"--fit {fit_file} holds {len(fits)} curves; keep one: qsim fit DATA --series NAME --out FILE"
-        )
+        raise wrong_usage(f"--fit {file} holds {len(fits)} curves; keep one: qsim fit DATA --series NAME --out FILE")
     if not fits[0].load_type.is_closed:
-        raise wrong_usage(f"--fit {fit_file} is no curve over requests outstanding; fit a sweep over the depth")
+        raise wrong_usage(f"--fit {file} is no curve over requests outstanding; fit a sweep over the depth")
     return fits[0]
 
 
@@ -174,14 +159,6 @@ def _line(interval: DeviceInterval, curves: WatchedCurves) -> str:
         f"{f'{100 * interval.read_share:.0f} %':>7s}{f'{100 * min(interval.busy_share, 1):.0f}':>7s}"
         f"{'' if share is None else f'{100 * share:.0f} %':>9s}"
     )
-
-
-def _summary(seen: WatchedTotals, curves: WatchedCurves, record: Path | None) -> str:
-    """The whole watch of each device in three lines, and what to do next."""
-    lines = [line for name, whole in seen.by_device.items() for line in _summed(whole, seen.highest[name], curves)]
-    if record is not None:
-        lines += ["", f"MORE    qsim fit {record}: the curve;   qsim show {record}: the steady stretches"]
-    return "\n".join(["", *lines])
 
 
 def _summed(whole: DeviceInterval, highest: DeviceInterval, curves: WatchedCurves) -> list[str]:

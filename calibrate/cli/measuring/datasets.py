@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,25 +49,13 @@ def datasets(
     if info.curve:
         sweep = measure.load_dataset(info.name, as_published=True)
         document |= {"series": list(sweep.series), "points": len(sweep)}
-    return Result(lambda: _text(info, document), lambda: document)
-
-
-def _text(info: DatasetInfo, document: Mapping[str, Any]) -> str:
-    lines = {
-        "title": info.title,
-        "source": info.source,
-        "device": info.device,
-        "host": info.host_cpu,
-        "tool": info.tool,
-        "varied": info.varied,
-        "anomaly": info.anomaly or "none known",
-        "no curve": f"{info.why_no_curve}, so it cannot be compared; qsim audit reads it" if not info.curve else "",
-        "series": "; ".join(document.get("series", ())),
-        "points": str(document.get("points", "")),
-    }
-    facts = table((), [(f"  {key}", value) for key, value in lines.items() if value], left=2)
+    facts = [(key.replace('_', ' '), _cell(value)) for key, value in document.items() if value]
     more = f"\n\nqsim compare --dataset {info.name} --report report.html" if info.curve else ""
-    return f"{info.name}\n{facts}{more}"
+    return Result(lambda: f"{table((), facts, left=2)}{more}", lambda: document)
+
+
+def _cell(value: Any) -> str:
+    return "; ".join(value) if isinstance(value, list) else str(value)
 
 
 def _document(info: DatasetInfo) -> dict[str, Any]:

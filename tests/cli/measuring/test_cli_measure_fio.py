@@ -121,13 +121,9 @@ def test_curves_that_only_their_names_tell_apart_keep_them():
     [
         ({"series": "a", "load": [1, 2]}, "qsim compare out --report report.html"),
         ({"series": ["a", "b"], "load": 1, "block_bytes": [4096, 65536]}, "qsim surface out"),
-        (
-            {"series": ["a", "a", "b", "b"], "load": [1, 2, 1, 2], "block_bytes": [4096, 4096, 65536, 65536]},
-            "qsim compare out --report report.html, and over the block size too: qsim surface out",
-        ),
         ({"series": ["a", "b"], "load": 1, "read_fraction": [0.0, 1.0]}, "qsim predict out --at 1..64"),
     ],
-    ids=["depths", "sizes", "both", "neither"],
+    ids=["depths", "sizes", "neither"],
 )
 def test_the_next_command_is_one_that_takes_such_points(varied, then):
     rows = {
@@ -143,11 +139,3 @@ def test_the_next_command_is_one_that_takes_such_points(varied, then):
     }
     text = points_text(Sweep(pd.DataFrame(rows)), Path("out"))
     assert text.endswith(f"saved in out; next: {then}")
-
-
-def test_latencies_of_directions_are_means_over_repeats():
-    _, header, row, _ = table(
-        series="mix", load=[1, 1], repeat=[0, 1], read_latency_s=[1e-3, 3e-3], write_latency_s=[float("nan")] * 2
-    )
-    assert "reads take" in [h.strip() for h in header]
-    assert [c.strip() for c in row if c.strip()][-1] == "2.00 ms"
