@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from measure.errors import DataError, MeasureError
-from measure.machine.durable import write_durably
+from calibrate.cli.outputs import naming
+from measure.errors import DataError
+from measure.machine.durable import write_new
 from measure.text_files import read_document, reading
 
 if TYPE_CHECKING:
@@ -18,25 +19,13 @@ ONE = "qsim-fit/3"
 SEVERAL = "qsim-fits/3"
 
 
-def check_new(path: Path, kind: str = "fit") -> None:
-    """MeasureError where ``path`` exists or cannot be written; nothing is changed. ``kind``: a fit, or a law."""
-    if path.is_dir():
-        raise MeasureError(f"{path} is a directory; name a file, such as {path / f'{kind}.json'}")
-    if not path.parent.is_dir():
-        raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
-    if path.exists():
-        raise MeasureError(f"{path} exists and is not replaced; choose another --out")
-
-
 def write_fits(fits: Sequence[Fit], path: Path) -> None:
-    """Write one fit, or several, by rename. Raises MeasureError where that fails."""
+    """Write one fit, or several, to a new file. Raises MeasureError where that fails."""
     document: dict[str, Any] = (
         fits[0].to_dict() if len(fits) == 1 else {"schema": SEVERAL, "fits": [f.to_dict() for f in fits]}
     )
-    try:
-        write_durably(path, (json.dumps(document) + "\n").encode())
-    except OSError as error:
-        raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
+    with naming(path):
+        write_new(path, (json.dumps(document) + "\n").encode())
 
 
 def read_fits(path: Path) -> list[Fit]:

@@ -18,25 +18,12 @@ if TYPE_CHECKING:
     from calibrate.report.view import FrontPage, Section
 
 
-def check_report_path(path: Path) -> None:
-    """MeasureError where ``path`` is a directory or a file that is no report of qsim; nothing is changed."""
-    from calibrate.report.page import is_report
-
-    if path.is_dir():
-        raise MeasureError(f"{path} is a directory; name a file for the report, such as {path / 'report.html'}")
-    if path.exists() and not is_report(path):
-        raise MeasureError(f"{path} exists and is not a report of qsim; choose another name for the report")
-    if path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK):
-        raise MeasureError(f"nothing can be written to {path.parent}; name another place for the report")
-
-
-def write_new(path: Path, text: str, option: str) -> str:
-    """Write ``text`` to a new file and return its name. MeasureError where that fails."""
-    from measure.machine import durable
-
-    with naming(path, option):
-        durable.write_new(path, text.encode())
-    return str(path)
+def check_new(path: Path, option: str = "--out") -> None:
+    """MeasureError where ``path`` exists or its folder does not; nothing is changed."""
+    if os.path.lexists(path):
+        raise MeasureError(f"{path} exists and is not replaced; choose another name for {option}")
+    if not path.parent.is_dir():
+        raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
 
 
 @contextmanager
@@ -44,6 +31,7 @@ def new_record(path: Path, head: str, option: str) -> Iterator[Callable[[str], N
     """A new file that begins with ``head``, and a function that appends a line to it. MeasureError where that fails."""
     from measure.machine import durable
 
+    check_new(path, option)
     with ExitStack() as stack:
         with naming(path, option):
             append = stack.enter_context(durable.appending(path, head.encode()))
@@ -58,19 +46,14 @@ def new_record(path: Path, head: str, option: str) -> Iterator[Callable[[str], N
 
 
 @contextmanager
-def naming(path: Path, option: str) -> Iterator[None]:
+def naming(path: Path, option: str = "--out") -> Iterator[None]:
     """A MeasureError that names the file in place of an OSError."""
-    if not path.parent.is_dir():
-        raise MeasureError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     try:
         yield
     except FileExistsError as error:
         raise MeasureError(f"{path} exists and is not replaced; choose another name for {option}") from error
     except OSError as error:
         raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-REPORT = "report.html"
 
 
 @dataclass(frozen=True)
@@ -104,9 +87,18 @@ class Page(OptionGroup):
         return self.report is not None
 
     def check(self) -> None:
-        """Raise CommandError or MeasureError where a file cannot be written; nothing is changed."""
-        if self.report is not None:
-            check_report_path(self.report)
+        """MeasureError where the page is a directory or a file that is no report of qsim; nothing is changed."""
+        from calibrate.report.page import is_report
+
+        path = self.report
+        if path is None:
+            return
+        if path.is_dir():
+            raise MeasureError(f"{path} is a directory; name a file for the report, such as {path / 'report.html'}")
+        if path.exists() and not is_report(path):
+            raise MeasureError(f"{path} exists and is not a report of qsim; choose another name for the report")
+        if path.parent.is_dir() and not os.access(path.parent, os.W_OK | os.X_OK):
+            raise MeasureError(f"nothing can be written to {path.parent}; name another place for the report")
 
     def write(
         self, sections: Callable[[], Sequence[Section]], title: str = "", front: FrontPage | None = None
@@ -141,6 +133,6 @@ def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPa
 
 def page_in(directory: Path | None) -> Page:
     """A page in the directory of the points, checked before any work; MeasureError as ``check``."""
-    page = Page(None if directory is None else directory / REPORT)
+    page = Page(None if directory is None else directory / "report.html")
     page.check()
     return page

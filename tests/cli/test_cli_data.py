@@ -169,7 +169,7 @@ def test_a_fit_replaces_nothing(qsim, sweep_csv, tmp_path):
     before = (tmp_path / "fit.json").read_text()
     again = qsim(*args, "--use", "2,16")
     assert again.code == 1
-    assert again.error == "fit.json exists and is not replaced; choose another --out"
+    assert again.error == "fit.json exists and is not replaced; choose another name for --out"
     assert (tmp_path / "fit.json").read_text() == before
 
 

@@ -14,9 +14,10 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.prediction_source import CalibratedCurves, calibrated
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import DataSource
-from calibrate.cli.fit_files import check_new, write_fits
+from calibrate.cli.fit_files import write_fits
 from calibrate.cli.fit_lines import asked_lines, objective_of, scalability_lines, scalability_of
 from calibrate.cli.option_groups import option
+from calibrate.cli.outputs import check_new
 from measure.units import counted
 
 if TYPE_CHECKING:

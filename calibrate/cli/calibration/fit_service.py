@@ -13,11 +13,10 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.fit_files import check_new
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import conflicts
 from calibrate.cli.options import Columns, Data, Dataset, Series
-from calibrate.cli.outputs import Page
+from calibrate.cli.outputs import Page, check_new
 from calibrate.cli.progress import Bar, part_of
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def fit_service(
 ) -> Result:
     """Load, fit each series or the one named, print, report."""
     if out is not None:
-        check_new(out, "law")
+        check_new(out)
     found, refused, provenance = (
         ({"percentiles": calibrate.of_percentiles(percentiles, requests)}, dict[str, str](), None)
         if percentiles is not None

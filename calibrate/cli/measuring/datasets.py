@@ -49,7 +49,7 @@ def datasets(
     if info.curve:
         sweep = measure.load_dataset(info.name, as_published=True)
         document |= {"series": list(sweep.series), "points": len(sweep)}
-    facts = [(key.replace('_', ' '), _cell(value)) for key, value in document.items() if value]
+    facts = [(key.replace("_", " "), _cell(value)) for key, value in document.items() if value]
     more = f"\n\nqsim compare --dataset {info.name} --report report.html" if info.curve else ""
     return Result(lambda: f"{table((), facts, left=2)}{more}", lambda: document)
 

@@ -87,7 +87,7 @@ def test_the_law_is_kept_and_drives_solve_and_simulate(qsim, tmp_path):
     assert simulated.json["W"] == simulate(MG1(500.0, law), customers=300_000, seed=1).W
     again = qsim("fit-service", "--percentiles", SLOW, "--out", "law.json")
     assert again.code == 1
-    assert again.error == "law.json exists and is not replaced; choose another --out"
+    assert again.error == "law.json exists and is not replaced; choose another name for --out"
     assert read_law(tmp_path / "law.json") == law
 
 
