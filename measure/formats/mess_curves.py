@@ -1,10 +1,9 @@
-"""Bandwidth-latency curves: families by read ratio as the Mess benchmark publishes them, and multiload's table.
+"""Bandwidth-latency curves: families by read ratio as the Mess benchmark publishes them.
 
-Three forms are known. Mess's CSV (Esmaili-Dokht et al., "A Mess of Memory System Benchmarking, Simulation and
-Application Profiling", MICRO 2024) has a column ``pause``, the loaders' idle loop between requests, with the bandwidth
-in GB/s and the latency in ns: a curve over an injected delay, one for each read percentage. Mess's text files, one per
-read percentage (``bwlat_70.txt``), hold bandwidth in MB/s and latency and nothing else. multiload (of multichase)
-prints a table with ChaseNS and LdAvgMibs.
+Mess's CSV (Esmaili-Dokht et al., "A Mess of Memory System Benchmarking, Simulation and Application Profiling", MICRO
+2024) has a column ``pause``, the loaders' idle loop between requests, with the bandwidth in GB/s and the latency in ns:
+a curve over an injected delay, one for each read percentage. Mess's text files, one per read percentage
+(``bwlat_70.txt``), hold bandwidth in MB/s and latency and nothing else.
 
 Without a pause, the load is the bandwidth itself (load_kind "bandwidth"). Bandwidth is an answer of the memory,
 not something that was asked of it, so only the latency can be predicted, and where a curve bends back one bandwidth has
@@ -16,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -29,32 +28,26 @@ from measure.sweep import Provenance, Sweep, describe_series
 from measure.text_files import check_rows
 from measure.units import CACHE_LINE_BYTES, counted
 
-_MESS_COLUMNS = frozenset({"pause", "bandwidth_mean", "latency_mean"})
-_MESS_RATIO = ("read_pct_rounded", "rw_ratio")
-_MULTILOAD_COLUMNS = frozenset({"ChaseNS", "LdAvgMibs", "LoadThds"})
+_COLUMNS = ("pause", "bandwidth_mean", "latency_mean")
+_RATIOS = ("read_pct_rounded", "rw_ratio")
 _NUMBER = r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
 _PAIR = re.compile(rf"^\s*{_NUMBER}[ \t,;]+{_NUMBER}\s*$")
 _FILE_NAME = re.compile(r"bwlat_(\d{1,3})\b")
 _LOOK_AT_LINES = 20
 _LONGEST_LINE = 4000
-_MIB = 2.0**20
 
 Row = dict[str, Any]
 
 
 def looks_like_curves(text: str) -> bool:
-    """Whether the text is one of the three forms."""
-    return any(looks_like(text) for looks_like, *_ in _FORMS.values())
+    """Whether the text is one of the two forms."""
+    return looks_like_pairs(text) or _looks_like_table(text)
 
 
-def looks_like_mess_table(text: str) -> bool:
+def _looks_like_table(text: str) -> bool:
     """Whether the first line has the columns of Mess's CSV."""
-    return _MESS_COLUMNS <= _names(_lines(text)[0])
-
-
-def looks_like_multiload(text: str) -> bool:
-    """Whether a line has the columns of multiload's table."""
-    return "LdAvgMibs" in text and any(_MULTILOAD_COLUMNS <= _names(line) for line in _lines(text))
+    first = _lines(text)[0]
+    return len(first) < _LONGEST_LINE and set(_COLUMNS) <= {cell.strip() for cell in first.split(",")}
 
 
 def looks_like_pairs(text: str) -> bool:
@@ -72,18 +65,16 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     """
     for name, text in texts.items():
         check_rows(text.count("\n"), name)
-    forms = {_form(text, name) for name, text in texts.items()}
-    if len(forms) > 1:
-        raise DataError(
-            f"{', '.join(texts)}: {' and '.join(sorted(forms))} cannot be one sweep; load one form at a time"
-        )
-    form = forms.pop()
-    _, read, tool = _FORMS[form]
-    first = next(iter(texts))
+        if not looks_like_curves(text):
+            raise DataError(f"{name} is not a bandwidth-latency file of Mess; load it as CSV with --columns")
+    tables = [_looks_like_table(text) for text in texts.values()]
+    if len(set(tables)) > 1:
+        raise DataError(f"{', '.join(texts)}: tables and pairs of numbers cannot be one sweep; load one form at a time")
+    by_pause, first = tables[0], next(iter(texts))
     rows: list[Row] = []
     findings: list[Finding] = []
     for name, text in texts.items():
-        found = read(text, name, units or {})
+        found = list(_table_rows(text, name) if by_pause else _pair_rows(text, name, units or {}))
         if len(texts) > 1 and all(row["series"] == "all points" for row in found):  # the name tells no ratio
             found = [{**row, "series": name} for row in found]
         rows += found
@@ -92,71 +83,45 @@ def curves_sweep(texts: Mapping[str, str], units: Mapping[str, str] | None = Non
     kept = [row for row in rows if row["throughput_per_s"] > 0]
     if not kept:
         raise DataError(f"{first}: no row has a bandwidth above zero, so it holds no curve; give the original file")
-    idle = {row["series"]: row["latency_s"] for row in rows if row["throughput_per_s"] == 0}
-    details = {"form": form, **({"idle_latency_s": idle} if idle else {})}
-    if read is _pair_rows and "latency" not in (units or {}):
-        findings.append(_assumed_unit(kept, first if len(texts) == 1 else f"{first} and {_more(texts)}"))
-    by_pause = read is _mess_rows
     if by_pause and len({row["load"] for row in kept}) < 2:
         raise DataError(f"{first}: every row has the same pause, so there is no curve over it")
+    if not by_pause and "latency" not in (units or {}):
+        more = f" and {counted(len(texts) - 1, 'more file')}" if len(texts) > 1 else ""
+        findings.append(_assumed_unit(kept, f"{first}{more}"))
+    idle = {row["series"]: row["latency_s"] for row in rows if row["throughput_per_s"] == 0}
+    form = "Mess's table" if by_pause else "pairs of numbers"
+    details = {"form": form, **({"idle_latency_s": idle} if idle else {})}
     table = pd.DataFrame(kept)
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     return Sweep(
         table,
         "injected_delay" if by_pause else "bandwidth",
         "pauses" if by_pause else "B/s",
-        Provenance(tool=tool, source=", ".join(texts), details=details),
+        Provenance(tool="mess", source=", ".join(texts), details=details),
         tuple(findings),
         name=first if len(texts) == 1 else "",
     )
 
 
-def _form(text: str, name: str) -> str:
-    form = next((form for form, (looks_like, *_) in _FORMS.items() if looks_like(text)), None)
-    if form is None:
-        raise DataError(f"{name} is not a bandwidth-latency file of Mess or multiload; load it as CSV with --columns")
-    return form
-
-
-def _more(texts: Mapping[str, str]) -> str:
-    return counted(len(texts) - 1, "more file")
-
-
-def _mess_rows(text: str, name: str, _: Mapping[str, str]) -> list[Row]:
-    """Mess's CSV: GB/s and ns, as its own scripts write them."""
-    rows = []
-    for line, cells in _table(text, name):
-        ratio = next((c for c in _MESS_RATIO if c in cells), None)
-        pause, bandwidth, latency = (_number(cells[c], line, name) for c in ("pause", "bandwidth_mean", "latency_mean"))
+def _table_rows(text: str, name: str) -> Iterator[Row]:
+    """Mess's CSV: GB/s and ns, as its own scripts write them; a header that is repeated is no row."""
+    table, lines = read_table(text, name), _lines(text)
+    ratio = next((c for c in _RATIOS if c in table.header), None)
+    for line, cells in table.rows:
+        if tuple(cells.values()) == table.header:
+            continue
+        if lines[line - 1].count(",") < len(table.header) - 1:
+            raise DataError(f"{name}: line {line} has fewer cells than the header; it is cut or damaged")
+        pause, bandwidth, latency = (_number(cells[c], line, name) for c in _COLUMNS)
         percent = _number(cells[ratio], line, name) if ratio else math.nan
-        rows.append(_row(pause, bandwidth * 1e9, latency / 1e9, percent / 100, name))
-    return rows
+        yield _row(pause, bandwidth * 1e9, latency / 1e9, percent / 100, name)
 
 
-def _multiload_rows(text: str, name: str, _: Mapping[str, str]) -> list[Row]:
-    """multiload's table: MiB/s of the loaders and of the chasers together, ns, and the number of loaders.
-
-    A header stands before each run, and messages between the rows, which begin with a whole number.
-    """
-    lines = _lines(text)
-    start = next(i for i, line in enumerate(lines) if _MULTILOAD_COLUMNS <= _names(line))
-    kept = [line if i == start or (i > start and re.match(r"\s*\d+\s*,", line)) else "" for i, line in enumerate(lines)]
-    rows = []
-    for line, cells in _table("\n".join(kept).replace("\t", ""), name):
-        loaders, chasers = (_number(cells.get(c, "0"), line, name) for c in ("LdAvgMibs", "ChaseMibs"))
-        moved = (loaders + chasers) * _MIB
-        row = _row(moved, moved, _number(cells["ChaseNS"], line, name) / 1e9, math.nan, name)
-        jobs = _number(cells["LoadThds"], line, name)
-        rows.append({**row, "jobs": jobs, "series": cells.get("MemLdArg", "") or "all points"})
-    return rows
-
-
-def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> list[Row]:
+def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> Iterator[Row]:
     """Two columns without names: bandwidth, latency; the read percentage is in the file's name."""
     scales = [unit_scale(role, units.get(role, usual)) for role, usual in (("bandwidth", "MB/s"), ("latency", "ns"))]
     match = _FILE_NAME.search(name)
     percent = float(match[1]) if match and int(match[1]) <= 100 else math.nan
-    rows = []
     for number, line in enumerate(_lines(text), 1):
         cells = re.split(r"[ \t,;]+", line.strip())
         if cells == [""]:
@@ -164,16 +129,7 @@ def _pair_rows(text: str, name: str, units: Mapping[str, str]) -> list[Row]:
         if len(cells) != 2:
             raise DataError(f"{name}: line {number} has {len(cells)} numbers where two belong; give the original file")
         bandwidth, latency = (_number(c, number, name) * scale for c, scale in zip(cells, scales, strict=True))
-        rows.append(_row(bandwidth, bandwidth, latency, percent / 100, name))
-    return rows
-
-
-_FORMS: Mapping[str, tuple[Callable[[str], bool], Callable[[str, str, Mapping[str, str]], list[Row]], str]] = {
-    "Mess's table": (looks_like_mess_table, _mess_rows, "mess"),
-    "multiload's table": (looks_like_multiload, _multiload_rows, "multiload"),
-    "pairs of numbers": (looks_like_pairs, _pair_rows, "mess"),
-}
-"""What each form is known by, what reads it, and the tool that writes it."""
+        yield _row(bandwidth, bandwidth, latency, percent / 100, name)
 
 
 def _row(load: float, bandwidth: float, latency_s: float, read: float, name: str) -> Row:
@@ -250,22 +206,6 @@ def _assumed_unit(rows: Sequence[Row], name: str) -> Finding:
 def _lines(text: str) -> list[str]:
     """The lines by line ends alone; ``str.splitlines`` would also cut at form feeds and the like."""
     return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
-
-
-def _names(line: str) -> set[str]:
-    """The names of the columns in a header."""
-    return {cell.strip() for cell in line.split(",")} if len(line) < _LONGEST_LINE else set()
-
-
-def _table(text: str, name: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """The number of each row's line, and its cells; a header that is repeated is none."""
-    table, lines = read_table(text, name), _lines(text)
-    for line, cells in table.rows:
-        if tuple(cells.values()) == table.header:
-            continue
-        if lines[line - 1].count(",") < len(table.header) - 1:
-            raise DataError(f"{name}: line {line} has fewer cells than the header; it is cut or damaged")
-        yield line, cells
 
 
 def _number(cell: str, line: int, name: str) -> float:

@@ -41,7 +41,7 @@ def _one(sweep: Sweep, check: str, **asked: Any) -> Finding:
         ),
         ("mlc", "injected_delay", {}, "qsim measure mlc --delays 4 --repeats 5"),
         ("qsim memory probe", "injected_delay", {}, "qsim measure memory --delays 4 --repeats 5"),
-        ("multiload", "injected_delay", {}, ""),
+        ("mess", "injected_delay", {}, ""),
     ],
 )
 def test_the_command_that_repeats_a_point_is_of_its_tool_and_workload(

@@ -1,4 +1,4 @@
-"""Bandwidth-latency files: Mess's table, its text files, multiload; what can be fitted and what cannot."""
+"""Bandwidth-latency files: Mess's table, its text files; what can be fitted and what cannot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from places import GOLDEN
 from calibrate import compare
 from measure import audit, load
 from measure.errors import DataError
-from measure.formats.mess_curves import curves_sweep, looks_like_multiload
+from measure.formats.mess_curves import curves_sweep
 from measure.formats.tables.table import csv_sweep, to_csv
 
 DATA = GOLDEN / "curves"
@@ -49,19 +49,6 @@ def test_a_text_file_in_cycles_is_not_confirmed_and_declared_units_are_taken() -
     assert not declared.findings
     with pytest.raises(DataError, match="invalid unit 'parsec' of latency"):
         curves_sweep({"bwlat_50.txt": cycles}, {"latency": "parsec"})
-
-
-def test_a_word_of_multiloads_makes_no_table_of_it() -> None:
-    assert not looks_like_multiload("LdAvgMibs is what it calls the load\n1 2\n")
-    assert not looks_like_multiload((DATA / "multiload.txt").read_text("utf-8").replace("LdAvgMibs", "Load"))
-
-
-def test_multiload_adds_the_chasers_own_bandwidth_and_keeps_the_loaders() -> None:
-    sweep = load(DATA / "multiload.txt")
-    assert (sweep.load_kind, sweep.series, sweep.provenance.tool) == ("bandwidth", ("stream-sum",), "multiload")
-    assert sweep.points["load"].tolist() == [(9780 + 82) * 2**20, (37980 + 73) * 2**20, (97980 + 45) * 2**20]
-    assert sweep.points["jobs"].tolist() == [1, 4, 11]
-    assert sweep.points["latency_s"].iloc[2] == pytest.approx(171.3e-9)
 
 
 def test_what_has_no_load_is_audited_and_predicted_over_its_bandwidth() -> None:
@@ -107,29 +94,3 @@ def test_a_blank_last_cell_and_a_repeated_header_are_no_damage() -> None:
     header = "pause,bandwidth_mean,latency_mean,rw_ratio,note\n"
     text = f"{header}0,60.1,300,100,\n100,20.1,110,100,\n{header}0,50.1,320,50,x\n100,18.1,120,50,\n"
     assert len(curves_sweep({"mess.csv": text})) == 4
-
-
-def test_messages_of_a_verbose_multiload_are_no_rows() -> None:
-    names = [
-        "Samples",
-        "Byte/thd",
-        "ChaseThds",
-        "ChaseNS",
-        "ChaseMibs",
-        "ChDeviate",
-        "LoadThds",
-        "LdMaxMibs",
-        "LdAvgMibs",
-        "LdDeviate",
-        "ChaseArg",
-        "MemLdArg",
-    ]
-    header = "\t, ".join(names)
-    row = "10 , 1073741824 , 1 , {ns} , 40 , 0.008 , 7 , 30500 , 30000 , 0.008 , chaseload , stream-sum"
-    said = "main: sample_no=1  avg=161.4(ns)\n main: threads=7, Total(MiB/s)=30001.0, PerThread=4286\n"
-    one, other = (
-        f"{said}{header}\n{row.format(ns=ns)}\nInfo: Loaded Latency chase selected.\n" for ns in (120.5, 99.0)
-    )
-    points = curves_sweep({"multiload.txt": one + other}).points
-    assert points["latency_s"].tolist() == pytest.approx([120.5e-9, 99e-9])
-    assert points["bandwidth_bytes_per_s"].tolist() == pytest.approx([30040 * 2**20] * 2)
