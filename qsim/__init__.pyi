@@ -3,14 +3,9 @@ from .analytic import solve as solve
 from .analytic.bounds import Bounds as Bounds
 from .analytic.bounds import asymptotic_bounds as asymptotic_bounds
 from .analytic.bounds import balanced_bounds as balanced_bounds
-from .analytic.bounds import geometric_bounds as geometric_bounds
-from .analytic.bounds import largest_population as largest_population
-from .analytic.bounds import proportional_bounds as proportional_bounds
 from .analytic.networks.mean_value import schweitzer as schweitzer
-from .analytic.open.disciplines import wait_variance as wait_variance
 from .analytic.open.mmc import erlang_b as erlang_b
 from .analytic.open.mmc import erlang_c as erlang_c
-from .analytic.open.mmc import load_for_blocking as load_for_blocking
 from .distributions import BurrXII as BurrXII
 from .distributions import Deterministic as Deterministic
 from .distributions import Distribution as Distribution

@@ -30,7 +30,7 @@ from qsim import (
     simulate,
     solve,
 )
-from qsim.analytic.networks import decomposition, mean_value
+from qsim.analytic.networks import mean_value
 from qsim.analytic.networks.classes import class_network
 from qsim.analytic.open import approximations
 from qsim.analytic.views import class_queue, open_queue
@@ -86,29 +86,6 @@ def _circle(rng: np.random.Generator, services: list[Distribution]) -> Network:
     return Network({"host": thinking, "station": station}, {name: int(rng.integers(1, 17)) for name in names})
 
 
-def passing(rng: np.random.Generator) -> Network:
-    """An open network of general times: two to five stations in a row, with steps ahead, back and again."""
-    size = int(rng.integers(2, 6))
-    names = [f"station {i}" for i in range(size)]
-    routing: dict[str, dict[str, float]] = {}
-    for i, name in enumerate(names):
-        ways = {following: float(rng.random()) for following in names[i + 1 : i + 3]}
-        ways |= {names[int(rng.integers(0, i + 1))]: 0.3 * float(rng.random())}
-        routing[name] = {to: p / (sum(ways.values()) + 0.3) for to, p in ways.items()}
-    arrivals = Arrivals(_law(rng, 1.0), names[0])
-    rates = Network({name: Station(_law(rng, 1.0)) for name in names}, arrivals, routing).open_rates()
-    stations = {}
-    for name, (rate,) in zip(names, rates, strict=True):
-        servers = int(rng.choice(SERVERS[:3]))
-        stations[name] = Station(_law(rng, servers * rng.choice(LOADS) / rate), servers)
-    return Network(stations, arrivals, routing)
-
-
-def of_network(model: Network) -> Iterator[tuple[str, float]]:
-    """The error of W by decomposition."""
-    yield decomposition.NAME, solve(model).W / _simulated(model).W - 1
-
-
 def of_general(model: Network) -> Iterator[tuple[str, float]]:
     """The error of W by each approximation that is valid."""
     queue = open_queue(model)
@@ -140,7 +117,6 @@ FAMILIES: tuple[tuple[Callable[..., Network], Callable[..., Iterator[tuple[str, 
     (ranked, of_classes),
     (circling, of_classes),
     (varying, of_classes),
-    (passing, of_network),
 )
 
 

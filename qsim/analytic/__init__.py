@@ -39,7 +39,6 @@ _NAMES = (
     "networks.alone",
     "networks.mean_value",
     "networks.jackson",
-    "networks.decomposition",
     "networks.product_form:MIXED_FORMULA",
 )
 """Most specific first, approximations last; the name is FORMULA where none is given."""

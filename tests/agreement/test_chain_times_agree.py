@@ -1,8 +1,7 @@
-"""Percentiles and variances called exact, of queues of several servers and of orders, against chains built here.
+"""Percentiles and variances called exact, of queues of several servers, against chains built here.
 
 First come first served with phase-type times: a Markov chain of labelled servers, cut where nobody is, its times by
-the exponential of a matrix. One customer among others (PS, SIRO): Gaver-Stehfest inversion in 60 digits. A
-larger number of random models: QSIM_MODELS=100.
+the exponential of a matrix. A larger number of random models: QSIM_MODELS=100.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from mpmath import mp, mpf
 from scipy import sparse
 from scipy.sparse.linalg import expm_multiply, spsolve
 from scipy.stats import gamma
-from test_times_agree import stehfest, transform_of
+from test_times_agree import transform_of
 
-from qsim import Distribution, Erlang, Exponential, GGc, HyperExponential, Metrics, MMc, Open, solve
+from qsim import Distribution, Erlang, Exponential, GGc, HyperExponential, Metrics, MMc, solve
 
 MODELS = int(os.environ.get("QSIM_MODELS", "4"))
 QUANTILES = (0.5, 0.9, 0.999)
@@ -167,44 +166,6 @@ def test_one_server_of_any_arrivals_is_a_root_in_sixty_digits(scv: float, rho: f
             assert r.quantile(q, "Wq") == pytest.approx(math.log((1 - rest) / (1 - q)) / rest, rel=1e-6)
         assert r.quantile(q, "W") == pytest.approx(-math.log(1 - q) / rest, rel=1e-6)
     assert r.variance("W") == pytest.approx(rest**-2, rel=1e-6)
-
-
-@pytest.mark.parametrize("order", ["PS", "SIRO"])
-@pytest.mark.parametrize(("c", "rho"), [(1, 0.5), (2, 0.9), (3, 0.98), (1, 0.997)])
-def test_one_customer_among_others_agrees_with_stehfest(order: str, c: int, rho: float) -> None:
-    r = solve(Open(Exponential(1 / rho / c), Exponential(1.0), c, discipline=order))  # type: ignore[arg-type]
-    most = c + math.ceil(34 / -math.log(rho))
-    p = np.exp(np.append(0.0, np.cumsum(np.log(rho * c) - np.log(np.minimum(np.arange(1, most), c)))))
-    p /= p.sum()
-
-    def transform(s: mpf) -> mpf:
-        """E[e^(-sT)], the chain of those who come and go around one customer solved by elimination."""
-        states = range(most if order == "PS" else most - c)
-        done = [mpf(min(c, j + 1)) / (j + 1) if order == "PS" else mpf(c) / (j + 1) for j in states]
-        after = 1 if order == "PS" else 1 / (1 + s)
-        up, ratio, known = mpf(rho * c), [mpf(0)], [mpf(0)]
-        for j in states:  # x(j) = known + ratio·x(j + 1)
-            rate = (up if j < states[-1] else 0) + j * done[j] + done[j] + s
-            left = rate - j * done[j] * ratio[-1]
-            known.append((done[j] * after + j * done[j] * known[-1]) / left)
-            ratio.append((up if j < states[-1] else 0) / left)
-        x, total = mpf(0), mpf(0)
-        for j in reversed(states):
-            x = known[j + 1] + ratio[j + 1] * x
-            total += x * mpf(float(p[j if order == "PS" else c + j]))
-        return total if order == "PS" else total + mpf(float(p[:c].sum())) * after
-
-    with mp.workdps(60):
-        for q in (0.5, 0.99) if rho < 0.99 else (0.99,):
-            t = r.quantile(q, "W")
-            assert stehfest(transform, t) == pytest.approx(1 - q, abs=2e-6)
-
-
-@pytest.mark.parametrize("order", ["PS", "SIRO"])
-def test_nearer_saturation_one_customer_among_others_is_left_to_simulation(order: str) -> None:
-    r = solve(Open(Exponential(1 / 0.9999), Exponential(1.0), discipline=order))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="simulate"):
-        r.quantile(0.5)
 
 
 def test_a_variance_is_that_of_the_chain() -> None:

@@ -101,15 +101,16 @@ def test_phases(gaps: Distribution, service: Distribution, pair: tuple[float, fl
 
 
 @settings(max_examples=30, deadline=None)
-@given(phase_types, phase_types, st.floats(0.1, 3.0), st.integers(1, 3), st.integers(0, 6), units)
-def test_limited_places(gaps: Distribution, service: Distribution, rho: float, c: int, more: int, unit: float) -> None:
-    r = solve(Open(scaled_to(gaps, unit), scaled_to(service, rho * c * unit), c, c + more))
+@given(st.floats(0.1, 3.0), st.integers(1, 3), st.integers(0, 6), units)
+def test_limited_places(rho: float, c: int, more: int, unit: float) -> None:
+    gaps, service = Exponential(unit), Exponential(rho * c * unit)
+    r = solve(Open(gaps, service, c, c + more))
     obeys_the_laws(r)
     p = [r.p(n) for n in range(c + more + 2)]
     assert math.fsum(p) == pytest.approx(1.0)
     assert math.fsum(n * x for n, x in enumerate(p)) == pytest.approx(r.L, rel=1e-6)
     assert r.L <= c + more + 1e-9
-    wider = solve(Open(scaled_to(gaps, unit), scaled_to(service, rho * c * unit), c, c + more + 1))
+    wider = solve(Open(gaps, service, c, c + more + 1))
     assert wider.p_block <= r.p_block * (1 + 1e-9) + 1e-12
 
 

@@ -7,7 +7,6 @@ All start from two moments, ca² and cs² the scv of the times between arrivals 
   exp(-(1-ρ)(ca²-1)/(ca²+4cs²)) above: arrivals matter less when the load is light.
 - **Kimura**: (ca²+cs²) / [(1-ca²)/Wq(D/M/c) + (1-cs²)/Wq(M/D/c) + 2(ca²+cs²-1)/Wq(M/M/c)], the three waits exact:
   a harmonic interpolation between queues whose answers are known; both scv at most 1.
-- **Whitt**: φ·(ca² + cs²)/2 · Wq(M/M/c) with φ from ρ, c, ca², cs² (the refined QNA formula).
 - **Kingman's bound**: Wq <= λ(Var[A] + Var[S]/c) / (2(1-ρ)).  A bound, not an approximation.  For c servers it is that
   of a server that gets every c-th customer, which FCFS over a shared queue only improves on (Wolff).
 
@@ -18,13 +17,12 @@ So the answer is better taken from a whole law:
   queue of these solved exactly.
 
 It is the answer wherever its Markov chain is small.  Elsewhere it is the author who came nearest to 144 exact PH/PH/c
-solutions: Krämer-Langenbach-Belz for one server; for several Kimura where both scv are at most 1, and Whitt otherwise.
-How far each is off: ``docs/theory``, approximations.  P(wait) is the fit's, else
-Erlang's C, as for M/M/c.
+solutions: for several servers and both scv at most 1 Kimura, otherwise Krämer-Langenbach-Belz.  How far each is off:
+``docs/theory``, approximations.  P(wait) is the fit's, else Erlang's C, as for M/M/c.
 
 Source: Allen (1990), Probability, Statistics and Queueing Theory, section 5.4; Krämer & Langenbach-Belz (1976), Proc.
-8th Int. Teletraffic Congress; Kimura (1986), Management Science 32; Whitt (1993), Production and Operations Management
-2, section 2; Kingman (1962), Biometrika 49; Wolff (1977), J. Appl. Prob. 14.
+8th Int. Teletraffic Congress; Kimura (1986), Management Science 32; Kingman (1962), Biometrika 49; Wolff (1977), J.
+Appl. Prob. 14.
 
 >>> round(allen_cunneen(2.7, 1.0, 1.0, 0.0, servers=3), 6)
 1.361768
@@ -52,7 +50,6 @@ LEAST_SCV = 0.05
 """Of a law that phases stand for: twenty of them have it."""
 MOST_WORK = 2e8
 """Multiplications of a fit's solution: a few tenths of a second."""
-PREFERRED = ("Kimura", "Whitt")
 
 
 def mmc_wait(arrival_rate: float, service_time: float, servers: int = 1) -> float:
@@ -104,9 +101,7 @@ def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, ser
     ca2, cs2 = _scv(ca2, cs2)
     for name, value in (("ca2", ca2), ("cs2", cs2)):
         if value > 1:
-            raise InvalidParameterError(
-                name, f"must be at most 1 for Kimura's formula, not {value!r}", "use whitt", value=value
-            )
+            raise InvalidParameterError(name, f"must be at most 1 for Kimura's formula, not {value!r}", value=value)
     exponential = mmc_wait(arrival_rate, service_time, servers)
     if ca2 + cs2 == 0 or arrival_rate == 0:
         return 0.0
@@ -120,31 +115,6 @@ def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, ser
     shares = (1 - ca2) / even_arrivals if ca2 < 1 else 0.0
     shares += (1 - cs2) / even_services if cs2 < 1 else 0.0
     return (ca2 + cs2) / (shares + 2 * (ca2 + cs2 - 1) / exponential)
-
-
-def whitt(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
-    """Wq of G/G/c (Whitt 1993, section 2).
-
-    >>> round(whitt(arrival_rate=1.6, service_time=1, ca2=1, cs2=2, servers=2), 3)
-    2.578
-    """
-    exponential = allen_cunneen(arrival_rate, service_time, ca2, cs2, servers)
-    if exponential == 0:
-        return 0.0
-    c, rho = servers, arrival_rate * service_time / servers
-    gamma = min(0.24, (1 - rho) * (c - 1) * (math.sqrt(4 + 5 * c) - 2) / (16 * c * rho))
-    phi1 = 1 + gamma  # M/D/c
-    phi3 = (1 - 4 * gamma) * math.exp(-2 * (1 - rho) / (3 * rho))  # D/M/c
-    phi4 = min(1.0, (phi1 + phi3) / 2)
-    both = (ca2 + cs2) / 2
-    psi = 1.0 if both >= 1 else phi4 ** (2 * (1 - both))
-    if ca2 == cs2:
-        phi = psi
-    elif ca2 > cs2:
-        phi = (4 * (ca2 - cs2) * phi1 + cs2 * psi) / (4 * ca2 - 3 * cs2)
-    else:
-        phi = ((cs2 - ca2) * phi3 + (cs2 + 3 * ca2) * psi) / (2 * ca2 + 2 * cs2)
-    return phi * exponential
 
 
 def kingman_bound(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> float:
@@ -167,8 +137,7 @@ def table(
     """Every formula that is valid for these moments, by its author."""
     formulas: list[tuple[str, Callable[..., float], Kind, str]] = [
         ("Allen-Cunneen", allen_cunneen, "approximation", "two moments; exact in heavy traffic"),
-        ("Krämer-Langenbach-Belz", kraemer_langenbach_belz, "approximation", "two moments; made for one server"),
-        ("Whitt", whitt, "approximation", "two moments; any number of servers"),
+        ("Krämer-Langenbach-Belz", kraemer_langenbach_belz, "approximation", "two moments; any number of servers"),
         ("Kimura", kimura, "approximation", "two moments; both scv at most 1"),
         ("Kingman", kingman_bound, "bound", "upper bound for every law with these moments"),
     ]
@@ -203,7 +172,7 @@ def solve(model: OpenQueue) -> Metrics:
     model.require_stable()
     lam, S, c = model.arrival_rate, model.service.mean, model.servers
     known = table(lam, S, model.arrivals.scv, model.service.scv, c)
-    name = next(n for n in PREFERRED if n in known) if c > 1 else "Krämer-Langenbach-Belz"
+    name = "Kimura" if c > 1 and "Kimura" in known else "Krämer-Langenbach-Belz"
     p_wait = erlang_c(c, model.offered_load)
     if fitted := phase_type(model):
         fit = markovian.solve(fitted)

@@ -76,21 +76,6 @@ def erlang_c(servers: int, offered_load: float) -> float:
     return blocked / (1 - rho * (1 - blocked))
 
 
-def load_for_blocking(servers: int, target: float) -> float:
-    """The offered load, in erlangs, at which ``servers`` servers lose the share ``target`` of it.
-
-    >>> round(load_for_blocking(servers=15, target=0.01), 3)
-    8.108
-    """
-    from scipy.optimize import brentq
-
-    c, target = _check.count("servers", servers), _check.fraction("target", target)
-    high = float(c)
-    while erlang_b(c, high) < target:  # it rises with the load
-        high *= 2
-    return float(brentq(lambda a: erlang_b(c, a) - target, 0.0, high, xtol=1e-300, rtol=1e-15))
-
-
 @dataclass(frozen=True)
 class ErlangStates:
     """p(n) of M/M/c; in logarithms, because a to the power c overflows for hundreds of servers."""

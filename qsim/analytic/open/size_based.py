@@ -23,17 +23,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
-from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions import Distribution
-from qsim.distributions.base import require
-from qsim.errors import UnstableQueueError
 
-Rule: TypeAlias = Literal["SJF", "PSJF", "SRPT"]
 RULES = ("SJF", "PSJF", "SRPT")
 
 STRATA = 10_000
@@ -41,16 +36,8 @@ ATOM = 1e-3
 """A stratum with more of the customers than this is an atom: one size that many have."""
 
 
-def require_load(arrival_rate: float, service: Distribution) -> float:
-    """ρ of M/G/1; raises UnstableQueueError when it is not below 1."""
-    rho = _check.non_negative("arrival_rate", arrival_rate) * require("service", service).mean
-    if rho >= 1:
-        raise UnstableQueueError("M/G/1", arrival_rate, 1 / service.mean, 1)
-    return rho
-
-
-def mean_response(arrival_rate: float, service: Distribution, rule: Rule) -> float:
-    """W of M/G/1 under SJF, PSJF or SRPT; raises UnstableQueueError when ρ >= 1.
+def mean_response(arrival_rate: float, service: Distribution, rule: str) -> float:
+    """W of M/G/1 under SJF, PSJF or SRPT, for 0 < ρ < 1.
 
     Infinite under SJF where E[S²] is: every arrival waits for the rest of a service, however short its own.
 
@@ -58,8 +45,6 @@ def mean_response(arrival_rate: float, service: Distribution, rule: Rule) -> flo
     >>> round(mean_response(0.8, Exponential(mean=1), "SRPT"), 3)
     2.353
     """
-    if require_load(arrival_rate, service) == 0:
-        return service.mean
     if rule == "SJF" and math.isinf(service.scv):
         return math.inf
     strata = _strata(arrival_rate, service)
@@ -85,7 +70,7 @@ class Strata:
     growth: FloatArray
     """For SRPT: the integral of dt/(1 - ρ(t)) up to this size."""
 
-    def response(self, rule: Rule) -> FloatArray:
+    def response(self, rule: str) -> FloatArray:
         """W for each stratum."""
         square = (1 - self.below) * (1 - self.upto)
         own = self.share * self.size**2

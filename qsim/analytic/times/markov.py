@@ -9,20 +9,11 @@ a sum of positive terms.  The lasting is found step by step; a customer that has
 service.  After enough steps each takes the same share 1 - η of those left, and from there on the law is exponential:
 near saturation, where steps go into the millions, these need not be taken.
 
-**One customer among others** with exponential services: while the customer that is followed is in the chain with j
-others, one comes at rate λ, one goes at rate ``down[j]``, and its own turn comes at rate ``done[j]``.  With c servers
-of rate μ and m = j + 1 present,
+Source: Jensen (1953), Skand. Aktuarietidskr. 36; Grassmann (1977), Comput. Oper. Res. 4.
 
-- **PS**, each has min(c, m)/m servers: done = μ·min(c, m)/m, down = j·done, and done means over;
-- **SIRO**, j the others that wait: done = cμ/(j + 1), down = j·done, and done means that a service begins.
-
-Source: Jensen (1953), Skand. Aktuarietidskr. 36; Grassmann (1977), Comput. Oper. Res. 4; Coffman, Muntz & Trotter
-(1970), J. ACM 17 (PS); Kingman (1962), Proc. Cambridge Phil. Soc. 58, and Carter & Cooper (1972), Oper. Res. 20 (SIRO).
-
->>> from qsim import Exponential, Open, solve
->>> shared = solve(Open(Exponential(1 / 0.8), Exponential(1.0), discipline="PS"))
->>> round(shared.quantile(0.5), 3), round(shared.variance(), 3)
-(2.352, 58.333)
+>>> from qsim import MG1, Erlang, solve
+>>> round(solve(MG1(0.8, Erlang(2, 1.0))).quantile(0.99), 3)
+17.006
 """
 
 from __future__ import annotations
@@ -47,7 +38,6 @@ SETTLED, CALM_BLOCKS = 1e-11, 4
 """A rate of decay that changes by less, relatively, over this number of blocks of steps no longer changes."""
 MOST_STEPS = 2_000_000
 """Some twenty seconds."""
-MOST_OTHERS = 20_000
 
 
 def poisson_window(expected: float) -> tuple[int, FloatArray]:
@@ -70,15 +60,12 @@ class MarkovTimes(ExactTimes):
     """The distributions of W and Wq, from those who wait, step by step.
 
     ``start``: the states of those who wait, any array; ``step``: what a step does to them; ``weigh``: how states add up
-    to a probability; ``service``: the phases of the service that follows, None where it is in the wait; ``pace``: θ.
+    to a probability; ``service``: the phases of the service that follows; ``pace``: θ.
     """
 
-    def __init__(
-        self, start: FloatArray, step: Step, pace: float, service: Phases | None, weigh: Weigh = np.sum
-    ) -> None:
-        self._state, self._step, self._pace = start, step, pace
-        self._weigh, self._has_wait = weigh, service is not None
-        self._initial, generator = service if service is not None else (np.zeros(1), -np.ones((1, 1)))
+    def __init__(self, start: FloatArray, step: Step, pace: float, service: Phases, weigh: Weigh = np.sum) -> None:
+        self._state, self._step, self._pace, self._weigh = start, step, pace, weigh
+        self._initial, generator = service
         self._serve = np.eye(generator.shape[0]) + generator / pace
         waits = float(weigh(start))
         self._in_service = max(0.0, 1 - waits) * self._initial
@@ -90,8 +77,6 @@ class MarkovTimes(ExactTimes):
 
     def survival(self, t: float, of: str) -> float:
         """P(W > t), or P(Wq > t)."""
-        if of == "Wq" and not self._has_wait:
-            raise ValueError("the law of Wq is not known where service is shared: that of W is")
         expected = self._pace * t
         first, weights = poisson_window(expected)
         self._extend(first + weights.size - 1)
@@ -132,41 +117,3 @@ class MarkovTimes(ExactTimes):
         self._calm = self._calm + 1 if calm else 0
         if self._calm >= CALM_BLOCKS:
             self._decay = rates[0]
-
-
-def others(load: float, limit: int | None) -> int | None:
-    """How many others to follow: ``limit``, or where that is None as many as a load per server below 1 brings.
-
-    None for more than a table holds.
-    """
-    most = limit if limit is not None else 50 + math.ceil(45 / -math.log(load)) if load > 0 else 1
-    return most if most <= MOST_OTHERS else None
-
-
-def sharing(found: FloatArray, arrival_rate: float, service_rate: float, servers: int) -> MarkovTimes:
-    """PS on c servers; ``found``: the number present that an arrival finds, up to one place less than there are."""
-    present = np.arange(1, found.size + 1)
-    return _among_others(found, arrival_rate, service_rate * np.minimum(servers, present) / present, None)
-
-
-def in_random_order(found: FloatArray, arrival_rate: float, service_rate: float, servers: int) -> MarkovTimes:
-    """SIRO on c servers; ``found`` as for :func:`sharing`."""
-    waiting = found[servers:] if found.size > servers else np.zeros(1)
-    done = servers * service_rate / np.arange(1, waiting.size + 1)
-    return _among_others(waiting, arrival_rate, done, (np.ones(1), np.array([[-service_rate]])))
-
-
-def _among_others(start: FloatArray, arrival_rate: float, done: FloatArray, service: Phases | None) -> MarkovTimes:
-    up = np.full(start.size, arrival_rate)
-    up[-1] = 0.0  # places end here, or more are never present
-    down = np.arange(start.size) * done
-    pace = float((up + down + done).max())
-    up, down, stay = up / pace, down / pace, 1 - (up + down + done) / pace
-
-    def step(state: FloatArray) -> FloatArray:
-        moved = stay * state
-        moved[1:] += (up * state)[:-1]
-        moved[:-1] += (down * state)[1:]
-        return np.asarray(moved)
-
-    return MarkovTimes(start, step, pace, service)

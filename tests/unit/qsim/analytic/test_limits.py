@@ -31,11 +31,9 @@ from qsim import (
     Weibull,
     asymptotic_bounds,
     erlang_b,
-    load_for_blocking,
     simulate,
     solve,
     trace,
-    wait_variance,
 )
 
 ONE = Exponential(1.0)
@@ -50,9 +48,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: BurrXII(1e-3, 2000, 1.0), "c must not be as small"),
     (lambda: Empirical.from_histogram(3, 4), "edges must be a list"),  # type: ignore[arg-type]
     (lambda: Empirical.from_histogram([0, 1, "a"], [1, 2]), r"edges\[2\] must be a number"),  # type: ignore[list-item]
-    (lambda: wait_variance(0.5, 1.0), "service must be a Distribution"),  # type: ignore[arg-type]
     (lambda: erlang_b(10**9, 5e8), "offered_load must be below"),
-    (lambda: load_for_blocking(10**9, 0.1), "offered_load must be below"),
     (lambda: asymptotic_bounds(["a"], 1, [1]), r"populations\[0\] must be a number"),
     (lambda: asymptotic_bounds([[1, 2]], 1, [1]), r"populations\[0\] must be a number"),
     (lambda: asymptotic_bounds([1], 1, [1], servers=2), "servers must be a list"),  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from service_laws import LAWS
 
-from qsim import MG1, Distribution, Exponential, MMcc, Open, UnstableQueueError, erlang_b, solve, wait_variance
+from qsim import MG1, Distribution, Exponential, MMcc, Open, erlang_b, solve
 from qsim.analytic.times import compound
 
 # M/G/1
@@ -21,18 +21,6 @@ def test_the_lattice_encloses_the_phase_type_answer(service: Distribution) -> No
             assert low <= r.quantile(q, of) * (1 + 1e-9)
             assert high >= r.quantile(q, of) * (1 - 1e-9)
             assert high - low <= 5e-3 * max(high, 0.01)
-
-
-def test_an_infinite_variance_is_an_infinite_wait() -> None:
-    assert wait_variance(0.5, Exponential(1.0)) == pytest.approx(3.0)
-    assert wait_variance(0.5, Exponential(1.0), "LCFS") == pytest.approx(7.0)
-    with pytest.raises(ValueError, match="discipline"):
-        wait_variance(0.5, Exponential(1.0), "PS")
-    with pytest.raises(UnstableQueueError):
-        wait_variance(1.5, Exponential(1.0))
-
-
-# M/D/c
 
 
 # Infinite servers and loss

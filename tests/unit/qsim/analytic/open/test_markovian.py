@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from seen import queue
 
-from qsim import Deterministic, Distribution, Erlang, Exponential, HyperExponential, MMc, MMcK, Open, solve
+from qsim import Deterministic, Distribution, Erlang, Exponential, HyperExponential, MMc, Open, solve
 from qsim.analytic.open import gimc, markovian
 from qsim.analytic.open.approximations import kimura
 
@@ -24,21 +24,9 @@ def test_the_chain_of_phases_gives_m_m_c(lam: float, c: int) -> None:
         assert chain.quantile(q, "Wq") == pytest.approx(whole.quantile(q, "Wq"), rel=1e-8, abs=1e-9)
 
 
-@pytest.mark.parametrize(("lam", "c", "K"), [(2.0, 1, 5), (5.0, 4, 4), (3.0, 3, 20), (90.0, 40, 60)])
-def test_the_chain_of_phases_gives_m_m_c_k(lam: float, c: int, K: int) -> None:
-    model = MMcK(lam, 1.0, c, K)
-    chain, whole = markovian.solve(queue(model)), solve(model)
-    for name in ("throughput", "L", "Lq", "W", "Wq", "p_wait", "p_block"):
-        assert getattr(chain, name) == pytest.approx(getattr(whole, name), rel=1e-9, abs=1e-12), name
-    assert chain.quantile(0.9) == pytest.approx(whole.quantile(0.9), rel=1e-9)
-
-
 def test_near_saturation_the_chain_warns() -> None:
     assert "near 1" in markovian.solve(queue(Open(Erlang(2, 1.0), Exponential(1 - 1e-8)))).warnings[0]
     assert markovian.solve(queue(Open(Erlang(2, 1.0), Exponential(0.9)))).warnings == ()
-    assert (
-        markovian.solve(queue(Open(Erlang(2, 1.0), Exponential(1 - 1e-8), 1, 4))).warnings == ()
-    )  # places end the queue
 
 
 # GI/M/c
@@ -61,13 +49,6 @@ def test_renewal_arrivals_against_the_chain(arrivals: Distribution, c: int, rho:
     assert root.p_wait == pytest.approx(chain.p_wait, rel=1e-7)
     assert [root.p(n) for n in (c, c + 3)] == pytest.approx([chain.p(n) for n in (c, c + 3)], rel=1e-7)
     assert root.quantile(0.99) == pytest.approx(chain.quantile(0.99), rel=1e-7)
-
-
-def test_an_overloaded_queue_of_many_places_is_full() -> None:
-    """The probabilities span more than floats hold, so they are scaled on the way up."""
-    r = markovian.solve(queue(Open(Exponential(0.1), Erlang(2, 1.0), capacity=600)))
-    assert r.throughput == pytest.approx(1.0, rel=1e-12)
-    assert r.p(600) == pytest.approx(0.9, abs=0.02)
 
 
 def test_hardly_any_load() -> None:
