@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calibrate.inference.parameters import Array
+from calibrate.inference.parameters import LEVEL, Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker, solid
 from calibrate.report.view import FormattedTable, Section, View, parameter_table
-from calibrate.service.fitted import QUANTILES, GoodnessOfFit, ServiceFit
+from calibrate.service.fitted import GoodnessOfFit, ServiceFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance
 from measure.units import format_duration
@@ -40,16 +40,16 @@ def service_section(
             "service-families",
             "Families",
             "Ranked by BIC: what a family gains must be worth its "
-            "parameters. KS is the largest share of requests that the law is wrong about at any time.",
+            "parameters. MISSED is the largest share of requests that the law is wrong about at any time.",
             fit.to_frame(),
             None,
-            _family_text(fit),
+            FormattedTable.of(*fit.ranking()),
         ),
         View(
             "parameters",
             "service-parameters",
             f"Parameters of the {best.name}",
-            f"Intervals are {100 * best.level:g} %, and hold also where the family is not the true one.",
+            f"Intervals are {100 * LEVEL:g} %, and hold also where the family is not the true one.",
             pd.DataFrame([{"parameter": name, **vars(e)} for name, e in best.parameters.items()]),
             None,
             parameter_table(best.parameters),
@@ -59,7 +59,7 @@ def service_section(
         f"{best.name} describes the {times.total:,.0f} requests best, with a mean of {format_duration(best.law.mean)} "
         f"and an scv of {best.law.scv:.3g}."
     )
-    notes = [goodness.sentence()] if goodness is not None else []
+    notes = [f"{goodness.outcome()}."] if goodness is not None else []
     return Section(title, views, fit.findings, provenance or Provenance(), lead, notes, name=title)
 
 
@@ -143,21 +143,3 @@ def _tail(fit: ServiceFit, axis: Axis) -> Drawing:
         figure.add_scatter(x=axis.of(grid), y=y, mode="lines", name=family.name, line=line)
     figure.update_yaxes(range=[-float(np.log10(10 * times.total)), 0.1])
     return figure
-
-
-def _family_text(fit: ServiceFit) -> FormattedTable:
-    header = ("family", "parameters", "ΔBIC", "KS", "mean", "scv", *(f"p{100 * share:g}" for share in QUANTILES))
-    rows = [
-        (
-            f.name,
-            f"{f.candidate.free}",
-            f"{f.bic - fit.best.bic:,.1f}",
-            f"{f.ks:.2g}",
-            format_duration(f.law.mean),
-            f"{f.law.scv:.3g}",
-            *(format_duration(f.law.quantile(share)) for share in QUANTILES),
-        )
-        for f in fit.families
-    ]
-    seen = [format_duration(fit.times.quantile(share)) for share in QUANTILES]
-    return FormattedTable.of(header, [*rows, ("observed", "", "", "", format_duration(fit.times.mean_s), "", *seen)])

@@ -9,14 +9,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from calibrate.service.fitted import QUANTILES, FamilyFit, GoodnessOfFit, ServiceFit
-from measure.units import counted, format_duration, format_percent
+from calibrate.service.fitted import GoodnessOfFit, ServiceFit
+from measure.units import counted, format_duration
 from qsim.text_table import labelled, table
 
 MOST_FAMILIES = 7
 """The families that are shown."""
-LEAST = 1e-4
-"""Smaller shares of the requests are none."""
 
 Fitted: TypeAlias = "tuple[str, ServiceFit, GoodnessOfFit | None]"
 """The name of a curve, its fit, and how good that is where it was tested."""
@@ -31,8 +29,8 @@ def law_line(fit: ServiceFit) -> str:
 
 def missed_line(fit: ServiceFit) -> str:
     """How wrong the best law is about the share of requests done by any time, and how wrong the next one is."""
-    following = "" if len(fit.families) == 1 else f"; the next, {fit.families[1].name}, {_off(fit.families[1])}"
-    return labelled("MISSED", f"at most {_off(fit.best)} of the requests at any time{following}")
+    following = "" if len(fit.families) == 1 else f"; the next, {fit.families[1].name}, {fit.families[1].missed()}"
+    return labelled("MISSED", f"at most {fit.best.missed()} of the requests at any time{following}")
 
 
 def short_text(fit: ServiceFit) -> str:
@@ -52,19 +50,22 @@ def answer(done: Sequence[Fitted]) -> list[str]:
     return [
         f"{counted(len(done), 'curve')}, a law of service times for each",
         labelled("LAW", ", ".join(f"{law} ({n} of {len(done)})" for law, n in best.most_common())),
-        labelled("MISSED", f"at most {_off(worst.best)} of the requests at any time ({name}, {worst.best.name})"),
+        labelled("MISSED", f"at most {worst.best.missed()} of the requests at any time ({name}, {worst.best.name})"),
     ]
 
 
 def answer_table(done: Sequence[Fitted]) -> str:
     """The families of one curve, the best first; or a row for each of several curves."""
     if len(done) == 1:
-        return _families(done[0][1])
+        header, rows = done[0][1].ranking()
+        left = len(rows) - 1 - MOST_FAMILIES
+        more = f"\n... and {left} more {'family' if left == 1 else 'families'} (--details)" if left > 0 else ""
+        return table(header, rows[: MOST_FAMILIES + 1]) + more
     rows = [
         (
             name,
             f.best.name,
-            _off(f.best),
+            f.best.missed(),
             format_duration(f.law.mean),
             f"{f.law.scv:.3g}",
             format_duration(f.times.quantile(0.99)),
@@ -91,27 +92,3 @@ def last_lines(done: Sequence[Fitted]) -> list[str]:
     remedies = Counter(f.remedy for f in findings if f.remedy)
     following = [f"{remedy[0].upper()}{remedy[1:]}" for remedy, _ in remedies.most_common(1)]
     return [labelled("SURE?", sure), *(labelled("NEXT", one) for one in following)]
-
-
-def _families(fit: ServiceFit) -> str:
-    observed = [fit.times.mean_s, *map(fit.times.quantile, QUANTILES)]
-    mean, *ends = map(format_duration, observed)
-    rows = [("observed", "", "", mean, "", *ends)]
-    rows += [
-        (
-            f.name,
-            _off(f),
-            f"{f.bic - fit.best.bic:,.1f}",
-            format_duration(f.law.mean),
-            f"{f.law.scv:.3g}",
-            *(format_duration(f.law.quantile(q)) for q in QUANTILES),
-        )
-        for f in fit.families[:MOST_FAMILIES]
-    ]
-    left = len(fit.families) - MOST_FAMILIES
-    more = f"\n... and {left} more {'family' if left == 1 else 'families'} (--details)" if left > 0 else ""
-    return table(("", "MISSED", "ΔBIC", "MEAN", "SCV", *(f"P{100 * q:g}" for q in QUANTILES)), rows) + more
-
-
-def _off(family: FamilyFit) -> str:
-    return format_percent(100 * family.ks) if family.ks > LEAST else f"< {100 * LEAST:g} %"

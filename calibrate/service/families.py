@@ -1,4 +1,4 @@
-"""The families of laws that service times are fitted with: one adapter of scipy.stats, mixtures and shifts of it.
+"""The families of laws that service times are fitted with: laws of qsim, mixtures of them, and shifts.
 
 A ``Candidate`` is a family with the number of its components fixed. Its free parameters are a vector θ without bounds
 (logarithms of times and shapes, log-ratios of weights), so that any optimiser may walk in it; ``natural`` gives what
@@ -10,124 +10,109 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from calibrate.inference.parameters import Array
-from qsim import (
-    BurrXII,
-    Distribution,
-    Erlang,
-    Exponential,
-    Gamma,
-    HyperExponential,
-    LogNormal,
-    Mixture,
-    Shifted,
-    Weibull,
-)
-from qsim.distributions.phase_type import hyper_erlang
+from qsim import BurrXII, Distribution, Exponential, Gamma, HyperExponential, LogNormal, Mixture, Shifted, Weibull
 
 Tails = tuple[Array, Array]
 Sort = Literal["time", "shape", "share"]
 Values = tuple[tuple[str, Sort], ...]
+Start = Callable[[Array, Array], list[Array]]
+
+SHIFT_SHARES = (0.5, 0.85, 0.97)
+"""Where a shift is begun with, as a share of the most that it can be."""
+STEPS, NARROWEST = 100, 0.004
+"""Of the search for a start of a mixture of lognormals, and the least sigma in it: a quarter of fio's bins."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A family: ``values`` names and sorts what ``natural`` makes of θ; ``tails`` gives P(T <= x) and P(T > x).
+    """A family: ``values`` names and sorts what ``natural`` makes of θ; ``law`` makes the distribution of these values.
 
-    ``law`` makes the distribution of values whose times are in seconds; ``free`` counts what was fitted, stages of
-    Erlang parts among them; ``start`` gives θ to begin with from the mean and spread of the logarithm.
+    ``start`` gives places θ to begin at, from times (m,) and how often each was seen (m,).
     """
 
     name: str
     values: Values
     natural: Callable[[Array], Array]
-    tails: Callable[[Array, Array], Tails]
     law: Callable[[Array], Distribution]
-    free: int
-    stages: tuple[int, ...] = ()
-    """Stages of its Erlang parts, which are whole numbers and so not in θ."""
-    start: Callable[[float, float], Sequence[Array]] = lambda mu, sd: ()
+    start: Start
+    fast_tails: Callable[[Array, Array], Tails] | None = None
+    """What ``tails`` gives, where that can be had faster than from the law."""
+
+    @property
+    def free(self) -> int:
+        """How many parameters are fitted: shares add up to one."""
+        return len(self.values) - any(sort == "share" for _, sort in self.values)
+
+    def tails(self, values: Array, x: Array) -> Tails:
+        """P(T <= x) and P(T > x)."""
+        if self.fast_tails is not None:
+            return self.fast_tails(values, x)
+        law = self.law(values)
+        return law.cdf(x), law.survival(x)
 
     def in_units(self, values: Array, unit_s: float) -> Array:
         """The values with their times in seconds."""
         return np.array([v * unit_s if sort == "time" else v for v, (_, sort) in zip(values, self.values, strict=True)])
 
 
-def scipy_tails(family: Any, x: Array, scale: Any, *shapes: Any) -> Tails:
-    """P(T <= x) and P(T > x) of a family of scipy.stats."""
-    return family.cdf(x, *shapes, scale=scale), family.sf(x, *shapes, scale=scale)
-
-
-def one_mode_families() -> tuple[Candidate, ...]:
-    """Exponential, gamma, Weibull, lognormal and Burr XII; Erlang follows from gamma (``erlang``)."""
+def plain_families() -> tuple[Candidate, ...]:
+    """Exponential, gamma, Weibull, lognormal, Burr XII, and a hyperexponential of two phases."""
     return (
         Candidate(
             "exponential",
             (("mean", "time"),),
             np.exp,
-            lambda v, x: scipy_tails(stats.expon, x, v[0]),
             lambda v: Exponential(float(v[0])),
-            1,
-            start=lambda mu, sd: [np.array([mu + 0.58])],
+            _by_logarithms(lambda mu, sd: [[mu + 0.58]]),
         ),
         Candidate(
             "gamma",
             (("mean", "time"), ("shape", "shape")),
             np.exp,
-            lambda v, x: scipy_tails(stats.gamma, x, v[0] / v[1], v[1]),
             lambda v: Gamma(float(v[0]), 1 / float(v[1])),
-            2,
-            start=lambda mu, sd: [np.array([mu + sd**2 / 4, -2 * math.log(sd)])],
+            _by_logarithms(lambda mu, sd: [[mu + sd**2 / 4, -2 * math.log(sd)]]),
         ),
         Candidate(
             "Weibull",
             (("scale", "time"), ("shape", "shape")),
             np.exp,
-            lambda v, x: scipy_tails(stats.weibull_min, x, v[0], v[1]),
             lambda v: Weibull(float(v[1]), float(v[0]) * math.gamma(1 + 1 / float(v[1]))),
-            2,
-            start=lambda mu, sd: [np.array([mu + sd / 3, math.log(1.28 / sd)])],
+            _by_logarithms(lambda mu, sd: [[mu + sd / 3, math.log(1.28 / sd)]]),
         ),
         Candidate(
             "lognormal",
             (("median", "time"), ("sigma", "shape")),
             np.exp,
-            lambda v, x: scipy_tails(stats.lognorm, x, v[0], v[1]),
-            _lognormal_law,
-            2,
-            start=lambda mu, sd: [np.array([mu, math.log(sd)])],
+            lambda v: _lognormal(*v),
+            _by_logarithms(lambda mu, sd: [[mu, math.log(sd)]]),
         ),
         Candidate(
             "Burr XII",
             (("scale", "time"), ("c", "shape"), ("k", "shape")),
             # c k exceeds 1 for every θ, or the law would have no mean.
             lambda t: np.array([np.exp(t[0]), np.exp(t[1]), (1 + np.exp(t[2])) / np.exp(t[1])]),
-            lambda v, x: scipy_tails(stats.burr12, x, v[0], v[1], v[2]),
             lambda v: BurrXII(float(v[1]), float(v[2]), float(v[0]) / BurrXII(float(v[1]), float(v[2]), 1.0).scale),
-            3,
             # With c half as wide and k below 1: a steep rise and a heavy tail.
-            start=lambda mu, sd: [
-                np.array([mu, math.log(c), math.log(max(c * k - 1, 0.05))]) for c, k in ((1.8 / sd, 1.0), (4 / sd, 0.4))
-            ],
+            _by_logarithms(
+                lambda mu, sd: [
+                    [mu, math.log(c), math.log(max(c * k - 1, 0.05))] for c, k in ((1.8 / sd, 1), (4 / sd, 0.4))
+                ]
+            ),
         ),
-    )
-
-
-def erlang(k: int) -> Candidate:
-    """k exponential stages; k is a parameter too."""
-    return Candidate(
-        "Erlang",
-        (("mean", "time"),),
-        np.exp,
-        lambda v, x: scipy_tails(stats.gamma, x, v[0] / k, k),
-        lambda v: Erlang(k, float(v[0])),
-        2,
-        (k,),
+        Candidate(
+            "hyperexponential",
+            _numbered(2, weight="share", mean="time"),
+            lambda t: _mixed(t, 2),
+            lambda v: HyperExponential(_weights(v[:2]), (float(v[2]), float(v[3]))),
+            lambda t, seen: [mixture_theta(w, m) for w, m, _ in (_groups(t, seen, cut) for cut in ([0.5], [0.9]))],
+        ),
     )
 
 
@@ -135,47 +120,34 @@ def lognormals(parts: int) -> Candidate:
     """A mixture of lognormal parts: θ has the log-ratios of the weights, then log medians, then log sigmas."""
     j = parts
 
-    def tails(v: Array, x: Array) -> Tails:  # as scipy.stats.lognorm, in a third of the time
+    def tails(v: Array, x: Array) -> Tails:
         with np.errstate(divide="ignore"):
             z = (np.log(x)[:, np.newaxis] - np.log(v[j : 2 * j])) / v[2 * j :]
         return special.ndtr(z) @ v[:j], special.ndtr(-z) @ v[:j]
 
     def law(v: Array) -> Distribution:
-        made = [_lognormal_law(np.array([m, s])) for m, s in zip(v[j : 2 * j], v[2 * j :], strict=True)]
+        made = [_lognormal(m, s) for m, s in zip(v[j : 2 * j], v[2 * j :], strict=True)]
         return Mixture(tuple(made), _weights(v[:j]))
 
-    return Candidate(
-        f"{j} lognormals",
-        _numbered(j, weight="share", median="time", sigma="shape"),
-        lambda t: _mixed(t, j),
-        tails,
-        law,
-        3 * j - 1,
-    )
+    def start(t: Array, seen: Array) -> list[Array]:
+        """From groups of as many requests, and from groups ever further in the tail."""
+        groups = ([i / j for i in range(1, j)], [1 - 0.5 * 0.12**i for i in range(j - 1)])
+        return [_maximised(np.log(t), seen, *_groups(np.log(t), seen, cuts)) for cuts in groups]
+
+    values = _numbered(j, weight="share", median="time", sigma="shape")
+    return Candidate(f"{j} lognormals", values, lambda t: _mixed(t, j), law, start, tails)
 
 
-def erlangs(stages: Sequence[int]) -> Candidate:
-    """A mixture of Erlang parts with these stages (all 1: hyperexponential): weights, then means."""
-    k = np.asarray(stages, dtype=float)
-    j, plain = len(k), bool(np.all(k == 1))
-
-    def tails(v: Array, x: Array) -> Tails:
-        at = x[:, np.newaxis] * k / v[j:]
-        return special.gammainc(k, at) @ v[:j], special.gammaincc(k, at) @ v[:j]
-
-    def law(v: Array) -> Distribution:
-        means = tuple(float(m) for m in v[j:])
-        return HyperExponential(_weights(v[:j]), means) if plain else hyper_erlang(_weights(v[:j]), list(stages), means)
-
-    return Candidate(
-        f"hyperexponential, {j} phases" if plain else f"hyper-Erlang, {j} parts",
-        _numbered(j, weight="share", mean="time"),
-        lambda t: _mixed(t, j),
-        tails,
-        law,
-        2 * j - 1 + (0 if plain else j),
-        () if plain else tuple(map(int, k)),
-    )
+def _maximised(log_t: Array, seen: Array, weight: Array, mu: Array, sigma: Array) -> Array:
+    """θ of a mixture of lognormals after steps of expectation and maximisation (Dempster, Laird and Rubin 1977)."""
+    for _ in range(STEPS):
+        sigma = np.maximum(sigma, NARROWEST)
+        density = weight / sigma * np.exp(-(((log_t[:, np.newaxis] - mu) / sigma) ** 2) / 2)
+        given = density * (seen / np.maximum(density.sum(axis=1), 1e-300))[:, np.newaxis]
+        count = np.maximum(given.sum(axis=0), 1e-9)
+        weight, mu = count / count.sum(), log_t @ given / count
+        sigma = np.sqrt((given * (log_t[:, np.newaxis] - mu) ** 2).sum(axis=0) / count)
+    return mixture_theta(weight, np.exp(mu), np.maximum(sigma, NARROWEST))
 
 
 def mixture_theta(weights: Array, *positive: Array) -> Array:
@@ -189,11 +161,38 @@ def shifted(base: Candidate, most: float) -> Candidate:
         f"shifted {base.name}",
         (*base.values, ("shift", "time")),
         lambda t: np.append(base.natural(t[:-1]), most * special.expit(t[-1])),
-        lambda v, x: base.tails(v[:-1], np.maximum(x - v[-1], 0.0)),
         lambda v: Shifted(base.law(v[:-1]), float(v[-1])),
-        base.free + 1,
-        base.stages,
+        lambda t, seen: [
+            np.append(theta, special.logit(share))
+            for share in SHIFT_SHARES
+            for theta in base.start(np.maximum(t - share * most, 1e-6), seen)
+        ],
+        lambda v, x: base.tails(v[:-1], np.maximum(x - v[-1], 0.0)),
     )
+
+
+def _by_logarithms(start: Callable[[float, float], list[list[float]]]) -> Start:
+    """Begins from the mean and the spread of the logarithm of the times."""
+
+    def begin(t: Array, seen: Array) -> list[Array]:
+        weight, log_t = seen / seen.sum(), np.log(t)
+        mu = float(weight @ log_t)
+        return [np.array(theta) for theta in start(mu, max(float(np.sqrt(weight @ (log_t - mu) ** 2)), 0.01))]
+
+    return begin
+
+
+def _groups(t: Array, seen: Array, cuts: Sequence[float]) -> tuple[Array, Array, Array]:
+    """Weights, means and standard deviations of the times between the shares ``cuts`` of all."""
+    reached, found = np.cumsum(seen) / seen.sum(), []
+    for low, high in pairwise([0.0, *cuts, 1.0]):
+        count = np.where((reached > low) & (reached <= high), seen, 0.0)
+        if not count.any():  # one bin reaches over the whole group
+            count[min(int(np.searchsorted(reached, high)), len(count) - 1)] = 1.0
+        mean = float(count @ t / count.sum())
+        found.append((high - low, mean, float(np.sqrt(count @ (t - mean) ** 2 / count.sum()))))
+    weight, mean, sd = np.array(found).T
+    return weight, mean, sd
 
 
 def _numbered(parts: int, **sorts: Sort) -> Values:
@@ -209,5 +208,5 @@ def _weights(shares: Array) -> tuple[float, ...]:
     return tuple(float(w) for w in shares / shares.sum())
 
 
-def _lognormal_law(v: Array) -> Distribution:
-    return LogNormal(float(v[0]) * math.exp(float(v[1]) ** 2 / 2), math.expm1(float(v[1]) ** 2))
+def _lognormal(median: float, sigma: float) -> Distribution:
+    return LogNormal(float(median) * math.exp(float(sigma) ** 2 / 2), math.expm1(float(sigma) ** 2))

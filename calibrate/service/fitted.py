@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from calibrate.service.families import Candidate
 from calibrate.service.likelihood import Binned, covariance, limits
 from calibrate.service.times import Times
 from measure.findings import Finding
+from measure.units import format_duration, format_percent
 from qsim import Distribution
 from qsim.result import Result, shown_by
 from qsim.text_table import table
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 QUANTILES = (0.5, 0.95, 0.99, 0.999)
 """The percentiles of a law that are shown."""
+LEAST = 1e-4
+"""Smaller shares of the requests are none."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,6 @@ class FamilyFit:
     unit_s: float
     times: Times
     log_likelihood: float
-    level: float = LEVEL
 
     @property
     def name(self) -> str:
@@ -68,19 +70,20 @@ class FamilyFit:
         """The distance of Kolmogorov and Smirnov, at the edges of the bins."""
         return float(np.max(np.abs(self.below_edges - self.times.shares_below)))
 
+    def missed(self) -> str:
+        """``ks`` as people read it."""
+        return format_percent(100 * self.ks) if self.ks > LEAST else f"< {100 * LEAST:g} %"
+
     @cached_property
     def parameters(self) -> dict[str, Estimate]:
-        """Every parameter with its interval, which holds also where the family is not the true one.
-
-        Stages of Erlang parts are whole numbers and have none.
-        """
+        """Every parameter with its interval, which holds also where the family is not the true one."""
         values = self.candidate.in_units(self.candidate.natural(self.theta), self.unit_s)
         spread = covariance(self._binned, self.candidate, self.theta)
         found: dict[str, Estimate] = {}
         if spread is None:
             low = high = np.full(len(values), np.nan)
         else:
-            ends = limits(self.candidate, self.theta, spread, self.level)
+            ends = limits(self.candidate, self.theta, spread, LEVEL)
             low, high = (self.candidate.in_units(end, self.unit_s) for end in ends)
         for (name, sort), value, a, b in zip(self.candidate.values, values, low, high, strict=True):
             known = bool(np.isfinite(a) and np.isfinite(b) and a > 0 and b / a < 1e3)
@@ -93,9 +96,6 @@ class FamilyFit:
                 "s" if sort == "time" else "",
                 note,
             )
-        for i, k in enumerate(self.candidate.stages, 1):
-            name = "stages" if len(self.candidate.stages) == 1 else f"stages {i}"
-            found[name] = Estimate(float(k), None, None, True, "", "a whole number, the likeliest")
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,11 +123,6 @@ class GoodnessOfFit:
     replicates: int
     ks_of_draws_95: float
 
-    def sentence(self) -> str:
-        """The outcome in words."""
-        most = f"at no time is the law off by more than {100 * self.ks:.2g} % of the requests"
-        return f"{self.family}: {most}. {self.outcome()}."
-
     @property
     def passed(self) -> bool:
         """Whether the observed distance is no surprise (p above 5 %)."""
@@ -136,17 +131,10 @@ class GoodnessOfFit:
     def outcome(self) -> str:
         """The test in a line, first what follows from it."""
         verdict = "The law passes" if self.passed else "The law is not quite theirs"
-        return f"{verdict}: {self}"
-
-    def __str__(self) -> str:
         return (
-            f"draws from the law reach {100 * self.ks_of_draws_95:.2g} % once in twenty, p = {self.p_value:.2g} "
-            f"± {self.p_error:.1g} ({self.replicates} draws)"
+            f"{verdict}: draws from the law reach {100 * self.ks_of_draws_95:.2g} % once in twenty, "
+            f"p = {self.p_value:.2g} ± {self.p_error:.1g} ({self.replicates} draws)"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,13 +163,6 @@ class ServiceFit(Result):
         """The law of the best family, seconds: what ``simulate`` and ``solve`` take."""
         return self.best.law
 
-    def family(self, name: str) -> FamilyFit:
-        """The family of this name. Raises ValueError listing the names where there is none."""
-        for one in self.families:
-            if one.name == name:
-                return one
-        raise ValueError(f"no family {name!r} was fitted; there are {', '.join(f.name for f in self.families)}")
-
     def to_frame(self) -> pd.DataFrame:
         """A row for each family, the best first, SI units."""
         import pandas as pd
@@ -193,17 +174,24 @@ class ServiceFit(Result):
     plot = shown_by("calibrate.report.plots:service_figure", "The histogram of the times with the best law.")
     __repr__ = shown_by("calibrate.service.answer:short_text")
 
+    def ranking(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """The header and the rows of a table: what was observed, then every family, the best first."""
+        seen = map(format_duration, (self.times.mean_s, *map(self.times.quantile, QUANTILES)))
+        mean, *ends = seen
+        rows = [("observed", "", "", "", mean, "", *ends)]
+        for f in self.families:
+            quantiles = (format_duration(f.law.quantile(q)) for q in QUANTILES)
+            bic, mean = f"{f.bic - self.best.bic:,.1f}", format_duration(f.law.mean)
+            rows.append((f.name, str(f.candidate.free), f.missed(), bic, mean, f"{f.law.scv:.3g}", *quantiles))
+        header = ("", "PARAMETERS", "MISSED", "ΔBIC", "MEAN", "SCV", *(f"P{100 * q:g}" for q in QUANTILES))
+        return header, rows
+
     def __str__(self) -> str:
         """Every family, then the parameters of the best."""
         best = self.best
-        ranked = [
-            (f.name, str(f.candidate.free), f"{f.bic - best.bic:,.1f}", f"{f.ks:.2g}", f"{f.law.scv:.3g}")
-            for f in self.families
-        ]
         values = [(name, quantity(e.estimate, e.unit), _ends(e)) for name, e in best.parameters.items()]
-        level = f"{100 * best.level:g} % interval"
-        parameters = table((f"{best.name}:", "", level), values, left=(True, False, True))
-        return f"{table(('', 'parameters', 'ΔBIC', 'KS', 'scv'), ranked)}\n\n{parameters}"
+        parameters = table((f"{best.name}:", "", f"{100 * LEVEL:g} % interval"), values, left=(True, False, True))
+        return f"{table(*self.ranking())}\n\n{parameters}"
 
 
 def _ends(e: Estimate) -> str:

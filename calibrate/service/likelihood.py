@@ -36,14 +36,23 @@ class Binned:
         return cls(times.edges_s / unit, times.cells, times.counts, unit)
 
     @property
+    def inside(self) -> Array:
+        """A time inside each bin (m,): its middle, and half as much again as its edge where it has no end."""
+        low, high = self.edges[self.cells], self.edges[self.cells + 1]
+        return np.maximum(np.where(np.isfinite(high), (low + high) / 2, 1.5 * low), 1e-6)
+
+    @property
     def first_upper(self) -> float:
         """No time can be shifted by more: the end of the first bin that holds anything."""
         return float(self.edges[self.cells[0] + 1])
 
     def log_shares(self, candidate: Candidate, theta: Array) -> Array:
-        """log P(a time lies in the bin) (m,), from whichever tail loses no digits."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            below, above = candidate.tails(candidate.natural(theta), self.edges)
+        """log P(a time lies in the bin) (m,), from whichever tail loses no digits; next to none beyond all floats."""
+        try:
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                below, above = candidate.tails(candidate.natural(theta), self.edges)
+        except (ValueError, OverflowError):  # a step of the optimiser to what is no law
+            return np.full(len(self.cells), np.log(LEAST))
         low, high = self.cells, self.cells + 1
         shares = np.where(below[low] > 0.5, above[low] - above[high], below[high] - below[low])
         return np.asarray(np.log(np.fmax(shares, LEAST)))
@@ -53,18 +62,13 @@ class Binned:
         return float(self.counts @ self.log_shares(candidate, theta))
 
 
-def climb(binned: Binned, candidate: Candidate, start: Array, *, simplex: bool = False, steps: int = 60) -> Array:
-    """θ of a maximum of the likelihood near ``start``: by the simplex of Nelder and Mead (1965), or by BFGS."""
+def climb(binned: Binned, candidate: Candidate, start: Array, *, steps: int = 60) -> Array:
+    """θ of a maximum of the likelihood near ``start``, by BFGS."""
     total = binned.counts.sum()
 
     def loss(theta: Array) -> float:
         return float(-binned.log_likelihood(candidate, theta) / total)
 
-    if simplex:
-        found = minimize(
-            loss, start, method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-10, "maxfev": 400 * len(start)}
-        )
-        return np.asarray(found.x)
     # Not L-BFGS-B, whose calls of LAPACK wait for threads where the machine is busy.
     found = minimize(loss, start, method="BFGS", options={"maxiter": steps, "gtol": 1e-6})
     return np.asarray(found.x if found.fun <= loss(start) else start)

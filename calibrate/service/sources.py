@@ -32,11 +32,11 @@ _ONE_COLUMN = re.compile(r"[^\n,;\t{}\[<|]+\n\s*\d[^\n,;\t ]*\s*\n")
 _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)\s*=\s*(\S+)")
 
 
-def service_times(sweep: Sweep, series: str, load: float | None = None, requests: float | None = None) -> Times:
-    """The times of one point with all its repeats together; by default of the smallest load.
+def service_times(sweep: Sweep, series: str, requests: float | None = None) -> Times:
+    """The times at the smallest load, all repeats together.
 
-    ``requests`` is asked for only where nothing but percentiles is there. Raises DataError where the point was not
-    measured or nothing is known of how its latencies are distributed.
+    ``requests`` is asked for only where nothing but percentiles is there. Raises DataError where nothing is known of
+    how the latencies are distributed.
 
     >>> import pandas as pd
     >>> from measure import Sweep
@@ -47,21 +47,20 @@ def service_times(sweep: Sweep, series: str, load: float | None = None, requests
     'percentiles'
     """
     rows = sweep.select(series).points
-    loads = sorted(set(rows["load"]))
-    wanted = loads[0] if load is None else load
-    if wanted not in loads:
-        there = ", ".join(f"{n:g}" for n in loads)
-        raise DataError(f"{series} has no point at load {wanted:g}; there are {there}")
-    where = f"{series} at load {wanted:g}"
-    if bins := [h for key, h in histograms(sweep).items() if key[:2] == (series, wanted)]:
-        return of_histogram(bins, where)
-    return table_times(rows, series, wanted, requests)
+    load = rows["load"].min()
+    if bins := [h for key, h in histograms(sweep).items() if key[:2] == (series, load)]:
+        return of_histogram(bins, f"{series} at load {load:g}")
+    return table_times(rows, series, requests)
 
 
-def table_times(rows: pd.DataFrame, series: str, load: float, requests: float | None = None) -> Times:
-    """The times by a table's percentile columns (means over repeats). DataError where it has fewer than two."""
-    chosen = rows[(rows["series"] == series) & (rows["load"] == load)]
-    where = f"{series} at load {load:g}"
+def table_times(rows: pd.DataFrame, series: str, requests: float | None = None) -> Times:
+    """The times by a table's percentile columns at the smallest load (means over repeats).
+
+    DataError where it has fewer than two.
+    """
+    rows = rows[rows["series"] == series]
+    load = rows["load"].min()
+    chosen, where = rows[rows["load"] == load], f"{series} at load {load:g}"
     means = {share: _mean(chosen, column) for column, share in COLUMNS.items()}
     known = {share: value for share, value in means.items() if math.isfinite(value)}
     if len(known) < 2:

@@ -1,4 +1,4 @@
-"""What to mind about fitted service times: several modes, tails beyond the data, bins too coarse, odd percentiles."""
+"""What to mind about fitted service times: several modes, tails beyond the data, too few percentiles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from calibrate.service.fitted import FamilyFit
+from calibrate.service.fitted import QUANTILES, FamilyFit
 from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import format_duration
@@ -19,11 +19,9 @@ SMOOTHEST = 0.06
 """The least width of the smoothing, in units of log time: 6 %."""
 FAR_MEAN = 0.03
 POOR_KS = 0.05
-MET = 1e-4
-"""A family that is off by less than this share of the requests at every percentile given meets them."""
 
 
-def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence[float]) -> Iterator[Finding]:
+def findings_of(times: Times, families: Sequence[FamilyFit]) -> Iterator[Finding]:
     """The warnings for these times and their families, the best first."""
     peaks = modes(times)
     best = families[0]
@@ -45,36 +43,22 @@ def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence
             "",
             "give the number of requests (--requests); it decides the ranking and the intervals",
         )
-    given = len(times.counts) - 1
-    alike = [f for f in families if times.kind == "percentiles" and f.candidate.free >= given and f.ks < MET]
-    if len(alike) > 1:
-        high = [f.law.quantile(max(quantiles)) for f in alike]
+    if times.kind == "percentiles" and len(times.counts) == 3:
         yield Finding(
             "too-few-percentiles",
             "warning",
-            f"{', '.join(f.name for f in alike)} have {given} parameters and meet "
-            f"the {given} percentiles, so that nothing tells them apart; their p{100 * max(quantiles):g} goes from "
-            f"{format_duration(min(high))} to {format_duration(max(high))}",
+            "two percentiles are met by several families, which differ in the tail",
             "",
             "give more percentiles, or a histogram (json+)",
         )
-    yield from _beyond(times, quantiles)
-    share = float(times.counts.max() / times.total)
-    if times.kind != "percentiles" and share > 0.5:
-        yield Finding(
-            "coarse-bins",
-            "warning",
-            f"one bin holds {100 * share:.0f} % of the requests, so that the shape inside it is unknown",
-            "",
-            "measure with json+",
-        )
+    yield from _beyond(times)
     if not math.isfinite(best.law.scv):
         yield Finding(
             "infinite-variance",
             "warning",
             f"the {best.name} has a tail without a variance, so that no queue fed by it has a mean waiting time",
             "the largest times are too few to say how the tail goes on",
-            "measure longer, or take the next family (--out FILE --family NAME keeps it)",
+            "measure longer, or play the histogram itself back (qsim.Empirical)",
         )
     elif times.kind != "percentiles" and abs(best.law.mean / times.mean_s - 1) > FAR_MEAN:
         yield Finding(
@@ -83,7 +67,7 @@ def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence
             f"the {best.name} has a mean of {format_duration(best.law.mean)}, and the "
             f"requests one of {format_duration(times.mean_s)}",
             "a few very long times decide, of which more or less is made than was seen",
-            "measure longer, or take the next family (--out FILE --family NAME keeps it)",
+            "measure longer, or play the histogram itself back (qsim.Empirical)",
         )
     if best.ks > POOR_KS:
         yield Finding(
@@ -97,12 +81,12 @@ def findings_of(times: Times, families: Sequence[FamilyFit], quantiles: Sequence
         )
 
 
-def _beyond(times: Times, quantiles: Sequence[float]) -> Iterator[Finding]:
+def _beyond(times: Times) -> Iterator[Finding]:
     """Quantiles that too few requests lie above, or that lie in a bin without an end."""
     highest = 1 - BEYOND / times.total
     if times.kind == "percentiles":
         highest = 1 - float(times.counts[-1] / times.total)
-    over = [q for q in quantiles if q > highest + 1e-9]
+    over = [q for q in QUANTILES if q > highest + 1e-9]
     if over:
         names = ", ".join(f"p{100 * q:g}" for q in over)
         reached = "p50" if highest < 0.5 else f"p{100 * highest:.6g}"

@@ -14,7 +14,6 @@ Source: Neuts (1981), Matrix-Geometric Solutions in Stochastic Models, chapter 2
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,8 +23,7 @@ import numpy.typing as npt
 from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions.base import Distribution, Phases, require_phases
-from qsim.distributions.exponential import Erlang, Exponential, HyperExponential
-from qsim.distributions.mixtures import Mixture
+from qsim.distributions.exponential import Erlang, HyperExponential
 from qsim.errors import InvalidParameterError
 
 BADLY_CONDITIONED = 1e4
@@ -225,14 +223,3 @@ class PhaseType(Distribution):
     def scaled(self, factor: float) -> PhaseType:
         factor = _check.positive("factor", factor)
         return PhaseType(self.initial, tuple(tuple(rate / factor for rate in row) for row in self.generator))
-
-
-def hyper_erlang(weights: Sequence[float], shapes: Sequence[int], means: Sequence[float]) -> Mixture:
-    """With probability ``weights[i]`` an Erlang time of ``shapes[i]`` stages and mean ``means[i]``.
-
-    A phase-type mixture that follows several modes, as service times of drives have them.
-    """
-    if not len(weights) == len(shapes) == len(means):
-        raise InvalidParameterError("shapes", f"and means must have as many entries as weights ({len(weights)})")
-    parts = tuple(Exponential(m) if k == 1 else Erlang(k, m) for k, m in zip(shapes, means, strict=True))
-    return Mixture(parts, tuple(weights))

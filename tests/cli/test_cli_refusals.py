@@ -72,12 +72,11 @@ REFUSED = """
 1 | show --dataset 004-ssd-mix --report FILE | is not a report of qsim
 1 | fit-service --percentiles p50=80us,p95=70us | percentiles out of order: p95 = 70.0 µs
 2 | fit-service --percentiles p50 | invalid percentile 'p50'
-2 | fit-service --percentiles TYPED --load 1 | --percentiles and --load exclude each other
+2 | fit-service --percentiles TYPED --series a | --percentiles and --series exclude each other
 2 | fit-service --percentiles TYPED --requests 0 | --requests: must be from 1 to 1e+15
-2 | fit-service JSON --load 3 | no point was measured at 3; there are 4
 2 | fit-service --dataset 002-ssd-tails --series nonsense | 'nonsense' is unknown
 1 | fit-service --dataset 003-ssd-read | neither a histogram nor percentiles
-2 | fit-service --dataset 002-ssd-tails --load 1 --out l.json | there are 2 curves; name one
+2 | fit-service --dataset 002-ssd-tails --out l.json | there are 2 curves; name one
 1 | fit-service --percentiles TYPED --out none/law.json | there is no directory none
 1 | surface --dataset 004-ssd-depth | one block size and one share of reads
 1 | surface --dataset 004-ssd-block-size --at depth=8 | so nothing is known of 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,23 +18,24 @@ from calibrate.cli.option_rules import conflicts
 from calibrate.cli.options import Columns, Data, Dataset, Series
 from calibrate.cli.outputs import Page, check_new
 from calibrate.cli.progress import Bar, part_of
+from calibrate.inference.parameters import LEVEL
 
 if TYPE_CHECKING:
     from calibrate import ServiceFit, Times
     from calibrate.report.view import Section
     from calibrate.service import GoodnessOfFit
 
-HELP = """Fit laws of service times to the latencies of one load, and rank them.
+HELP = """Fit laws of service times to the latencies of the smallest load, and rank them.
 
-Takes the histogram (json+) where there is one, else percentiles; or a list of latencies, one a line, in a file or from
-stdin (-). Exponential, Erlang, gamma, Weibull, lognormal, Burr XII, hyperexponential, hyper-Erlang and mixtures of
+Takes the histogram (json+) of the smallest load where there is one, else percentiles; or a list of latencies, one a
+line, in a file or from stdin (-). Exponential, gamma, Weibull, lognormal, Burr XII, hyperexponential and mixtures of
 lognormals, each also after a fixed time, ranked by BIC; the best is checked by drawing from it and fitting again.
 
 \b
 Examples:
 qsim fit-service sweep/ --report service.html
 cut -d, -f3 requests.csv | qsim fit-service -
-qsim fit-service --dataset 002-ssd-tails --load 1 --requests 10k
+qsim fit-service --dataset 002-ssd-tails --requests 10k
 qsim fit-service --percentiles p50=80us,p90=110us,p95=140us,p99=300us,p99.9=1.2ms --requests 1e6
 qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s --service fitted:law.json
 """
@@ -64,14 +65,13 @@ def request_count(text: str) -> float:
     return count
 
 
-@conflicts("--percentiles", "DATA", "--dataset", "--series", "--load", because="percentiles are those of one point")
+@conflicts("--percentiles", "DATA", "--dataset", "--series", because="percentiles are those of one point")
 def fit_service(
     *,
     data: Data = None,
     dataset: Dataset = None,
     columns: Columns = None,
     percentiles: Any = option("SPEC", shares, "Published percentiles instead of DATA: p50=80us,p99=300us."),
-    load: float | None = option("N", parsing.number, "The load whose latencies are taken. Default: the smallest."),
     series: Series = None,
     requests: float | None = option("N", request_count, "How many requests the percentiles are of."),
     out: Path | None = option("FILE", parsing.path, "Keep the law of one curve here, for fitted:FILE."),
@@ -81,11 +81,11 @@ def fit_service(
     """Load, fit each series or the one named, print, report."""
     if out is not None:
         check_new(out)
-    found, refused, provenance = (
-        ({"percentiles": calibrate.of_percentiles(percentiles, requests)}, dict[str, str](), None)
-        if percentiles is not None
-        else _found(DataSource(data or (), dataset, columns), series, load, requests)
-    )
+    if percentiles is not None:
+        found, provenance = {"percentiles": calibrate.of_percentiles(percentiles, requests)}, None
+        refused: dict[str, str] = {}
+    else:
+        found, refused, provenance = _found(DataSource(data or (), dataset, columns), series, requests)
     if out is not None and len(found) > 1:
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
     fits = _fitted(found, refused)
@@ -106,21 +106,16 @@ def fit_service(
 
 def _fitted(found: Mapping[str, Times], refused: dict[str, str]) -> Fits:
     """The fits by name; why others cannot be goes to ``refused``, and DataError where none can."""
-    fits: Fits = {}
     with Bar("fitting") as bar:
-        for done, (name, times) in enumerate(found.items()):
-            try:
-                fits[name] = _checked(times, part_of(bar, done, len(found)))
-            except measure.DataError as error:
-                refused[name] = str(error)
-    if not fits:
-        raise measure.DataError(next(iter(refused.values())))
+        parts = {name: part_of(bar, done, len(found)) for done, name in enumerate(found)}
+
+        def fitted(name: str) -> tuple[ServiceFit, GoodnessOfFit]:
+            fit = calibrate.fit_service(found[name], progress=lambda s: parts[name](0.3 * s))
+            return fit, calibrate.goodness(fit.best, progress=lambda s: parts[name](0.3 + 0.7 * s))
+
+        fits, more = of_each(found, fitted)
+    refused.update(more)
     return fits
-
-
-def _checked(times: Times, progress: Callable[[float], None]) -> tuple[ServiceFit, GoodnessOfFit]:
-    fit = calibrate.fit_service(times, progress=lambda s: progress(0.3 * s))
-    return fit, calibrate.goodness(fit.best, progress=lambda s: progress(0.3 + 0.7 * s))
 
 
 def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dict[str, Any]:
@@ -135,10 +130,10 @@ def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dic
         "best": fit.best.name,
         "law": law_to_dict(fit.law),
         "parameters": {k: asdict(v) for k, v in fit.best.parameters.items()},
-        "level": fit.best.level,
+        "level": LEVEL,
         "families": [f.to_dict() for f in fit.families],
         "left_out": list(fit.left_out),
-        "goodness": goodness.to_dict(),
+        "goodness": asdict(goodness),
         "findings": [f.to_dict() for f in fit.findings],
     }
 
@@ -151,7 +146,7 @@ def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
     lines = [*answer(done), "", answer_table(done), "", *last_lines(done)]
     for name, fit, goodness in done if details else ():
         left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
-        lines.append(f"\n\n{name}\n\n{fit}{left}\n\n{goodness.sentence()}")
+        lines.append(f"\n\n{name}\n\n{fit}{left}\n\n{goodness.outcome()}")
     if not details:
         lines.append(labelled("MORE", "--details: parameters, every family;   --report service.html: plots"))
     if out is not None:
@@ -172,49 +167,32 @@ def _keep(path: Path, fits: Fits) -> None:
 def _sections(fits: Fits, provenance: measure.Provenance | None) -> list[Section]:
     from calibrate.report.service import service_section
 
-    return [service_section(name, fit, good, provenance) for name, (fit, good) in fits.items()]
+    return [service_section(name, *pair, provenance) for name, pair in fits.items()]
 
 
-def _found(source: DataSource, series: str | None, load: float | None, requests: float | None) -> Found:
+def _found(source: DataSource, series: str | None, requests: float | None) -> Found:
     """A list of latencies, the histograms or percentiles of a sweep, or a published table of percentiles."""
-    from calibrate.service.sources import times_or_sweep
+    from calibrate.service.sources import published_percentiles, table_times, times_or_sweep
     from measure.datasets import about
 
     if source.dataset is not None and not about(known_dataset(source.dataset)).curve:
-        return _of_table(source.dataset, series, load, requests)
+        shown = published_percentiles(source.dataset)
+        names = known_series(list(dict.fromkeys(shown["series"])), series)
+        read = _by_source(names, lambda name: table_times(shown, name, requests))
+        return *read, measure.Provenance(source=source.dataset)
     alone = source.dataset is None and source.columns is None and len(source.data) == 1
     sweep = times_or_sweep(Path(source.data[0])) if alone else source.load()
     if not isinstance(sweep, measure.Sweep):
-        if series is not None or load is not None:
-            raise wrong_usage("--series and --load select from a sweep, and DATA is a list of latencies")
+        if series is not None:
+            raise wrong_usage("--series selects from a sweep, and DATA is a list of latencies")
         return {sweep.source: sweep}, {}, measure.Provenance(source=source.name)
     names = known_series(sweep.series, series)
     rows = sweep.points[sweep.points["series"].isin(names)]
-    at = _load(rows["load"], load) if load is not None else None
-    if sweep.load_type.is_closed and (rows["load"].min() if at is None else at) > 1:
+    if sweep.load_type.is_closed and rows["load"].min() > 1:
         warn(
             "at a load above 1 latencies hold the waiting as well as the service; measure depth 1 for the service alone"
         )
-    return *_by_source(names, lambda name: calibrate.service_times(sweep, name, at, requests)), sweep.provenance
-
-
-def _of_table(dataset: str, series: str | None, load: float | None, requests: float | None) -> Found:
-    """The percentiles of a published table that is no curve."""
-    from calibrate.service.sources import published_percentiles, table_times
-
-    shown = published_percentiles(dataset)
-    names = known_series(list(dict.fromkeys(shown["series"])), series)
-    at = _load(shown["load"], load)
-    read = _by_source(names, lambda name: table_times(shown, name, at, requests))
-    return *read, measure.Provenance(source=dataset)
-
-
-def _load(measured: Iterable[float], load: float | None) -> float:
-    """The load that is meant, the smallest of ``measured`` where none is named."""
-    loads = sorted(set(measured))
-    if load is not None and load not in loads:
-        raise wrong_usage(f"--load: no point was measured at {load:g}; there are {', '.join(f'{n:g}' for n in loads)}")
-    return loads[0] if load is None else load
+    return *_by_source(names, lambda name: calibrate.service_times(sweep, name, requests)), sweep.provenance
 
 
 def _by_source(names: Sequence[str], read: Callable[[str], Times]) -> tuple[dict[str, Times], dict[str, str]]:

@@ -6,26 +6,15 @@ import numpy as np
 import pytest
 
 from calibrate.service import Times, fit_service, goodness, modes, of_histogram, of_percentiles, of_samples
-from calibrate.service.families import erlangs, lognormals, mixture_theta
+from calibrate.service.families import lognormals, mixture_theta, plain_families
+from calibrate.service.fitted import FamilyFit
+from calibrate.service.ladder import _fitted
 from calibrate.service.likelihood import Binned
-from calibrate.service.mixing import _Erlangs, _Lognormals, fit_erlangs
 from calibrate.service.sources import parse_latencies, parse_percentiles
 from calibrate.service.warnings import findings_of
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
-from qsim import (
-    BurrXII,
-    Distribution,
-    Erlang,
-    Exponential,
-    Gamma,
-    HyperExponential,
-    LogNormal,
-    Mixture,
-    Shifted,
-    Weibull,
-)
-from qsim.distributions.phase_type import hyper_erlang
+from qsim import BurrXII, Distribution, Exponential, Gamma, HyperExponential, LogNormal, Mixture, Shifted, Weibull
 
 TWO_KINDS = Mixture((LogNormal(80e-6, 0.01), LogNormal(400e-6, 0.05)), (0.8, 0.2))
 
@@ -42,41 +31,19 @@ def drawn(law: Distribution, requests: int = 10_000, seed: int = 5) -> Times:
         (Weibull(0.6, 1e-3), "Weibull"),
         (LogNormal(1e-3, 2.0), "lognormal"),
         (BurrXII(3.0, 1.2, 1e-3), "Burr XII"),
-        (HyperExponential.from_moments(1e-3, 6.0), "hyperexponential, 2 phases"),
+        (HyperExponential.from_moments(1e-3, 6.0), "hyperexponential"),
         (Shifted(Exponential(1e-3), 5e-4), "shifted exponential"),
         (TWO_KINDS, "2 lognormals"),
-        (hyper_erlang((0.7, 0.3), (20, 4), (1e-4, 2e-3)), "hyper-Erlang, 2 parts"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_the_family_that_was_drawn_from_describes_the_draws(law: Distribution, name: str) -> None:
     fit = fit_service(drawn(law))
-    own = fit.family(name)
+    own = next(f for f in fit.families if f.name == name)
     assert own.bic - fit.best.bic < 6  # BIC may prefer a close relative, by no more than chance
     assert own.ks < 0.0163  # a KS test of 10,000 at 1 %
     assert own.law.mean == pytest.approx(law.mean, rel=0.04)
     assert own.law.quantile(0.99) == pytest.approx(law.quantile(0.99), rel=0.08)
-
-
-def test_an_erlang_law_is_found_with_its_stages() -> None:
-    own = fit_service(drawn(Erlang(4, 1e-3))).family("Erlang")
-    assert own.parameters["stages"].estimate == 4
-    assert own.parameters["mean"].estimate == pytest.approx(1e-3, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    ("weights", "stages", "means"),
-    [
-        ((0.8, 0.2), (6, 3), (5e-5, 6e-4)),
-        ((0.6, 0.4), (10, 5), (5e-5, 1.2e-4)),
-        ((0.5, 0.3, 0.2), (3, 8, 2), (5e-5, 1e-4, 9e-4)),
-    ],
-)
-def test_stages_of_parts_that_overlap_are_found(weights, stages, means) -> None:
-    binned = Binned.of(drawn(hyper_erlang(weights, stages, means), 20_000, 3))
-    truth = mixture_theta(np.array(weights), np.array(means) / binned.unit_s)
-    found = binned.log_likelihood(*fit_erlangs(binned, len(stages), stages=True))
-    assert found > binned.log_likelihood(erlangs(stages), truth) - 5  # kept whole from the first step, 11 to 470 less
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
@@ -88,16 +55,9 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert 30 <= inside <= 40  # of 40 at 90 %: 36 +- 1.9
 
 
-def fit_one(times: Times, name: str):
+def fit_one(times: Times, name: str) -> FamilyFit:
     """One family of two parameters alone, which is quick."""
-    from calibrate.service.families import one_mode_families
-    from calibrate.service.fitted import FamilyFit
-    from calibrate.service.ladder import _plain
-
-    binned = Binned.of(times)
-    family = next(f for f in one_mode_families() if f.name == name)
-    candidate, theta = _plain(binned, family)
-    return FamilyFit(candidate, theta, binned.unit_s, times, binned.log_likelihood(candidate, theta))
+    return _fitted(times, Binned.of(times), next(f for f in plain_families() if f.name == name))
 
 
 def test_coarse_bins_do_not_bias_the_estimate() -> None:
@@ -107,17 +67,6 @@ def test_coarse_bins_do_not_bias_the_estimate() -> None:
     found = fit_one(Times(edges[:-1], edges[1:], counts), "exponential")
     assert found.law.mean == pytest.approx(1e-3, rel=1e-4)  # the middles of the bins would say 1.2 ms
     assert found.ks < 1e-5
-
-
-@pytest.mark.parametrize("parts", [_Lognormals, lambda b, s: _Erlangs(b, s, stages=False)])
-def test_no_step_of_em_lowers_the_likelihood(parts) -> None:
-    model = parts(Binned.of(drawn(TWO_KINDS, 5000)), 0.0)
-    at, likelihoods = model.start(np.linspace(0, 1, 4)), []
-    for _ in range(40):
-        at, likelihood = model.step(at)
-        likelihoods.append(likelihood)
-    assert np.all(np.diff(likelihoods) > -1e-6)
-    assert likelihoods[-1] > likelihoods[0] + 10
 
 
 def test_the_likelihood_is_that_of_the_law() -> None:
@@ -136,7 +85,7 @@ def test_the_bootstrap_accepts_the_true_family_and_rejects_another() -> None:
     assert true.p_value > 0.05
     assert other.p_value == pytest.approx(1 / 40)
     assert other.ks > other.ks_of_draws_95
-    assert "39 draws" in other.sentence()
+    assert "39 draws" in other.outcome()
     with pytest.raises(ValueError, match="at least 19"):
         goodness(fit_one(times, "gamma"), 5)
 
@@ -151,7 +100,7 @@ def test_several_modes_are_told() -> None:
 def test_a_tail_beyond_the_data_is_told() -> None:
     def found(requests: int):
         times = drawn(LogNormal(1e-3, 1.0), requests)
-        return {f.check: f for f in findings_of(times, [fit_one(times, "lognormal")], (0.5, 0.999))}
+        return {f.check: f for f in findings_of(times, [fit_one(times, "lognormal")])}
 
     finding = found(2000)["tail-beyond-data"]
     assert "p99.9" in finding.message
@@ -174,10 +123,7 @@ def test_two_percentiles_are_met_and_said_to_tell_no_families_apart() -> None:
     fit = fit_service(of_percentiles({0.5: 80e-6, 0.99: 300e-6}, requests=1e5))
     assert fit.law.quantile(0.5) == pytest.approx(80e-6, rel=1e-3)
     assert fit.law.quantile(0.99) == pytest.approx(300e-6, rel=1e-3)
-    (told,) = [f for f in fit.findings if f.check == "too-few-percentiles"]
-    assert "gamma" in told.message
-    assert "lognormal" in told.message
-    assert "Erlang" not in told.message  # whole stages do not meet them
+    assert any(f.check == "too-few-percentiles" for f in fit.findings)
     more = fit_service(of_percentiles({0.5: 80e-6, 0.95: 150e-6, 0.99: 300e-6}, requests=1e5))
     assert not any(f.check == "too-few-percentiles" for f in more.findings)
 
@@ -246,10 +192,3 @@ def test_a_list_without_a_unit_is_refused_and_what_is_no_list_is_left_to_other_r
         parse_latencies("80\n95\n", "list")
     assert parse_latencies("depth,iops\n1,2000\n", "table") is None
     assert parse_latencies("latency_us\nnone\n", "text") is None
-
-
-def test_impossible_questions_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"level 1\.5"):
-        fit_service(drawn(Exponential(1e-3), 100), level=1.5)
-    with pytest.raises(ValueError, match="no family 'normal'"):
-        fit_service(drawn(Exponential(1e-3), 500)).family("normal")

@@ -23,7 +23,6 @@ from qsim import (
     Shifted,
     Weibull,
 )
-from qsim.distributions.phase_type import hyper_erlang
 
 LAWS: list[Distribution] = [
     Exponential(80e-6),
@@ -34,7 +33,7 @@ LAWS: list[Distribution] = [
     Weibull(0.7, 1e-3),
     BurrXII(2.0, 4.0, 1e-3),
     HyperExponential((0.9, 0.1), (1e-4, 7e-3)),
-    hyper_erlang((0.3, 0.7), [2, 9], (1e-4, 1e-3)),
+    Mixture((Erlang(2, 1e-4), Erlang(9, 1e-3)), (0.3, 0.7)),
     Empirical((1e-4, 2e-4), (3.0, 1.0), (1e-6, 1e-6)),
     Shifted(Mixture((LogNormal(1e-4, 0.1), LogNormal(3e-3, 13.285012704049752)), (0.2, 0.8)), 5.5215555248078004e-05),
 ]
