@@ -1,14 +1,13 @@
-"""The answer of a fleet: the middle of each model, the odd drives, what drifts, what was broken."""
+"""The answer of a fleet: the middle of each model, the odd drives, what was broken."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
-from calibrate.fleet.odd import LEAST, LIKE
+from calibrate.fleet.odd import FALSE_ALARMS, LEAST, LIKE
 from measure.units import counted, format_duration, format_percent, format_rate, plain_number
 from qsim.text_table import labelled, table
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from calibrate.fleet.odd import Power
 
 MOST_ROWS = 10
-WORDS = {"idle_latency_s": "idle latency", "peak_per_s": "peak"}
-"""What drifts."""
 
 
 def short_text(fleet: Fleet) -> str:
@@ -32,17 +29,13 @@ def fleet_answer(fleet: Fleet) -> list[str]:
     lines = [
         f"{counted(drives['drive'].nunique(), 'drive')}, {counted(len(drives), 'curve')}",
         labelled("MIDDLE", _middle(drives)),
-        labelled(
-            "ODD", f"{counted(len(odd), 'curve')}; by chance one in {plain_number(1 / fleet.false_alarms, 2)} fleets"
-        ),
+        labelled("ODD", f"{counted(len(odd), 'curve')}; by chance one in {1 / FALSE_ALARMS:g} fleets"),
         labelled("SEEN", _seen(fleet.powers)),
         "",
         models_table(drives),
     ]
     if len(odd):
         lines += ["", odd_table(odd)]
-    if len(fleet.drifting):
-        lines += ["", labelled("DRIFTS", _drifting(fleet.drifting))]
     if fleet.broken:
         name, why = next(iter(fleet.broken.items()))
         lines += [
@@ -90,23 +83,11 @@ def models_table(drives: pd.DataFrame) -> str:
 
 
 def odd_table(odd: pd.DataFrame) -> str:
-    """A row for each odd measurement, with its date where a drive has several."""
-    several = bool(odd.duplicated(["drive", "series"]).any())
-    dates = [(str(when) or "-",) if several else () for when in odd["measured_at"]]
-    rows = [(str(r.drive), str(r.series), *date, str(r.odd)) for r, date in zip(odd.itertuples(), dates, strict=True)]
-    when = ("MEASURED",) if several else ()
-    return _cut(("ODD DRIVE", "CURVE", *when, "AGAINST THE MEDIAN OF ITS LIKE"), rows, 3 + several)
+    """A row for each odd curve."""
+    rows = [(str(r.drive), str(r.series), str(r.odd)) for r in odd.itertuples()]
+    return _cut(("ODD DRIVE", "CURVE", "AGAINST THE MEDIAN OF ITS LIKE"), rows, 3)
 
 
 def _cut(header: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int) -> str:
     text = table(header, rows[:MOST_ROWS], left=left)
     return text if len(rows) <= MOST_ROWS else f"{text}\n... and {len(rows) - MOST_ROWS} more (--out FILE has all)"
-
-
-def _drifting(found: pd.DataFrame) -> str:
-    worst = found.iloc[int(np.argmax(found["a_month"].abs()))]
-    a_month, low, high = (100 * float(worst[name]) for name in ("a_month", "low", "high"))
-    return (
-        f"{counted(found['drive'].nunique(), 'drive')}, most {worst['drive']}: {WORDS[str(worst['quantity'])]} "
-        f"{a_month:+.2g} % a month ({low:.2g} to {high:.2g})"
-    )

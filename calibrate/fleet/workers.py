@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from multiprocessing import get_context
 from typing import TypeVar
 
@@ -32,19 +33,17 @@ def spread(
     """
     if workers != -1:
         _check.count("workers", workers, remedy="give a number of processes, or -1 for one per core")
-    if workers == 1 or len(work) < 2:
-        return _counted(map(function, work), len(work), progress)
     processes = min(len(work), (os.cpu_count() or 1) if workers == -1 else workers)
-    with ProcessPoolExecutor(processes, get_context("spawn"), _watch_parent, (os.getpid(),)) as pool:
-        return _counted(pool.map(function, work), len(work), progress)
-
-
-def _counted(results: Iterable[Found], total: int, progress: Callable[[float], object] | None) -> list[Found]:
     done: list[Found] = []
-    for result in results:
-        done.append(result)
-        if progress is not None:
-            progress(len(done) / total)
+    with ExitStack() as stack:
+        results: Iterable[Found] = map(function, work)
+        if processes > 1:
+            pool = ProcessPoolExecutor(processes, get_context("spawn"), _watch_parent, (os.getpid(),))
+            results = stack.enter_context(pool).map(function, work)
+        for result in results:
+            done.append(result)
+            if progress is not None:
+                progress(len(done) / len(work))
     return done
 
 

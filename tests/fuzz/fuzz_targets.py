@@ -178,12 +178,6 @@ def law_file(content: bytes) -> object:
     return law
 
 
-def inventory(content: bytes) -> object:
-    from calibrate.cli.calibration.fleet import _inventory
-
-    return _inventory(_written("inventory.csv", content))
-
-
 def sealed(content: bytes) -> object:
     """A sealed prediction, sealed again after the damage."""
     from calibrate.sealing.sealed_prediction import read_seal, sha256_of
@@ -353,7 +347,6 @@ disk = {service = "8ms", visits = 3}
 [customers]
 population = 10
 """
-_INVENTORY = b"file,drive,model,firmware,measured_at\na.json,A,KXG60,1.0,2026-01-02\nb.json,B,KXG60,1.0,2026-01-03\n"
 _RECORD = (
     b"time_s,reads_per_s,writes_per_s,read_latency_s,write_latency_s,outstanding\n"
     b"1.0,100,0,0.01,,1\n2.0,110,0,0.01,,1.1\n3.0,100,0,0.01,,1\n"
@@ -394,7 +387,6 @@ TARGETS: dict[str, Target] = {
     "network_file": Target(
         network_file, ("data/*.toml",), ("calibrate.cli.theory.network_file",), lambda: iter((_NETWORK,))
     ),
-    "inventory": Target(inventory, (), ("calibrate.cli.calibration.fleet",), lambda: iter((_INVENTORY,))),
     "server": Target(
         server,
         ("data/servers/*", "data/servers/*/*"),

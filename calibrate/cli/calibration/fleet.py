@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from dataclasses import asdict
 from io import BytesIO
@@ -18,13 +17,12 @@ from calibrate.cli.option_groups import option
 from calibrate.cli.outputs import Page, naming
 from calibrate.cli.progress import Bar
 from measure.machine.durable import write_new
-from measure.units import counted
 
 if TYPE_CHECKING:
-    from calibrate.fleet.drives import Facts, Fleet
+    from calibrate.fleet.drives import Fleet
     from calibrate.report.view import Section
 
-HELP = """Fit thousands of drives: one table, the odd ones, and those that drift.
+HELP = """Fit thousands of drives: one table, and the odd ones.
 
 Each file, and each folder, in DIR is a measurement of one drive, of any kind that qsim reads. A drive is odd where its
 throughput at some load is further from that of its like (same curve, model, firmware) than chance allows.
@@ -32,7 +30,7 @@ throughput at some load is further from that of its like (same curve, model, fir
 \b
 Examples:
 qsim fleet sweeps/
-qsim fleet rack1/ rack2/ --inventory drives.csv --out fleet.csv --report fleet.html
+qsim fleet rack1/ rack2/ --out fleet.csv --report fleet.html
 qsim fleet sweeps/ --workers -1 --out fleet.parquet
 """
 
@@ -40,12 +38,8 @@ qsim fleet sweeps/ --workers -1 --out fleet.parquet
 def fleet(
     *,
     folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Folders of measurements, one a drive.")],
-    inventory: Path | None = option("FILE", parsing.path, "CSV of file, drive, model, firmware, measured_at."),
     out: Path | None = option("FILE", parsing.path, "All drives as a new file: .csv or .parquet."),
     page: Page,
-    false_alarms: float = option(
-        "SHARE", parsing.share, "Share of healthy fleets with a drive called odd.", default=0.05, shown="5%"
-    ),
     workers: int = option("N", None, "Processes; -1: one a core.", default=1, shown=True),
 ) -> Result:
     """Read, fit, print, write."""
@@ -55,20 +49,20 @@ def fleet(
         raise wrong_usage(f"--out {out} exists and is not replaced; choose another name")
 
     from calibrate.fleet.drives import fleet as fitted
+    from calibrate.fleet.odd import FALSE_ALARMS
 
-    facts = _inventory(inventory) if inventory else None
     with Bar("fitting") as bar:
-        found = fitted(folders, inventory=facts, false_alarms=false_alarms, workers=workers, progress=bar.share)
+        found = fitted(folders, workers=workers, progress=bar.share)
     if out is not None:
         _write(found, out)
+    more = f"{out}: every drive" if out is not None else "--out fleet.csv: every drive;   --report fleet.html: a page"
     return Result(
-        lambda: _text(found, facts, inventory, out),
+        lambda: f"{found!r}\n\nMORE    {more}",
         lambda: {
             "drives": found.drives.to_dict("records"),
             "powers": [asdict(power) for power in found.powers],
-            "drifting": found.drifting.to_dict("records"),
             "broken": dict(found.broken),
-            "false_alarms": found.false_alarms,
+            "false_alarms": FALSE_ALARMS,
         },
         page.write(lambda: _sections(found), "Fleet"),
     )
@@ -78,26 +72,6 @@ def _sections(found: Fleet) -> list[Section]:
     from calibrate.report.fleet import section_of
 
     return [section_of(found)]
-
-
-def _text(found: Fleet, facts: Facts | None, inventory: Path | None, out: Path | None) -> str:
-    lines = [repr(found)]
-    if facts is not None and (unlisted := sorted({Path(s).name for s in found.drives["source"]} - set(facts))):
-        missing = f"{counted(len(unlisted), 'measurement')} not in {inventory}, the first {unlisted[0]}"
-        lines.append(f"\nUNLISTED  {missing}; the file name stands for the drive")
-    more = f"{out}: every drive" if out is not None else "--out fleet.csv: every drive;   --report fleet.html: a page"
-    return "\n".join([*lines, f"\nMORE    {more}"])
-
-
-def _inventory(path: Path) -> Facts:
-    from measure.errors import DataError
-    from measure.text_files import read_text, reading
-
-    with reading(str(path)):
-        rows = list(csv.DictReader(read_text(path).splitlines()))
-    if not rows or "file" not in rows[0]:
-        raise DataError(f"{path} has no column 'file'; give file,drive,model,firmware,measured_at")
-    return {row["file"]: {k: v for k, v in row.items() if k and v} for row in rows if row["file"]}
 
 
 def _write(found: Fleet, path: Path) -> None:

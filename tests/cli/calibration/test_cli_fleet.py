@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fleet.drives import _facts, fleet
+from calibrate.fleet.drives import fleet, make_of
 from measure.sweep import Provenance, Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -56,38 +56,12 @@ def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_mod
     assert (again.code, again.error) == (2, "--out f.csv exists and is not replaced; choose another name")
 
 
-def test_an_inventory_tells_like_from_like(qsim, rack, tmp_path):
-    lines = ["file,drive,model,firmware", *(f"d{i:02d}.csv,S{i},{'AB'[i % 2]},7" for i in range(30))]
-    (tmp_path / "drives.csv").write_text("\n".join(lines) + "\n")
-    found = qsim("fleet", str(rack), "--inventory", "drives.csv", "--json").json
-    assert {row["model"] for row in found["drives"]} == {"A", "B"}
-    assert [row["drive"] for row in found["drives"] if row["odd"]] == ["S7"]
-    text = qsim("fleet", str(rack), "--inventory", "drives.csv").out
-    assert "MIDDLE  of each of 2 kinds, below: unlike drives have none in common" in text
-
-
-def test_an_odd_drive_that_was_measured_several_times_has_dates(qsim, rack, tmp_path):
-    (rack / "d08.csv").write_text((rack / "d07.csv").read_text())
-    lines = [
-        "file,drive,measured_at",
-        *(f"d{i:02d}.csv,{'S7' if i == 8 else f'S{i}'},2026-03-{i + 1:02}" for i in range(30)),
-    ]
-    (tmp_path / "drives.csv").write_text("\n".join(lines) + "\n")
-    rows = [line.split() for line in qsim("fleet", str(rack), "--inventory", "drives.csv").out.splitlines()]
-    assert [row[4] for row in rows if row[:1] == ["S7"]] == ["2026-03-08", "2026-03-09"]
-
-
-def test_an_inventory_with_a_wrong_date_or_a_missing_name_says_so(qsim, rack, tmp_path):
-    (tmp_path / "drives.csv").write_text("file,drive,measured_at\nd00.csv,S0,yesterday\n")
-    run = qsim("fleet", str(rack), "--inventory", "drives.csv")
-    assert (run.code, run.error) == (
-        1,
-        "inventory, d00.csv: measured_at 'yesterday' is not a date; write it like 2026-03-01",
-    )
-    (tmp_path / "drives.csv").write_text("file,drive,measured_at\nd00.csv,S0,2026-03\n")
-    run = qsim("fleet", str(rack), "--inventory", "drives.csv")
-    assert run.code == 0
-    assert "UNLISTED  29 measurements not in drives.csv, the first d01.csv; the file name" in run.out
+def test_unlike_drives_are_judged_apart(qsim, rack):
+    for path in sorted(rack.glob("d*.csv"))[::2]:
+        path.write_text(path.read_text().replace("4 KiB read", "64 KiB read"))
+    run = qsim("fleet", str(rack))
+    assert "MIDDLE  of each of 2 kinds, below: unlike drives have none in common" in run.out
+    assert "d07.csv" in run.out
 
 
 def test_two_processes_give_the_same_table(rack):
@@ -102,22 +76,19 @@ def test_two_processes_give_the_same_table(rack):
         (["none"], 1, "none does not exist; check the name"),
         (["."], 1, "the folders are empty"),
         ([".", "--out", "f.txt"], 2, "name a file that ends in .csv or .parquet"),
-        ([".", "--inventory", "i.csv"], 1, "has no column 'file'"),
     ],
 )
 def test_bad_input_is_one_line(qsim, tmp_path, args, code, words):
     (tmp_path / ".hidden").touch()
-    if "--inventory" in args:
-        (tmp_path / "i.csv").write_text("drive,model\na,b\n")
     run = qsim("fleet", *args)
     assert run.code == code
     assert words in run.error
 
 
-def test_a_drive_without_an_inventory_is_named_by_its_model_not_by_its_file_system(tmp_path):
+def test_a_drive_is_named_by_its_model_not_by_its_file_system():
     points = pd.DataFrame({"load": [1.0, 8.0], "throughput_per_s": [12e3, 80e3], "latency_s": [83e-6, 1e-4]})
     storage = {"filesystem": "ext4", "device": "/dev/nvme0n1", "model": "PM981a"}
     for model in ("PM981a", ""):
         known = Provenance(device="/dev/nvme0n1 (PM981a), ext4", details={"storage": {**storage, "model": model}})
-        facts = _facts(tmp_path / "a", Sweep(points.assign(series="reads"), provenance=known), {})
-        assert facts["model"] == (model or "/dev/nvme0n1")
+        make = make_of(Sweep(points.assign(series="reads"), provenance=known))
+        assert make["model"] == (model or "/dev/nvme0n1")
