@@ -19,10 +19,6 @@ from .points import points_of as points_of
 from .prediction.comparison import Comparison as Comparison
 from .prediction.comparison import compare as compare
 from .prediction.comparison import compare_all as compare_all
-from .prediction.ratios import ParameterDifference as ParameterDifference
-from .prediction.ratios import Ratio as Ratio
-from .prediction.ratios import differences as differences
-from .prediction.ratios import ratio_of_curves as ratio_of_curves
 from .prediction.what_if import Scenario as Scenario
 from .prediction.what_if import WhatIf as WhatIf
 from .prediction.what_if import what_if as what_if

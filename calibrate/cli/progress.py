@@ -70,14 +70,6 @@ class Bar:
         left = f", {_left(seconds_left)}" if done < total else ""
         self._show(share, f"{done}/{total} points, {text}{left}")
 
-    def say(self, text: str) -> None:
-        """A remark that stays, above the bar where there is one."""
-        if self._progress is None:
-            remark(text)
-            return
-        with contextlib.suppress(OSError):  # the terminal was closed
-            self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
-
     def _show(self, share: float, text: str) -> None:
         now = time.monotonic()
         if not self._visible:

@@ -88,7 +88,11 @@ def compare(
     _warn(devices)
     return Result(
         lambda: _text(devices, sources, seal, side_by_side, details=details, asked=slo is not None),
-        lambda: {**_document(devices), **_differences(side_by_side), "seal": None if seal is None else seal.to_dict()},
+        lambda: {
+            **_document(devices),
+            "differences": _differences(side_by_side),
+            "seal": None if seal is None else seal.to_dict(),
+        },
         written,
         failing([f for d in devices for c in d.comparisons for f in c.audit], fail_on),
     )
@@ -232,16 +236,15 @@ def _named(comparison: Comparison, name: str) -> Comparison:
 
 
 def differences_text(side_by_side: Sequence[SideBySide], *, details: bool) -> Iterator[str]:
-    """What is different between devices, a sentence a curve; with ``details`` parameters and differences."""
+    """What is different between devices, a sentence a curve; with ``details`` their parameters too."""
     for one in side_by_side:
-        from calibrate.report.compared.devices import difference_text, parameter_text
+        from calibrate.report.compared.devices import parameter_text
 
         if not one.matched:
             yield "No curve of one device has the name of another's, so there are no differences to show."
         for matched in one.matched:
             if details:
                 yield parameter_text(matched).text()
-                yield difference_text(matched).text()
             yield matched.sentence()
 
 
@@ -307,10 +310,7 @@ def comparison_document(done: Sequence[Comparison], refused: Mapping[str, str]) 
     return {**parts[0], "series": parts, "refused": dict(refused), "report": None}
 
 
-def _differences(side_by_side: Sequence[SideBySide]) -> dict[str, Any]:
-    """``differences`` between devices, and ``not_compared`` (what has no ratio, and why), of a JSON document."""
+def _differences(side_by_side: Sequence[SideBySide]) -> list[dict[str, Any]]:
+    """The differences between devices, of a JSON document."""
     matched = [m for one in side_by_side for m in one.matched]
-    return {
-        "differences": [{"series": m.name or None, **d.to_dict()} for m in matched for d in m.differences],
-        "not_compared": [{"series": m.name or None, **u.to_dict()} for m in matched for u in m.unmatched],
-    }
+    return [{"series": m.name or None, **d.to_dict()} for m in matched for d in m.differences]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from calibrate.inference.parameters import Estimate
 from calibrate.report.compared import curves
-from calibrate.report.compared.devices import MOST_IN_FULL, Matched, SideBySide, difference_text, parameter_text
+from calibrate.report.compared.devices import MOST_IN_FULL, Matched, SideBySide, parameter_text
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, interval, marker, name_rows, symbol_of, ticks
 from calibrate.report.view import Section, View
 
@@ -70,7 +70,6 @@ def _matched_views(matched: Matched, suffix: str) -> list[View]:
             _BEYOND,
             pd.DataFrame([d.to_dict() for d in matched.differences]),
             _difference_figure(matched),
-            difference_text(matched),
         ),
     ]
 

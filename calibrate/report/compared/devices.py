@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from calibrate.inference.parameters import quantity
 from calibrate.knees.knee import Knee
 from calibrate.prediction.comparison import Comparison
-from calibrate.prediction.ratios import WORDS, ParameterDifference, Unmatched, differences, unmatched
+from calibrate.prediction.ratios import WORDS, ParameterDifference, differences
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.view import FormattedTable
 from measure.loads import LOADS
@@ -23,7 +22,7 @@ from measure.units import interval_text
 MOST_IN_FULL = 3
 """Of more devices than these the sentence has peaks and knees alone; the tables have everything."""
 
-TOLD_OF_MANY = ("Xmax", "B", "N*", "knee")
+OF_MANY = ("Xmax", "B", "N*", "knee")
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,6 @@ class Matched:
             d for name, comparison in others for d in differences(first[1].fit, comparison.fit, (first[0], name))
         )
 
-    @cached_property
-    def unmatched(self) -> tuple[Unmatched, ...]:
-        """What has no ratio to the first device, and why."""
-        first, *others = zip(self.devices, self.comparisons, strict=True)
-        return tuple(u for name, c in others for u in unmatched(first[1].fit, c.fit, (first[0], name)))
-
     @property
     def many(self) -> bool:
         """Whether there are too many devices to say everything about each."""
@@ -55,7 +48,7 @@ class Matched:
 
     def sentence(self) -> str:
         """The differences that lie beyond their intervals; with many devices, of peaks and knees only."""
-        asked = TOLD_OF_MANY if self.many else WORDS
+        asked = OF_MANY if self.many else WORDS
         kept = [d for d in self.differences if d.beyond and d.quantity in asked]
         parts = []
         for device in self.devices[1:]:
@@ -139,33 +132,6 @@ def parameter_text(matched: Matched) -> FormattedTable:
     return FormattedTable(
         (matched.name or "parameter", *matched.devices), tuple(rows), (True, *[False] * len(matched.devices))
     )
-
-
-def difference_text(matched: Matched) -> FormattedTable:
-    """A row for each quantity and device: both values, the ratio with its interval, whether it lies beyond.
-
-    The devices of one quantity stand together; below them what has no ratio, with the reason, the quantities of one
-    device and reason in one row.
-    """
-    order = list(dict.fromkeys(d.quantity for d in matched.differences))
-    rows = [
-        (
-            d.quantity,
-            quantity(d.first_value, d.unit),
-            d.other,
-            quantity(d.other_value, d.unit),
-            f"{d.ratio:.3g}",
-            f"[{d.low:.3g}, {d.high:.3g}]",
-            "yes" if d.beyond else "no",
-        )
-        for d in sorted(matched.differences, key=lambda d: order.index(d.quantity))
-    ]
-    without: dict[tuple[str, str], list[str]] = {}
-    for u in matched.unmatched:
-        without.setdefault((u.other, u.reason), []).append(u.quantity)
-    rows += [(", ".join(names), "", other, "", "", "", why) for (other, why), names in without.items()]
-    header = ("", matched.devices[0], "device", "value", "ratio", "interval", "beyond?")
-    return FormattedTable.of(header, rows, words=(0, 2, 6))
 
 
 def _parameter(comparison: Comparison, name: str) -> str:

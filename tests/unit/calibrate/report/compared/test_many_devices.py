@@ -9,7 +9,7 @@ import pytest
 from calibrate import Comparison, compare
 from calibrate.report.compared.curves import overview
 from calibrate.report.compared.device_views import _ratio_ticks
-from calibrate.report.compared.devices import Matched, difference_text, parameter_text
+from calibrate.report.compared.devices import Matched, parameter_text
 from calibrate.report.drawing import PALETTE, symbol_of
 from measure import Sweep
 
@@ -50,17 +50,6 @@ def test_each_parameter_and_knee_has_a_row(drives: tuple[Comparison, ...]) -> No
     assert table.header == ("parameter", "a", "b", "c", "d")
     assert [row[0] for row in table.rows][:2] == ["R1", "Xmax"]
     assert [row[0].startswith("knee: ") for row in table.rows].count(True) == 2
-
-
-def test_differences_stand_by_quantity_and_reasons_once(drives: tuple[Comparison, ...]) -> None:
-    matched = Matched("", ("a", "b", "c", "d"), drives)
-    shown = difference_text(matched)
-    told = [row[0] for row in shown.rows if row[4]]
-    assert told == sorted(told, key=list(dict.fromkeys(told)).index)
-    without = [row for row in shown.rows if not row[4]]
-    assert len(without) < len(matched.unmatched)
-    assert sum(len(row[0].split(", ")) for row in without) == len(matched.unmatched)
-    assert all(row[5] == "" and row[6] for row in without), "a reason widens no column of numbers"
 
 
 def test_ticks_of_ratios_keep_apart() -> None:
