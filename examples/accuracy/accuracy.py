@@ -20,7 +20,7 @@ from accuracy_devices import Device, read_devices
 from numpy.typing import NDArray
 
 from calibrate import Prediction, fit, predict
-from calibrate.prediction.baselines import Baseline, baselines_for
+from calibrate.prediction.baselines import BASELINES, Baseline
 
 Array = NDArray[np.float64]
 Predictor = Callable[[Device, tuple[float, ...], Array], Array]
@@ -68,7 +68,7 @@ def default_model(device: Device, used: tuple[float, ...], loads: Array) -> Arra
 
 
 PREDICTORS: Mapping[str, Predictor] = {
-    **{name: baseline(function) for name, function in baselines_for("queue_depth").items()},
+    **{name: baseline(function) for name, function in BASELINES["queue_depth"].items()},
     "default model": default_model,
 }
 

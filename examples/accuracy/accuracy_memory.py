@@ -27,7 +27,7 @@ from calibrate.models.delay_law import DelayLaw, LawPriors
 from calibrate.models.memory_curve import CurvePriors, MemoryCurve
 from calibrate.next.load import fourth_point, to_calibrate_on
 from calibrate.points import Points, points_of
-from calibrate.prediction.baselines import baselines_for, three_parameter_queue
+from calibrate.prediction.baselines import BASELINES, three_parameter_queue
 from measure import load, load_dataset
 from measure.errors import DataError
 from measure.sweep import Sweep
@@ -154,7 +154,7 @@ def missed(curve: Curve, model: CurveModel, axis: str, fourth: bool, known: bool
         else (held.response_time_s, made.response_time_s, made.response_time_low_s, made.response_time_high_s)
     )
     by_method = {"qsim": predicted}
-    for name, baseline in baselines_for(points.load_kind).items():
+    for name, baseline in BASELINES[points.load_kind].items():
         given = {"peak": KNOWN_HEADROOM * points.load.max()} if known and baseline is three_parameter_queue else {}
         both = baseline(chosen.load, chosen.throughput_per_s, chosen.response_time_s, held.load, **given)
         by_method[name] = both[0 if axis == "throughput" else 1]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from calibrate import Points, predict
 from calibrate.fitting.curve_fit import fit_points
 from calibrate.models.calibration import model_for
-from calibrate.prediction.baselines import baselines_for
+from calibrate.prediction.baselines import BASELINES
 
 Array = NDArray[np.float64]
 METHODS = ("p-norm, most probable", "without the spread", "with the spread")
@@ -36,7 +36,7 @@ def tells(device: Device) -> bool:
 def predicted(points: Points, loads: Array, method: str) -> tuple[Array, Array, Array]:
     """The throughputs (m,) at ``loads``, and the ends of their 90 % bands."""
     if method == METHODS[0]:
-        x = baselines_for("queue_depth")[method](points.load, points.throughput_per_s, points.response_time_s, loads)[0]
+        x = BASELINES["queue_depth"][method](points.load, points.throughput_per_s, points.response_time_s, loads)[0]
         return x, x, x
     chosen = points if method == METHODS[2] else replace(points, latency_cv=None, latency_p99=None)
     curve = predict(fit_points(chosen, model_for(chosen, None)), loads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 import pandas as pd
 
@@ -17,12 +18,13 @@ LEAST_PCT = 0.01
 def ladder_view(comparison: Comparison) -> View:
     """What each model misses on the same points."""
     models = comparison.models
+    in_sample = attrgetter(f"in_sample_mape_{'response' if comparison.is_open else 'throughput'}_pct")
     header = ("", "model", "calibration error", "held-out error, throughput", "response", "assumes")
     rows = (
         (
             str(m.rank),
             m.name,
-            *map(_percent, (m.in_sample_pct, m.held_out_mape_throughput_pct, m.held_out_mape_response_pct)),
+            *map(_percent, (in_sample(m), m.held_out_mape_throughput_pct, m.held_out_mape_response_pct)),
             m.assumption,
         )
         for m in models

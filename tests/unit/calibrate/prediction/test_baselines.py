@@ -7,7 +7,6 @@ import pytest
 
 from calibrate.prediction.baselines import (
     Baseline,
-    baselines_for,
     interpolation,
     interpolation_over_delay,
     interpolation_over_rate,
@@ -21,9 +20,6 @@ from calibrate.prediction.baselines import (
 
 AT = np.array([1.0, 2, 3, 8, 24, 64, 500])
 R1, PEAK = 1e-4, 1e5
-KINDS = ("queue_depth", "injected_delay", "bandwidth", "arrival_rate")
-EVERY = [pytest.param(f, id=f"{kind}: {name}") for kind in KINDS for name, f in baselines_for(kind).items()]
-CLOSED = list(baselines_for("queue_depth").values())
 
 
 def closed(baseline: Baseline, loads: list[float], throughput: np.ndarray) -> np.ndarray:
@@ -68,21 +64,6 @@ def test_the_scalability_law_has_no_coherency_from_two_depths_and_no_contention_
     loads = np.array([1.0, 32.0])
     assert closed(scalability_law, [1, 32], law(loads, 0.04, 0.0)) == pytest.approx(law(AT, 0.04, 0.0))
     assert closed(scalability_law, [4, 4], np.array([4e4, 4e4])) == pytest.approx(1e4 * AT)
-
-
-def test_the_scalability_law_misses_noisy_points_less_than_its_neighbours() -> None:
-    loads = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
-    noise = np.exp(0.2 * np.sin(7 * loads))
-    x = law(loads, 0.05, 1e-3) * noise
-
-    def missed(curve: np.ndarray) -> float:
-        return float(np.square(np.log(curve / x)).sum())
-
-    found = missed(scalability_law(loads, x, loads / x, loads)[0])
-    for contention in np.geomspace(1e-3, 1, 40):
-        for coherency in (0.0, *np.geomspace(1e-6, 0.1, 40)):
-            shape = law(loads, contention, coherency)
-            assert found <= missed(shape * np.exp(np.log(x / shape).mean())) + 1e-12
 
 
 def test_interpolation_goes_through_the_points_and_on_as_its_ends() -> None:
@@ -139,22 +120,3 @@ def test_a_single_server_is_found_again_from_its_lowest_rate() -> None:
 def test_over_a_rate_latency_is_interpolated_in_logarithms() -> None:
     found = interpolation_over_rate([10, 30], [10, 30], [1e-3, 4e-3], [5, 20, 30, 99])[1]
     assert found == pytest.approx([1e-3, 2e-3, 4e-3, 4e-3])
-
-
-@pytest.mark.parametrize("baseline", EVERY)
-@pytest.mark.parametrize(
-    ("points", "message"),
-    [
-        (([], [], [], [1]), "^0 loads, 0 throughputs and 0 response times: expected as many of each, and 1 or more$"),
-        (([1, 2], [1], [1, 1], [1]), "^2 loads, 1 throughputs and 2 response times"),
-        (([-1], [1], [1], [1]), "^load -1 is not possible"),
-        (([1], [0], [1], [1]), "^throughput 0 is not possible: every throughput must be finite and above 0$"),
-        (([1], [1], [np.nan], [1]), "^response time nan is not possible"),
-        (([1], [1], [1], [np.inf]), "^load inf is not possible"),
-    ],
-)
-def test_what_is_not_possible_is_refused_in_one_line(
-    baseline: Baseline, points: tuple[list[float], ...], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        baseline(*points)

@@ -32,24 +32,15 @@ def test_the_rung_of_the_model_that_was_fitted_says_what_the_summary_says(datase
     assert rung.held_out_mape_throughput_pct == pytest.approx(made.summary().held_out_mape_throughput_pct, rel=1e-9)
     assert rung.held_out_mape_response_pct == pytest.approx(made.summary().held_out_mape_response_pct, rel=1e-9)
     assert rung.in_sample_mape_throughput_pct == pytest.approx(made.summary().in_sample_mape_throughput_pct, rel=1e-9)
-    assert rung.left_out_pct is None
+    assert made.models[0].why.startswith("misses the held-out throughputs by ")
 
 
-def test_without_held_out_points_each_is_left_out_in_its_turn():
+def test_without_held_out_points_the_error_in_sample_ranks():
     sharp = np.minimum(DEPTHS, 8.0) / 1e-3
     made = compare(sweep_of(sharp), list(DEPTHS))
-    assert all(m.held_out_pct is None for m in made.models)
-    assert all(m.left_out_pct is not None for m in made.models)
-    errors = [m.left_out_pct for m in made.models]
+    assert all(m.held_out_mape_throughput_pct is None for m in made.models)
+    errors = [m.in_sample_mape_throughput_pct for m in made.models]
     assert errors == sorted(errors)
     rank = {m.name: m.rank for m in made.models}
     assert rank["asymptotic bounds"] < rank["Universal Scalability Law"]
-    assert "left out" in made.models[0].why
-
-
-def test_one_point_is_too_few_to_leave_one_out():
-    one = sweep_of(np.minimum(DEPTHS, 8.0) / 1e-3)
-    one = Sweep(points=one.points[one.points["load"] == 32.0], load_kind="queue_depth", name="one")
-    made = compare(one, [32])
-    assert all(m.left_out_pct is None and m.held_out_pct is None for m in made.models)
-    assert "no held-out point" in made.models[0].why
+    assert made.models[0].why.startswith("no held-out point; ")
