@@ -26,7 +26,6 @@ from .sealing.sealed_prediction import SealedPrediction as SealedPrediction
 from .sealing.sealed_prediction import read_seal as read_seal
 from .sealing.sealed_prediction import seal as seal
 from .sealing.sealed_prediction import unseen as unseen
-from .sealing.sealed_tails import tails_against as tails_against
 from .service import ServiceFit as ServiceFit
 from .service import Times as Times
 from .service import fit_service as fit_service

@@ -26,7 +26,6 @@ from measure.loads import LOADS, Load
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from calibrate.sealing.sealed_prediction import SealedPrediction
 
 _POINTS = 200
 
@@ -81,17 +80,6 @@ def tail_figure(tails: Tails) -> Figure:
 def service_figure(fit: ServiceFit) -> Figure:
     """The histogram of the times with the best law."""
     return density_figure(fit).to_plotly()
-
-
-def sealed_figure(held: SealedPrediction) -> Figure:
-    """Throughput and response time of every sealed curve with their bands, against the load."""
-    curves = [predict(fit, [row["load"] for row in rows]) for fit, rows in zip(held.fits, held.points, strict=True)]
-    lines = [
-        line
-        for fit, curve in zip(held.fits, curves, strict=True)
-        for line in lines_of(curve, fit.load_type, fit.series or "predicted", fit.series)
-    ]
-    return _figure(curves[0], held.fits[0].load_type, lines).to_plotly()
 
 
 def surface_figure(compared: SurfaceComparison) -> Figure | None:

@@ -14,8 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,19 +24,12 @@ from calibrate.fitting.fit_file import hashes_of
 from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Mask
 from calibrate.points import points_of
-from calibrate.sealing.sealed_tails import tails_from_dict, tails_to_dict
-from calibrate.tails.results import Tails
 from measure.errors import DataError, MeasureError
 from measure.machine.durable import write_new
 from measure.sweep import Sweep
 from measure.text_files import read_document
 from measure.units import counted
 from qsim.installed import version
-from qsim.result import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from plotly.graph_objects import Figure
 
 SCHEMA = "qsim-seal/1"
 REDRAWN = 1e-3
@@ -47,10 +39,10 @@ _REMEDY = "a seal is written with: qsim predict FIT --seal FILE"
 
 
 @dataclass(frozen=True, repr=False)
-class SealedPrediction(Result):
+class SealedPrediction:
     """What a seal holds; ``sha256`` is verified, ``made_at`` (ISO 8601) is what the maker's clock said.
 
-    ``tails`` are those of each fit, None where none were predicted.
+    ``points`` are what each fit predicts, SI units.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -58,13 +50,12 @@ class SealedPrediction(Result):
     >>> drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)
     >>> with TemporaryDirectory() as folder:
     ...     sealed = seal([drive], [[1, 8, 64]], Path(folder) / "guess.seal")
-    >>> sealed.to_frame()["load"].tolist()
+    >>> [row["load"] for row in sealed.points[0]]
     [1.0, 8.0, 64.0]
     """
 
     fits: tuple[Fit, ...]
     points: tuple[tuple[Mapping[str, float], ...], ...]
-    tails: tuple[Tails | None, ...]
     made_at: str
     version: str
     sha256: str
@@ -72,18 +63,6 @@ class SealedPrediction(Result):
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready: what identifies the seal, without the prediction."""
         return {"sha256": self.sha256, "made_at": self.made_at, "version": self.version}
-
-    def to_frame(self) -> pd.DataFrame:
-        """A row for each curve and load: what was predicted, SI units."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [{"series": fit.series, **row} for fit, rows in zip(self.fits, self.points, strict=True) for row in rows]
-        )
-
-    def plot(self) -> Figure:
-        """Throughput and response time of every curve with their bands, against the load."""
-        return resolve_name("calibrate.report.plots:sealed_figure")(self)  # what knows does not import what shows
 
     def __repr__(self) -> str:
         knees = "\n".join(both_knees_labelled([(fit.series, fit) for fit in self.fits]))
@@ -105,17 +84,11 @@ def sha256_of(document: Mapping[str, Any]) -> str:
 
 
 def seal(
-    fits: Sequence[Fit],
-    loads: Sequence[Sequence[float]],
-    path: Path,
-    *,
-    tails: Sequence[Tails | None] | None = None,
-    made_at: str | None = None,
+    fits: Sequence[Fit], loads: Sequence[Sequence[float]], path: Path, *, made_at: str | None = None
 ) -> SealedPrediction:
     """Write the prediction of ``fits`` at ``loads`` (one list for each) to ``path``, which must not exist yet.
 
-    ``tails`` (one for each fit, None where there are none) are sealed with it. Raises MeasureError where ``path``
-    exists or cannot be written.
+    Raises MeasureError where ``path`` exists or cannot be written.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -132,13 +105,8 @@ def seal(
         "made_at": made_at or dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "version": version(),
         "predictions": [
-            {
-                "fit": fit.to_dict(),
-                "points": predict(fit, at).to_dicts(),
-                "knee": fit.knee.to_dict(),
-                "tails": None if one is None else tails_to_dict(one),
-            }
-            for fit, at, one in zip(fits, loads, tails or [None] * len(fits), strict=True)
+            {"fit": fit.to_dict(), "points": predict(fit, at).to_dicts(), "knee": fit.knee.to_dict()}
+            for fit, at in zip(fits, loads, strict=True)
         ],
     }
     content = (
@@ -178,7 +146,6 @@ def read_seal(path: Path) -> SealedPrediction:
     try:
         parts = document["predictions"]
         fits = tuple(Fit.from_dict(part["fit"]) for part in parts)
-        tails = tuple(None if part.get("tails") is None else tails_from_dict(part["tails"]) for part in parts)
         points = tuple(tuple({str(k): float(v) for k, v in row.items()} for row in part["points"]) for part in parts)
         made_at = _moment(str(document["made_at"])).isoformat(timespec="seconds")
         version = str(document["version"])
@@ -188,7 +155,7 @@ def read_seal(path: Path) -> SealedPrediction:
         raise DataError(f"{path}: the seal lacks a part or has a wrong one ({error}); {_REMEDY}") from error
     if not fits:
         raise DataError(f"{path} holds no prediction; {_REMEDY}")
-    return SealedPrediction(fits, points, tails, made_at, version, str(document["sha256"]))
+    return SealedPrediction(fits, points, made_at, version, str(document["sha256"]))
 
 
 def _verified(path: Path) -> dict[str, Any]:
@@ -241,10 +208,8 @@ def used_rows(seal: SealedPrediction, sweep: Sweep) -> Mask:
     return found
 
 
-def unseen(seal: SealedPrediction, sweep: Sweep, *, drop: bool = False) -> Sweep:
-    """``sweep``, if the sealed predictions know nothing of it; with ``drop`` without the rows that they know.
-
-    Raises DataError where rows were used, or, with ``drop``, where none is left.
+def unseen(seal: SealedPrediction, sweep: Sweep) -> Sweep:
+    """``sweep`` without the rows that the sealed predictions know. Raises DataError where none is left.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -253,23 +218,16 @@ def unseen(seal: SealedPrediction, sweep: Sweep, *, drop: bool = False) -> Sweep
     >>> sweep = load_dataset("004-ssd-depth")
     >>> with TemporaryDirectory() as folder:
     ...     sealed = seal([fit(sweep, [1, 32])], [[8]], Path(folder) / "guess.seal")
-    >>> unseen(sealed, sweep, drop=True).points["load"].tolist()
+    >>> unseen(sealed, sweep).points["load"].tolist()
     [4.0, 256.0, 1024.0]
     """
     used = used_rows(seal, sweep)
     if not used.any():
         return sweep
-    known = ", ".join(f"{n:g}" for n in sorted(set(sweep.points["load"][used])))
-    where = sweep.name or "the data"
-    if not drop:
-        raise DataError(
-            f"{where} was used in the sealed prediction (the points at load {known}, or the files that hold them); "
-            "measure again into another directory, or leave these points out (drop=True)"
-        )
     if used.all():
         raise DataError(
-            f"{where} has no point that the sealed prediction did not have at hand (they were used, or the files that "
-            "hold them); measure again"
+            f"{sweep.name or 'the data'} has no point that the sealed prediction did not have at hand (they were used, "
+            "or the files that hold them); measure again"
         )
     return replace(sweep, points=sweep.points[~used])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import calibrate
 import measure
-from calibrate.cli.calibration.tails import sealed_tails, simulated_tails
+from calibrate.cli.calibration.tails import simulated_tails
 from calibrate.cli.console import warn
 from calibrate.cli.data import DataSource, known_series, of_each
 from calibrate.cli.failures import wrong_usage
@@ -143,12 +143,8 @@ def predicted_device(
 
     found, refused = of_each(names, comparison)
     done = [*found.values()]
-    tails, unknown = (
-        (sealed_tails(done, sweep, seal), dict[str, str]())
-        if seal is not None
-        else simulated_tails([(c.fit, c.series, None) for c in done], sweep)
-    )
-    return Device(name, sweep, names, done, refused, tails, unknown, objective), seal
+    tails = simulated_tails([(c.fit, c.series, None) for c in done] if seal is None else [], sweep)
+    return Device(name, sweep, names, done, refused, *tails, objective), seal
 
 
 def _unseen(seal: SealedPrediction, sweep: measure.Sweep, names: Sequence[str]) -> measure.Sweep:
@@ -156,7 +152,7 @@ def _unseen(seal: SealedPrediction, sweep: measure.Sweep, names: Sequence[str]) 
     from calibrate.sealing.sealed_prediction import doubt_of, unseen
 
     rows = sweep.points[sweep.points["series"].isin(list(names))]
-    fresh = unseen(seal, replace(sweep, points=rows), drop=True)
+    fresh = unseen(seal, replace(sweep, points=rows))
     if left_out := len(rows) - len(fresh.points):
         warn(f"{left_out} of {len(rows)} points were used in the sealed prediction and are left out")
     if doubt := doubt_of(seal, fresh):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -112,7 +112,7 @@ def predict(
     tails, refused = simulated_tails(
         [(c.fit, c.fit.series, [float(n) for n in c.curve.load]) for c in curves], found.sweep
     )
-    sealed = None if seal is None else _sealed(seal, curves, tails)
+    sealed = None if seal is None else _sealed(seal, curves)
 
     def text() -> str:
         blocks = ["\n".join(first_lines(dataset or " ".join(data or ()), found.fits))] if len(curves) > 1 else []
@@ -187,11 +187,10 @@ def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective
     return document
 
 
-def _sealed(path: Path, curves: Sequence[PredictedCurve], tails: Mapping[str, Tails]) -> SealedPrediction:
-    """The seal of what is predicted, in a file: of the changed device where there is one, which has no tails."""
+def _sealed(path: Path, curves: Sequence[PredictedCurve]) -> SealedPrediction:
+    """The seal of what is predicted, in a file: of the changed device where there is one."""
     fits = [c.fit if c.scenario is None else replace(c.scenario.fit, series=c.fit.series) for c in curves]
-    known = [None if c.scenario is not None else tails.get(c.fit.series) for c in curves]
-    return calibrate.seal(fits, [list(c.curve.load) for c in curves], path, tails=known)
+    return calibrate.seal(fits, [list(c.curve.load) for c in curves], path)
 
 
 def _sections(curves: Sequence[PredictedCurve]) -> list[Section]:

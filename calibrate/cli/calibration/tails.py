@@ -11,7 +11,7 @@ from calibrate.cli.console import labelled, table
 from measure.units import format_duration
 
 if TYPE_CHECKING:
-    from calibrate import Comparison, Fit, SealedPrediction, Tails
+    from calibrate import Fit, Tails
 
 Curve = tuple["Fit", str, Sequence[float] | None]
 """A fit, the name of its curve in the sweep, and the depths whose tails are wanted (None: those measured)."""
@@ -38,13 +38,6 @@ def simulated_tails(curves: Sequence[Curve], sweep: measure.Sweep | None) -> tup
                 found |= {} if tails is None else {series: tails}
             bar.share(number / len(curves))
     return found, refused
-
-
-def sealed_tails(done: Sequence[Comparison], sweep: measure.Sweep, held: SealedPrediction) -> dict[str, Tails]:
-    """The tails that a sealed prediction holds, against the measured ones."""
-    sealed = [(c, next((t for f, t in zip(held.fits, held.tails, strict=True) if f is c.fit), None)) for c in done]
-    against = {c.series: calibrate.tails_against(t, sweep, c.series) for c, t in sealed if t is not None}
-    return {series: tails for series, tails in against.items() if tails is not None}
 
 
 def add_tails(parts: Sequence[dict[str, Any]], found: Mapping[str, Tails], refused: Mapping[str, str]) -> None:

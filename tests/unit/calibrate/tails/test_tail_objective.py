@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 import pytest
 from simulated_fio import write_simulated
 
 from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.datasheet import from_datasheet
-from calibrate.sealing.sealed_tails import tails_against, tails_from_dict, tails_to_dict
 from calibrate.tails.objective import deepest_within, tail_knee
 from calibrate.tails.results import QUANTILES, TailPoint, Tails
 from calibrate.tails.structures import Structure
@@ -88,35 +85,3 @@ def test_what_holds_no_histograms_is_refused_with_what_to_measure(sweep: Sweep) 
 def test_nonsense_is_named(quantile: str, time_s: float) -> None:
     with pytest.raises(ValueError, match="slo"):
         deepest_within(from_datasheet(80e-6, 600e3), tails([1, 2]), quantile, time_s)
-
-
-def test_sealed_tails_hold_nothing_observed_and_are_held_against_new_histograms(sweep: Sweep) -> None:
-    before = tails([1.0, 2.0, 8.0])
-    opened = tails_from_dict(json.loads(json.dumps(tails_to_dict(before))))
-    assert opened == before
-    against = tails_against(opened, sweep, sweep.series[0])
-    assert against is not None
-    assert [p.load for p in against.points] == [1, 8]
-    assert all(p.held_out and set(p.observed) == set(QUANTILES) for p in against.points)
-    assert tails_against(opened, sweep, "another") is None
-
-
-def test_without_histograms_the_percentiles_of_a_table_are_taken() -> None:
-    rows = {
-        "series": "a",
-        "load": [8.0, 8.0, 16.0],
-        "throughput_per_s": 1.0,
-        "latency_s": 1.0,
-        "latency_p99_s": [0.010, 0.012, float("nan")],
-    }
-    against = tails_against(tails([8.0, 16.0]), Sweep(points=pd.DataFrame(rows)), "a")
-    assert against is not None
-    assert [p.observed for p in against.points] == [{"p99_s": pytest.approx(0.011)}]
-
-
-@pytest.mark.parametrize("damage", ["structures", "points", "trust"])
-def test_damaged_tails_are_told(damage: str) -> None:
-    document = tails_to_dict(tails([1.0]))
-    document[damage] = [] if damage == "structures" else None
-    with pytest.raises((ValueError, TypeError)):
-        tails_from_dict(document)
