@@ -122,8 +122,7 @@ def _quantities(fit: Fit) -> dict[str, tuple[str, float | None, Array]]:
     }
     if "N*" in found:  # which is the knee itself
         return found
+    value, of_rows = fit.knee.load, fit.curve_model.knee_load(rows)
     if fit.load_type.is_delay:
-        knee = (fit.knee.throughput_per_s, fit.curve_model.knee(rows).throughput)
-    else:
-        knee = (fit.knee.load, fit.curve_model.knee_load(rows))
-    return {**found, "knee": (fit.load_type.knee_unit, *knee)}
+        value, of_rows = fit.knee.throughput_per_s, fit.curve_model.knee(rows).throughput
+    return {**found, "knee": (fit.load_type.knee_unit, value, of_rows)}
