@@ -26,7 +26,6 @@ from .engines import simulate as simulate
 from .engines.trace import trace as trace
 from .errors import NoEngineError as NoEngineError
 from .errors import NoFormulaError as NoFormulaError
-from .errors import PrecisionError as PrecisionError
 from .errors import QsimError as QsimError
 from .errors import SteadyStateError as SteadyStateError
 from .errors import UnstableQueueError as UnstableQueueError

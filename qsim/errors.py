@@ -104,8 +104,7 @@ class SteadyStateError(QsimError, ValueError):
     """The run is too short to speak of a steady state.
 
     Attributes: ``metrics``, the estimate the run gave (:class:`qsim.Metrics`), with the reasons in its ``warnings``;
-    ``problem``;
-    ``remedy``, in which ``{most_customers}``, ``{precision}`` and ``{allow_short}`` stand for these parameters.
+    ``problem``; ``remedy``, a sentence that ends before the word for ``allow_short``.
     """
 
     def __init__(self, problem: str, remedy: str, metrics: Any) -> None:
@@ -113,16 +112,11 @@ class SteadyStateError(QsimError, ValueError):
         super().__init__(problem, remedy, metrics)
 
     def __str__(self) -> str:
-        return self.sentence("most_customers", "precision", "allow_short=True to see the estimate as it is")
+        return self.sentence("allow_short=True to see the estimate as it is")
 
-    def sentence(self, most_customers: str, precision: str, allow_short: str) -> str:
-        """The whole sentence, with the words for the parameters that would help."""
-        words = {"most_customers": most_customers, "precision": precision, "allow_short": allow_short}
-        return f"{self.problem} {self.remedy.format(**words)}"
-
-
-class PrecisionError(SteadyStateError):
-    """The run is too short for the precision that was asked for; the estimate is in ``metrics``."""
+    def sentence(self, allow_short: str) -> str:
+        """The whole sentence, with the words for ``allow_short``."""
+        return f"{self.problem} {self.remedy} {allow_short}."
 
 
 class MissingExtraError(QsimError, ImportError):

@@ -39,7 +39,7 @@ class Log(Totals):
         return [np.hstack(rows) for rows in self._stays.values()]
 
 
-def log_of(model: Network, engine: str, n: int, *, by_events: bool = False, seed: int = 3) -> Log:
+def log_of(model: Network, engine: str, n: int, seed: int = 3) -> Log:
     """What an engine hands over of n customers."""
     from qsim.engines.compiled import engine as compiled
     from qsim.engines.reference import engine as reference
@@ -47,5 +47,5 @@ def log_of(model: Network, engine: str, n: int, *, by_events: bool = False, seed
     planned = plan(model)
     log = Log(planned, n)
     run = compiled.run if engine == "compiled" else reference.run
-    run(planned, n, seed, log, None, by_events=by_events)
+    run(planned, n, seed, log, None)
     return log

@@ -57,7 +57,6 @@ MODELS: Mapping[str, Network] = MappingProxyType(
         "lognormal, scv 20": Open(Exponential(2.0), LogNormal(1.0, 20.0)),
         "Pareto, shape 2.2": Open(Exponential(2.0), Pareto(2.2, 1.2 / 2.2)),
         "Pareto, shape 3.5": Open(Exponential(2.0), Pareto(3.5, 2.5 / 3.5)),
-        "SRPT, scv 4": Open(Exponential(1.25), LogNormal(1.0, 4.0), discipline="SRPT"),
         "PS, scv 20": Open(Exponential(1.25), LogNormal(1.0, 20.0), discipline="PS"),
         "priorities": queue_of(
             [Flow(Exponential(2.0), Exponential(0.5)), Flow(Exponential(2.0), ONE, 1)], priority="preemptive-resume"
@@ -85,14 +84,7 @@ def short_run(model: Network, seed: int) -> Metrics:
     return simulate(model, customers=max(2000, 2 * shortest_run(model)), seed=seed, allow_short=True)
 
 
-def to_precision(model: Network, seed: int) -> Metrics:
-    """As many customers as make the interval of W at most 5 % wide to each side, from 20,000 on."""
-    return simulate(model, customers=20_000, precision=0.05, seed=seed, allow_short=True)
-
-
-METHODS: Mapping[str, Method] = MappingProxyType(
-    {"`customers=20_000, precision=0.05`": to_precision, "the shortest run advised": short_run}
-)
+METHODS: Mapping[str, Method] = MappingProxyType({"the shortest run advised": short_run})
 
 
 @dataclass(frozen=True)

@@ -134,10 +134,13 @@ def within_bounds(name: str, value: float, reach: tuple[float, float]) -> Interv
     return (max(0.0, low), min(1.0, high) if name in SHARES else high)
 
 
-def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence: float, memory: int = 0) -> RunEstimate:
+def analyse(
+    recorder: Recorder, servers: float, confidence: float, *, memory: int = 0, share: float | None = None
+) -> RunEstimate:
     """The estimate from what was recorded; its complaints say why the run may be too short.
 
-    ``memory``: the customers a queue of this kind takes to forget its start, dropped at least by "mser5".
+    The beginning left out is the ``share`` given, or else what MSER finds, and at least ``memory`` customers: those
+    that a queue of this kind takes to forget its start.
     """
     rows, size = recorder.rows, recorder.batch_size
     if rows.shape[0] < 2:
@@ -148,21 +151,13 @@ def analyse(recorder: Recorder, servers: float, warmup: str | float, confidence:
             recorder.customers,
         )
     complaints = []
-    if warmup == "mser5":
+    if share is None:
         dropped, settled = find_warmup((rows[:, WAIT] + rows[:, SERVICE]) / size)
         dropped = max(dropped, min(math.ceil(memory / size), rows.shape[0] // 2))
         if not settled:
             complaints.append("the response time was still drifting in the second half of the run (MSER-5)")
     else:
-        share = float(warmup) * recorder.customers if float(warmup) < 1 else float(warmup)
-        dropped = math.ceil(share / size)
-        if dropped > rows.shape[0] - 2:
-            raise InvalidParameterError(
-                "warmup",
-                f"must leave customers to measure, not {warmup!r} of {recorder.customers}",
-                "give more customers",
-                warmup,
-            )
+        dropped = min(math.ceil(share * recorder.customers / size), rows.shape[0] - 2)
     kept = rows[dropped:]
     per_batch, rest = divmod(kept.shape[0], min(kept.shape[0], MOST_BATCHES))
     dropped += rest

@@ -24,8 +24,11 @@ from qsim.models.routes import OUTSIDE
 from qsim.models.routes import Way as ModelWay
 from qsim.models.station import NO_TIME
 
-PREEMPTIVE = ("LCFS-PR", "PSJF", "SRPT", "preemptive priority")
-"""Orders in which an arrival may interrupt another customer."""
+SERVED = ("FCFS", "PS", "LCFS-PR", "priority", "preemptive priority")
+"""The orders of service that the engines know."""
+
+PREEMPTIVE = ("LCFS-PR", "preemptive priority")
+"""Those in which an arrival may interrupt another customer."""
 
 LEAST_WAIT = 1e-300
 """The wait of a customer that shared a server for a time lost in rounding: it did wait."""
@@ -40,7 +43,8 @@ Way: TypeAlias = tuple[float, int]
 class PlannedStation:
     """A station as the engines see it; tuples have one entry for each class.
 
-    ``servers`` are those of each queue (math.inf where nobody waits). ``listed`` stations are part of the results.
+    ``servers`` are those of each queue (math.inf where nobody waits). ``kinds`` are the classes that come. ``listed``
+    stations are part of the results.
     """
 
     service: tuple[Distribution, ...]
@@ -51,6 +55,7 @@ class PlannedStation:
     capacity: int | None = None
     speeds: tuple[float, ...] = ()
     urgency: tuple[int, ...] = (0,)
+    kinds: tuple[int, ...] = ()
     is_delay: bool = False
     listed: bool = True
     name: str = ""
@@ -126,16 +131,6 @@ class Plan:
             and place.routing == "shared"
         )
 
-    def kinds_at(self, place: int) -> list[int]:
-        """The classes that come to a place."""
-        coming = {(entry.place, entry.kind) for entry in self.entries}
-        new = coming
-        while new:
-            following = {(to, kind) for here, kind in new for _, to in self.ways[here][kind] if to != NOWHERE}
-            new = following - coming
-            coming = coming | new
-        return sorted(kind for here, kind in coming if here == place)
-
 
 def plan(model: Network) -> Plan:
     """The plan of a network; raises NoEngineError for one the engines do not run."""
@@ -206,6 +201,8 @@ def _numbered(ways: Sequence[Way]) -> tuple[Way, ...]:
 
 def _station(model: Network, name: str) -> PlannedStation:
     station = model.stations[name]
+    if station.discipline not in SERVED:
+        raise NoEngineError(f"{model.kendall} is not simulated: the engines serve {', '.join(SERVED)}")
     return PlannedStation(
         tuple(station.service_of(c) or NO_TIME for c in model.classes),
         servers=1 if station.own_queues else station.servers,
@@ -214,7 +211,8 @@ def _station(model: Network, name: str) -> PlannedStation:
         discipline=station.discipline,
         capacity=station.capacity,
         speeds=tuple(station.speeds or ()),
-        urgency=tuple(station.priority.get(c, 0) for c in model.classes),
+        urgency=tuple(station.priority.get(c, 0) * ("priority" in station.discipline) for c in model.classes),
+        kinds=tuple(kind for kind, c in enumerate(model.classes) if model.comes(c, name)),
         is_delay=station.is_delay,
         listed=name in model.listed,
         name=name,

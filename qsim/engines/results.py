@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from qsim._types import FloatArray
 from qsim.engines.analysis import RunEstimate, analyse
 from qsim.engines.plan import Plan, PlannedStation
 from qsim.engines.recorder import Recorder
@@ -16,22 +15,12 @@ from qsim.errors import InvalidParameterError
 from qsim.metrics import SYMBOLS, Metrics
 
 
-@dataclass(frozen=True)
-class ObservedStates:
-    """Shares of time with n = 0, 1, 2, ... present."""
-
-    shares: FloatArray
-
-    def p(self, n: int) -> float:
-        return float(self.shares[n]) if n < self.shares.size - 1 else 0.0
-
-
 def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[str, Any]) -> Metrics:
     """The Metrics of a run: those of the ``whole``, with those of classes and stations as parts.
 
     ``facts`` are fields that all parts share: model, method, confidence, seed.
     """
-    customers, presence = totals.whole.customers, totals.presence.sum()
+    customers = totals.whole.customers
     share = min(0.9, whole.warmup / customers)  # that the parts leave out, too
     losses = plan.has_losses
     intervals = {name: ends for name, ends in _intervals(whole).items() if losses or name != "p_block"}
@@ -40,7 +29,6 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
         p_block=whole.values["p_block"],
         kinds={} if losses else {"p_block": "exact"},
         intervals=intervals,
-        states=ObservedStates(totals.presence / presence) if presence > 0 else None,
     )
     classes = tuple(
         _part(recorder, plan.servers, plan.classes[kind], share, facts)
@@ -87,7 +75,7 @@ def _part(
 ) -> Metrics:
     """A class or station; of too few customers the values are unknown, an error where they are ``needed``."""
     try:
-        estimate = analyse(recorder, servers, share, facts["confidence"])
+        estimate = analyse(recorder, servers, facts["confidence"], share=share)
     except InvalidParameterError:
         seen = recorder.customers
         if needed:
@@ -108,7 +96,7 @@ def _station(plan: Plan, totals: Totals, place: int, share: float, facts: Mappin
         for kind, recorder in totals.classes_at[place].recorders.items()
     )
     if len(names) > 1 and not classes:
-        classes = tuple(replace(station, name=names[kind]) for kind in plan.kinds_at(place))
+        classes = tuple(replace(station, name=names[kind]) for kind in planned.kinds)
     return _of_speeds(replace(station, classes=classes), planned, names)
 
 

@@ -1,7 +1,6 @@
 """The totals of a run: over all customers, for each class of them, for each station and each class there.
 
-The memory does not grow with the run: recorders hold batches, and the time with n customers present is kept up to
-MOST_PRESENT.
+The memory does not grow with the run: recorders hold batches.
 """
 
 from __future__ import annotations
@@ -15,14 +14,8 @@ from qsim._types import FloatArray, IntArray
 from qsim.engines.plan import Plan
 from qsim.engines.recorder import NO_LOSSES, ROWS, Recorder
 
-MOST_PRESENT = 4096
-"""Numbers present from here on are counted together."""
-
 ROWS_OF_A_STATION = 1024
 """Batches held of a station, and of each class at it: of these there may be many."""
-
-PRESENCE_FROM = 0.1
-"""Share of the run left out before the number present is observed."""
 
 
 class ByKind:
@@ -51,7 +44,7 @@ class Totals:
     """Takes customers from an engine, in arrays of any length.
 
     ``whole`` holds all customers, ``classes`` each class in which they enter; ``stations`` the stays at each part of
-    the plan, ``classes_at`` each class there; ``presence[n]`` the time with n present, after the first tenth.
+    the plan, ``classes_at`` each class there.
     """
 
     def __init__(self, plan: Plan, expected: int) -> None:
@@ -61,10 +54,8 @@ class Totals:
         of_each = math.ceil(expected / max(1, len(plan.parts)))
         self.stations = {place: Recorder(of_each, typical, ROWS_OF_A_STATION) for place in plan.parts}
         self.classes_at = {
-            place: ByKind(plan.kinds_at(place), of_each, typical, ROWS_OF_A_STATION) for place in plan.parts
+            place: ByKind(plan.places[place].kinds, of_each, typical, ROWS_OF_A_STATION) for place in plan.parts
         }
-        self.presence = np.zeros(MOST_PRESENT + 1)
-        self._ignored = PRESENCE_FROM * expected
 
     def add(
         self,
@@ -80,9 +71,6 @@ class Totals:
         self.whole.add(gaps, waits, services, lost)
         if kinds is not None:
             self.classes.add(gaps, waits, services, kinds)
-        if self.whole.customers >= self._ignored:
-            self.presence[:] = 0.0
-            self._ignored = math.inf
 
     def add_stays(
         self, place: int, gaps: FloatArray, waits: FloatArray, services: FloatArray, kinds: FloatArray

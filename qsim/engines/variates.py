@@ -13,9 +13,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.distributions import Exponential, Uniform
+from qsim.distributions import Uniform
 from qsim.engines.plan import Plan
-from qsim.engines.ziggurat import FastExponential
 
 BLOCK = 8192
 """Variates drawn at once: 64 KiB a buffer."""
@@ -23,7 +22,7 @@ BLOCK = 8192
 CARRY = 256
 """Variates that may be left over when a buffer is refilled."""
 
-ARRIVALS, SERVICE, ROUTE, ORDER, NEXT = range(5)
+ARRIVALS, SERVICE, ROUTE, NEXT = range(4)
 
 
 class Filler(Protocol):
@@ -54,8 +53,7 @@ class VariateStream:
     """
 
     def __init__(self, filler: Filler, seed: np.random.SeedSequence, buffer: FloatArray | None = None) -> None:
-        # Most of a simulation's time goes into drawing, and most of what is drawn is exponential.
-        self._filler = FastExponential(filler.mean, seed) if isinstance(filler, Exponential) else filler
+        self._filler = filler
         self._rng = np.random.Generator(np.random.SFC64(seed))
         self.buffer: FloatArray = np.empty(CARRY + BLOCK) if buffer is None else buffer
         self.position = 0
@@ -106,8 +104,6 @@ def _fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
             yield Role(SERVICE, index, kind), law
         if place.routing == "random":
             yield Role(ROUTE, index), uniform
-        if place.discipline == "SIRO":
-            yield Role(ORDER, index), uniform
         for kind, ways in enumerate(plan.ways[index]):
             if len(ways) > 1:
                 yield Role(NEXT, index, kind), uniform

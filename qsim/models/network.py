@@ -111,7 +111,7 @@ class Network:
         return tuple(
             name
             for name, station in self.stations.items()
-            if not station.is_delay or any(self._comes(c, name) for c in self.open_classes)
+            if not station.is_delay or any(self.comes(c, name) for c in self.open_classes)
         )
 
     @property
@@ -147,7 +147,7 @@ class Network:
         if self.routing is not None:
             rows = self.routing.get(name, {}).items()
             return {here: [Way(to, p) for to, p in row.items() if p > 0] for here, row in rows}
-        order = [station for station in self.stations if self._comes(name, station)]
+        order = [station for station in self.stations if self.comes(name, station)]
         if name not in self.closed_classes or self.home_of(name) == OUTSIDE:
             return passing(order, [self.stations[s].visits_of(name) for s in order])
         home = self.home_of(name)
@@ -216,7 +216,7 @@ class Network:
         doc="Kendall's name where there is one, such as M/M/3 or M/M/32//64; otherwise a description.",
     )
 
-    def _comes(self, name: ClassName, station: str) -> bool:
+    def comes(self, name: ClassName, station: str) -> bool:
         """Whether a class comes to a station."""
         if self.routing is None:
             return self.stations[station].visits_of(name) > 0
@@ -282,13 +282,13 @@ class Network:
                         raise InvalidParameterError(f"customers of {name}", problem, "leave it out", at)
         if self.routing is None:
             for name in self.by_class:
-                coming = [station for station in self.stations if self._comes(name, station)]
+                coming = [station for station in self.stations if self.comes(name, station)]
                 if not coming or (name in self.closed_classes and all(self.stations[s].is_delay for s in coming)):
                     raise InvalidParameterError("stations", f"must hold one where {name} queue", "they come to none")
         else:
             self._check_ways()
         for here, station in self.stations.items():
-            numbers = [each.number for c, each in self.closed_classes.items() if self._comes(c, here)]
+            numbers = [each.number for c, each in self.closed_classes.items() if self.comes(c, here)]
             station.require_known(sum(numbers), here)
             for name in station.priority:
                 if name not in self.classes:

@@ -63,7 +63,7 @@ def _node(draw: random.Random, mean: float) -> Station:
     more: dict[str, Any] = draw.choice(
         [{}, {}, {}, {"queues": "random"} if servers > 1 else {}, {"speeds": (0.9, 1.3, 2.0)}]
     )
-    orders = ["FCFS", "PS", "LCFS-PR", "SIRO"]
+    orders = ["FCFS", "PS", "LCFS-PR"]
     laws = draw.choice([one, {"a": one, "b": _law(draw, mean * draw.uniform(0.3, 1.2))}])
     return Station(laws, servers, discipline=draw.choice(orders), **more)
 

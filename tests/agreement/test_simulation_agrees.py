@@ -57,13 +57,10 @@ OPEN: list[Network] = [
     Open(LogNormal(1.0, 2.0), M(1.6), 2),
     Open(Erlang(3, 0.8), HyperExponential.from_moments(1.0, 3.0), 2),
     Open(M(0.1), SKEWED, 10, 10),
-    Open(M(1 / 0.9), ONE, discipline="SJF"),
-    Open(M(1.25), Erlang(2, 1.0), discipline="PSJF"),
     Open(M(1.25), SKEWED, discipline="PS"),
     Open(M(1 / 1.6), Deterministic(1.0), 2, discipline="PS"),
     Open(M(1.25), SKEWED, discipline="LCFS-PR"),
     Open(Erlang(2, 1 / 1.6), ONE, 2, discipline="LCFS-PR"),
-    Open(M(1 / 1.6), Erlang(2, 1.0), 2, discipline="LCFS"),
     Open(M(1 / 1.6), Erlang(2, 1.0), 2, queues="round-robin"),
     Open(M(1 / 1.6), Erlang(2, 1.0), 2, queues="random"),
     Open(M(1 / 2.2), ONE, 3, speeds=(1.0, 1.5, 2.5, 2.8)),
@@ -141,7 +138,7 @@ def misses(exact: Metrics, run: Metrics, names: Sequence[str]) -> list[str]:
 
 @pytest.mark.parametrize("model", [*OPEN, *CLOSED, *NETWORKS], ids=lambda m: m.kendall)
 def test_the_formula_lies_in_the_interval(model: Network) -> None:
-    exact, run = solve(model), simulate(model, customers=400_000, seed=20, confidence=CONFIDENCE, states=model in OPEN)
+    exact, run = solve(model), simulate(model, customers=400_000, seed=20, confidence=CONFIDENCE)
     assert exact.kind == "exact"
     low, high = run.interval("W")
     assert high - low <= 0.5 * exact.W, "too vague to say anything"
@@ -160,10 +157,6 @@ def test_the_formula_lies_in_the_interval(model: Network) -> None:
             low, high = run.quantile_interval(q)
             if not low * 0.99 <= exact.quantile(q) <= high * 1.01:  # bins are one percent wide
                 found.append(f"quantile {q}: {exact.quantile(q):.6g} is not in {low:.6g} .. {high:.6g}")
-    if exact.states is not None and run.states is not None:
-        for n in range(2, 6):  # below the number of servers not every formula knows them
-            if run.p(n) != pytest.approx(exact.p(n), rel=0.06, abs=0.003):
-                found.append(f"p({n}): {run.p(n)} for {exact.p(n)}")
     assert not found
 
 
@@ -171,15 +164,6 @@ def test_the_formula_lies_in_the_interval(model: Network) -> None:
 def test_the_reference_engine_against_the_formula(model: Network) -> None:
     run = simulate(model, customers=30_000, seed=40, engine="reference", confidence=CONFIDENCE)
     assert not misses(solve(model), run, ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait"))
-
-
-@pytest.mark.parametrize("discipline", ["SJF", "PSJF"])
-def test_published_times_of_size_based_disciplines(discipline: Any) -> None:
-    """Only rho = 0.8: what the same table prints for 0.9 (4.462, 4.130) is 6 and 2 % off the exact 4.197 and 4.052."""
-    known = CASES["ka019"]
-    r = simulate(Open(M(1.25), ONE, discipline=discipline), customers=1_000_000, seed=23)
-    low, high = r.interval("W")
-    assert abs(r.W - known["expected"][f"W_{discipline}"]) <= (high - low) + known["tolerance"]
 
 
 def test_a_published_priority_queue() -> None:

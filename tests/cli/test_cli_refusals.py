@@ -131,7 +131,6 @@ REFUSED = """
 2 | simulate mm1 --arrival-rate 1 --service-rate 2 --customers -5 | --customers
 2 | simulate mm1 --arrival-rate 1 --service-rate 2 --engine quantum | --engine
 2 | simulate mm1 --arrival-rate 1 --service-rate 2 --seed 1.5 | --seed
-2 | simulate mm1 --arrival-rate 1 --service-rate 2 --precision 0 | --precision
 2 | simulate mm1 --arrival-rate 2 --service-rate 1 | rho = 2
 """
 

@@ -20,7 +20,7 @@ from calibrate.cli.option_groups import OptionGroup, option
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.laws import Law, law_of
 
-DISCIPLINES = ("FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO")
+DISCIPLINES = ("FCFS", "PS", "LCFS-PR", "SJF", "PSJF", "SRPT")
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ A run too short for a steady state is refused; its estimate is in the error. Mod
 \b
 Examples:
 qsim simulate mmc --arrival-rate 2.7 --service-rate 1 --servers 3 --customers 1e7
-qsim simulate mg1 --arrival-rate 10k/s --service lognormal:80us:scv=2 --precision 1%
+qsim simulate mg1 --arrival-rate 10k/s --service lognormal:80us:scv=2 --customers 1e7
 qsim simulate mmcn --population 64 --service 80us --servers 32 --seed 1 --engine reference
 """
 
@@ -80,12 +80,10 @@ def simulate(
     customers: Customers = 1e6,
     seed: SimulationSeed = None,
     engine: Engine = "compiled",
-    precision: float | None = option("PCT", parsing.percent, "Go on (to 1e9 customers) until W is known this well."),
 ) -> Result:
     """Build the queue that the options describe, simulate it, print it."""
     given = options.of(model)
-    share = None if precision is None else precision / 100
-    return simulated(queue_of(given), customers, seed, engine, share, with_units=given.with_units, quantiles=QUANTILES)
+    return simulated(queue_of(given), customers, seed, engine, with_units=given.with_units, quantiles=QUANTILES)
 
 
 def simulated(
@@ -93,7 +91,6 @@ def simulated(
     customers: float,
     seed: int | None,
     engine: Literal["compiled", "reference"] = "compiled",
-    precision: float | None = None,
     *,
     with_units: bool,
     details: bool = False,
@@ -106,12 +103,10 @@ def simulated(
     with simulating(f"simulating {model.kendall}") as bar:
         try:
             with hinting_at_units(with_units):
-                metrics = qsim.simulate(
-                    model, customers=customers, seed=seed, engine=engine, precision=precision, progress=bar.share
-                )
+                metrics = qsim.simulate(model, customers=customers, seed=seed, engine=engine, progress=bar.share)
         except qsim.SteadyStateError as error:
             low, high = error.metrics.intervals.get("W", (error.metrics.W, error.metrics.W))
-            message = error.sentence("--customers", "--precision", "simulate() with allow_short=True")
+            message = error.sentence("simulate() with allow_short=True")
             raise CommandError(
                 f"{message} The estimate as it is: W = {error.metrics.W:.4g} [{low:.4g}, {high:.4g}]",
                 details={"estimate": metrics_document(error.metrics, with_units=with_units)},

@@ -26,11 +26,9 @@ REPORT_EVERY = 64
 """Blocks between two calls of the progress function: a few milliseconds."""
 
 
-def run(
-    plan: Plan, customers: int, seed: int, totals: Totals, progress: Progress | None, *, by_events: bool = False
-) -> None:
-    """Simulate until ``customers`` are recorded; ``by_events``: through the event loop even where it is not needed."""
-    follow = _run_events if by_events or not plan.first_come else _run_first_come
+def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Progress | None) -> None:
+    """Simulate until ``customers`` are recorded."""
+    follow = _run_first_come if plan.first_come else _run_events
     follow(plan, customers, seed, totals, progress)
 
 
@@ -57,7 +55,7 @@ def _run_events(plan: Plan, customers: int, seed: int, totals: Totals, progress:
     times, tree = tournament(first_source + len(plan.sources))
     for kind in range(len(plan.sources)):
         set_time(times, tree, first_source + kind, streams[Role(ARRIVALS, kind=kind)].next())
-    t = new_state(plan, list(streams), buffers, totals.presence, times, tree)
+    t = new_state(plan, list(streams), buffers, times, tree)
     finished, calls = 0, 0
     while finished < customers:
         for i, stream in enumerate(every):

@@ -28,7 +28,6 @@ def run_events(t: State) -> None:
     while moment.pause == 0 and (t.sources.size == 0 or moment.spare > 0):
         leaf = t.tree[1]
         now = t.times[leaf]
-        t.presence[min(moment.present, t.presence.size - 1)] += now - moment.clock
         moment.clock = now
         if leaf < first_source:
             complete(t, leaf)
@@ -68,8 +67,6 @@ def enter(t: State, customer: int, to: int) -> None:
     row.work = row.need
     row.queue = choose_queue(t, to)
     choose_way(t, customer)
-    if not thinks(t, customer):
-        t.moment[0].present += 1
     t.places[to].present += 1
     join(t, customer)
 
@@ -83,13 +80,12 @@ def join(t: State, customer: int) -> None:
     queues.advance(place, queue, t.speeds[row.place], clock)
     row.share = queue.share
     queue.present += 1
-    take_number(t, customer)
+    row.order = t.moment[0].arrivals
+    t.moment[0].arrivals += 1
+    row.key = -float(row.order) if place.last_come else float(t.roles[row.place, row.kind, tables.URGENCY])
     starting, waiting = customer, tables.NOBODY
     if not place.sharing and queue.in_service >= place.servers:
         starting, waiting = tables.NOBODY, customer
-        if place.order == tables.SHORTEST_LEFT:
-            for at in range(queue.in_service):
-                t.customers[who[at]].key = tags[at] - queue.progress
         if place.preemptive and queue.in_service > 0:
             worst = queues.least_urgent(queue, t.customers, who)
             other = who[worst]
@@ -107,21 +103,6 @@ def join(t: State, customer: int) -> None:
 
 
 @kernel(inner=True, borrows=True)
-def take_number(t: State, customer: int) -> None:
-    """Its position in the order of service: the smallest key goes first, of equal ones the earliest."""
-    row, moment = t.customers[customer], t.moment[0]
-    order = t.places[row.place].order
-    row.key, row.order = 0.0, moment.arrivals
-    moment.arrivals += 1
-    if order in (tables.SHORTEST_JOB, tables.SHORTEST_LEFT):
-        row.key = row.need
-    elif order == tables.LAST_COME:
-        row.key = -float(row.order)
-    elif order == tables.MOST_URGENT:
-        row.key = float(t.roles[row.place, row.kind, tables.URGENCY])
-
-
-@kernel(inner=True, borrows=True)
 def complete(t: State, leaf: int) -> None:
     """The first of a queue has been served: record its stay, call up the next one, send it on or out."""
     queue, moment = t.queues[leaf], t.moment[0]
@@ -132,10 +113,10 @@ def complete(t: State, leaf: int) -> None:
     queue.in_service -= 1
     queue.present -= 1
     if queue.first != tables.NOBODY and queue.in_service < place.servers:
-        position, waiting = 0, queue.present - queue.in_service
-        if place.order == tables.RANDOM_ORDER and waiting > 1:
-            position = min(math.floor(draw(t, place.order_stream) * waiting), waiting - 1)
-        called = queues.call_up(queue, t.customers, position)
+        called = queue.first
+        queue.first = t.customers[called].next
+        if queue.first == tables.NOBODY:
+            queue.last = tables.NOBODY
         queues.give_server(queue, t.customers, called, t.tags[leaf], t.who[leaf], clock)
     reschedule(t, leaf)
 
@@ -150,10 +131,9 @@ def complete(t: State, leaf: int) -> None:
     if place.part != NOWHERE:
         record(t, place.part, wait, service, row.kind, 0)
     place.present -= 1
-    if not thinks(t, customer):
+    if not place.is_delay or t.entries[row.entry].home == NOWHERE:  # a customer that circulates thinks at a delay
         row.total_wait += wait
         row.total_service += service
-        moment.present -= 1
     if row.to == NOWHERE:
         completion(t, customer)
         row.next, moment.unused = moment.unused, customer
@@ -222,14 +202,6 @@ def reschedule(t: State, queue: int) -> None:
     finish = queues.next_finish(t.places[place], t.queues[queue], t.speeds[place], t.tags[queue])
     if finish != t.times[queue]:
         queues.set_time(t.times, t.tree, queue, finish)
-
-
-@kernel(inner=True, borrows=True)
-def thinks(t: State, customer: int) -> bool:
-    """Whether its time at this station is think time."""
-    row = t.customers[customer]
-    thinking: bool = t.places[row.place].is_delay == 1 and t.entries[row.entry].home != NOWHERE
-    return thinking
 
 
 @kernel(inner=True, borrows=True)

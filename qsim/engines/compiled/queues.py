@@ -146,23 +146,6 @@ def line_up(queue: Any, customers: Table, customer: int) -> None:
 
 
 @kernel(inner=True, borrows=True)
-def call_up(queue: Any, customers: Table, position: int) -> int:
-    """Take the customer at a ``position``, from 0, out of the waiting list."""
-    before, customer = NOBODY, queue.first
-    for _ in range(position):
-        before, customer = customer, customers[customer].next
-    after = customers[customer].next
-    if before == NOBODY:
-        queue.first = after
-    else:
-        customers[before].next = after
-    if after == NOBODY:
-        queue.last = before
-    chosen: int = customer
-    return chosen
-
-
-@kernel(inner=True, borrows=True)
 def give_server(queue: Any, customers: Table, customer: int, tags: FloatArray, who: IntArray, clock: float) -> None:
     """Give a customer a server."""
     row = customers[customer]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from qsim._types import FloatArray, IntArray
 from qsim.engines.plan import NOWHERE, PREEMPTIVE, Plan, Way
-from qsim.engines.variates import ARRIVALS, BLOCK, ORDER, ROUTE, SERVICE, Role
+from qsim.engines.variates import ARRIVALS, BLOCK, ROUTE, SERVICE, Role
 from qsim.engines.variates import NEXT as NEXT_WAY
 
 Table: TypeAlias = npt.NDArray[Any]
@@ -21,20 +21,6 @@ UNLIMITED = 1 << 62
 # How a customer picks one of a station's queues.
 ANY, RANDOM, ROUND_ROBIN, SHORTEST = range(4)
 ROUTINGS = {"shared": ANY, "random": RANDOM, "round-robin": ROUND_ROBIN, "shortest": SHORTEST}
-# Which of the waiting customers is served next.
-FIRST_COME, LAST_COME, SHORTEST_JOB, MOST_URGENT, RANDOM_ORDER, SHORTEST_LEFT = range(6)
-ORDERS = {
-    "FCFS": FIRST_COME,
-    "LCFS": LAST_COME,
-    "LCFS-PR": LAST_COME,
-    "SJF": SHORTEST_JOB,
-    "PSJF": SHORTEST_JOB,
-    "SRPT": SHORTEST_LEFT,
-    "PS": FIRST_COME,
-    "SIRO": RANDOM_ORDER,
-    "priority": MOST_URGENT,
-    "preemptive priority": MOST_URGENT,
-}
 
 
 def _record(whole: str, real: str = "") -> np.dtype[Any]:
@@ -42,8 +28,8 @@ def _record(whole: str, real: str = "") -> np.dtype[Any]:
 
 
 PLACE = _record(
-    "first_queue queues servers routing order preemptive sharing varying speeds capacity is_delay route_stream "
-    "order_stream part present turn"
+    "first_queue queues servers routing last_come preemptive sharing varying speeds capacity is_delay route_stream "
+    "part present turn"
 )
 """``servers`` are those of each queue. ``sharing``: all present are served at once. ``varying``: the speed depends on
 how many are present. ``speeds``: entries of its row of speeds; 0: each server works at speed 1. ``part``: its row of
@@ -61,9 +47,9 @@ CUSTOMER = _record(
 list of unused rows. The smallest ``key`` goes first, then the smallest ``order``. ``need`` is the service time,
 ``work`` what is left of it. ``since``: waiting since."""
 
-MOMENT = _record("unused spare arrivals present lost pause overflow", "clock")
-"""``unused``: the first unused row of customers, of ``spare`` ones. ``arrivals`` at any place, ``present`` at stations,
-``lost`` since the last finish. ``pause``: some stream of variates runs low, or some output is nearly full."""
+MOMENT = _record("unused spare arrivals lost pause overflow", "clock")
+"""``unused``: the first unused row of customers, of ``spare`` ones. ``arrivals`` at any place, ``lost`` since the last
+finish. ``pause``: some stream of variates runs low, or some output is nearly full."""
 
 ENTRY = _record("kind place home number")
 WAY = np.dtype([("upto", "f8"), ("place", "i8")])
@@ -101,7 +87,6 @@ class State(NamedTuple):
     who: IntArray
     times: FloatArray
     tree: IntArray
-    presence: FloatArray
     outputs: FloatArray
     """[row, field, column]: row 0 for passages and cycles, the others for stays at the parts of the plan."""
     filled: IntArray
@@ -109,9 +94,7 @@ class State(NamedTuple):
     """The time of the last entry of each row of the outputs."""
 
 
-def new_state(
-    plan: Plan, roles: list[Role], streams: FloatArray, presence: FloatArray, times: FloatArray, tree: IntArray
-) -> State:
+def new_state(plan: Plan, roles: list[Role], streams: FloatArray, times: FloatArray, tree: IntArray) -> State:
     """The state of a plan before anyone comes."""
     index = {role: i for i, role in enumerate(roles)}
     places, size = plan.places, len(plan.places)
@@ -147,7 +130,6 @@ def new_state(
         who=np.zeros((queues.size, width), dtype=np.int64),
         times=times,
         tree=tree,
-        presence=presence,
         outputs=np.empty((outputs, FIELDS, BLOCK)),
         filled=np.zeros(outputs, dtype=np.int64),
         last=np.zeros(outputs),
@@ -192,7 +174,7 @@ def _places(plan: Plan, index: dict[Role, int]) -> Table:
     for i, (row, place) in enumerate(zip(table, plan.places, strict=True)):
         row["first_queue"], row["queues"] = first, place.queues
         row["servers"] = UNLIMITED if place.servers == math.inf else place.servers
-        row["routing"], row["order"] = ROUTINGS[place.routing], ORDERS[place.discipline]
+        row["routing"], row["last_come"] = ROUTINGS[place.routing], place.discipline == "LCFS-PR"
         row["preemptive"] = place.discipline in PREEMPTIVE
         row["sharing"] = place.discipline == "PS"
         row["varying"] = place.discipline == "PS" or bool(place.speeds)
@@ -200,7 +182,6 @@ def _places(plan: Plan, index: dict[Role, int]) -> Table:
         row["capacity"] = UNLIMITED if place.capacity is None else place.capacity
         row["is_delay"] = place.is_delay
         row["route_stream"] = index.get(Role(ROUTE, i), NOWHERE)
-        row["order_stream"] = index.get(Role(ORDER, i), NOWHERE)
         row["part"] = plan.parts.index(i) + 1 if i in plan.parts else NOWHERE
         first += place.queues
     return table

@@ -16,29 +16,17 @@ import simpy
 
 from qsim.engines.plan import NOWHERE, Plan
 from qsim.engines.reference.queues import Customer, FirstComeQueue, Process, Queue, WorkQueue
-from qsim.engines.totals import MOST_PRESENT, Totals
-from qsim.engines.variates import ARRIVALS, NEXT, ORDER, ROUTE, SERVICE, Role, VariateStream, streams_of
+from qsim.engines.totals import Totals
+from qsim.engines.variates import ARRIVALS, NEXT, ROUTE, SERVICE, Role, VariateStream, streams_of
 
 CHUNK = 1000
 """Customers handed over at once."""
 
 
-def run(
-    plan: Plan,
-    customers: int,
-    seed: int,
-    totals: Totals,
-    progress: Callable[[float], object] | None,
-    *,
-    by_events: bool = False,
-) -> None:
-    """Simulate until ``customers`` are recorded.
-
-    They are recorded in the order of the compiled engine: of arrival where it needs no events, unless ``by_events``,
-    else of departure.
-    """
+def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Callable[[float], object] | None) -> None:
+    """Simulate until ``customers`` are recorded."""
     env = simpy.Environment()
-    recording = Recording(env, plan, customers, totals, progress, by_arrival=plan.first_come and not by_events)
+    recording = Recording(env, plan, customers, totals, progress)
     system = System(env, plan, streams_of(plan, seed)[0], recording)
     for source in range(len(plan.sources)):
         env.process(system.source(source))
@@ -58,6 +46,7 @@ class System:
         self.plan = plan
         self.streams = streams
         self.recording = recording
+        self.numbers = 0
         self.stations = [RunningStation(self, index) for index in range(len(plan.places))]
 
     def source(self, number: int) -> Process:
@@ -72,7 +61,8 @@ class System:
         if self.stations[begin.place].full:
             self.recording.lost += 1
         else:
-            self.enter(Customer(entry, begin.kind), begin.place)
+            self.enter(Customer(entry, begin.kind, self.numbers), begin.place)
+            self.numbers += 1
 
     def enter(self, customer: Customer, to: int) -> None:
         """Come to a station: what it needs there, which queue it joins, and where it will go next."""
@@ -85,16 +75,15 @@ class System:
         customer.service_time = self.streams[Role(SERVICE, to, customer.kind)].next()
         queue = station.choose_queue()
         customer.to = self.choose_way(to, customer.kind)
-        self.recording.arrival(customer, counts=not self.thinks(customer))
         station.present += 1
         queue.join(customer)
 
     def served(self, customer: Customer) -> None:
         """A stay is over: record it, and go on to the next station or out."""
         self.stations[customer.place].present -= 1
-        thinks = self.thinks(customer)
-        self.recording.stay(customer, counts=not thinks)
-        if not thinks:
+        self.recording.stay(customer)
+        circulates = self.plan.entries[customer.entry].home != NOWHERE
+        if not (circulates and self.plan.places[customer.place].is_delay):  # else it thinks
             customer.total_wait += customer.wait
             customer.total_service += customer.service
         if customer.to == NOWHERE:
@@ -110,20 +99,11 @@ class System:
             to = self.plan.entries[customer.entry].home
         self.enter(customer, to)
 
-    def thinks(self, customer: Customer) -> bool:
-        """Whether its time at this station is think time."""
-        circulates = self.plan.entries[customer.entry].home != NOWHERE
-        return circulates and self.plan.places[customer.place].is_delay
-
     def choose_way(self, station: int, kind: int) -> int:
         """Where a customer goes next."""
         ways = self.plan.ways[station][kind]
         uniform = self.streams[Role(NEXT, station, kind)].next() if len(ways) > 1 else 0.0
         return next(to for upto, to in ways if uniform < upto)
-
-    def choose(self, role: Role, number: int) -> int:
-        """One of several, all equally likely."""
-        return min(int(self.streams[role].next() * number), number - 1)
 
 
 class RunningStation:
@@ -139,7 +119,7 @@ class RunningStation:
         self._queues: list[Queue] = [
             FirstComeQueue(system.env, plan.servers, system.served)
             if textbook
-            else WorkQueue(system.env, plan, lambda number: system.choose(Role(ORDER, index), number), system.served)
+            else WorkQueue(system.env, plan, system.served)
             for _ in range(plan.queues)
         ]
 
@@ -152,7 +132,8 @@ class RunningStation:
         """The queue that the arriving customer joins."""
         number = len(self._queues)
         if self._routing == "random":
-            return self._queues[self._system.choose(Role(ROUTE, self._index), number)]
+            uniform = self._system.streams[Role(ROUTE, self._index)].next()
+            return self._queues[min(int(uniform * number), number - 1)]
         if self._routing == "round-robin":
             self._turn = (self._turn + 1) % number
             return self._queues[self._turn - 1]
@@ -162,7 +143,10 @@ class RunningStation:
 
 
 class Recording:
-    """Collects customers and hands them over in chunks; ends the run after the last one."""
+    """Collects customers and hands them over in chunks; ends the run after the last one.
+
+    They are recorded in the order of the compiled engine: of arrival where it needs no events, else of departure.
+    """
 
     def __init__(
         self,
@@ -171,34 +155,23 @@ class Recording:
         customers: int,
         totals: Totals,
         progress: Callable[[float], object] | None,
-        *,
-        by_arrival: bool,
     ) -> None:
         self.complete = env.event()
         self.lost = 0
         self._env = env
-        self._plan = plan
         self._remaining = self._customers = customers
         self._totals = totals
         self._progress = progress
-        self._by_arrival = by_arrival
+        self._by_arrival = plan.first_come
         self._early: dict[int, tuple[float, ...]] = {}  # by number, until the earlier ones are done
-        self._numbers, self._next = 0, 0
+        self._next = 0
         self._last_time = 0.0
         self._rows: list[tuple[float, ...]] = []
-        self._present, self._since = 0, 0.0
         self._stays: dict[int, list[tuple[float, ...]]] = {place: [] for place in plan.parts}
         self._last_stay = dict.fromkeys(plan.parts, 0.0)
 
-    def arrival(self, customer: Customer, *, counts: bool) -> None:
-        """A customer arrives at a station; ``counts``: among those present."""
-        customer.number = self._numbers
-        self._numbers += 1
-        self._count_present(int(counts))
-
-    def stay(self, customer: Customer, *, counts: bool) -> None:
+    def stay(self, customer: Customer) -> None:
         """A customer's stay at a station is over."""
-        self._count_present(-int(counts))
         if (place := customer.place) in self._stays:
             gap, self._last_stay[place] = self._env.now - self._last_stay[place], self._env.now
             self._stays[place].append((gap, customer.wait, customer.service, customer.kind))
@@ -237,11 +210,3 @@ class Recording:
                 stays.clear()
         if self._progress is not None:
             self._progress(1 - self._remaining / self._customers)
-
-    def _count_present(self, change: int) -> None:
-        if self._by_arrival or change == 0:
-            return
-        now = self._env.now
-        self._totals.presence[min(self._present, MOST_PRESENT)] += now - self._since
-        self._present += change
-        self._since = now

@@ -34,6 +34,7 @@ class Customer:
     total_service: float = 0.0
     # Where the work left is tracked.
     key: tuple[float, int] = (0.0, 0)
+    """The smallest goes first: the most urgent, of equals the earliest arrival."""
     work: float = 0.0
     share: float = 0.0
 
@@ -79,18 +80,14 @@ class FirstComeQueue:
 
 
 class WorkQueue:
-    """Any order of service, at a speed that may depend on how many are present.
+    """Any other order of service, at a speed that may depend on how many are present.
 
     It tracks the work left for each customer, and brings it up to date whenever something changes.
-    ``choose(n)`` picks one of n waiting customers where the order is random.
     """
 
-    def __init__(
-        self, env: simpy.Environment, plan: PlannedStation, choose: Callable[[int], int], finished: Finished
-    ) -> None:
+    def __init__(self, env: simpy.Environment, plan: PlannedStation, finished: Finished) -> None:
         self._env = env
         self._plan = plan
-        self._choose = choose
         self._finished = finished
         self._arrivals = 0
         self._waiting: list[Customer] = []
@@ -106,7 +103,8 @@ class WorkQueue:
     def join(self, customer: Customer) -> None:
         self._bring_up_to_date()
         self._arrivals += 1
-        customer.key = (self._key(customer), self._arrivals)
+        urgency = -self._arrivals if self._plan.discipline == "LCFS-PR" else self._plan.urgency[customer.kind]
+        customer.key = (urgency, self._arrivals)
         customer.work, customer.share, customer.wait = customer.service_time, 0.0, 0.0
         self._waiting.append(customer)
         self._change()
@@ -125,16 +123,6 @@ class WorkQueue:
             customer.service = response - customer.wait
         self._serving.remove(customer)
         self._change()
-
-    def _key(self, customer: Customer) -> float:
-        """The smallest key goes first; of equal ones, the earliest arrival."""
-        if self._plan.discipline in ("SJF", "PSJF", "SRPT"):
-            return customer.service_time
-        if self._plan.discipline in ("LCFS", "LCFS-PR"):
-            return -self._arrivals
-        if self._plan.discipline in ("priority", "preemptive priority"):
-            return self._plan.urgency[customer.kind]
-        return 0.0
 
     def _speed(self) -> float:
         """Work done per time unit for each of those in service."""
@@ -159,10 +147,9 @@ class WorkQueue:
     def _change(self) -> None:
         """Fill the servers, and schedule the next to finish."""
         while self._waiting and (self._plan.discipline == "PS" or len(self._serving) < self._plan.servers):
-            self._serving.append(self._call_up())
-        if self._plan.discipline == "SRPT":
-            for customer in self._serving:
-                customer.key = (customer.work, customer.key[1])
+            first = min(self._waiting, key=_key_of)
+            self._waiting.remove(first)
+            self._serving.append(first)
         if self._plan.discipline in PREEMPTIVE and self._waiting and self._serving:
             urgent, worst = min(self._waiting, key=_key_of), max(self._serving, key=_key_of)
             if urgent.key[0] < worst.key[0]:
@@ -174,13 +161,6 @@ class WorkQueue:
         if self._serving:
             first = min(self._serving, key=lambda customer: customer.work)
             self._env.process(self._finish(first, max(0.0, first.work) / self._speed(), self._changes))
-
-    def _call_up(self) -> Customer:
-        chosen = min(self._waiting, key=_key_of)
-        if self._plan.discipline == "SIRO" and len(self._waiting) > 1:
-            chosen = sorted(self._waiting, key=_key_of)[self._choose(len(self._waiting))]
-        self._waiting.remove(chosen)
-        return chosen
 
     def _finish(self, customer: Customer, after: float, change: int) -> Process:
         yield self._env.timeout(after)

@@ -86,7 +86,7 @@ def test_the_table_holds_the_totals_however_often_it_is_folded(expected: int) ->
 @pytest.mark.parametrize("q", [0.01, 0.5, 0.9, 0.99])
 def test_quantiles_come_from_the_customers(expected: int, q: float) -> None:
     recorder, draws = filled(40_000, expected)
-    estimate = analyse(recorder, 1, 0.0, 0.95)
+    estimate = analyse(recorder, 1, 0.95, share=0.0)
     assert estimate.times.quantile(q, "W") == pytest.approx(np.quantile(draws[1] + draws[2], q), rel=0.02)
     assert estimate.times.quantile(q, "Wq") == pytest.approx(np.quantile(draws[1], q), rel=0.05)
     low, high = estimate.times.quantile_interval(q, "W")
@@ -96,7 +96,7 @@ def test_quantiles_come_from_the_customers(expected: int, q: float) -> None:
 def test_constant_times_have_no_spread() -> None:
     recorder = Recorder(1000, 1.0)
     recorder.add(np.full(1000, 2.0), np.zeros(1000), np.ones(1000))
-    estimate = analyse(recorder, 1, "mser5", 0.95)
+    estimate = analyse(recorder, 1, 0.95)
     assert estimate.values["W"] == 1
     assert estimate.intervals["W"] == (1, 1)
     assert estimate.values["utilization"] == 0.5
@@ -107,7 +107,7 @@ def test_constant_times_have_no_spread() -> None:
 def test_the_quantile_of_constant_times_is_known_to_its_bin() -> None:
     recorder = Recorder(20_000, 1.0)
     recorder.add(np.full(20_000, 2.0), np.zeros(20_000), np.ones(20_000))
-    times = analyse(recorder, 1, "mser5", 0.95).times
+    times = analyse(recorder, 1, 0.95).times
     for q in (0.1, 0.5, 0.99):
         low, high = times.quantile_interval(q, "W")
         assert low <= 1 <= times.quantile(q, "W") <= high <= 1.02
@@ -116,7 +116,7 @@ def test_the_quantile_of_constant_times_is_known_to_its_bin() -> None:
 
 def test_far_quantiles_have_no_interval_in_short_runs() -> None:
     recorder, _ = filled(2_000, 2_000)
-    estimate = analyse(recorder, 1, 0.0, 0.95)
+    estimate = analyse(recorder, 1, 0.95, share=0.0)
     low, high = estimate.times.quantile_interval(0.9, "W")
     assert low < high
     with pytest.raises(ValueError, match="too far out"):
