@@ -64,12 +64,10 @@ Part = tuple[str, Sweep]
 
 @dataclass
 class _Contents:
-    """What a directory holds: measurements by format and folder (``runs``: their texts), what is left out, and why."""
+    """What a directory holds: measurements by format and folder, what is left out with the reason, what is damaged."""
 
     files: dict[Format, dict[Path, list[InputFile]]] = field(default_factory=lambda: {kind: {} for kind in NAMES})
-    no_data: list[str] = field(default_factory=list)
-    runs: set[tuple[Path, str]] = field(default_factory=set)
-    copies: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     damaged: list[Finding] = field(default_factory=list)
 
 
@@ -89,30 +87,18 @@ def load_directory(directory: Path, columns: Mapping[str, str] | None, units: Ma
         except DataError as error:
             contents.damaged.append(unreadable(str(error)))
     _sort(paths, directory, contents)
-    read, others = _load_files(contents, directory, columns, units)
-    parts += read
+    parts += _load_files(contents, directory, columns, units)
     if not parts:
         first = f" (the first: {contents.damaged[0].message})" if contents.damaged else ""
         raise DataError(
             f"{directory} holds nothing that can be read as a measurement, {counted(len(paths), 'file')} tried{first}; "
             "name a directory with fio JSON, MLC text or a qsim sweep"
         )
-    chosen, other_loads = _of_one_load(parts)
-    sweep = join(chosen, str(directory))
-    no_data = _files_left_out(
-        sorted(contents.no_data),
-        "is not a measurement",
-        "are not measurements",
-        "if one of them holds measurements, load it by its own name.",
-    )
-    copies = _files_left_out(
-        contents.copies,
-        "is a copy of another file there",
-        "are copies of other files there",
-        "a run counts once: a copy would make the noise of repeats look small.",
-    )
-    left_out = [*no_data, *copies, *others, *other_loads]
-    findings = (*sweep.findings, *_capped(contents.damaged), *left_out)
+    sweep = join(_of_one_load(parts, contents.left_out), str(directory))
+    shown = contents.damaged[:_MAX_LISTED]
+    if more := len(contents.damaged) - len(shown):
+        shown.append(unreadable(f"{counted(more, 'more file')} could not be read either."))
+    findings = (*sweep.findings, *shown, *_left_out(contents.left_out))
     return replace(sweep, findings=findings, name=directory.name or str(directory))
 
 
@@ -160,10 +146,12 @@ def _walk(directory: Path) -> tuple[list[Path], list[Path]]:
 def _sort(paths: Iterable[Path], directory: Path, contents: _Contents) -> None:
     """Put each file where it belongs in ``contents``; a script or a picture is not even read."""
     characters = 0
+    runs: set[tuple[Path, str]] = set()
     for path in paths:
         name = str(path.relative_to(directory))
+        no_measurement = f"{name} (no measurement)"
         if path.suffix.lower() in _NO_DATA or _DOCUMENT.fullmatch(path.name):
-            contents.no_data.append(name)
+            contents.left_out.append(no_measurement)
             continue
         try:
             kind, file = read_file(path, name)
@@ -171,21 +159,20 @@ def _sort(paths: Iterable[Path], directory: Path, contents: _Contents) -> None:
             if error.text is not None and _NUMBERS.search(error.text[:_LOOK_AT]):
                 contents.damaged.append(unreadable(str(error)))
             else:
-                contents.no_data.append(name)
+                contents.left_out.append(no_measurement)
             continue
         except DataError as error:
             contents.damaged.append(unreadable(str(error)))
             continue
-        if kind == "table" and path.suffix.lower() not in _TABLES and not _NUMBERS.search(file.text[:_LOOK_AT]):
-            contents.no_data.append(name)
-            continue
         characters = counted_characters(characters, file, str(directory))
         run = (path.parent, file.text)
-        if kind in _RUNS and run in contents.runs:
-            contents.copies.append(name)
-            continue
-        contents.runs.add(run)
-        contents.files[kind].setdefault(path.parent, []).append(file)
+        if kind == "table" and path.suffix.lower() not in _TABLES and not _NUMBERS.search(file.text[:_LOOK_AT]):
+            contents.left_out.append(no_measurement)
+        elif kind in _RUNS and run in runs:  # as a repeat it would make the noise look small
+            contents.left_out.append(f"{name} (a copy)")
+        else:
+            runs.add(run)
+            contents.files[kind].setdefault(path.parent, []).append(file)
 
 
 # --- reading them ---------------------------------------------------------------------------------------------------
@@ -193,24 +180,17 @@ def _sort(paths: Iterable[Path], directory: Path, contents: _Contents) -> None:
 
 def _load_files(
     contents: _Contents, directory: Path, columns: Mapping[str, str] | None, units: Mapping[str, str] | None
-) -> tuple[list[Part], list[Finding]]:
-    """The parts in files of the first format that can be read, and a Finding for the files of others."""
+) -> list[Part]:
+    """The parts in files of the first format that can be read; the files of others are left out."""
+    parts: list[Part] = []
     for kind, folders in contents.files.items():
-        parts: list[Part] = []
+        if parts:
+            names = [member.name for members in folders.values() for member in members]
+            contents.left_out += [f"{name} ({NAMES[kind]})" for name in names]
+            continue
         for folder, members in sorted(folders.items()):
             parts += _load_members(kind, _label(folder, directory), members, columns, units, contents.damaged)
-        if not parts:
-            folders.clear()  # what is wrong with each is said
-            continue
-        left = {k: f for k, f in contents.files.items() if k != kind}
-        others = [f"{m.name} ({NAMES[k]})" for k, f in left.items() for members in f.values() for m in members]
-        return parts, _files_left_out(
-            others,
-            f"is of another format than the {NAMES[kind]}",
-            f"are of other formats than the {NAMES[kind]}",
-            "load them by their own names.",
-        )
-    return [], []
+    return parts
 
 
 def _load_members(
@@ -243,76 +223,32 @@ def _load_members(
     return parts
 
 
-def _of_one_load(parts: Sequence[Part]) -> tuple[list[Part], list[Finding]]:
+def _of_one_load(parts: Sequence[Part], left_out: list[str]) -> list[Part]:
     """The parts over one kind of load: one that can be fitted before a bandwidth, then the one with most points."""
     groups: dict[tuple[str, str], list[Part]] = {}
     for label, sweep in parts:
         groups.setdefault((sweep.load_kind, sweep.load_unit), []).append((label, sweep))
-    ranked = sorted(
+    chosen, *others = sorted(
         groups.values(),
         key=lambda g: (g[0][1].load_type.is_bandwidth or g[0][1].load_type.is_size, -sum(len(sweep) for _, sweep in g)),
     )
-    chosen = ranked[0]
-    over = _load_words(chosen[0][1])
-    findings = []
-    for group in ranked[1:]:
-        names = [name for label, sweep in group for name in _sources(label, sweep)]
-        findings.append(
-            _left_out(
-                f"{_hold(len(names))} curves over {_load_words(group[0][1])} and not over {over}, and "
-                f"{_are(len(names))} "
-                f"left out: {_named(names)}.",
-                "load them by their own names.",
-            )
-        )
-    return chosen, findings
+    for label, sweep in (part for group in others for part in group):
+        load = sweep.load_type
+        why = f"over {load.name}{'' if load.is_closed else f' in {sweep.load_unit}'}"
+        is_store = any((folder / MANIFEST).is_file() for raw in sweep.raw for folder in list(raw.parents)[:2])
+        names = [raw.name for raw in sweep.raw] if sweep.raw and not is_store else [label or sweep.name]
+        left_out += [f"{name} ({why})" for name in names]
+    return chosen
 
 
-def _sources(label: str, sweep: Sweep) -> list[str]:
-    """The files of a part; the folder alone of a qsim sweep."""
-    folders = {raw.parent for raw in sweep.raw}
-    if not folders or any((folder / MANIFEST).is_file() for folder in folders | {f.parent for f in folders}):
-        return [label or sweep.name]
-    return [raw.name for raw in sweep.raw]
-
-
-def _load_words(sweep: Sweep) -> str:
-    return f"{sweep.load_type.name} ({sweep.load_unit})"
+def _left_out(names: Sequence[str]) -> list[Finding]:
+    """One finding that names the files with the reasons."""
+    if not names:
+        return []
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    message = f"{counted(len(names), 'file')} left out: {', '.join(sorted(names)[:_MAX_NAMED])}{more}."
+    return [Finding("files-left-out", "info", message, "", "load a measurement among them by its own name.")]
 
 
 def _label(folder: Path, root: Path) -> str:
     return "" if folder == root else str(folder.relative_to(root))
-
-
-# --- what is left out -----------------------------------------------------------------------------------------------
-
-
-def _files_left_out(names: Sequence[str], one: str, several: str, remedy: str) -> list[Finding]:
-    if not names:
-        return []
-    what = f"{counted(len(names), 'file')} {one if len(names) == 1 else several}"
-    return [_left_out(f"{what} and {_are(len(names))} left out: {_named(names)}.", remedy)]
-
-
-def _left_out(message: str, remedy: str) -> Finding:
-    return Finding("files-left-out", "info", message, "", remedy)
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(names[:_MAX_NAMED]) + more
-
-
-def _hold(count: int) -> str:
-    return f"{counted(count, 'file')} hold{'s' if count == 1 else ''}"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _capped(findings: Sequence[Finding]) -> list[Finding]:
-    shown = list(findings[:_MAX_LISTED])
-    if len(findings) > _MAX_LISTED:
-        shown.append(unreadable(f"{counted(len(findings) - _MAX_LISTED, 'more file')} could not be read either."))
-    return shown

@@ -144,15 +144,10 @@ def test_a_notebook_a_script_a_readme_and_pictures_beside_the_data_are_left_out_
     (finding,) = [f for f in sweep.findings if f.check in ("files-left-out", "unreadable-file")]
     assert finding.severity == "info"
     assert finding.message == (
-        "7 files are not measurements and are left out: README.md, analysis.ipynb, figure.png, notes.txt, paper.pdf, "
-        "plot.py, settings.json."
+        "7 files left out: README.md (no measurement), analysis.ipynb (no measurement), figure.png (no measurement), "
+        "notes.txt (no measurement), paper.pdf (no measurement), plot.py (no measurement), settings.json (no "
+        "measurement)."
     )
-
-
-def test_one_file_that_is_left_out_is_one_file(tmp_path: Path) -> None:
-    _write(tmp_path, **{"t.csv": TABLE, "plot.py": "import os\n"})
-    (finding,) = load(tmp_path).findings
-    assert finding.message == "1 file is not a measurement and is left out: plot.py."
 
 
 @pytest.mark.parametrize(
@@ -184,8 +179,10 @@ def test_curves_over_another_load_are_left_out_and_named(tmp_path: Path, folder:
     sweep = load(tmp_path)
     assert (sweep.load_kind, len(sweep)) == ("injected_delay", 2)
     (finding,) = [f for f in sweep.findings if f.check == "files-left-out"]
-    assert finding.message.startswith("2 files hold curves over bandwidth (B/s) and not over injected delay (pauses)")
-    assert finding.message.endswith("left out: bwlat_50.txt, bwlat_70.txt.")
+    assert (
+        finding.message
+        == "2 files left out: bwlat_50.txt (over bandwidth in B/s), bwlat_70.txt (over bandwidth in B/s)."
+    )
 
 
 def test_curves_of_one_name_in_two_files_are_two_machines_and_no_repeats(tmp_path: Path) -> None:
@@ -202,7 +199,7 @@ def test_a_copy_of_a_run_is_no_repeat(tmp_path: Path) -> None:
     sweep = load(tmp_path)
     assert sorted(sweep.points["throughput_per_s"]) == [40_000, 41_000]
     (finding,) = [f for f in sweep.findings if f.check == "files-left-out"]
-    assert finding.message == "1 file is a copy of another file there and is left out: c.json."
+    assert finding.message == "1 file left out: c.json (a copy)."
 
 
 def test_subdirectories_are_curves_under_their_own_names_and_never_repeats(tmp_path: Path) -> None:
