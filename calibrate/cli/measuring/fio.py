@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
+from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, PlanTable, Target, one_of, ramp_of
 from calibrate.cli.option_groups import OptionGroup, option
 from calibrate.cli.option_rules import exclusive
@@ -15,8 +16,9 @@ from calibrate.cli.options import ArrivalRates
 from measure.units import counted, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:
-    from measure.fio.plan import FioPlan
+    from measure.fio.plan import FioPlan, FioPoint
     from measure.fio.workload import FioJob
+    from measure.sweep import Sweep
 
 HELP = """Measure a drive with fio over queue depths or arrival rates; each point is stored as it finishes.
 
@@ -30,6 +32,7 @@ a device is read only with --allow read, and a device written only with --allow 
 Examples:
 qsim measure fio /mnt/drive --out sweep
 qsim measure fio /mnt/drive --depths 1,4,16,64 --block 4KiB,16KiB --read 100,70,0 --out mixed
+qsim measure fio /mnt/drive --depths auto:6 --out knee
 qsim measure fio /mnt/drive --arrival-rates 500,1k,2k --out open
 """
 
@@ -49,6 +52,27 @@ qsim measure drive /mnt/drive --depths 1,4,16,64 --block 4KiB,64KiB --read 100,7
 
 DEFAULT_DEPTHS = parsing.Numbers((1, 2, 4, 8, 16, 32, 64))
 DEFAULT_RUNTIME_S = 5.0
+AUTO_DEPTHS = 6
+LEAST_DEPTHS = 3
+
+
+@dataclass(frozen=True)
+class Auto:
+    """``auto:6``: at most so many depths, each where the knee is least certain."""
+
+    most: int
+
+
+@parsing.parser
+def depths_or_auto(text: str) -> Auto | parsing.Numbers:
+    """``1,4,16``, ``1..64``, ``auto``, ``auto:6``."""
+    word, colon, most = text.strip().partition(":")
+    if word != "auto":
+        return parsing.depths(text)
+    count = parsing.whole(most) if colon else AUTO_DEPTHS
+    if count < LEAST_DEPTHS:
+        raise ValueError(f"invalid {text!r}: give auto:{LEAST_DEPTHS} or more, two ends and one between")
+    return Auto(count)
 
 
 @dataclass(frozen=True)
@@ -94,8 +118,12 @@ class Requests(OptionGroup):
 def measure_fio(
     *,
     target: Target,
-    depths: parsing.Numbers = option(
-        "N,...", parsing.depths, "Closed: queue depths.", default=DEFAULT_DEPTHS, shown="1..64 (doubling)"
+    depths: Any = option(
+        "N,...|auto:K",
+        depths_or_auto,
+        "Closed: queue depths; auto:6: at most 6, each where the knee is least certain.",
+        default=DEFAULT_DEPTHS,
+        shown="1..64 (doubling)",
     ),
     arrival_rates: ArrivalRates = None,
     requests: Requests,
@@ -117,7 +145,9 @@ def measure_fio(
     output: PlanOrRun,
 ) -> Result:
     """Plan, say what will be done, do it, print the points."""
-    return _measure(target, requests.at(depths, arrival_rates, jobs), runtime, repeats, drive, output)
+    if isinstance(depths, Auto):
+        return _measure(target, *_adaptive(requests, jobs, depths.most, repeats), runtime, repeats, drive, output)
+    return _measure(target, requests.at(depths, arrival_rates, jobs), None, runtime, repeats, drive, output)
 
 
 def measure_drive(
@@ -135,19 +165,40 @@ def measure_drive(
     """The same by the probe, over depths alone."""
     from measure.fio.command import PROBE
 
-    return _measure(target, requests.at(depths), runtime, repeats, drive, output, PROBE)
+    return _measure(target, requests.at(depths), None, runtime, repeats, drive, output, PROBE)
+
+
+def _adaptive(
+    requests: Requests, jobs: parsing.Numbers | None, most: int, repeats: int
+) -> tuple[list[FioJob], Callable[[Sweep], FioJob | None]]:
+    """The two depths to begin with, and what each next workload is; None when the search is over."""
+    from calibrate.next.adaptive import next_depth
+    from calibrate.next.load import PAIR
+
+    first = requests.at(PAIR, jobs=jobs)
+    if len(first) != len(PAIR) or repeats != 1:
+        raise wrong_usage("--depths auto varies the depth alone: give one value of every other option")
+
+    def choose(sweep: Sweep) -> FioJob | None:
+        if len(sweep.series) > 1:
+            raise CommandError(f"{sweep.name} holds other workloads too: give --depths auto a directory of its own")
+        depth = next_depth(sweep, most)
+        return None if depth is None else requests.at([depth], jobs=jobs)[0]
+
+    return first, choose
 
 
 def _measure(
     target: str,
     workloads: Sequence[FioJob],
+    choose: Callable[[Sweep], FioJob | None] | None,
     runtime_s: float,
     repeats: int,
     drive: DriveOptions,
     output: PlanOrRun,
     engine: Literal["auto", "probe"] = "auto",
 ) -> Result:
-    """Show or run the plan, which counts the points that are in the directory already."""
+    """Show or run the plan, which counts the points that are in the directory already; ``choose`` adds workloads."""
     from measure.fio.settings import FioSettings
     from measure.fio.sweep import plan_workloads, run_fio
     from measure.store.directory import MANIFEST, SweepStore
@@ -156,8 +207,15 @@ def _measure(
     plan = plan_workloads(target, workloads, settings)
     kept = output.out is not None and (output.out / MANIFEST).exists()
     finished = SweepStore.read(output.out).finished() if output.out is not None and kept else frozenset[str]()
-    opening = f"{left_text(plan, finished)}, engine {plan.engine}"
-    return output.measure(plan_table(plan, finished), opening, lambda out, bar: run_fio(plan, out, bar))
+    opening = (
+        f"{left_text(plan, finished)}{', then those that narrow the knee most' if choose else ''}, engine {plan.engine}"
+    )
+
+    def more(sweep: Sweep) -> list[FioPoint]:
+        job = choose(sweep) if choose else None
+        return [] if job is None else [plan.point(job, 0)]
+
+    return output.measure(plan_table(plan, finished), opening, lambda out, bar: run_fio(plan, out, bar, more))
 
 
 def left_text(plan: FioPlan, finished: Collection[str]) -> str:
