@@ -3,7 +3,7 @@
 Closed sweeps are held against Little's law (:mod:`measure.auditing.littles_law`) and looked at for drift and falls past
 the peak (:mod:`measure.auditing.curve_shape`), memory curves for caches and lines in flight
 (:mod:`measure.auditing.memory`), open sweeps for the arrival rate that was reached; both for what a calibration needs
-of them. All of them are asked how the runs were made and what the link could carry (:mod:`measure.auditing.runs`),
+of them. All of them are asked how the runs were made (:mod:`measure.auditing.runs`),
 whether they were steady (:mod:`measure.formats.fio.steady_state`) and which points are outliers
 (:mod:`measure.repeats`).
 
@@ -36,14 +36,10 @@ from measure.auditing.memory import check_bandwidth_curves, check_buffer_sizes, 
 from measure.auditing.runs import (
     check_arrivals,
     check_buffered,
-    check_latency_kind,
-    check_link,
     check_repeats,
-    check_speed,
     check_wakeups,
     check_way,
     check_working_set,
-    parse_link,
 )
 from measure.findings import SEVERITIES, Finding
 from measure.formats.fio.steady_state import COLUMNS as STEADY
@@ -72,7 +68,7 @@ def not_checked(sweep: Sweep) -> list[str]:
     return missing
 
 
-def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> list[Finding]:
+def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
     """Everything the numbers say against themselves, errors first. What the importer noticed is in ``sweep.findings``.
 
     One finding per curve and cause; where three curves or more tell the same, one finding for all of them. The list is
@@ -80,25 +76,20 @@ def audit(sweep: Sweep, series: str | None = None, link: str | None = None) -> l
     whole table), still judged with its siblings: reads alone and writes alone tell what is wrong with a mix, and
     several block sizes what is wrong with all of them, so audit the whole sweep and not one selected curve.
 
-    ``link`` names what the data crossed ("sata3", "pcie4x4", "ddr4-3200x6"), to hold the bandwidth against; without it,
-    the one in ``sweep.provenance.details["link"]`` counts. Raises ValueError for a link that is unknown.
-
     >>> from measure import load_dataset
     >>> printed = load_dataset("003-ssd-read", as_published=True)
     >>> [finding.check for finding in audit(printed) if finding.severity == "error"]
     ['littles-law']
     """
-    found = _every_finding(sweep, link)
+    found = _every_finding(sweep)
     if series is not None:
         return _sorted([f for f in found if f.series in (None, series)])
     return _sorted(_merged(found))
 
 
 @lru_cache(maxsize=8)
-def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
+def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
     """What every check says of every curve; kept, as it is asked for curve by curve."""
-    named = link or sweep.provenance.details.get("link")
-    crossed = parse_link(str(named)) if named else None
     if sweep.load_type.is_delay:
         found = list(check_memory(sweep))
     elif sweep.load_type.is_open:
@@ -112,15 +103,18 @@ def _every_finding(sweep: Sweep, link: str | None) -> tuple[Finding, ...]:
         for curve in closed_curves(sweep, computed=True):
             found += check_curve(curve)
     if sweep.load_type.is_drive:
-        found += [*check_buffered(sweep), *check_working_set(sweep), *check_speed(sweep), *check_latency_kind(sweep)]
-        found += [*check_arrivals(sweep), *check_way(sweep), *check_wakeups(sweep)]
+        found += [
+            *check_buffered(sweep),
+            *check_working_set(sweep),
+            *check_arrivals(sweep),
+            *check_way(sweep),
+            *check_wakeups(sweep),
+        ]
         found += [*check_saturation(sweep), *check_bins(sweep), *check_submission(sweep)]
     found += check_repeats(sweep)
     if set(STEADY) <= set(sweep.points):
         found += check_steady(sweep.points, sweep.load_type)
     found += check_outliers(sweep.points, sweep.load_type)
-    if crossed is not None:
-        found += check_link(sweep, crossed)
     return placed(found, sweep.load_type)
 
 

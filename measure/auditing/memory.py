@@ -30,14 +30,9 @@ Floats = NDArray[np.float64]
 
 def check_memory(sweep: Sweep) -> Iterator[Finding]:
     """Findings on a sweep over injected delay."""
-    listed = [section for section in _sections(sweep.provenance.details) if "ALL Reads" in section]
-    peak = max((float(bandwidth) for section in listed for bandwidth in section.values()), default=0.0)
     for series, group in each_series(sweep.mean_points()):
-        load, throughput, latency, bandwidth = (
-            group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s", "bandwidth_bytes_per_s")
-        )
+        load, throughput, latency = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
         yield from _cache(sweep, series, latency)
-        yield from _above_the_peak(series, bandwidth, peak)
         yield from _lines(series, load, throughput * latency, ("longest delay", int(np.argmax(load))))
 
 
@@ -124,20 +119,6 @@ def _which_cache(buffer: float | None, latency_s: float) -> str:
     if buffer is not None and buffer <= 256 * 2**10:
         return "a level-2 cache (256 KiB and more)"
     return "a level-1 or level-2 cache" if latency_s < 8e-9 else "a cache of the CPU"
-
-
-def _above_the_peak(series: str, bandwidth: Floats, peak: float) -> Iterator[Finding]:
-    """The curve against the highest bandwidth that the same run of the tool listed as a peak."""
-    if peak and np.isfinite(bandwidth).any() and np.nanmax(bandwidth) > 1.1 * peak:
-        yield Finding(
-            "above-the-peak",
-            "warning",
-            f"the curve reaches {np.nanmax(bandwidth) / 1e9:.4g} GB/s, and the same file lists a peak of "
-            f"{peak / 1e9:.4g} GB/s.",
-            "a cache served part of the lines, or the two runs used other threads or buffers.",
-            "measure again with a larger buffer (MLC: -b200m) and compare with mlc --max_bandwidth.",
-            series,
-        )
 
 
 def _lines(series: str, load: Floats, lines: Floats, idle: tuple[str, int]) -> Iterator[Finding]:

@@ -139,12 +139,12 @@ def check_labels(measured: Mapping[str, float], baseline: Mapping[str, float]) -
     ]
 
 
-def audit_dataset(name: str, link: str | None = None) -> list[Finding]:
-    """The audit of a dataset of the catalogue, also of those that are tables and no curves (and know no ``link``)."""
+def audit_dataset(name: str) -> list[Finding]:
+    """The audit of a dataset of the catalogue, also of those that are tables and no curves."""
     if about(name).curve:
         from measure.auditing.all_checks import audit
 
-        return audit(load_dataset(name, as_published=True), link=link)
+        return audit(load_dataset(name, as_published=True))
     if name == "002-ssd-tails":
         tails, baseline = dataset_table(name), dataset_table("002-ssd-baseline")
         at_one = tails[tails["queue_depth"] == 1]

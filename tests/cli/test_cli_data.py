@@ -211,19 +211,6 @@ def test_a_damaged_fit_says_how_to_make_one(qsim, tmp_path, content):
     assert "qsim fit DATA" in run.error
 
 
-def test_a_link_is_held_against_the_bandwidth(qsim, tmp_path):
-    table = tmp_path / "fast.csv"
-    table.write_text("queue_depth,iops,latency_us,block_size_KB\n1,20000,50,4\n32,300000,106,4\n")
-    over = qsim("audit", str(table), "--link", "sata3", "--json").json["findings"]
-    assert any(f["check"] == "above-the-link" and f["severity"] == "error" for f in over)
-    assert not any(f["check"] == "above-the-link" for f in qsim("audit", str(table), "--json").json["findings"])
-    published = qsim("audit", "--dataset", "004-ssd-depth", "--link", "sata3", "--json").json["findings"]
-    assert any(f["check"] == "above-the-link" for f in published)
-    unknown = qsim("audit", str(table), "--link", "string")
-    assert unknown.code == 2
-    assert "--link" in unknown.err
-
-
 SHEET = ("predict", "--idle-latency", "100us", "--peak-iops", "100k", "--at", "1,8,64")
 
 

@@ -120,23 +120,17 @@ def fit(content: bytes) -> object:
 
 
 def words(content: bytes) -> object:
-    """What is typed on the command line: links, traffic, mixes. They refuse with a ValueError."""
-    from measure.auditing.runs import parse_link
+    """What is typed on the command line: traffic, mixes. They refuse with a ValueError."""
     from measure.errors import DataError
     from measure.memory.traffic import parse_traffics
     from measure.units import parse_mix
 
     text = content.decode("utf-8", "replace")
     parse_mix(text)
-    refusals: list[ValueError] = []
-    for parse in (parse_link, parse_traffics):
-        try:
-            parse(text)
-        except ValueError as error:
-            refusals.append(error)
-    if refusals:
-        raise DataError(" ".join(str(refusals[0]).split())[:200])  # what was typed is repeated whole
-    return None
+    try:
+        return parse_traffics(text)
+    except ValueError as error:
+        raise DataError(" ".join(str(error).split())[:200]) from error  # what was typed is repeated whole
 
 
 def load(content: bytes) -> object:

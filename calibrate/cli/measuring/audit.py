@@ -10,7 +10,7 @@ import measure
 from calibrate.cli.console import Result, remark
 from calibrate.cli.data import DataSource, known_dataset, known_series
 from calibrate.cli.failures import CHECK_FAILED, CommandError
-from calibrate.cli.option_groups import flag, option
+from calibrate.cli.option_groups import flag
 from calibrate.cli.options import Columns, Data, Dataset, FailOn, Series
 from measure.units import counted
 
@@ -21,7 +21,7 @@ Each finding has its evidence, a hypothesis tested on all points, and the measur
 \b
 Examples:
 qsim audit sweep/
-qsim audit fio-output.json --link pcie4x4 --fail-on warning
+qsim audit fio-output.json --fail-on warning
 qsim audit points.csv --columns load=io_depth,latency=lat:us,throughput=iops
 qsim audit --dataset 004-ssd-depth
 """
@@ -43,13 +43,12 @@ def audit(
     dataset: Dataset = None,
     columns: Columns = None,
     series: Series = None,
-    link: str | None = option("LINK", None, "The link, to hold the bandwidth against: sata3, pcie4x4, ddr4-3200x2."),
     details: bool = flag("--details", "Also print what would explain and settle each note."),
     fail_on: FailOn = None,
 ) -> Result:
     """Load, audit, print the findings."""
     source = DataSource(data or (), dataset, columns)
-    findings, unchecked = _findings(source, link, series)
+    findings, unchecked = _findings(source, series)
     return Result(
         lambda: findings_text(source.title, findings, unchecked, details=details),
         lambda: {"source": source.name, "findings": [f.to_dict() for f in findings], "not_checked": unchecked},
@@ -116,14 +115,14 @@ def failing(findings: Sequence[measure.Finding], fail_on: str | None) -> Command
     )
 
 
-def _findings(source: DataSource, link: str | None, series: str | None) -> tuple[list[measure.Finding], list[str]]:
+def _findings(source: DataSource, series: str | None) -> tuple[list[measure.Finding], list[str]]:
     """The findings, the worst first, and what could not be checked."""
     from measure.auditing.all_checks import not_checked
     from measure.datasets import audit_dataset
     from measure.findings import SEVERITIES
 
     if source.dataset is not None:
-        found = list(audit_dataset(known_dataset(source.dataset), link))
+        found = list(audit_dataset(known_dataset(source.dataset)))
         sweep = source.load()
         if series not in {f.series for f in found}:
             known_series(sweep.series, series)
@@ -132,7 +131,7 @@ def _findings(source: DataSource, link: str | None, series: str | None) -> tuple
         names = known_series(sweep.series, series)
         if len(names) >= MANY_CURVES:
             remark(f"auditing {len(names)} curves")
-        found = [*sweep.findings, *measure.audit(sweep, series, link)]
+        found = [*sweep.findings, *measure.audit(sweep, series)]
     if series is not None:
         found = [f for f in found if f.series in (None, series)]
     return sorted(found, key=lambda f: -SEVERITIES.index(f.severity)), not_checked(sweep)

@@ -1,4 +1,4 @@
-"""Where the audit's other questions begin: links, repeats, files, known devices, percentiles and saturation."""
+"""Where the audit's other questions begin: repeats, files, known devices, percentiles and saturation."""
 
 from __future__ import annotations
 
@@ -12,17 +12,7 @@ import pytest
 from measure.auditing.all_checks import audit, corrected
 from measure.auditing.curve_shape import ClosedCurve, check_bins, check_saturation, check_submission
 from measure.auditing.littles_law import block_verdict
-from measure.auditing.runs import (
-    check_arrivals,
-    check_latency_kind,
-    check_link,
-    check_repeats,
-    check_speed,
-    check_way,
-    check_working_set,
-    not_poisson,
-    parse_link,
-)
+from measure.auditing.runs import check_arrivals, check_repeats, check_way, check_working_set, not_poisson
 from measure.datasets import check_labels
 from measure.loads import LOADS, LoadKind
 from measure.sweep import Provenance, Sweep
@@ -35,75 +25,6 @@ def swept(
 ) -> Sweep:
     table = {"series": "c", "load": [4.0], "throughput_per_s": 4e4, "latency_s": 1e-4, **columns}
     return Sweep(pd.DataFrame(table), kind, provenance=Provenance(tool=tool, details=details or {}))
-
-
-# --- links ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "megabytes"),
-    [
-        ("pcie1x1", "PCIe 1 x1", 250),
-        ("pcie2x2", "PCIe 2 x2", 1000),
-        ("pcie3x8", "PCIe 3 x8", 7876.9),
-        ("pcie gen4 x16", "PCIe 4 x16", 31507.7),
-        ("PCI5.0-x4", "PCIe 5 x4", 15753.8),
-        ("pcie6x1", "PCIe 6 x1", 7562.5),
-        ("sata1", "SATA 1", 150),
-        ("sata2", "SATA 2", 300),
-        ("sata", "SATA 3", 600),
-        ("sas1", "SAS 1", 300),
-        ("sas2", "SAS 2", 600),
-        ("sas3", "SAS 3", 1200),
-        ("sas4", "SAS 4", 2400),
-        ("usb2", "USB 2", 60),
-        ("usb2.0", "USB 2.0", 60),
-        ("usb3.0", "USB 3.0", 500),
-        ("usb3.1", "USB 3.1", 1212),
-        ("usb3.2", "USB 3.2", 2424),
-        ("10GbE", "10 Gbit/s Ethernet", 1250),
-        ("100gbit/s", "100 Gbit/s Ethernet", 12500),
-        ("ddr4-3200", "1 memory channel at 3200 MT/s", 25600),
-        ("lpddr5-6400x2", "2 memory channels at 6400 MT/s", 102400),
-    ],
-)
-def test_every_link_carries_what_its_standard_says(text: str, name: str, megabytes: float) -> None:
-    link = parse_link(text)
-    assert link.name == name
-    assert link.bytes_per_s == pytest.approx(megabytes * 1e6, rel=1e-5 if megabytes % 1 else 1e-12)
-
-
-@pytest.mark.parametrize(
-    ("moved", "check"),
-    [(600e6, "at-the-link"), (601e6, "above-the-link"), (511e6, "at-the-link"), (510e6, None), (np.nan, None)],
-)
-def test_the_fastest_point_is_held_against_the_link(moved: float, check: str | None) -> None:
-    sweep = swept(load=[1.0, 4.0, 8.0], bandwidth_bytes_per_s=[np.nan, moved, moved / 2])
-    found = list(check_link(sweep, parse_link("sata3")))
-    assert [f.check for f in found] == ([check] if check else [])
-    assert [f.load for f in found] == ([4.0] if check else [])
-    for f in found:
-        assert f"{100 * moved / 600e6:.0f} % of what" in f.message or check == "above-the-link"
-    memory = swept("injected_delay", "mlc", load=[1.0], bandwidth_bytes_per_s=[700e6])
-    assert "a cache served" in next(check_link(memory, parse_link("sata3"))).hypothesis
-
-
-@pytest.mark.parametrize(
-    ("latency_s", "tool", "more", "told"),
-    [
-        (3.9e-6, "fio", {}, True),
-        (4e-6, "fio", {}, False),
-        (3.9e-6, "csv", {}, False),
-        (3.9e-6, "fio", {"engine": "libaio"}, True),
-        (3.9e-6, "fio", {"engine": "mmap"}, False),
-        (3.9e-6, "fio", {"engine": None}, True),
-    ],
-)
-def test_no_drive_answers_within_four_microseconds(
-    latency_s: float, tool: str, more: dict[str, Any], told: bool
-) -> None:
-    sweep = swept(tool=tool, load=[8.0, 2.0], latency_s=[1e-3, latency_s], **more)  # the lightest load counts
-    assert [f.load for f in check_speed(sweep)] == [2.0] * told
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------
@@ -159,13 +80,6 @@ def test_a_file_as_large_as_a_cache_fits_it() -> None:
 
     assert with_cache(2**24).startswith("warning: the file has 16 MiB and fits the L3 cache of 16 MiB;")
     assert with_cache(2**24 - 1).startswith("info: the file has 16 MiB;")
-
-
-def test_latencies_of_two_kinds_are_counted() -> None:
-    (found,) = check_latency_kind(swept(load=[1.0, 2.0, 4.0], latency_of=["lat", "clat", "lat"]))
-    assert "mixes 2 points of total latency (lat) and 1 point of completion latency (clat)" in found.message
-    assert not list(check_latency_kind(swept(latency_of=["clat"])))
-    assert not list(check_latency_kind(swept()))
 
 
 # --- known devices ----------------------------------------------------------------------------------------------------

@@ -121,20 +121,6 @@ def test_a_curve_bends_back_where_the_slowest_point_is_below_the_peak(second: fl
         assert "300 ns, is reached at 9.8 GB/s, below the peak of 10 GB/s" in found[0].message
 
 
-@pytest.mark.parametrize(("reached", "told"), [(109e9, False), (111e9, True)])
-def test_a_curve_above_its_own_listed_peak_by_a_tenth(reached: float, told: bool) -> None:
-    def listed(*mixes: str) -> dict[str, Any]:
-        peaks = {mix: value * 1e9 for mix, value in zip(mixes, (100, 90), strict=False)}
-        return {"run": {"bandwidths_bytes_per_s": {"Peak": peaks}}}
-
-    columns = {"bandwidth_bytes_per_s": [reached, 5e9]}
-    swept = memory([9e-8] * 2, details=listed("ALL Reads", "3:1"), **columns)
-    assert absent(swept, "above-the-peak") != told
-    assert absent(memory([9e-8] * 2, details=listed("3:1"), **columns), "above-the-peak")
-    assert absent(memory([9e-8] * 2, **columns), "above-the-peak")
-    assert absent(memory([9e-8] * 2, details=listed("ALL Reads")), "above-the-peak")
-
-
 def test_buffer_sizes_tell_which_of_them_fit_a_cache() -> None:
     sizes = [2.0**15, 2.0**16, 2.0**26]
     swept = memory([1e-9, 1e-9, 9e-8], kind="buffer_size", load=sizes, details={"caches": {"L1": 2**15, "L2": 2**16}})

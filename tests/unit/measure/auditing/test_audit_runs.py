@@ -6,10 +6,8 @@ import json
 from typing import Any
 
 import pandas as pd
-import pytest
 
 from measure.auditing.all_checks import audit
-from measure.auditing.runs import parse_link
 from measure.findings import Finding
 from measure.formats.fio.sweep import fio_sweep
 from measure.sweep import Provenance, Sweep
@@ -22,36 +20,6 @@ def _sweep(rows: dict[str, list[Any]], details: dict[str, Any] | None = None, to
 def _one(sweep: Sweep, check: str, **asked: Any) -> Finding:
     (found,) = [f for f in audit(sweep, **asked) if f.check == check]
     return found
-
-
-@pytest.mark.parametrize(
-    ("tool", "kind", "told", "command"),
-    [
-        (
-            "fio",
-            "queue_depth",
-            {"block_bytes": 131072, "read_fraction": 0.7, "pattern": "sequential"},
-            "qsim measure fio TARGET --depths 4 --block 128KiB --read 70 --pattern sequential --repeats 5",
-        ),
-        (
-            "csv",
-            "queue_depth",
-            {"block_bytes": 4096, "read_fraction": 1.0},
-            "qsim measure fio TARGET --depths 4 --repeats 5",
-        ),
-        ("mlc", "injected_delay", {}, "qsim measure mlc --delays 4 --repeats 5"),
-        ("qsim memory probe", "injected_delay", {}, "qsim measure memory --delays 4 --repeats 5"),
-        ("mess", "injected_delay", {}, ""),
-    ],
-)
-def test_the_command_that_repeats_a_point_is_of_its_tool_and_workload(
-    tool: str, kind: Any, told: dict[str, Any], command: str
-) -> None:
-    rows = {"load": [4.0] * 3, "throughput_per_s": [40e3, 41e3, 25e3], "latency_s": [1e-4, 1e-4, 1.6e-4]}
-    found = _one(
-        _sweep({**rows, **{k: [v] * 3 for k, v in told.items()}}, tool=tool, load_kind=kind), "repeats-disagree"
-    )
-    assert (f"({command} --out DIR)" if command else "in a row, and") in found.remedy
 
 
 def test_the_recorded_cpus_caches_count_for_memory_curves() -> None:
@@ -67,12 +35,6 @@ def test_the_recorded_cpus_caches_count_for_memory_curves() -> None:
     }
     found = _one(_sweep(rows, details, "mlc", load_kind="injected_delay"), "fits-a-cache")
     assert (found.severity, "fits the level-3 cache" in found.hypothesis) == ("error", True)
-
-
-@pytest.mark.parametrize("text", ["", "pcie9x4", "wire", "sata9", "ddr"])
-def test_an_unknown_link_is_refused_with_examples(text: str) -> None:
-    with pytest.raises(ValueError, match=r"link '.*' is unknown; name it like sata3, sas3, pcie4x4"):
-        parse_link(text)
 
 
 def _fio(options: dict[str, str], iops: float = 10_000.0, mean_ns: float = 1e5) -> str:
