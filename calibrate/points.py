@@ -68,25 +68,23 @@ class LoneRequests:
 class Points:
     """One series, averaged over repeats, ascending in load: arrays (m,) in SI units.
 
-    ``repeats`` (m,) and the relative standard deviations of one repeat (NaN where there was none). Of open sweeps
-    ``asked`` (m,) are the rates asked for, by which a point may be named too, and ``not_poisson`` (m,) is True where
-    the requests arrived otherwise. ``requests`` (m,) is how many completed at each load (NaN where unknown). The log of
-    a known device gives ``served_response_s`` (m,), ``response_error`` (m,), the relative standard error of its mean,
-    and ``variability``, the squared coefficients of variation of the times between arrivals and of service. Of closed
-    sweeps ``alone`` is what is known of the requests at depth 1, ``delay`` the mean and the standard error of the part
-    of a latency that keeps no server busy, where it was measured by itself, ``woken_late_s`` (m,) how late the machine
-    woke a sleeping program, ``unsteady`` (m,) by what share the throughput changed during runs that were not steady,
-    ``latency_cv`` and ``latency_p99`` (m,) the standard deviation and the p99 of the latency over its mean.
-    ``host_cpu_s`` (m,) is the host's processor time for a request, ``jobs`` (m,) how many jobs of fio sent them,
-    ``block_bytes`` the size of a block, ``link_bytes_per_s`` the bandwidth that two block sizes both reach.
-    ``known_peak_per_s`` is the peak that the tool listed for a memory, in cache lines a second, ``between_runs`` the
-    relative standard deviation of a figure between runs.
+    ``repeats`` (m,) and the relative standard deviations of one repeat (NaN where there was none); ``requests`` (m,) is
+    how many completed at each load. Of open sweeps ``asked`` (m,) are the rates asked for, by which a point may be
+    named too, and ``not_poisson`` (m,) is True where the requests arrived otherwise. The log of a known device gives
+    ``served_response_s`` (m,) and ``response_error`` (m,), the relative standard error of its mean. Of closed sweeps
+    ``alone`` is what is known of the requests at depth 1, ``woken_late_s`` (m,) how late the machine woke a sleeping
+    program, ``unsteady`` (m,) by what share the throughput changed during runs that were not steady, ``latency_cv`` and
+    ``latency_p99`` (m,) the standard deviation and the p99 of the latency over its mean. ``host_cpu_s`` (m,) is the
+    host's processor time for a request, ``jobs`` (m,) how many jobs of fio sent them, ``block_bytes`` the size of a
+    block, ``link_bytes_per_s`` the bandwidth that two block sizes both reach. ``known_peak_per_s`` is the peak that the
+    tool listed for a memory, in cache lines a second, ``between_runs`` the relative standard deviation of a figure
+    between runs.
 
     >>> from calibrate import points_of
-    >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
-    >>> points_of(sweep).load.tolist()
-    [4.0, 8.0, 32.0, 256.0, 1024.0]
+        >>> from measure import load_dataset
+        >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
+        >>> points_of(sweep).load.tolist()
+        [4.0, 8.0, 32.0, 256.0, 1024.0]
     """
 
     series: str
@@ -105,9 +103,7 @@ class Points:
     requests: Array | None = None
     served_response_s: Array | None = None
     response_error: Array | None = None
-    variability: tuple[float, float] | None = None
     alone: LoneRequests | None = None
-    delay: tuple[float, float] | None = None
     woken_late_s: Array | None = None
     unsteady: Array | None = None
     host_cpu_s: Array | None = None
@@ -371,11 +367,9 @@ def _of_log(sweep: Sweep, repeats: Array) -> dict[str, Any]:
     """What the log of a known device holds. The error of a mean of r repeats is that of one over the root of r."""
     runs = sweep.points.assign(error=sweep.points["served_response_error_s"] / sweep.points["served_response_s"])
     means = runs.groupby("load", sort=True)[["error", "served_response_s"]].mean()
-    gaps, services = (float(runs[c].median()) for c in ("served_gap_scv", "served_service_scv"))
     return {
         "response_error": np.nan_to_num(means["error"].to_numpy(float)) / np.sqrt(repeats),
         "served_response_s": means["served_response_s"].to_numpy(float),
-        "variability": (gaps, services) if np.isfinite([gaps, services]).all() else None,
     }
 
 
@@ -428,24 +422,6 @@ def between_runs(details: Mapping[str, Any], points: Points) -> float:
 def mape(predicted: Array, observed: Array) -> float:
     """Mean absolute error in percent of what was observed."""
     return float(100 * np.mean(np.abs(predicted / observed - 1)))
-
-
-def with_delay(points: Points, delay_s: tuple[float, float] | None) -> Points:
-    """The points, with a delay known to lie between two values at 90 %. ValueError where it cannot be."""
-    if delay_s is None:
-        return points
-    low, high = delay_s
-    if not points.load_type.is_closed:
-        raise ValueError(f"a known delay needs a sweep over depths; {points.series} is over another load")
-    if not 0 <= low < high:
-        raise ValueError(f"the delay lies from {low:g} to {high:g} s; give the least and the most, as 80us,120us")
-    shortest = float(points.response_time_s.min())
-    if low >= shortest:
-        raise DataError(
-            f"{points.series}: a delay of {format_duration(low)} and more cannot be part of latencies from "
-            f"{format_duration(shortest)} on; check its unit"
-        )
-    return replace(points, delay=((low + high) / 2, (high - low) / 2 / Z90))
 
 
 def refuse_caches(sweep: Sweep) -> None:

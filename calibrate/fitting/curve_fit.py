@@ -10,10 +10,9 @@ import numpy as np
 
 from calibrate.fitting.fit import Fit
 from calibrate.inference.parameters import LEVEL, Estimate
-from calibrate.inference.weights import Weights
 from calibrate.models.calibration import USED, model_for, model_named
 from calibrate.models.curves import CurveModel, Peak
-from calibrate.points import Points, points_of, with_delay
+from calibrate.points import Points, points_of
 from measure.auditing.all_checks import audit
 from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
@@ -38,18 +37,15 @@ def fit(
     series: str | None = None,
     model: str | None = None,
     level: float = LEVEL,
-    delay_s: tuple[float, float] | None = None,
     peak_per_s: float | None = None,
 ) -> Fit:
     """Calibrate a device model on the points of ``sweep`` at the loads ``use``, or on all of them.
 
     ``series`` names the curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps
     (with a decline, where the points show one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
-    queue or a queue for each server (``open_choice``). ``level`` is that of intervals and bands. ``delay_s`` is the
-    least and the most that the delay Z of a closed sweep may be (at 90 %), where it was measured by itself: it can
-    determine the number of servers where means alone do not. ``peak_per_s`` is a peak throughput known from elsewhere
-    (a data sheet), taken as right to 10 %; of a memory it is the bandwidth in bytes/s that a bandwidth test gives, and
-    None takes that of the sweep where it holds one.
+    queue or a queue for each server. ``level`` is that of intervals and bands. ``peak_per_s`` is a peak throughput
+    known from elsewhere (a data sheet), taken as right to 10 %; of a memory it is the bandwidth in bytes/s that a
+    bandwidth test gives, and None takes that of the sweep where it holds one.
 
     The same points give the same fit, on any machine. Raises ValueError where the arguments make no sense, DataError
     where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
@@ -60,8 +56,7 @@ def fit(
     >>> fit(load_dataset("004-ssd-depth"), [1, 32]).model
     'p-norm with onset'
     """
-    points = with_delay(points_of(sweep, series), delay_s)
-    return fit_curve(sweep, points, use, model=model, level=level, peak_per_s=peak_per_s)
+    return fit_curve(sweep, points_of(sweep, series), use, model=model, level=level, peak_per_s=peak_per_s)
 
 
 def fit_curve(
@@ -114,16 +109,6 @@ def fit_points(
     peak = _known_peak(points, peak_per_s)
     table = curve_model.weights(points, peak).thinned()
     return Fit.of(curve_model, points, table, level, [*_assumed(points, peak)], peak)
-
-
-def whole_table(fit: Fit) -> Weights:
-    """All rows of the table of weights of a fit that has its points at hand; the fit itself holds some of them."""
-    if fit.points is None:
-        raise DataError(f"{fit.series or 'the fit'} was not calibrated on these points")
-    if fit.table.log_likelihood is None:  # linearised: no row was left out
-        return fit.table
-    peak = None if fit.known_peak_per_s is None else Peak(fit.known_peak_per_s, TOLERANCE)
-    return fit.curve_model.weights(fit.points, peak)
 
 
 def _check_count(points: Points, model: str) -> None:

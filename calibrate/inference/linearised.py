@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
 
 STEPS, CLOSE = 60, 1e-3
@@ -26,19 +26,10 @@ SHIFT = 1e-5
 """The step of a numerical derivative, in logarithms."""
 
 
-@dataclass(frozen=True)
-class ObservedLogs:
-    """What was observed at the loads ``used`` (k, ...): logarithms (k,) and relative standard errors ``noise`` (k,)."""
-
-    observed_log: Array
-    noise: Array
-    used: Array
-
-
 def linearised(
     parameters: Sequence[Parameter],
     predict_log: Callable[[Array], Array],
-    measured: ObservedLogs,
+    observed: Observed,
     process: MisfitProcess,
     misfit: MisfitPrior,
 ) -> Weights:
@@ -49,15 +40,15 @@ def linearised(
     """
     prior = _Prior.of(parameters)
     sizes, log_prior = misfit.sizes()
-    correlation = process.seen(measured.used).among(measured.used)
+    correlation = process.seen(observed.used).among(observed.used)
     theta = np.clip(prior.centre, prior.low, prior.high)
     rows: list[Array] = []
     evidence, spread = [], []
     for size in sizes:
         if len(rows) > 1:  # the most probable parameters move evenly along the sizes
             theta = np.clip(2 * rows[-1] - rows[-2], prior.low, prior.high)
-        covariance = size**2 * correlation + np.diag(measured.noise**2)
-        theta, factor, log_evidence = _descend(theta, prior, predict_log, measured.observed_log, covariance)
+        covariance = size**2 * correlation + np.diag(observed.noise**2)
+        theta, factor, log_evidence = _descend(theta, prior, predict_log, observed.log, covariance)
         rows.append(theta)
         spread.append(factor)
         evidence.append(log_evidence)

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights, normal_nodes
 
 NODES = {0: 1, 1: 256, 2: 512, 3: 512}
@@ -61,15 +61,6 @@ class Scale:
     name: str
     mean: float = 0.0
     sd: float = np.inf
-
-
-@dataclass(frozen=True)
-class Observed:
-    """What was measured at the loads ``used`` (k,): logarithms (k,) and relative standard errors ``noise`` (k,)."""
-
-    used: Array
-    log: Array
-    noise: Array
 
 
 def table_of(
@@ -296,9 +287,7 @@ class _Evidence:
         if scale is not None:
             chosen[:, scale] = np.exp(nodes.centres.ravel()[rows])
             directions[:, scale, 0] = self._scale_precision[size] ** -0.5
-        return Weights.of(
-            chosen, self.sizes[size], log_weight.ravel()[rows], directions, nodes.log_like.ravel()[rows], scale
-        )
+        return Weights.of(chosen, self.sizes[size], log_weight.ravel()[rows], directions, scale)
 
 
 REACH = 9.3

@@ -45,6 +45,15 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Observed:
+    """What was measured at the loads ``used`` (k, ...): logarithms (k,) and relative standard errors ``noise`` (k,)."""
+
+    used: Array
+    log: Array
+    noise: Array
+
+
+@dataclass(frozen=True)
 class MisfitPrior:
     """Log-normal prior of the misfit's size s: the relative standard deviation of what no curve of the model draws.
 
@@ -91,14 +100,6 @@ class MisfitProcess:
     def among(self, loads: Array) -> Array:
         """The correlation (m, m) of d among measurements at ``loads`` (m,)."""
         return self.between(loads, loads) + self.own * np.eye(len(loads))
-
-
-@dataclass(frozen=True)
-class Independent(MisfitProcess):
-    """Misses that say nothing of other loads."""
-
-    length: float = 1.0
-    own: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -46,10 +46,9 @@ class Weights:
     """n rows: ``values`` (n, d) in natural units, ``misfit`` sizes (n,), ``weight`` (n,), ``directions`` (n, d, r).
 
     A row's parameters are values * exp(directions z) with z (r,) standard normal. ``log_evidence`` is the logarithm of
-    how probable the model makes the points, up to a constant that all models of the same points share;
-    ``log_likelihood`` (n,) is the same of each row, without any prior of its parameters. ``scale`` is the column of the
-    parameter that multiplies every measurement, where there is one: any quantity is in proportion to a power of it,
-    and the only direction is along it.
+    how probable the model makes the points, up to a constant that all models of the same points share. ``scale`` is the
+    column of the parameter that multiplies every measurement, where there is one: any quantity is in proportion to a
+    power of it, and the only direction is along it.
     """
 
     values: Array
@@ -57,44 +56,28 @@ class Weights:
     weight: Array
     directions: Array
     log_evidence: float = 0.0
-    log_likelihood: Array | None = None
     scale: int | None = None
 
     @classmethod
     def of(
-        cls,
-        values: Array,
-        misfit: Array,
-        log_weight: Array,
-        directions: Array,
-        log_likelihood: Array | None = None,
-        scale: int | None = None,
+        cls, values: Array, misfit: Array, log_weight: Array, directions: Array, scale: int | None = None
     ) -> Weights:
         """From logarithms of weights (n,) up to a constant; rows that do not count are dropped."""
         weight = np.exp(log_weight - log_weight.max())
         evidence = float(log_weight.max() + np.log(weight.sum()))
         order = np.argsort(weight, kind="stable")
         counts = np.sort(order[np.cumsum(weight[order]) > NEGLIGIBLE * weight.sum()])
-        likelihood = None if log_likelihood is None else log_likelihood[counts]
         share = weight[counts] / weight[counts].sum()
-        return cls(values[counts], misfit[counts], share, directions[counts], evidence, likelihood, scale)
+        return cls(values[counts], misfit[counts], share, directions[counts], evidence, scale)
 
     def __len__(self) -> int:
         return len(self.weight)
 
     def at(self, rows: Mask) -> Weights:
         """The rows of a mask (n,), their weights made to add up to 1."""
-        share = self.weight[rows] / self.weight[rows].sum()
-        likelihood = None if self.log_likelihood is None else self.log_likelihood[rows]
-        return Weights(
-            self.values[rows],
-            self.misfit[rows],
-            share,
-            self.directions[rows],
-            self.log_evidence,
-            likelihood,
-            self.scale,
-        )
+        weight = self.weight[rows] / self.weight[rows].sum()
+        values, misfit, directions = self.values[rows], self.misfit[rows], self.directions[rows]
+        return replace(self, values=values, misfit=misfit, weight=weight, directions=directions)
 
     def thinned(self) -> Weights:
         """The same with about ``ROWS`` rows, where it has more."""

@@ -89,21 +89,11 @@ def model_for(points: Points, name: str | None) -> CurveModel:
             f"{points.series} varies the {points.load_type.name}",
             name,
         )
-    if name == "G/G/c":
-        from calibrate.models.open import ggc
-
-        if points.variability is None:
-            raise InvalidParameterError(
-                "model",
-                "'G/G/c' takes the measured variability of arrivals and service, which this sweep does not hold",
-                "take M/G/c, where that of the service is fitted",
-            )
-        return ggc(*points.variability)
     return found
 
 
 def model_named(name: str) -> CurveModel:
-    """The device model of that name (``p-norm``, ``M/M/4``...). Raises ValueError listing what there is."""
+    """The device model of that name (``p-norm``, ``M/M/1``...). Raises ValueError listing what there is."""
     known = {model: place for models in MODELS.values() for model, place in models.items()}
     if name in known:
         module, made = known[name]
@@ -114,17 +104,12 @@ def model_named(name: str) -> CurveModel:
         from calibrate.models.stations import copies
 
         return copies(model_named(one), factor)
-    from calibrate.models.open import open_named
+    from calibrate.models.open import OPEN
 
-    if (found := open_named(name)) is not None:
-        return found
-    raise InvalidParameterError(
-        "model",
-        f"{name!r} is unknown",
-        f"there are: {', '.join(known)}, and for arrival rates M/M/1, M/D/1, M/G/1, M/M/c, M/G/c (and: M/G/c, a queue "
-        "each; M/G/c with setup), G/G/c, where the c of M/M/c is a number",
-        value=name,
-    )
+    if name in OPEN:
+        return OPEN[name]
+    there = f"there are: {', '.join(known)}, and for arrival rates {'; '.join(OPEN)}"
+    raise InvalidParameterError("model", f"{name!r} is unknown", there, value=name)
 
 
 Observable = Literal["throughput", "response"]

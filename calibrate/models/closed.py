@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_of
-from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
+from calibrate.inference.nodes import EVERYWHERE, Scale, Stratum, table_of
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import CurveModel, KneePoint, Peak
 from calibrate.points import Points

@@ -29,8 +29,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
+from calibrate.inference.linearised import linearised
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import KneePoint, MemoryModel, Peak
 from calibrate.points import Points
@@ -86,7 +86,7 @@ class OverDelay(MemoryModel):
         return linearised(
             self.parameters(loads, x, r, 0.0 if peak is None else peak.per_s),
             lambda values: np.log(np.concatenate(self.curve(values, loads), axis=1)),
-            ObservedLogs(np.log(np.concatenate([x, r])), np.concatenate(points.noise()), used),
+            Observed(used, np.log(np.concatenate([x, r])), np.concatenate(points.noise())),
             BothAxes(self.process.length, self.process.own, self.process.pivot),
             self.misfit,
         )

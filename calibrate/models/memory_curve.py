@@ -18,8 +18,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Parameter
+from calibrate.inference.linearised import linearised
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import KneePoint, MemoryModel, Peak
 from calibrate.points import Points
@@ -76,7 +76,7 @@ class OverBandwidth(MemoryModel):
         return linearised(
             self.parameters(loads, loads, response, known),
             lambda values: np.log(self.curve(values, loads)[1]),
-            ObservedLogs(np.log(response), points.noise()[1], loads),
+            Observed(loads, np.log(response), points.noise()[1]),
             self.process,
             self.misfit,
         )

@@ -2,13 +2,12 @@
 
 One station with c servers, mean service S and peak Xmax = c / S, at rho = lambda / Xmax:
 
-    W = S + V Q(c, rho) / Xmax,     V = (ca2 + cs2) / 2
+    W = S + V Q(c, rho) / Xmax,     V = (1 + cs2) / 2
 
-where Q is the mean queue of M/M/c in units of the throughput's time (Wq Xmax) and ca2, cs2 are the squared coefficients
-of variation of the times between arrivals and of service (1 for Poisson arrivals, 1 for exponential service). It is
-exact for M/G/1 (Pollaczek 1930, Khinchine 1932: W = S + rho S (1 + cs2) / (2 (1 - rho))) and for M/M/c (Erlang C), and
-else the approximation of Lee and Longton (1959) and of Allen and Cunneen (1990). Where c is fitted it is not whole, and
-Q is Sakasegawa's (1977) rho^(sqrt(2 (c + 1)) - 1) / (1 - rho), exact for one server.
+where Q is the mean queue of M/M/c in units of the throughput's time (Wq Xmax) and cs2 is the squared coefficient of
+variation of service (1 for exponential times). It is exact for M/G/1 (Pollaczek 1930, Khinchine 1932: W = S +
+rho S (1 + cs2) / (2 (1 - rho))), and else the approximation of Lee and Longton (1959). c need not be whole: Q is
+Sakasegawa's (1977) rho^(sqrt(2 (c + 1)) - 1) / (1 - rho), exact for one server.
 
 Where every server has a queue of its own and requests are routed at random, as blocks are spread over the dies of a
 flash drive, each is an M/G/1 at the same rho: Q = c rho / (1 - rho), the rest as above. That is the open law
@@ -31,13 +30,13 @@ No other open model falls with the rate, so points tell it. In closed sweeps a l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from calibrate.inference.nodes import EVERYWHERE, Observed, table_of
-from calibrate.inference.parameters import Array, Independent, MisfitPrior, Parameter
+from calibrate.inference.nodes import EVERYWHERE, table_of
+from calibrate.inference.parameters import Array, MisfitPrior, MisfitProcess, Observed, Parameter
 from calibrate.inference.weights import Weights
 from calibrate.models.curves import CurveModel, KneePoint, Peak
 from calibrate.points import Points
@@ -51,22 +50,19 @@ HEADROOM_LOG_SD, SERVERS_LOG_SD = 2.0, 1.5
 SCV_LOG_SD = 1.0
 """The prior of cs2: 1, uncertain by a factor of e; storage services lie between a constant and a few modes."""
 
-MEASURED_LOG_SD = 0.1
-"""How well a measured coefficient of variation is known."""
-
 _GRID = np.linspace(0.002, 0.998, 499)
 
 
 class OpenModel(CurveModel):
-    """W over lambda with ``servers`` and ``scv`` given, or fitted where None; ``arrival_scv`` is given.
+    """W over lambda with ``servers`` and ``scv`` given, or fitted where None.
 
-    ``measured`` = (ca2, cs2) puts priors of these values on both instead. With ``a_queue_each`` the servers share no
-    queue.
+    With ``a_queue_each`` the servers share no queue.
     """
 
     knee_definition = "tangent: rho* of maximal power rho / W"
     misfit = MisfitPrior(median=0.03)
-    process = Independent()
+    process = MisfitProcess(length=1.0, own=1.0)
+    """A miss says nothing of other loads."""
 
     def __init__(
         self,
@@ -75,16 +71,14 @@ class OpenModel(CurveModel):
         *,
         servers: int | None = None,
         scv: float | None = None,
-        measured: tuple[float, float] | None = None,
         a_queue_each: bool = False,
     ) -> None:
         self.name = name
         self.assumption = assumption
         self._servers = servers
         self._scv = scv
-        self._measured = measured
         self.a_queue_each = a_queue_each
-        free = {"c": servers is None, "cs2": scv is None, "ca2": measured is not None}
+        free = {"c": servers is None, "cs2": scv is None}
         self._free = ["Xmax", *(n for n, is_free in free.items() if is_free)]
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
@@ -94,8 +88,7 @@ class OpenModel(CurveModel):
         made = {
             "Xmax": Parameter("headroom", "", 1 - NEARLY_ONE, 1e6, peak / most - 1, HEADROOM_LOG_SD),
             "c": Parameter("c", "", 1.0, 1e6, max(1.05, peak * least), SERVERS_LOG_SD),
-            "cs2": Parameter("scv", "", 1e-3, 100.0, self._about(1, 1.0), self._sd(SCV_LOG_SD)),
-            "ca2": Parameter("arrival scv", "", 1e-3, 100.0, self._about(0, 1.0), self._sd(MEASURED_LOG_SD)),
+            "cs2": Parameter("scv", "", 1e-3, 100.0, 1.0, SCV_LOG_SD),
         }
         return tuple(made[name] for name in self._free if name in made)
 
@@ -123,10 +116,9 @@ class OpenModel(CurveModel):
             "Xmax": ("1/s", given["Xmax"]),
             "c": ("", given["c"]),
             "scv": ("", given["cs2"]),
-            "arrival scv": ("", given["ca2"]),
             "rho*": ("", self._best(values)[0]),
         }
-        fixed = {"c": "c", "scv": "cs2", "arrival scv": "ca2"}
+        fixed = {"c": "c", "scv": "cs2"}
         return {k: v for k, v in labels.items() if fixed.get(k, "Xmax") in self._free}
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
@@ -157,18 +149,15 @@ class OpenModel(CurveModel):
         """Every quantity (w,), fitted or fixed."""
         fitted = {name: values[:, i] for i, name in enumerate(self._free)}
         ones = np.ones(len(values))
-        fixed = {"c": float(self._servers or 1), "cs2": 1.0 if self._scv is None else self._scv, "ca2": 1.0}
+        fixed = {"c": float(self._servers or 1), "cs2": 1.0 if self._scv is None else self._scv}
         return {**{name: value * ones for name, value in fixed.items()}, **fitted}
 
     def _response(self, values: Array, rho: Array) -> Array:
         """W (w, m) at utilizations (w, m)."""
         g = {name: value[:, None] for name, value in self.given(values).items()}
         rho = np.minimum(rho, NEARLY_ONE)
-        if self.a_queue_each:
-            waiting = g["c"] * rho / (1 - rho)
-        else:
-            waiting = sakasegawa(g["c"], rho) if self._servers is None else erlang_wait(self._servers, rho)
-        return np.asarray((g["c"] + 0.5 * (g["ca2"] + g["cs2"]) * waiting) / g["Xmax"])
+        waiting = g["c"] * rho / (1 - rho) if self.a_queue_each else sakasegawa(g["c"], rho)
+        return np.asarray((g["c"] + 0.5 * (1 + g["cs2"]) * waiting) / g["Xmax"])
 
     def _best(self, values: Array) -> tuple[Array, Array]:
         """rho* and W there, each (w,): the grid's best, refined by the parabola through it and its neighbours."""
@@ -182,28 +171,10 @@ class OpenModel(CurveModel):
         rho = _GRID[at] + np.clip(shift, -1, 1) * (_GRID[1] - _GRID[0])
         return rho, self._response(values, rho[:, None])[:, 0]
 
-    def _about(self, which: int, otherwise: float) -> float:
-        return otherwise if self._measured is None else self._measured[which]
-
-    def _sd(self, otherwise: float) -> float:
-        return otherwise if self._measured is None else MEASURED_LOG_SD
-
 
 def sakasegawa(servers: Array, rho: Array) -> Array:
     """Wq Xmax of M/M/c for c that need not be whole (Sakasegawa 1977); exact for c = 1, where it is rho / (1 - rho)."""
     return np.asarray(rho ** (np.sqrt(2 * (servers + 1)) - 1) / (1 - rho))
-
-
-def erlang_wait(servers: int, rho: Array) -> Array:
-    """Wq Xmax of M/M/c: Erlang's C over 1 - rho, for utilizations of any shape.
-
-    Erlang's B by its recursion B(k) = a B(k-1) / (k + a B(k-1)), a = c rho (Erlang 1917).
-    """
-    offered, blocked = servers * rho, np.ones_like(rho)
-    for k in range(1, servers + 1):
-        blocked = offered * blocked / (k + offered * blocked)
-    waits = blocked / (1 - rho * (1 - blocked))
-    return np.asarray(waits / (1 - rho))
 
 
 MGc = OpenModel(
@@ -217,24 +188,6 @@ MGcEach = OpenModel(
 MG1 = OpenModel("M/G/1", "Poisson arrivals, one server, any law of service", servers=1)
 MM1 = OpenModel("M/M/1", "Poisson arrivals, one server, exponential service", servers=1, scv=1.0)
 MD1 = OpenModel("M/D/1", "Poisson arrivals, one server, constant service", servers=1, scv=0.0)
-
-
-def mmc(servers: int) -> OpenModel:
-    """M/M/c for a given number of servers."""
-    if servers == 1:
-        return MM1
-    return OpenModel(
-        f"M/M/{servers}", f"Poisson arrivals, one queue, {servers} exponential servers", servers=servers, scv=1.0
-    )
-
-
-def ggc(arrival_scv: float = 1.0, service_scv: float = 1.0) -> OpenModel:
-    """G/G/c with the variability of arrivals and service that was measured."""
-    return OpenModel(
-        "G/G/c",
-        "one queue, c equal servers, arrivals and service as variable as they were measured",
-        measured=(max(arrival_scv, 1e-3), max(service_scv, 1e-3)),
-    )
 
 
 SETUP_LOG_SD, OFF_LOG_SD = 1.0, 2.0
@@ -282,18 +235,5 @@ def falls(points: Points) -> bool:
     return bool(fall > max(MATTERS, 3 * float(np.hypot(noise[0], noise[least]))))
 
 
-def open_named(name: str) -> OpenModel | None:
-    """The open model of that name, or None."""
-    known: dict[str, Callable[[], OpenModel]] = {
-        "M/G/c": lambda: MGc,
-        MGcEach.name: lambda: MGcEach,
-        "M/G/1": lambda: MG1,
-        "M/M/1": lambda: MM1,
-        "M/D/1": lambda: MD1,
-        "G/G/c": ggc,
-        "M/G/c with setup": SleepingQueue,
-    }
-    if name in known:
-        return known[name]()
-    servers = name.removeprefix("M/M/")
-    return mmc(int(servers)) if servers != name and servers.isdigit() and 0 < int(servers) <= 4096 else None
+OPEN: Mapping[str, OpenModel] = {model.name: model for model in (MGc, MGcEach, SleepingQueue(), MG1, MM1, MD1)}
+"""The open models by name."""

@@ -16,9 +16,8 @@ import numpy as np
 from calibrate.inference.parameters import Array, Estimate, MisfitProcess, Parameter, reaching
 from calibrate.inference.weights import Weights
 from calibrate.models.closed import ClosedModel, Tabulated
-from calibrate.models.closed_structures import busy_servers
 from calibrate.models.curves import TIMES, CurveModel, Peak
-from calibrate.models.structure import BEYOND, KINDS, StructurePosterior, laws, structure_posterior
+from calibrate.models.structure import BEYOND, KINDS, StructurePosterior, busy_servers, laws, structure_posterior
 from calibrate.points import Points
 from qsim.errors import InvalidParameterError
 
@@ -209,7 +208,6 @@ def pins(points: Points, found: StructurePosterior, likely: list[int]) -> str:
         return f"{points.load_type.at(depths[best])}, measured several times, would tell them apart"
     rate = 0.7 * float(points.throughput_per_s.max())
     return (
-        f"no {'other load' if points.load_type.is_counted else 'depth'} would settle it: measure the delay by itself, "
-        "or the response time under Poisson arrivals "
-        f"(--arrival-rates {rate:.3g}): the more servers, the fewer wait"
+        f"no {'other load' if points.load_type.is_counted else 'depth'} would settle it: measure the response time "
+        f"under Poisson arrivals (--arrival-rates {rate:.3g}): the more servers, the fewer wait"
     )

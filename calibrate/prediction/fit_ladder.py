@@ -83,12 +83,9 @@ def _models(points: Points, deepest: float) -> list[CurveModel]:
     if points.load_type.is_memory:
         return [model_named(name) for name in MODELS[points.load_kind]]
     if points.load_type.is_open:
-        from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, SleepingQueue, falls, ggc, mmc
+        from calibrate.models.open import OPEN, SleepingQueue, falls
 
-        known = [ggc(*points.variability)] if points.variability is not None else []
-        servers = max(1, round(float(MGc.weights(points).most_probable[1])))
-        counts = [mmc(servers)] if servers > 1 else []
-        return [*([SleepingQueue()] if falls(points) else []), MGc, MGcEach, MM1, MD1, MG1, *counts, *known]
+        return [model for model in OPEN.values() if falls(points) or not isinstance(model, SleepingQueue)]
     from calibrate.models.stations import MOST_CROSSING, ServersAndDelay
 
     crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])

@@ -172,7 +172,7 @@ def _known(truth: Truth, fit: Fit) -> dict[str, float]:
     known = {"R1": lone, "Rbusy": lone, "onset": 1.0, "Xmax": peak, "N*": truth.crossing}
     if fit.load_type.is_open:
         rho = _best_utilization(truth)
-        known = {"S": mean, "Xmax": peak, "scv": truth.service.scv, "arrival scv": 1.0, "rho*": rho, "knee": rho * peak}
+        known = {"S": mean, "Xmax": peak, "scv": truth.service.scv, "rho*": rho, "knee": rho * peak}
         if truth.servers == 1 or (truth.queueing == "per-server") == (fit.model == MGcEach.name):
             known["c"] = float(truth.servers)
     else:

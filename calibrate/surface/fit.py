@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.inference.linearised import ObservedLogs, linearised
-from calibrate.inference.parameters import LEVEL, ROUGH, Array, Estimate, Mask, covariance_of
+from calibrate.inference.linearised import linearised
+from calibrate.inference.parameters import LEVEL, ROUGH, Array, Estimate, Mask, Observed, covariance_of
 from calibrate.inference.weights import Predictive, Quantity, Weights, predictive, quantiles
 from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import MEASURE, WORDS, Places, SurfacePoints, value_text
@@ -188,7 +188,7 @@ def fit_surface(points: SurfacePoints, used: Mask, *, level: float = LEVEL, doub
     weights = linearised(
         model.parameters(),
         lambda values: model.log_throughput(values, loads),
-        ObservedLogs(np.log(chosen.throughput_per_s), noise, loads),
+        Observed(loads, np.log(chosen.throughput_per_s), noise),
         NEAR,
         model.misfit,
     )

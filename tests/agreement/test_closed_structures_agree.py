@@ -1,11 +1,11 @@
-"""The closed curves of structures with general service against simulation: calibrate.models.closed_structures."""
+"""The closed curves of structures with general service against simulation: calibrate.models.structure."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from calibrate.models.closed_structures import Queues, busy_servers
+from calibrate.models.structure import Queues, busy_servers
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, Gamma, HyperExponential, Station, simulate
 
 LAWS: tuple[Distribution, ...] = (

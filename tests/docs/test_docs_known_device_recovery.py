@@ -15,20 +15,19 @@ def cases() -> list[known_device_recovery.Case]:
     return [known_device_recovery.simulated(known_device_recovery.drawn(rng), rng) for _ in range(DEVICES)]
 
 
-@pytest.mark.parametrize("delay_known", [False, True])
-def test_intervals_hold_the_truth(cases: list[known_device_recovery.Case], delay_known: bool) -> None:
-    outcomes = [known_device_recovery.outcome(case, delay_known) for case in cases]
+def test_intervals_hold_the_truth(cases: list[known_device_recovery.Case]) -> None:
+    outcomes = [known_device_recovery.outcome(case) for case in cases]
     inside = np.array([o.inside for o in outcomes])
     assert (inside.mean(axis=0) >= 0.9).all()
     assert inside.all(axis=1).mean() >= 0.85
     constant = [o.c_ratio for o, case in zip(outcomes, cases, strict=True) if case.truth.service.scv == 0]
     varying = [o.c_ratio for o, case in zip(outcomes, cases, strict=True) if case.truth.service.scv > 0]
     assert np.mean([ratio == 1 for ratio in varying]) >= 0.5
-    assert bool(np.median(constant) == 1) == delay_known  # nothing but the delay can tell
+    assert np.median(constant) > 1  # nothing but the delay can tell
 
 
 def test_the_summary_says_what_was_found(cases: list[known_device_recovery.Case]) -> None:
-    outcomes = [known_device_recovery.outcome(case, True) for case in cases[:4]]
+    outcomes = [known_device_recovery.outcome(case) for case in cases[:4]]
     first, *more = known_device_recovery.summary(outcomes, cases[:4])
     by_law = [line for line in more if "told exactly" in line]
     assert f"of {len(outcomes)}" in first

@@ -48,7 +48,7 @@ def test_exponential_servers_are_told_and_make_the_queue(servers: int) -> None:
 
 
 def test_constant_servers_are_open_and_the_line_says_what_would_tell_them() -> None:
-    with pytest.raises(DataError, match=r"any number of servers from 1 to 4 .* measure the delay by itself"):
+    with pytest.raises(DataError, match=r"any number of servers from 1 to 4 .* measure the response time under"):
         known(4, constant=True).queue(6, structure=True)
 
 

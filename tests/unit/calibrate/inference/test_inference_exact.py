@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from calibrate.inference import nodes
-from calibrate.inference.linearised import ObservedLogs, linearised
+from calibrate.inference.linearised import linearised
 from calibrate.inference.nodes import EVERYWHERE, Observed, Scale, Stratum, table_of
 from calibrate.inference.parameters import (
     Estimate,
@@ -34,9 +34,7 @@ def test_a_linear_model_has_its_exact_normal_posterior(seen: float) -> None:
     medians, sds = np.array([2.0, 5.0]), np.array([0.5, 1.5])
     parameters = [Parameter(n, "", 1e-9, 1e9, m, s) for n, m, s in zip("ab", medians, sds, strict=True)]
     observed = SLOPES @ np.log(medians) + seen * np.array([1.0, -0.5, 0.3, 1.2])
-    table = linearised(
-        parameters, lambda v: np.log(v) @ SLOPES.T, ObservedLogs(observed, NOISE, LOADS), PROCESS, MISFIT
-    )
+    table = linearised(parameters, lambda v: np.log(v) @ SLOPES.T, Observed(LOADS, observed, NOISE), PROCESS, MISFIT)
     log_weight = []
     for size, log_prior in zip(*MISFIT.sizes(), strict=True):
         covariance = covariance_of(PROCESS, LOADS, NOISE, size)
@@ -62,7 +60,7 @@ def test_a_descent_stops_at_a_bound() -> None:
     """The measurements ask for e³, the bound is e: there the row ends, whichever bound it is."""
     for sign in (1, -1):
         bound = Parameter("a", "", np.exp(-1.0), np.exp(1.0), 1.0, 2.0)
-        measured = ObservedLogs(np.full(4, 3.0 * sign), NOISE, LOADS)
+        measured = Observed(LOADS, np.full(4, 3.0 * sign), NOISE)
         table = linearised([bound], lambda v: np.log(v) @ np.ones((1, 4)), measured, PROCESS, MISFIT)
         assert np.log(table.values) == pytest.approx(np.full((len(table), 1), float(sign)))
 
@@ -71,7 +69,7 @@ def test_a_curved_model_is_followed_to_its_most_probable_parameters() -> None:
     """log of a + N: far from straight; at the mode the slope of the posterior is zero."""
     prior = Parameter("a", "", 1e-6, 1e6, 100.0, 3.0)
     truth = np.log(2.0 + LOADS)
-    table = linearised([prior], lambda v: np.log(v + LOADS), ObservedLogs(truth, NOISE, LOADS), PROCESS, MISFIT)
+    table = linearised([prior], lambda v: np.log(v + LOADS), Observed(LOADS, truth, NOISE), PROCESS, MISFIT)
     for theta, size in zip(np.log(table.values[:, 0]), table.misfit, strict=True):
         precision = np.linalg.inv(covariance_of(PROCESS, LOADS, NOISE, size))
 

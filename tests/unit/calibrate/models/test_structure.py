@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from calibrate import fit
 from calibrate.inference.parameters import Estimate
 from calibrate.models.stations import servers_and_think
 from calibrate.models.structure import structure_posterior
 from calibrate.points import LoneRequests, Points
-from measure import Sweep
 from qsim import Closed, Exponential, MMcN, Station, solve
 
 S = 2e-3
@@ -70,17 +67,11 @@ def test_constant_times_hide_the_number_of_servers() -> None:
     found = servers_and_think(constant(4, 1e-4), 0.95)
     assert (found["c"].low, found["c"].high) == (1.0, 4.0)
     assert not any(found[name].identified or found[name].estimate is not None for name in "cSZ")
-    assert "no depth would settle it: measure the delay by itself" in found["c"].note
+    assert "no depth would settle it: measure the response time under Poisson" in found["c"].note
     assert found["Z"].low is not None
     assert found["Z"].high is not None
     assert found["Z"].low <= 1e-4
     assert found["Z"].high > 1.4e-3  # one server of 0.5 ms behind 1.6 ms
-
-
-def test_a_delay_that_was_measured_by_itself_tells_the_servers_of_constant_times() -> None:
-    found = servers_and_think(replace(constant(4, 1e-4), delay=(1e-4, 5e-5)), 0.95)
-    assert (found["c"].estimate, found["c"].identified) == (4.0, True)
-    assert found["S"].estimate == pytest.approx(S, rel=0.02)
 
 
 def test_a_machine_that_woke_late_widens_what_is_told_and_keeps_the_truth_inside() -> None:
@@ -134,22 +125,6 @@ def test_points_that_no_structure_explains_have_no_servers() -> None:
     found = servers_and_think(seen(rates, EXPONENTIAL), 0.95)
     assert found["c"].low is None
     assert "no number of servers explains these points" in found["c"].note
-
-
-def test_a_fit_takes_the_delay_that_was_measured_by_itself() -> None:
-    table = pd.DataFrame(
-        {
-            "series": "constant",
-            "load": DEPTHS,
-            "throughput_per_s": np.minimum(DEPTHS / (S + 1e-4), 4 / S),
-            "latency_s": np.maximum(S + 1e-4, DEPTHS * S / 4),
-            "latency_sd_s": 1e-5,
-        }
-    )
-    assert not fit(Sweep(table), DEPTHS).parameters["c"].identified
-    assert fit(Sweep(table), DEPTHS, delay_s=(5e-5, 1.5e-4)).parameters["c"].estimate == 4
-    with pytest.raises(ValueError, match="least and the most"):
-        fit(Sweep(table), DEPTHS, delay_s=(2e-4, 1e-4))
 
 
 def disturbed(kind: str, servers: int, seed: int) -> Points:
