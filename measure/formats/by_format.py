@@ -76,7 +76,7 @@ def sniff(text: str, name: str) -> Format:
         return kind
     if start.startswith(("{", "[")):
         raise NoMeasurementError(
-            f'{name} is JSON, but not fio\'s (no "fio version"), nor that of oha, k6, vLLM or iostat; run fio with '
+            f'{name} is JSON, but not fio\'s (no "fio version"), nor that of oha, k6 or vLLM; run fio with '
             "--output-format=json+"
         )
     if "verify failed" in text[:65536] or "\nverify: " in text[:65536]:
@@ -90,7 +90,7 @@ def sniff(text: str, name: str) -> Format:
         return "table"
     begins = " ".join(start[:40].split())
     raise NoMeasurementError(
-        f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, sar, wrk, "
+        f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, wrk, "
         f"ab, hey, oha, k6, pgbench, sysbench, redis-benchmark, memtier_benchmark, Locust, vLLM); begins {begins!r}",
         text,
     )

@@ -7,7 +7,6 @@ law: it is sampled, and weighted by the time that the kernel counted the device 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,9 @@ from measure.errors import MeasureError
 from measure.formats.watched.interval import DeviceInterval
 
 DISKSTATS = Path("/proc/diskstats")
-PRESSURE = Path("/proc/pressure/io")
 SECTOR_BYTES = 512
 WRAPS = 2**32
 """Times in ms are printed in 32 bits, and on 32-bit machines so are the other counters."""
-
-_TOTAL = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -63,15 +59,6 @@ def counters_now() -> dict[str, Counters]:
             f"{DISKSTATS} cannot be read ({error.strerror}): only Linux counts what its devices do; on another machine "
             "give the log of a tool: qsim fit FILE"
         ) from error
-
-
-def pressure_now() -> float | None:
-    """How many seconds tasks have waited for disks since the machine started; None where the kernel does not say."""
-    try:
-        found = _TOTAL.search(PRESSURE.read_text("ascii"))
-    except OSError:
-        return None
-    return int(found[1]) / 1e6 if found else None
 
 
 def device_name(given: str, known: dict[str, Counters]) -> str:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from measure.formats.watched.interval import LOOKS_PER_S, DeviceInterval
-from measure.watching.counters import Counters, between, counters_now, device_name, pressure_now
+from measure.watching.counters import Counters, between, counters_now, device_name
 
 LATE_S = 1e-3
 """A look that comes later than this waited for a processor."""
-ASLEEP_S = 0.5
-"""The clock that counts suspension runs ahead of the other by more than this only where the machine was suspended."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """An interval of which nothing is known, and why: ``gone`` (the device vanished), ``reset`` or ``suspended``."""
+    """An interval of which nothing is known, and why: ``gone`` (the device vanished) or ``reset``."""
 
     device: str
     why: str
@@ -30,7 +28,6 @@ def watch(
     *,
     look: Callable[[], dict[str, Counters]] = counters_now,
     clock: Callable[[], float] = time.monotonic,
-    asleep: Callable[[], float] | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[list[DeviceInterval | Lost]]:
     """What each of ``devices`` did in every interval, for ever, or until all of them are gone.
@@ -40,30 +37,24 @@ def watch(
     """
     known = look()
     names = list(dict.fromkeys(device_name(given, known) for given in devices))
-    boot = asleep or (lambda: time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic())
-    before, began, waited, slept = known, clock(), pressure_now(), boot()
+    before, began = known, clock()
     present = set(names)
     while present:
         samples = _sample(names, began + every_s, look, clock, sleep)
-        after, ended, waits, sleeps = look(), clock(), pressure_now(), boot()
+        after, ended = look(), clock()
         gone = present - after.keys()
         found: list[DeviceInterval | Lost] = [Lost(name, "gone") for name in names if name in gone]
         for name in names:
             if name not in before or name not in after:
                 continue
-            if sleeps - slept > ASLEEP_S:
-                found.append(Lost(name, "suspended"))
-                continue
             looks = samples[name] or [(after[name].in_flight, 0.0)]
             in_flight, late_s = zip(*looks, strict=True)
             late = sum(one > LATE_S for one in late_s) / len(looks)
             did = between(name, before[name], after[name], ended - began, _now(), in_flight, late)
-            if did is not None and waits is not None and waited is not None:
-                did = replace(did, io_pressure_share=min(1.0, (waits - waited) / (ended - began)))
             found.append(did or Lost(name, "reset"))
         present = (present - gone) | (after.keys() & set(names))
         yield found
-        before, began, waited, slept = after, ended, waits, sleeps
+        before, began = after, ended
 
 
 def _now() -> str:

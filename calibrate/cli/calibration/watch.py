@@ -36,11 +36,7 @@ qsim watch sda sdb --for 1h --record watched.csv
 qsim watch nvme0n1 --for 10s --json
 """
 
-WHY = {
-    "gone": "is gone",
-    "reset": "counts from zero again; this interval is left out",
-    "suspended": "the machine was suspended; this interval is left out",
-}
+WHY = {"gone": "is gone", "reset": "counts from zero again; this interval is left out"}
 
 LEAST_S, MOST_S = 0.1, 3600.0
 HEADER = (

@@ -10,8 +10,8 @@ from typing import Any
 LOOKS_PER_S = 50.0
 AGREE = 0.1
 
-MEANS = ("in_flight", "in_flight_variance", "late_looks_share", "io_pressure_share")
-SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "others", "other_s", "busy_s")
+MEANS = ("in_flight", "in_flight_variance", "late_looks_share")
+SUMS = ("reads", "read_s", "read_bytes", "writes", "write_s", "written_bytes", "busy_s")
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,10 @@ class DeviceInterval:
     """What ``device`` did in ``seconds`` until ``time`` (ISO 8601, UTC).
 
     ``reads`` and ``writes`` are requests completed, ``read_s`` and ``write_s`` the time that they took in all,
-    ``others`` and ``other_s`` those of a log that does not tell reads from writes,
     ``busy_s`` how long at least one was there (what %util divides by the interval). ``in_flight`` is the mean number
     of requests seen in the device, sampled, and ``in_flight_variance`` its variance; NaN where nobody looked. Looks
     that saw it busy have the weight of ``busy_s``, so that those that waited for a processor, a ``late_looks_share`` of
-    them, do not bias either. ``io_pressure_share`` is the share of the interval in which a task of this machine waited
-    for a disk (PSI, some).
+    them, do not bias either.
 
     >>> DeviceInterval("sda", "", 2, reads=1000, read_s=8).response_time_s
     0.008
@@ -39,18 +37,15 @@ class DeviceInterval:
     writes: float = 0.0
     write_s: float = 0.0
     written_bytes: float = 0.0
-    others: float = 0.0
-    other_s: float = 0.0
     busy_s: float = math.nan
     in_flight: float = math.nan
     in_flight_variance: float = math.nan
     late_looks_share: float = math.nan
-    io_pressure_share: float = math.nan
 
     @property
     def requests(self) -> float:
         """Requests completed."""
-        return self.reads + self.writes + self.others
+        return self.reads + self.writes
 
     @property
     def throughput_per_s(self) -> float:
@@ -60,12 +55,12 @@ class DeviceInterval:
     @property
     def response_time_s(self) -> float:
         """Mean time of a request in the device; NaN where none was completed."""
-        return _ratio(self.read_s + self.write_s + self.other_s, self.requests)
+        return _ratio(self.read_s + self.write_s, self.requests)
 
     @property
     def outstanding(self) -> float:
         """Mean number of requests in the device by Little's law, X R."""
-        return (self.read_s + self.write_s + self.other_s) / self.seconds
+        return (self.read_s + self.write_s) / self.seconds
 
     @property
     def block_bytes(self) -> float:
@@ -88,7 +83,7 @@ class DeviceInterval:
     @property
     def read_share(self) -> float:
         """The share of reads; NaN where it is unknown."""
-        return math.nan if self.others else _ratio(self.reads, self.requests)
+        return _ratio(self.reads, self.requests)
 
     @property
     def busy_share(self) -> float:
@@ -114,7 +109,6 @@ class DeviceInterval:
             "write_response_time_s": _ratio(self.write_s, self.writes),
             "write_bytes_per_s": self.written_bytes / self.seconds,
             "busy_share": self.busy_share,
-            "io_pressure_share": self.io_pressure_share,
         }
 
     @classmethod

@@ -6,7 +6,7 @@ import pytest
 
 from measure.errors import MeasureError
 from measure.watching import counters
-from measure.watching.counters import Counters, between, counters_now, device_name, pressure_now, read_counters
+from measure.watching.counters import Counters, between, counters_now, device_name, read_counters
 
 OLD = " 253 0 vda 100 3 800 50 20 4 160 30 2 60 80"
 NEW = f"{OLD} 7 0 56 1 3 2"
@@ -71,14 +71,5 @@ def test_what_is_no_device_is_refused_in_a_line(given, why):
 
 def test_a_system_without_counters_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(counters, "DISKSTATS", tmp_path / "none")
-    monkeypatch.setattr(counters, "PRESSURE", tmp_path / "none")
     with pytest.raises(MeasureError, match="only Linux counts what its devices do"):
         counters_now()
-    assert pressure_now() is None
-
-
-def test_pressure_is_the_time_that_some_task_waited(monkeypatch, tmp_path):
-    file = tmp_path / "io"
-    file.write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 total=7\n")
-    monkeypatch.setattr(counters, "PRESSURE", file)
-    assert pressure_now() == 2.5

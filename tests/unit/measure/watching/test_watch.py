@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import pytest
@@ -19,7 +19,6 @@ class Machine:
 
     there: dict[str, list[tuple[float, float]]]
     now: float = 0.0
-    slept: dict[float, float] = field(default_factory=dict)
 
     def look(self) -> dict[str, Counters]:
         return {
@@ -32,11 +31,8 @@ class Machine:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def asleep(self) -> float:
-        return sum(seconds for at, seconds in self.slept.items() if at <= self.now)
-
     def watch(self, *names: str, count: int) -> list[DeviceInterval | Lost]:
-        found = watch(names, look=self.look, clock=lambda: self.now, asleep=self.asleep, sleep=self.sleep)
+        found = watch(names, look=self.look, clock=lambda: self.now, sleep=self.sleep)
         return [one for together in islice(found, count) for one in together]
 
 
@@ -60,12 +56,6 @@ def test_the_others_go_on_and_a_device_that_returns_is_followed_from_then():
     of_b = [one for one in found if isinstance(one, DeviceInterval) and one.device == "sdb"]
     assert [round(one.reads) for one in of_b] == [1000] * len(of_b)
     assert len(of_b) > 2
-
-
-def test_an_interval_in_which_the_machine_slept_is_left_out():
-    found = Machine({"sda": [(0, 99)]}, slept={1.5: 3600.0}).watch("sda", count=3)
-    assert [type(one) for one in found] == [DeviceInterval, Lost, DeviceInterval]
-    assert found[1] == Lost("sda", "suspended")
 
 
 def test_an_unknown_device_is_refused_before_anything_is_waited_for():
@@ -92,7 +82,7 @@ def test_the_bias_of_late_looks_is_taken_out_and_they_are_counted():
             name: replace(c, in_flight=seen, busy_ms=round(500 * machine.now)) for name, c in machine.look().items()
         }
 
-    found = watch(["sda"], look=look, clock=lambda: machine.now, asleep=machine.asleep, sleep=sleep)
+    found = watch(["sda"], look=look, clock=lambda: machine.now, sleep=sleep)
     (interval,) = next(found)
     assert isinstance(interval, DeviceInterval)
     assert interval.in_flight == pytest.approx(2, rel=0.01)  # looks saw 1

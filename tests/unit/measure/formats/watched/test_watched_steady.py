@@ -25,7 +25,6 @@ SECOND = DeviceInterval(
     in_flight=0.2,
     in_flight_variance=0.3,
     late_looks_share=0.1,
-    io_pressure_share=0.01,
 )
 
 
@@ -37,7 +36,7 @@ def test_an_interval_comes_back_from_its_names():
 
 def test_what_is_not_known_stays_empty():
     text = record_line(DeviceInterval("vda", "", 1.0))
-    assert text == ",".join(["", "vda", "1", "0", "", "0", "", "", "", "0", "", "0", "0", "", "0", "", ""]) + "\n"
+    assert text == ",".join(["", "vda", "1", "0", "", "0", "", "", "", "0", "", "0", "0", "", "0", ""]) + "\n"
     assert math.isnan(DeviceInterval.of_rates({"device": "vda", "in_flight": ""}).in_flight)
 
 
