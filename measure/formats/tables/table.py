@@ -23,7 +23,7 @@ from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes, numbe
 from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, load_noun
 from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
 from measure.formats.tables.curves import count_jobs, split_jobs, split_series
-from measure.formats.tables.unit_choice import WORDS, complete, note, settle
+from measure.formats.tables.unit_choice import WORDS, complete, note, settle, with_load_over_time
 from measure.loads import LOADS, LoadKind
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
@@ -55,6 +55,7 @@ def csv_sweep(
     table = read_table(text, name)
     if columns is None and units is None and set(REQUIRED) <= set(table.header):
         return _own_table(table, name)
+    table, over_time = (table, []) if columns else with_load_over_time(table, name)
     roles = assign_roles(table, columns, units, name)
     table = with_points(table, roles.numeric, name)
     rows = rows_of(table, roles, name)
@@ -63,7 +64,7 @@ def csv_sweep(
             f"{name}: none of its {counted(len(table.rows), 'row')} is a whole point: {next(iter(rows.left_out))}"
         )
     roles, findings = settle(rows.records, roles, name)
-    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()]
+    findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time
     multiplied = False
     if "jobs" in roles:
         multiplied, found = count_jobs(rows.records, roles, name)

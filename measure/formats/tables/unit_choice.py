@@ -1,14 +1,16 @@
 """What the names of a table leave open and Little's law settles: N = X R holds for one reading of the table alone.
 
 - a unit that no name has: a latency in ms or in µs differ by 1000;
-- a latency that is not given, or a throughput: R = N / X, X = N / R.
+- a latency that is not given, or a throughput: R = N / X, X = N / R;
+- the load of a series over time, X R.
 
-Both need a load that is a number of outstanding requests.
+The first two need a load that is a number of outstanding requests.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,8 +20,8 @@ from numpy.typing import NDArray
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.tables.cells import scaled
-from measure.formats.tables.column_names import OPEN_UNIT, unit_scale
+from measure.formats.tables.cells import TextTable, number, scaled, with_points
+from measure.formats.tables.column_names import LOAD_ROLES, OPEN_UNIT, plain_name, recognise, unit_scale
 from measure.formats.tables.columns import Roles, columns_option
 from measure.sweep import COMPUTED
 from measure.units import counted
@@ -27,6 +29,10 @@ from measure.units import counted
 _UNITS = ("s", "ms", "us", "ns")
 #: X R / N of a reading that may be right.
 _LEAST, _MOST = 0.5, 1.25
+_STEADY = 1.25
+"""A series whose X R varies by no more than this factor is one load, looked at again and again."""
+TIME_COLUMN = re.compile(r"(?i:(?:.*_)?(?:timestamp|time|date|datetime|epoch|elapsed|second|seconds|s))")
+LOAD_OVER_TIME = "outstanding"
 
 Records = Sequence[Mapping[str, Any]]
 WORDS = {"latency_s": "latency", "throughput_per_s": "throughput"}
@@ -97,6 +103,31 @@ def _unsettled(roles: Roles, opened: Sequence[str], ratios: Sequence[float], nam
     units = {"latency": "ms", "throughput": "/s"}
     line = columns_option([f"{role}={roles[role].column}:{units[role]}" for role in opened])
     return f"{name}: the unit of {columns} is not in its name, {why}; say it, for example {line}"
+
+
+def with_load_over_time(table: TextTable, name: str) -> tuple[TextTable, list[Finding]]:
+    """A series over time has no column for the load: N = X R is added as one. Other tables stay as they are."""
+    named = [(column, recognise(column)) for column in table.header]
+    roles = {role.role: role for _, role in named if role is not None}
+    timed = [c for c, role in named if role is None and TIME_COLUMN.fullmatch(plain_name(c))]
+    if not timed or {*LOAD_ROLES, "clients", "jobs"} & roles.keys() or not {"latency", "throughput"} <= roles.keys():
+        return table, []
+    rate, latency = roles["throughput"], roles["latency"]
+    found: list[float | None] = []
+    for line, cells in with_points(table, [rate.column, latency.column], name).rows:
+        x, r = (number(cells[role.column], role, line, name) for role in (rate, latency))
+        found.append(x * r if x and r else None)
+    known = [n for n in found if n is not None]
+    if not known or min(known) <= 0:
+        return table, []
+    steady = max(known) <= _STEADY * min(known)
+    middle = f"{np.median(known):.3g}"
+    loads = ["" if n is None else middle if steady else f"{n:.2g}" for n in found]
+    rows = tuple((line, {**cells, LOAD_OVER_TIME: load}) for (line, cells), load in zip(table.rows, loads, strict=True))
+    span = f"about {middle}" if steady else f"{min(known):.2g} to {max(known):.2g} requests outstanding"
+    message = f"{name} is a series over {timed[0]}: its load is N = X R, {span}."
+    finding = note("by-littles-law", message, "say which column is the load: --columns load=COLUMN")
+    return replace(table, header=(*table.header, LOAD_OVER_TIME), rows=rows), [finding]
 
 
 def complete(records: list[dict[str, Any]], name: str) -> list[Finding]:

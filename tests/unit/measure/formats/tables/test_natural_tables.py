@@ -137,3 +137,12 @@ def test_prose_is_no_table_of_blanks() -> None:
     assert not looks_like_table("we measured the drive\nit was quite fast\n")
     assert not looks_like_table("see chapter 3\nand chapter 4\n")
     assert looks_like_table("depth iops latency_us\n1 14.0k 71\n")
+
+
+def test_a_series_over_time_has_the_load_of_littles_law() -> None:
+    steady = csv_sweep("timestamp,iops,latency_ms\n1,12000,.83\n2,12300,.82\n3,12100,.83\n")
+    assert list(steady.points["load"]) == [10.0] * 3
+    assert list(steady.points["repeat"]) == [0, 1, 2]
+    rising = csv_sweep("timestamp,iops,latency_ms\n1,12000,.083\n2,80000,.1\n")
+    assert list(rising.points["load"]) == [1.0, 8.0]
+    assert any("series over timestamp" in finding.message for finding in rising.findings)
