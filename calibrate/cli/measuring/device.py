@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
-from calibrate.cli.measuring.run import PlanOrRun, PlanTable, one_of, ramp_of
+from calibrate.cli.measuring.run import PlanOrRun, one_of, planned, ramp_of
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import ArrivalRates
@@ -83,9 +83,9 @@ def measure_device(
     plan = sweep.plan()
     rows = [{"key": p.key, "load": p.job.load, "repeat": p.repeat, "command": p.command} for p in plan.points]
     facts = {"truth": truth.to_dict(), "seconds": plan.seconds()}
-    table = PlanTable(f"{plan.describe()}\n{_truth_text(truth)}", rows, {}, facts, plan.commands)
+    shown = planned(f"{plan.describe()}\n{_truth_text(truth)}", rows, facts, plan.commands)
     opening = f"{plan.label}\n{len(plan.points)} points, about {format_duration(plan.seconds())}"
-    return output.measure(table, opening, sweep.run, f"{plan.label}\n{_truth_text(truth)}\n")
+    return output.measure(shown, opening, sweep.run, f"{plan.label}\n{_truth_text(truth)}\n")
 
 
 def _truth_text(truth: Truth) -> str:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import CommandError, wrong_usage
-from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, PlanTable, Target, one_of, ramp_of
+from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, one_of, planned, ramp_of
 from calibrate.cli.option_groups import OptionGroup, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import ArrivalRates
-from measure.units import counted, format_bytes, format_duration, format_rate
+from measure.units import counted, format_duration
 
 if TYPE_CHECKING:
     from measure.fio.plan import FioPlan, FioPoint
@@ -207,15 +207,14 @@ def _measure(
     plan = plan_workloads(target, workloads, settings)
     kept = output.out is not None and (output.out / MANIFEST).exists()
     finished = SweepStore.read(output.out).finished() if output.out is not None and kept else frozenset[str]()
-    opening = (
-        f"{left_text(plan, finished)}{', then those that narrow the knee most' if choose else ''}, engine {plan.engine}"
-    )
+    then = ", then those that narrow the knee most" if choose else ""
+    opening = f"{left_text(plan, finished)}{then}, engine {plan.engine}"
 
     def more(sweep: Sweep) -> list[FioPoint]:
         job = choose(sweep) if choose else None
         return [] if job is None else [plan.point(job, 0)]
 
-    return output.measure(plan_table(plan, finished), opening, lambda out, bar: run_fio(plan, out, bar, more))
+    return output.measure(_planned(plan, finished), opening, lambda out, bar: run_fio(plan, out, bar, more))
 
 
 def left_text(plan: FioPlan, finished: Collection[str]) -> str:
@@ -227,8 +226,8 @@ def left_text(plan: FioPlan, finished: Collection[str]) -> str:
     return f"{counted(left, 'point')}{kept}, about {format_duration(plan.seconds(finished))}"
 
 
-def plan_table(plan: FioPlan, finished: Collection[str]) -> PlanTable:
-    """Every point of a plan with its command; ``seconds`` is for what is not finished."""
+def _planned(plan: FioPlan, finished: Collection[str]) -> Result:
+    """The plan in words with every command; as JSON with every point. ``seconds`` is for what is not finished."""
     rows = [
         {
             "key": p.key,
@@ -241,16 +240,6 @@ def plan_table(plan: FioPlan, finished: Collection[str]) -> PlanTable:
         }
         for p in plan.points
     ]
-    load = "arrivals" if plan.is_open else "depth"
-    columns = {
-        load: lambda r: format_rate(r["load"]) if plan.is_open else str(r["depth"]),
-        "block": lambda r: format_bytes(r["block_bytes"]),
-        "pattern": lambda r: str(r["pattern"]),
-        "reads": lambda r: f"{r['read_percent']} %",
-        "jobs": lambda r: str(r["jobs"]),
-        "repeat": lambda r: str(r["repeat"] + 1),
-        "time": lambda r: "kept" if r["finished"] else format_duration(r["seconds"]),
-    }
     facts = {
         "engine": plan.engine,
         "engine_reason": plan.engine_reason,
@@ -259,5 +248,5 @@ def plan_table(plan: FioPlan, finished: Collection[str]) -> PlanTable:
         "fill_seconds": plan.fill_seconds(),
         "seconds": plan.seconds(finished),
     }
-    heading = "\n\n".join([plan.describe(), *([left_text(plan, finished)] if finished else [])])
-    return PlanTable(heading, rows, columns, facts, plan.commands, always=(load, "time"))
+    left = f"\n{left_text(plan, finished)}" if finished else ""
+    return planned(f"{plan.describe()}{left}", rows, facts, plan.commands)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
-from calibrate.cli.measuring.run import PlanOrRun, PlanTable
+from calibrate.cli.measuring.run import PlanOrRun, planned
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts, exclusive
 from measure.memory.traffic import parse_traffics
@@ -77,9 +77,8 @@ def measure_memory(
         opening = f"{len(plan.delays)} delays"
     several = f" of {len(traffic)} traffics" if len(traffic) > 1 else ""
     facts = {"seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)}
-    table = PlanTable(plan.describe(), plan.rows(), {}, facts, [plan.command()])
     return output.measure(
-        table,
+        planned(plan.describe(), plan.rows(), facts, [plan.command()]),
         f"{opening}{several}, about {format_duration(plan.seconds())}",
         lambda out, bar: run_memory(plan, out, bar),
     )

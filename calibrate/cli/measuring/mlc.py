@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
-from calibrate.cli.measuring.run import Column, PlanOrRun, PlanTable
+from calibrate.cli.measuring.run import PlanOrRun, planned
 from calibrate.cli.option_groups import option
 from measure.units import counted, format_duration
 
@@ -42,9 +42,8 @@ def measure_mlc(
     plan = plan_mlc(delays=delays, buffers=sizes, mixes=mixes, repeats=repeats)
     rows = [{"key": r.key, **r.request(), "command": r.command, "seconds": r.seconds} for r in plan.runs]
     facts = {"seconds": plan.seconds(), "settings": plan.settings(), "notes": list(plan.notes)}
-    columns: dict[str, Column] = {"time": lambda r: format_duration(r["seconds"], 2)}
     return output.measure(
-        PlanTable(plan.describe(), rows, columns, facts, plan.commands),
+        planned(plan.describe(), rows, facts, plan.commands),
         f"{counted(len(plan.runs), 'run')} of MLC, about {format_duration(plan.seconds())}",
         lambda out, bar: run_mlc(plan, out, bar),
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, get_args
 
 import typer
 
 from calibrate.cli import parsing
-from calibrate.cli.console import Result, described_table, table
+from calibrate.cli.console import Result, described_table
 from calibrate.cli.data import print_sweep_findings
 from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.measured_table import points_text, sweep_document
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 Row: TypeAlias = Mapping[str, Any]
-Column: TypeAlias = Callable[[Row], str]
 
 
 @parsing.parser
@@ -42,37 +41,20 @@ TARGET_HELP = "A directory or a new file on the drive; nbd+unix:///?socket=PATH.
 Target: TypeAlias = Annotated[str, typer.Argument(metavar="TARGET", parser=target, help=TARGET_HELP)]
 
 
-@dataclass(frozen=True)
-class PlanTable:
-    """A plan before it is measured: its points (or sweeps) in SI units, printed as text or as JSON.
+def planned(text: str, rows: Sequence[Row], facts: Row, commands: Sequence[str] = (), *, key: str = "points") -> Result:
+    """A plan before it is measured: in words with its commands, and as JSON with its points (or sweeps) in SI units."""
+    return Result(
+        lambda: "\n\n".join([text, *(["\n".join(commands)] if commands else [])]),
+        lambda: {"dry_run": True, key: rows, **({"commands": commands} if commands else {}), **facts},
+    )
 
-    ``columns`` are what text shows of the rows, without those that hold one value only unless ``always`` names them;
-    with ``described`` the last one is a description. ``facts`` are further keys of the JSON document.
-    """
 
-    heading: str
-    rows: Sequence[Row]
-    columns: Mapping[str, Column] = field(default_factory=dict)
-    facts: Row = field(default_factory=dict)
-    commands: Sequence[str] = ()
-    last: str = ""
-    key: str = "points"
-    always: Sequence[str] = ()
-    described: bool = False
-
-    def text(self) -> str:
-        """The heading, a line for each row, every command, and what comes last."""
-        cells = {name: [show(row) for row in self.rows] for name, show in self.columns.items()}
-        shown = {n: values for n, values in cells.items() if n in self.always or len(set(values)) > 1}
-        lines = list(zip(*shown.values(), strict=True))
-        drawn = described_table(list(shown)[:-1], lines) if self.described else table(list(shown), lines, left=0)
-        parts = (self.heading, drawn if lines else "", "\n".join(self.commands), self.last)
-        return "\n\n".join(part for part in parts if part)
-
-    def document(self) -> dict[str, Any]:
-        """The rows, the commands and the facts."""
-        commands = {"commands": list(self.commands)} if self.commands else {}
-        return {self.key: [dict(row) for row in self.rows], **commands, **self.facts}
+def planned_sweeps(heading: str, sweeps: Sequence[tuple[str, int, float, str]], last: str, facts: Row) -> Result:
+    """A plan of several sweeps: a row each with its directory, points, seconds and purpose; then the whole."""
+    rows = [dict(zip(("directory", "points", "seconds", "purpose"), sweep, strict=True)) for sweep in sweeps]
+    cells = [(name, str(points), minutes(seconds), purpose) for name, points, seconds, purpose in sweeps]
+    parts = (heading, described_table(["sweep", "points", "time"], cells), last)
+    return planned("\n\n".join(part for part in parts if part), rows, facts, key="sweeps")
 
 
 def minutes(seconds: float) -> str:
@@ -99,14 +81,10 @@ class PlanOrRun(OptionGroup):
         if not self.dry_run:
             _ = self.directory
 
-    def planned(self, plan: PlanTable) -> Result:
-        """The plan, for a dry run."""
-        return Result(plan.text, lambda: {"dry_run": True, **plan.document()})
-
-    def measure(self, plan: PlanTable, opening: str, run: Callable[[Path, Progress], Sweep], title: str = "") -> Result:
+    def measure(self, plan: Result, opening: str, run: Callable[[Path, Progress], Sweep], title: str = "") -> Result:
         """The plan, for a dry run; else measure: the points under a ``title``."""
         if self.dry_run:
-            return self.planned(plan)
+            return plan
         sweep, out = self.run(opening, run), self.directory
         print_sweep_findings(sweep)
         failed = sum(finding.check == "point-failed" for finding in sweep.findings)

@@ -11,7 +11,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
-from calibrate.cli.measuring.run import Column, DriveOptions, PlanOrRun, PlanTable, Target, failing_parts, minutes
+from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
 from calibrate.cli.measuring.show import section_text
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive
@@ -24,7 +24,7 @@ from measure.units import counted, format_bandwidth, format_bytes, format_durati
 if TYPE_CHECKING:
     from calibrate import Fit
     from calibrate.report.view import Section
-    from measure.suites.runs import SuitePlan, SuiteResults, SuiteStep
+    from measure.suites.runs import SuitePlan, SuiteResults
     from measure.units import Figure
 
 HELP = """Measure what a report on a drive wants, by name, and write its tables and plots.
@@ -68,7 +68,7 @@ def measure_suite(
     page = page_in(output.out)
     plan = plan_suites(name, target, quick=quick, budget_s=budget_s, **drive.of_a_file())
     if output.dry_run:
-        return output.planned(_plan_table(plan))
+        return _planned(plan)
     for line in plan.left_out:
         warn(line)
     opening = f"{plan.points} points of {counted(len(plan.steps), 'sweep')}, about {minutes(plan.seconds())}"
@@ -171,57 +171,12 @@ def _sections(plan: SuitePlan, results: SuiteResults) -> tuple[list[Section], li
     return sections, fitted
 
 
-def _plan_table(plan: SuitePlan) -> PlanTable:
-    """A row for each sweep, with its commands where they are known before; then the whole."""
-    rows = [
-        {
-            "directory": step.directory,
-            "suite": step.suite.name,
-            "purpose": step.suite.purpose,
-            "points": step.count * plan.repeats,
-            "runtime_s": plan.runtime_of(step),
-            "seconds": plan.step_seconds(step),
-            "fractions": list(step.fractions),
-            "varied": _what(step),
-            "commands": [] if step.fractions else list(plan.fio_plan(step, {}).commands),
-        }
-        for step in plan.steps
-    ]
+def _planned(plan: SuitePlan) -> Result:
+    sweeps = [(s.directory, s.count * plan.repeats, plan.step_seconds(s), s.suite.purpose) for s in plan.steps]
     size = "" if plan.size_bytes is None else f", {format_bytes(plan.size_bytes)} of it"
     fill = f"writing the test file takes about {minutes(plan.fill_seconds)}\n" if plan.fill_seconds else ""
-    columns: dict[str, Column] = {
-        "sweep": lambda r: str(r["directory"]),
-        "points": lambda r: str(r["points"]),
-        "each": lambda r: format_duration(r["runtime_s"]),
-        "in all": lambda r: minutes(r["seconds"]),
-        "": lambda r: str(r["varied"]),
-    }
+    last = f"{fill}about {minutes(plan.seconds())} in all, each point after a ramp of {minutes(plan.ramp_s)}"
     names = ("target", "size_bytes", "repeats", "ramp_s", "fill_seconds", "points")
-    return PlanTable(
-        "\n".join([f"{plan.name} on {plan.target}{size}", *plan.left_out]),
-        rows,
-        columns,
-        {
-            "suite": plan.name,
-            **{name: getattr(plan, name) for name in names},
-            "seconds": plan.seconds(),
-            "left_out": list(plan.left_out),
-        },
-        last=f"{fill}about {minutes(plan.seconds())} in all, each point after a ramp of {minutes(plan.ramp_s)}",
-        key="sweeps",
-        always=tuple(columns),
-        described=True,
-    )
-
-
-def _what(step: SuiteStep) -> str:
-    """What varies in a sweep, in a few words."""
-    if step.fractions:
-        return "arrivals at " + ", ".join(f"{100 * f:g} %" for f in step.fractions) + f" of the peak of {step.after}"
-    axes: Mapping[str, list[str]] = {
-        "depth": [str(w.depth) for w in step.workloads],
-        "block": [format_bytes(w.block_bytes) for w in step.workloads],
-        "reads": [f"{w.read_percent} %" for w in step.workloads],
-        "": [w.pattern for w in step.workloads],
-    }
-    return "; ".join(f"{name} {', '.join(dict.fromkeys(values))}".strip() for name, values in axes.items())
+    facts = {"suite": plan.name, **{name: getattr(plan, name) for name in names}, "seconds": plan.seconds()}
+    heading = "\n".join([f"{plan.name} on {plan.target}{size}", *plan.left_out])
+    return planned_sweeps(heading, sweeps, last, {**facts, "left_out": list(plan.left_out)})

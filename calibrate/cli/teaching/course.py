@@ -10,16 +10,7 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.compare import comparison_document
 from calibrate.cli.console import Result, warn
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.run import (
-    Column,
-    DriveOptions,
-    PlanOrRun,
-    PlanTable,
-    failing_parts,
-    keeping,
-    minutes,
-    target,
-)
+from calibrate.cli.measuring.run import DriveOptions, failing_parts, keeping, minutes, planned_sweeps, target
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.options import DryRun
@@ -67,11 +58,12 @@ def course(
 
     plan = plan_course(disk, budget_s=budget_s, quick=quick, out_dir=out, memory=not no_memory, **drive.of_a_file())
     if dry_run or out is None or page is None:
-        return PlanOrRun(out, dry_run).planned(_plan_table(plan))
+        return _planned(plan)
     for line in plan.left_out:
         warn(line)
     time = f"{minutes(plan.seconds())} and then {MODELLING}"
-    opening = f"{plan.points} points of {len(_plan_table(plan).rows)} sweeps, about {time}, into {out}"
+    sweeps = len(plan.memory) + (len(plan.storage.steps) if plan.storage is not None else 0)
+    opening = f"{plan.points} points of {sweeps} sweeps, about {time}, into {out}"
     with keeping(out), Bar("course", opening=opening) as bar:
         results = run_course(plan, out, bar.points)
     with Bar("modelling") as bar:
@@ -139,28 +131,14 @@ def _document(front: FrontPage, sections: Sequence[Section]) -> dict[str, Any]:
     return {"front": front.to_dict(), "sections": parts}
 
 
-def _plan_table(plan: CoursePlan) -> PlanTable:
+def _planned(plan: CoursePlan) -> Result:
     """A row for each sweep of the memory and of the drive, then the whole."""
-    steps = [(s.directory, s.count, s.plan.seconds(), s.purpose) for s in plan.memory]
-    if (storage := plan.storage) is not None:
-        steps += [
-            (s.directory, s.count * storage.repeats, storage.step_seconds(s), s.suite.purpose) for s in storage.steps
-        ]
-    fill_s = 0.0 if storage is None else storage.fill_seconds
+    sweeps = [(s.directory, s.count, s.plan.seconds(), s.purpose) for s in plan.memory]
+    fill_s = 0.0
+    if (drive := plan.storage) is not None:
+        fill_s = drive.fill_seconds
+        sweeps += [(s.directory, s.count * drive.repeats, drive.step_seconds(s), s.suite.purpose) for s in drive.steps]
     fill = f"writing the test file takes about {minutes(fill_s)}\n" if fill_s else ""
-    columns: dict[str, Column] = {
-        "sweep": lambda r: str(r["directory"]),
-        "points": lambda r: str(r["points"]),
-        "time": lambda r: minutes(r["seconds"]),
-        "": lambda r: str(r["purpose"]),
-    }
-    return PlanTable(
-        "\n".join(plan.left_out),
-        [dict(zip(("directory", "points", "seconds", "purpose"), step, strict=True)) for step in steps],
-        columns,
-        {"points": plan.points, "seconds": plan.seconds(), "fill_seconds": fill_s, "left_out": list(plan.left_out)},
-        last=f"{fill}about {minutes(plan.seconds())} in all, and then {MODELLING}",
-        key="sweeps",
-        always=tuple(columns),
-        described=True,
-    )
+    facts = {"points": plan.points, "seconds": plan.seconds(), "fill_seconds": fill_s, "left_out": list(plan.left_out)}
+    last = f"{fill}about {minutes(plan.seconds())} in all, and then {MODELLING}"
+    return planned_sweeps("\n".join(plan.left_out), sweeps, last, facts)

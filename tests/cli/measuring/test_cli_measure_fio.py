@@ -24,14 +24,11 @@ def lines_of(text: str, first: str) -> list[list[str]]:
     return lines[start:end]
 
 
-def test_the_plan_lists_each_point_with_what_varies(qsim, fio, disk):
+def test_the_plan_says_what_varies(qsim, fio, disk):
     args = ("measure", "fio", str(disk), "--depths", "1,8", "--block", "4KiB,64KiB", "--read", "100,50%", "--plan")
     run = qsim(*args)
     assert run.code == 0, run.err
-    header, *rows = lines_of(run.out, "depth")
-    assert header == ["depth", "block", "reads", "time"]
-    assert len(rows) == 8
-    assert rows[0] == ["1", "4", "KiB", "100", "%", "6.60", "s"]
+    assert "8 points (depths 1, 8; blocks 4 KiB, 64 KiB; reads 100 %, 50 %), 5.00 s each" in run.out
     document = qsim(*args, "--json").json
     assert document["seconds"] == pytest.approx(document["fill_seconds"] + 8 * 6.6)
     assert {(p["block_bytes"], p["read_percent"], p["load"]) for p in document["points"]} == {
@@ -40,12 +37,10 @@ def test_the_plan_lists_each_point_with_what_varies(qsim, fio, disk):
     assert list(disk.iterdir()) == []
 
 
-def test_the_plan_of_an_open_sweep_names_rates_and_jobs(qsim, fio, disk):
+def test_the_plan_of_an_open_sweep_names_rates(qsim, fio, disk):
     run = qsim("measure", "fio", str(disk), "--arrival-rates", "500,20k/s", "--plan")
     assert run.code == 0, run.err
-    header, *rows = lines_of(run.out, "arrivals")
-    assert header == ["arrivals", "jobs", "time"]
-    assert [row[2] for row in rows] == ["32", "50"]
+    assert "2 points (arrival rates 500 /s, 20.0 k/s)" in run.out
     assert "engine psync" in run.out
     assert run.out.count("--rate_process=poisson") == 2
 
@@ -58,7 +53,6 @@ def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
     assert len(lines_of(run.out, "reads")) == 5
     plan = qsim(*args, "--depths", "1,2,4", "--runtime", "300ms", "--read", "100,50", "--plan")
     assert "2 points (4 of 6 are there already)" in plan.out
-    assert [row[-1] for row in lines_of(plan.out, "depth")[1:]].count("kept") == 4
     both = qsim(*args, "--depths", "1,2,4", "--runtime", "300ms", "--read", "100,50", "--json")
     assert len(both.json["points"]) == 6
     nothing = qsim(*args, "--depths", "1,2,4", "--runtime", "300ms", "--read", "100,50", "--plan")
