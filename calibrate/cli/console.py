@@ -6,8 +6,8 @@ import contextlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import typer
 
@@ -58,12 +58,19 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-class Written(Protocol):
-    """The files that a command wrote, as lines and as JSON."""
+@dataclass(frozen=True)
+class Written:
+    """The names of the files that a command wrote."""
 
-    def lines(self) -> Iterator[str]: ...
+    report: str | None = None
+    pdf: str | None = None
 
-    def to_dict(self) -> Mapping[str, Any]: ...
+    def lines(self) -> Iterator[str]:
+        """A line for each."""
+        if self.report is not None:
+            yield f"report: {self.report}"
+        if self.pdf is not None:
+            yield f"to print: {self.pdf}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,7 @@ class Result:
             if self.failed is not None:
                 raise self.failed
             return
-        document = {**self.document(), **(self.written.to_dict() if self.written else {})}
+        document = {**self.document(), **(asdict(self.written) if self.written else {})}
         if self.failed is not None:
             raise CommandError(self.failed.message, self.failed.exit_code, document)
         print_json(document)

@@ -99,14 +99,9 @@ def of_each(names: Iterable[str], make: Callable[[str], T]) -> tuple[dict[str, T
     return found, refused
 
 
-def print_sweep_findings(sweep: measure.Sweep, series: Sequence[str] | None = None) -> None:
-    """What the importer noticed of these series (None: of all), on stderr; what several share is said once."""
-    print_findings(findings_of(sweep, series))
-
-
-def findings_of(sweep: measure.Sweep, series: Sequence[str] | None) -> list[measure.Finding]:
-    """What the importer noticed of these series (None: of all)."""
-    return [f for f in sweep.findings if series is None or f.series is None or f.series in series]
+def findings_of(sweep: measure.Sweep, series: Sequence[str]) -> list[measure.Finding]:
+    """What the importer noticed of these series."""
+    return [f for f in sweep.findings if f.series is None or f.series in series]
 
 
 def print_findings(findings: Sequence[measure.Finding], device: str = "") -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrate.cli import parsing
-from calibrate.cli.console import warn
+from calibrate.cli.console import Written, warn
 from calibrate.cli.option_groups import OptionGroup, option
 from measure.errors import MeasureError
 
@@ -54,25 +54,6 @@ def naming(path: Path, option: str = "--out") -> Iterator[None]:
         raise MeasureError(f"{path} exists and is not replaced; choose another name for {option}") from error
     except OSError as error:
         raise MeasureError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-@dataclass(frozen=True)
-class Written:
-    """The names of the written files."""
-
-    report: str | None = None
-    pdf: str | None = None
-
-    def to_dict(self) -> dict[str, str | None]:
-        """JSON-ready."""
-        return {"report": self.report, "pdf": self.pdf}
-
-    def lines(self) -> Iterator[str]:
-        """A line for each kind."""
-        if self.report is not None:
-            yield f"report: {self.report}"
-        if self.pdf is not None:
-            yield f"to print: {self.pdf}"
 
 
 @dataclass(frozen=True)

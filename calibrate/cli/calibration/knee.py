@@ -16,7 +16,7 @@ from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration.fit import first_lines, fit_document
 from calibrate.cli.console import Result, labelled
-from calibrate.cli.data import print_sweep_findings
+from calibrate.cli.data import print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.fit_lines import asked_lines
 from calibrate.cli.measuring.measured_table import points_table
@@ -101,7 +101,7 @@ def knee(
         "tool": plan.tool,
         "directory": None if out is None else str(out),
     }
-    print_sweep_findings(sweep)
+    print_findings(sweep.findings)
     kept = f"saved in {out}; next: qsim compare {out}" if out is not None else "--out DIR: keep the points"
     return Result(
         lambda: "\n\n".join(

@@ -11,7 +11,7 @@ import calibrate
 import measure
 from calibrate.cli import parsing
 from calibrate.cli.console import warn
-from calibrate.cli.data import DataSource, known_series, of_each, print_findings, print_sweep_findings
+from calibrate.cli.data import DataSource, findings_of, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.fit_files import read_fits
 from measure.text_files import read_head
@@ -36,7 +36,7 @@ class CalibratedCurves:
     def warn(self, refusal: str) -> None:
         """What the importer noticed, what speaks against the fits, and which curves have none, on stderr."""
         if self.sweep is not None:
-            print_sweep_findings(self.sweep, self.names)
+            print_findings(findings_of(self.sweep, self.names))
             print_findings([doubt for f in self.fits for doubt in calibrate.doubts_about(f, self.sweep)])
         for reason in self.refused.values():
             warn(f"{refusal}: {reason}")

@@ -13,7 +13,7 @@ import typer
 
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, described_table
-from calibrate.cli.data import print_sweep_findings
+from calibrate.cli.data import print_findings
 from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.measured_table import points_text, sweep_document
 from calibrate.cli.option_groups import OptionGroup, option
@@ -86,7 +86,7 @@ class PlanOrRun(OptionGroup):
         if self.dry_run:
             return plan
         sweep, out = self.run(opening, run), self.directory
-        print_sweep_findings(sweep)
+        print_findings(sweep.findings)
         failed = sum(finding.check == "point-failed" for finding in sweep.findings)
         return Result(
             lambda: "\n".join([*([title] if title else []), points_text(sweep, out)]),
