@@ -18,7 +18,6 @@ from calibrate.cli.option_rules import conflicts
 from calibrate.cli.options import Columns, Data, Dataset, Series
 from calibrate.cli.outputs import Page, check_new
 from calibrate.cli.progress import Bar, part_of
-from calibrate.inference.parameters import LEVEL
 
 if TYPE_CHECKING:
     from calibrate import ServiceFit, Times
@@ -120,6 +119,7 @@ def _fitted(found: Mapping[str, Times], refused: dict[str, str]) -> Fits:
 
 def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dict[str, Any]:
     """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
+    from calibrate.inference.parameters import LEVEL
     from qsim.distributions.as_dict import law_to_dict
 
     return {
