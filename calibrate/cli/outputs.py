@@ -62,11 +62,6 @@ class Page(OptionGroup):
 
     report: Path | None = option("FILE", parsing.path, "Also write an HTML page that opens offline.")
 
-    @property
-    def wanted(self) -> bool:
-        """Whether a page is to be drawn."""
-        return self.report is not None
-
     def check(self) -> None:
         """MeasureError where the page is a directory or a file that is no report of qsim; nothing is changed."""
         from calibrate.report.page import is_report

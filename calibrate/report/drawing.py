@@ -13,7 +13,6 @@ import base64
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,10 +89,6 @@ class Drawing:
     def add_bar(self, **trace: Any) -> None:
         """Bars."""
         self._add("bar", trace)
-
-    def add_heatmap(self, **trace: Any) -> None:
-        """Cells of a table as colours."""
-        self._add("heatmap", trace)
 
     def _add(self, kind: str, trace: Mapping[str, Any]) -> None:
         self.data.append({"type": kind, **_merged({}, trace)})
@@ -250,27 +245,10 @@ def powers_of_two(values: Array) -> list[int]:
     return [2**i for i in range(64) if values.min() <= 2**i <= values.max()]
 
 
-def name_rows(figure: Drawing, names: Sequence[str], each: int) -> None:
-    """Names in place of numbers on the y axis, the first (at 0) on top; the figure is ``each`` pixels high a name."""
-    figure.update_yaxes(
-        **ticks(range(len(names)), map(escape, names)),
-        zeroline=False,
-        range=[len(names) - 0.4, -0.6],
-        showline=False,
-        tickfont={"size": 13},
-    )
-    figure.update_layout(height=190 + each * len(names), showlegend=True)
-
-
 def interval(value: Array, low: Array, high: Array, **look: Any) -> dict[str, Any]:
     """An error bar from ``low`` to ``high`` (m,) around ``value`` (m,)."""
     below, above = (np.maximum(np.asarray(gap, dtype=float), 0) for gap in (value - low, high - value))
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 2, **look}
-
-
-def symbol_of(i: int) -> str:
-    """The symbol of the ``i``-th of several: where the colours repeat, another symbol."""
-    return SYMBOLS[(i + i // len(PALETTE)) % len(SYMBOLS)]
 
 
 def spans_decade(values: Array) -> bool:

@@ -82,9 +82,8 @@ def compare(
         devices = [calibrated_device(s, n, series, use, model, slo, several=several) for s, n in pairs]
     title = _title(names) if several else sources[0].name
     title += "" if seal is None else f", predicted before: SHA-256 {seal.sha256}"
-    evidence = {d.name: _evidence(d, drawn=page.wanted) for d in devices if several or page.wanted}
-    side_by_side = _side_by_side(evidence) if several else ()
-    written = page.write(lambda: _sections(title, devices, evidence, side_by_side), title)
+    side_by_side = _side_by_side({d.name: d.comparisons for d in devices}) if several else ()
+    written = page.write(lambda: _sections(title, devices, side_by_side), title)
     _warn(devices)
     return Result(
         lambda: _text(devices, sources, seal, side_by_side, details=details, asked=slo is not None),
@@ -104,8 +103,8 @@ def _title(devices: Sequence[str]) -> str:
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
 
 
-def _evidence(device: Device, *, drawn: bool) -> list[Evidence]:
-    """What supports each comparison; with ``drawn`` what takes time to compute as well: the law of service."""
+def _evidence(device: Device) -> list[Evidence]:
+    """What supports each comparison."""
     from calibrate.cli.progress import Bar
     from calibrate.report.compared import evidence_of
 
@@ -114,32 +113,27 @@ def _evidence(device: Device, *, drawn: bool) -> list[Evidence]:
         for i, comparison in enumerate(device.comparisons):
             bar.share(i / len(device.comparisons))
             tails = device.tails.get(comparison.series)
-            found.append(evidence_of(comparison, device.sweep, tails=tails, thorough=drawn))
+            found.append(evidence_of(comparison, device.sweep, tails=tails, thorough=True))
     return found
 
 
-def _side_by_side(evidence: Mapping[str, Sequence[Evidence]]) -> Sequence[SideBySide]:
+def _side_by_side(devices: Mapping[str, Sequence[Comparison]]) -> Sequence[SideBySide]:
     """The devices next to each other; a warning where one shares no curve with the first."""
     from calibrate.report.compared.devices import alone, side_by_side
 
-    if apart := alone(evidence):
+    if apart := alone(devices):
         warn(apart)
-    return side_by_side(evidence)
+    return side_by_side(devices)
 
 
-def _sections(
-    title: str,
-    devices: Sequence[Device],
-    evidence: Mapping[str, Sequence[Evidence]],
-    side_by_side: Sequence[SideBySide],
-) -> list[Section]:
+def _sections(title: str, devices: Sequence[Device], side_by_side: Sequence[SideBySide]) -> list[Section]:
     """Devices side by side first, where there are several, then each by itself."""
     from calibrate.report.compared import compared_section
-    from calibrate.report.compared.device_views import side_section
+    from calibrate.report.compared.devices import side_section
 
     return [
         *(side_section(one) for one in side_by_side),
-        *(compared_section(title if len(devices) == 1 else d.name, evidence[d.name], d.refused) for d in devices),
+        *(compared_section(title if len(devices) == 1 else d.name, _evidence(d), d.refused) for d in devices),
     ]
 
 

@@ -11,14 +11,12 @@ import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Array
-from calibrate.models.open import OpenModel
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.axes import Axis
 from calibrate.report.compared.figure_elements import (
     add_band,
     add_observed,
     add_true,
-    at_axis,
     axes_of,
     ends_beyond,
     hover_text,
@@ -26,15 +24,19 @@ from calibrate.report.compared.figure_elements import (
     knee_name,
     load_figure,
     mark_knee,
+    scale_of,
 )
 from calibrate.report.drawing import (
     AXIS,
     BLUE,
     DASHES,
+    GREY,
     INK,
     ORANGE,
     PALETTE,
+    RED,
     Drawing,
+    by_use,
     dashed,
     empty_figure,
     faint,
@@ -44,6 +46,7 @@ from calibrate.report.drawing import (
     solid,
     spans_decade,
 )
+from measure.units import format_percent
 
 _REACH = 1.5
 """How many times the highest load an open knee may lie and be drawn: the points of one further off would be pressed
@@ -140,7 +143,7 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
     observed = points.throughput_per_s if rate else points.response_time_s
     low, estimate, high = (getattr(curve, f"{name}{end}_{unit}") for end in ("_low", "", "_high"))
     figure = load_figure(comparison, axis.title, log_y=rate or spans_decade(observed))
-    x = at_axis(comparison.points.load, curve.load)
+    x = scale_of(comparison).at(curve.load)
     add_band(figure, x, axis.of(low), axis.of(high), comparison.fit.level)
     figure.add_scatter(x=x, y=axis.of(estimate), mode="lines", name="predicted", line=solid(BLUE))
     for words, bound in _bounds(comparison, curve.load, what):
@@ -148,7 +151,7 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
         figure.add_scatter(x=x, y=axis.of(np.where(near, bound, np.nan)), mode="lines", name=words, line=dashed())
     if comparison.true_smooth is not None:
         add_true(figure, x, axis.of(comparison.true_smooth[0 if rate else 1]))
-    add_observed(figure, comparison, at_axis(comparison.points.load, points.load), axis.of(observed))
+    add_observed(figure, comparison, scale_of(comparison).at(points.load), axis.of(observed))
     mark_knee(figure, comparison)
     log_y = figure.layout["yaxis"].get("type") == "log"
     figure.update_yaxes(range=ends_beyond(axis.of(np.concatenate([observed, estimate])), log=log_y))
@@ -156,14 +159,9 @@ def against_load(comparison: Comparison, what: Literal["throughput", "response"]
 
 
 def little_check(comparison: Comparison) -> Drawing:
-    """X times R: against the load asked for (closed sweeps), or as cache lines in flight against the delay (memory)."""
+    """X times R against the load asked for."""
     points = comparison.points
     in_flight = points.throughput_per_s * points.response_time_s
-    if not points.load_type.is_closed:
-        figure = load_figure(comparison, "cache lines in flight, X·R")
-        x = at_axis(comparison.points.load, points.load)
-        figure.add_scatter(x=x, y=in_flight, mode="lines+markers", name="observed X·R", marker=marker(BLUE))
-        return figure
     figure = load_figure(comparison, "observed N = X·R (requests)")
     ends = np.array([points.load.min(), points.load.max()])
     figure.add_scatter(x=ends, y=ends, mode="lines", name="Little's law: X·R = N asked", line=dashed())
@@ -181,6 +179,39 @@ def little_check(comparison: Comparison) -> Drawing:
     return figure
 
 
+def misses(comparison: Comparison) -> Drawing:
+    """What the prediction missed against the load, predicted over observed minus one in percent, filled where held out.
+
+    The grey shade is a standard deviation of one repeat, below which no model can come. Of open sweeps, whose
+    throughput is given, the response time alone.
+    """
+    figure = load_figure(comparison, "predicted / observed - 1 (%)", log_y=False)
+    noise = comparison.summary().repeat_noise_pct
+    if noise is not None:
+        figure.add_shade(GREY, 0.2, y=(-noise, noise))
+        shade = {"symbol": "square", "color": GREY, "opacity": 0.4, "size": 12}
+        name = f"noise floor: repeats differ by ±{format_percent(noise)}"
+        reach = [None, -1.15 * noise, 1.15 * noise]  # the points have no x: the axis reaches beyond the shade
+        figure.add_scatter(x=[None] * 3, y=reach, mode="markers", name=name, marker=shade)
+    figure.add_level(0, {"color": GREY, "width": 1})
+    load = scale_of(comparison).at(comparison.points.load)
+    missed = [("response time", comparison.residual_response_pct, RED, "diamond")]
+    if not comparison.is_open:
+        missed.insert(0, ("throughput", comparison.residual_throughput_pct, BLUE, "circle"))
+    for name, values, colour, symbol in missed:
+        for mask, words, opened in by_use(comparison.held_out):
+            figure.add_scatter(
+                x=load[mask],
+                y=values[mask],
+                mode="markers",
+                name=f"{name}, {words}",
+                marker=outlined(colour, symbol + opened),
+                customdata=comparison.points.load[mask],
+                hovertemplate="load %{customdata:.4g}<br>%{y:+.3g} %<extra></extra>",
+            )
+    return figure
+
+
 def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = None) -> Drawing:
     """Every curve in one plot: latency against throughput, points observed and curves predicted."""
     x_axis, y_axis = axes_of(comparisons)
@@ -191,7 +222,7 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
         curve, points = comparison.smooth, comparison.points
         line = (x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_s))
         seen = (x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s))
-        add_curve(
+        _add_curve(
             figure, i, names[i] if names else comparison.series, comparison, line, seen, hover_text(x_axis, y_axis)
         )
     return figure
@@ -216,9 +247,10 @@ def _domains(i: int, rows: int) -> tuple[list[float], list[float]]:
 def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tuple[list[float], list[float]]) -> None:
     axis, _ = axes_of([comparison])
     curve, points = comparison.smooth, comparison.points
-    x, seen = at_axis(comparison.points.load, curve.load), axis.of(points.throughput_per_s)
+    scale, seen = scale_of(comparison), axis.of(points.throughput_per_s)
+    x = scale.at(curve.load)
     place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-    log = {} if comparison.is_open else {"type": "log", "nticks": 4}
+    log = {"type": "log", "nticks": 4} if scale.log else {}
     ends = ends_beyond(seen, log=False)
     figure.update_layout(
         **{
@@ -230,14 +262,14 @@ def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tu
     figure.add_band(x, low, high, BLUE, xaxis=place["xaxis"], yaxis=place["yaxis"])
     predicted = axis.of(curve.throughput_per_s)
     figure.add_scatter(x=x, y=predicted, mode="lines", line=solid(BLUE), name="predicted", **place)
-    add_observed(figure, comparison, at_axis(comparison.points.load, points.load), seen, size=6, **place)
+    add_observed(figure, comparison, scale.at(points.load), seen, size=6, **place)
     unit = axis.title.partition("(")[2].rstrip(")")
     at = {"xref": f"x{number} domain", "yref": f"y{number} domain", "x": 0, "y": 1}
     note = "<br>".join(map(escape, wrap(f"{comparison.series}, {unit}", _LETTERS)))
     figure.add_note(note, **at, xanchor="left", yanchor="bottom", align="left", font={"size": 12})
 
 
-def add_curve(
+def _add_curve(
     figure: Drawing,
     i: int,
     name: str,
@@ -314,27 +346,3 @@ def _knee_bar(comparison: Comparison, axis: Axis) -> dict[str, Any] | None:
     if comparison.is_open and not knee.identified:
         return None
     return interval_bar(axis, comparison.at_knee[0], knee.throughput_low_per_s, knee.throughput_high_per_s)
-
-
-def queue_against_utilization(comparison: Comparison, model: OpenModel) -> tuple[Drawing, pd.DataFrame]:
-    """The mean number waiting, Lq = λ (W - S), against ρ = λ S / c, with ρ²/(1 - ρ) of M/M/1; and the same as a table.
-
-    S and c are the model's, whose own Lq is the line; so an observed Lq below zero is a W below S.
-    """
-    points, values = comparison.points, comparison.fit.table.most_probable[None, :]
-    seen = model.utilization(values, points.load)[0]
-    waiting = points.load * (points.response_time_s - model.service(values)[0])
-    figure = empty_figure("utilization ρ = λ S / c", "requests waiting, Lq")
-    rho = np.linspace(0.0, min(0.98, 1.02 * float(seen.max())), 120)[1:]
-    by_model = model.queue(values, rho * points.load[0] / seen[0])[0]
-    figure.add_scatter(x=rho, y=by_model, mode="lines", name=comparison.fit.model, line=solid(BLUE))
-    figure.add_scatter(x=rho, y=rho**2 / (1 - rho), mode="lines", name="M/M/1: ρ²/(1 - ρ)", line=dashed())
-    add_observed(figure, comparison, seen, waiting)
-    return figure, pd.DataFrame(
-        {
-            "arrival_rate_per_s": points.load,
-            "utilization": seen,
-            "waiting": waiting,
-            "waiting_by_model": model.queue(values, points.load)[0],
-        }
-    )

@@ -8,21 +8,24 @@ what the others are held against.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
+import pandas as pd
+
+from calibrate.inference.parameters import Estimate
 from calibrate.knees.knee import Knee
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, differences
-from calibrate.report.compared.evidence import Evidence
-from calibrate.report.view import FormattedTable
-from measure.loads import LOADS
+from calibrate.report.compared import curves
+from calibrate.report.view import FormattedTable, Section, View
 from measure.units import interval_text
 
 MOST_IN_FULL = 3
 """Of more devices than these the sentence has peaks and knees alone; the tables have everything."""
-
 OF_MANY = ("Xmax", "B", "N*", "knee")
+_HOW = "Lines are predicted, circles were held out, open squares were calibrated on."
+_PARAMETERS = "Rough: the interval spans more than a factor of 2; assumed: the number comes mostly from the prior."
 
 
 @dataclass(frozen=True)
@@ -37,24 +40,16 @@ class Matched:
     def differences(self) -> tuple[ParameterDifference, ...]:
         """Of each device against the first."""
         first, *others = zip(self.devices, self.comparisons, strict=True)
-        return tuple(
-            d for name, comparison in others for d in differences(first[1].fit, comparison.fit, (first[0], name))
-        )
-
-    @property
-    def many(self) -> bool:
-        """Whether there are too many devices to say everything about each."""
-        return len(self.devices) > MOST_IN_FULL
+        return tuple(d for name, c in others for d in differences(first[1].fit, c.fit, (first[0], name)))
 
     def sentence(self) -> str:
         """The differences that lie beyond their intervals; with many devices, of peaks and knees only."""
-        asked = OF_MANY if self.many else WORDS
-        kept = [d for d in self.differences if d.beyond and d.quantity in asked]
+        many = len(self.devices) > MOST_IN_FULL
+        kept = [d for d in self.differences if d.beyond and d.quantity in (OF_MANY if many else WORDS)]
+        none = f"{'neither peak nor knee' if many else 'nothing'} differs by more than its interval allows"
         parts = []
         for device in self.devices[1:]:
             found = ", ".join(d.sentence() for d in kept if d.other == device)
-            which = "neither peak nor knee differs" if self.many else "nothing differs"
-            none = f"{which} by more than its interval allows"
             parts.append(f"{device} against {self.devices[0]}: {found or none}")
         return f"{f'At {self.name}, ' if self.name else ''}{'; '.join(parts)}."
 
@@ -64,38 +59,27 @@ class SideBySide:
     """Devices whose sweeps vary the same kind of load: every curve with its device, and those that match."""
 
     title: str
-    devices: tuple[str, ...]
     curves: tuple[tuple[str, Comparison], ...]
-    matched: tuple[Matched, ...] = field(default=())
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """A name for each curve: its device's, with the curve's where a device has several."""
-        several = len(self.curves) > len(self.devices)
-        return tuple(f"{device}: {c.series}" if several else device for device, c in self.curves)
+    matched: tuple[Matched, ...]
 
 
-def side_by_side(devices: Mapping[str, Sequence[Evidence]]) -> tuple[SideBySide, ...]:
+def side_by_side(devices: Mapping[str, Sequence[Comparison]]) -> tuple[SideBySide, ...]:
     """The devices by the kind of their load, those that are alone in theirs left out."""
-    kinds: dict[tuple[str, str], list[str]] = {}
-    for name, evidence in devices.items():
-        points = evidence[0].comparison.points
-        kinds.setdefault((points.load_kind, points.load_type.unit), []).append(name)
+    kinds: dict[str, dict[str, Sequence[Comparison]]] = {}
+    for name, done in devices.items():
+        kinds.setdefault(done[0].fit.load_name, {})[name] = done
     found = []
-    for (kind, unit), names in kinds.items():
-        if len(names) < 2:
-            continue
-        load = LOADS[kind]
-        varied = load.named(unit) if load.is_delay else load.name
-        curves = tuple((name, e.comparison) for name in names for e in devices[name])
-        title = "Side by side" if len(kinds) == 1 else f"Side by side: over the {varied}"
-        found.append(SideBySide(title, tuple(names), curves, tuple(_matched({n: devices[n] for n in names}))))
+    for varied, alike in kinds.items():
+        if len(alike) > 1:
+            every = tuple((name, c) for name, done in alike.items() for c in done)
+            title = "Side by side" if len(kinds) == 1 else f"Side by side: over the {varied}"
+            found.append(SideBySide(title, every, tuple(_matched(alike))))
     return tuple(found)
 
 
-def alone(devices: Mapping[str, Sequence[Evidence]]) -> str:
+def alone(devices: Mapping[str, Sequence[Comparison]]) -> str:
     """A sentence on what is not held against each other; empty where everything is."""
-    kinds = {evidence[0].comparison.fit.load_name for evidence in devices.values()}
+    kinds = {done[0].fit.load_name for done in devices.values()}
     if len(kinds) < 2:
         return ""
     return (
@@ -104,19 +88,43 @@ def alone(devices: Mapping[str, Sequence[Evidence]]) -> str:
     )
 
 
-def _matched(devices: Mapping[str, Sequence[Evidence]]) -> list[Matched]:
-    if all(len(evidence) == 1 for evidence in devices.values()):
-        return [_together("", [(name, evidence[0]) for name, evidence in devices.items()])]
+def _matched(devices: Mapping[str, Sequence[Comparison]]) -> list[Matched]:
+    if all(len(done) == 1 for done in devices.values()):
+        return [Matched("", tuple(devices), tuple(done[0] for done in devices.values()))]
     found = []
-    for series in dict.fromkeys(e.comparison.series for evidence in devices.values() for e in evidence):
-        rows = [(n, e) for n, evidence in devices.items() for e in evidence if e.comparison.series == series]
+    for series in dict.fromkeys(c.series for done in devices.values() for c in done):
+        rows = [(name, c) for name, done in devices.items() for c in done if c.series == series]
         if len(rows) > 1:
-            found.append(_together(series, rows))
+            found.append(Matched(series, tuple(name for name, _ in rows), tuple(c for _, c in rows)))
     return found
 
 
-def _together(name: str, rows: Sequence[tuple[str, Evidence]]) -> Matched:
-    return Matched(name, tuple(n for n, _ in rows), tuple(e.comparison for _, e in rows))
+def side_section(found: SideBySide) -> Section:
+    """The section of devices that vary the same kind of load."""
+    done = [c for _, c in found.curves]
+    parts = [curves.curve_table(c).assign(device=d, series=c.series) for d, c in found.curves]
+    several = len({device for device, _ in found.curves}) < len(found.curves)
+    labels = [f"{device}: {c.series}" if several else device for device, c in found.curves]
+    title, figure = f"Latency against {done[0].points.load_type.rate_name}", curves.overview(done, labels)
+    views = [View("devices", "devices-curve", title, _HOW, pd.concat(parts, ignore_index=True), figure)]
+    for number, one in enumerate(found.matched, 1):
+        suffix = f"-{number}" if len(found.matched) > 1 else ""
+        about = f": {one.name}" if one.name else ""
+        table, title = _parameter_table(one), f"Parameters and knees{about}"
+        views.append(View("parameters", f"parameters{suffix}", title, _PARAMETERS, table, None, parameter_text(one)))
+    lead = " ".join(m.sentence() for m in found.matched) or "No curve of these devices has the name of another's."
+    return Section(found.title, views, lead=lead, name=found.title.lower(), load_kind=done[0].points.load_kind)
+
+
+def _parameter_table(matched: Matched) -> pd.DataFrame:
+    """A row for each parameter and knee of each device, SI units."""
+    rows = []
+    for device, c in zip(matched.devices, matched.comparisons, strict=True):
+        knees = (c.fit.knee, c.fit.ninety)
+        found = [*c.fit.parameters.items()]
+        found += [(f"knee: {k.definition}", Estimate(k.load, k.low, k.high, k.identified)) for k in knees]
+        rows += [{"device": device, "parameter": name, **vars(e)} for name, e in found]
+    return pd.DataFrame(rows)
 
 
 def parameter_text(matched: Matched) -> FormattedTable:

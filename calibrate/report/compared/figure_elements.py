@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.axes import Axis, latency_axis, throughput_axis
+from calibrate.report.axes import Axis, AxisScale, latency_axis, load_scale, throughput_axis
 from calibrate.report.drawing import (
     BLUE,
     GREEN,
@@ -21,12 +21,10 @@ from calibrate.report.drawing import (
     RED,
     Drawing,
     by_use,
-    depth_ticks,
     empty_figure,
     interval,
     outlined,
     solid,
-    ticks,
 )
 
 _BEYOND = 4 / 3
@@ -40,37 +38,16 @@ def axes_of(comparisons: Sequence[Comparison]) -> tuple[Axis, Axis]:
     return throughput_axis(throughput, comparisons[0].points.load_type), latency_axis(response)
 
 
+def scale_of(comparison: Comparison) -> AxisScale:
+    """The axis of the loads of ``comparison``."""
+    return load_scale(comparison.points.load_type, escape(comparison.fit.load_name), comparison.points.load)
+
+
 def load_figure(comparison: Comparison, y_title: str, *, log_y: bool = True) -> Drawing:
-    """An empty figure over the loads of ``comparison``: in logarithms but for open sweeps, a delay of 0 at the left."""
-    title, load = escape(comparison.fit.load_name), comparison.points.load
-    if comparison.is_open:
-        return empty_figure(title, y_title, log_y=log_y)
-    figure = empty_figure(title, y_title, log_x=True, log_y=log_y)
-    if comparison.points.load_type.is_delay:
-        known = ([0.0] if (load == 0).any() else []) + [
-            10.0**e for e in range(-3, 7) if load[load > 0].min() <= 10.0**e <= load.max()
-        ]
-        figure.update_xaxes(**ticks((v or zero_place(load) for v in known), (f"{v:,g}" for v in known)))
-    else:
-        depth_ticks(figure, load)
+    """An empty figure over the loads of ``comparison``."""
+    figure = empty_figure("", y_title, log_y=log_y)
+    scale_of(comparison).apply(figure)
     return figure
-
-
-def zero_place(load: Array) -> float:
-    """Where a load of zero is drawn on a logarithmic axis: half a decade left of the smallest other one."""
-    return float(load[load > 0].min() / 3)
-
-
-def at_axis(points: Array, load: Array) -> Array:
-    """``load`` as drawn on an axis made for the loads ``points``.
-
-    Below the smallest of them but zero there is no decade to divide: from there to zero the axis is even in the load.
-    """
-    if not (points == 0).any():
-        return load
-    least = float(points[points > 0].min())
-    share = np.minimum(load / least, 1.0)
-    return np.where(load < least, zero_place(points) * (least / zero_place(points)) ** share, load)
 
 
 def add_band(figure: Drawing, x: Array, low: Array, high: Array, level: float) -> None:
@@ -110,21 +87,19 @@ def add_observed(
 
 def mark_knee(figure: Drawing, comparison: Comparison) -> None:
     """Both knees as lines, the interval of N* as a shade, where they lie among the measured loads."""
-    knee, load = comparison.knee, comparison.points.load
+    knee, load, scale = comparison.knee, comparison.points.load, scale_of(comparison)
     if knee.load is None or not load.min() <= knee.load <= load.max():
         return
     if knee.low is not None and knee.high is not None:
         ends = np.clip([knee.low, knee.high], load.min() / _BEYOND, load.max() * _BEYOND)
-        low, high = at_axis(load, ends)
+        low, high = scale.at(ends)
         figure.add_shade(ORANGE, 0.2, x=(low, high))
-    (at,) = at_axis(load, np.array([knee.load]))
-    figure.add_upright(at, {"color": ORANGE, "width": 2})
+    figure.add_upright(float(scale.at(np.array(knee.load))), {"color": ORANGE, "width": 2})
     figure.add_to_legend(knee_name(comparison), {"color": ORANGE, "width": 3})
     ninety = comparison.fit.ninety if comparison.points.load_type.is_closed else None
     if ninety is not None and ninety.load is not None and load.min() <= ninety.load <= load.max():
         line = {"color": PURPLE, "width": 2, "dash": "dash"}
-        (place,) = at_axis(load, np.array([ninety.load]))
-        figure.add_upright(place, line)
+        figure.add_upright(float(scale.at(np.array(ninety.load))), line)
         figure.add_to_legend(f"90 % of the peak, N90 = {ninety.load:.3g}", line)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from calibrate.models.open import OpenModel
+import pandas as pd
+
 from calibrate.prediction.answer import curve_rows
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.compared import curves, residuals
+from calibrate.report.compared import curves
 from calibrate.report.compared.evidence import Evidence
 from calibrate.report.compared.simulated import add_simulated, queue_view, tail_view
-from calibrate.report.compared.support import ladder_view
+from calibrate.report.measured.tables import shown
 from calibrate.report.view import ComparedCurve, FormattedTable, Section, View
 from measure.sweep import Provenance
 
@@ -24,23 +25,18 @@ _SQUARES = (
     "shade, or the crossbars of a load, are where a single new measurement is expected."
 )
 _RESIDUALS = "Predicted over observed, minus one. Filled: held out. Open: calibrated on, and so no evidence."
-_WAITING = (
-    "The mean number waiting, arrival rate times waiting time. Dashed: what one exponential server would have. Service "
-    "that varies less, or more servers behind one queue, lie below; service that varies more, or servers with a queue "
-    "each, above."
-)
 _FLOOR = " No model can be expected to come below the grey noise floor."
 
 
 def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[str, str] | None = None) -> Section:
     """The curves of one sweep, all in one plot first, and the series that could not be compared, with the reason."""
-    done, shown = [one.comparison for one in evidence], [views_of(one) for one in evidence]
+    done, curves_shown = [one.comparison for one in evidence], [views_of(one) for one in evidence]
     first = done[0] if done else None
     return Section(
         title,
-        _overview(shown) if len(done) > 1 else (),
+        _overview(curves_shown) if len(done) > 1 else (),
         name="all series",
-        curves=shown,
+        curves=curves_shown,
         refused=refused or {},
         provenance=Provenance()
         if first is None
@@ -61,20 +57,18 @@ def views_of(evidence: Evidence) -> ComparedCurve:
         main.append(density_view(evidence.service))
     if evidence.tails is not None:
         main.append(tail_view(evidence.tails))
-    checks = [] if comparison.is_open else [_little(comparison)]
+    checks = [_little(comparison)] if comparison.points.load_type.is_closed else []
     left_out = tuple(f"{what}: {why}" for what, why in evidence.left_out.items())
     if comparison.models:
-        checks.append(ladder_view(comparison))
+        checks.append(_ladder(comparison))
     return ComparedCurve(comparison, tuple(main), tuple(checks), left_out)
 
 
-def _overview(shown: list[ComparedCurve]) -> tuple[View, ...]:
+def _overview(found: list[ComparedCurve]) -> tuple[View, ...]:
     """The table of all curves, all of them in one plot, and beyond a handful a small plot of each."""
-    import pandas as pd
-
-    done = [one.comparison for one in shown]
+    done = [one.comparison for one in found]
     header, rows = curve_rows(done)
-    table = pd.concat([one.main[0].table.assign(series=one.comparison.series) for one in shown], ignore_index=True)
+    table = pd.concat([one.main[0].table.assign(series=one.comparison.series) for one in found], ignore_index=True)
     summary = pd.DataFrame(rows, columns=["series", *header[1:]])
     views = (
         View("summary", "summary", "Every curve", _SUMMARY, summary, None, FormattedTable.of(header, rows)),
@@ -92,11 +86,7 @@ def _curves(comparison: Comparison) -> list[View]:
     if load.is_bandwidth:
         return [View("curve", "curve", "Latency against bandwidth", _SQUARES, table, curve)]
     if comparison.is_open:
-        views = [View("curve", "curve", "Response time against arrival rate", _SQUARES, table, curve)]
-        if isinstance(comparison.fit.curve_model, OpenModel):
-            figure, waiting = curves.queue_against_utilization(comparison, comparison.fit.curve_model)
-            views.append(View("queue", "queue", "Waiting requests against utilization", _WAITING, waiting, figure))
-        return views
+        return [View("curve", "curve", "Response time against arrival rate", _SQUARES, table, curve)]
     memory = load.is_delay
     return [
         View("curve", "curve", f"Latency against {'bandwidth' if memory else 'throughput'}", _SQUARES, table, curve),
@@ -130,7 +120,7 @@ def _residuals(comparison: Comparison) -> View:
         "Residuals",
         _RESIDUALS + _floor(comparison),
         comparison.to_frame(),
-        residuals.against_load(comparison),
+        curves.misses(comparison),
     )
 
 
@@ -141,15 +131,30 @@ def _floor(comparison: Comparison) -> str:
 
 
 def _little(comparison: Comparison) -> View:
-    memory, table = comparison.points.load_type.is_delay, comparison.to_frame()
+    table = comparison.to_frame()
     return View(
         "little",
         "little",
-        "Lines in flight" if memory else "Little's law",
-        "Throughput times latency: how many cache lines were outstanding at once."
-        if memory
-        else "Throughput times response time must give the load that was asked for; the number at a point is their "
-        "ratio.",
+        "Little's law",
+        "Throughput times response time must give the load that was asked for; the number at a point is their ratio.",
         table.assign(in_flight=table["throughput_per_s"] * table["response_time_s"]),
         curves.little_check(comparison),
     )
+
+
+def _ladder(comparison: Comparison) -> View:
+    """What each model misses on the same points."""
+    what = "response" if comparison.is_open else "throughput"
+    columns = (f"in_sample_mape_{what}_pct", "held_out_mape_throughput_pct", "held_out_mape_response_pct")
+    table = pd.DataFrame(
+        [
+            {"rank": m.rank, "model": m.name, **{c: getattr(m, c) for c in columns}, "assumption": m.assumption}
+            for m in comparison.models
+        ]
+    )
+    headings = ("calibration error", "held-out error, throughput", "response")
+    caption = (
+        f"Ranked by mean error at the held-out points; {comparison.fit.model} was fixed before they were looked at."
+    )
+    text = shown(table, {**dict(zip(columns, headings, strict=True)), "assumption": "assumes"})
+    return View("ladder", "models", "Other models on the same points", caption, table, None, text)

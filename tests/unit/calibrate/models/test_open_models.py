@@ -8,7 +8,6 @@ import pytest
 
 from calibrate import compare, fit, predict
 from calibrate.models.open import MD1, MG1, MM1, MGc, MGcEach, OpenModel, sakasegawa
-from calibrate.report.compared.curves import queue_against_utilization
 from calibrate.report.page import write_report
 from measure import Sweep
 from measure.errors import DataError
@@ -158,16 +157,8 @@ def test_without_a_choice_a_fit_uses_every_rate_and_a_comparison_the_ends_and_th
     assert compare(sweep).fit.used == pytest.approx((50.5, 252.5, 424.2))
 
 
-def test_the_report_of_an_open_sweep_shows_the_queue(tmp_path) -> None:
+def test_the_report_of_an_open_sweep_has_no_little_check(tmp_path) -> None:
     comparison = compare(open_sweep(MM1, [1 / S], RATES), [50, 250, 420], model="M/M/1")
-    assert isinstance(comparison.fit.curve_model, OpenModel)
-    figure, _ = queue_against_utilization(comparison, comparison.fit.curve_model)
-    drawn = {trace.name: trace for trace in figure.to_plotly().data}
-    assert "M/M/1: ρ²/(1 - ρ)" in drawn
-    observed = drawn["observed, held out"]
-    rho = np.array([151.5, 353.5]) * S
-    assert observed.x == pytest.approx(rho, rel=1e-3)
-    assert observed.y == pytest.approx(rho**2 / (1 - rho), rel=1e-2)  # Lq of M/M/1
     page = write_report([comparison], tmp_path / "r.html").read_text()
-    assert "Waiting requests against utilization" in page
+    assert "Response time against arrival rate" in page
     assert "Little's law must" not in page

@@ -8,9 +8,7 @@ import pytest
 
 from calibrate import Comparison, compare
 from calibrate.report.compared.curves import overview
-from calibrate.report.compared.device_views import _ratio_ticks
 from calibrate.report.compared.devices import Matched, parameter_text
-from calibrate.report.drawing import PALETTE, symbol_of
 from measure import Sweep
 
 DEPTHS = np.array([1.0, 4, 16, 64])
@@ -40,18 +38,8 @@ def test_throughputs_of_far_apart_devices_are_on_a_logarithmic_axis(drives: tupl
     assert overview(drives[:2]).layout["xaxis"].get("type") != "log"
 
 
-def test_devices_with_the_same_colour_have_other_symbols() -> None:
-    seen = [(PALETTE[i % len(PALETTE)], symbol_of(i)) for i in range(40)]
-    assert len(set(seen)) == 40
-
-
 def test_each_parameter_and_knee_has_a_row(drives: tuple[Comparison, ...]) -> None:
     table = parameter_text(Matched("", ("a", "b", "c", "d"), drives))
     assert table.header == ("parameter", "a", "b", "c", "d")
     assert [row[0] for row in table.rows][:2] == ["R1", "Xmax"]
     assert [row[0].startswith("knee: ") for row in table.rows].count(True) == 2
-
-
-def test_ticks_of_ratios_keep_apart() -> None:
-    assert _ratio_ticks(0.7, 1.5) == [0.8, 1.0, 1.25]
-    assert _ratio_ticks(0.0021, 400.0) == [0.01, 0.1, 1.0, 10.0, 100.0]

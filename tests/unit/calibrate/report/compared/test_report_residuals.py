@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from calibrate import Comparison, compare
-from calibrate.report.compared import evidence_of, residuals, views_of
-from calibrate.report.compared.figure_elements import at_axis, mark_knee, zero_place
+from calibrate.report.compared import evidence_of, views_of
+from calibrate.report.compared.curves import misses
+from calibrate.report.compared.figure_elements import mark_knee, scale_of
 from calibrate.report.drawing import Drawing
 from measure import Sweep, load_dataset
 
@@ -40,40 +41,34 @@ def quiet() -> tuple[Comparison, Sweep]:
 
 def test_the_noise_floor_is_that_of_the_repeats(quiet: tuple[Comparison, Sweep]) -> None:
     comparison, _ = quiet
-    figure = residuals.against_load(comparison).to_plotly()
+    figure = misses(comparison).to_plotly()
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     assert shade.y1 == pytest.approx(comparison.summary().repeat_noise_pct)
     assert shade.y0 == -shade.y1
     assert shade.y1 == pytest.approx(2, abs=0.6)
+    (floor,) = [t for t in figure.data if t.name.startswith("noise floor: repeats differ by ±")]
+    assert min(floor.y[1:]) < shade.y0 < shade.y1 < max(floor.y[1:])
 
 
 def test_a_knee_at_a_small_delay_is_drawn_within_its_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     comparison = compare(load_dataset("001-memory"), [0, 500, 20000], series="64 B read")
-    monkeypatch.setattr(Comparison, "knee", replace(comparison.knee, load=0.4, low=0.1, high=1.5))
+    monkeypatch.setattr(Comparison, "knee", replace(comparison.knee, load=0.8, low=0.1, high=1.5))
     drawing = Drawing()
     mark_knee(drawing, comparison)
     figure = drawing.to_plotly()
     (shade,) = [s for s in figure.layout.shapes if s.type == "rect"]
     (line,) = [s for s in figure.layout.shapes if s.type == "line"]
     assert shade.x0 < line.x0 < shade.x1
-    assert line.x0 > zero_place(comparison.points.load)
-
-
-def test_a_delay_below_the_smallest_lies_between_it_and_zero() -> None:
-    points = np.array([0.0, 50.0, 20000.0])
-    places = at_axis(points, np.array([0.0, 1.0, 25.0, 50.0, 100.0]))
-    assert places[0] == zero_place(points)
-    assert list(places[-2:]) == [50.0, 100.0]
-    assert (np.diff(places) > 0).all()
+    assert line.x0 >= scale_of(comparison).least > 0
 
 
 def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Sweep]) -> None:
     comparison, sweep = quiet
     shown = views_of(evidence_of(comparison, sweep, thorough=True))
-    names = [v.name for v in shown.all]
+    names = [v.name for v in (*shown.main, *shown.checks)]
     assert len(set(names)) == len(names)
     assert {"curve", "throughput", "response", "residuals-load", "little", "models"} <= set(names)
-    for view in shown.all:
+    for view in (*shown.main, *shown.checks):
         assert len(view.table) > 0
         if view.figure is None:
             assert view.name == "models"
