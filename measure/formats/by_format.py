@@ -91,7 +91,7 @@ def sniff(text: str, name: str) -> Format:
     begins = " ".join(start[:40].split())
     raise NoMeasurementError(
         f"{name} is neither a table with a header nor the output of a tool that is read (fio, MLC, iostat, wrk, "
-        f"ab, hey, oha, k6, pgbench, sysbench, redis-benchmark, memtier_benchmark, Locust, vLLM); begins {begins!r}",
+        f"ab, hey, oha, k6, pgbench, sysbench, redis-benchmark, Locust, vLLM); begins {begins!r}",
         text,
     )
 

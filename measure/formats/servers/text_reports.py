@@ -1,4 +1,4 @@
-"""The texts of wrk and wrk2, ab, hey, oha, pgbench, sysbench, redis-benchmark and memtier_benchmark."""
+"""The texts of wrk, ab, hey, oha, pgbench, sysbench and redis-benchmark."""
 
 from __future__ import annotations
 
@@ -41,37 +41,26 @@ def maybe(pattern: str, text: str) -> float:
 
 
 def wrk(text: str, name: str) -> ServerRun:
-    """wrk and wrk2. wrk2 holds a rate (-R), which it does not print: the rate reached stands for it."""
+    """wrk, whose connections are shared out evenly among its threads."""
     threads = number(r"^\s*(\d+) threads? and ", text, "number of threads", name)
     asked = number(r" threads? and (\d+) connections?", text, "number of connections", name)
     clients = threads * (asked // threads)
     latency = re.search(r"^\s*Latency\s+([\d.]+\w+)(?:\s+([\d.]+[a-z]+))?", text, re.MULTILINE)
-    spectrum = "HdrHistogram" in text
-    rate = number(r"^Requests/sec:\s+([\d.]+)", text, "Requests/sec", name)
-    exact = re.search(r"#\[Mean\s+=\s+([\d.]+), StdDeviation\s+=\s+([\d.]+)", text)
-    mean, sd = (float(figure) / 1e3 for figure in exact.groups()) if exact else (None, math.nan)
-    if latency and latency[2] and not exact:
-        sd = parse_duration(latency[2])
-    percents = {
-        float(p): parse_duration(t) for p, t in re.findall(r"^\s*([\d.]+)%\s+([\d.]+[a-z]+)", text, re.MULTILINE)
-    }
-    notes = [] if spectrum else [CLOSED_LOOP]
-    if clients < asked:
-        notes.append(f"{asked:g} connections over {threads:g} threads are {clients:g}: wrk divides them evenly")
+    percents = re.findall(r"^\s*([\d.]+)%\s+([\d.]+[a-z]+)", text, re.MULTILINE)
+    divided = f"{asked:g} connections over {threads:g} threads are {clients:g}: wrk divides them evenly"
     socket = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
     failed = maybe(r"Non-2xx or 3xx responses: (\d+)", text) + (sum(map(int, socket.groups())) if socket else 0)
     return ServerRun(
-        "wrk2" if spectrum else "wrk",
-        rate,
-        mean or (parse_duration(latency[1]) if latency else None),
-        clients=None if spectrum else clients,
+        "wrk",
+        number(r"^Requests/sec:\s+([\d.]+)", text, "Requests/sec", name),
+        parse_duration(latency[1]) if latency else None,
+        clients=clients,
         unit="connections",
-        rate_per_s=rate if spectrum else None,
-        percentiles=percents,
-        sd_s=sd,
+        percentiles={float(p): parse_duration(t) for p, t in percents},
+        sd_s=parse_duration(latency[2]) if latency and latency[2] else math.nan,
         requests=maybe(r"^\s*(\d+) requests in ", text) or None,
         failed=failed,
-        notes=tuple(notes),
+        notes=(CLOSED_LOOP, divided) if clients < asked else (CLOSED_LOOP,),
     )
 
 
@@ -174,26 +163,4 @@ def redis_benchmark(text: str, name: str) -> ServerRun:
         clients=number(r"^\s*(\d+) parallel clients", text, "number of clients", name),
         percentiles={50.0: p50, 95.0: p95, 99.0: p99},
         series=tested[1] if tested else "",
-    )
-
-
-def memtier(text: str, name: str) -> ServerRun:
-    """memtier_benchmark: the row of totals."""
-    header = next((line for line in text.splitlines() if line.startswith("Type ")), "")
-    totals = next((line for line in text.splitlines() if line.startswith("Totals")), "")
-    names, cells = re.split(r"\s{2,}", header.strip()), totals.split()
-    if not header or len(names) != len(cells):
-        raise lacking("row of totals", name)
-    row = dict(zip(names, cells, strict=True))
-    mean = next((float(v) for k, v in row.items() if k in ("Avg. Latency", "Latency")), None)
-    percents = {float(k[1:-8]): float(v) / 1e3 for k, v in row.items() if re.fullmatch(r"p[\d.]+ Latency", k)}
-    threads = number(r"^\s*(\d+)\s+Threads", text, "number of threads", name)
-    each = number(r"^\s*(\d+)\s+Connections per thread", text, "number of connections", name)
-    return ServerRun(
-        "memtier_benchmark",
-        float(row["Ops/sec"]),
-        None if mean is None else mean / 1e3,
-        clients=threads * each,
-        unit="connections",
-        percentiles=percents,
     )

@@ -27,7 +27,6 @@ TEXTS: Mapping[str, tuple[str, str, Reader]] = {
     ),
     "sysbench": (r"^sysbench \d", r"^sysbench \d", text_reports.sysbench),
     "redis-benchmark": (r"^\s*\d+ parallel clients", r"^====== ", text_reports.redis_benchmark),
-    "memtier_benchmark": (r"^\s*\d+\s+Connections per thread|^Totals .*\n", r"^\s*\d+\s+Threads", text_reports.memtier),
 }
 """A line that only this tool prints, one at which each run begins, and what reads a run."""
 
