@@ -13,7 +13,7 @@ between runs too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,10 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
 from measure.auditing.memory import cache_sized, known_peak
-from measure.auditing.runs import not_poisson
 from measure.errors import DataError
 from measure.loads import Load, LoadKind, load_of, unit_in_jobs
 from measure.sweep import WOKEN_LATE, Sweep, histograms, recorded_caches
-from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration, format_rate
+from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,15 +69,13 @@ class Points:
 
     ``repeats`` (m,) and the relative standard deviations of one repeat (NaN where there was none); ``requests`` (m,) is
     how many completed at each load. Of open sweeps ``asked`` (m,) are the rates asked for, by which a point may be
-    named too, and ``not_poisson`` (m,) is True where the requests arrived otherwise. The log of a known device gives
-    ``served_response_s`` (m,) and ``response_error`` (m,), the relative standard error of its mean. Of closed sweeps
-    ``alone`` is what is known of the requests at depth 1, ``woken_late_s`` (m,) how late the machine woke a sleeping
-    program, ``unsteady`` (m,) by what share the throughput changed during runs that were not steady, ``latency_cv`` and
-    ``latency_p99`` (m,) the standard deviation and the p99 of the latency over its mean. ``host_cpu_s`` (m,) is the
-    host's processor time for a request, ``jobs`` (m,) how many jobs of fio sent them, ``block_bytes`` the size of a
-    block, ``link_bytes_per_s`` the bandwidth that two block sizes both reach. ``known_peak_per_s`` is the peak that the
-    tool listed for a memory, in cache lines a second, ``between_runs`` the relative standard deviation of a figure
-    between runs.
+    named too. Of closed sweeps ``alone`` is what is known of the requests at depth 1, ``woken_late_s`` (m,) how late
+    the machine woke a sleeping program, ``unsteady`` (m,) by what share the throughput changed during runs that were
+    not steady, ``latency_cv`` and ``latency_p99`` (m,) the standard deviation and the p99 of the latency over its mean.
+    ``host_cpu_s`` (m,) is the host's processor time for a request, ``jobs`` (m,) how many jobs of fio sent them,
+    ``block_bytes`` the size of a block, ``link_bytes_per_s`` the bandwidth that two block sizes both reach.
+    ``known_peak_per_s`` is the peak that the tool listed for a memory, in cache lines a second, ``between_runs`` the
+    relative standard deviation of a figure between runs.
 
     >>> from calibrate import points_of
         >>> from measure import load_dataset
@@ -99,10 +96,7 @@ class Points:
     source: str = ""
     notes: tuple[str, ...] = ()
     asked: Array | None = None
-    not_poisson: Mask | None = None
     requests: Array | None = None
-    served_response_s: Array | None = None
-    response_error: Array | None = None
     alone: LoneRequests | None = None
     woken_late_s: Array | None = None
     unsteady: Array | None = None
@@ -153,9 +147,8 @@ class Points:
         return at if self.asked is None else at | np.isclose(self.asked, load)
 
     def choose(self, use: Sequence[float] | None) -> Points:
-        """The points to calibrate on; None takes all but those whose arrivals were not Poisson. Notes say which."""
-        mask = self._all_usable() if use is None else self.mask(use)
-        chosen = replace(self.at(mask), notes=(*self.notes, *self._disturbed(mask)))
+        """The points to calibrate on; None takes all."""
+        chosen = self if use is None else self.at(self.mask(use))
         return chosen._by_littles_law(self) if self.load_type.is_closed else chosen
 
     def _by_littles_law(self, curve: Points) -> Points:
@@ -183,31 +176,6 @@ class Points:
             self, response_time_s=np.where(broken, by_law, self.response_time_s), notes=(*self.notes, *notes)
         )
 
-    def _disturbed(self, chosen: Mask) -> Iterator[str]:
-        """What is said of the points whose arrivals were not Poisson, if such are there."""
-        if self.not_poisson is None:
-            return
-        for which, what in (
-            (self.not_poisson & chosen, "calibrated on although its requests did not arrive as a Poisson process"),
-            (self.not_poisson & ~chosen, "not calibrated on: its requests did not arrive as a Poisson process"),
-        ):
-            if which.any():
-                rates = ", ".join(format_rate(x) for x in self.load[which])
-                yield f"{rates}: {what} (qsim audit tells by how much); measure again when the machine is idle"
-
-    def _all_usable(self) -> Mask:
-        """True (m,) for every point but those of an open sweep whose requests did not arrive as a Poisson process."""
-        if self.not_poisson is None or len(self) < 2:
-            return np.ones(len(self), dtype=bool)
-        if int((~self.not_poisson).sum()) < 2:
-            use = ",".join(f"{n:g}" for n in self.load)
-            raise DataError(
-                f"{self.series}: at {int(self.not_poisson.sum())} of {len(self)} rates the requests did not arrive as "
-                "a Poisson process (other work kept fio from the CPUs), which leaves too few to calibrate on; measure "
-                f"again when the machine is idle, or take them as they are: --use {use}"
-            )
-        return ~self.not_poisson
-
     def noise(self) -> tuple[Array, Array]:
         """Relative standard errors (m,) of the mean throughputs and of the mean response times; 0 where unknown.
 
@@ -220,17 +188,9 @@ class Points:
         if self.alone is not None and self.requests is not None:
             sampled = np.sqrt(self.alone.scv / np.maximum(self.requests, 1.0))
             throughput, response = np.fmax(throughput, sampled), np.fmax(response, sampled)
-        if self.throughput_is_given:
-            if self.response_error is not None:
-                response = np.fmax(response, self.response_error)
-            if self.requests is not None:
-                response = np.fmax(response, error_of_mean(self.response_time_s, self.requests))
+        if self.throughput_is_given and self.requests is not None:
+            response = np.fmax(response, error_of_mean(self.response_time_s, self.requests))
         return throughput, response
-
-    def served(self, i: int) -> float | None:
-        """The response time at point ``i`` by the log of a known device; None where there is none."""
-        served = self.served_response_s
-        return None if served is None or not np.isfinite(served[i]) else float(served[i])
 
     @property
     def spread(self) -> Array:
@@ -290,8 +250,6 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
         )
     columns: Any = {field: means[column] for field, column in MEANS.items()}
     known = FACTS.get(load.kind, _of_closed)(one, sweep)
-    if "served_response_s" in one.points:
-        known |= _of_log(one, columns["repeats"])
     made = Points(
         series=one.series[0],
         load_kind=sweep.load_kind,
@@ -310,7 +268,7 @@ def _of_memory(one: Sweep, _: Sweep) -> dict[str, Any]:
 
 
 def _of_open(one: Sweep, _: Sweep) -> dict[str, Any]:
-    """The rates that were asked for, how many requests completed, and where they came otherwise than asked."""
+    """The rates that were asked for, and how many requests completed."""
     rows = one.points
     by_load = rows.groupby("load", sort=True)
     found: dict[str, Any] = {}
@@ -318,8 +276,6 @@ def _of_open(one: Sweep, _: Sweep) -> dict[str, Any]:
         found["requests"] = by_load["requests"].sum(min_count=1).to_numpy(float)
     if "asked_rate_per_s" in rows:
         found["asked"] = by_load["asked_rate_per_s"].first().to_numpy(float)
-    if (disturbed := not_poisson(one)).any():
-        found["not_poisson"] = np.isin(np.unique(rows["load"]), rows["load"][disturbed])
     return found
 
 
@@ -361,16 +317,6 @@ FACTS: Mapping[LoadKind, Callable[[Sweep, Sweep], dict[str, Any]]] = {
 }
 """What is known besides the means, by the kind of load (another closed one: as depths). The models of each are in
 ``calibrate.models.calibration``."""
-
-
-def _of_log(sweep: Sweep, repeats: Array) -> dict[str, Any]:
-    """What the log of a known device holds. The error of a mean of r repeats is that of one over the root of r."""
-    runs = sweep.points.assign(error=sweep.points["served_response_error_s"] / sweep.points["served_response_s"])
-    means = runs.groupby("load", sort=True)[["error", "served_response_s"]].mean()
-    return {
-        "response_error": np.nan_to_num(means["error"].to_numpy(float)) / np.sqrt(repeats),
-        "served_response_s": means["served_response_s"].to_numpy(float),
-    }
 
 
 def lone_requests(sweep: Sweep) -> LoneRequests | None:

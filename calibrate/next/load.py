@@ -137,13 +137,12 @@ def advice(points: Points, made: Fit | None = None) -> NextLoad | None:
     >>> advice(points_of(load_dataset("003-ssd-read"), "32 KiB read")).where
     'depth 1'
     """
-    usable = points if points.not_poisson is None else points.at(~points.not_poisson)
-    if len(usable) < needed(points):
+    if len(points) < needed(points):
         return None
-    model = model_for(usable, None)
-    usual = (model.name, len(usable), LEVEL, usable.known_peak_per_s)
+    model = model_for(points, None)
+    usual = (model.name, len(points), LEVEL, points.known_peak_per_s)
     if made is None or usual != (made.model, len(made.used), made.level, made.known_peak_per_s):
-        made = fit_points(usable, model)
+        made = fit_points(points, model)
     return next_load(made, measured=points.load.tolist())
 
 
@@ -300,8 +299,7 @@ def to_calibrate_on(points: Points) -> list[float]:
     """The loads of ``points`` to calibrate on where the others are held out: two of few depths, three of many."""
     if points.load_type.is_closed:
         return to_begin_with(points.load_kind, points.load.tolist())
-    poisson = np.ones(len(points), dtype=bool) if points.not_poisson is None else ~points.not_poisson
-    load = points.load[poisson] if poisson.sum() > 1 else points.load
+    load = points.load
     inner = load[1:-1]
     if not len(inner):
         return sorted({float(load[0]), float(load[-1])})

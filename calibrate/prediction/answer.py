@@ -368,9 +368,9 @@ def _truth_tables(check: TruthCheck, points: Points) -> list[str]:
     """Estimates against the truth, and times at every load."""
     times = []
     for i, load in enumerate(points.load):
-        at = (check.response_time_s[i], points.served(i), points.response_time_s[i])
-        times.append((points.load_type.text(load), *("" if t is None else format_duration(t) for t in at)))
+        at = (check.response_time_s[i], points.response_time_s[i])
+        times.append((points.load_type.text(load), *map(format_duration, at)))
     return [
         table(*truth_rows(check), left=(True, False, False, True, True)),
-        table((points.load_type.symbol, "in truth", "by its log", "observed"), times, left=0),
+        table((points.load_type.symbol, "in truth", "observed"), times, left=0),
     ]

@@ -296,14 +296,11 @@ class Comparison(Result):
         check = self.truth
         if check is None:
             return {}
-        served, error = self.points.served_response_s, self.points.response_error
         points = [
             {
                 "load": float(self.points.load[i]),
                 "throughput_per_s": float(check.throughput_per_s[i]),
                 "response_time_s": float(check.response_time_s[i]),
-                "served_response_time_s": self.points.served(i),
-                "served_response_error_s": None if served is None or error is None else float(served[i] * error[i]),
             }
             for i in range(len(self.points))
         ]

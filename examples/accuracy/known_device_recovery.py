@@ -6,8 +6,8 @@ python known_device_recovery.py --simulated [RUNS]                in the simulat
 
 Each device is random: c from 1 to 8, S from 1 to 4 ms, four laws, one queue or (one in four) a queue each, Z none,
 0.05 to 0.2 ms or up to 1 ms. It is swept over depths 1, 2, 4, 8 and 32 and fitted twice: as it is, and with the delay
-given as if it had been measured by itself, to 0.05 ms. What is true of S is the mean that the device logged while it
-was measured, and of Z the asked delay and what fio's latency at depth 1 had beyond the log.
+given as if it had been measured by itself, to 0.05 ms. What is true of S is the mean of the times drawn, and of Z the
+asked delay and what fio's latency at depth 1 had beyond both.
 """
 
 from __future__ import annotations
@@ -62,10 +62,8 @@ def measured(truth: Truth, folder: Path, runtime_s: float) -> Case:
     sweep = DeviceSweep(truth, DEPTHS, runtime_s=runtime_s, ramp_s=0.2).run(folder)
     rows = sweep.points
     lone = rows[rows["load"] == 1].iloc[0]
-    served = float(np.average(rows["served_service_s"], weights=rows["served_requests"]))
-    more = float(lone["latency_s"] - lone["served_response_s"])  # it may answer too early
-    delay = max(0.0, truth.delay_s + more)
-    return Case(truth, points_of(sweep), served, delay)
+    delay = max(0.0, float(lone["latency_s"]) - truth.served_mean_s)
+    return Case(truth, points_of(sweep), truth.served_mean_s, delay)
 
 
 def simulated(truth: Truth, rng: np.random.Generator, runtime_s: float = 2.0) -> Case:

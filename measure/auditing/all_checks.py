@@ -33,14 +33,7 @@ from measure.auditing.curve_shape import (
 )
 from measure.auditing.littles_law import BlockVerdict, Diagnosis, check_littles_law, diagnoses
 from measure.auditing.memory import check_bandwidth_curves, check_buffer_sizes, check_memory
-from measure.auditing.runs import (
-    check_arrivals,
-    check_buffered,
-    check_repeats,
-    check_wakeups,
-    check_way,
-    check_working_set,
-)
+from measure.auditing.runs import check_buffered, check_repeats, check_wakeups, check_working_set
 from measure.findings import SEVERITIES, Finding
 from measure.formats.fio.steady_state import COLUMNS as STEADY
 from measure.formats.fio.steady_state import check_steady
@@ -103,13 +96,7 @@ def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
         for curve in closed_curves(sweep, computed=True):
             found += check_curve(curve)
     if sweep.load_type.is_drive:
-        found += [
-            *check_buffered(sweep),
-            *check_working_set(sweep),
-            *check_arrivals(sweep),
-            *check_way(sweep),
-            *check_wakeups(sweep),
-        ]
+        found += [*check_buffered(sweep), *check_working_set(sweep), *check_wakeups(sweep)]
         found += [*check_saturation(sweep), *check_bins(sweep), *check_submission(sweep)]
     found += check_repeats(sweep)
     if set(STEADY) <= set(sweep.points):

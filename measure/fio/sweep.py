@@ -19,7 +19,6 @@ from measure.fio.plan import DEFAULT_DEPTHS, FioPlan, FioPoint, plan_fio, plan_w
 from measure.fio.points import measured, near_ceiling, place, why_no_point
 from measure.fio.preconditioning import Pass
 from measure.fio.processes import Watch, log_folder, measured_alone, measured_together
-from measure.fio.served import with_served
 from measure.fio.workload import FioJob
 from measure.formats.fio.sweep import sweep_of_points
 from measure.machine.host import storage_behind
@@ -102,7 +101,6 @@ def read_fio_store(store: SweepStore) -> Sweep:
     known = kept.provenance
     return replace(
         sweep,
-        points=with_served(sweep.points, store, kept.finished),
         raw=kept.raw,
         name=store.directory.name,
         provenance=replace(known, details={**sweep.provenance.details, **known.details}),

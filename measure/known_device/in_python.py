@@ -11,9 +11,7 @@ times are drawn in strata (:func:`stratified`): any 32 successive ones are sprea
 
 from __future__ import annotations
 
-import heapq
 import json
-import math
 import threading
 import time
 from array import array
@@ -21,7 +19,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,19 +41,18 @@ PERCENTILES = {"latency_p50_s": 50.0, "latency_p95_s": 95.0, "latency_p99_s": 99
 
 @dataclass(frozen=True)
 class DevicePoint:
-    """A point: how many requests circulate, or how many arrive a second as a Poisson process (``is_open``)."""
+    """A point: how many requests circulate."""
 
-    load: float
-    is_open: bool
+    depth: int
 
     @property
     def key(self) -> str:
         """What the point is stored as."""
-        return f"{'rate' if self.is_open else 'depth'}-{self.load:g}.0"
+        return f"depth-{self.depth}.0"
 
     def describe(self) -> str:
         """What is shown while it runs."""
-        return f"{self.load:g} requests/s" if self.is_open else f"depth {self.load:g}"
+        return f"depth {self.depth}"
 
 
 class LatenessCompensator:
@@ -77,20 +73,20 @@ class LatenessCompensator:
 
 def run_in_python(
     truth: Truth,
-    points: Sequence[DevicePoint],
+    depths: Sequence[int],
     out_dir: Path,
     runtime_s: float,
     ramp_s: float,
     on_progress: Progress | None = None,
 ) -> Sweep:
-    """Measure what is missing of ``points`` in ``out_dir``, each for ``runtime_s`` after ``ramp_s`` that do not count.
+    """Measure what is missing of ``depths`` in ``out_dir``, each for ``runtime_s`` after ``ramp_s`` that do not count.
 
     Returns all that the directory holds. Raises StoreError.
     """
     played = replace(truth, early_s=lateness_s(), player="threads of Python")
 
     def run(point: DevicePoint, _: Tick) -> Outcome:
-        command = f"{'Poisson arrivals' if point.is_open else 'a closed loop of threads'}, {point.describe()}"
+        command = f"a closed loop of threads, {point.describe()}"
         about = {"command": command, "request": asdict(point), "started_at": now()}
         rows = answers(played, point, ramp_s + runtime_s)
         counted = rows[(rows[:, 0] >= ramp_s) & (rows[:, 0] < ramp_s + runtime_s), 1]
@@ -109,7 +105,7 @@ def run_in_python(
     fixed = {name: getattr(truth, name) for name in ("servers", "law", "seed", "queueing")}
     plan = Measurement(
         TOOL,
-        points,
+        [DevicePoint(depth) for depth in depths],
         {**fixed, "runtime_s": runtime_s, "ramp_s": ramp_s},
         lambda: measured_here("qsim known device", played.label, {"truth": played.to_dict()}),
         lambda *_: nullcontext(run),
@@ -124,14 +120,12 @@ def answers(truth: Truth, point: DevicePoint, seconds: float) -> NDArray[np.floa
     times, routes = drawn_times(truth)
     rng = np.random.default_rng([truth.seed, *point.key.encode()])  # other draws at each point
     server = Server(
-        array("d", (rng.permutation(times) if point.is_open else stratified(times, rng)).tobytes()),
+        array("d", stratified(times, rng).tobytes()),
         truth.servers,
         array("H", routes.tobytes()) if len(routes) else None,
     )
-    if point.is_open:
-        return open_stream(server, point.load, seconds, LatenessCompensator(truth.early_s, SHARE), rng)
-    depth = round(point.load)
-    return closed_loop(server, depth, seconds, LatenessCompensator(truth.early_s, SHARE / depth), truth.delay_s)
+    compensator = LatenessCompensator(truth.early_s, SHARE / point.depth)
+    return closed_loop(server, point.depth, seconds, compensator, truth.delay_s)
 
 
 def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -164,7 +158,7 @@ def closed_loop(
         while answered - begin < seconds:
             with lock:
                 sent = time.perf_counter()
-                due = server.admit(sent)[1] + delay_s
+                due = server.admit(sent) + delay_s
             time.sleep(max(0.0, due - compensator.early_s - time.perf_counter()))
             answered = time.perf_counter()
             with lock:
@@ -179,35 +173,6 @@ def closed_loop(
     return np.array([row for own in rows for row in own], dtype=np.float64).reshape(-1, 2)
 
 
-def open_stream(
-    server: Server, rate: float, seconds: float, compensator: LatenessCompensator, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """The same of requests that arrive as a Poisson process, whether those before them were answered or not.
-
-    One thread waits for the next arrival or departure. A request arrives when it should, however late the machine woke
-    the thread, so that only answers are late.
-    """
-    rows: list[tuple[float, float]] = []
-    inside: list[tuple[float, float]] = []
-    begin = time.perf_counter()
-    arrives = begin + rng.exponential(1 / rate)
-    while True:
-        ahead = inside[0][0] - compensator.early_s if inside else math.inf
-        wake = min(arrives, ahead)
-        if wake - begin >= seconds:
-            break
-        time.sleep(max(0.0, wake - time.perf_counter()))
-        if arrives <= ahead:
-            heapq.heappush(inside, (server.admit(arrives)[1], arrives))
-            arrives += rng.exponential(1 / rate)
-        else:
-            due, sent = heapq.heappop(inside)
-            answered = time.perf_counter()
-            compensator.answered(answered - due)
-            rows.append((answered - begin, answered - sent))
-    return np.array(rows, dtype=np.float64).reshape(-1, 2)
-
-
 def lateness_s() -> float:
     """How much later than asked this machine ends a short sleep: the median, in seconds."""
     return max(0.0, float(np.median([late_nap(NAP_S) for _ in range(NAPS)])))
@@ -217,29 +182,23 @@ def read_device_store(store: SweepStore) -> Sweep:
     """The sweep kept in a directory. Raises DataError where no point is finished, StoreError where it is damaged."""
     kept = read_kept(store, lambda text, _: json.loads(text))
     kept.check_any()
-    rows: list[dict[str, Any]] = []
-    for point, measured in zip(kept.finished, kept.values, strict=True):
-        asked = point.record["request"]
-        load = measured["throughput_per_s"] if asked["is_open"] else float(asked["load"])
-        about = {"asked_rate_per_s": asked["load"]} if asked["is_open"] else {"depth": load, "jobs": 1.0}
-        rows.append(
-            {
-                "series": "requests",
-                "load": load,
-                "repeat": 0,
-                "source": point.raw.name if point.raw else None,
-                "started_at": point.record["started_at"],
-                **about,
-                **measured,
-            }
-        )
-    table = pd.DataFrame(rows).sort_values("load", kind="stable")
+    rows = [
+        {
+            "series": "requests",
+            "load": float(point.record["request"]["depth"]),
+            "repeat": 0,
+            "source": point.raw.name if point.raw else None,
+            "started_at": point.record["started_at"],
+            "depth": float(point.record["request"]["depth"]),
+            "jobs": 1.0,
+            **measured,
+        }
+        for point, measured in zip(kept.finished, kept.values, strict=True)
+    ]
     return Sweep(
-        table,
+        pd.DataFrame(rows).sort_values("load", kind="stable"),
         provenance=kept.provenance,
         findings=kept.findings,
         name=store.directory.name,
         raw=kept.raw,
-        load_kind="arrival_rate" if "asked_rate_per_s" in table else "queue_depth",
-        load_unit="requests/s" if "asked_rate_per_s" in table else "requests",
     )

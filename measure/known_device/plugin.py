@@ -9,9 +9,6 @@ late delays its own answer and no other request: the servers never lose time, ho
 ``early`` seconds are taken off each sleep: what the way to the device and back, and the waking, were measured to take.
 Below zero they are added: a delay that keeps no server busy.
 
-The log holds four doubles a request: when it arrived (seconds since 1970), how long it waited and how long it was
-served (as the recursion has it), and how late the thread woke. It is written whenever a connection closes.
-
 nbdkit's own Python runs this file, so it needs nothing but the standard library.
 """
 
@@ -35,8 +32,8 @@ class Server:
         self._free = [0.0] * servers
         self._turn = 0
 
-    def admit(self, now: float) -> tuple[float, float]:
-        """(start, departure) of a request that arrives at ``now``, not before any other one did."""
+    def admit(self, now: float) -> float:
+        """The departure of a request that arrives at ``now``, not before any other one did."""
         turn = self._turn % len(self._times)
         self._turn += 1
         service = self._times[turn]
@@ -47,11 +44,11 @@ class Server:
             server = self._routes[turn]
             start = max(now, self._free[server])
             self._free[server] = start + service
-        return start, start + service
+        return start + service
 
 
 class _Device:
-    """What the command line of nbdkit gave, and what was served."""
+    """What the command line of nbdkit gave."""
 
     def __init__(self) -> None:
         self.settings: dict[str, str] = {}
@@ -59,8 +56,6 @@ class _Device:
         self.server: Server | None = None
         self.disk = bytearray()
         self.early_s = 0.0
-        self.served: list[tuple[float, float, float, float]] = []
-        self.since_1970_s = time.time() - time.monotonic()
 
     def ready(self) -> None:
         routes = self.settings.get("routes")
@@ -75,26 +70,8 @@ class _Device:
     def serve(self) -> None:
         assert self.server is not None  # noqa: S101  (config_complete made it; this tells the type checker)
         with self.lock:
-            arrived = time.monotonic()
-            start, departs = self.server.admit(arrived)
-        wake = departs - self.early_s
-        left = wake - time.monotonic()
-        if left > 0:
-            time.sleep(left)
-        late = time.monotonic() - wake
-        row = (arrived + self.since_1970_s, start - arrived, departs - start, late)
-        with self.lock:
-            self.served.append(row)
-
-    def write_log(self) -> None:
-        log = self.settings.get("log")
-        with self.lock:
-            rows, self.served = self.served, []
-            if log and rows:
-                values = array("d", [value for row in rows for value in row])
-                Path(log).parent.mkdir(parents=True, exist_ok=True)
-                with Path(log).open("ab") as file:
-                    values.tofile(file)
+            departs = self.server.admit(time.monotonic())
+        time.sleep(max(0.0, departs - self.early_s - time.monotonic()))
 
 
 _device = _Device()
@@ -120,11 +97,6 @@ def thread_model() -> int:
 def open(readonly: bool) -> int:  # noqa: A001  (nbdkit's name for it)
     """A connection."""
     return 1
-
-
-def close(handle: int) -> None:
-    """The end of a connection."""
-    _device.write_log()
 
 
 def can_multi_conn(handle: int) -> bool:

@@ -5,9 +5,8 @@ request when a queue with the drawn service times would: c servers before one qu
 at random. Its threads are more than the requests that can be outstanding, so that none waits for a thread.
 
 A closed sweep of it must show X = min(N, c)/S for one queue, with the knee at N* = c, and an open one the waiting times
-of M/G/c. What it served is in its log (:mod:`measure.fio.served`), so that noise of the draw is not taken for a
-bias. Its truth is written into the provenance of a sweep as plain JSON and read back from there, so that an estimate
-can be held against it. A law is stored as its family and its parameters.
+of M/G/c. Its truth is written into the provenance of a sweep as plain JSON and read back from there, so that an
+estimate can be held against it. A law is stored as its family and its parameters.
 """
 
 from __future__ import annotations
@@ -163,11 +162,11 @@ def drawn_times(truth: Truth) -> tuple[NDArray[np.float64], NDArray[np.uint16]]:
 
 
 @contextmanager
-def known_device(truth: Truth, *, threads: int = 64, log: Path | None = None) -> Iterator[str]:
+def known_device(truth: Truth, *, threads: int = 64) -> Iterator[str]:
     """Start a device and give its address; it is stopped when the block is left in whatever way.
 
-    ``threads`` is how many requests of one connection can be outstanding; what was served is appended to the file
-    ``log``. Raises ValueError, ToolMissingError (no nbdkit), ToolFailedError (it does not come up).
+    ``threads`` is how many requests of one connection can be outstanding. Raises ValueError, ToolMissingError (no
+    nbdkit), ToolFailedError (it does not come up).
     """
     must_be(1 <= threads <= MAX_THREADS, "threads", threads, f"from 1 to {MAX_THREADS}")
     times, routes = drawn_times(truth)
@@ -188,7 +187,6 @@ def known_device(truth: Truth, *, threads: int = 64, log: Path | None = None) ->
             f"size={MEMORY_BYTES}",
             f"early={truth.early_s - truth.delay_s!r}",
             *([f"routes={place / 'routes'}"] if len(routes) else []),
-            *([f"log={log.absolute()}"] if log is not None else []),
         ]
         with running(argv, grace_s=GRACE_S, timer_slack_ns=1) as server:
             _wait_for(place / "socket", server)

@@ -1,8 +1,7 @@
 """A sweep of a known device by real fio: the device is started, measured over depths or arrival rates, and stopped.
 
-The truth goes into the provenance, and the device's log into the sweep directory with fio's outputs. Before the
-sweep the way itself is measured (``way_s``), and the device then answers early by that much, so that fio sees the
-queue's response times and not those of a socket.
+The truth goes into the provenance. Before the sweep the way itself is measured (``way_s``), and the device then answers
+early by that much, so that fio sees the queue's response times and not those of a socket.
 """
 
 from __future__ import annotations
@@ -10,18 +9,16 @@ from __future__ import annotations
 import math
 import platform
 import shutil
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from measure.errors import ToolFailedError
 from measure.fio.plan import FioPlan, plan_workloads
-from measure.fio.served import FOLDER
 from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
 from measure.fio.workload import FioJob, submitters
 from measure.formats.fio.json_output import parse_fio
-from measure.known_device.in_python import DevicePoint, run_in_python
+from measure.known_device.in_python import run_in_python
 from measure.known_device.server import MAX_THREADS, Truth, known_device, truth_of
 from measure.machine.process import run_tool
 from measure.store.measuring import Progress
@@ -100,17 +97,14 @@ class DeviceSweep:
     def run(self, out_dir: Path, on_progress: Progress | None = None) -> Sweep:
         """Measure what is missing in ``out_dir`` and return all of it; the device is gone afterwards in any case.
 
-        nbdkit plays the device and fio drives it; where one is missing, and elsewhere than on Linux, threads of Python
-        do both. Raises what ``run_fio`` and ``known_device`` raise.
+        nbdkit plays the device and fio drives it; over depths, where one is missing or elsewhere than on Linux, threads
+        of Python do both. Raises what ``run_fio`` and ``known_device`` raise.
         """
-        if platform.system() != "Linux" or not (shutil.which("fio") and shutil.which("nbdkit")):
-            points = [DevicePoint(n, is_open=False) for n in self.depths]
-            points += [DevicePoint(rate, is_open=True) for rate in self.arrival_rates]
-            return run_in_python(self.truth, points, out_dir, self.runtime_s, self.ramp_s, on_progress)
+        if self.depths and (platform.system() != "Linux" or not (shutil.which("fio") and shutil.which("nbdkit"))):
+            return run_in_python(self.truth, self.depths, out_dir, self.runtime_s, self.ramp_s, on_progress)
         way_s = measured_way()
-        log = out_dir / FOLDER / f"{time.time_ns()}.log"
         early = replace(self.truth, early_s=way_s)
-        with known_device(early, threads=max(self.depths, default=1), log=log) as uri:
+        with known_device(early, threads=max(self.depths, default=1)) as uri:
             return run_fio(self.plan(uri, way_s), out_dir, on_progress)
 
     def _submitters(self, rate: float) -> int:

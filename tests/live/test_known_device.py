@@ -65,18 +65,6 @@ def test_the_truth_is_in_the_provenance(known_device_sweep: Sweep) -> None:
     assert not known_device_sweep.findings
 
 
-def test_what_was_served_stands_beside_each_point(known_device_sweep: Sweep) -> None:
-    points = known_device_sweep.points
-    served = points["served_service_s"].dropna()
-    assert served.to_numpy() == pytest.approx(2e-3)
-    assert len(served) > 0.9 * len(points)  # a run that stalls from its first request on has none after the ramp
-    assert points["served_service_scv"].max() < 1e-9
-    # Little's law inside the device: what it served at once is what fio kept outstanding, but for the way.
-    inside = (points["served_rate_per_s"] * points["served_response_s"] / points["load"]).groupby(points["load"]).max()
-    assert inside.between(0.6, 1.05).all()
-    assert inside.loc[32.0] > 0.9
-
-
 @pytest.mark.parametrize(
     ("law", "queueing"),
     [
@@ -91,12 +79,10 @@ def test_fio_sees_the_law_that_is_served(
 ) -> None:
     sweep = DeviceSweep(truth_of(law, 2, queueing), (1, 4), runtime_s=2.0, ramp_s=0.1).run(tmp_path / "s")
     for _, row in sweep.points.iterrows():
-        # Against what was really served in this run there is no noise of the draw, only the way and the machine.
-        assert 0.9 * row["served_response_s"] < row["latency_s"] < 1.5 * row["served_response_s"] + 1e-3
-        assert row["served_service_s"] == pytest.approx(law.mean, rel=0.35)
-        assert row["served_service_scv"] > 0.4  # a deterministic service would have none
+        assert row["throughput_per_s"] < 1.35 * min(row["load"], 2) / law.mean
     alone = sweep.points.iloc[0]
-    assert 0.9 * alone["served_service_s"] < alone["latency_s"] < 1.5 * alone["served_service_s"] + 1e-3
+    assert 0.6 * law.mean < alone["latency_s"] < 1.6 * law.mean + 1e-3  # a short run and a busy machine
+    assert alone["latency_sd_s"] > 0.5 * alone["latency_s"]  # a deterministic service would have none
     assert alone["latency_p50_s"] < 0.95 * alone["latency_s"]  # skewed, as each of these laws is
 
 

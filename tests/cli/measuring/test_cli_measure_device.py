@@ -75,7 +75,7 @@ def test_a_real_device_is_swept_resumed_and_gone(qsim, tools):
     run = qsim(*args, "--depths", "1,4", "--json")
     assert run.code == 0, run.err
     assert [p["load"] for p in run.json["points"]] == [1, 4]
-    assert all(p["served_service_s"] == pytest.approx(2e-3) for p in run.json["points"])
+    assert all(p["latency_s"] > 1.5e-3 for p in run.json["points"])
     truth = json.loads(Path("d/sweep.json").read_text())["provenance"]["details"]["truth"]
     assert (truth["servers"], truth["mean_service_time_s"]) == (1, 2e-3)
     kept = {p: p.stat().st_mtime_ns for p in Path("d/raw").iterdir()}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate import compare, fit
+from calibrate import fit
 from calibrate.points import error_of_mean, points_of
 from measure import Sweep
 from measure.known_device.server import truth_of
@@ -92,17 +92,3 @@ def test_requests_that_were_not_counted_leave_the_error_of_repeats() -> None:
     known = replace(points, response_spread=np.full(len(RATES), 0.001))
     assert known.noise()[1][0] == pytest.approx(0.001)
     assert (known.noise()[1][1:] > 0.01).all()
-
-
-def test_the_json_keeps_the_error_that_the_log_of_the_device_tells() -> None:
-    response = 1 / (1 / S - RATES)
-    log = {
-        "served_response_s": response,
-        "served_response_error_s": 1e-3 * response,
-        "served_gap_scv": 1.0,
-        "served_service_scv": 1.0,
-    }
-    compared = compare(measured(requests=1e4, **log), RATES, model="M/M/1")
-    told = [p["served_response_error_s"] for p in compared.to_dict()["truth"]["points"]]
-    assert told == pytest.approx(list(1e-3 * response))
-    assert min(compared.fit.used_response_noise) >= 0.01  # what theory says of so few requests is more

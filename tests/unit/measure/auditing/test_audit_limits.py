@@ -12,7 +12,7 @@ import pytest
 from measure.auditing.all_checks import audit, corrected
 from measure.auditing.curve_shape import ClosedCurve, check_bins, check_saturation, check_submission
 from measure.auditing.littles_law import block_verdict
-from measure.auditing.runs import check_arrivals, check_repeats, check_way, check_working_set, not_poisson
+from measure.auditing.runs import check_repeats, check_working_set
 from measure.datasets import check_labels
 from measure.loads import LOADS, LoadKind
 from measure.sweep import Provenance, Sweep
@@ -80,47 +80,6 @@ def test_a_file_as_large_as_a_cache_fits_it() -> None:
 
     assert with_cache(2**24).startswith("warning: the file has 16 MiB and fits the L3 cache of 16 MiB;")
     assert with_cache(2**24 - 1).startswith("info: the file has 16 MiB;")
-
-
-# --- known devices ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("scv", "requests", "told"),
-    [
-        (1.19, 1600, False),
-        (1.21, 1600, True),
-        (0.79, 1600, True),
-        (0.81, 1600, False),  # 4 errors of 2/sqrt(1600)
-        (1.09, 10**6, False),
-        (1.11, 10**6, True),
-        (8.9, 0, False),
-        (9.1, 0, True),
-        (np.nan, 1600, False),
-    ],
-)
-def test_gaps_are_poisson_within_a_tenth_and_four_standard_errors(scv: float, requests: float, told: bool) -> None:
-    logged = swept("arrival_rate", served_gap_scv=[scv], served_requests=[requests])
-    assert not_poisson(logged).tolist() == [told]
-    assert len(list(check_arrivals(logged))) == told
-    closed = swept(served_gap_scv=[scv], served_requests=[requests])
-    assert not_poisson(closed).tolist() == [False]
-    assert not_poisson(swept("arrival_rate", served_gap_scv=[scv])).tolist() == [False]
-
-
-@pytest.mark.parametrize(
-    ("device_s", "fio_s", "told"),
-    [
-        (5e-3, 5.49e-3, False),
-        (5e-3, 5.51e-3, True),
-        (1e-3, 1.19e-3, False),
-        (1e-3, 1.21e-3, True),
-        (5e-3, 4e-3, False),
-        (np.nan, 1.0, False),
-    ],
-)
-def test_the_way_to_a_device_adds_a_tenth_and_200_us(device_s: float, fio_s: float, told: bool) -> None:
-    assert len(list(check_way(swept(latency_s=[fio_s], served_response_s=[device_s])))) == told
 
 
 @pytest.mark.parametrize(

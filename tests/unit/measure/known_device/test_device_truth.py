@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import pytest
 
 import qsim
 from measure.errors import DataError
-from measure.fio.served import served_between
 from measure.fio.workload import submitters
 from measure.known_device.server import Truth, truth_of
 from measure.known_device.sweep import DeviceSweep
@@ -122,23 +120,3 @@ def test_busy_devices_get_more_submitting_jobs() -> None:
 @pytest.fixture
 def fio_here(require_tool: Any) -> None:
     require_tool("fio")
-
-
-def test_served_columns_are_cut_at_the_points() -> None:
-    arrived = np.concatenate([np.arange(100) / 10, 100 + np.arange(200) / 20])
-    served = np.where(arrived < 50, 1.0, 2.0)
-    log = np.column_stack([arrived, np.full_like(arrived, 0.5), served, np.zeros_like(arrived)])
-    first, second = served_between(log, -1, 20), served_between(log, 90, 120, ramp_s=5.0)
-    assert first is not None
-    assert second is not None
-    assert (first["served_requests"], second["served_requests"]) == (100, 100)
-    assert first["served_rate_per_s"] == pytest.approx(10)
-    assert second["served_rate_per_s"] == pytest.approx(20)
-    assert (first["served_response_s"], second["served_response_s"]) == (1.5, 2.5)
-    assert served_between(log, 40, 60) is None
-    timed = served_between(log, 90, 120, ramp_s=2.0, runtime_s=3.0)
-    assert timed is not None
-    assert timed["served_requests"] == 61
-    delayed = served_between(log, -1, 20, delay_s=0.25)
-    assert delayed is not None
-    assert delayed["served_response_s"] == 1.75

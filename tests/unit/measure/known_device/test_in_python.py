@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from measure import load
+from measure.errors import ToolMissingError
 from measure.known_device import in_python
-from measure.known_device.in_python import STRATA, LatenessCompensator, closed_loop, lateness_s, open_stream, stratified
+from measure.known_device.in_python import STRATA, LatenessCompensator, closed_loop, lateness_s, stratified
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, truth_of
 from measure.known_device.sweep import DeviceSweep
@@ -85,21 +86,8 @@ def test_lateness_is_not_negative() -> None:
     assert 0 <= lateness_s() < 1
 
 
-def test_an_open_stream_is_the_queue_that_its_arrivals_make(monkeypatch: pytest.MonkeyPatch) -> None:
-    """M/D/1 at half its capacity, on a machine that wakes late: W = S (1 + rho / (2 (1 - rho)))."""
-    monkeypatch.setattr(in_python, "time", LateMachine())
-    rng = np.random.default_rng(3)
-    rows = open_stream(Server(array("d", [SERVICE_S]), 1), 100.0, 300.0, LatenessCompensator(share=0.1), rng)
-    assert len(rows) == pytest.approx(30_000, rel=0.03)
-    assert rows[:, 1].mean() == pytest.approx(1.5 * SERVICE_S, rel=0.04)
-
-
-def test_arrivals_are_measured_without_fio_and_nbdkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrivals_take_fio_and_nbdkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    planned = DeviceSweep(truth_of(Exponential(2e-3)), arrival_rates=(50.0, 200.0), runtime_s=0.5, ramp_s=0.1)
-    sweep = planned.run(tmp_path / "open")
-    assert sweep.load_kind == "arrival_rate"
-    assert list(sweep.points["asked_rate_per_s"]) == [50, 200]
-    assert (sweep.points["load"] == sweep.points["throughput_per_s"]).all()
-    assert (sweep.points["latency_s"] > 0).all()
-    assert load(tmp_path / "open").points.equals(sweep.points)
+    with pytest.raises(ToolMissingError, match="nbdkit is not installed"):
+        DeviceSweep(truth_of(Exponential(2e-3)), arrival_rates=(50.0,)).run(tmp_path / "open")
+    assert not (tmp_path / "open").exists()
