@@ -108,8 +108,7 @@ def _by_visits(draw: random.Random) -> Network:
     if kind in ("open", "closed"):
         places = [_station(draw, 1) for _ in range(draw.randint(1, 3))]
         stations = [
-            Station(p["services"][0], p["servers"], p["visits"][0], p["discipline"], p["queues"])
-            for p in places
+            Station(p["services"][0], p["servers"], p["visits"][0], p["discipline"], p["queues"]) for p in places
         ]
         if kind == "open":
             return jackson(draw.uniform(0.2, 0.8), stations)

@@ -6,9 +6,10 @@ them does, all are in seconds and so are the results.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -35,6 +36,11 @@ class QueueArguments:
         """Whether any quantity carries its unit, so that results are in seconds."""
         return any(isinstance(v, Quantity | Law) and v.has_unit for v in self.values.values())
 
+    def get(self, option: str, default: Any = None) -> Any:
+        """The value of an option, the default where it was left out."""
+        value = self.values.get(option)
+        return default if value is None else value
+
     def number(self, option: str) -> float:
         """A bare value; CommandError where a distribution was typed and this model takes its mean only."""
         value = self.values[option]
@@ -49,30 +55,22 @@ class QueueArguments:
             raise wrong_usage(f"--{option} must be positive, not {value:g}")
         return value
 
-    def has(self, option: str) -> bool:
-        """Whether the option was given."""
-        return self.values.get(option) is not None
+    def arrivals(self, letter: str) -> qsim.Distribution:
+        """The law of the times between arrivals by Kendall's letter: any for G, else a Poisson stream of this rate."""
+        if letter == "G" and isinstance(law := self.values["arrival-rate"], Law):
+            return law.distribution()
+        rate = self.number("arrival-rate")
+        if rate < 0:
+            raise wrong_usage(f"--arrival-rate must be zero or positive, not {rate:g}")
+        return qsim.Exponential(1 / rate if rate > 0 else math.inf)
 
-    def argument(self, name: str) -> Any:
-        """What a maker of qsim calls ``name``; exponential laws where only their mean or rate was typed."""
-        if name in ("service", "arrivals"):
-            typed = self.values["service" if name == "service" else "arrival-rate"]
-            if isinstance(typed, Law):
-                return typed.distribution()
-            mean = self.service_time if name == "service" else 1 / self.positive("arrival-rate")
-            return qsim.Exponential(mean)
-        if name == "service_time":
-            return self.service_time
-        if name == "service_rate":
-            return self.number("service-rate") if self.has("service-rate") else 1 / self.positive("service")
-        if name == "arrival_rate":
-            return self.number("arrival-rate")
-        return int(self.values[name])
-
-    @property
-    def service_time(self) -> float:
-        """The mean service time."""
-        return self.number("service") if self.has("service") else 1 / self.positive("service-rate")
+    def service(self, letter: str) -> qsim.Distribution:
+        """The law of service by Kendall's letter: any for G, constant for D, else exponential."""
+        if letter == "G" and isinstance(law := self.values.get("service"), Law):
+            return law.distribution()
+        known = self.get("service") is not None
+        mean = self.positive("service") if known else 1 / self.positive("service-rate")
+        return qsim.Deterministic(mean) if letter == "D" else qsim.Exponential(mean)
 
 
 @parsing.parser
@@ -131,54 +129,50 @@ class QueueOptions(FollowedOptions):
     )
 
 
-NEEDS = {
-    "arrival_rate": "arrival-rate",
-    "arrivals": "arrival-rate",
-    "service_rate": "service-rate|service",
-    "service_time": "service-rate|service",
-    "service": "service-rate|service",
-}
-"""The options that give an argument of a maker in qsim, exactly one of them; of others the one of its name."""
+RATE, SERVICE = "arrival-rate", "service-rate|service"
 
 
 @dataclass(frozen=True)
 class QueueModel:
-    """A queue by its name on the command line: what makes it in qsim, with its arguments, and what it ``may`` take."""
+    """A queue by its name on the command line: which options must be given, one of these or that, and which may be."""
 
     name: str
     kendall: str
     what: str
-    made_by: str
+    needs: tuple[str, ...]
     may: tuple[str, ...] = ()
-
-    @property
-    def needs(self) -> list[str]:
-        """What must be given, ``service-rate|service`` for one of these."""
-        return [NEEDS.get(name, name) for name in self.made_by.split()[1:]]
 
     def check(self, given: QueueArguments) -> None:
         """Raise CommandError (wrong usage) where something is missing, given twice, or means nothing here."""
         named = f"{self.name} ({self.kendall})"
         known = [*(o for need in self.needs for o in need.split("|")), *self.may]
         for name in given.values:
-            if given.has(name) and name not in known:
+            if given.get(name) is not None and name not in known:
                 raise wrong_usage(f"--{name} means nothing for {named}; it takes {self.usage(given)}")
         for need in self.needs:
-            present = [f"--{o}" for o in need.split("|") if given.has(o)]
+            present = [f"--{o}" for o in need.split("|") if given.get(o) is not None]
             if not present:
                 raise wrong_usage(f"{named} needs {_or(need)}; it takes {self.usage(given)}")
             if len(present) > 1:
                 raise wrong_usage(f"{' and '.join(present)} say the same thing; give one of them")
 
     def make(self, given: QueueArguments) -> qsim.Network:
-        """The model, with the order of service and the kind of queues where they were given."""
+        """The model that the options describe."""
+        arrivals, service, *_ = self.kendall.split("/")
+        servers: Any = math.inf if self.name == "mminf" else given.get("servers", 1)
+        queues = given.get("queues", "shared")
         if self.name == "mmcn":
-            return _closed(given)
-        maker, *arguments = self.made_by.split()
-        network: qsim.Network = getattr(qsim, maker)(*(given.argument(name) for name in arguments))
-        changes: dict[str, Any] = {o: given.values[o] for o in ("discipline", "queues") if given.has(o)}
-        stations = network.stations.items()
-        return replace(network, stations={n: replace(s, **changes) for n, s in stations}) if changes else network
+            think = given.number("think-time") if given.get("think-time") is not None else 0.0
+            station = qsim.Station(given.service(service), servers, queues=queues)
+            return qsim.Closed(given.values["population"], (qsim.Delay(think), station))
+        return qsim.Open(
+            given.arrivals(arrivals),
+            given.service(service),
+            servers,
+            servers if self.name == "mmcc" else given.get("capacity"),
+            given.get("discipline", "FCFS"),
+            queues,
+        )
 
     def usage(self, given: QueueArguments) -> str:
         """The options in words, those that are optional only where the command has them."""
@@ -190,34 +184,25 @@ def _or(need: str) -> str:
     return " or ".join(f"--{o}" for o in need.split("|"))
 
 
-def _closed(given: QueueArguments) -> qsim.Network:
-    queues: Any = given.values.get("queues") or "shared"
-    if queues not in ("shared", "random"):
-        raise wrong_usage(f"--queues {queues} is for customers from outside; mmcn takes shared or random")
-    think = given.number("think-time") if given.has("think-time") else 0.0
-    servers = given.argument("servers") if given.has("servers") else 1
-    station = qsim.Station(qsim.Exponential(given.service_time), servers, queues=queues)
-    return qsim.Closed(given.values["population"], (qsim.Delay(think), station))
-
-
 _ORDER, _MANY, _CIRCLE = ("discipline",), ("discipline", "queues"), ("think-time", "servers", "queues")
 
+_ONE, _SEVERAL = (RATE, SERVICE), (RATE, SERVICE, "servers")
 MODELS: Mapping[str, QueueModel] = {
     m.name: m
     for m in (
-        QueueModel("mm1", "M/M/1", "one server", "MM1 arrival_rate service_rate", _ORDER),
-        QueueModel("mmc", "M/M/c", "several servers, one queue", "MMc arrival_rate service_rate servers", _MANY),
-        QueueModel("mm1k", "M/M/1/K", "one server, limited places", "MM1K arrival_rate service_rate capacity"),
-        QueueModel("mmck", "M/M/c/K", "several, limited places", "MMcK arrival_rate service_rate servers capacity"),
-        QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", "MMcc arrival_rate service_rate servers"),
-        QueueModel("mminf", "M/M/∞", "a server for everyone", "MMInf arrival_rate service_rate"),
-        QueueModel("mmcn", "M/M/c//N", "a fixed population: fio at depth N", "Closed population service_rate", _CIRCLE),
-        QueueModel("md1", "M/D/1", "constant service times", "MD1 arrival_rate service_time", _ORDER),
-        QueueModel("mdc", "M/D/c", "the same, several servers", "MDc arrival_rate service_time servers", _MANY),
-        QueueModel("mg1", "M/G/1", "any service times", "MG1 arrival_rate service", _ORDER),
-        QueueModel("mgc", "M/G/c", "the same, several servers", "MGc arrival_rate service servers", _MANY),
-        QueueModel("gg1", "G/G/1", "any arrivals, any service times", "GG1 arrivals service", _ORDER),
-        QueueModel("ggc", "G/G/c", "the same, several servers", "GGc arrivals service servers", _MANY),
+        QueueModel("mm1", "M/M/1", "one server", _ONE, _ORDER),
+        QueueModel("mmc", "M/M/c", "several servers, one queue", _SEVERAL, _MANY),
+        QueueModel("mm1k", "M/M/1/K", "one server, limited places", (*_ONE, "capacity")),
+        QueueModel("mmck", "M/M/c/K", "several, limited places", (*_SEVERAL, "capacity")),
+        QueueModel("mmcc", "M/M/c/c", "no place to wait: Erlang's loss", _SEVERAL),
+        QueueModel("mminf", "M/M/∞", "a server for everyone", _ONE),
+        QueueModel("mmcn", "M/M/c//N", "a fixed population: fio at depth N", ("population", SERVICE), _CIRCLE),
+        QueueModel("md1", "M/D/1", "constant service times", _ONE, _ORDER),
+        QueueModel("mdc", "M/D/c", "the same, several servers", _SEVERAL, _MANY),
+        QueueModel("mg1", "M/G/1", "any service times", _ONE, _ORDER),
+        QueueModel("mgc", "M/G/c", "the same, several servers", _SEVERAL, _MANY),
+        QueueModel("gg1", "G/G/1", "any arrivals, any service times", _ONE, _ORDER),
+        QueueModel("ggc", "G/G/c", "the same, several servers", _SEVERAL, _MANY),
     )
 }
 
