@@ -6,13 +6,11 @@ are in the details.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING
 
 from calibrate.inference.parameters import how_sure, quantity
-from calibrate.knees.knee import share_text
 from measure.loads import LOADS
 from measure.units import Figure, format_bandwidth, format_duration, with_interval
 from qsim.text_table import labelled, table, without_empty
@@ -26,9 +24,12 @@ QUEUEING, NINETY = "QUEUEING STARTS", "90 % OF PEAK AT"
 """What the two knees of a closed load are called: N* = R1 Xpeak, and N90."""
 
 
-def knee_figure(fit: Fit, to: str = " to ") -> str:
-    """The knee with its interval; empty where it is not reached. Of a memory's delays it is the bandwidth there."""
-    k = fit.knee
+def knee_figure(fit: Fit, to: str = " to ", knee: Knee | None = None) -> str:
+    """The knee, or another ``knee`` of the fit, with its interval; empty where it is not reached.
+
+    Of a memory's delays the knee is the bandwidth there.
+    """
+    k = fit.knee if knee is None else knee
     if k.load is None:
         return ""
     if fit.load_type.is_delay:
@@ -37,12 +38,12 @@ def knee_figure(fit: Fit, to: str = " to ") -> str:
     return with_interval(fit.load_type.figure, k.load, k.low, k.high, to=to)
 
 
-def knee_word(fit: Fit) -> str:
-    """How sure the knee is."""
-    k = fit.knee
+def knee_word(fit: Fit, knee: Knee | None = None) -> str:
+    """How sure the knee is, or another ``knee`` of the fit."""
+    k = fit.knee if knee is None else knee
     if k.load is None:
         return ""
-    if not fit.used or (len(fit.used) == 1 and not k.identified):
+    if not fit.used or (len(fit.used) == 1 and not fit.knee.identified):
         return "assumed"
     ends = (k.throughput_low_per_s, k.throughput_high_per_s) if fit.load_type.is_delay else (k.low, k.high)
     return fit.sureness(k.identified, *ends)
@@ -71,33 +72,19 @@ def knee_line(fit: Fit) -> str:
     if never_approached(fit):
         least = f"; at {k.low:.2g} outstanding or more" if k.low is not None else ""
         return f"unknown: the peak was never approached{least}"
-    found = f"{at_load(fit.load_type, knee_figure(fit))}, {knee_word(fit)}: {there(fit.load_kind, k, fit.block_bytes)}"
-    return found if k.sharp else f"{found}; the bend is soft, no sharp knee"
+    return _place(fit, k) if k.sharp else f"{_place(fit, k)}; the bend is soft, no sharp knee"
 
 
 def ninety_line(fit: Fit) -> str:
     """Where 90 % of the peak is had: ``depth 4.6 (1.7 and more), rough: 230 k/s at 20 µs``."""
-    at = fit.ninety
-    if at.load is None:
+    if fit.ninety.load is None:
         return f"none of the loads up to {fit.load_type.figure(float(fit.paths.load.max()))}"
-    return (
-        f"{at_load(fit.load_type, ninety_figure(fit))}, {ninety_word(fit)}: {there(fit.load_kind, at, fit.block_bytes)}"
-    )
+    return _place(fit, fit.ninety)
 
 
-def ninety_figure(fit: Fit, to: str = " to ") -> str:
-    """The load that gives 90 % of the peak, with its interval; empty where it is not reached."""
-    at = fit.ninety
-    return "" if at.load is None else with_interval(fit.load_type.figure, at.load, at.low, at.high, to=to)
-
-
-def ninety_word(fit: Fit) -> str:
-    """How sure the load that gives 90 % of the peak is."""
-    return (
-        knee_word(fit)
-        if knee_word(fit) == "assumed"
-        else fit.sureness(fit.ninety.identified, fit.ninety.low, fit.ninety.high)
-    )
+def _place(fit: Fit, k: Knee) -> str:
+    at = at_load(fit.load_type, knee_figure(fit, knee=k))
+    return f"{at}, {knee_word(fit, k)}: {there(fit.load_kind, k, fit.block_bytes)}"
 
 
 def knee_lines(fit: Fit) -> list[str]:
@@ -167,41 +154,36 @@ def fit_answer(fit: Fit) -> list[str]:
     return [*knee_lines(fit), *([labelled("PEAK", peak)] if peak else [])]
 
 
-def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> str:
-    """``knees_line`` with its label: where queueing starts of closed loads, else the knee."""
-    closed = fits[0][1].load_type.is_closed
-    return f"{QUEUEING} {knees_line(fits)}" if closed else labelled("KNEE", knees_line(fits))
+def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> list[str]:
+    """The knees of several named fits: the lowest, the highest, how many are sure; of closed loads N90 in a line more.
 
-
-def both_knees_labelled(fits: Sequence[tuple[str, Fit]]) -> list[str]:
-    """The same, and of closed loads where 90 % of the peak is had."""
+    The first line is where queueing starts of closed loads, else the knee.
+    """
+    first = _from_to([(name, f, f.knee) for name, f in fits])
     if not fits[0][1].load_type.is_closed:
-        return [knees_labelled(fits)]
-    reached = [(f.ninety.load, name, f) for name, f in fits if f.ninety.load is not None]
-    return [knees_labelled(fits), f"{NINETY} {_from_to(reached, len(fits), ninety_word)}"]
+        return [labelled("KNEE", first)]
+    return [f"{QUEUEING} {first}", f"{NINETY} {_from_to([(name, f, f.ninety) for name, f in fits])}"]
 
 
-def knees_line(fits: Sequence[tuple[str, Fit]]) -> str:
-    """The knees of several named fits in a line: the lowest, the highest, and how many are sure."""
-    return _from_to([(_knee_value(f), name, f) for name, f in fits if f.knee.load is not None], len(fits), knee_word)
-
-
-def _from_to(reached: Sequence[tuple[float, str, Fit]], count: int, word: Callable[[Fit], str]) -> str:
-    """The lowest and the highest of places (value, name, fit) that some of ``count`` fits reach."""
+def _from_to(knees: Sequence[tuple[str, Fit, Knee]]) -> str:
+    """The lowest and the highest of some knees (name, fit, knee)."""
+    load, count = knees[0][1].load_type, len(knees)
+    show = load.throughput_figure if load.is_delay else load.figure
+    reached = [
+        (k.throughput_per_s if load.is_delay else k.load, name, f, k) for name, f, k in knees if k.load is not None
+    ]
     found = sorted(reached, key=lambda one: one[:2])
     if not found:
         return "not reached by any curve"
-    lowest, highest = (_lone(value, f) for value, _, f in (found[0], found[-1]))
-    ends = [f"{figure} ({name})" for figure, (_, name, _) in zip((lowest, highest), (found[0], found[-1]), strict=True)]
-    if len(found) > 1 and lowest == highest:
-        ends = [lowest]
-    words = [word(f) for _, _, f in found]
+    (lowest, first), (highest, last) = ((show(value, 2), name) for value, name, _, _ in (found[0], found[-1]))
+    ends = [lowest] if len(found) > 1 and lowest == highest else [f"{lowest} ({first})", f"{highest} ({last})"]
+    words = [knee_word(f, k) for _, _, f, k in found]
     sure = words.count("sure")
     missing = f", {count - len(found)} not reached" if len(found) < count else ""
-    place = at_load(found[0][2].load_type, " to ".join(dict.fromkeys(ends)))
+    place = at_load(load, " to ".join(dict.fromkeys(ends)))
     if set(words) == {"assumed"}:
         return f"{place}, assumed: these points do not tell{missing}"
-    doubtful = sum(f.contradicted for _, _, f in found)
+    doubtful = sum(f.contradicted for _, _, f, _ in found)
     counts = [f"{_count(sure, count)} sure"] if sure or not doubtful else []
     counts += [f"{_count(doubtful, count)} doubtful"] if doubtful else []
     return f"{place}; {', '.join(counts)}{missing}"
@@ -209,15 +191,6 @@ def _from_to(reached: Sequence[tuple[float, str, Fit]], count: int, word: Callab
 
 def _count(some: int, of: int) -> str:
     return "all" if some == of else f"{some} of {of}" if some else "none"
-
-
-def _knee_value(fit: Fit) -> float:
-    return fit.knee.throughput_per_s if fit.load_type.is_delay else fit.knee.load or 0.0
-
-
-def _lone(value: float, fit: Fit) -> str:
-    show = fit.load_type.throughput_figure if fit.load_type.is_delay else fit.load_type.figure
-    return show(value, 2)
 
 
 def fits_table(fits: Sequence[Fit]) -> str:
@@ -246,14 +219,16 @@ def second_cell(fit: Fit) -> str:
     """The cell below ``second_heading``."""
     if not fit.load_type.is_closed:
         return knee_place(fit)
-    return f"{ninety_figure(fit, '-')} {ninety_word(fit)}" if fit.ninety.load is not None else "not reached"
+    return _cell(fit, fit.ninety)
 
 
 def knee_cell(fit: Fit) -> str:
     """The knee in a table: ``23 (13-158) rough``."""
-    if fit.knee.load is None:
-        return "not reached"
-    return f"{knee_figure(fit, '-')} {knee_word(fit)}"
+    return _cell(fit, fit.knee)
+
+
+def _cell(fit: Fit, k: Knee) -> str:
+    return "not reached" if k.load is None else f"{knee_figure(fit, '-', k)} {knee_word(fit, k)}"
 
 
 def knee_place(fit: Fit) -> str:
@@ -268,12 +243,12 @@ def knee_place(fit: Fit) -> str:
 
 def short_text(fit: Fit) -> str:
     """The ``repr`` of a fit: its model, the knee and the peak."""
-    return "\n".join([_heading(fit, method_text(fit)), *fit_answer(fit)])
+    return "\n".join([f"{fit.series or 'device'}: {method_text(fit)}", *fit_answer(fit)])
 
 
 def long_text(fit: Fit) -> str:
     """The ``str`` of a fit: every parameter."""
-    return fit_text(fit, _heading(fit, f"{fit.model} from {fit.basis}"))
+    return fit_text(fit, f"{fit.series or 'device'}: {fit.model} from {fit.basis}")
 
 
 PLAIN = {
@@ -292,10 +267,6 @@ def method_text(fit: Fit) -> str:
     return f"{curve} through {fit.basis}"
 
 
-def _heading(fit: Fit, model: str) -> str:
-    return f"{fit.series or 'device'}: {model}"
-
-
 def fit_text(fit: Fit, heading: str) -> str:
     """The fit as a table below a ``heading``: parameters with intervals, the knee, notes."""
     rows = []
@@ -304,21 +275,7 @@ def fit_text(fit: Fit, heading: str) -> str:
         remarks = ("" if e.identified else "not identifiable", e.note)
         rows.append((name, quantity(e.estimate, e.unit), ends, "; ".join(filter(None, remarks))))
     parameters = table((), rows, left=(True, False, True, True))
-    notes = (f"note: {n}" for n in fit.notes)
-    below = "\n".join([f"assumes: {fit.assumption}", parameters, *_knee_lines(fit), *notes])
+    notes = (f"note: {n}" for n in (*([fit.knee.note] if fit.knee.note else []), *fit.notes))
+    knee = f"{knee_sentence(fit)} ({fit.knee.definition})"
+    below = "\n".join([f"assumes: {fit.assumption}", parameters, knee, *notes])
     return f"{heading}\n{indent(below, '  ')}"
-
-
-def _knee_lines(fit: Fit) -> list[str]:
-    """The knee, and of queue depths where 90 % of the peak is had: that first where the knee is not sharp."""
-    k = fit.knee
-    if k.load is None:
-        return [f"knee   {k.note} (throughput {fit.load_type.throughput_figure(k.throughput_per_s)})"]
-    text_of = partial(fit.load_type.estimated_text, digits=4)
-    interval = f"  [{text_of(k.low)}, {text_of(k.high)}]" if k.low is not None and k.high is not None else ""
-    open_end = "" if k.identified else "   not identifiable"
-    knee = f"{text_of(k.load)}{interval}{open_end}   {k.definition}{f' ({k.note})' if k.note else ''}"
-    ninety = share_text(fit.ninety, fit.load_type.estimated_text) if fit.load_type.is_closed else ""
-    if k.sharp:
-        return [f"knee   {knee}", *([f"       {ninety}"] if ninety else [])]
-    return [f"no sharp knee: {ninety or '90 % of the peak is not reached'}", f"N*     {knee}"]

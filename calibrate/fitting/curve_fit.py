@@ -174,7 +174,7 @@ def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
     return {name: figures[name] for name in ("contention", "coherency")}
 
 
-TOLD = ("no-saturated-point", "mixed-submission", "noisy-repeats", "one-bin", "misses-its-points")
+TOLD = ("no-saturated-point", "mixed-submission", "repeats-disagree", "one-bin", "misses-its-points")
 """Checks that matter to a fit, besides every error."""
 
 UNSERVED = 0.05
@@ -198,7 +198,7 @@ def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
     []
     """
     known = [f for f in audit(sweep, fit.series) if matters(f)]
-    return (*known, *doubts_of_its_points(fit, points_of(sweep, fit.series)))
+    return (*known, *doubts_of_its_points(fit))
 
 
 def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
@@ -213,11 +213,9 @@ def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
     return any(f.contradicts for f in (*audit(sweep, fit.series), *noticed, *not_served(fit)))
 
 
-def doubts_of_its_points(fit: Fit, points: Points) -> tuple[Finding, ...]:
-    """What the points that ``fit`` was calibrated on say against it; ``points`` of the same series."""
-    if not fit.used:
-        return ()
-    return (*not_served(fit), *missing_its_own_points(fit), *noisier_than_the_model(fit, points))
+def doubts_of_its_points(fit: Fit) -> tuple[Finding, ...]:
+    """What the points that ``fit`` was calibrated on say against it."""
+    return (*not_served(fit), *missing_its_own_points(fit)) if fit.used else ()
 
 
 def not_served(fit: Fit) -> tuple[Finding, ...]:
@@ -260,36 +258,5 @@ def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
             "see the other models: qsim compare DATA --report FILE.",
             fit.series,
             float(fit.used[worst]),
-        ),
-    )
-
-
-def noisier_than_the_model(fit: Fit, points: Points) -> tuple[Finding, ...]:
-    """Where the repeats of a point calibrated on differ by more than the model itself is expected to miss by."""
-    spread, used = points.spread, fit.was_used(points) & np.isfinite(points.spread)
-    if not used.any():
-        return ()
-    error = fit.table.typical_misfit()
-    worst = int(np.flatnonzero(used)[spread[used].argmax()])
-    if spread[worst] <= error:
-        return ()
-    what = "response times" if points.throughput_is_given else "throughputs"
-    again = "measure it five times in a row"
-    if points.load_type.is_watched:
-        again = "watch the device for longer (qsim watch DEVICE --record FILE)"
-    elif points.load_type.is_drive and points.load_type.option:
-        load = f"{points.load_type.option} {points.load[worst]:g}"
-        again = f"qsim measure fio TARGET {load} --repeats 10 --out DIR"
-    return (
-        Finding(
-            "noisy-repeats",
-            "warning",
-            f"the {what} of {points.repeats[worst]:.0f} repeats have a standard deviation of {100 * spread[worst]:.2g} "
-            f"%, and the model itself is expected to miss by {100 * error:.2g} %.",
-            "the device, or what else runs on the machine, changed between the repeats: the noise of this point, and "
-            "not the model, decides how well anything is known.",
-            f"measure until the mean is known better than the model: {again}.",
-            fit.series,
-            float(points.load[worst]),
         ),
     )

@@ -17,7 +17,6 @@ There is no single knee; each definition answers another question. These are pri
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -29,7 +28,7 @@ from calibrate.models.calibration import Calibration
 from calibrate.models.closed import TIE, ClosedModel, Tabulated
 from calibrate.models.curves import CurveModel
 from calibrate.points import Z90
-from measure.units import CACHE_LINE_BYTES, interval_text
+from measure.units import CACHE_LINE_BYTES
 
 PAST = 2.0
 """The peak counts as measured where the deepest point lies so many times beyond R1 Xpeak."""
@@ -324,14 +323,6 @@ def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
 def share_of_peak(path: CurvePaths) -> Array:
     """Where along the path (w,) each curve first has 90 % of its peak."""
     return first_reaching(path.throughput / (USUAL * path.peak[:, None]))
-
-
-def share_text(knee: Knee, written: Callable[[float], str]) -> str:
-    """``90 % of the peak at 23 (19 to 29)``; ``written`` writes a load. Empty where it is not reached."""
-    if knee.load is None:
-        return ""
-    ends = interval_text(*(None if end is None else written(end) for end in (knee.low, knee.high)))
-    return f"{knee.definition.removesuffix(' throughput')} at {written(knee.load)}{f' ({ends})' if ends else ''}"
 
 
 def knee_at(fit: Calibration, drawn: CurvePaths, definition: str, places: Array) -> Knee:

@@ -109,7 +109,7 @@ def _basis(comparison: Comparison) -> str:
 
 def _knees(done: Sequence[Comparison]) -> list[str]:
     if len(done) > 1:
-        return [knees_labelled([(c.series, c.fit) for c in done])]
+        return knees_labelled([(c.series, c.fit) for c in done])[:1]
     lines, peak = knee_lines(done[0].fit), peak_figure(done[0].fit)
     return [*lines[:-1], f"{lines[-1]}; peak {peak}" if peak else lines[-1]]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.fitting.answer import knee_word, ninety_word
+from calibrate.fitting.answer import knee_word
 from calibrate.fitting.curve_fit import doubts_of_its_points, fit_curve, needed
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
@@ -127,7 +127,7 @@ class Comparison(Result):
     def audit(self) -> tuple[Finding, ...]:
         """What the audit of the curve, the points and the importer found."""
         noticed = (f for f in self.sweep.findings if f.series in (None, self.series))
-        return (*audit(self.sweep, self.series), *doubts_of_its_points(self.fit, self.points), *noticed)
+        return (*audit(self.sweep, self.series), *doubts_of_its_points(self.fit), *noticed)
 
     @property
     def provenance(self) -> Provenance:
@@ -278,7 +278,7 @@ class Comparison(Result):
             "model": {"name": self.fit.model, "assumption": self.fit.assumption, "used": list(self.fit.used)},
             "parameters": {k: asdict(v) for k, v in self.fit.parameters.items()},
             "knee": {**self.knee.to_dict(), "sure": knee_word(self.fit)},
-            "knee90": {**self.fit.ninety.place(), "sure": ninety_word(self.fit)},
+            "knee90": {**self.fit.ninety.place(), "sure": knee_word(self.fit, self.fit.ninety)},
             "points": points,
             "summary": asdict(self.summary()),
             "audit": [f.to_dict() for f in self.audit],

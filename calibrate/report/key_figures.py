@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrate.fitting.answer import idle_figure, knee_figure, knee_word, ninety_figure, peak_figure
+from calibrate.fitting.answer import idle_figure, knee_figure, knee_word, peak_figure
 from calibrate.fitting.fit import Fit
 from calibrate.report.view import KeyFigure
 
@@ -15,7 +15,7 @@ def key_figures(fit: Fit) -> list[KeyFigure]:
     peak, idle = "peak throughput", "latency of one request alone"
     found = [(knee_figure(fit), f"{f'{load.noun} where queueing starts' if load.is_closed else knee}{doubt}")]
     if load.is_closed:
-        found.append((ninety_figure(fit), f"{load.noun} with 90 % of the peak"))
+        found.append((knee_figure(fit, knee=fit.ninety), f"{load.noun} with 90 % of the peak"))
     if load.is_memory:
         peak, idle = "peak bandwidth of the memory", "idle latency of the memory"
     return [

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrate.fitting.answer import both_knees_labelled
+from calibrate.fitting.answer import knees_labelled
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.fit_file import hashes_of
 from calibrate.fitting.predicted_curve import predict
@@ -65,7 +65,7 @@ class SealedPrediction:
         return {"sha256": self.sha256, "made_at": self.made_at, "version": self.version}
 
     def __repr__(self) -> str:
-        knees = "\n".join(both_knees_labelled([(fit.series, fit) for fit in self.fits]))
+        knees = "\n".join(knees_labelled([(fit.series, fit) for fit in self.fits]))
         return f"{counted(len(self.fits), 'curve')}, {self}\n{knees}"
 
     def __str__(self) -> str:

@@ -87,7 +87,7 @@ def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
     first = fits[0]
     if len(fits) > 1:
         to = f", each fitted to {first.basis}" if len({f.basis for f in fits}) == 1 else ""
-        knees = knees_labelled([(f.series, f) for f in fits])
+        knees = knees_labelled([(f.series, f) for f in fits])[0]
         return [f"{title}: {counted(len(fits), 'curve')}{to}", knees, "", fits_table(fits), ""]
     head = ", ".join(part for part in (title, first.series) if part)
     notes = (labelled("NOTE", note) for note in first.notes)
@@ -110,7 +110,7 @@ def _advice(fit: Fit, sweep: measure.Sweep | None) -> NextLoad | None:
 
 def fit_document(fit: Fit, slo: parsing.Objective | None, sweep: measure.Sweep | None = None) -> dict[str, Any]:
     """A fit in JSON with what --slo asks for, without the table that only a fit file needs."""
-    from calibrate.fitting.answer import knee_word, ninety_word
+    from calibrate.fitting.answer import knee_word
 
     wanted = _advice(fit, sweep)
     return {
@@ -119,7 +119,7 @@ def fit_document(fit: Fit, slo: parsing.Objective | None, sweep: measure.Sweep |
         "load": fit.load_name,
         "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
         "knee": {**fit.knee.to_dict(), "sure": knee_word(fit)},
-        "knee90": {**fit.ninety.place(), "sure": ninety_word(fit)},
+        "knee90": {**fit.ninety.place(), "sure": knee_word(fit, fit.ninety)},
         "objective": None if slo is None else objective_of(fit, slo, sweep).to_dict(),
         "scalability": {k: asdict(v) for k, v in scalability_of(fit, sweep).items()},
         "level": fit.level,

@@ -146,7 +146,7 @@ def _answer(sweep: Sweep) -> list[str]:
     """The knees and the peak of one measured curve, the knees of several; nothing where points are too few."""
     if sweep.load_type.is_size or sweep.points.groupby("series")["load"].nunique().min() < KNEE_FROM:
         return []
-    from calibrate.fitting.answer import both_knees_labelled, fit_answer
+    from calibrate.fitting.answer import fit_answer, knees_labelled
     from calibrate.fitting.curve_fit import fit
     from measure.errors import DataError
 
@@ -154,7 +154,7 @@ def _answer(sweep: Sweep) -> list[str]:
         fits = [(name, fit(sweep, series=name)) for name in sweep.series]
     except DataError:  # no model is for these points: they were measured, and the table shows them
         return []
-    return fit_answer(fits[0][1]) if len(fits) == 1 else both_knees_labelled(fits)
+    return fit_answer(fits[0][1]) if len(fits) == 1 else knees_labelled(fits)
 
 
 def _next(sweep: Sweep, out: Path) -> str:

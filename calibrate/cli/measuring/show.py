@@ -101,7 +101,7 @@ def _knee_lines(fits: Sequence[Fit]) -> list[str]:
 
     if len(fits) < 2:
         return fit_answer(fits[0]) if fits else []
-    return [knees_labelled([(f.series, f) for f in fits])]
+    return knees_labelled([(f.series, f) for f in fits])[:1]
 
 
 def _next_lines(fits: Mapping[str, Fit]) -> list[str]:

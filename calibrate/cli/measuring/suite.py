@@ -106,13 +106,13 @@ def _answer(results: SuiteResults, fitted: Sequence[Mapping[str, Fit]]) -> list[
     """
     import pandas as pd
 
-    from calibrate.fitting.answer import both_knees_labelled, knee_lines
+    from calibrate.fitting.answer import knee_lines, knees_labelled
 
     lines = []
     moves = between_suites(results.sweeps)
     fits = [(f.series, replace(f, between_runs=max(f.between_runs, moves))) for one in fitted for f in one.values()]
     if fits:
-        lines += both_knees_labelled(fits) if len(fits) > 1 else knee_lines(fits[0][1])
+        lines += knees_labelled(fits) if len(fits) > 1 else knee_lines(fits[0][1])
     closed = [sweep.mean_points() for sweep in results.sweeps.values() if sweep.load_type.is_closed]
     if not closed:
         return lines

@@ -1,4 +1,4 @@
-"""What a fit is told against its data: repeats noisier than the model, and errors of the audit."""
+"""What the data say against a fit: points that it misses, rates that were not served, and errors of the audit."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, fit
-from calibrate.fitting.curve_fit import doubts_about, noisier_than_the_model
-from calibrate.points import points_of
+from calibrate.fitting.curve_fit import doubts_about
 from measure import Sweep
 from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
 from measure.findings import Finding, unreadable
-from measure.loads import OUTSTANDING, LoadKind
 
 CHECK = "misses-its-points"
 DEPTHS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -38,37 +36,6 @@ def sweep(noise: float, repeats: int = 5, **columns: Any) -> Sweep:
         for n in DEPTHS
     ]
     return Sweep(points=pd.DataFrame(rows))
-
-
-def test_repeats_that_differ_by_more_than_the_model_misses_are_told() -> None:
-    noisy = sweep(0.2)
-    made = fit(noisy, [1, 32])
-    (found,) = noisier_than_the_model(made, points_of(noisy))
-    assert found.check == "noisy-repeats"
-    assert "5 repeats have a standard deviation of 20 %" in found.message
-    assert "--depths" in found.remedy
-    assert "--repeats 10" in found.remedy
-    assert found in compare(noisy, [1, 32]).audit
-    watched = replace(noisy, load_unit=OUTSTANDING)
-    (found,) = noisier_than_the_model(fit(watched), points_of(watched))
-    assert "watch the device for longer (qsim watch DEVICE --record FILE)" in found.remedy
-
-
-def test_quiet_repeats_and_points_measured_once_are_not() -> None:
-    for quiet in (sweep(0.002), sweep(0.001, repeats=2)):
-        assert not noisier_than_the_model(fit(quiet, [1, 32]), points_of(quiet))
-    once = Sweep(points=sweep(0.2).points.query("repeat == 0"))
-    assert not noisier_than_the_model(fit(once, [1, 32]), points_of(once))
-
-
-def test_noise_of_points_that_were_not_used_is_no_doubt_of_the_fit() -> None:
-    table = sweep(0.2).points
-    mean = 1e4 * np.minimum(table["load"], 8)
-    quiet = table["load"].isin([1.0, 32.0])
-    table["throughput_per_s"] = table["throughput_per_s"].where(~quiet, mean)
-    table["latency_s"] = table["load"] / table["throughput_per_s"]
-    one = Sweep(points=table)
-    assert not noisier_than_the_model(fit(one, [1, 32]), points_of(one))
 
 
 def test_a_model_that_cannot_look_like_the_device_is_told() -> None:
@@ -117,19 +84,6 @@ def test_points_of_several_engines_are_one_point_each_and_the_audit_says_so() ->
     (found,) = check_submission(both)
     assert "in 2 ways" in found.message
     assert "measure all depths in one way: qsim measure fio" in found.remedy
-
-
-def test_open_rates_are_judged_by_their_response_times() -> None:
-    kind: LoadKind = "arrival_rate"
-    rows = [
-        {"series": "open", "load": x, "throughput_per_s": x, "latency_s": f * 1e-3 / (1 - x / 1e3), "repeat": i}
-        for i, f in enumerate((0.6, 1.0, 1.4))
-        for x in (200.0, 500.0, 800.0)
-    ]
-    noisy = Sweep(points=pd.DataFrame(rows), load_kind=kind, load_unit="1/s")
-    (found,) = noisier_than_the_model(fit(noisy), points_of(noisy))
-    assert "response times of 3 repeats" in found.message
-    assert "--arrival-rates" in found.remedy
 
 
 def test_points_that_contradict_littles_law_are_told_with_the_fit() -> None:
