@@ -137,22 +137,6 @@ def parse_rate(text: str, what: str = "rate") -> float:
     return _finite(value / scale, text, what)
 
 
-def parse_bandwidth(text: str, what: str = "bandwidth") -> float:
-    """Bytes a second from ``"120GB/s"``, ``"97GiB/s"``, ``"28439.1 MB/s"``.
-
-    Raises ValueError naming ``what`` without a unit of bytes, or for a time other than a second.
-
-    >>> parse_bandwidth("120GB/s")
-    120000000000.0
-    """
-    size, slash, per = text.partition("/")
-    value, unit = _split(size, what, "120GB/s")
-    scale = _BYTES.get(unit.lower())
-    if scale is None or (slash and _SECONDS.get(per.strip().lower()) != 1.0):
-        raise ValueError(f"{what} {text!r} needs bytes a second; write it like 120GB/s")
-    return _finite(value * scale, text, what)
-
-
 def parse_list(text: str, what: str = "value", each: Callable[[str, str], float] = parse_count) -> list[float]:
     """Numbers from ``"1,2,4,8"`` and doubling ranges ``"1..64"`` (1, 2, 4, ..., 64), ``each`` read by that function.
 

@@ -1,4 +1,4 @@
-"""A law of service times in a file: qsim's own, fio's latency histogram, or a table of times and counts.
+"""A law of service times in a file: qsim's own, or fio's latency histogram.
 
 qsim's holds family and parameters, to the last digit, and what the law was fitted to.
 """
@@ -13,8 +13,6 @@ from typing import Any
 from measure.errors import DataError, MeasureError
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import histogram
-from measure.formats.tables.cells import number, read_table
-from measure.formats.tables.column_names import ColumnRole
 from measure.machine.durable import write_durably
 from measure.text_files import read_document, read_text
 from qsim import Distribution, Empirical
@@ -22,7 +20,6 @@ from qsim.distributions.as_dict import law_from_dict, law_to_dict
 
 SCHEMA = "qsim-law/1"
 _REMEDY = "write one with: qsim fit-service DATA --out law.json"
-HEADER = ("latency_s", "count")
 
 
 def write_law(law: Distribution, path: Path, about: Mapping[str, Any]) -> None:
@@ -50,39 +47,14 @@ def read_law(path: Path) -> Distribution:
 
 
 def read_histogram(path: Path) -> Empirical:
-    """The law in ``path``: fio's json+ output with one job, or CSV with the columns ``latency_s,count``.
+    """The law in ``path``, fio's json+ output with one job: its bins are spread evenly between their edges.
 
-    fio's bins are spread evenly between their edges; the rows of a table are exact times. Raises DataError in one
-    sentence that names the file, what is wrong and the remedy.
+    Raises DataError in one sentence that names the file, what is wrong and the remedy.
     """
-    text = read_text(path)
-    return _of_fio(text, path.name) if '"fio version"' in text else _of_table(text, path.name)
-
-
-def _of_fio(text: str, name: str) -> Empirical:
-    records = parse_fio(text, name)
+    records = parse_fio(read_text(path), path.name)
     if len(records) != 1:
-        raise DataError(f"{name} holds {len(records)} jobs; give the output of a run with one job")
+        raise DataError(f"{path.name} holds {len(records)} jobs; give the output of a run with one job")
     bins = histogram(records[0])
     return Empirical(
         tuple(bins.lower_s.tolist()), tuple(bins.counts.tolist()), tuple((bins.upper_s - bins.lower_s).tolist())
     )
-
-
-def _of_table(text: str, name: str) -> Empirical:
-    table = read_table(text, name)
-    if table.header != HEADER:
-        raise DataError(
-            f"{name} is neither fio's json+ output nor a table with the header {','.join(HEADER)}; write one row a "
-            "time, in seconds, with its count"
-        )
-    times, counts = [], []
-    for line, cells in table.rows:
-        time, count = (number(cells[column], ColumnRole("", column), line, name) for column in HEADER)
-        if time is None or count is None or time < 0 or count < 0:
-            raise DataError(f"{name}, line {line}: a time and a count are zero or more; correct the line")
-        times.append(time)
-        counts.append(count)
-    if not sum(t * c for t, c in zip(times, counts, strict=True)) > 0:
-        raise DataError(f"{name} counts no time above zero; give rows with a time and a count")
-    return Empirical(tuple(times), tuple(counts))

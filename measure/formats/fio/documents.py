@@ -20,14 +20,6 @@ _START = re.compile(r'\{\s*"fio version"')
 
 def fio_documents(text: str) -> tuple[list[dict[str, Any]], bool]:
     """Every fio document in the text, and whether one was begun and not finished."""
-    text = text.removeprefix("\ufeff")
-    try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError):
-        whole = None
-    if whole is not None:
-        candidates = whole if isinstance(whole, list) else [whole]
-        return [d for d in candidates if isinstance(d, dict) and _is_fio(d)], False
     decoder = json.JSONDecoder()
     found: list[dict[str, Any]] = []
     failed, end = 0, 0

@@ -1,12 +1,11 @@
-"""Reading the report that fio prints for people (its default output), of versions 2 and 3.
+"""Reading the report that fio 3 prints for people (its default output).
 
 Read are the line that announces a job (``name: (g=0): rw=..., bs=..., ioengine=..., iodepth=...``), and of its report
 the rates, the latencies with their units, the percentiles, the depths reached and the requests issued. fio rounds the
 IOPS to three digits, so the rate is the number of issued requests over the run time where both are there. What the
 report does not tell (direct, the file, limits) stays unknown, and the records say so (``all_options`` False).
 
-A text may hold many runs, as a terminal session or a page of notes does: each run's announcement counts for the
-reports after it, and what stands before it on the line (indentation, ``> `` or ``# ``) is taken off the lines below.
+A text may hold many runs, as a terminal session does: each run's announcement counts for the reports after it.
 """
 
 from __future__ import annotations
@@ -25,13 +24,9 @@ _REPORT = re.compile(
     r"^(?P<job>\S.{0,200}?): \(groupid=(?P<group>\d{1,9}), jobs=(?P<jobs>\d{1,9})\): err= ?(?P<error>\d{1,9})"
     r".{0,200}?: pid=(?P<pid>\d{1,12})"
 )
-_FLOW_3 = re.compile(
+_FLOW = re.compile(
     r"^ {1,4}(?P<way>read|write|trim|mixed): IOPS=(?P<iops>[\d.]{1,20}\w{0,2}), BW=(?P<bw>[\d.]{1,20}\w{0,5}(?:/s)?)"
     r" \((?P<decimal>[^)]{0,60})\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
-)
-_FLOW_2 = re.compile(
-    r"^ {1,4}(?P<way>read|write|trim|mixed) ?: io=[\d.]{1,20}\w{0,3}, bw=(?P<bw>[\d.]{1,20}\w{0,3}/s) ?, "
-    r"iops= ?(?P<iops>[\d.]{1,20}\w{0,2}) ?, runt= {0,9}(?P<ms>\d{1,12})msec"
 )
 _LATENCY = re.compile(
     r"^ {1,6}(?P<kind>[sc]?lat) \((?P<unit>[mnu]sec)\): min= ?[\d.]{1,20}\w? ?, max= ?[\d.]{1,20}\w? ?, "
@@ -40,10 +35,8 @@ _LATENCY = re.compile(
 _PERCENTILES = re.compile(r"^ {1,6}(?P<kind>c?lat) percentiles \((?P<unit>[mnu]sec)\):")
 _PERCENTILE = re.compile(r"(\d{1,3}\.\d{1,9})th=\[ {0,20}(\d{1,18})\]")
 _DEPTHS = re.compile(r"^ {1,4}IO depths {1,6}: (?P<list>.{1,200})$")
-_ISSUED_3 = re.compile(r"^ {1,8}issued rwts?: total=(\d{1,18}),(\d{1,18}),")
-_ISSUED_2 = re.compile(r"^ {1,8}issued {1,6}: total=r=(\d{1,18})/w=(\d{1,18})/")
+_ISSUED = re.compile(r"^ {1,8}issued rwts?: total=(\d{1,18}),(\d{1,18}),")
 _VERSION = re.compile(r"^(fio-\d[\w.\-]{0,40})$")
-_STARTS = re.compile(r"^(?P<before>[ \t>#|*]{0,20})\S.{0,200}?: \((?:g=\d|groupid=\d)")
 _SECONDS = {"nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _RATE = re.compile(r"([\d.]+)\s*((?:[kKMGT]i?)?)B?(?:/s)?$")
@@ -54,7 +47,7 @@ _MOST_REPORTS = 10_000
 
 def looks_like_normal(text: str) -> bool:
     """Whether fio's human-readable report of a job is in the text."""
-    pattern = r"^[ \t>#|*]{0,20}\S.{0,200}?: \(groupid=\d{1,9}, jobs=\d{1,9}\): err="
+    pattern = r"^\S.{0,200}?: \(groupid=\d{1,9}, jobs=\d{1,9}\): err="
     return re.search(pattern, text, re.MULTILINE) is not None
 
 
@@ -134,14 +127,11 @@ def parse_normal(text: str, name: str) -> list[FioRecord]:
 def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced], list[_Report], str]:
     announced: dict[tuple[int, str, str], _Announced] = {}
     reports: list[_Report] = []
-    version, before, latest, printed = "", "", None, None
+    version, latest, printed = "", None, None
     run = 0
-    for whole in text.splitlines():
-        if len(whole) > _LONGEST_LINE:
+    for line in text.splitlines():
+        if len(line) > _LONGEST_LINE:
             continue
-        if ": (g" in whole and (match := _STARTS.match(whole)):
-            before = match["before"]
-        line = whole.removeprefix(before)
         if match := _REPORT.match(line):
             found = (match["job"], match["group"], int(match["jobs"]), int(match["error"]), match["pid"])
             reports.append(_Report(run, *found))
@@ -166,10 +156,10 @@ def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced],
 
 def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | None:
     """Put what the line says into the report; the direction that the next lines belong to."""
-    if match := (newer := _FLOW_3.match(line)) or _FLOW_2.match(line):
-        bandwidth = _bytes_per_s(match["bw"], decimal=newer is not None)
-        if newer is not None and _CARRY_LOST.match(match["bw"]):
-            bandwidth = max(bandwidth, _bytes_per_s(match["decimal"], decimal=True))
+    if match := _FLOW.match(line):
+        bandwidth = _bytes_per_s(match["bw"])
+        if _CARRY_LOST.match(match["bw"]):
+            bandwidth = max(bandwidth, _bytes_per_s(match["decimal"]))
         above = _count(f"1{match['iops'][-1]}") if _CARRY_LOST.fullmatch(match["iops"]) else 0.0
         printed = _Printed(match["way"], _count(match["iops"]), above, bandwidth, float(match["ms"]) / 1e3)
         report.printed.setdefault(match["way"], printed)
@@ -187,7 +177,7 @@ def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | No
         parts = (part.strip().partition("=") for part in match["list"].replace(">=", ">").split(","))
         report.depths = {k.replace(">", ">="): positive(v.rstrip("%")) for k, _, v in parts}
         printed = None
-    elif match := _ISSUED_3.match(line) or _ISSUED_2.match(line):
+    elif match := _ISSUED.match(line):
         report.issued = (float(match[1]), float(match[2]))
     return printed
 
@@ -222,17 +212,9 @@ def _options(rw: str, rest: str) -> dict[str, str]:
         if match := re.search(rf"\b{key}=([\w\-]{{1,40}})", rest):
             options[key] = match[1]
     way = "W" if rw in ("write", "randwrite") else "R"
-    size = re.search(rf"\({way}\) ([\d.]+\w{{0,4}})-([\d.]+\w{{0,4}})", rest)  # version 3
-    if size is None:
-        parts = re.search(r"\bbs=([\w.]+)-([\w.]+)/([\w.]+)-([\w.]+)", rest) or re.search(
-            r"\bbs=([\w.]+)-([\w.]+)", rest
-        )
-        groups = parts.groups() if parts else ()
-        pair = groups[2:4] if way == "W" and len(groups) == 4 else groups[:2]
-    else:
-        pair = size.groups()
-    if len(pair) == 2 and pair[0] == pair[1]:
-        options["bs"] = re.sub(r"i?B$", "", pair[0])
+    size = re.search(rf"\({way}\) ([\d.]+\w{{0,4}})-([\d.]+\w{{0,4}})", rest)
+    if size is not None and size[1] == size[2]:
+        options["bs"] = re.sub(r"i?B$", "", size[1])
     return options
 
 
@@ -241,11 +223,10 @@ def _count(text: str) -> float:
     return positive(match[1]) * _COUNT[match[2]] if match else 0.0
 
 
-def _bytes_per_s(text: str, decimal: bool) -> float:
-    """fio's own words: KiB (or kB with ``kb_base=1000``) since version 3, KB/s of 1024 bytes before."""
+def _bytes_per_s(text: str) -> float:
+    """KiB, or kB with ``kb_base=1000``."""
     match = _RATE.match(text)
     if match is None:
         return 0.0
-    prefix = match[2][:1].upper()
-    base = 1024.0 if match[2].endswith("i") or not decimal else 1000.0
-    return positive(match[1]) * base ** " KMGT".index(prefix or " ")
+    base = 1024.0 if match[2].endswith("i") else 1000.0
+    return positive(match[1]) * base ** " KMGT".index(match[2][:1].upper() or " ")

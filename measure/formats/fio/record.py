@@ -11,29 +11,11 @@ from typing import Any
 from measure.findings import Finding
 
 # Engines that finish one request before they start the next, so that iodepth counts for nothing (fio: FIO_SYNCIO).
-SYNC_ENGINES = frozenset(
-    {
-        "sync",
-        "psync",
-        "vsync",
-        "pvsync",
-        "pvsync2",
-        "mmap",
-        "splice",
-        "sg",
-        "falloc",
-        "ftruncate",
-        "filecreate",
-        "filestat",
-        "filedelete",
-        "e4defrag",
-        "dev-dax",
-        "libpmem",
-        "pmemblk",
-        "cpuio",
-        "exec",
-    }
-)
+_SYNC = """
+sync psync vsync pvsync pvsync2 mmap splice sg falloc ftruncate filecreate filestat filedelete e4defrag dev-dax libpmem
+pmemblk cpuio exec
+"""
+SYNC_ENGINES = frozenset(_SYNC.split())
 DEFAULT_ENGINE = "psync"
 IMPOSSIBLE = 1e18  # more than any count, rate or time in nanoseconds that a run can show
 

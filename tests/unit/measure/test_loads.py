@@ -20,10 +20,10 @@ from measure.errors import DataError
 from measure.formats.tables.table import csv_sweep, to_csv
 from measure.loads import LOADS, Load, LoadKind
 from measure.sweep import Sweep
-from measure.units import parse_bandwidth, parse_bytes, parse_rate
+from measure.units import parse_bytes, parse_rate
 
 EVERY = [pytest.param(load, id=kind) for kind, load in LOADS.items()]
-PARSERS = {"requests/s": parse_rate, "B/s": parse_bandwidth, "B": parse_bytes}
+PARSERS = {"requests/s": parse_rate, "B/s": lambda text: parse_bytes(text.removesuffix("/s")), "B": parse_bytes}
 NATURES = ("is_closed", "is_open", "is_delay", "is_bandwidth", "is_size")
 
 

@@ -15,7 +15,6 @@ from measure.units import (
     format_duration,
     format_percent,
     format_rate,
-    parse_bandwidth,
     parse_bytes,
     parse_count,
     parse_duration,
@@ -69,19 +68,6 @@ def test_sizes(text: str, size: int) -> None:
 )
 def test_rates(text: str, rate: float) -> None:
     assert parse_rate(text) == pytest.approx(rate)
-
-
-@pytest.mark.parametrize(
-    ("text", "bytes_per_s"), [("120GB/s", 120e9), ("97 GiB/s", 97 * 2**30), ("28439.1 MB/s", 28439.1e6), ("1GB", 1e9)]
-)
-def test_bandwidths(text: str, bytes_per_s: float) -> None:
-    assert parse_bandwidth(text) == pytest.approx(bytes_per_s, rel=1e-12)
-
-
-@pytest.mark.parametrize("text", ["120", "120 GHz", "120GB/min", "fast", "1e999GB/s"])
-def test_what_is_no_bandwidth_is_refused_by_name(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^bandwidth "):
-        parse_bandwidth(text)
 
 
 @pytest.mark.parametrize(

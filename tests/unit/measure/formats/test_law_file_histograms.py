@@ -1,4 +1,4 @@
-"""A law of service times from a file: fio's histogram, or a table of times and counts."""
+"""A law of service times from a file: fio's histogram."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from calibrate.cli.theory.laws import law
 from measure.errors import DataError
 from measure.formats.law_file import read_histogram
-from qsim import Empirical, LogNormal
+from qsim import LogNormal
 
 
 def fio_output(*bins: dict[str, int]) -> str:
@@ -42,22 +42,10 @@ def test_the_histogram_of_a_fio_run_is_a_law(tmp_path: Path) -> None:
     assert all(width > 0 for width in found.widths)
 
 
-def test_a_table_of_times_and_counts_is_a_law(tmp_path: Path) -> None:
-    path = tmp_path / "times.csv"
-    path.write_text("latency_s,count\n0.001,3\n0.005,1\n")
-    assert read_histogram(path) == Empirical((0.001, 0.005), (3.0, 1.0))
-    assert law(f"histogram:{path}").distribution().mean == pytest.approx(2e-3)
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("time,n\n1,2\n", "neither fio's json\\+ output nor a table with the header latency_s,count"),
-        ("latency_s,count\n", "has a header but no row"),
-        ("latency_s,count\n0,5\n", "counts no time above zero"),
-        ("latency_s,count\n0.001,many\n", "'many' in line 2, column 'count' is not a number"),
-        ("latency_s,count\n0.001\n", "line 2: a time and a count are zero or more"),
-        ("latency_s,count\n0.001,1\n-1,2\n", "line 3: a time and a count are zero or more"),
+        ("time,n\n1,2\n", "is not fio's JSON"),
         (fio_output({"1000": 3}, {"1000": 3}), "2 jobs"),
         (fio_output({}), "holds no histogram"),
     ],
