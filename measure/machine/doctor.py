@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure.machine.host import (
-    HostFacts,
-    host_facts,
-    io_uring_allowed,
-    nearest_existing,
-    storage_behind,
-    timer_resolution_s,
-    tool_version,
-)
+from measure.machine.host import host_facts, io_uring_allowed, storage_behind, tool_version
 from measure.machine.process import HOW_TO_GET, WITHOUT_MLC
-from measure.machine.system import WORKS, named_system
-from measure.units import format_bytes, format_duration
+from measure.units import format_bytes
 
 
 @dataclass(frozen=True)
@@ -29,46 +19,32 @@ class DoctorPart:
     name: str
     present: bool
     detail: str
-    costs: str = ""
-    remedy: str = ""
+    costs: str
+    remedy: str
 
 
 def doctor(folder: Path | None = None) -> list[DoctorPart]:
     """Everything that a measurement may need, present or not; free space is looked up in ``folder`` (default: here)."""
-    facts, linux = host_facts(), platform.system() == "Linux"
-    storage = storage_behind(folder or Path())
+    facts, storage = host_facts(), storage_behind(folder or Path())
+    linux = platform.system() == "Linux"
+    mlc = shutil.which("mlc")  # mlc --version starts to measure in some versions, so it is only looked for
     parts = [
-        _system_part(),
-        _tool_part("fio", "drives cannot be measured; fio files of others can be read"),
-        _tool_part("nbdkit", "no device of known truth to check the measuring with (tests only)"),
-        _mlc_part(),
-        _browser_part(),
-    ]
-    cache, where = _numba_cache()
-    resolution = timer_resolution_s()
-    parts += [
+        DoctorPart(
+            "Linux",
+            linux,
+            facts.kernel,
+            "fio and MLC are not driven here; qsim's own probe measures drives on macOS too",
+            "measure on Linux and bring the directory here: qsim compare DIR",
+        ),
+        _tool("fio", "drives are measured by qsim's own probe alone; fio files of others can be read"),
+        _tool("nbdkit", "devices of known truth are played by threads of Python, over depths alone"),
+        DoctorPart("mlc", mlc is not None, mlc or "not on PATH", WITHOUT_MLC, HOW_TO_GET["mlc"]),
         DoctorPart(
             "cores",
             facts.cores > 1,
             f"{facts.cores} of {facts.cpus_online}, {facts.cpu_model}",
             "no memory curve under load: the probe and a loader need a core each",
             "give the process two or more CPUs",
-        ),
-        DoctorPart(
-            "timer",
-            resolution < 1e-6,
-            f"steps of {format_duration(resolution)}"
-            + (f", clock source {facts.clocksource}" if facts.clocksource else ""),
-            "short latencies are rounded",
-            "use the tsc clock source where the machine has it",
-        ),
-        *(_linux_parts(facts) if linux else []),
-        DoctorPart(
-            "numba cache",
-            cache,
-            where,
-            "each start compiles the kernels again, which takes seconds",
-            "set NUMBA_CACHE_DIR to a folder that can be written",
         ),
         DoctorPart(
             "free disk",
@@ -78,24 +54,11 @@ def doctor(folder: Path | None = None) -> list[DoctorPart]:
             "free some space, or name a target on another disk",
         ),
     ]
-    return [part if not part.present else DoctorPart(part.name, True, part.detail) for part in parts]
-
-
-def _system_part() -> DoctorPart:
-    system = platform.system()
-    lacking = [work.what for work in WORKS if not work.on(system)]
-    return DoctorPart(
-        "Linux",
-        not lacking,
-        f"{named_system(system)} {platform.release()}",
-        f"not here: {'; '.join(lacking)}",
-        "measure on Linux and bring the directory here: qsim compare DIR",
-    )
-
-
-def _linux_parts(facts: HostFacts) -> list[DoctorPart]:
+    if not linux:
+        return parts
     ring, why = io_uring_allowed()
     return [
+        *parts,
         DoctorPart(
             "huge pages",
             facts.huge_pages in ("always", "madvise"),
@@ -113,40 +76,6 @@ def _linux_parts(facts: HostFacts) -> list[DoctorPart]:
     ]
 
 
-def _tool_part(name: str, costs: str) -> DoctorPart:
+def _tool(name: str, costs: str) -> DoctorPart:
     version = tool_version(name)
     return DoctorPart(name, version is not None, version or "not on PATH", costs, HOW_TO_GET[name])
-
-
-def _mlc_part() -> DoctorPart:
-    # mlc --version starts to measure in some versions, so it is only looked for.
-    path = shutil.which("mlc")
-    return DoctorPart(
-        "mlc", path is not None, path or "not on PATH", WITHOUT_MLC.removeprefix("without it, "), HOW_TO_GET["mlc"]
-    )
-
-
-def _browser_part() -> DoctorPart:
-    names = ("chromium", "chromium-browser", "google-chrome", "firefox")
-    name = next((n for n in names if shutil.which(n)), None)
-    return DoctorPart(
-        "browser",
-        name is not None,
-        (tool_version(name) or name) if name else f"none of {', '.join(names)}",
-        "report.html cannot be opened here; it can be copied to another machine",
-        "Debian: apt-get install chromium",
-    )
-
-
-def _numba_cache() -> tuple[bool, str]:
-    """Whether compiled kernels can be kept, by numba's order: its setting, the source's folder, the cache."""
-    from numba.core import config
-
-    source = Path(__file__).resolve().parent
-    user = Path.home() / ".cache"
-    asked = str(getattr(config, "CACHE_DIR", ""))
-    places = [Path(asked)] if asked else [source, user]
-    for place in places:
-        if os.access(nearest_existing(place), os.W_OK):
-            return True, f"saved in {place}"
-    return False, f"none of {', '.join(map(str, places))} can be written"

@@ -11,7 +11,6 @@ import platform
 import re
 import shutil
 import stat
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,7 +23,6 @@ from measure.machine.process import run_tool
 from measure.units import format_bytes
 
 _SYS_CPU = Path("/sys/devices/system/cpu")
-_CLOCK = 1e-9
 
 _SYS_IO_URING_SETUP = 425  # the same number on every architecture (Linux 5.1)
 
@@ -53,7 +51,6 @@ class HostFacts:
     memory_bytes: int
     memory_available_bytes: int
     huge_pages: str
-    clocksource: str
     virtual: bool
 
     @property
@@ -68,13 +65,11 @@ class HostFacts:
 
 @dataclass(frozen=True)
 class Storage:
-    """What is behind a path: filesystem type, mount point, the device's name and model, free space in bytes."""
+    """What is behind a path: filesystem type, the device's name and model, free space in bytes."""
 
     filesystem: str
-    mount_point: str
     device: str
     model: str
-    rotational: bool | None
     free_bytes: int
 
     def __str__(self) -> str:
@@ -98,7 +93,6 @@ def host_facts() -> HostFacts:
         memory_bytes=memory.total,
         memory_available_bytes=memory.available,
         huge_pages="".join(re.findall(r"\[(\w+)\]", _text(Path("/sys/kernel/mm/transparent_hugepage/enabled")))),
-        clocksource=_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")).strip(),
         virtual=bool(re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, re.MULTILINE)),
     )
 
@@ -115,20 +109,17 @@ def storage_behind(path: Path) -> Storage:
     place = nearest_existing(path)
     status = place.stat()
     if stat.S_ISBLK(status.st_mode):  # the device itself, not the folder of device files that it is in
-        filesystem, mount_point, source, number = "raw device", "", str(place), status.st_rdev
+        filesystem, source, number = "raw device", str(place), status.st_rdev
     else:
-        filesystem, mount_point, source = _mount_of(place)
-        number = status.st_dev
+        (filesystem, source), number = _mount_of(place), status.st_dev
     block = _block_folder(number)
     if block is None and source.startswith("/dev/") and Path(source).exists():  # btrfs: an anonymous device number
         block = _block_folder(Path(source).stat().st_rdev)
     disk = block.parent if block and (block / "partition").exists() else block
     return Storage(
         filesystem=filesystem,
-        mount_point=mount_point,
         device=f"/dev/{block.name}" if block else source if source.startswith("/dev/") else "",
         model=_text(disk / "device" / "model").strip() if disk else "",
-        rotational={"0": False, "1": True}.get(_text(disk / "queue" / "rotational").strip()) if disk else None,
         free_bytes=shutil.disk_usage(place).free,
     )
 
@@ -139,18 +130,6 @@ def nearest_existing(path: Path) -> Path:
     while not place.exists():
         place = place.parent
     return place
-
-
-def timer_resolution_s(samples: int = 2000) -> float:
-    """The smallest step between two different readings of the monotonic clock, in seconds."""
-    smallest = 10**9
-    last = time.perf_counter_ns()
-    for _ in range(samples):
-        now = time.perf_counter_ns()
-        if now > last:
-            smallest = min(smallest, now - last)
-        last = now
-    return smallest * _CLOCK
 
 
 def tool_version(name: str) -> str | None:
@@ -211,13 +190,13 @@ def parse_cpu_list(text: str) -> tuple[int, ...]:
     return tuple(cpus)
 
 
-def _mount_of(path: Path) -> tuple[str, str, str]:
-    """(filesystem type, mount point, source) of the mount that holds ``path``: the longest matching mount point."""
+def _mount_of(path: Path) -> tuple[str, str]:
+    """(filesystem type, source) of the mount that holds ``path``: the longest matching mount point."""
     mounts = [m for m in psutil.disk_partitions(all=True) if path.is_relative_to(m.mountpoint)]
     if not mounts:
-        return "", "", ""
+        return "", ""
     longest = max(enumerate(mounts), key=lambda pair: (len(pair[1].mountpoint), pair[0]))[1]  # a later one covers it
-    return longest.fstype, longest.mountpoint, longest.device
+    return longest.fstype, longest.device
 
 
 def _block_folder(number: int) -> Path | None:

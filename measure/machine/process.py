@@ -33,9 +33,9 @@ HOW_TO_GET = {
 }
 
 WITHOUT_MLC = (
-    "without it, the built-in probe (qsim measure memory --out DIR) measures latency against bandwidth over injected "
-    "delays, idle latency and peak bandwidth on any CPU; it cannot give delays in core cycles or "
-    " latencies with the hardware prefetchers switched off"
+    "the built-in probe (qsim measure memory --out DIR) measures latency against bandwidth over injected delays, idle "
+    "latency and peak bandwidth on any CPU; it cannot give delays in core cycles or latencies with the hardware "
+    "prefetchers switched off"
 )
 
 MAX_STDOUT_BYTES = 256 * 2**20

@@ -28,7 +28,6 @@ from measure.errors import UnsafeTargetError
 from measure.machine import contents, nbd_export, system
 from measure.machine.host import storage_behind
 from measure.machine.own_file import DIRECT_BYTES, Target, is_own, measured_bytes, read_mark
-from measure.machine.system import named_system
 from measure.units import format_bytes
 
 TEST_FILE = "qsim-test-file"
@@ -47,7 +46,8 @@ def why_no_drive(*, by_probe: bool = True) -> str:
     """Why this system cannot measure a drive, by the probe or by fio; empty where it can."""
     if hasattr(os, "O_DIRECT") or (by_probe and system.uncached_by_call()):
         return ""
-    name, by_itself = named_system(platform.system()), "" if by_probe else PROBE_ON_MACOS
+    name = {"Darwin": "macOS"}.get(platform.system(), platform.system())
+    by_itself = "" if by_probe else PROBE_ON_MACOS
     return (
         f"{name} has no direct I/O (O_DIRECT), so the page cache would be measured and not the drive; measure on Linux "
         f"and bring the directory here: qsim compare DIR{by_itself}"

@@ -1,8 +1,4 @@
-"""What systems have under different names, or not at all: locks, flags of ``open``, direct I/O, times of birth.
-
-``WORKS`` lists what works on which system, for ``qsim doctor`` and for the table in the documentation; tests try it
-out.
-"""
+"""What systems have under different names, or not at all: locks, flags of ``open``, direct I/O, times of birth."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ import os
 import platform
 import sys
 import time
-from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
 from operator import or_
@@ -20,8 +15,6 @@ from operator import or_
 _RETRY_S = 0.05
 F_NOCACHE = 48
 """Of fcntl on macOS: this file's data do not stay in the page cache."""
-SYSTEMS = ("Linux", "Darwin", "Windows")
-"""As ``platform.system()`` names them."""
 
 
 def flags(*names: str) -> int:
@@ -102,43 +95,3 @@ def birth_ns(file: int) -> int:
     if not hasattr(libc, "statx") or libc.statx(file, b"", _AT_EMPTY_PATH, _STATX_BTIME, ctypes.byref(found)):
         return 0
     return int(found.birth_s * 10**9 + found.birth_ns)
-
-
-@dataclass(frozen=True)
-class Work:
-    """Something to do: ``command`` is one of its kind, ``only_on`` the systems it works on."""
-
-    what: str
-    command: str
-    only_on: tuple[str, ...] = SYSTEMS
-    note: str = ""
-
-    def on(self, system: str) -> bool:
-        """Whether it works there. Systems that nobody named are taken for the like of macOS."""
-        return system in self.only_on or (system not in SYSTEMS and "Darwin" in self.only_on)
-
-
-WORKS = (
-    Work("queues solved", "qsim solve mm1 --arrival-rate 0.5 --service-rate 1"),
-    Work("queues simulated", "qsim simulate mm1 --arrival-rate 0.5 --service-rate 1"),
-    Work("data of any tool read and audited", "qsim show DATA"),
-    Work("curves fitted", "qsim fit DATA"),
-    Work("curves compared, with the report", "qsim compare DATA --report report.html"),
-    Work("this machine looked at", "qsim doctor"),
-    Work("the lab: Explore, Compare, and Run on all but a disk", "qsim lab"),
-    Work("memory measured", "qsim measure memory --out DIR", note="threads pinned and huge pages asked for on Linux"),
-    Work("drives measured by fio", "qsim measure fio TARGET --out DIR", ("Linux",), "they need direct I/O (O_DIRECT)"),
-    Work(
-        "devices of known truth driven by fio", "qsim measure device --out DIR", ("Linux",), "they need fio and nbdkit"
-    ),
-    Work("memory measured by MLC", "qsim measure mlc --out DIR", ("Linux",), "it needs the Linux program"),
-)
-
-
-def named_system(system: str) -> str:
-    """The name that its users call a system by.
-
-    >>> named_system("Darwin")
-    'macOS'
-    """
-    return {"Darwin": "macOS"}.get(system, system or "this system")

@@ -119,7 +119,7 @@ def plan_mlc(
     try:
         find_tool("mlc")
     except ToolMissingError as error:
-        raise ToolMissingError(f"{error}; {WITHOUT_MLC}") from error
+        raise ToolMissingError(f"{error}; without it, {WITHOUT_MLC}") from error
     flags = [mix.strip().removeprefix("-").upper() for mix in mixes]
     wanted = _checked("mixes", flags, "R,W3", MIXES.__contains__, f"MLC's own flags are taken: {', '.join(MIXES)}")
     whole = "a delay is a whole number of core cycles from 0 to 100000000"
