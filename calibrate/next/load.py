@@ -200,11 +200,6 @@ def third_depth(fit: Fit, candidates: Array) -> float | None:
     return float(inner[apart.argmin()]) if apart.min() <= NEAR else None
 
 
-def knee_shares(fit: Fit, loads: Array) -> Array:
-    """The share (m,) of the variance of the logarithm of the knee that measuring at each of ``loads`` (m,) explains."""
-    return _Design(fit, loads).of_knee
-
-
 class _Design:
     """What measuring at each of some loads would take from the variances, as shares (m,) of all there is."""
 
@@ -340,9 +335,6 @@ NEW = 0.05
 
 NEW_DELAY = 5.0
 
-SENSIBLE = np.outer([1.0, 10.0, 100.0, 1000.0, 10_000.0], [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]).ravel()
-"""Delays to measure, in a tool's units."""
-
 
 def loads_to_calibrate_on(points: Points, peak_per_s: float | None = None) -> list[float]:
     """``to_calibrate_on``, and of a memory of which ``ENOUGH`` loads were measured the fourth."""
@@ -354,16 +346,15 @@ def loads_to_calibrate_on(points: Points, peak_per_s: float | None = None) -> li
     return three if fourth is None else sorted([*three, fourth])
 
 
-def fourth_point(fit: Fit, loads: Sequence[float] | None = None, *, measured: Sequence[float] = ()) -> float | None:
-    """The delay or bandwidth to measure next to the three or more of ``fit``; never one that was measured.
+def fourth_point(fit: Fit, loads: Sequence[float]) -> float | None:
+    """The delay or bandwidth of ``loads`` to add to the three or more of ``fit``; never one that it knows.
 
-    ``loads`` are those to choose from, None any sensible one; ``measured`` are loads that were measured besides those
-    that ``fit`` was calibrated on. None where the fit is of another kind of load, or no load is near that share.
+    None where the fit is of another kind of load, or no load is near that share.
     """
     if not fit.load_type.is_memory or not fit.used:
         return None
-    candidates = _sensible(fit) if loads is None else np.array(sorted(set(loads)), dtype=float)
-    fresh = unmeasured(candidates, np.array([*fit.used, *measured]), NEW_DELAY if fit.load_type.is_delay else 0.0)
+    candidates = np.array(sorted(set(loads)), dtype=float)
+    fresh = unmeasured(candidates, np.array(fit.used), NEW_DELAY if fit.load_type.is_delay else 0.0)
     shares = _shares_of_peak(fit, fresh)
     useful = (WITHIN[0] <= shares) & (shares <= WITHIN[1])
     return float(fresh[useful][np.argmin(np.abs(shares[useful] - FOURTH))]) if useful.any() else None
@@ -380,23 +371,10 @@ def unmeasured(loads: Array, measured: Array, least: float = 0.0) -> Array:
     return np.asarray(loads[far.all(axis=1)])
 
 
-def _sensible(fit: Fit) -> Array:
-    """Loads that may be measured between those that were."""
-    most = max(fit.used)
-    if fit.load_type.is_delay:
-        return SENSIBLE[SENSIBLE < most]
-    return np.array([float(f"{FOURTH * _peak(fit):.2g}")])
-
-
-def _peak(fit: Fit) -> float:
-    """The highest bandwidth, measured or known, in the unit of the load: just below the wall of the latency curve."""
-    return max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
-
-
 def _shares_of_peak(fit: Fit, loads: Array) -> Array:
     """The bandwidth predicted at ``loads`` (m,) over the highest, which over delays is that of the shortest."""
-    if fit.load_type.is_bandwidth:
-        return loads / _peak(fit)
+    if fit.load_type.is_bandwidth:  # the peak, measured or known, lies just below the wall of the latency curve
+        return loads / max(*fit.used, (fit.known_peak_per_s or 0.0) * CACHE_LINE_BYTES)
     values = fit.table.most_probable[None, :]
     throughput = fit.curve_model.curve(values, np.append(loads, min(fit.used)))[0][0]
     return np.asarray(throughput[:-1] / throughput[-1])
