@@ -174,7 +174,7 @@ def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
     return {name: figures[name] for name in ("contention", "coherency")}
 
 
-TOLD = ("no-saturated-point", "mixed-submission", "repeats-disagree", "one-bin", "misses-its-points")
+TOLD = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points")
 """Checks that matter to a fit, besides every error."""
 
 UNSERVED = 0.05

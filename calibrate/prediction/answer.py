@@ -6,7 +6,6 @@ One curve has a table of its points, several have a row each. The worst point is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +22,6 @@ from calibrate.fitting.answer import (
     second_heading,
 )
 from calibrate.inference.parameters import quantity
-from measure.loads import LOADS
 from measure.units import Figure, counted, format_duration, format_percent, significant, with_interval
 from qsim.text_table import labelled, table, without_empty
 
@@ -75,8 +73,8 @@ def answer_table(done: Sequence[Comparison]) -> str:
 def last_lines(done: Sequence[Comparison]) -> list[str]:
     """How many held-out points are inside their bands, the worst of them, a known truth, and what to measure next."""
     lines = [labelled("SURE?", _sure(done))]
-    if worst := worst_point(done):
-        lines.append(labelled("WORST", worst.text(named=len(done) > 1)))
+    if worst := worst_text(done, named=len(done) > 1):
+        lines.append(labelled("WORST", worst))
     if len(done) == 1 and done[0].truth is not None:
         lines.append(labelled("TRUTH", done[0].truth.sentence().rstrip(".")))
     if following := next_text([(c.series, c.next, c.knee) for c in done]):
@@ -194,43 +192,30 @@ def _sure(done: Sequence[Comparison]) -> str:
     return f"{doubt}{found}, typically ±{format_percent(100 * (np.sqrt(wide) - 1))} wide"
 
 
-@dataclass(frozen=True)
-class WorstPoint:
-    """The held-out point of ``comparison`` with the index that is missed by the largest factor."""
-
-    comparison: Comparison
-    index: int
-
-    def text(self, *, named: bool) -> str:
-        """What was measured there and predicted, with the band."""
-        c, i = self.comparison, self.index
-        kind = c.points.load_kind
-        if c.is_open:
-            show: Figure = format_duration
-            measured, predicted = c.points.response_time_s[i], c.predicted.response_band(i)
-            missed = c.residual_response_pct[i]
-        else:
-            show = LOADS[kind].throughput_figure
-            measured, predicted = c.points.throughput_per_s[i], c.predicted.throughput_band(i)
-            missed = c.residual_throughput_pct[i]
-        where = c.points.load_type.place_of(float(c.points.load[i]))
-        highest = c.points.throughput_per_s[:i].max(initial=0.0)
-        falls = c.points.load_type.is_closed and missed > 0 and measured < highest
-        why = "; throughput falls there" if falls else ""
-        curve = f"{c.series}, " if named else ""
-        found = f"{show(float(measured), 2)} measured, {with_interval(show, *predicted)} predicted"
-        return f"{curve}{where}: {found}, {missed_text(missed)}{why}"
-
-
-def worst_point(done: Sequence[Comparison]) -> WorstPoint | None:
-    """The held-out point of all curves that is missed by the largest factor; None where nothing is held out."""
+def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
+    """The held-out point that is missed by the largest factor: measured, predicted, and the band; empty without one."""
     found = []
     for c in done:
         miss = np.abs(np.log1p(_residuals(c, "response" if c.is_open else "throughput") / 100))
         if c.held_out.any():
             i = int(np.flatnonzero(c.held_out)[miss[c.held_out].argmax()])
-            found.append((float(miss[i]), WorstPoint(c, i)))
-    return max(found, key=lambda one: one[0])[1] if found else None
+            found.append((float(miss[i]), c, i))
+    if not found:
+        return ""
+    _, c, i = max(found, key=lambda one: one[0])
+    load, points = c.points.load_type, c.points
+    if c.is_open:
+        show: Figure = format_duration
+        measured, predicted = points.response_time_s[i], c.predicted.response_band(i)
+        missed = c.residual_response_pct[i]
+    else:
+        show = load.throughput_figure
+        measured, predicted = points.throughput_per_s[i], c.predicted.throughput_band(i)
+        missed = c.residual_throughput_pct[i]
+    falls = load.is_closed and missed > 0 and measured < points.throughput_per_s[:i].max(initial=0.0)
+    where = f"{f'{c.series}, ' if named else ''}{load.place_of(float(points.load[i]))}"
+    band = f"{show(float(measured), 2)} measured, {with_interval(show, *predicted)} predicted"
+    return f"{where}: {band}, {missed_text(missed)}{'; throughput falls there' if falls else ''}"
 
 
 def next_text(wanted: Sequence[tuple[str, NextLoad | None, Knee]]) -> str:

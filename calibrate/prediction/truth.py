@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +25,6 @@ from calibrate.models.open import MGcEach
 from measure.known_device.server import Truth
 from measure.loads import LOADS, LoadKind
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, GGc, Metrics, Station, simulate, solve
-from qsim.distributions.as_dict import law_to_dict
 
 SIMULATED = 200_000
 DRAWN = 24
@@ -115,42 +113,32 @@ def _response_at(truth: Truth, kind: LoadKind, loads: Array) -> tuple[Array, Arr
         if not isinstance(law, Exponential):
             at = _fewer(at)
         queues: Literal["shared", "random"] = "shared" if central else "random"
-        return at, np.array([_closed(_Law(law), servers, queues, truth.delay_s, int(n)) for n in at])
+        return at, np.array([_closed(law, servers, queues, truth.delay_s, int(n)) for n in at])
     below = np.unique(loads[loads < truth.peak_throughput_per_s])
     if len(below) == 0:
         below = np.array([0.5 * truth.peak_throughput_per_s])
     one = servers if central else 1
     exact = one == 1 or isinstance(law, Exponential | Deterministic)
     at = below if exact else _fewer(below)
-    return at, np.array([_open(_Law(law), one, float(rate) * one / servers) for rate in at])
+    return at, np.array([_open(law, one, float(rate) * one / servers) for rate in at])
 
 
-@dataclass(frozen=True)
-class _Law:
-    """A law that can be a key of the cache, whatever it holds."""
-
-    law: Distribution
-
-    def __hash__(self) -> int:
-        return hash(repr(law_to_dict(self.law)))
-
-
-@lru_cache(maxsize=1024)
-def _closed(law: _Law, servers: int, queues: Literal["shared", "random"], delay_s: float, population: int) -> float:
+def _closed(
+    law: Distribution, servers: int, queues: Literal["shared", "random"], delay_s: float, population: int
+) -> float:
     """The response time with ``population`` requests, the delay included; a request alone waits for nobody."""
     if population == 1:
-        return law.law.mean + delay_s
-    station = Station(law.law, servers=servers, queues=queues)
+        return law.mean + delay_s
+    station = Station(law, servers=servers, queues=queues)
     model = Closed(population, [Delay(Deterministic(delay_s)), station] if delay_s else [station])
-    exact = isinstance(law.law, Exponential)
+    exact = isinstance(law, Exponential)
     metrics: Metrics = solve(model) if exact else simulate(model, customers=SIMULATED, seed=1, allow_short=True)
     return float(population / metrics.throughput)
 
 
-@lru_cache(maxsize=1024)
-def _open(law: _Law, servers: int, rate: float) -> float:
+def _open(law: Distribution, servers: int, rate: float) -> float:
     """W of M/G/c."""
-    model = GGc(Exponential(1 / rate), law.law, servers)
+    model = GGc(Exponential(1 / rate), law, servers)
     metrics = solve(model)
     if metrics.kind != "exact":
         metrics = simulate(model, customers=5 * SIMULATED, seed=1, allow_short=True)

@@ -24,7 +24,6 @@ import pandas as pd
 
 from measure.auditing.curve_shape import (
     check_bandwidth,
-    check_bins,
     check_curve,
     check_open,
     check_saturation,
@@ -97,7 +96,7 @@ def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
             found += check_curve(curve)
     if sweep.load_type.is_drive:
         found += [*check_buffered(sweep), *check_working_set(sweep), *check_wakeups(sweep)]
-        found += [*check_saturation(sweep), *check_bins(sweep), *check_submission(sweep)]
+        found += [*check_saturation(sweep), *check_submission(sweep)]
     found += check_repeats(sweep)
     if set(STEADY) <= set(sweep.points):
         found += check_steady(sweep.points, sweep.load_type)

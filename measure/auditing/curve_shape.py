@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from measure.findings import Finding
 from measure.loads import Load
 from measure.repeats import each_series, rows_of_each
-from measure.sweep import COMPUTED, PERCENTILES, Sweep
-from measure.units import counted, format_bytes, format_duration, format_rate
+from measure.sweep import COMPUTED, Sweep
+from measure.units import format_bytes, format_duration, format_rate
 
 Floats = NDArray[np.float64]
 
@@ -263,31 +263,6 @@ def _never_busy(series: str, rates: np.ndarray, response: np.ndarray) -> Iterato
         series,
         float(rates[top]),
     )
-
-
-def check_bins(sweep: Sweep) -> Iterator[Finding]:
-    """Points whose percentiles are all the same, so that their histogram has one bin: nothing is known of the tails."""
-    values = sweep.points[[*PERCENTILES]].to_numpy(float)
-    known = np.isfinite(values).sum(axis=1) > 1
-    highest = np.fmax.reduce(values, axis=1)
-    alike = known & (highest == np.fmin.reduce(values, axis=1))
-    counted_by_tool = sweep.load_type.is_counted  # clients of a server, which fio does not measure
-    beyond = ", or latencies lie beyond fio's last one (17 s)"
-    for series, group in each_series(sweep.points.assign(highest=highest)[alike]):
-        first, points = group.iloc[0], int((sweep.points["series"] == series).sum())
-        yield Finding(
-            "one-bin",
-            "warning",
-            f"all percentiles are {format_duration(first['highest'])}, at {len(group)} of "
-            f"{counted(points, 'point')}: their histogram has one bin.",
-            f"the bins are too coarse{'' if counted_by_tool else beyond}; they hold no tail.",
-            "do not rely on these percentiles; a tool that counts microseconds shows the tail."
-            if counted_by_tool
-            else "measure with finer bins, or shallower: qsim measure fio TARGET --depths "
-            f"{first['load']:g} --out DIR (fio --output-format=json+).",
-            series,
-            float(first["load"]),
-        )
 
 
 def check_submission(sweep: Sweep) -> Iterator[Finding]:

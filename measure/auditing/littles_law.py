@@ -145,7 +145,7 @@ def diagnose(curve: ClosedCurve, siblings: Sequence[ClosedCurve] = ()) -> Diagno
 
 
 def check_littles_law(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on the law: how well it holds, or what its pattern says; one for a unit that is wrong everywhere."""
+    """Findings on the law: how well it holds, or what its pattern says."""
     verdict, found = diagnoses(sweep)
     if not found:
         computed = "unchecked" in sweep.points and bool(sweep.points["unchecked"].eq(COMPUTED).any())
@@ -160,10 +160,6 @@ def check_littles_law(sweep: Sweep) -> Iterator[Finding]:
             f"N = X R holds at {counted(len(deviation), 'point')} of {counted(len(holding), 'curve')}: the deviation "
             f"is {100 * np.median(deviation):.2f} % at the median, {100 * deviation.max():.2f} % at most.",
         )
-    units = [d for d in found if d.cause == "unit"]
-    if len(units) > 1 and len({d.factor for d in units}) == 1:
-        yield _one_unit(units)
-        found = [d for d in found if d.cause != "unit"]
     yield from (d.finding() for d in found if d.cause != "holds")
 
 
@@ -177,17 +173,6 @@ _UNKNOWN_DEPTH = (
     "the load was not recorded, or it was given in requests a second and not in requests.",
     "measure a few depths without a rate limit: qsim measure fio TARGET --depths 1,8,64 --out DIR",
 )
-
-
-def _one_unit(units: Sequence[Diagnosis]) -> Finding:
-    """One finding of several curves with the same unit off."""
-    ratios, first = np.concatenate([d.curve.ratio for d in units]), units[0]
-    done, after = _unit_undone(first.factor), ratios / first.factor
-    text = (
-        f"X R / N is {ratios.min():.3g} to {ratios.max():.3g} over all {len(ratios)} points of {len(units)} curves; "
-        f"with the latency {done} it is {after.min():.3f} to {after.max():.3f}."
-    )
-    return Finding("littles-law", "error", text, first.hypothesis, first.remedy)
 
 
 def _unit_undone(factor: float) -> str:

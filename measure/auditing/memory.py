@@ -38,19 +38,10 @@ def check_memory(sweep: Sweep) -> Iterator[Finding]:
 
 def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
     """Findings on curves that were published as bandwidth and latency only."""
-    yield Finding(
-        "no-load",
-        "info",
-        "the curves hold bandwidth and latency and not what was varied (a delay, a pause, a depth), so only the "
-        "latency can be predicted.",
-        "they were published for plotting.",
-        "load a table that has the pause or the delay as a column, or measure one: qsim measure memory --out DIR.",
-    )
     for series, group in each_series(sweep.mean_points()):
         load, throughput, latency = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
         yield from _cache(sweep, series, latency)
         yield from _lines(series, load, throughput * latency, ("lowest bandwidth", int(np.argmin(load))))
-        yield from _bends_back(series, load, latency)
 
 
 def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:
@@ -139,23 +130,6 @@ def _lines(series: str, load: Floats, lines: Floats, idle: tuple[str, int]) -> I
         text = f"at the peak {lines[peak]:.3g} cache lines are in flight ({product}), "
         text += f"at the {where} {lines[unloaded]:.3g}."
         yield Finding("lines-in-flight", "info", text, series=series, load=float(load[peak]))
-
-
-def _bends_back(series: str, bandwidth: Floats, latency: Floats) -> Iterator[Finding]:
-    """Past saturation more load brings less bandwidth: the highest latency lies below the highest bandwidth."""
-    slowest = int(np.argmax(latency))
-    if bandwidth[slowest] < 0.99 * bandwidth.max():
-        yield Finding(
-            "bends-back",
-            "info",
-            f"the highest latency, {format_duration(float(latency[slowest]))}, is reached at "
-            f"{bandwidth[slowest] / 1e9:.4g} GB/s, below the peak of {bandwidth.max() / 1e9:.4g} GB/s.",
-            "past saturation more requests in flight lose bandwidth (row buffers, turns between reads and writes), "
-            "so one bandwidth has two latencies.",
-            "repeat the shortest delays: qsim measure memory --delays 0,25,50 --repeats 5 --out DIR.",
-            series=series,
-            load=float(bandwidth[slowest]),
-        )
 
 
 def known_peak(sweep: Sweep) -> float | None:

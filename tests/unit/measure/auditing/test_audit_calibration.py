@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,13 +25,6 @@ def closed(knee: float, depths: Sequence[float] = DEPTHS, **columns: Any) -> Swe
 
 def found(sweep: Sweep, check: str) -> list[Finding]:
     return [f for f in audit(sweep) if f.check == check]
-
-
-def test_a_server_with_percentiles_of_one_bin_is_not_sent_to_fio() -> None:
-    same = {f"latency_{p}_s": [1e-4, 2e-4] for p in ("p50", "p99")}
-    sweep = closed(8, (1.0, 32.0), **same)
-    (one,) = found(replace(sweep, load_unit="clients"), "one-bin")
-    assert "fio" not in one.hypothesis + one.remedy
 
 
 def test_ways_of_submission_that_are_kept_apart_are_a_warning() -> None:

@@ -64,7 +64,7 @@ def test_002_the_labels_are_exchanged() -> None:
 def test_003_milliseconds_are_microseconds() -> None:
     (finding,) = _errors(audit(load_dataset("003-ssd-read", as_published=True)))
     assert "a unit off by 1,000" in finding.hypothesis
-    assert "all 20 points" in finding.message
+    assert "Likewise 3 more curves" in finding.message
     assert any("MB of 1000 KiB" in f.hypothesis for f in audit(load_dataset("003-ssd-read", as_published=True)))
 
 

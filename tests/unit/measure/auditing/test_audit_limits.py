@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from measure.auditing.all_checks import audit, corrected
-from measure.auditing.curve_shape import ClosedCurve, check_bins, check_saturation, check_submission
+from measure.auditing.curve_shape import ClosedCurve, check_saturation, check_submission
 from measure.auditing.littles_law import block_verdict
 from measure.auditing.runs import check_repeats, check_working_set
 from measure.datasets import check_labels
@@ -118,13 +118,6 @@ def test_an_open_device_is_busy_where_the_response_grows_by_three_tenths(longest
         assert "100 µs to 129 µs at all rates up to 300 /s" in found[0].message
 
 
-def test_a_bin_needs_two_percentiles_at_one_point() -> None:
-    one = swept(load=[1.0, 2.0], latency_p50_s=[1e-4, 1e-4], latency_p99_s=[np.nan, 2e-4])
-    assert not list(check_bins(one))
-    (found,) = check_bins(swept(load=[1.0, 2.0], latency_p50_s=[1e-4] * 2, latency_p99_s=[2e-4, 1e-4]))
-    assert (found.load, "at 1 of 2 points" in found.message) == (2.0, True)
-
-
 def test_requests_handed_over_in_one_way_or_of_other_kinds_are_no_mixture() -> None:
     of = {"load": [1.0, 4.0], "block_bytes": 4096.0, "read_fraction": 1.0, "pattern": "random"}
     assert not list(check_submission(swept(**of, engine="libaio")))
@@ -199,18 +192,3 @@ def test_three_curves_that_say_the_same_are_one_finding(names: Sequence[str], me
     if merged:
         assert found[0].message.startswith("a: ")
         assert found[0].message.endswith("Likewise 2 more curves: b, c.")
-
-
-def test_one_unit_of_several_curves_is_one_finding() -> None:
-    rows = [
-        {"series": name, "load": n, "throughput_per_s": 1e4, "latency_s": factor * n / 1e4}
-        for name, factor in (("a", 1000), ("b", 990))
-        for n in (1.0, 2.0)
-    ]
-    (found,) = [f for f in audit(Sweep(pd.DataFrame(rows))) if f.check == "littles-law"]
-    assert found.series is None
-    assert "is 990 to 1e+03 over all 4 points of 2 curves; with the latency divided by 1,000 it is 0.990 to 1.000" in (
-        found.message
-    )
-    alone = [f for f in audit(Sweep(pd.DataFrame(rows[:2]))) if f.check == "littles-law"]
-    assert [f.series for f in alone] == ["a"]

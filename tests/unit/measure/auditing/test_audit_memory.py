@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from measure.auditing.memory import cache_sized, check_bandwidth_curves, check_buffer_sizes, check_memory
+from measure.auditing.memory import cache_sized, check_buffer_sizes, check_memory
 from measure.findings import Finding
 from measure.loads import LoadKind
 from measure.sweep import Provenance, Sweep
@@ -110,15 +110,6 @@ def test_a_thousand_times_too_few_lines_are_a_unit() -> None:
     assert "(then it is 1)" in one(memory([1e-7] * 2, [1e4] * 2), "lines-in-flight").hypothesis
     assert "(then it is 0.9)" in one(memory([1.0] * 2, [0.0009] * 2), "lines-in-flight").hypothesis
     assert "by more than 1000" in one(memory([1.0] * 2, [0.00089] * 2), "lines-in-flight").hypothesis
-
-
-@pytest.mark.parametrize(("second", "bends"), [(0.98, True), (0.995, False)])
-def test_a_curve_bends_back_where_the_slowest_point_is_below_the_peak(second: float, bends: bool) -> None:
-    curve = memory([1e-7, 2e-7, 3e-7], [1e9] * 3, "bandwidth", [5e9, 10e9, 10e9 * second])
-    found = [f for f in check_bandwidth_curves(curve) if f.check == "bends-back"]
-    assert [f.load for f in found] == [10e9 * second] * bends
-    if found:
-        assert "300 ns, is reached at 9.8 GB/s, below the peak of 10 GB/s" in found[0].message
 
 
 def test_buffer_sizes_tell_which_of_them_fit_a_cache() -> None:
