@@ -24,7 +24,7 @@ def free(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     space = [2**40]
 
     def storage(path: Path) -> Storage:
-        return Storage("ext4", "/", "/dev/x", "", None, space[0])
+        return Storage("ext4", "/dev/x", "", space[0])
 
     for module in (safety, own_file):
         monkeypatch.setattr(module, "storage_behind", storage)
