@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, Self, TypeAlias, overload
+from typing import Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from qsim import _check
 from qsim._types import FloatArray, IntArray
 from qsim.errors import InvalidParameterError, NoFormulaError
 from qsim.result import Result, shown_by
-from qsim.tails import variance_from_tail, variance_of_number
+from qsim.tails import variance_from_tail
 
 Kind: TypeAlias = Literal["exact", "bound", "approximation", "simulated"]
 Interval: TypeAlias = tuple[float, float]
@@ -249,27 +249,20 @@ class Metrics(Result):
             return (value, value)
         raise ValueError(f"{name} of {self.model.kendall} has no interval: {self.method} gives a single value")
 
-    @overload
-    def p(self, n: int) -> float: ...
-    @overload
-    def p(self, n: Sequence[int] | range | IntArray) -> FloatArray: ...
-    def p(self, n: int | Sequence[int] | range | IntArray) -> float | FloatArray:
+    def p(self, n: int | Sequence[int] | range | IntArray) -> Any:
         """Long-run share of time with exactly ``n`` customers present (at the stations, think time apart)."""
-        return _each(lambda one: self._states().p(_check.count("n", one, minimum=0)), n)
+        if (states := self.states) is None:
+            raise ValueError(
+                f"state probabilities of {self.model.kendall} are not known from {self.method}: "
+                "for a model with a formula solve() gives them"
+            )
+        return _each(lambda one: states.p(_check.count("n", one, minimum=0)), n)
 
-    @overload
-    def cdf(self, t: float, of: str = "W") -> float: ...
-    @overload
-    def cdf(self, t: Sequence[float] | FloatArray, of: str = "W") -> FloatArray: ...
-    def cdf(self, t: float | Sequence[float] | FloatArray, of: str = "W") -> float | FloatArray:
+    def cdf(self, t: float | Sequence[float] | FloatArray, of: str = "W") -> Any:
         """P(W <= t), the share of customers that are done within ``t``; ``of="Wq"`` for the waiting time."""
         return 1 - self.survival(t, of)
 
-    @overload
-    def survival(self, t: float, of: str = "W") -> float: ...
-    @overload
-    def survival(self, t: Sequence[float] | FloatArray, of: str = "W") -> FloatArray: ...
-    def survival(self, t: float | Sequence[float] | FloatArray, of: str = "W") -> float | FloatArray:
+    def survival(self, t: float | Sequence[float] | FloatArray, of: str = "W") -> Any:
         """P(W > t), the share of customers that take longer; ``of="Wq"`` for the waiting time.
 
         >>> from qsim import MM1, solve
@@ -279,11 +272,7 @@ class Metrics(Result):
         times = self._times(of)
         return _each(lambda one: times.survival(_check.non_negative("t", one), of), t)
 
-    @overload
-    def quantile(self, q: float, of: str = "W") -> float: ...
-    @overload
-    def quantile(self, q: Sequence[float] | FloatArray, of: str = "W") -> FloatArray: ...
-    def quantile(self, q: float | Sequence[float] | FloatArray, of: str = "W") -> float | FloatArray:
+    def quantile(self, q: float | Sequence[float] | FloatArray, of: str = "W") -> Any:
         """The time that a share ``q`` of the customers stays below; ``of`` is "W" (response) or "Wq" (waiting)."""
         times = self._times(of)
 
@@ -303,18 +292,8 @@ class Metrics(Result):
         return self._times(of).quantile_interval(_check.fraction("q", q), of)
 
     def variance(self, of: str = "W") -> float:
-        """The variance of the response time "W", the waiting time "Wq" or the number present "L"."""
-        if of == "L":
-            return variance_of_number(self._states().p)
+        """The variance of the response time "W" or the waiting time "Wq"."""
         return self._times(of).variance(of)
-
-    def _states(self) -> States:
-        if self.states is None:
-            raise ValueError(
-                f"state probabilities of {self.model.kendall} are not known from {self.method}: "
-                "for a model with a formula solve() gives them"
-            )
-        return self.states
 
     def _times(self, of: str) -> TimeDistribution:
         _check.one_of("of", of, ("W", "Wq"))

@@ -1,4 +1,4 @@
-"""Variances from what is known of a distribution: the probabilities of longer times, or those of each number."""
+"""The variance of a time from the probabilities of longer ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 MOST_PIECES = 200
-MOST_NUMBER = 1_000_000
 
 
 def variance_from_tail(survival: Callable[[float], float], scale: float) -> float:
@@ -29,20 +28,3 @@ def variance_from_tail(survival: Callable[[float], float], scale: float) -> floa
             return max(0.0, second - first**2)
         low, high = high, 2 * high
     return math.inf
-
-
-def variance_of_number(p: Callable[[int], float]) -> float:
-    """Var[N] from p(0), p(1), ..., as far as they add up to one.
-
-    >>> variance_of_number(lambda n: 0.5 if n in (0, 2) else 0.0)
-    1.0
-    """
-    mean = square = 0.0
-    left, negligible = 1.0, 0
-    for n in range(MOST_NUMBER):
-        share = p(n)
-        left, mean, square = left - share, mean + n * share, square + n * n * share
-        negligible = negligible + 1 if n * n * share <= 1e-16 * square and left < 0.01 else 0
-        if left * n * n < 1e-13 * square or negligible > 100:
-            break
-    return square - mean**2

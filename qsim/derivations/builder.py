@@ -7,7 +7,8 @@ Steps are written as text, a line each: ``name = formula | reason``, or ``# rema
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,6 +19,7 @@ from qsim.text_table import table
 
 _SHOWN_FIRST, _SHOWN_LAST = 3, 2
 _MOST_ROWS = 16
+_WIDEST, _LINE = 50, 100
 _NAMES = {**{text: name for name, (text, _) in SYMBOLS.items()}, "p_wait": "p_wait", "p_block": "p_block"}
 
 
@@ -36,9 +38,10 @@ class DerivationStep:
     because: str = ""
     name: str = ""
 
-    def equation(self, value: str = "") -> str:
-        """The line without its reason, with the value written as ``value`` where that is given."""
-        sides = [self.symbol, self.formula, self.numbers, value or number(self.value)]
+    def equation(self, show: Callable[[str, float], str] | None = None) -> str:
+        """The line without its reason; ``show`` writes a value of Metrics by its name."""
+        value = show(self.name, self.value) if show and self.name else number(self.value)
+        sides = [self.symbol, self.formula, self.numbers, value]
         shown = [side for i, side in enumerate(sides) if side and side not in sides[:i]]
         return " = ".join(shown)
 
@@ -82,17 +85,24 @@ class Derivation:
         """The lines with numbers."""
         return tuple(line for line in self.lines if isinstance(line, DerivationStep))
 
+    def text(self, show: Callable[[str, float], str] | None = None) -> str:
+        """A line for each step, its reason behind it or below; ``show`` writes a value of Metrics by its name."""
+        equations = [step.equation(show) for step in self.steps]
+        column = min(max(map(len, equations), default=0), _WIDEST) + 2
+        lines = []
+        for line in self.lines:
+            if isinstance(line, Remark):
+                lines += textwrap.wrap(line.text, _LINE, initial_indent="  ", subsequent_indent="  ")
+            elif isinstance(line, DerivationTable):
+                lines += textwrap.indent(line.text(), "    ").splitlines()
+            elif len(equation := line.equation(show)) + 2 > column and line.because:
+                lines += [f"  {equation}", f"  {' ' * column}{line.because}"]
+            else:
+                lines.append(f"  {equation.ljust(column)}{line.because}".rstrip())
+        return "\n".join(lines)
+
     def __str__(self) -> str:
-        return "\n".join([f"{self.model.kendall}: {self.method}", *map(_line_text, self.lines)])
-
-
-def _line_text(line: Line) -> str:
-    match line:
-        case Remark():
-            return line.text
-        case DerivationTable():
-            return line.text()
-    return f"{line.equation()}    {line.because}".rstrip()
+        return f"{self.model.kendall}: {self.method}\n{self.text()}"
 
 
 class DerivationBuilder:

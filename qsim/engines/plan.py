@@ -152,12 +152,14 @@ def plan(model: Network) -> Plan:
             sources.append(source)
             entries.append(Entry(stream, names.index(at)))
     places = [_station(model, name) for name in model.stations]
+    if model.closed_classes and any(place.capacity is not None for place in places):
+        raise NoEngineError(f"{model.kendall} is not simulated: limited places are for customers from outside")
     if any(names[entry.place] == OUTSIDE for entry in entries):
         none = (NO_TIME,) * len(classes)
         places.append(PlannedStation(none, math.inf, urgency=(0,) * len(classes), is_delay=True, listed=False))
     else:
         names.pop()
-    made = Plan(
+    return Plan(
         tuple(places),
         tuple(entries),
         tuple(
@@ -170,19 +172,6 @@ def plan(model: Network) -> Plan:
         classes,
         tuple(i for i, place in enumerate(places) if place.listed and model.lists_stations),
     )
-    _require_time_away(model, made)
-    return made
-
-
-def _require_time_away(model: Network, made: Plan) -> None:
-    """Refuse customers that find no place and are back at once, for ever."""
-    if any(place.capacity is not None and place.capacity < made.population for place in made.places):
-        homes = [made.places[entry.home] for entry in made.entries if entry.number]
-        if any(float(law.cdf(0.0)) > 0 for home in homes for law in home.service):
-            raise NoEngineError(
-                f"{model.kendall} is not simulated: an arrival that finds the system full would be back at once; "
-                "give a Delay whose time is never zero"
-            )
 
 
 def _way(way: ModelWay, names: Sequence[str], leaves: bool) -> Way:

@@ -49,21 +49,13 @@ def require_runnable(model: Network) -> Plan:
         raise InvalidParameterError(
             "arrival_rate", "must be positive for a simulation, not 0", "nobody would come; use solve"
         )
-    if (queue := open_queue(model)) is not None:
-        queue.require_stable()
-    elif made.sources:
-        _require_stations_keep_up(model)
-    return made
-
-
-def _require_stations_keep_up(model: Network) -> None:
     for (name, station), rates in zip(model.stations.items(), model.open_rates(), strict=True):
         load, most = float(rates @ _means(model, station)), station.most_work
-        if load > most * (1 - ROUNDING):
-            servers = 1 if station.speeds is not None else station.servers
-            rate = float(rates.sum())
+        if station.capacity is None and load > most * (1 - ROUNDING):
+            servers, rate = 1 if station.speeds is not None else station.servers, float(rates.sum())
             whole = f"{name} of {model.kendall}" if len(model.stations) > 1 else model.kendall
             raise UnstableQueueError(whole, rate, rate / load * most / servers, servers)
+    return made
 
 
 def _means(model: Network, station: Station) -> FloatArray:

@@ -83,13 +83,7 @@ class SamplePath:
     @property
     def present(self) -> IntArray:
         """How many customers each one finds in the system; one that leaves at that very instant is gone."""
-        behind = np.arange(self.arrival.size)
-        gone = np.searchsorted(np.sort(self.finish), self.arrival, side="right")
-        # A customer behind that comes at the same instant and takes no time has not been seen: do not count it as gone.
-        no_time = np.concatenate(([0], np.cumsum(self.finish == self.arrival)))
-        unseen = no_time[np.searchsorted(self.arrival, self.arrival, side="right")] - no_time[behind]
-        present: IntArray = behind - (gone - unseen)
-        return present
+        return np.array([np.count_nonzero(self.finish[:i] > came) for i, came in enumerate(self.arrival)])
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame, one row per customer: arrival, start, finish, server, wait, response, present."""

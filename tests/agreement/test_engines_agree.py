@@ -80,7 +80,6 @@ BY_EVENTS: list[Network] = [
             Station(Exponential(2.0), visits=0.4, discipline="PS"),
         ],
     ),
-    Closed(10, [Delay(3.0), Station(ONE, 2, capacity=4)]),
     Closed(10, [Delay(3.0), Station(ONE, speeds=(1.0, 1.8, 2.5))]),
     Network(
         {"host": Delay(20.0), "bus": Station(ONE), "die": Station(Exponential(8.0), servers=8)},

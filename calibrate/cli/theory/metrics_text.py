@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,15 +13,14 @@ from calibrate.cli.theory.queue_models import hinting_at_units
 from measure.units import format_duration, format_rate
 
 if TYPE_CHECKING:
-    from qsim.derivations import Derivation, DerivationStep
+    from qsim.derivations import Derivation
 
 
 def metrics_text(
     metrics: qsim.Metrics, *, with_units: bool, quantiles: Sequence[float] = (), details: bool = False
 ) -> str:
     """The table of the values; units only where the input had them."""
-    show = (lambda name, value: value_text(name, value, with_units)) if with_units else None
-    text = str(metrics.text(show, details=details))
+    text = str(metrics.text(_shown(with_units), details=details))
     if with_units:
         text = text.replace("customers per time unit", "customers a second")
     for q in quantiles:
@@ -75,41 +73,20 @@ def solved(
     if derivation is None:
         return Result(values, document)
     return Result(
-        lambda: f"{values()}\n\n{derivation_text(derivation, with_units=with_units)}",
+        lambda: f"{values()}\n\nhow this comes about:\n{derivation.text(_shown(with_units))}",
         lambda: {**document(), "derivation": derivation_document(derivation)},
     )
+
+
+def _shown(with_units: bool) -> Callable[[str, float], str] | None:
+    """How values are written by their names; None for six digits."""
+    return (lambda name, value: value_text(name, value, True)) if with_units else None
 
 
 def value_text(name: str, value: float, with_units: bool) -> str:
     """One of the values by name, with its unit where ``with_units``."""
     units = {"throughput": format_rate, "W": format_duration, "Wq": format_duration} if with_units else {}
     return units[name](value, 4) if name in units else f"{value:.6g}"
-
-
-_WIDEST = 50
-_LINE = 100
-
-
-def derivation_text(derivation: Derivation, *, with_units: bool) -> str:
-    """The steps, a line each; what the model says first."""
-    from qsim.derivations import DerivationTable, Remark
-
-    equations = [_equation(step, with_units=with_units) for step in derivation.steps]
-    column = min(max(map(len, equations), default=0), _WIDEST) + 2
-    lines: list[str] = ["how this comes about:"]
-    for line in derivation.lines:
-        if isinstance(line, Remark):
-            lines += textwrap.wrap(line.text, _LINE, initial_indent="  ", subsequent_indent="  ")
-            continue
-        if isinstance(line, DerivationTable):
-            lines += textwrap.indent(line.text(), "    ").splitlines()
-            continue
-        equation = _equation(line, with_units=with_units)
-        if len(equation) + 2 > column and line.because:
-            lines += [f"  {equation}", f"  {' ' * column}{line.because}"]
-        else:
-            lines.append(f"  {equation.ljust(column)}{line.because}".rstrip())
-    return "\n".join(lines)
 
 
 def derivation_document(derivation: Derivation) -> dict[str, Any]:
@@ -121,8 +98,3 @@ def derivation_document(derivation: Derivation) -> dict[str, Any]:
 
     lines = [{"remark": line.text} if isinstance(line, Remark) else asdict(line) for line in derivation.lines]
     return {"method": derivation.method, "lines": lines}
-
-
-def _equation(step: DerivationStep, *, with_units: bool) -> str:
-    value = value_text(step.name, step.value, with_units) if step.name and with_units else ""
-    return step.equation(value)

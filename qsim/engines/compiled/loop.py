@@ -49,7 +49,7 @@ def come(t: State, entry: int) -> None:
     moment.unused = row.next
     moment.spare -= 1
     row.entry, row.kind = entry, t.entries[entry].kind
-    row.total_wait, row.total_service, row.cycling = 0.0, 0.0, 0
+    row.total_wait, row.total_service = 0.0, 0.0
     enter(t, customer, to)
 
 
@@ -57,10 +57,6 @@ def come(t: State, entry: int) -> None:
 def enter(t: State, customer: int, to: int) -> None:
     """Come to a station: what it needs there, which queue it joins, and where it will go next."""
     row, clock = t.customers[customer], t.moment[0].clock
-    if t.entries[row.entry].home == to:
-        if row.cycling == 1:
-            completion(t, customer)
-        row.cycling = 1
     row.place = to
     row.arrived, row.since, row.wait = clock, clock, 0.0
     row.need = draw(t, t.roles[to, row.kind, tables.SERVING])
@@ -131,34 +127,18 @@ def complete(t: State, leaf: int) -> None:
     if place.part != NOWHERE:
         record(t, place.part, wait, service, row.kind, 0)
     place.present -= 1
-    if not place.is_delay or t.entries[row.entry].home == NOWHERE:  # a customer that circulates thinks at a delay
+    home = t.entries[row.entry].home
+    if not place.is_delay or home == NOWHERE:  # a customer that circulates thinks at a delay
         row.total_wait += wait
         row.total_service += service
+    if row.to == home:  # a passage (neither has a home, nor goes on) or a cycle is over
+        record(t, 0, row.total_wait, row.total_service, row.kind, moment.lost)
+        row.total_wait, row.total_service, moment.lost = 0.0, 0.0, 0
     if row.to == NOWHERE:
-        completion(t, customer)
         row.next, moment.unused = moment.unused, customer
         moment.spare += 1
     else:
-        go(t, customer, row.to)
-
-
-@kernel(inner=True, borrows=True)
-def go(t: State, customer: int, to: int) -> None:
-    """On to a station, or home where a customer that circulates finds no place there."""
-    if t.places[to].present >= t.places[to].capacity:
-        t.moment[0].lost += 1
-        t.customers[customer].cycling = 0
-        to = t.entries[t.customers[customer].entry].home
-    enter(t, customer, to)
-
-
-@kernel(inner=True, borrows=True)
-def completion(t: State, customer: int) -> None:
-    """A passage or a cycle is over."""
-    row = t.customers[customer]
-    record(t, 0, row.total_wait, row.total_service, row.kind, t.moment[0].lost)
-    row.total_wait, row.total_service = 0.0, 0.0
-    t.moment[0].lost = 0
+        enter(t, customer, row.to)
 
 
 @kernel(inner=True, borrows=True)

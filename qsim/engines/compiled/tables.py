@@ -41,9 +41,9 @@ QUEUE = _record("place present in_service first last", "seen progress share crow
 present than servers."""
 
 CUSTOMER = _record(
-    "entry kind place queue to cycling next order", "key need work arrived since wait share total_wait total_service"
+    "entry kind place queue to next order", "key need work arrived since wait share total_wait total_service"
 )
-"""``to``: the place after this one. ``cycling``: it has been home. ``next``: the one behind it in its list, or in the
+"""``to``: the place after this one. ``next``: the one behind it in its list, or in the
 list of unused rows. The smallest ``key`` goes first, then the smallest ``order``. ``need`` is the service time,
 ``work`` what is left of it. ``since``: waiting since."""
 

@@ -66,10 +66,6 @@ class System:
 
     def enter(self, customer: Customer, to: int) -> None:
         """Come to a station: what it needs there, which queue it joins, and where it will go next."""
-        if self.plan.entries[customer.entry].home == to:
-            if customer.cycling:
-                self.recording.completion(customer)
-            customer.cycling = True
         station = self.stations[to]
         customer.place, customer.arrived = to, self.env.now
         customer.service_time = self.streams[Role(SERVICE, to, customer.kind)].next()
@@ -82,22 +78,14 @@ class System:
         """A stay is over: record it, and go on to the next station or out."""
         self.stations[customer.place].present -= 1
         self.recording.stay(customer)
-        circulates = self.plan.entries[customer.entry].home != NOWHERE
-        if not (circulates and self.plan.places[customer.place].is_delay):  # else it thinks
+        home = self.plan.entries[customer.entry].home
+        if home == NOWHERE or not self.plan.places[customer.place].is_delay:  # else it thinks
             customer.total_wait += customer.wait
             customer.total_service += customer.service
-        if customer.to == NOWHERE:
+        if customer.to == home:  # a passage (neither has a home, nor goes on) or a cycle is over
             self.recording.completion(customer)
-        else:
-            self.go(customer, customer.to)
-
-    def go(self, customer: Customer, to: int) -> None:
-        """On to a station, or home where a customer that circulates finds no place there."""
-        if self.stations[to].full:
-            self.recording.lost += 1
-            customer.cycling = False
-            to = self.plan.entries[customer.entry].home
-        self.enter(customer, to)
+        if customer.to != NOWHERE:
+            self.enter(customer, customer.to)
 
     def choose_way(self, station: int, kind: int) -> int:
         """Where a customer goes next."""

@@ -22,8 +22,6 @@ class Customer:
     kind: int = 0
     number: int = 0
     """In the order of arrival, where customers are recorded in that order."""
-    cycling: bool = False
-    """Whether it has been home."""
     place: int = -1
     to: int = -1
     arrived: float = 0.0

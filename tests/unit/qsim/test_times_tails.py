@@ -1,4 +1,4 @@
-"""Variances from tails and from state probabilities, against closed forms."""
+"""Variances from tails, against closed forms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from qsim.tails import variance_from_tail, variance_of_number
+from qsim.tails import variance_from_tail
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
@@ -17,7 +17,3 @@ def test_the_variance_of_a_uniform_and_an_exponential_time(scale: float) -> None
 
 def test_a_tail_too_heavy_has_an_infinite_variance() -> None:
     assert variance_from_tail(lambda t: (1 + t) ** -1.5, 1.0) == math.inf
-
-
-def test_numbers_with_gaps_are_added_to_the_end() -> None:
-    assert variance_of_number(lambda n: 0.5 ** (n // 7 + 1) if n % 7 == 0 else 0.0) == pytest.approx(49 * 2)
