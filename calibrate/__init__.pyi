@@ -38,6 +38,5 @@ from .tails.objective import objective_knee as objective_knee
 from .tails.objective import tail_knee as tail_knee
 from .tails.percentiles import fitted_tails as fitted_tails
 from .tails.percentiles import predict_tails as predict_tails
-from .tails.percentiles import tails_of as tails_of
 from .tails.results import TailPoint as TailPoint
 from .tails.results import Tails as Tails

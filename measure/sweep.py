@@ -452,14 +452,14 @@ def _common(values: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(v for v in values if v))
 
 
-def recorded_options(details: Mapping[str, Any], key: str = "options") -> Iterator[Mapping[str, str]]:
+def recorded_options(details: Mapping[str, Any]) -> Iterator[Mapping[str, str]]:
     """fio's shared options, those of joined sweeps included."""
     for name, value in details.items():
         if isinstance(value, Mapping):
-            if name == key:
+            if name == "options":
                 yield value
             else:
-                yield from recorded_options(value, key)
+                yield from recorded_options(value)
 
 
 def recorded_caches(details: Mapping[str, Any]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from calibrate.report.measured import MeasuredData
 from calibrate.report.surface import lead_of, views_of
 from calibrate.report.view import Section
 from calibrate.surface import compare_surface, surface_points
-from calibrate.tails.percentiles import tails_of
+from calibrate.tails.percentiles import fitted_tails
 from measure.errors import DataError
 from measure.sweep import Sweep
 
@@ -76,7 +76,7 @@ def _mistakes(comparison: Comparison) -> list[str]:
 def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:
     """What the page shows with a curve: its tails where the histograms allow."""
     try:
-        return evidence_of(comparison, sweep, tails=tails_of(comparison, sweep))
+        return evidence_of(comparison, sweep, tails=fitted_tails(comparison.fit, sweep, comparison.series))
     except DataError as error:
         found = evidence_of(comparison, sweep)
         return replace(found, left_out={**found.left_out, "the tails": str(error)})

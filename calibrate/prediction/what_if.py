@@ -14,7 +14,7 @@ says what is open. What the stations miss at the measured loads is carried along
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +31,6 @@ from calibrate.models.stations import LEAST_DELAY, UNLIKELY, Copies, ServersAndD
 from measure.errors import DataError
 from measure.units import counted, format_duration
 from qsim.errors import InvalidParameterError
-from qsim.result import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from plotly.graph_objects import Figure
-
 
 RULED_OUT = 2.0
 """A number of workers is ruled out if it misses the points by this many times what free numbers miss, and UNLIKELY."""
@@ -81,7 +75,7 @@ class WhatIf:
 
 
 @dataclass(frozen=True, repr=False)
-class Scenario(Result):
+class Scenario:
     """``fit`` predicts the changed device; ``changes`` and ``assumptions`` say in words what was changed and how.
 
     >>> from calibrate import WhatIf, from_datasheet, what_if
@@ -93,14 +87,6 @@ class Scenario(Result):
     fit: Fit
     changes: tuple[str, ...]
     assumptions: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """A row for each parameter of the changed device."""
-        return self.fit.to_frame()
-
-    def plot(self) -> Figure:
-        """Throughput and response time of the changed device with their bands, against the load."""
-        return self.fit.plot()
 
     def __repr__(self) -> str:
         return "\n".join([f"What if: {', '.join(self.changes)}", *fit_answer(self.fit)])

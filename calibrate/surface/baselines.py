@@ -4,9 +4,8 @@ Both take the same arguments and return throughputs a second, positive and finit
 
     baseline(places, throughput_per_s, at) -> throughput_per_s
 
-``places`` are k :class:`calibrate.surface.Places` with ``throughput_per_s`` (k,), and ``at`` are m others. One place is
-enough, repeats are allowed, the order does not matter. ValueError where there is no place, the numbers differ, or a
-value is not possible.
+``places`` are k :class:`calibrate.surface.Places` with ``throughput_per_s`` (k,), positive and finite, and ``at`` are m
+others. One place is enough, repeats are allowed, the order does not matter.
 """
 
 from __future__ import annotations
@@ -81,12 +80,6 @@ SURFACE_BASELINES: Mapping[str, SurfaceBaseline] = {
 def _coordinates(places: Places, throughput: ArrayLike, at: Places) -> tuple[Array, Array, Array]:
     """Places around the middle of the known ones, in the units of ``NEAR``, and ln X; the known ones in one order."""
     tables, x = (places.as_rows(), at.as_rows()), np.atleast_1d(np.asarray(throughput, dtype=float))
-    if not len(x) or len(x) != len(places):
-        raise ValueError(f"{len(places)} places and {x.size} throughputs: expected as many, and 1 or more")
-    if not (np.isfinite(x) & (x > 0)).all():
-        raise ValueError("every throughput must be positive and finite")
-    if any(not np.isfinite(t).all() or (t[:, :2] < 0).any() or (t[:, 2:] <= 0).any() for t in tables):
-        raise ValueError("a place must be finite, with a block and a share of 0 or more and requests and jobs above 0")
     known, wanted = (NEAR.place(t) for t in tables)
     order = np.lexsort(np.column_stack([x, known]).T)
     middle = known[order].mean(axis=0)

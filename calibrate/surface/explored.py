@@ -75,8 +75,18 @@ class ExploredSurface(Tabled):
         ]
 
     def map_text(self) -> str:
-        """The places as a map: see :func:`map_of`."""
-        return map_of(self.predicted.places, self.known, self.span > WIDE)
+        """A row for each block and share of reads, a character for each depth: # measured, ? unknown, . predicted."""
+        places = self.predicted.places
+        marks = np.where(self.known, "#", np.where(self.span > WIDE, "?", "."))
+        depths = places.values("outstanding")
+        rows = np.unique(np.column_stack([places.block_bytes, places.read_fraction]), axis=0)
+        lines = []
+        for block, share in rows:
+            here = (places.block_bytes == block) & (places.read_fraction == share)
+            cells = [marks[here & (places.outstanding == n)] for n in depths]
+            name = places.at(here).text(0).rpartition(",")[0]
+            lines.append(f"{name:<22}{'  '.join(cell[0] if len(cell) else ' ' for cell in cells)}")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return "\n".join(self.answer())
@@ -86,20 +96,6 @@ def _band(p: SurfacePrediction, i: int) -> str:
     ends = (p.throughput_per_s[i], p.throughput_low_per_s[i], p.throughput_high_per_s[i])
     middle, low, high = (format_rate(float(x), 2) for x in ends)
     return f"{middle} ({low} to {high})"
-
-
-def map_of(places: Places, known: Mask, unknown: Mask) -> str:
-    """A row for each block and share of reads, a character for each depth: # measured, ? unknown, . predicted."""
-    marks = np.where(known, "#", np.where(unknown, "?", "."))
-    depths = places.values("outstanding")
-    rows = np.unique(np.column_stack([places.block_bytes, places.read_fraction]), axis=0)
-    lines = []
-    for block, share in rows:
-        here = (places.block_bytes == block) & (places.read_fraction == share)
-        cells = [marks[here & (places.outstanding == n)] for n in depths]
-        name = places.at(here).text(0).rpartition(",")[0]
-        lines.append(f"{name:<22}{'  '.join(cell[0] if len(cell) else ' ' for cell in cells)}")
-    return "\n".join(lines)
 
 
 def explore(

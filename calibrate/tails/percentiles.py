@@ -34,7 +34,6 @@ from measure.units import format_duration
 
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
-    from calibrate.prediction.comparison import Comparison
 
 CUSTOMERS = 60_000
 DRIFT = (0.05, 0.05, 0.05, 0.2)
@@ -208,18 +207,6 @@ def _has_shape(histogram: Histogram) -> bool:
 
 def _observed(histogram: Histogram) -> Array:
     return np.array([histogram.quantile(q) for q in QUANTILES.values()])
-
-
-def tails_of(comparison: Comparison, sweep: Sweep, *, seed: int = 0) -> Tails | None:
-    """The tails of a compared curve at every depth measured: ``fitted_tails`` of its fit.
-
-    >>> from calibrate import compare
-    >>> from measure import load_dataset
-    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
-    >>> print(tails_of(compare(sweep), sweep))  # a published table has no histograms
-    None
-    """
-    return fitted_tails(comparison.fit, sweep, comparison.series, seed=seed)
 
 
 def fitted_tails(

@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from calibrate import compare
-from calibrate.tails.percentiles import tails_of
+from calibrate.tails.percentiles import fitted_tails
 from calibrate.tails.results import TailPoint
 from measure import load
 from measure.known_device.server import Truth
@@ -86,7 +86,7 @@ def row(directory: Path) -> str:
     """One line of the table."""
     sweep = load(directory)
     known = "truth" in sweep.provenance.details
-    tails = tails_of(compare(sweep, USE if known else USE_OF_DISK), sweep)
+    tails = fitted_tails(compare(sweep, USE if known else USE_OF_DISK).fit, sweep, sweep.series[0])
     if tails is None:
         raise SystemExit(f"{directory} holds no histograms")
     held = [p for p in tails.points if p.held_out]

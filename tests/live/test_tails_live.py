@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from calibrate import compare
-from calibrate.tails.percentiles import tails_of
+from calibrate.tails.percentiles import fitted_tails
 from measure.known_device.server import truth_of
 from measure.known_device.sweep import DeviceSweep
 from qsim import LogNormal
@@ -56,6 +56,6 @@ def test_compare_shows_the_tails_of_a_known_device(tmp_path: Path, require_tool:
 def test_a_queue_each_is_told_from_one_queue(tmp_path: Path, fio_and_nbdkit: None) -> None:
     truth = truth_of(LogNormal(4e-3, 2.0), 4, "per-server")
     sweep = DeviceSweep(truth, (1, 16), runtime_s=2.0, ramp_s=0.1).run(tmp_path / "each")
-    tails = tails_of(compare(sweep, [1, 16]), sweep)
+    tails = fitted_tails(compare(sweep, [1, 16]).fit, sweep, sweep.series[0])
     assert tails is not None
     assert sum(weight for structure, weight in tails.structures if structure.queues == "random") > 0.5

@@ -169,7 +169,7 @@ def test_tails_that_cannot_be_told_say_why(monkeypatch: pytest.MonkeyPatch) -> N
     def cannot(*_: object) -> None:
         raise DataError("depth 1 is missing")
 
-    monkeypatch.setattr("calibrate.course.predictions.tails_of", cannot)
+    monkeypatch.setattr("calibrate.course.predictions.fitted_tails", cannot)
     part = curve_part(measured(load_dataset("004-ssd-depth")), [1, 32])
     assert part.is_compared
     assert "the tails: depth 1 is missing" in part.curves[0].left_out

@@ -53,19 +53,6 @@ def test_a_plane_that_leads_beyond_floats_ends_within_them(baseline: SurfaceBase
     assert (found > 0).all()
 
 
-@pytest.mark.parametrize("baseline", SURFACE_BASELINES.values(), ids=SURFACE_BASELINES.keys())
-def test_what_is_not_possible_is_refused(baseline: SurfaceBaseline) -> None:
-    none = np.array([], dtype=int)
-    with pytest.raises(ValueError, match=r"^0 places and 0 throughputs: expected as many, and 1 or more$"):
-        baseline(GRID.at(none), [], GRID)
-    with pytest.raises(ValueError, match=r"^16 places and 2 throughputs"):
-        baseline(CORNERS, [1.0, 2.0], GRID)
-    with pytest.raises(ValueError, match=r"^every throughput must be positive and finite$"):
-        baseline(GRID.at(np.array([0])), [0.0], GRID)
-    with pytest.raises(ValueError, match=r"^a place must be finite"):
-        baseline(GRID.at(np.array([0])), [1.0], Places(np.ones(1), np.ones(1), np.zeros(1), np.ones(1)))
-
-
 def test_errors_are_those_of_the_points_that_are_judged() -> None:
     x = with_products(GRID)
     points = SurfacePoints(GRID, x, GRID.outstanding / x, np.ones(len(x)), np.full(len(x), np.nan))
