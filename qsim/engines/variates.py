@@ -8,12 +8,12 @@ cache. The block length is part of what a seed means, so both engines use this m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.distributions import Uniform
+from qsim.distributions import Distribution, Uniform
 from qsim.engines.plan import Plan
 
 BLOCK = 8192
@@ -23,14 +23,6 @@ CARRY = 256
 """Variates that may be left over when a buffer is refilled."""
 
 ARRIVALS, SERVICE, ROUTE, NEXT = range(4)
-
-
-class Filler(Protocol):
-    """Whatever overwrites an array with the next variates."""
-
-    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
-        """Draw the next ``out.size`` variates."""
-        ...
 
 
 class Role(NamedTuple):
@@ -47,13 +39,13 @@ class Role(NamedTuple):
 
 
 class VariateStream:
-    """Successive variates of one filler.
+    """Successive variates of one law.
 
     ``buffer[position:end]`` are the ones drawn but not used yet; the buffer, at least CARRY + BLOCK long, may be given.
     """
 
-    def __init__(self, filler: Filler, seed: np.random.SeedSequence, buffer: FloatArray | None = None) -> None:
-        self._filler = filler
+    def __init__(self, law: Distribution, seed: np.random.SeedSequence, buffer: FloatArray | None = None) -> None:
+        self._law = law
         self._rng = np.random.Generator(np.random.SFC64(seed))
         self.buffer: FloatArray = np.empty(CARRY + BLOCK) if buffer is None else buffer
         self.position = 0
@@ -64,12 +56,12 @@ class VariateStream:
         while self.end - self.position + BLOCK <= self.buffer.size:
             left = self.end - self.position
             self.buffer[:left] = self.buffer[self.position : self.end]
-            self._filler.fill(self._rng, self.buffer[left : left + BLOCK])
+            self._law.fill(self._rng, self.buffer[left : left + BLOCK])
             self.position, self.end = 0, left + BLOCK
 
     def block(self) -> FloatArray:
         """The next BLOCK variates; the array is overwritten by the next call."""
-        self._filler.fill(self._rng, self.buffer[:BLOCK])
+        self._law.fill(self._rng, self.buffer[:BLOCK])
         return self.buffer[:BLOCK]
 
     def next(self) -> float:
@@ -86,15 +78,13 @@ def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatA
 
     Each has room for two blocks: refilled together, streams run low seldom, though each at a pace of its own.
     """
-    fillers = list(_fillers(plan))
-    buffers = np.empty((len(fillers), CARRY + 2 * BLOCK))
-    streams = {
-        role: VariateStream(filler, role.seed(seed), row) for (role, filler), row in zip(fillers, buffers, strict=True)
-    }
+    laws = list(_laws(plan))
+    buffers = np.empty((len(laws), CARRY + 2 * BLOCK))
+    streams = {role: VariateStream(law, role.seed(seed), row) for (role, law), row in zip(laws, buffers, strict=True)}
     return streams, buffers
 
 
-def _fillers(plan: Plan) -> Iterator[tuple[Role, Filler]]:
+def _laws(plan: Plan) -> Iterator[tuple[Role, Distribution]]:
     """The roles of a plan and what fills their streams."""
     uniform = Uniform(0.0, 1.0)
     for kind, arrivals in enumerate(plan.sources):

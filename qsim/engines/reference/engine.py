@@ -15,7 +15,7 @@ import numpy as np
 import simpy
 
 from qsim.engines.plan import NOWHERE, Plan
-from qsim.engines.reference.queues import Customer, FirstComeQueue, Process, Queue, WorkQueue
+from qsim.engines.reference.queues import Customer, FirstComeQueue, Process, WorkQueue
 from qsim.engines.totals import Totals
 from qsim.engines.variates import ARRIVALS, NEXT, ROUTE, SERVICE, Role, VariateStream, streams_of
 
@@ -104,7 +104,7 @@ class RunningStation:
         self._system, self._index = system, index
         self._routing, self._turn = plan.routing, 0
         textbook = plan.discipline == "FCFS" and not plan.speeds
-        self._queues: list[Queue] = [
+        self._queues: list[FirstComeQueue | WorkQueue] = [
             FirstComeQueue(system.env, plan.servers, system.served)
             if textbook
             else WorkQueue(system.env, plan, system.served)
@@ -116,7 +116,7 @@ class RunningStation:
         """Whether no place is left."""
         return self.present >= self._capacity
 
-    def choose_queue(self) -> Queue:
+    def choose_queue(self) -> FirstComeQueue | WorkQueue:
         """The queue that the arriving customer joins."""
         number = len(self._queues)
         if self._routing == "random":

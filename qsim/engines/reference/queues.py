@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import simpy
 
@@ -38,19 +38,6 @@ class Customer:
 
 
 Finished: TypeAlias = Callable[[Customer], object]
-
-
-class Queue(Protocol):
-    """A queue and its servers; it calls back when a customer has been served and has given its server up."""
-
-    @property
-    def present(self) -> int:
-        """How many customers wait or are in service."""
-        ...
-
-    def join(self, customer: Customer) -> None:
-        """Wait, or be served at once."""
-        ...
 
 
 class FirstComeQueue:
