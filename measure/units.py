@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -71,6 +71,15 @@ def _finite(value: float, text: str, what: str) -> float:
     return value
 
 
+def _quantity(text: str, what: str, scales: Mapping[str, float], *, takes: str, example: str) -> tuple[float, float]:
+    """The number and the factor of its unit, 1 without one. ValueError naming ``what`` for another unit."""
+    value, unit = _split(text, what, example)
+    scale = 1.0 if not unit else scales.get(unit if unit == "m" else unit.lower())
+    if scale is None:
+        raise ValueError(f"{what} {text!r}: unit {unit!r} is unknown; use {takes}")
+    return value, scale
+
+
 def parse_duration(text: str, what: str = "duration") -> float:
     """Seconds from ``"80us"``, ``"1.5 ms"``, ``"2min"``; a bare number is seconds.
 
@@ -79,10 +88,7 @@ def parse_duration(text: str, what: str = "duration") -> float:
     >>> parse_duration("80us")
     8e-05
     """
-    value, unit = _split(text, what, "80us, 1.5ms or 2s")
-    scale = 1.0 if not unit else _SECONDS.get(unit if unit == "m" else unit.lower())
-    if scale is None:
-        raise ValueError(f"{what} {text!r}: unit {unit!r} is unknown; use ns, us, ms, s, min or h")
+    value, scale = _quantity(text, what, _SECONDS, takes="ns, us, ms, s, min or h", example="80us, 1.5ms or 2s")
     return _finite(value * scale if scale >= 1 else value / round(1 / scale), text, what)
 
 
@@ -94,10 +100,7 @@ def parse_bytes(text: str, what: str = "size") -> int:
     >>> parse_bytes("4KiB"), parse_bytes("4k"), parse_bytes("4kB")
     (4096, 4096, 4000)
     """
-    value, unit = _split(text, what, "4KiB, 128k or 1GiB")
-    scale = 1 if not unit else _BYTES.get(unit.lower())
-    if scale is None:
-        raise ValueError(f"{what} {text!r}: unit {unit!r} is unknown; use B, KiB, MiB, GiB, kB, MB or GB")
+    value, scale = _quantity(text, what, _BYTES, takes="B, KiB, MiB, GiB, kB, MB or GB", example="4KiB, 128k or 1GiB")
     size = _finite(value * scale, text, what)
     if size != round(size):
         raise ValueError(f"{what} {text!r} is not a whole number of bytes")
@@ -112,10 +115,7 @@ def parse_count(text: str, what: str = "number") -> float:
     >>> parse_count("600k")
     600000.0
     """
-    value, unit = _split(text, what, "600k or 1.2M")
-    scale = 1.0 if not unit else _COUNT.get(unit.lower())
-    if scale is None:
-        raise ValueError(f"{what} {text!r}: suffix {unit!r} is unknown; use k, M or G")
+    value, scale = _quantity(text, what, _COUNT, takes="k, M or G", example="600k or 1.2M")
     return _finite(value * scale, text, what)
 
 

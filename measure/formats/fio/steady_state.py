@@ -173,44 +173,28 @@ def check_steady(points: pd.DataFrame, load: Load) -> Iterator[Finding]:
     """Findings on the runs of a table with the columns of ``SteadyState``: one for each curve and cause."""
     for series, group in each_series(points):
         unsteady, trend = group["steady"] == 0, group["throughput_trend"] == 1
-        chosen = {_trend: unsteady & trend, _noise: unsteady & ~trend}
-        yield from (check(series, group[runs], len(group), load) for check, runs in chosen.items() if runs.any())
+        for drifted, runs in ((True, group[unsteady & trend]), (False, group[unsteady & ~trend])):
+            if len(runs):
+                yield _not_steady(series, runs, len(group), load, drifted=drifted)
 
 
-def _were(runs: pd.DataFrame) -> str:
-    return "was" if len(runs) == 1 else "were"
-
-
-def _trend(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
-    worst = runs.iloc[int(np.argmax(runs["throughput_change"].abs()))]
+def _not_steady(series: str, runs: pd.DataFrame, of: int, load: Load, *, drifted: bool) -> Finding:
+    worst = runs.iloc[int(np.argmax(runs["throughput_change" if drifted else "throughput_range"].abs()))]
+    cause = "other programs on this machine or on a shared device, or too few requests in a round."
+    if drifted and (runs["read_fraction"] == 1).all():
+        cause = "other programs on this machine or on a shared device, or throttling."
+    elif drifted:
+        cause = "a write cache that fills, throttling, or a file that was not preconditioned."
     return Finding(
-        "drift-within-run",
-        "warning",
-        f"{len(runs)} of {of} runs {_were(runs)} not steady and drifted; at {load.at(worst['load'])} the throughput "
-        f"changes by {100 * worst['throughput_change']:+.0f} % over the run (SNIA allows {100 * MOST_SLOPE:.0f} %).",
-        (
-            "other programs on this machine or on a shared device, or throttling"
-            if (runs["read_fraction"] == 1).all()
-            else "a write cache that fills, throttling, or a file that was not preconditioned"
-        )
-        + ": the mean is of no steady state.",
-        "measure longer (--runtime).",
-        series,
-        float(worst["load"]),
-    )
-
-
-def _noise(series: str, runs: pd.DataFrame, of: int, load: Load) -> Finding:
-    worst = runs.iloc[int(np.argmax(runs["throughput_range"]))]
-    return Finding(
-        "unsteady",
-        "info",
-        f"{len(runs)} of {of} runs {_were(runs)} not steady by SNIA's definition, by noise and not by a trend; at "
-        f"{load.at(worst['load'])} the throughput of five rounds ranges over {100 * worst['throughput_range']:.0f} % "
-        f"of its mean (SNIA allows {100 * MOST_RANGE:.0f} %), and the line through them changes by "
-        f"{100 * worst['throughput_change']:+.0f} % ({100 * MOST_SLOPE:.0f} %).",
-        "other programs on this machine or on a shared device, or too few requests in a round.",
-        "measure longer (--runtime) or more often (--repeats), so that the noise averages out.",
+        "drift-within-run" if drifted else "unsteady",
+        "warning" if drifted else "info",
+        f"{len(runs)} of {of} runs {'was' if len(runs) == 1 else 'were'} not steady by SNIA's definition, "
+        f"{'and drifted' if drifted else 'by noise and not by a trend'}; at {load.at(worst['load'])} the throughput of "
+        f"five rounds ranges over {100 * worst['throughput_range']:.0f} % of its mean (SNIA allows "
+        f"{100 * MOST_RANGE:.0f} %) and changes by {100 * worst['throughput_change']:+.0f} % "
+        f"({100 * MOST_SLOPE:.0f} %).",
+        cause,
+        "measure longer (--runtime) or more often (--repeats).",
         series,
         float(worst["load"]),
     )

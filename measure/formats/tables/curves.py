@@ -1,8 +1,7 @@
 """Which rows of a table are one curve: columns whose values recur, engines, and numbers of jobs.
 
-``iodepth`` 8 with ``numjobs`` 4 are 32 outstanding requests, unless X R says that the column counts all jobs already.
-Columns that count all requests by their name (clients, connections) are not multiplied by threads, unless the numbers
-say so.
+``iodepth`` 8 with ``numjobs`` 4 are 32 outstanding requests. Columns that count all requests by their name (clients,
+connections) are not multiplied by threads. The audit holds either against N = X R.
 """
 
 from __future__ import annotations
@@ -12,14 +11,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.column_names import load_noun, plain_name
 from measure.formats.tables.columns import Roles, columns_option
-from measure.formats.tables.unit_choice import note, outstanding
+from measure.formats.tables.unit_choice import note
 from measure.sweep import describe_series
 
 Records = Sequence[dict[str, Any]]
@@ -28,43 +24,28 @@ _NO_CURVE = re.compile(
     r"|try|attempt|pass|date|time|(?:.*_)?timestamp|index|idx|id|no|number|n)"
 )
 _MOST_CURVES, _SHOWN = 50, 6
-#: How near to 1 X R / N has to be, at how many of the rows.
-_NEAR, _MOST_ROWS = 0.15, 0.8
 
 
-def count_jobs(records: Records, roles: Roles, name: str) -> tuple[bool, list[Finding]]:
+def count_jobs(records: Records, roles: Roles, name: str) -> list[Finding]:
     """Make the ``load`` of each record the number of all outstanding requests, in place, and ``depth`` that of one job.
 
-    Returns whether the jobs multiply what the column says, and a Finding. Raises DataError for less than one job.
+    Jobs multiply a load that is a depth by its name, or that was declared with them. Raises DataError for less than one
+    job.
     """
     for record in records:
         if not record["jobs"] >= 1:
             raise DataError(f"{name}: {record['jobs']:g} jobs at load {record['load']:g} send nothing; correct the row")
-    several = [r for r in records if r["jobs"] > 1]
-    alone, product = (outstanding(several, with_jobs=with_jobs) for with_jobs in (False, True))
-    multiply = roles.per_job
-    if "jobs" not in roles.declared and len(alone):
-        multiply = not _near_one(alone) if roles.per_job else _near_one(product) and not _near_one(alone)
-    for record in records:
-        record["depth"] = record["load"] if multiply else record["load"] / record["jobs"]
-        record["load"] *= record["jobs"] if multiply else 1.0
-    if not several:
-        return multiply, []
+        record["depth"] = record["load"] / (1.0 if roles.per_job else record["jobs"])
+        record["load"] *= record["jobs"] if roles.per_job else 1.0
+    if all(record["jobs"] == 1 for record in records):
+        return []
     load, jobs = roles.load.column, roles["jobs"].column
-    evidence = ""
-    if len(alone):
-        with_load, with_both = (f"{float(np.median(ratio)):.3g}" for ratio in (alone, product))
-        evidence = f" (X R / N is {with_load} at the median with {load} alone, {with_both} with the product)"
-    message = f"the load is {load} alone, which counts all {jobs}{evidence}."
+    message = f"the load is {load} alone, which counts all {jobs}."
     remedy = f"if each of these has as many, say so: {columns_option([f'depth={load}', f'jobs={jobs}'])}"
-    if multiply:
-        message = f"the load is {load} x {jobs}, what all jobs have outstanding{evidence}."
+    if roles.per_job:
+        message = f"the load is {load} x {jobs}, what all jobs have outstanding."
         remedy = f"if {load} already counts all jobs, say so: --columns jobs=1"
-    return multiply, [note("outstanding", f"{name}: {message}", remedy)]
-
-
-def _near_one(ratio: NDArray[np.float64]) -> bool:
-    return len(ratio) > 0 and float(np.mean(np.abs(ratio - 1) <= _NEAR)) >= _MOST_ROWS
+    return [note("outstanding", f"{name}: {message}", remedy)]
 
 
 def split_series(

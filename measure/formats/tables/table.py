@@ -65,16 +65,14 @@ def csv_sweep(
         )
     roles, findings = settle(rows.records, roles, name)
     findings += [_left_out(name, reason, lines) for reason, lines in rows.left_out.items()] + over_time
-    multiplied = False
     if "jobs" in roles:
-        multiplied, found = count_jobs(rows.records, roles, name)
-        findings += found
+        findings += count_jobs(rows.records, roles, name)
     findings += complete(rows.records, name)
     unused = roles.ignored
     if "series" not in roles:
         unused, found = split_series(rows.records, rows.cells, unused, name)
         findings += found
-    if "jobs" in roles and (multiplied or "series" not in roles):
+    if "jobs" in roles and (roles.per_job or "series" not in roles):
         split_jobs(rows.records, roles)
     if unused:
         more = f" and {len(unused) - _MOST_LINES} more" if len(unused) > _MOST_LINES else ""
@@ -90,7 +88,7 @@ def csv_sweep(
     return Sweep(
         points.drop(columns="buffer"),
         kind,
-        _unit_of(roles.load, kind, multiplied=multiplied),
+        _unit_of(roles.load, kind, multiplied=roles.per_job),
         Provenance(tool="csv", source=name, details=_details(roles, points)),
         tuple(findings),
         name=name,

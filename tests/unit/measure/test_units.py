@@ -94,7 +94,7 @@ def test_lists(text: str, values: list[float]) -> None:
         (parse_duration, "nan", "is not a number"),
         (parse_bytes, "1.0001k", "is not a whole number of bytes"),
         (parse_bytes, "4 pages", "unit 'pages' is unknown"),
-        (parse_count, "6 dozen", "suffix 'dozen' is unknown"),
+        (parse_count, "6 dozen", "unit 'dozen' is unknown"),
         (parse_rate, "5/fortnight", "unit 'fortnight' is unknown"),
         (parse_list, "", "is empty"),
         (parse_list, "8..1", "goes from a positive number upwards"),

@@ -162,7 +162,7 @@ def test_each_cause_has_one_finding_that_names_the_worst_load() -> None:
     }
     assert set(found) == {"drift-within-run", "unsteady"}
     assert (found["drift-within-run"].load, found["drift-within-run"].severity) == (4.0, "warning")
-    assert "2 of 4 runs were not steady and drifted" in found["drift-within-run"].message
+    assert "2 of 4 runs were not steady by SNIA's definition, and drifted" in found["drift-within-run"].message
     assert found["unsteady"].message.startswith("1 of 4 runs was not steady by")
     assert "by -40 %" in found["drift-within-run"].message
     assert found["drift-within-run"].hypothesis.startswith("other programs")

@@ -56,7 +56,7 @@ def test_a_measured_value_parts_no_curves() -> None:
 
 
 def test_a_declared_curve_is_left_as_declared() -> None:
-    text = "threads,disk,qd,iops,lat_us\n1,a,1,100,9900\n1,a,2,180,11000\n2,a,1,102,9800\n2,a,2,182,10900\n"
+    text = "host,disk,qd,iops,lat_us\n1,a,1,100,9900\n1,a,2,180,11000\n2,a,1,102,9800\n2,a,2,182,10900\n"
     assert csv_sweep(text, {"series": "disk"}).series == ("a",)
 
 

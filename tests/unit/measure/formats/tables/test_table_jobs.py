@@ -51,20 +51,7 @@ def test_a_sweep_of_jobs_at_one_depth_is_one_curve() -> None:
     assert (sweep.series, sweep.points["load"].tolist()) == (("all points",), [2, 8, 32])
 
 
-def test_where_the_numbers_show_that_the_column_counts_all_jobs_it_is_the_load() -> None:
-    sweep = csv_sweep(_table("iodepth", "numjobs", [(4, 4), (16, 4), (64, 4)], total=True))
-    assert sweep.points["load"].tolist() == [4, 16, 64]
-    assert sweep.points["depth"].tolist() == [1, 4, 16]
-    assert sweep.points["jobs"].tolist() == [4, 4, 4]
-    (finding,) = sweep.findings
-    assert "the load is iodepth alone" in finding.message
-    assert "X R / N is 1 at the median with iodepth alone, 0.25 with the product" in finding.message
-
-
-def test_clients_are_all_there_are_unless_the_numbers_say_that_each_thread_has_them() -> None:
-    rows = [(4, 2), (16, 2), (64, 2)]
-    assert csv_sweep(_table("clients", "threads", rows, total=True)).points["load"].tolist() == [4, 16, 64]
-    assert csv_sweep(_table("clients", "threads", rows)).points["load"].tolist() == [8, 32, 128]
+def test_clients_are_all_there_are() -> None:
     assert csv_sweep("clients,threads,rps\n4,2,100\n").points["load"].tolist() == [4]
 
 
