@@ -7,14 +7,14 @@ is another device that its fit allows; what is not calibrated is taken as right.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrate.application import product_form
-from calibrate.application.simulated import at_rates, simulated
+from calibrate.application.simulated import at_rates, simulated, with_two
 from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.inference.parameters import LEVEL, Array, Estimate
 from qsim import Network, Station
@@ -37,10 +37,10 @@ RARE = 0.01
 class System(Result):
     """An application over its clients. The first row of an array (rows, m) is the estimate, the others are draws.
 
-    ``known_at`` (m,) are the numbers of clients at which ``throughputs`` and ``responses`` (rows, m) are known,
-    ``clients`` those asked for; ``alone`` (rows,) is the throughput of one client, ``peaks`` (rows, stations) what each
-    station could serve, ``doubled`` {station: throughput (m,)} the estimate with two of a station. ``percentiles``
-    {share: times (rows, m)} of the response, where they were simulated.
+    ``known_at`` (m,) are the numbers of clients at which ``throughputs`` and ``responses`` (rows, m) are known, one the
+    first, and ``clients`` those asked for; ``peaks`` (rows, stations) is what each station could serve, ``doubled``
+    {station: throughput (m,)} the estimate with two of a station. ``percentiles`` {share: times (rows, m)} are those of
+    the response, where they were simulated.
 
     >>> from calibrate import from_datasheet, system
     >>> from qsim import Delay, Exponential, Network, Station
@@ -57,7 +57,6 @@ class System(Result):
     known_at: Array
     throughputs: Array
     responses: Array
-    alone: Array
     peaks: Array
     doubled: Mapping[str, Array]
     level: float = LEVEL
@@ -81,7 +80,7 @@ class System(Result):
     @property
     def knee(self) -> Estimate:
         """The number of clients at which the two asymptotes cross, where waiting begins."""
-        return self._estimate(self.peaks.min(axis=1) / self.alone, "")
+        return self._estimate(self.peaks.min(axis=1) / self.throughputs[:, 0], "")
 
     @property
     def ninety(self) -> Estimate:
@@ -227,45 +226,24 @@ def system(
     queues = {name: s for name, s in stations.items() if not s.is_delay}
     top = _followed_to(stations, int(wanted[-1]))
     seeds = _seeds(stations, seed)
-    drawn = {name: _drawn_rates(s, top, draws, seeds.get(name)) for name, s in stations.items()}
+    drawn = {name: _drawn(s, top, draws, seeds.get(name, [])) for name, s in stations.items()}
     rows = {name: found[0] for name, found in drawn.items()}
-    others = {
-        n: [station_of(one, s.visit_count) for one in draws_of(s.fit, draws, seeds[n])]
-        for n, s in queues.items()
-        if isinstance(s, DeviceStation) and s.fit is not None and n in seeds and len(rows[n]) == 1
-    }  # memories and open sweeps, whose rates no closed curve gives
-    rows |= {n: np.array([product_form.rates(s, top) for s in (queues[n], *o)]) for n, o in others.items()}
-    known = {name: found[1] for name, found in drawn.items()}
-    known |= {n: np.array([product_form.peak(s) for s in (queues[n], *o)]) for n, o in others.items()}
-    peaks = np.column_stack([np.broadcast_to(known[name], draws + 1) for name in queues])
-    thinking = sum(s.demand for s in stations.values() if s.is_delay)
+    peaks = np.column_stack([np.broadcast_to(drawn[name][1], draws + 1) for name in queues])
     if not simulate and all(product_form.has_product_form(s) for s in queues.values()):
         known_at = np.arange(1.0, top + 1)
         throughputs = np.broadcast_to(product_form.together([*rows.values()]), (draws + 1, top))
+        responses = known_at / throughputs - sum(s.demand for s in stations.values() if s.is_delay)
         twice = {name: _with_two(rows, name) for name in queues}
-        responses = known_at / throughputs - thinking
-        return System(wanted, (*queues,), known_at, throughputs, responses, throughputs[:, 0], peaks, twice, level)
+        return System(wanted, (*queues,), known_at, throughputs, responses, peaks, twice, level)
     knee = round(float(peaks[0].min() * sum(1 / r[0, 0] for r in rows.values())))
     about = product_form.together([r[:1] for r in rows.values()])[0]  # near enough to place 90 % of the peak
     ninety = int(np.argmax(about >= NINETY * peaks[0].min())) + 1
     known_at = np.unique([1.0, *wanted, *(float(n) for n in (knee, ninety) if 1 <= n < wanted[-1])])
-    made = [
-        {name: _drawn(s, rows[name], others.get(name, []), i) for name, s in stations.items()}
-        for i in range(1 + min(draws, MOST_SIMULATED) * bool(seeds))
-    ]
-    run = simulated(made, known_at, seed)
-    alone = run.throughputs[:, 0]
-    peaks = peaks[: len(alone)]
-    return System(
-        wanted, (*queues,), known_at, run.throughputs, run.responses, alone, peaks, run.doubled, level, run.percentiles
-    )
-
-
-def _drawn(station: Station, rows: Array, others: Sequence[Station], which: int) -> Station:
-    """The station of a draw; that of draw 0 is the estimate."""
-    if which == 0 or len(rows) == 1:
-        return station
-    return others[which - 1] if others else at_rates(station, rows[which])
+    count = 1 + min(draws, MOST_SIMULATED) * bool(seeds)
+    made = [{name: found[2](i) for name, found in drawn.items()} for i in range(count)]
+    throughputs, responses, percentiles = simulated(made, known_at, seed)
+    twice = with_two(stations, known_at, seed)
+    return System(wanted, (*queues,), known_at, throughputs, responses, peaks[:count], twice, level, percentiles)
 
 
 def _stations(network: Network | Mapping[str, Station]) -> dict[str, Station]:
@@ -296,19 +274,27 @@ def _seeds(stations: product_form.Places, seed: int) -> dict[str, list[int]]:
     return {name: [seed, known.index(each)] for name, each in devices.items()}
 
 
-def _drawn_rates(station: Station, top: int, draws: int, seed: list[int] | None) -> tuple[Array, Array]:
-    """The rates (rows, top) and the peaks (rows,): the estimate, then each draw where the station is calibrated.
+def _drawn(station: Station, top: int, draws: int, seed: list[int]) -> tuple[Array, Array, Callable[[int], Station]]:
+    """Of the estimate, and then of each draw where a station is calibrated: rates (rows, top), peak, and the station.
 
     A drawn peak is to that of the station as its curve's peak is to the median of all.
     """
-    estimate = product_form.rates(station, top)[None, :]
+    rates = product_form.rates(station, top)[None, :]
     peak = np.array([np.inf if station.is_delay else product_form.peak(station)])
-    if not isinstance(station, DeviceStation) or station.fit is None or seed is None:
-        return estimate, peak
-    if station.speeds is None or not station.fit.load_type.is_closed:
-        return estimate, peak
-    rates, peaks = drawn_throughputs(station.fit, top, draws, seed)
-    return np.vstack([estimate, rates / station.visit_count]), np.append(peak, peak * peaks / np.median(peaks))
+    fit = station.fit if isinstance(station, DeviceStation) else None
+    if fit is None:
+        return rates, peak, lambda _: station
+    if station.speeds is None or not fit.load_type.is_closed:  # memories and open sweeps, which no closed curve gives
+        made = [station, *(station_of(one, station.visit_count) for one in draws_of(fit, draws, seed))]
+        peaks = np.array([product_form.peak(s) for s in made])
+        return np.array([product_form.rates(s, top) for s in made]), peaks, made.__getitem__
+    throughputs, peaks = drawn_throughputs(fit, top, draws, seed)
+    rates = np.vstack([rates, throughputs / station.visit_count])
+    return (
+        rates,
+        np.append(peak, peak * peaks / np.median(peaks)),
+        lambda i: at_rates(station, rates[i]) if i else station,
+    )
 
 
 def _followed_to(stations: product_form.Places, most: int) -> int:

@@ -64,11 +64,11 @@ class Page(OptionGroup):
 
     def check(self) -> None:
         """MeasureError where the page is a directory or a file that is no report of qsim; nothing is changed."""
-        from calibrate.report.page import is_report
-
         path = self.report
         if path is None:
             return
+        from calibrate.report.page import is_report
+
         if path.is_dir():
             raise MeasureError(f"{path} is a directory; name a file for the report, such as {path / 'report.html'}")
         if path.exists() and not is_report(path):
