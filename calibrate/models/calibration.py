@@ -44,11 +44,8 @@ MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "Universal Scalability Law": ("closed", "ScalabilityLaw"),
         "servers and delay": ("stations", "ServersAndDelay"),
     },
-    "injected_delay": {"delay law": ("delay_law", "DelayLaw"), "no queueing": ("delay_law", "Unloaded")},
-    "bandwidth": {
-        "latency curve": ("memory_curve", "MemoryCurve"),
-        "latency of a queue": ("memory_curve", "MemoryQueue"),
-    },
+    "injected_delay": {"delay law": ("delay_law", "DelayLaw")},
+    "bandwidth": {"latency curve": ("memory_curve", "MemoryCurve")},
 }
 """The module and the class of each model, by the kind of load, the usual one first; ``open`` has those of rates."""
 

@@ -17,9 +17,6 @@ separately only close to saturation, and q only by a point near the bend. These 
 spread of ten machines (``examples/accuracy/accuracy_memory.py --priors``). A time between bursts without any delay is
 left out: no three delays determine it, and no prediction depends on it. What the law misses goes together at
 neighbouring delays, and a miss in throughput says nothing of one in latency.
-
-An explicit law, X = (A^-p + Xm^-p)^(-1/p) of the offered A = c / (d + s c / Xm) + 1 / L0 with latency
-L0 exp(b rho) / (1 - rho^4)^w, needs no root; learned in the same way it misses a quarter more in throughput.
 """
 
 from __future__ import annotations
@@ -73,26 +70,7 @@ APART = 1e6
 """So many lengths apart, exp(-APART) is zero."""
 
 
-class OverDelay(MemoryModel):
-    """A model of throughput and response over the injected delay, both fitted."""
-
-    misfit = MISFIT
-    process = MISSES
-
-    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
-        """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
-        loads, x, r = points.load, points.throughput_per_s, points.response_time_s
-        used = np.column_stack([np.tile(loads, 2), np.repeat([THROUGHPUT, RESPONSE], len(loads))])
-        return linearised(
-            self.parameters(loads, x, r, 0.0 if peak is None else peak.per_s),
-            lambda values: np.log(np.concatenate(self.curve(values, loads), axis=1)),
-            Observed(used, np.log(np.concatenate([x, r])), np.concatenate(points.noise())),
-            BothAxes(self.process.length, self.process.own, self.process.pivot),
-            self.misfit,
-        )
-
-
-class DelayLaw(OverDelay):
+class DelayLaw(MemoryModel):
     """The law of this module; loads are injected delays in whatever unit the tool counts."""
 
     name = "delay law"
@@ -101,6 +79,8 @@ class DelayLaw(OverDelay):
         "adds 1/R; R = L0 + a rho/(1-rho) at rho = X/B"
     )
     knee_definition = "tangent rho* = 1 / (1 + sqrt(a / L0))"
+    misfit = MISFIT
+    process = MISSES
     units: ClassVar = {"N": "lines", "kappa": "s per unit", "L0": "s", "a": "s", "B": "lines/s", "q": ""}
 
     def __init__(self, priors: LawPriors | None = None) -> None:
@@ -122,6 +102,18 @@ class DelayLaw(OverDelay):
             Parameter("a", "s", queueing / 1e4, queueing * 1e4, queueing, queueing_sd),
             Parameter("B", "lines/s", highest * 1.0001, max(peak, highest) * 20, peak, peak_sd),
             Parameter("q", "", 0.5, 12.0, overlap, overlap_sd),
+        )
+
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
+        loads, x, r = points.load, points.throughput_per_s, points.response_time_s
+        used = np.column_stack([np.tile(loads, 2), np.repeat([THROUGHPUT, RESPONSE], len(loads))])
+        return linearised(
+            self.parameters(loads, x, r, 0.0 if peak is None else peak.per_s),
+            lambda values: np.log(np.concatenate(self.curve(values, loads), axis=1)),
+            Observed(used, np.log(np.concatenate([x, r])), np.concatenate(points.noise())),
+            BothAxes(self.process.length, self.process.own, self.process.pivot),
+            self.misfit,
         )
 
     def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
@@ -217,38 +209,3 @@ class _Law:
         demand = (loaders + 1) / response
         falls = -waiting / response * (loaders * alone + 1) / (loaders + 1)
         return np.log(demand * (1 + odds) / (odds * self.peak)), falls - 1 / (1 + odds)
-
-
-class Unloaded(OverDelay):
-    """The delay law without queueing: every access takes the idle latency until the peak is reached.
-
-    X = min(N / (kappa d + L0) + 1 / L0, B) and R = L0. It is the bound that the law bends away from.
-    """
-
-    name = "no queueing"
-    assumption = "every access takes the idle latency; the peak is a wall"
-    knee_definition = "the delay at which the peak is reached"
-    units: ClassVar = {"N": "lines", "kappa": "s per unit", "L0": "s", "B": "lines/s"}
-
-    def parameters(
-        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
-    ) -> tuple[Parameter, ...]:
-        lines, per_unit, idle, highest = _scales(loads, throughput, response)
-        peak = max(highest, known_peak)
-        return (
-            Parameter("N", "lines", lines / 1e3, lines * 1e3, lines, FLAT_LOG_SD),
-            Parameter("kappa", "s per unit", per_unit / 1e4, per_unit * 1e4, per_unit, FLAT_LOG_SD),
-            Parameter("L0", "s", idle / 10, idle * 10, idle, FLAT_LOG_SD),
-            Parameter("B", "lines/s", peak / 2, peak * 20, peak, FLAT_LOG_SD),
-        )
-
-    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
-        lines, per_unit, idle, peak = (values[:, i, None] for i in range(4))
-        offered = lines / (per_unit * loads[None, :] + idle) + 1 / idle
-        return np.minimum(offered, peak), np.broadcast_to(idle, offered.shape)
-
-    def knee(self, values: Array) -> KneePoint:
-        lines, per_unit, idle, peak = values.T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            delay = (lines / (peak - 1 / idle) - idle) / per_unit
-        return KneePoint(np.where(delay >= 0, delay, np.nan), peak, idle)

@@ -1,14 +1,12 @@
 """Latency over bandwidth, where a curve was published without what was varied: the load is the bandwidth x itself.
 
-    MemoryCurve    R = L0 exp(b rho) / (1 - rho^4)^w,   rho = x / B
-    MemoryQueue    R = L0 + a rho / (1 - rho)
+    R = L0 exp(b rho) / (1 - rho^4)^w,   rho = x / B
 
-The second is the open queue of the delay law. Over published memories its one bend is too sharp or too soft: latency
-first climbs steadily, as banks and buses conflict (b), and then at a wall (w), and the first form gives each its own
-parameter; the fourth power keeps the wall out of the climb. B lies just above the highest bandwidth, measured or known
-from a bandwidth test; b and w have priors, the middle and the spread of eleven machines
-(``examples/accuracy/accuracy_memory.py --priors``), and what the curve misses goes together at near bandwidths. A curve
-that bends back has two latencies at one bandwidth, and only the lower branch is a function of it.
+Latency first climbs steadily, as banks and buses conflict (b), and then at a wall (w); the fourth power keeps the wall
+out of the climb. Over published memories the one bend of an open queue is too sharp or too soft. B lies just above the
+highest bandwidth, measured or known from a bandwidth test; b and w have priors, the middle and the spread of eleven
+machines (``examples/accuracy/accuracy_memory.py --priors``), and what the curve misses goes together at near
+bandwidths. A curve that bends back has two latencies at one bandwidth, and only the lower branch is a function of it.
 """
 
 from __future__ import annotations
@@ -63,77 +61,14 @@ class AlongBandwidth(MisfitProcess):
         return np.asarray(share - 0.1 * np.log1p(-share))
 
 
-class OverBandwidth(MemoryModel):
-    """A model of the latency over the bandwidth; loads are bandwidths in bytes a second."""
-
-    misfit = MisfitPrior(median=0.08, log_sd=1.0)
-    process: MisfitProcess = AlongBandwidth(length=0.3, own=0.05)
-
-    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
-        """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
-        loads, response = points.load, points.response_time_s
-        known = 0.0 if peak is None else peak.per_s * CACHE_LINE_BYTES
-        return linearised(
-            self.parameters(loads, loads, response, known),
-            lambda values: np.log(self.curve(values, loads)[1]),
-            Observed(loads, np.log(response), points.noise()[1]),
-            self.process,
-            self.misfit,
-        )
-
-    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
-        rho = np.minimum(loads[None, :] / values[:, -1, None], NEVER_BEYOND)
-        lines = np.broadcast_to(loads / CACHE_LINE_BYTES, rho.shape)
-        return lines, self.latency(values, rho)
-
-    def latency(self, values: Array, rho: Array) -> Array:
-        """R (n, m) at utilizations (n, m)."""
-        raise NotImplementedError
-
-    def knee_utilization(self, values: Array) -> Array:
-        """The utilization (n,) of maximal power rho / R."""
-        raise NotImplementedError
-
-    def knee(self, values: Array) -> KneePoint:
-        rho = self.knee_utilization(values)
-        load = rho * values[:, -1]
-        return KneePoint(load, load / CACHE_LINE_BYTES, self.latency(values, rho[:, None])[:, 0])
-
-
-class MemoryQueue(OverBandwidth):
-    """The open queue of this module's text."""
-
-    name = "latency of a queue"
-    assumption = "R = L0 + a rho/(1-rho) at rho = x/B, one bend"
-    knee_definition = "tangent: rho* of maximal power rho / R"
-    misfit = MisfitPrior(median=0.15)
-    units: ClassVar = {"L0": "s", "a": "s", "B": "B/s"}
-
-    def parameters(
-        self, loads: Array, throughput: Array, response: Array, known_peak: float = 0.0
-    ) -> tuple[Parameter, ...]:
-        idle, highest = float(response[np.argmin(loads)]), float(loads.max())
-        queueing = max(float(response[np.argmax(loads)]) - idle, 0.05 * idle) / 10
-        peak = max(highest, known_peak) * 1.1
-        return (
-            Parameter("L0", "s", idle / 4, idle * 4, idle, CurvePriors.idle[1]),
-            Parameter("a", "s", queueing / 1e3, queueing * 1e3, queueing, 1.5),
-            Parameter("B", "B/s", highest * 1.0001, peak * 10, peak, 0.1),
-        )
-
-    def latency(self, values: Array, rho: Array) -> Array:
-        return np.asarray(values[:, 0, None] + values[:, 1, None] * rho / (1 - rho))
-
-    def knee_utilization(self, values: Array) -> Array:
-        return np.asarray(1 / (1 + np.sqrt(values[:, 1] / values[:, 0])))
-
-
-class MemoryCurve(OverBandwidth):
-    """A steady climb and a wall."""
+class MemoryCurve(MemoryModel):
+    """A steady climb and a wall; loads are bandwidths in bytes a second."""
 
     name = "latency curve"
     assumption = "R = L0 exp(b rho) / (1 - rho^4)^w, rho = x/B: a steady climb and a wall just above the highest used"
-    knee_definition = MemoryQueue.knee_definition
+    knee_definition = "tangent: rho* of maximal power rho / R"
+    misfit = MisfitPrior(median=0.08, log_sd=1.0)
+    process: MisfitProcess = AlongBandwidth(length=0.3, own=0.05)
     units: ClassVar = {"L0": "s", "b": "", "w": "", "B": "B/s"}
 
     def __init__(self, priors: CurvePriors | None = None) -> None:
@@ -152,17 +87,37 @@ class MemoryCurve(OverBandwidth):
             Parameter("B", "B/s", highest * 1.0005, peak * 1.2, peak, known.headroom[1]),
         )
 
-    def latency(self, values: Array, rho: Array) -> Array:
+    def weights(self, points: Points, peak: Peak | None = None) -> Weights:
+        """The table of weights that ``points`` leave; ``peak`` is a bandwidth test's result, in lines/s."""
+        loads, response = points.load, points.response_time_s
+        known = 0.0 if peak is None else peak.per_s * CACHE_LINE_BYTES
+        return linearised(
+            self.parameters(loads, loads, response, known),
+            lambda values: np.log(self.curve(values, loads)[1]),
+            Observed(loads, np.log(response), points.noise()[1]),
+            self.process,
+            self.misfit,
+        )
+
+    def curve(self, values: Array, loads: Array) -> tuple[Array, Array]:
+        rho = np.minimum(loads[None, :] / values[:, 3, None], NEVER_BEYOND)
+        lines = np.broadcast_to(loads / CACHE_LINE_BYTES, rho.shape)
+        return lines, self._latency(values, rho)
+
+    def _latency(self, values: Array, rho: Array) -> Array:
+        """R (n, m) at utilizations (n, m)."""
         idle, climb, wall = (values[:, i, None] for i in range(3))
         return np.asarray(idle * np.exp(climb * rho - wall * np.log1p(-(rho**WALL_POWER))))
 
-    def knee_utilization(self, values: Array) -> Array:
+    def knee(self, values: Array) -> KneePoint:
         """d ln(rho / R) = 0: b rho + 4 w rho^4 / (1 - rho^4) = 1, of which the left side only grows with rho."""
-        _, climb, wall, _ = values.T
+        _, climb, wall, peak = values.T
         low, high = np.zeros_like(climb), np.ones_like(climb)
         for _ in range(HALVINGS):
             rho = 0.5 * (low + high)
             from_peak = 1 - rho**WALL_POWER
             before = climb * rho * from_peak + WALL_POWER * wall * (1 - from_peak) < from_peak
             low, high = np.where(before, rho, low), np.where(before, high, rho)
-        return np.asarray(0.5 * (low + high))
+        rho = 0.5 * (low + high)
+        load = rho * peak
+        return KneePoint(load, load / CACHE_LINE_BYTES, self._latency(values, rho[:, None])[:, 0])
