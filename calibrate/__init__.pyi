@@ -29,7 +29,6 @@ from .sealing.sealed_prediction import unseen as unseen
 from .service import ServiceFit as ServiceFit
 from .service import Times as Times
 from .service import fit_service as fit_service
-from .service import goodness as goodness
 from .service import of_histogram as of_histogram
 from .service import of_percentiles as of_percentiles
 from .service import of_samples as of_samples

@@ -9,7 +9,7 @@ from calibrate.inference.parameters import LEVEL, Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker, solid
 from calibrate.report.view import FormattedTable, Section, View, parameter_table
-from calibrate.service.fitted import GoodnessOfFit, ServiceFit
+from calibrate.service.fitted import ServiceFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance
 from measure.units import format_duration
@@ -18,9 +18,7 @@ DRAWN_FAMILIES = 4
 DRAWN = 400
 
 
-def service_section(
-    title: str, fit: ServiceFit, goodness: GoodnessOfFit | None = None, provenance: Provenance | None = None
-) -> Section:
+def service_section(title: str, fit: ServiceFit, provenance: Provenance | None = None) -> Section:
     """Plots and tables of one point's service times and the laws fitted to them."""
     best, times = fit.best, fit.times
     axis = _axis(times)
@@ -59,8 +57,7 @@ def service_section(
         f"{best.name} describes the {times.total:,.0f} requests best, with a mean of {format_duration(best.law.mean)} "
         f"and an scv of {best.law.scv:.3g}."
     )
-    notes = [f"{goodness.outcome()}."] if goodness is not None else []
-    return Section(title, views, fit.findings, provenance or Provenance(), lead, notes, name=title)
+    return Section(title, views, fit.findings, provenance or Provenance(), lead, name=title)
 
 
 def density_view(fit: ServiceFit) -> View:

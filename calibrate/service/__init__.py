@@ -6,20 +6,8 @@
 True
 """
 
-from calibrate.service.fitted import FamilyFit, GoodnessOfFit, ServiceFit
-from calibrate.service.ladder import fit_service, goodness
+from calibrate.service.fitted import FamilyFit, ServiceFit
+from calibrate.service.ladder import fit_service
 from calibrate.service.times import Times, of_histogram, of_percentiles, of_samples
-from calibrate.service.warnings import modes
 
-__all__ = [
-    "FamilyFit",
-    "GoodnessOfFit",
-    "ServiceFit",
-    "Times",
-    "fit_service",
-    "goodness",
-    "modes",
-    "of_histogram",
-    "of_percentiles",
-    "of_samples",
-]
+__all__ = ["FamilyFit", "ServiceFit", "Times", "fit_service", "of_histogram", "of_percentiles", "of_samples"]

@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from calibrate.service.fitted import GoodnessOfFit, ServiceFit
+from calibrate.service.fitted import ServiceFit
 from measure.units import counted, format_duration
 from qsim.text_table import labelled, table
 
 MOST_FAMILIES = 7
 """The families that are shown."""
 
-Fitted: TypeAlias = "tuple[str, ServiceFit, GoodnessOfFit | None]"
-"""The name of a curve, its fit, and how good that is where it was tested."""
+Fitted: TypeAlias = tuple[str, ServiceFit]
+"""The name of a curve, and its fit."""
 
 
 def law_line(fit: ServiceFit) -> str:
@@ -35,18 +35,18 @@ def missed_line(fit: ServiceFit) -> str:
 
 def short_text(fit: ServiceFit) -> str:
     """The ``repr`` of a fit."""
-    return "\n".join(answer([(fit.times.source or "Service times", fit, None)]))
+    return "\n".join(answer([(fit.times.source or "Service times", fit)]))
 
 
 def answer(done: Sequence[Fitted]) -> list[str]:
     """The first lines: whose times these are, the law, and how far it is off."""
     if len(done) == 1:
-        ((name, fit, _),) = done
+        ((name, fit),) = done
         times = fit.times
         bins = counted(len(times.counts), "bin")
         return [f"{name}: {times.total:,.0f} requests in {bins} ({times.kind})", law_line(fit), missed_line(fit)]
-    best = Counter(fit.best.name for _, fit, _ in done)
-    name, worst, _ = max(done, key=lambda one: one[1].best.ks)
+    best = Counter(fit.best.name for _, fit in done)
+    name, worst = max(done, key=lambda one: one[1].best.ks)
     return [
         f"{counted(len(done), 'curve')}, a law of service times for each",
         labelled("LAW", ", ".join(f"{law} ({n} of {len(done)})" for law, n in best.most_common())),
@@ -71,24 +71,13 @@ def answer_table(done: Sequence[Fitted]) -> str:
             format_duration(f.times.quantile(0.99)),
             format_duration(f.law.quantile(0.99)),
         )
-        for name, f, _ in done
+        for name, f in done
     ]
     header = ("", "LAW", "MISSED", "MEAN", "SCV", "P99 OBSERVED", "P99 OF THE LAW")
     return table(header, rows, left=2)
 
 
-def last_lines(done: Sequence[Fitted]) -> list[str]:
-    """Whether the laws were tested, and what to do about the first warning."""
-    tested = [good for _, _, good in done if good is not None]
-    passed = sum(good.passed for good in tested)
-    if not tested:
-        sure = "Not tested"
-    elif len(done) == 1:
-        sure = tested[0].outcome()
-    else:
-        sure = f"{passed} of {len(tested)} laws pass the test of {tested[0].replicates} draws"
-    # A mixture is what several modes ask for, and it is among the families already.
-    findings = [f for _, fit, _ in done for f in fit.findings if f.check != "several-modes"]
-    remedies = Counter(f.remedy for f in findings if f.remedy)
-    following = [f"{remedy[0].upper()}{remedy[1:]}" for remedy, _ in remedies.most_common(1)]
-    return [labelled("SURE?", sure), *(labelled("NEXT", one) for one in following)]
+def next_line(done: Sequence[Fitted]) -> list[str]:
+    """What to do about the most frequent warning."""
+    remedies = Counter(f.remedy for _, fit in done for f in fit.findings if f.remedy)
+    return [labelled("NEXT", f"{remedy[0].upper()}{remedy[1:]}") for remedy, _ in remedies.most_common(1)]

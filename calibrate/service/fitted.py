@@ -112,31 +112,6 @@ class FamilyFit:
         }
 
 
-@dataclass(frozen=True)
-class GoodnessOfFit:
-    """``p_value``: the share of draws that are as far from their refitted law, itself known to ± ``p_error``."""
-
-    family: str
-    ks: float
-    p_value: float
-    p_error: float
-    replicates: int
-    ks_of_draws_95: float
-
-    @property
-    def passed(self) -> bool:
-        """Whether the observed distance is no surprise (p above 5 %)."""
-        return self.p_value > 0.05
-
-    def outcome(self) -> str:
-        """The test in a line, first what follows from it."""
-        verdict = "The law passes" if self.passed else "The law is not quite theirs"
-        return (
-            f"{verdict}: draws from the law reach {100 * self.ks_of_draws_95:.2g} % once in twenty, "
-            f"p = {self.p_value:.2g} ± {self.p_error:.1g} ({self.replicates} draws)"
-        )
-
-
 @dataclass(frozen=True, repr=False)
 class ServiceFit(Result):
     """All families, the best first by BIC; ``findings`` say what to mind.

@@ -2,28 +2,19 @@
 
 Families are ranked by the information criterion of Schwarz (1978), BIC = p log n - 2 log L: what the fit gains must be
 worth its p parameters among n requests. The number of parts of a mixture is chosen by BIC as well.
-
-``goodness`` checks the best by a parametric bootstrap with refitting. Tables of the KS distance hold for a law that was
-known beforehand. Here it was fitted, so counts are drawn from the fitted law, the family is refitted to each draw, and
-the distances of the draws are what the observed one is held against (Stute, Gonzáles Manteiga and Presedo Quindimil
-1993, Metrika 40). With a million requests every family is rejected; how large the distance is matters then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from calibrate.service.families import Candidate, lognormals, plain_families, shifted
-from calibrate.service.fitted import FamilyFit, GoodnessOfFit, ServiceFit
+from calibrate.service.fitted import FamilyFit, ServiceFit
 from calibrate.service.likelihood import Binned, climb
 from calibrate.service.times import Times
 from calibrate.service.warnings import findings_of
 from measure.errors import DataError
-from qsim.errors import InvalidParameterError
 
-REPLICATES = 99
 PARTS = (2, 3, 4, 5)
 """Of a mixture of lognormals."""
 UNSEEN = 0.25
@@ -86,49 +77,3 @@ def _fitted(times: Times, binned: Binned, family: Candidate) -> FamilyFit:
     ends = [climb(binned, family, start) for start in starts[:CLIMBS]]
     likelihood, theta = max(((binned.log_likelihood(family, end), end) for end in ends), key=lambda pair: pair[0])
     return FamilyFit(family, theta, binned.unit_s, times, likelihood)
-
-
-def goodness(
-    family: FamilyFit, replicates: int = REPLICATES, seed: int = 0, progress: Callable[[float], None] | None = None
-) -> GoodnessOfFit:
-    """Draw ``replicates`` times as many requests as were observed, refit the family, compare the distances.
-
-    Raises ValueError for fewer than 19 replicates, which cannot give a p-value of 5 %.
-
-    >>> from calibrate import of_samples, fit_service
-    >>> import numpy as np
-    >>> times = of_samples(np.random.default_rng(1).gamma(4, 20e-6, size=200))
-    >>> goodness(fit_service(times).families[0], replicates=19).replicates
-    19
-    """
-    if replicates < 19:
-        raise InvalidParameterError(
-            "replicates", f"must be at least 19, not {replicates}", "fewer cannot give a p-value of 5 %", replicates
-        )
-    times = family.times
-    rng = np.random.default_rng(seed)
-    cells = np.clip(np.diff(family.below_edges), 0.0, None)
-    requests = round(times.total)
-    distances = []
-    for done in range(replicates):
-        drawn = times.with_counts(rng.multinomial(requests, cells / cells.sum()).astype(float))
-        distances.append(refit(drawn, family).ks)
-        if progress is not None:
-            progress((done + 1) / replicates)
-    beyond = sum(d >= family.ks for d in distances)
-    p, middle = (1 + beyond) / (1 + replicates), (1 + beyond) / (2 + replicates)  # never 0 or 1, nor surely so
-    return GoodnessOfFit(
-        family.name,
-        family.ks,
-        p,
-        float(np.sqrt(middle * (1 - middle) / replicates)),
-        replicates,
-        float(np.quantile(distances, 0.95)),
-    )
-
-
-def refit(times: Times, family: FamilyFit) -> FamilyFit:
-    """The same family, with as many parts and stages, at its likeliest for other times; begun where it was."""
-    binned = Binned.of(times, family.unit_s)
-    theta = climb(binned, family.candidate, family.theta, steps=25)
-    return FamilyFit(family.candidate, theta, family.unit_s, times, binned.log_likelihood(family.candidate, theta))

@@ -1,11 +1,9 @@
-"""What to mind about fitted service times: several modes, tails beyond the data, too few percentiles."""
+"""What to mind about fitted service times: tails beyond the data, too few percentiles."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-
-import numpy as np
 
 from calibrate.service.fitted import QUANTILES, FamilyFit
 from calibrate.service.times import Times
@@ -14,26 +12,13 @@ from measure.units import format_duration
 
 BEYOND = 10
 """The requests that must lie above a quantile for it to be seen."""
-HIGH_ENOUGH = 0.05
-SMOOTHEST = 0.06
-"""The least width of the smoothing, in units of log time: 6 %."""
 FAR_MEAN = 0.03
 POOR_KS = 0.05
 
 
 def findings_of(times: Times, families: Sequence[FamilyFit]) -> Iterator[Finding]:
     """The warnings for these times and their families, the best first."""
-    peaks = modes(times)
     best = families[0]
-    if len(peaks) > 1:
-        where = ", ".join(format_duration(t) for t in peaks)
-        yield Finding(
-            "several-modes",
-            "warning",
-            f"the times have {len(peaks)} modes, near {where}",
-            "requests of several kinds: cache hits and misses, channels, retries, a timer",
-            "take a mixture, and no family with one mode",
-        )
     if not times.requests_known:
         yield Finding(
             "requests-unknown",
@@ -98,25 +83,3 @@ def _beyond(times: Times) -> Iterator[Finding]:
             "",
             f"measure at least {BEYOND / (1 - max(over)):.3g} requests",
         )
-
-
-def modes(times: Times) -> list[float]:
-    """Times (seconds) of the modes: peaks of the density of log time, smoothed, that stand out by a twentieth.
-
-    The width of the smoothing is Silverman's (1986, eq. 3.31), by the quartiles. Percentiles show no modes.
-    """
-    from scipy.signal import find_peaks
-
-    if times.kind == "percentiles":
-        return []
-    log_t, weight = np.log(np.maximum(times.middle_s, 1e-12)), times.counts / times.total
-    quartiles = np.log([max(times.quantile(q), 1e-12) for q in (0.25, 0.75)])
-    mean = float(weight @ log_t)
-    sd = float(np.sqrt(weight @ (log_t - mean) ** 2))
-    quarter = float(quartiles[1] - quartiles[0]) / 1.34
-    spread = min(sd, quarter) if quarter > 0 else sd
-    width = max(0.9 * spread * times.total**-0.2, SMOOTHEST)
-    grid = np.linspace(log_t.min() - 4 * width, log_t.max() + 4 * width, 2048)
-    density = np.exp(-(((grid[:, np.newaxis] - log_t) / width) ** 2) / 2) @ weight
-    peaks, _ = find_peaks(density, prominence=HIGH_ENOUGH * density.max())
-    return [float(t) for t in np.exp(grid[peaks])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,13 +22,12 @@ from calibrate.cli.progress import Bar, part_of
 if TYPE_CHECKING:
     from calibrate import ServiceFit, Times
     from calibrate.report.view import Section
-    from calibrate.service import GoodnessOfFit
 
 HELP = """Fit laws of service times to the latencies of the smallest load, and rank them.
 
 Takes the histogram (json+) of the smallest load where there is one, else percentiles; or a list of latencies, one a
 line, in a file or from stdin (-). Exponential, gamma, Weibull, lognormal, Burr XII, hyperexponential and mixtures of
-lognormals, each also after a fixed time, ranked by BIC; the best is checked by drawing from it and fitting again.
+lognormals, each also after a fixed time, ranked by BIC.
 
 \b
 Examples:
@@ -44,7 +43,7 @@ MOST_REQUESTS = 1e15
 
 Found: TypeAlias = "tuple[dict[str, Times], dict[str, str], measure.Provenance | None]"
 """The times by name, why other curves have none, and where all are from."""
-Fits: TypeAlias = "dict[str, tuple[ServiceFit, GoodnessOfFit]]"
+Fits: TypeAlias = "dict[str, ServiceFit]"
 
 
 @parsing.parser
@@ -87,37 +86,26 @@ def fit_service(
         found, refused, provenance = _found(DataSource(data or (), dataset, columns), series, requests)
     if out is not None and len(found) > 1:
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
-    fits = _fitted(found, refused)
+    with Bar("fitting") as bar:
+        parts = {name: part_of(bar, done, len(found)) for done, name in enumerate(found)}
+        fits, more = of_each(found, lambda name: calibrate.fit_service(found[name], progress=parts[name]))
+    refused.update(more)
     if out is not None:
         _keep(out, fits)
     written = page.write(lambda: _sections(fits, provenance), "Service times")
     for reason in refused.values():
         warn(f"not fitted: {reason}")
-    for fit, _ in fits.values():
+    for fit in fits.values():
         print_findings(fit.findings)
 
     def document() -> dict[str, Any]:
-        parts = [service_document(name, *pair) for name, pair in fits.items()]
+        parts = [service_document(name, fit) for name, fit in fits.items()]
         return {**parts[0], "series": parts, "refused": refused, "kept": None if out is None else str(out)}
 
     return Result(lambda: _text(fits, out, details=details), document, written)
 
 
-def _fitted(found: Mapping[str, Times], refused: dict[str, str]) -> Fits:
-    """The fits by name; why others cannot be goes to ``refused``, and DataError where none can."""
-    with Bar("fitting") as bar:
-        parts = {name: part_of(bar, done, len(found)) for done, name in enumerate(found)}
-
-        def fitted(name: str) -> tuple[ServiceFit, GoodnessOfFit]:
-            fit = calibrate.fit_service(found[name], progress=lambda s: parts[name](0.3 * s))
-            return fit, calibrate.goodness(fit.best, progress=lambda s: parts[name](0.3 + 0.7 * s))
-
-        fits, more = of_each(found, fitted)
-    refused.update(more)
-    return fits
-
-
-def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dict[str, Any]:
+def service_document(name: str, fit: ServiceFit) -> dict[str, Any]:
     """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
     from calibrate.inference.parameters import LEVEL
     from qsim.distributions.as_dict import law_to_dict
@@ -133,20 +121,19 @@ def service_document(name: str, fit: ServiceFit, goodness: GoodnessOfFit) -> dic
         "level": LEVEL,
         "families": [f.to_dict() for f in fit.families],
         "left_out": list(fit.left_out),
-        "goodness": asdict(goodness),
         "findings": [f.to_dict() for f in fit.findings],
     }
 
 
 def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
-    """The law of each curve in three lines, a table, how sure it is, and what to do next."""
-    from calibrate.service.answer import answer, answer_table, last_lines
+    """The law of each curve in three lines, a table, and what to do next."""
+    from calibrate.service.answer import answer, answer_table, next_line
 
-    done = [(name, *pair) for name, pair in fits.items()]
-    lines = [*answer(done), "", answer_table(done), "", *last_lines(done)]
-    for name, fit, goodness in done if details else ():
+    done = list(fits.items())
+    lines = [*answer(done), "", answer_table(done), "", *next_line(done)]
+    for name, fit in done if details else ():
         left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
-        lines.append(f"\n\n{name}\n\n{fit}{left}\n\n{goodness.outcome()}")
+        lines.append(f"\n\n{name}\n\n{fit}{left}")
     if not details:
         lines.append(labelled("MORE", "--details: parameters, every family;   --report service.html: plots"))
     if out is not None:
@@ -158,7 +145,7 @@ def _keep(path: Path, fits: Fits) -> None:
     """Write the law of the only fit."""
     from measure.formats.law_file import write_law
 
-    name, (fit, _) = next(iter(fits.items()))
+    ((name, fit),) = fits.items()
     best = fit.best
     about = {"name": name, "family": best.name, "requests": fit.times.total, "kind": fit.times.kind, "ks": best.ks}
     write_law(best.law, path, about)
@@ -167,7 +154,7 @@ def _keep(path: Path, fits: Fits) -> None:
 def _sections(fits: Fits, provenance: measure.Provenance | None) -> list[Section]:
     from calibrate.report.service import service_section
 
-    return [service_section(name, *pair, provenance) for name, pair in fits.items()]
+    return [service_section(name, fit, provenance) for name, fit in fits.items()]
 
 
 def _found(source: DataSource, series: str | None, requests: float | None) -> Found:

@@ -26,17 +26,16 @@ def test_a_histogram_of_fio_becomes_a_law_and_a_page(qsim, tmp_path):
     assert bics == sorted(bics)
     law = law_from_dict(document["law"])
     assert law.mean == pytest.approx(document["families"][0]["mean_s"])
-    assert {"several-modes", "tail-beyond-data"} <= {f["check"] for f in document["findings"]}
+    assert "tail-beyond-data" in {f["check"] for f in document["findings"]}
     assert "waiting as well as the service" in run.err  # it was measured at depth 4
     page = (tmp_path / "service.html").read_text()
     assert all(title in page for title in ("Tail", "Families"))
 
 
-def test_percentiles_as_typed_with_goodness_of_fit(qsim):
+def test_percentiles_as_typed(qsim):
     run = qsim("fit-service", "--percentiles", TYPED, "--requests", "10k", "--details")
     assert run.code == 0
     assert "10,000 requests in 7 bins (percentiles)" in run.out
-    assert "(99 draws)" in run.out
     assert "left out, as the bins cannot pin them" in run.out
 
 
@@ -47,13 +46,13 @@ def test_percentiles_as_typed_with_goodness_of_fit(qsim):
             ["--percentiles", TYPED, "--requests", "10k"],
             22,
             "percentiles: 10,000 requests in 7 bins (percentiles)",
-            ["LAW", "MISSED", "SURE?", "MORE"],
+            ["LAW", "MISSED", "MORE"],
         ),
         (
             ["--dataset", "002-ssd-tails"],
             14,
             "2 curves, a law of service times for each",
-            ["LAW", "MISSED", "SURE?", "NEXT", "MORE"],
+            ["LAW", "MISSED", "NEXT", "MORE"],
         ),
     ],
 )
@@ -62,7 +61,7 @@ def test_the_answer_comes_first_and_fits_a_screen(qsim, args, lines, line, label
     told = run.out.splitlines()
     assert len(told) <= lines
     assert told[0] == line
-    assert [word for t in told if (word := t.partition(" ")[0]) in ("LAW", "MISSED", "SURE?", "NEXT", "MORE")] == labels
+    assert [word for t in told if (word := t.partition(" ")[0]) in ("LAW", "MISSED", "NEXT", "MORE")] == labels
 
 
 def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):

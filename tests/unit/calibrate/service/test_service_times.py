@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.service import Times, fit_service, goodness, modes, of_histogram, of_percentiles, of_samples
+from calibrate.service import Times, fit_service, of_histogram, of_percentiles, of_samples
 from calibrate.service.families import lognormals, mixture_theta, plain_families
 from calibrate.service.fitted import FamilyFit
 from calibrate.service.ladder import _fitted
@@ -77,24 +77,6 @@ def test_the_likelihood_is_that_of_the_law() -> None:
     law = candidate.law(candidate.in_units(candidate.natural(theta), binned.unit_s))
     direct = times.counts @ np.log(law.cdf(times.upper_s) - law.cdf(times.lower_s))
     assert binned.log_likelihood(candidate, theta) == pytest.approx(direct, rel=1e-9)
-
-
-def test_the_bootstrap_accepts_the_true_family_and_rejects_another() -> None:
-    times = drawn(LogNormal(1e-3, 1.0), 3000)
-    true, other = goodness(fit_one(times, "lognormal"), 39), goodness(fit_one(times, "gamma"), 39)
-    assert true.p_value > 0.05
-    assert other.p_value == pytest.approx(1 / 40)
-    assert other.ks > other.ks_of_draws_95
-    assert "39 draws" in other.outcome()
-    with pytest.raises(ValueError, match="at least 19"):
-        goodness(fit_one(times, "gamma"), 5)
-
-
-def test_several_modes_are_told() -> None:
-    times = drawn(TWO_KINDS)
-    assert modes(times) == pytest.approx([80e-6, 390e-6], rel=0.05)
-    assert any(f.check == "several-modes" for f in fit_service(times).findings)
-    assert len(modes(drawn(LogNormal(1e-3, 1.0)))) == 1
 
 
 def test_a_tail_beyond_the_data_is_told() -> None:
