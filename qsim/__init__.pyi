@@ -3,7 +3,6 @@ from .analytic import solve as solve
 from .analytic.bounds import Bounds as Bounds
 from .analytic.bounds import asymptotic_bounds as asymptotic_bounds
 from .analytic.bounds import balanced_bounds as balanced_bounds
-from .analytic.networks.mean_value import schweitzer as schweitzer
 from .analytic.open.mmc import erlang_b as erlang_b
 from .analytic.open.mmc import erlang_c as erlang_c
 from .distributions import BurrXII as BurrXII
@@ -16,11 +15,8 @@ from .distributions import Gamma as Gamma
 from .distributions import HyperExponential as HyperExponential
 from .distributions import LogNormal as LogNormal
 from .distributions import Mixture as Mixture
-from .distributions import Pareto as Pareto
 from .distributions import PhaseType as PhaseType
 from .distributions import Shifted as Shifted
-from .distributions import TruncatedNormal as TruncatedNormal
-from .distributions import Uniform as Uniform
 from .distributions import Weibull as Weibull
 from .engines import simulate as simulate
 from .engines.trace import trace as trace

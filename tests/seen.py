@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from qsim import Network
+from qsim import Metrics, Network
+from qsim.analytic.networks import mean_value
 from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.analytic.views import ClosedQueue, OpenQueue, closed_queue, open_queue
 
@@ -34,3 +35,8 @@ def classes_of(network: Network) -> ClassNetwork:
 def changed(network: Network, **changes: Any) -> Network:
     """The network of one station, with that station changed."""
     return replace(network, stations={name: replace(s, **changes) for name, s in network.stations.items()})
+
+
+def schweitzer(network: Network) -> Metrics:
+    """The Bard-Schweitzer approximation, also where an exact solution is known."""
+    return mean_value.fixed_point(classes_of(network))

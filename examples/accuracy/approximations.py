@@ -16,24 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from qsim import (
-    Arrivals,
-    Delay,
-    Distribution,
-    Exponential,
-    Gamma,
-    LogNormal,
-    Metrics,
-    Network,
-    Open,
-    Station,
-    simulate,
-    solve,
-)
+from qsim import Delay, Distribution, Exponential, Gamma, LogNormal, Metrics, Network, Open, Station, simulate, solve
 from qsim.analytic.networks import mean_value
 from qsim.analytic.networks.classes import class_network
 from qsim.analytic.open import approximations
-from qsim.analytic.views import class_queue, open_queue
+from qsim.analytic.views import open_queue
 
 MODELS, CUSTOMERS, SEED = 60, 1_000_000, 1
 SCV, LOADS, SERVERS = (0.1, 0.25, 0.5, 2.0, 4.0), (0.5, 0.7, 0.9), (1, 2, 4, 8)
@@ -51,22 +38,6 @@ def general(rng: np.random.Generator) -> Network:
 def _law(rng: np.random.Generator, mean: float) -> Distribution:
     law = (Gamma, LogNormal)[rng.integers(2)]
     return law(mean, float(rng.choice(SCV)))
-
-
-def ranked(rng: np.random.Generator) -> Network:
-    """Two classes of exponential services on several servers, one before the other."""
-    servers, load, share = int(rng.choice(SERVERS[1:])), rng.choice(LOADS), rng.uniform(0.2, 0.8)
-    means = (1.0, float(rng.choice(RATIOS)))
-    order = ("priority", "preemptive priority")[rng.integers(2)]
-    first, second = means
-    station = Station(
-        {"a": Exponential(first), "b": Exponential(second)},
-        servers,
-        discipline=order,  # type: ignore[arg-type]
-        priority={"a": 0, "b": 1},
-    )
-    rates = {"a": share * load * servers / first, "b": (1 - share) * load * servers / second}
-    return Network({"station": station}, {name: Arrivals(rate) for name, rate in rates.items()})
 
 
 def circling(rng: np.random.Generator) -> Network:
@@ -99,8 +70,8 @@ def of_general(model: Network) -> Iterator[tuple[str, float]]:
 
 def of_classes(model: Network) -> Iterator[tuple[str, float]]:
     """The error of W of each class that is approximated."""
-    queue, circle = class_queue(model), class_network(model)
-    name = queue.priority if queue is not None else mean_value.errors_of(circle) if circle is not None else ""
+    circle = class_network(model)
+    name = "" if circle is None else mean_value.errors_of(circle)
     run = _simulated(model)
     solved = solve(model)
     for part, truth in zip(solved.classes or [solved], run.classes or [run], strict=True):
@@ -114,7 +85,6 @@ def _simulated(model: Network) -> Metrics:
 
 FAMILIES: tuple[tuple[Callable[..., Network], Callable[..., Iterator[tuple[str, float]]]], ...] = (
     (general, of_general),
-    (ranked, of_classes),
     (circling, of_classes),
     (varying, of_classes),
 )

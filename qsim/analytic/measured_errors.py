@@ -9,8 +9,6 @@ ERRORS = {
     "Allen-Cunneen": (7.3, 31),
     "Krämer-Langenbach-Belz": (4.2, 19),
     "Kimura": (1.4, 7),
-    "non-preemptive": (1.5, 9),
-    "preemptive-resume": (2.8, 11),
     "closed FCFS classes": (0.4, 21),
     "closed FCFS of general services": (2.4, 54),
 }

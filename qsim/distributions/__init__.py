@@ -9,7 +9,7 @@ in any unit, as long as one model uses the same unit throughout.
 """
 
 from qsim.distributions.base import Distribution
-from qsim.distributions.continuous import BurrXII, Gamma, LogNormal, Pareto, TruncatedNormal, Uniform, Weibull
+from qsim.distributions.continuous import BurrXII, Gamma, LogNormal, Weibull
 from qsim.distributions.empirical import Empirical
 from qsim.distributions.exponential import Deterministic, Erlang, Exponential, HyperExponential
 from qsim.distributions.mixtures import Mixture, Shifted
@@ -26,10 +26,7 @@ __all__ = [
     "HyperExponential",
     "LogNormal",
     "Mixture",
-    "Pareto",
     "PhaseType",
     "Shifted",
-    "TruncatedNormal",
-    "Uniform",
     "Weibull",
 ]

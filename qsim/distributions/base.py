@@ -145,38 +145,6 @@ class Distribution:
         return high
 
 
-class Composed(Distribution):
-    """A family that is another law under a name of its own: it supplies that law as ``law``."""
-
-    law: Distribution
-
-    @property
-    def mean(self) -> float:
-        return self.law.mean
-
-    @property
-    def scv(self) -> float:
-        return self.law.scv
-
-    def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        return self.law.cdf(x)
-
-    def survival(self, x: npt.ArrayLike) -> FloatArray:
-        return self.law.survival(x)
-
-    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
-        return self.law.limited_mean(x)
-
-    def moment(self, k: int) -> float:
-        return self.law.moment(k)
-
-    def transform(self, s: float) -> float:
-        return self.law.transform(s)
-
-    def residual(self, s: float) -> float:
-        return self.law.residual(s)
-
-
 class LengthBiased(Distribution):
     """A family whose law weighted with the length of the times is known: it supplies ``biased``."""
 

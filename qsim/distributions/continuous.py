@@ -1,4 +1,4 @@
-"""One-mode families with a density: gamma, lognormal, Weibull, Burr XII, Pareto, uniform, normal above zero.
+"""One-mode families with a density: gamma, lognormal, Weibull, Burr XII.
 
 Device service times have several modes; these are for theory, and for seeing how far one mode carries.  The formulas
 are those of scipy.special, as importing scipy.stats takes longer than most answers.  A family supplies its law, and
@@ -10,18 +10,14 @@ Source: Johnson, Kotz & Balakrishnan (1994), Continuous Univariate Distributions
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
-from qsim.distributions.base import Composed, GammaTimes, LengthBiased
-from qsim.distributions.empirical import Empirical
-from qsim.distributions.mixtures import Shifted
+from qsim.distributions.base import GammaTimes, LengthBiased
 from qsim.errors import InvalidParameterError
 
 SMALLEST_SHAPE = 0.02
@@ -34,7 +30,7 @@ class _TwoMoments(LengthBiased):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", _check.positive("mean", self.mean))
-        object.__setattr__(self, "scv", _positive_scv(self.scv))
+        object.__setattr__(self, "scv", _check.positive("scv", self.scv, "for scv 0 use Deterministic"))
 
 
 class Gamma(GammaTimes, _TwoMoments):
@@ -150,9 +146,6 @@ class Weibull(LengthBiased):
 
         return np.asarray(gammainc(1 + 1 / self.shape, self._hazard(x)))
 
-    def quantile(self, q: float) -> float:
-        return float(self.scale * (-math.log1p(-_check.fraction("q", q))) ** (1 / self.shape))
-
     def moment(self, k: int) -> float:
         k = _check.count("k", k, minimum=0)
         return math.exp(k * math.log(self.scale) + math.lgamma(1 + k / self.shape))
@@ -229,206 +222,6 @@ class BurrXII(LengthBiased):
 
         return np.asarray(betaincc(self.k - 1 / self.c, 1 + 1 / self.c, expit(-self._log_power(x))))
 
-    def quantile(self, q: float) -> float:
-        hazard = -math.log1p(-_check.fraction("q", q)) / self.k
-        return float(self.scale * math.exp((hazard + math.log(-math.expm1(-hazard))) / self.c))
-
     def moment(self, k: int) -> float:
         k = _check.count("k", k, minimum=0)
         return self.scale**k * self._raw(k)
-
-
-@dataclass(frozen=True)
-class Pareto(Composed):
-    """P(T > t) = (smallest/t)^shape for t above the smallest; shape > 1, and above 2 for a finite scv.
-
-    >>> Pareto(shape=3, smallest=2).mean, round(Pareto(shape=3, smallest=2).scv, 6)
-    (3.0, 0.333333)
-    """
-
-    times = ("smallest",)
-    shape: float
-    smallest: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", _check.positive("shape", self.shape))
-        object.__setattr__(self, "smallest", _check.positive("smallest", self.smallest))
-        if self.shape <= 1:
-            raise InvalidParameterError(
-                "shape", f"must exceed 1, not {self.shape!r}", "with a tail so heavy there is no mean", self.shape
-            )
-
-    @classmethod
-    def from_moments(cls, mean: float, scv: float) -> Pareto:
-        shape = 1 + math.sqrt(1 + 1 / _positive_scv(scv))
-        return cls(shape, _check.positive("mean", mean) * (shape - 1) / shape)
-
-    @cached_property
-    def law(self) -> Shifted:  # type: ignore[override]
-        """The smallest, and a Lomax time."""
-        return Shifted(BurrXII(1.0, self.shape, self.smallest / (self.shape - 1)), self.smallest)
-
-    @property
-    def scv(self) -> float:
-        return 1 / (self.shape * (self.shape - 2)) if self.shape > 2 else math.inf
-
-    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
-        rng.standard_exponential(out=out)
-        out /= self.shape
-        np.exp(out, out=out)
-        out *= self.smallest
-
-    def quantile(self, q: float) -> float:
-        return self.smallest * math.exp(-math.log1p(-_check.fraction("q", q)) / self.shape)
-
-    def moment(self, k: int) -> float:
-        k = _check.count("k", k, minimum=0)
-        return self.shape * self.smallest**k / (self.shape - k) if k < self.shape else math.inf
-
-
-@dataclass(frozen=True)
-class Uniform(Composed):
-    """Anything between ``low`` and ``high``, alike.
-
-    >>> Uniform(1, 3).mean, round(Uniform(0, 2).scv, 6)
-    (2.0, 0.333333)
-    """
-
-    times = ("low", "high")
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "low", _check.non_negative("low", self.low))
-        object.__setattr__(self, "high", _check.positive("high", self.high))
-        if self.low >= self.high:
-            raise InvalidParameterError(
-                "high",
-                f"must be above low ({self.low:g}), not {self.high:g}",
-                "for one time alone use Deterministic",
-                self.high,
-            )
-
-    @classmethod
-    def from_moments(cls, mean: float, scv: float) -> Uniform:
-        mean, scv = _check.positive("mean", mean), _positive_scv(scv)
-        if scv > 1 / 3 + 1e-12:
-            raise InvalidParameterError(
-                "scv", f"of a uniform time must be at most 1/3, not {scv!r}", "else it would reach below zero", scv
-            )
-        half = mean * math.sqrt(3 * scv)
-        return cls(max(0.0, mean - half), mean + half)
-
-    @cached_property
-    def law(self) -> Empirical:  # type: ignore[override]
-        """A histogram of one bin."""
-        return Empirical((self.low,), widths=(self.high - self.low,))
-
-    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
-        rng.random(out=out)
-        out *= self.high - self.low
-        out += self.low
-
-    def quantile(self, q: float) -> float:
-        return self.low + (self.high - self.low) * _check.fraction("q", q)
-
-
-@dataclass(frozen=True)
-class TruncatedNormal(LengthBiased):
-    """Normal of ``location`` and ``deviation``, without the times below zero; its own mean is above the location.
-
-    ``from_moments`` takes the mean and scv that the times have.
-
-    >>> TruncatedNormal(location=10, deviation=1).mean
-    10.0
-    >>> round(TruncatedNormal.from_moments(mean=2, scv=0.25).mean, 9)
-    2.0
-    """
-
-    times = ("location", "deviation")
-    location: float
-    deviation: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "location", _check.number("location", self.location))
-        object.__setattr__(self, "deviation", _check.positive("deviation", self.deviation))
-        if not -6 <= self.location / self.deviation < math.inf:
-            raise InvalidParameterError(
-                "location",
-                f"must be at least -6 deviations, not {self.location:g}",
-                "what is left of it is as good as exponential",
-                self.location,
-            )
-
-    @classmethod
-    def from_moments(cls, mean: float, scv: float) -> TruncatedNormal:
-        mean, scv = _check.positive("mean", mean), _positive_scv(scv)
-        most = cls(-6.0, 1.0).scv
-        if scv > most:
-            raise InvalidParameterError(
-                "scv", f"of a normal time above zero must be at most {most:.3g}, not {scv!r}", "1 is exponential", scv
-            )
-        ratio = _root(lambda h: cls(h, 1.0).scv - scv, -6.0, 2 / math.sqrt(scv) + 2)
-        unit = cls(ratio, 1.0)
-        return cls(ratio * mean / unit.mean, mean / unit.mean)
-
-    @property
-    def _cut(self) -> tuple[float, float]:
-        """-location/deviation, and the density of the normal there over the share above it."""
-        from scipy.special import log_ndtr
-
-        z = -self.location / self.deviation
-        return z, math.exp(-z * z / 2 - float(log_ndtr(-z))) / math.sqrt(2 * math.pi)
-
-    @property
-    def mean(self) -> float:
-        return self.location + self.deviation * self._cut[1]
-
-    @property
-    def variance(self) -> float:
-        z, hazard = self._cut
-        return self.deviation**2 * (1 + z * hazard - hazard**2)
-
-    @property
-    def scv(self) -> float:
-        return self.variance / self.mean**2
-
-    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
-        from scipy.special import ndtr, ndtri
-
-        rng.random(out=out)
-        np.subtract(1.0, out, out=out)  # never zero
-        out[:] = self.location - self.deviation * ndtri(out * ndtr(self.location / self.deviation))
-        np.maximum(out, 0.0, out=out)
-
-    def cdf(self, x: npt.ArrayLike) -> FloatArray:
-        return np.asarray(1 - self.survival(x))
-
-    def survival(self, x: npt.ArrayLike) -> FloatArray:
-        from scipy.special import ndtr
-
-        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
-        return np.asarray(ndtr((self.location - t) / self.deviation) / ndtr(self.location / self.deviation))
-
-    def biased(self, x: npt.ArrayLike) -> FloatArray:
-        t = np.maximum(np.asarray(x, dtype=np.float64), 0.0)
-        below = self.deviation**2 * (self._density(0.0) - self._density(t)) + self.location * self.cdf(t)
-        return np.asarray(np.clip(below / self.mean, 0.0, 1.0))
-
-    def _density(self, x: npt.ArrayLike) -> FloatArray:
-        from scipy.special import ndtr
-
-        t = np.asarray(x, dtype=np.float64)
-        z = (t - self.location) / self.deviation
-        height = np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * self.deviation * ndtr(self.location / self.deviation))
-        return np.asarray(np.where(t < 0, 0.0, height))
-
-
-def _positive_scv(scv: float) -> float:
-    return _check.positive("scv", scv, "for scv 0 use Deterministic")
-
-
-def _root(gap: Callable[[float], float], low: float, high: float) -> float:
-    from scipy.optimize import brentq
-
-    return float(brentq(gap, low, high, xtol=1e-13))

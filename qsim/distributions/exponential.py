@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from qsim import _check
 from qsim._types import FloatArray
-from qsim.distributions.base import Composed, Distribution, GammaTimes, Phases, ramp
-from qsim.distributions.mixtures import Mixture
+from qsim.distributions.base import Distribution, GammaTimes, Phases, ramp
 from qsim.errors import InvalidParameterError
 
 
@@ -164,7 +162,7 @@ class Erlang(GammaTimes):
 
 
 @dataclass(frozen=True)
-class HyperExponential(Composed):
+class HyperExponential(Distribution):
     """With probability ``probabilities[i]`` an exponential time of mean ``means[i]``; scv >= 1.
 
     >>> time = HyperExponential((0.9, 0.1), (1, 11))
@@ -220,10 +218,32 @@ class HyperExponential(Composed):
         rare = 1 / (scv + 1) / (1 + math.sqrt((scv - 1) / (scv + 1)))  # (1 - √((scv-1)/(scv+1)))/2, which would cancel
         return cls((1 - rare, rare), (mean / (2 * (1 - rare)), mean / (2 * rare)))
 
-    @cached_property
-    def law(self) -> Mixture:  # type: ignore[override]
-        """The same as a mixture."""
-        return Mixture(tuple(map(Exponential, self.means)), self.probabilities)
+    @property
+    def mean(self) -> float:
+        return self.moment(1)
+
+    @property
+    def scv(self) -> float:
+        return self.moment(2) / self.mean**2 - 1
+
+    def _over_means(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.maximum(np.asarray(x), 0.0)[..., np.newaxis] / np.asarray(self.means))
+
+    def cdf(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(-np.expm1(-self._over_means(x)) @ np.asarray(self.probabilities))
+
+    def survival(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(np.exp(-self._over_means(x)) @ np.asarray(self.probabilities))
+
+    def limited_mean(self, x: npt.ArrayLike) -> FloatArray:
+        return np.asarray(-np.expm1(-self._over_means(x)) @ np.multiply(self.probabilities, self.means))
+
+    def moment(self, k: int) -> float:
+        k = _check.count("k", k, minimum=0)
+        return math.factorial(k) * math.fsum(p * m**k for p, m in zip(self.probabilities, self.means, strict=True))
+
+    def transform(self, s: float) -> float:
+        return math.fsum(p / (1 + s * m) for p, m in zip(self.probabilities, self.means, strict=True))
 
     @property
     def letter(self) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.distributions import Distribution, Uniform
+from qsim.distributions import Distribution
 from qsim.engines.plan import Plan
 
 BLOCK = 8192
@@ -23,6 +23,13 @@ CARRY = 256
 """Variates that may be left over when a buffer is refilled."""
 
 ARRIVALS, SERVICE, ROUTE, NEXT = range(4)
+
+
+class _Uniform(Distribution):
+    """Variates between 0 and 1."""
+
+    def fill(self, rng: np.random.Generator, out: FloatArray) -> None:
+        rng.random(out=out)
 
 
 class Role(NamedTuple):
@@ -86,7 +93,7 @@ def streams_of(plan: Plan, seed: int) -> tuple[dict[Role, VariateStream], FloatA
 
 def _laws(plan: Plan) -> Iterator[tuple[Role, Distribution]]:
     """The roles of a plan and what fills their streams."""
-    uniform = Uniform(0.0, 1.0)
+    uniform = _Uniform()
     for kind, arrivals in enumerate(plan.sources):
         yield Role(ARRIVALS, kind=kind), arrivals
     for index, place in enumerate(plan.places):

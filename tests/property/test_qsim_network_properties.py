@@ -9,20 +9,9 @@ import pytest
 from class_networks import Row, circling, jackson
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from seen import classes_of
+from seen import classes_of, schweitzer
 
-from qsim import (
-    Closed,
-    Delay,
-    Exponential,
-    Metrics,
-    Network,
-    Station,
-    asymptotic_bounds,
-    balanced_bounds,
-    schweitzer,
-    solve,
-)
+from qsim import Closed, Delay, Exponential, Metrics, Network, Station, asymptotic_bounds, balanced_bounds, solve
 
 ROUNDING = 1e-9
 times = st.floats(-9, 9).map(lambda e: 10.0**e)

@@ -42,9 +42,6 @@ LAWS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "lognormal": ("LogNormal", ("mean", "scv")),
     "weibull": ("Weibull", ("shape", "mean")),
     "burr": ("BurrXII", ("c", "k", "mean")),
-    "uniform": ("Uniform.from_moments", ("mean", "scv")),
-    "normal": ("TruncatedNormal.from_moments", ("mean", "scv")),
-    "pareto": ("Pareto.from_moments", ("mean", "scv")),
     "histogram": ("", ("FILE",)),
     "fitted": ("", ("FILE",)),
 }

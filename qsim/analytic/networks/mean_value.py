@@ -15,7 +15,7 @@ picked at random, the customer meets one k-th of everything.  Throughputs stay w
 What is found is what the network without that customer has in time average.  Two ways to know that:
 
 :func:`lattice`, from population to population up to N⃗ (Reiser 1979): exact for single servers with product form;
-:func:`schweitzer`, from the full network itself (Bard 1979; Schweitzer 1979), Lᵢₛ(N⃗ - e_r) taken as Lᵢₛ(N⃗), for s = r
+:func:`fixed_point`, from the full network itself (Bard 1979; Schweitzer 1979), Lᵢₛ(N⃗ - e_r) taken as Lᵢₛ(N⃗), for s = r
 times (N_r - 1)/N_r: a fixed point whose cost does not grow with the populations.
 
 Validity, as tests/unit/qsim/analytic/networks hold it: one class at 2 to 32 servers, throughput within 2 % of
@@ -28,10 +28,9 @@ Approximate analysis of multiclass closed networks of queues; servers: Sakasegaw
 Statistical Mathematics 29, the interpolation is new here; Lazowska et al. (1984), Quantitative System Performance,
 chapters 6, 7 and 11.
 
->>> from qsim import Closed, Delay, Exponential, Station
->>> stations = [Delay(15), *(Station(Exponential(d)) for d in (0.605, 2.1, 1.35))]
->>> round(schweitzer(Closed(population=3, stations=stations)).throughput, 4)  # exact: 0.1515
-0.151
+>>> from qsim import Closed, Delay, Erlang, Station, solve
+>>> solve(Closed(population=3, stations=[Delay(15), Station(Erlang(2, 2.1))])).kind
+'approximation'
 """
 
 from __future__ import annotations
@@ -43,14 +42,13 @@ import numpy as np
 
 from qsim._types import BoolArray, FloatArray
 from qsim.analytic.evidence import with_errors
-from qsim.analytic.formula import Formula, of_network
+from qsim.analytic.formula import Formula
 from qsim.analytic.networks.assembly import VisitTimes, network_metrics
 from qsim.analytic.networks.classes import ClassNetwork, class_network
 from qsim.analytic.networks.product_form import LARGEST_LATTICE
 from qsim.distributions import Exponential
 from qsim.errors import NoFormulaError, QsimError
 from qsim.metrics import Kind, Metrics
-from qsim.models import Network
 
 SCHWEITZER = "Bard-Schweitzer mean value analysis (Bard 1979; Schweitzer 1979)"
 EXACT = "mean value analysis, exact for single servers of product form (Reiser & Lavenberg 1980)"
@@ -129,25 +127,12 @@ def _network(view: ClassNetwork) -> _Network:
     )
 
 
-def schweitzer(network: Network) -> Metrics:
-    """The Bard-Schweitzer approximation, for closed networks of any size that are described by visits.
-
-    FCFS stations may have any service distribution.  Raises NoFormulaError for load-dependent stations and limited
-    places, and QsimError should the fixed point not be found.
-
-    >>> from qsim import Closed, Delay, Exponential, Station, solve
-    >>> network = Closed(8, [Delay(1.0), Station(Exponential(mean=0.25))])
-    >>> round(schweitzer(network).throughput, 2), round(solve(network).throughput, 2)
-    (3.62, 3.88)
-    """
-    view = class_network(network)
-    if view is None or view.arrival_rates:
-        raise NoFormulaError(network.kendall, "no approximation here for limited places or open classes")
-    return of_network(network, fixed_point(view))
-
-
 def fixed_point(view: ClassNetwork) -> Metrics:
-    """The same for a view."""
+    """The Bard-Schweitzer approximation, for closed networks of any size.
+
+    FCFS stations may have any service distribution.  Raises NoFormulaError for load-dependent stations, and QsimError
+    should the fixed point not be found.
+    """
     net = _network(view)
     N = net.populations
     # What an arrival of class r finds of class s, as a share of what there is; shape (classes r, 1, classes s, 1).

@@ -26,9 +26,9 @@ Gross & Harris (1998), Fundamentals of Queueing Theory, section 5.3.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from qsim.analytic.formula import Formula
+from qsim.analytic.open.birth_death import TabulatedStates
 from qsim.analytic.open.mmc import ErlangTimes
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Distribution, Exponential
@@ -91,26 +91,6 @@ def waiting_probability(arrivals: Distribution, service_rate: float, servers: in
     return 1 / math.fsum(terms)
 
 
-@dataclass(frozen=True)
-class GeometricTailStates:
-    """p(n) for n >= c, and for every n when there is one server."""
-
-    rho: float
-    servers: int
-    p_wait: float
-    root: float
-
-    def p(self, n: int) -> float:
-        if n >= self.servers and self.root > 0:
-            return self.rho * self.p_wait * (1 - self.root) * self.root ** (n - self.servers - 1)
-        if self.servers == 1 or n > self.servers:  # one server, or nobody ever waits
-            return max(0.0, 1 - self.rho) if n == 0 else self.rho if n == 1 else 0.0
-        raise ValueError(
-            f"p({n}) is not known from GI/M/{self.servers}, which gives p(n) from the number of servers on: "
-            "phase-type times between arrivals have them all"
-        )
-
-
 def applies(model: OpenQueue) -> bool:
     """Exponential service, and no limit on places."""
     return (
@@ -136,7 +116,8 @@ def solve(model: OpenQueue) -> Metrics:
         Wq=waits * S / (c * (1 - root)),
         p_wait=waits,
         method=METHOD,
-        states=GeometricTailStates(model.rho, c, waits, root),
+        # Of several servers p(n) is geometric above, and below it takes phases to know it.
+        states=TabulatedStates((1 - model.rho, model.rho * (1 - root)), root) if c == 1 else None,
         # Waiting ends at rate cμ(1 - σ), as it would in M/M/c with cσ erlangs.
         times=ErlangTimes(c, c * root, S, waits),
     )

@@ -22,11 +22,9 @@ Harchol-Balter (2013), Performance Modeling and Design of Computer Systems, sect
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from qsim._types import FloatArray
 from qsim.distributions import Distribution
 
 RULES = ("SJF", "PSJF", "SRPT")
@@ -47,64 +45,33 @@ def mean_response(arrival_rate: float, service: Distribution, rule: str) -> floa
     """
     if rule == "SJF" and math.isinf(service.scv):
         return math.inf
-    strata = _strata(arrival_rate, service)
-    return float(strata.share @ strata.response(rule))
-
-
-@dataclass(frozen=True)
-class Strata:
-    """Thin strata of sizes: the share of customers, their mean size, and what goes before them."""
-
-    arrival_rate: float
-    share: FloatArray
-    size: FloatArray
-    below: FloatArray
-    """ρ of the strata before this one."""
-    upto: FloatArray
-    """ρ including this one."""
-    second: FloatArray
-    """E[S²; S in an earlier stratum]."""
-    left: FloatArray
-    """P(S in this stratum or a later one)."""
-    second_moment: float
-    growth: FloatArray
-    """For SRPT: the integral of dt/(1 - ρ(t)) up to this size."""
-
-    def response(self, rule: str) -> FloatArray:
-        """W for each stratum."""
-        square = (1 - self.below) * (1 - self.upto)
-        own = self.share * self.size**2
-        if rule == "SJF":
-            return np.asarray(self.size + self.arrival_rate * self.second_moment / 2 / square)
-        if rule == "PSJF":
-            # Within a stratum the load rises from below to upto, unless all in it have one size.
-            spread = np.log1p((self.upto - self.below) / (1 - self.upto)) / np.maximum(self.upto - self.below, 1e-300)
-            stretch = np.where((self.share > ATOM) | (self.upto == self.below), 1 / (1 - self.below), spread)
-            ahead = self.second + np.where(self.share > ATOM, own, own / 2)
-            return np.asarray(self.size * stretch + self.arrival_rate * ahead / 2 / square)
-        limited = self.second + self.size**2 * self.left
-        return np.asarray(self.growth + self.arrival_rate * limited / 2 / square)
-
-
-def _strata(arrival_rate: float, service: Distribution) -> Strata:
     low = max(service.quantile(1e-12), 1e-12 * service.mean)
     high = service.quantile(1 - 1e-14)
     edges = np.append(np.geomspace(low * (1 - 1e-9), max(high, low) * (1 + 1e-9), STRATA), 0.0)
     edges = np.unique(edges)
     below, survival = service.cdf(edges), 1 - service.cdf(edges)
-    limited = service.limited_mean(edges)
-    share = np.diff(below)
-    work = np.maximum(np.diff(limited - edges * survival), 0.0)
-    share = np.append(share, survival[-1])  # sizes beyond the last edge are one more stratum
+    # Of each stratum: the share of customers, their work, and their mean size; sizes beyond the last edge are one more.
+    share = np.append(np.diff(below), survival[-1])
+    work = np.maximum(np.diff(service.limited_mean(edges) - edges * survival), 0.0)
     work = np.append(work, max(0.0, service.mean - float(work.sum())))
     begins = edges[: share.size]
     size = np.where(share > 1e-15, work / np.maximum(share, 1e-300), begins)
     size = np.clip(size, begins, np.append(edges[1:], math.inf)[: share.size])
+    # ρ up to a stratum and before it, and E[S²; S in an earlier stratum].
     upto = np.minimum(np.cumsum(arrival_rate * work), arrival_rate * service.mean)
-    start = np.concatenate(([0.0], upto[:-1]))
-    second = np.cumsum(share * size**2) - share * size**2
-    pace = 1 / (1 - start)
-    growth = np.concatenate(([0.0], np.cumsum(np.diff(edges) * (pace + 1 / (1 - upto))[: edges.size - 1] / 2)))
-    growth = growth[: share.size] + (size - begins) * pace
-    left = 1 - below[: share.size]
-    return Strata(arrival_rate, share, size, start, upto, second, left, service.moment(2), growth)
+    before = np.concatenate(([0.0], upto[:-1]))
+    own = share * size**2
+    earlier = np.cumsum(own) - own
+    if rule == "SJF":
+        response, square = size, np.full(size.size, service.moment(2))
+    elif rule == "PSJF":
+        # Within a stratum the load rises from before to upto, unless all in it have one size.
+        spread = np.log1p((upto - before) / (1 - upto)) / np.maximum(upto - before, 1e-300)
+        response = size * np.where((share > ATOM) | (upto == before), 1 / (1 - before), spread)
+        square = earlier + np.where(share > ATOM, own, own / 2)
+    else:
+        pace = 1 / (1 - before)
+        growth = np.cumsum(np.diff(edges) * (pace + 1 / (1 - upto))[: edges.size - 1] / 2)
+        response = np.concatenate(([0.0], growth))[: share.size] + (size - begins) * pace
+        square = earlier + size**2 * (1 - below[: share.size])
+    return float(share @ (response + arrival_rate * square / 2 / ((1 - before) * (1 - upto))))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from class_networks import Row, both, circling, passing
-from seen import classes_of
+from seen import classes_of, schweitzer
 
 from qsim import (
     Closed,
@@ -19,7 +19,6 @@ from qsim import (
     UnstableQueueError,
     asymptotic_bounds,
     balanced_bounds,
-    schweitzer,
     solve,
 )
 from qsim.analytic.networks import mean_value
@@ -122,8 +121,6 @@ def test_throughputs_stay_within_what_the_servers_can_do() -> None:
         assert r.L + r.throughput * Z == pytest.approx(50)
     with pytest.raises(NoFormulaError, match="speeds"):
         schweitzer(Closed(3, [Station(ONE, speeds=(1.0, 2.0))]))
-    with pytest.raises(NoFormulaError, match="limited places"):
-        schweitzer(Closed(3, [Delay(1.0), Station(ONE, capacity=2)]))
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------

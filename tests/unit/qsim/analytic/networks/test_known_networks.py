@@ -10,19 +10,9 @@ import numpy as np
 import pytest
 from class_networks import Row, both, circling, jackson, passing
 from known_answers import check, family, within
+from seen import schweitzer
 
-from qsim import (
-    Closed,
-    Delay,
-    Exponential,
-    Metrics,
-    MMcKN,
-    Station,
-    asymptotic_bounds,
-    balanced_bounds,
-    schweitzer,
-    solve,
-)
+from qsim import Closed, Delay, Exponential, Metrics, MMcKN, Station, asymptotic_bounds, balanced_bounds, solve
 from qsim.analytic.closed import normalizing
 
 

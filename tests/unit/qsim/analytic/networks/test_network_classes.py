@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from class_networks import Row, circling
 from markov_chains import Moves, stationary
-from seen import classes_of
+from seen import classes_of, schweitzer
 
-from qsim import Arrivals, Closed, Delay, Deterministic, Erlang, Exponential, Network, Station, schweitzer, solve
+from qsim import Arrivals, Closed, Delay, Deterministic, Erlang, Exponential, Network, Station, solve
 from qsim.analytic.networks import mean_value
 
 # A state holds, for each station, how many of each class are there.
