@@ -34,7 +34,7 @@ SWEEP = 16
 def has_product_form(station: Station) -> bool:
     """Whether only the mean of its service matters, so that the formula is exact."""
     shares = station.discipline in ("PS", "LCFS-PR")
-    alike = station.discipline in ("FCFS", "LCFS", "SIRO") and isinstance(station.service, Exponential)
+    alike = station.discipline == "FCFS" and isinstance(station.service, Exponential)
     return station.capacity is None and (station.is_delay or shares or alike)
 
 

@@ -16,7 +16,7 @@ _TOKENS = re.compile(
 )
 _GREEK = {"rho": "ρ", "kappa": "κ", "beta": "β"}
 _SPACED = frozenset(["for", "over", "from", "all", "that", "of", "to"])
-_LAWS = ["exp", "min", "max", "log", "var", "cov", "scv", "dt", "Var", "FCFS", "SIRO", "LCFS", "SJF", "PSJF", "SRPT"]
+_LAWS = ["exp", "min", "max", "log", "var", "cov", "scv", "dt", "Var", "FCFS", "SJF", "PSJF", "SRPT"]
 _WORDS = frozenset([*_SPACED, *_LAWS])
 _SIGNS = {"<=": "≤", ">=": "≥", "-": "−", "...": "…"}
 _ENDS = frozenset("+-=·,≤≥<>±|;:")

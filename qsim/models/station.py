@@ -17,11 +17,9 @@ Law: TypeAlias = Distribution | Mapping[ClassName, Distribution]
 Queues: TypeAlias = Literal["shared", "random", "round-robin", "shortest"]
 """One queue for all servers; or one for each server, which an arrival joins at random, in turn, or where the fewest are
 present (the first of equals)."""
-Discipline: TypeAlias = Literal[
-    "FCFS", "LCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "SIRO", "priority", "preemptive priority"
-]
-"""First come first served; last come, without and with preemption; shortest job, likewise; shortest remaining time,
-with preemption; processor sharing; random order; by class.  A preempted customer goes on later where it stopped."""
+Discipline: TypeAlias = Literal["FCFS", "LCFS-PR", "SJF", "PSJF", "SRPT", "PS", "priority", "preemptive priority"]
+"""First come first served; last come with preemption; shortest job, without and with it; shortest remaining time, with
+preemption; processor sharing; by class.  A preempted customer goes on later where it stopped."""
 
 NO_TIME = Deterministic(0.0)
 

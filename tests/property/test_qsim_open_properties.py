@@ -149,7 +149,7 @@ def test_an_approximation_is_one_of_those_by_name_below_the_bound(
 
 
 @settings(max_examples=20, deadline=None)
-@given(laws, loads, st.sampled_from(["LCFS", "SIRO", "PS", "LCFS-PR", "SJF", "PSJF"]))
+@given(laws, loads, st.sampled_from(["PS", "LCFS-PR", "SJF", "PSJF"]))
 def test_orders_of_service(law: Distribution, rho: float, discipline: str) -> None:
     service = scaled_to(law, 1.0)
     r = solve(Open(Exponential(1 / rho), service, discipline=discipline))  # type: ignore[arg-type]

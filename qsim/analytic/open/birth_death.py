@@ -126,7 +126,7 @@ def is_limited(model: OpenQueue) -> bool:
 
 def is_loss(model: OpenQueue) -> bool:
     """Poisson arrivals, as many places as servers; the order of service plays no part."""
-    in_order = model.plain or model.discipline in ("LCFS", "SJF", "SIRO", "PS")
+    in_order = model.plain or model.discipline in ("SJF", "PS")
     return (
         model.poisson
         and model.capacity == model.servers

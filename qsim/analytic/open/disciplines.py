@@ -1,13 +1,11 @@
 """Other orders of service than first come first served.
 
-**Orders that do not look at the size, without preemption** (LCFS; SIRO, random): who is served next is drawn
-without regard to how long it takes, so the number present, and by Little's law every mean, is as with FCFS.  Only
-the spread of the waits differs.  With exponential services the same holds under preemption too, since what is left of
-one is like a new one.
-
 **Symmetric orders** (PS on c servers, LCFS-PR on one) with Poisson arrivals are insensitive: the number present has
 the law of M/M/c, with or without a limit on places, for any service law.  Only with what a customer was held up by
 others (response less service) counted as waiting can Wq be spoken of; that is what it is here.
+
+Exponential services keep the means of first come, first served when the newcomer interrupts (LCFS-PR), on any number of
+servers and for any arrivals, since what is left of one is like a new one.
 
 **By size** (SJF, PSJF, SRPT): see :mod:`qsim.analytic.open.size_based`.
 
@@ -31,14 +29,12 @@ from qsim.distributions import Exponential
 from qsim.metrics import Metrics
 
 METHODS = {
-    "LCFS": "last come first served has the means of FCFS: {}",
-    "SIRO": "random order has the means of FCFS: {}",
-    "LCFS-PR": "preempting exponential services keeps the means of FCFS: {}",
-    "PS": "processor sharing, insensitive to the service law (Kelly 1979, section 3.3)",
     "SJF": "shortest job first (Phipps 1956)",
     "PSJF": "preemptive shortest job first (Harchol-Balter 2013, section 32.3)",
     "SRPT": "shortest remaining processing time (Schrage & Miller 1966)",
 }
+SHARING = "processor sharing, insensitive to the service law (Kelly 1979, section 3.3)"
+INTERRUPTED = "preempting exponential services keeps the means of FCFS: {}"
 SYMMETRIC_LCFS = "preemptive last come first served, insensitive to the service law (Kelly 1979, section 3.3)"
 
 
@@ -48,9 +44,9 @@ def applies(model: OpenQueue) -> bool:
         return False
     if model.discipline in size_based.RULES:
         return model.poisson and model.servers == 1 and model.capacity is None
-    if model.discipline == "PS" or _symmetric(model):
-        return _symmetric(model)
-    if model.discipline == "LCFS-PR" and not (isinstance(model.service, Exponential) and model.capacity is None):
+    if _symmetric(model):
+        return True
+    if model.discipline != "LCFS-PR" or model.capacity is not None or not isinstance(model.service, Exponential):
         return False
     from qsim.analytic import queue_formula
 
@@ -77,10 +73,9 @@ def solve(model: OpenQueue) -> Metrics:
     from qsim.analytic import solve_queue
 
     first_come = solve_queue(_first_come(model))
-    method = METHODS[model.discipline].format(first_come.method)
+    method = INTERRUPTED.format(first_come.method)
     # Of those whose service may be interrupted it is not known how many are held up.
-    p_wait = first_come.p_wait if model.discipline != "LCFS-PR" else math.nan
-    return dataclasses.replace(first_come, model=model, method=method, p_wait=p_wait, times=None)
+    return dataclasses.replace(first_come, model=model, method=method, p_wait=math.nan, times=None)
 
 
 def _by_size(model: OpenQueue) -> Metrics:
@@ -103,7 +98,7 @@ def _sharing(model: OpenQueue) -> Metrics:
     if model.servers == 1 and model.capacity is None:
         alone = model.service.transform(model.arrival_rate)  # nobody comes during a whole service
         held_up = 1 - alone if model.discipline == "LCFS-PR" else 1 - (1 - model.rho) * alone
-    method = METHODS["PS"] if model.discipline == "PS" else SYMMETRIC_LCFS
+    method = SHARING if model.discipline == "PS" else SYMMETRIC_LCFS
     return dataclasses.replace(birth_death.solve(model), p_wait=held_up, method=method, times=None)
 
 

@@ -77,7 +77,7 @@ def test_an_overload_says_what_would_be_stable() -> None:
         Open(Exponential(1.0), LogNormal(0.5, 2), servers=2, queues="shortest"),
         Open(Erlang(2, 1.0), LogNormal(0.5, 2), discipline="SJF"),
         Open(Erlang(2, 1.0), LogNormal(0.5, 2), capacity=3),
-        Closed(4, [Delay(1.0), Station(Deterministic(1), discipline="SIRO")]),
+        Closed(4, [Delay(1.0), Station(Deterministic(1), discipline="SJF")]),
         Closed(4, [Station(Exponential(1), speeds=(1, 2)), Station(Deterministic(2))]),
     ],
 )

@@ -106,7 +106,7 @@ def test_only_means_matter_where_servers_are_shared() -> None:
 @pytest.mark.parametrize(
     "stations",
     [
-        [Station(Deterministic(1.0)), Station(Exponential(1.0), discipline="SIRO")],
+        [Station(Deterministic(1.0)), Station(Exponential(1.0), discipline="SJF")],
         [Station(Erlang(2, 1.0), servers=2, queues="shortest")],
         [Station(Exponential(1.0), capacity=2)],  # and no time to think
     ],

@@ -33,7 +33,7 @@ def _closed(disk: Station, customers: int = 4) -> Network:
 @pytest.mark.parametrize(
     ("disk", "why"),
     [
-        (Station(Exponential(0.5), discipline="SIRO"), "disk serves in the order SIRO"),
+        (Station(Exponential(0.5), discipline="SJF"), "disk serves in the order SJF"),
         (
             Station(Exponential(0.5), servers=2, queues="round-robin"),
             "disk has a queue at each server, .* 'round-robin'",

@@ -6,7 +6,6 @@ import math
 
 import pytest
 from class_networks import Flow, queue_of
-from seen import changed
 from service_laws import LAWS
 
 from qsim import (
@@ -15,7 +14,6 @@ from qsim import (
     Erlang,
     Exponential,
     LogNormal,
-    MDc,
     MMc,
     MMcK,
     NoFormulaError,
@@ -23,16 +21,6 @@ from qsim import (
     UnstableQueueError,
     solve,
 )
-
-
-@pytest.mark.parametrize("discipline", ["LCFS", "SIRO"])
-def test_blind_orders_keep_the_means(discipline: str) -> None:
-    for model in (MMc(2.7, 1.0, 3), MG1(0.8, LogNormal(1.0, 4.0)), MDc(1.8, 1.0, 2), MMcK(3.0, 1.0, 2, 5)):
-        first, other = solve(model), solve(changed(model, discipline=discipline))
-        assert (other.W, other.Lq, other.p_wait) == (first.W, first.Lq, first.p_wait)
-        assert first.states is None or other.p(3) == first.p(3)
-    with pytest.raises(ValueError, match="no formula for quantiles of M/M/2/5-LCFS"):
-        solve(Open(Exponential(1 / 3), Exponential(1.0), 2, 5, "LCFS")).quantile(0.9)
 
 
 def test_sharing_sees_only_the_mean() -> None:
