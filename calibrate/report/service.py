@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calibrate.inference.parameters import LEVEL, Array
+from calibrate.inference.parameters import Array
 from calibrate.report.axes import Axis, latency_axis
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker, solid
-from calibrate.report.view import FormattedTable, Section, View, parameter_table
+from calibrate.report.view import FormattedTable, Section, View
 from calibrate.service.fitted import ServiceFit
 from calibrate.service.times import Times
 from measure.sweep import Provenance
@@ -42,15 +42,6 @@ def service_section(title: str, fit: ServiceFit, provenance: Provenance | None =
             fit.to_frame(),
             None,
             FormattedTable.of(*fit.ranking()),
-        ),
-        View(
-            "parameters",
-            "service-parameters",
-            f"Parameters of the {best.name}",
-            f"Intervals are {100 * LEVEL:g} %, and hold also where the family is not the true one.",
-            pd.DataFrame([{"parameter": name, **vars(e)} for name, e in best.parameters.items()]),
-            None,
-            parameter_table(best.parameters),
         ),
     ]
     lead = (

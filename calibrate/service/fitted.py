@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrate.inference.parameters import LEVEL, Array, Estimate, quantity
+from calibrate.inference.parameters import Array, quantity
 from calibrate.service.families import Candidate
-from calibrate.service.likelihood import Binned, covariance, limits
+from calibrate.service.likelihood import Binned
 from calibrate.service.times import Times
 from measure.findings import Finding
 from measure.units import format_duration, format_percent
@@ -74,32 +74,14 @@ class FamilyFit:
         """``ks`` as people read it."""
         return format_percent(100 * self.ks) if self.ks > LEAST else f"< {100 * LEAST:g} %"
 
-    @cached_property
-    def parameters(self) -> dict[str, Estimate]:
-        """Every parameter with its interval, which holds also where the family is not the true one."""
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Every parameter by its name; times in seconds."""
         values = self.candidate.in_units(self.candidate.natural(self.theta), self.unit_s)
-        spread = covariance(self._binned, self.candidate, self.theta)
-        found: dict[str, Estimate] = {}
-        if spread is None:
-            low = high = np.full(len(values), np.nan)
-        else:
-            ends = limits(self.candidate, self.theta, spread, LEVEL)
-            low, high = (self.candidate.in_units(end, self.unit_s) for end in ends)
-        for (name, sort), value, a, b in zip(self.candidate.values, values, low, high, strict=True):
-            known = bool(np.isfinite(a) and np.isfinite(b) and a > 0 and b / a < 1e3)
-            note = "" if known else "the likelihood is flat: fewer parts or parameters would do"
-            found[name] = Estimate(
-                float(value),
-                float(a) if known else None,
-                float(b) if known else None,
-                known,
-                "s" if sort == "time" else "",
-                note,
-            )
-        return found
+        return {name: float(value) for (name, _), value in zip(self.candidate.values, values, strict=True)}
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, SI units; without the parameters, whose intervals cost time."""
+        """JSON-ready, SI units."""
         return {
             "name": self.name,
             "free_parameters": self.candidate.free,
@@ -163,13 +145,6 @@ class ServiceFit(Result):
 
     def __str__(self) -> str:
         """Every family, then the parameters of the best."""
-        best = self.best
-        values = [(name, quantity(e.estimate, e.unit), _ends(e)) for name, e in best.parameters.items()]
-        parameters = table((f"{best.name}:", "", f"{100 * LEVEL:g} % interval"), values, left=(True, False, True))
-        return f"{table(*self.ranking())}\n\n{parameters}"
-
-
-def _ends(e: Estimate) -> str:
-    if e.low is None or e.high is None:
-        return e.note
-    return f"[{quantity(e.low, e.unit)}, {quantity(e.high, e.unit)}]"
+        sorts = dict(self.best.candidate.values)
+        values = [(name, quantity(v, "s" if sorts[name] == "time" else "")) for name, v in self.best.parameters.items()]
+        return f"{table(*self.ranking())}\n\n{table((f'{self.best.name}:', ''), values)}"

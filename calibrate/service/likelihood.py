@@ -1,4 +1,4 @@
-"""The likelihood of counts in bins, its maximum, and how sure the parameters are."""
+"""The likelihood of counts in bins, and its maximum."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 from scipy.optimize import minimize
 
 from calibrate.inference.parameters import Array
@@ -17,7 +16,6 @@ IntArray = npt.NDArray[np.int64]
 
 LEAST = 1e-300
 """What a bin counts for that a law deems impossible."""
-STEP = 1e-4
 
 
 @dataclass(frozen=True)
@@ -72,45 +70,3 @@ def climb(binned: Binned, candidate: Candidate, start: Array, *, steps: int = 60
     # Not L-BFGS-B, whose calls of LAPACK wait for threads where the machine is busy.
     found = minimize(loss, start, method="BFGS", options={"maxiter": steps, "gtol": 1e-6})
     return np.asarray(found.x if found.fun <= loss(start) else start)
-
-
-def covariance(binned: Binned, candidate: Candidate, theta: Array) -> Array | None:
-    """The covariance of θ that holds whether or not the law is the true one; None where the likelihood is flat.
-
-    H⁻¹ B H⁻¹ with H the curvature of the log likelihood and B the spread of its slopes over the requests (Huber 1967;
-    White 1982, Econometrica 50, "Maximum likelihood estimation of misspecified models").
-    """
-    steps = STEP * np.eye(len(theta))
-
-    def slopes(at: Array) -> Array:
-        pairs = [(binned.log_shares(candidate, at + h), binned.log_shares(candidate, at - h)) for h in steps]
-        return np.array([(up - down) / (2 * STEP) for up, down in pairs])
-
-    here = slopes(theta)
-    spread = (here * binned.counts) @ here.T
-    curvature = np.array([(slopes(theta + h) - slopes(theta - h)) @ binned.counts / (2 * STEP) for h in steps])
-    curvature = -(curvature + curvature.T) / 2
-    values = np.linalg.eigvalsh(curvature)
-    if not np.all(np.isfinite(values)) or values[0] <= 1e-10 * values[-1]:
-        return None
-    inverse = np.linalg.inv(curvature)
-    return np.asarray(inverse @ spread @ inverse)
-
-
-def limits(candidate: Candidate, theta: Array, covariance_: Array, level: float) -> tuple[Array, Array]:
-    """Ends of the intervals of the natural values (v,), by the delta method on their logarithms (logits of shares)."""
-    is_share = np.array([sort == "share" for _, sort in candidate.values])
-
-    def scale(at: Array) -> Array:
-        v = candidate.natural(at)
-        return np.where(is_share, special.logit(np.where(is_share, v, 0.5)), np.log(np.maximum(v, LEAST)))
-
-    steps = STEP * np.eye(len(theta))
-    slope = np.array([(scale(theta + h) - scale(theta - h)) / (2 * STEP) for h in steps])
-    half = special.ndtri((1 + level) / 2) * np.sqrt(np.maximum(np.einsum("iv,ij,jv->v", slope, covariance_, slope), 0))
-    low, high = scale(theta) - half, scale(theta) + half
-    with np.errstate(over="ignore"):
-        return (
-            np.where(is_share, special.expit(low), np.exp(low)),
-            np.where(is_share, special.expit(high), np.exp(high)),
-        )

@@ -105,11 +105,6 @@ class Times:
         in_cells[self.cells] = self.counts
         return np.concatenate(([0.0], np.cumsum(in_cells) / self.total))
 
-    def with_counts(self, in_cells: Array) -> Times:
-        """Other counts for every cell between the edges (e - 1,), as when drawn from a law."""
-        edges = self.edges_s
-        return Times(edges[:-1], edges[1:], in_cells, self.kind, self.source, self.requests_known)
-
 
 def of_histogram(bins: Histogram | Sequence[Histogram], source: str = "") -> Times:
     """The times of one latency histogram, or of several (repeats) together.

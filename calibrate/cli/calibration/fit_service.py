@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -74,7 +73,7 @@ def fit_service(
     requests: float | None = option("N", request_count, "How many requests the percentiles are of."),
     out: Path | None = option("FILE", parsing.path, "Keep the law of one curve here, for fitted:FILE."),
     page: Page,
-    details: bool = flag("--details", "Also print every family, and the parameters of the best with intervals."),
+    details: bool = flag("--details", "Also print every family, and the parameters of the best."),
 ) -> Result:
     """Load, fit each series or the one named, print, report."""
     if out is not None:
@@ -107,7 +106,6 @@ def fit_service(
 
 def service_document(name: str, fit: ServiceFit) -> dict[str, Any]:
     """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
-    from calibrate.inference.parameters import LEVEL
     from qsim.distributions.as_dict import law_to_dict
 
     return {
@@ -117,8 +115,7 @@ def service_document(name: str, fit: ServiceFit) -> dict[str, Any]:
         "kind": fit.times.kind,
         "best": fit.best.name,
         "law": law_to_dict(fit.law),
-        "parameters": {k: asdict(v) for k, v in fit.best.parameters.items()},
-        "level": LEVEL,
+        "parameters": fit.best.parameters,
         "families": [f.to_dict() for f in fit.families],
         "left_out": list(fit.left_out),
         "findings": [f.to_dict() for f in fit.findings],

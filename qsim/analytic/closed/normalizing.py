@@ -188,22 +188,6 @@ def present(centre: Centre, log_rest: FloatArray, populations: Sequence[int]) ->
     return np.asarray(terms / terms.sum())
 
 
-def seen_at_one(seen: FloatArray, queues: int) -> FloatArray:
-    """What an arrival finds at the queue that it picks, from the number ``seen`` at all ``queues`` together.
-
-    Any arrangement of k customers is as likely, so of those with at least j at one queue the share
-    (k - j)/(k - j + queues - 1) has more.
-    """
-    if queues == 1:
-        return seen
-    beyond = np.arange(1, seen.size)
-    share, left, at_least = beyond / (beyond + queues - 1), seen, [1.0]
-    while left.size > 1:
-        left = left[1:] * share[: left.size - 1]
-        at_least.append(float(left.sum()))
-    return -np.diff(at_least, append=0.0)
-
-
 def convolution_terms(centre: Centre, shape: tuple[int, ...]) -> int:
     """Products that :func:`add` computes: what a population costs."""
     flat = min(len(centre.speeds), sum(shape))

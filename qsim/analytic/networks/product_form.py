@@ -57,8 +57,6 @@ LARGEST_LATTICE = 2_000_000
 """Populations (N₁+1)···(N_R+1) that fit into memory several times over."""
 MOST_TERMS = 1_000_000_000
 """Products to add up for all convolutions: some seconds."""
-MOST_SPREAD = 20_000
-"""Customers that are spread over queues of their own one by one, for the law of their times."""
 RECURSION, ROW_COST = 10, 5_000
 """What a step of the recursion along the populations, and a row of the lattice, cost in products."""
 
@@ -126,10 +124,8 @@ def closed_times(view: ClassNetwork, centres: Sequence[Centre], services: FloatA
             W[i, r], Wq[i, r] = services[i, r] * float(seen @ slowdown), services[i, r] * float(seen @ queued)
             waits = min(float(seen[1:].sum()), 1.0) if speeds else centre.p_wait(seen)
             p_wait[i, r] = waits if in_turn else math.nan  # others delay those already served
-            few = station.queues == 1 or seen.size <= MOST_SPREAD
-            if len(populations) == 1 and in_turn and not speeds and few:
-                at_one = normalizing.seen_at_one(seen, station.queues)
-                law = FirstComeTimes(tuple(at_one.tolist()), services[i, r], station.servers // station.queues)
+            if len(populations) == 1 and in_turn and not speeds and station.queues == 1:
+                law = FirstComeTimes(tuple(seen.tolist()), services[i, r], station.servers)
         states.append(TabulatedStates(tuple(normalizing.present(centre, rest, populations).tolist())))
         times.append(law)
     return VisitTimes(W, Wq, p_wait, states, times)

@@ -1,11 +1,9 @@
 """Other orders of service than first come first served.
 
 **Symmetric orders** (PS on c servers, LCFS-PR on one) with Poisson arrivals are insensitive: the number present has
-the law of M/M/c, with or without a limit on places, for any service law.  Only with what a customer was held up by
+the law of M/M/c, with or without a limit on places, for any service law.  So it has under LCFS-PR on c servers with
+exponential services, as what is left of one is like a new one.  Only with what a customer was held up by
 others (response less service) counted as waiting can Wq be spoken of; that is what it is here.
-
-Exponential services keep the means of first come, first served when the newcomer interrupts (LCFS-PR), on any number of
-servers and for any arrivals, since what is left of one is like a new one.
 
 **By size** (SJF, PSJF, SRPT): see :mod:`qsim.analytic.open.size_based`.
 
@@ -34,48 +32,24 @@ METHODS = {
     "SRPT": "shortest remaining processing time (Schrage & Miller 1966)",
 }
 SHARING = "processor sharing, insensitive to the service law (Kelly 1979, section 3.3)"
-INTERRUPTED = "preempting exponential services keeps the means of FCFS: {}"
 SYMMETRIC_LCFS = "preemptive last come first served, insensitive to the service law (Kelly 1979, section 3.3)"
+INTERRUPTED = "preemptive last come first served: the number present is that of M/M/c"
 
 
 def applies(model: OpenQueue) -> bool:
-    """Any order but FCFS, at one queue, where one of the theories above covers it."""
-    if model.discipline == "FCFS" or model.own_queues or model.servers == math.inf or model.speeds is not None:
+    """Poisson arrivals and any order but FCFS, at one queue, where one of the theories above covers it."""
+    if not model.poisson or model.own_queues or model.servers == math.inf or model.speeds is not None:
         return False
-    if model.discipline in size_based.RULES:
-        return model.poisson and model.servers == 1 and model.capacity is None
-    if _symmetric(model):
+    if model.discipline == "PS":
         return True
-    if model.discipline != "LCFS-PR" or model.capacity is not None or not isinstance(model.service, Exponential):
-        return False
-    from qsim.analytic import queue_formula
-
-    return queue_formula(_first_come(model)) is not None
-
-
-def _symmetric(model: OpenQueue) -> bool:
-    alone = model.discipline == "LCFS-PR" and model.servers == 1 and model.capacity is None
-    return model.poisson and (alone or model.discipline == "PS")
-
-
-def _first_come(model: OpenQueue) -> OpenQueue:
-    """The same queue served in order of arrival."""
-    return dataclasses.replace(model, discipline="FCFS")
+    alone = model.servers == 1 or (model.discipline == "LCFS-PR" and isinstance(model.service, Exponential))
+    return model.discipline != "FCFS" and alone and model.capacity is None
 
 
 def solve(model: OpenQueue) -> Metrics:
-    """Exact, or as good as what is known of FCFS; raises UnstableQueueError when ρ >= 1 without limited places."""
+    """Exact; raises UnstableQueueError when ρ >= 1 without limited places."""
     model.require_stable()
-    if model.discipline in size_based.RULES:
-        return _by_size(model)
-    if _symmetric(model):
-        return _sharing(model)
-    from qsim.analytic import solve_queue
-
-    first_come = solve_queue(_first_come(model))
-    method = INTERRUPTED.format(first_come.method)
-    # Of those whose service may be interrupted it is not known how many are held up.
-    return dataclasses.replace(first_come, model=model, method=method, p_wait=math.nan, times=None)
+    return _by_size(model) if model.discipline in size_based.RULES else _sharing(model)
 
 
 def _by_size(model: OpenQueue) -> Metrics:
@@ -93,12 +67,13 @@ def _by_size(model: OpenQueue) -> Metrics:
 
 
 def _sharing(model: OpenQueue) -> Metrics:
-    """PS, or LCFS-PR on one server: the state law of M/M/c or M/M/c/K."""
+    """PS or LCFS-PR: the state law of M/M/c or M/M/c/K."""
     held_up = math.nan
     if model.servers == 1 and model.capacity is None:
         alone = model.service.transform(model.arrival_rate)  # nobody comes during a whole service
         held_up = 1 - alone if model.discipline == "LCFS-PR" else 1 - (1 - model.rho) * alone
-    method = SHARING if model.discipline == "PS" else SYMMETRIC_LCFS
+    method = SYMMETRIC_LCFS if model.servers == 1 else INTERRUPTED
+    method = SHARING if model.discipline == "PS" else method
     return dataclasses.replace(birth_death.solve(model), p_wait=held_up, method=method, times=None)
 
 

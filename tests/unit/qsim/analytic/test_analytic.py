@@ -114,9 +114,6 @@ def test_random_routing_without_thinking() -> None:
     assert r.L == pytest.approx(N, rel=1e-12)
     # An arrival sees the equally likely arrangements of N - 1 others over k queues.
     assert r.p_wait == pytest.approx((N - 1) / (N - 1 + k - 1), rel=1e-12)
-    assert r.survival(0.0, "Wq") == pytest.approx(r.p_wait)
-    t = np.linspace(0.0, 80 * S, 4001)
-    assert np.trapezoid(r.survival(t), t) == pytest.approx(r.W, rel=1e-4)
 
 
 def test_places_without_end_are_m_m_c() -> None:
