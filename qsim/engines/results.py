@@ -22,18 +22,10 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
     """
     customers = totals.whole.customers
     share = min(0.9, whole.warmup / customers)  # that the parts leave out, too
-    losses = plan.has_losses
-    intervals = {name: ends for name, ends in _intervals(whole).items() if losses or name != "p_block"}
-    result = replace(
-        _metrics(whole, plan.servers, "", customers, facts),
-        p_block=whole.values["p_block"],
-        kinds={} if losses else {"p_block": "exact"},
-        intervals=intervals,
-    )
+    result = _metrics(whole, plan.servers, "", customers, facts, losses=plan.has_losses)
     classes = tuple(
         _part(recorder, plan.servers, plan.classes[kind], share, facts)
         for kind, recorder in totals.classes.recorders.items()
-        if recorder.customers
     )
     if not plan.parts:
         result = replace(result, classes=classes)
@@ -41,22 +33,27 @@ def metrics_of(whole: RunEstimate, plan: Plan, totals: Totals, facts: Mapping[st
     # Servers all over the network have no common share: the whole has that of the busiest station.
     classes = tuple(_with_utilization(part, math.nan) for part in classes)
     stations = tuple(_station(plan, totals, place, share, facts) for place in plan.parts)
-    busiest = max(stations, key=lambda station: station.utilization)
+    busiest = max(stations, key=lambda station: station.utilization if station.intervals else -1.0)
     result = _with_utilization(result, busiest.utilization, busiest.interval("utilization"))
     return replace(result, classes=classes, stations=stations)
 
 
-def _metrics(estimate: RunEstimate, servers: float, name: str, customers: int, facts: Mapping[str, Any]) -> Metrics:
+def _metrics(
+    estimate: RunEstimate, servers: float, name: str, customers: int, facts: Mapping[str, Any], *, losses: bool = False
+) -> Metrics:
+    """Without ``losses`` it is certain that nobody is lost."""
     values = estimate.values
+    certain = () if losses else ("p_block",)
     return Metrics.from_times(
         throughput=values["throughput"],
         service=values["service"],
         servers=servers,
         Wq=values["Wq"],
         p_wait=values["p_wait"],
+        p_block=values["p_block"],
         kind="simulated",
-        kinds={"p_block": "exact"},
-        intervals={name: ends for name, ends in _intervals(estimate).items() if name != "p_block"},
+        kinds=dict.fromkeys(certain, "exact"),
+        intervals={n: ends for n, ends in estimate.intervals.items() if n in SYMBOLS and n not in certain},
         customers=customers,
         warmup=estimate.warmup,
         warnings=tuple(f"{name}: {complaint}" if name else complaint for complaint in estimate.complaints),
@@ -66,21 +63,12 @@ def _metrics(estimate: RunEstimate, servers: float, name: str, customers: int, f
     )
 
 
-def _intervals(estimate: RunEstimate) -> dict[str, tuple[float, float]]:
-    return {name: ends for name, ends in estimate.intervals.items() if name in SYMBOLS}
-
-
-def _part(
-    recorder: Recorder, servers: float, name: str, share: float, facts: Mapping[str, Any], *, needed: bool = True
-) -> Metrics:
-    """A class or station; of too few customers the values are unknown, an error where they are ``needed``."""
+def _part(recorder: Recorder, servers: float, name: str, share: float, facts: Mapping[str, Any]) -> Metrics:
+    """A class or station; of too few customers the values are unknown, and a warning says so."""
     try:
         estimate = analyse(recorder, servers, facts["confidence"], share=share)
     except InvalidParameterError:
         seen = recorder.customers
-        if needed:
-            problem = f"must be more for an estimate of {name} of {facts['model'].kendall}, which saw only {seen}"
-            raise InvalidParameterError("customers", problem) from None
         unknown: dict[str, Any] = dict.fromkeys(SYMBOLS, math.nan)
         few = f"{name}: {seen} seen, too few for an estimate: give more customers"
         return Metrics(**unknown, kind="simulated", name=name, customers=seen, warnings=(few,), **facts)
@@ -92,7 +80,7 @@ def _station(plan: Plan, totals: Totals, place: int, share: float, facts: Mappin
     planned, names = plan.places[place], plan.classes
     station = _part(totals.stations[place], planned.all_servers, planned.name, share, facts)
     classes = tuple(
-        _part(recorder, planned.all_servers, names[kind], share, facts, needed=False)
+        _part(recorder, planned.all_servers, names[kind], share, facts)
         for kind, recorder in totals.classes_at[place].recorders.items()
     )
     if len(names) > 1 and not classes:
@@ -102,7 +90,7 @@ def _station(plan: Plan, totals: Totals, place: int, share: float, facts: Mappin
 
 def _of_speeds(station: Metrics, planned: PlannedStation, names: tuple[str, ...]) -> Metrics:
     """The utilization of a station with speeds: the work that it does, as a share of its highest speed."""
-    if not planned.speeds:
+    if not planned.speeds or not station.intervals:
         return station
     means = dict(zip(names, (law.mean for law in planned.service), strict=True))
     mean = max(means.values())
