@@ -175,15 +175,10 @@ class Network:
         """The arrivals of an open class from outside at each station, per time unit."""
         gamma = dict.fromkeys(self.stations, 0.0)
         for station, source in self.sources_of(name).items():
-            for to, share in self.first_stations(name, station):
-                gamma[to] += share / source.mean
+            for to, share in [Way(station, 1.0)] if station else self.ways(name)[OUTSIDE]:
+                if to:
+                    gamma[to] += share / source.mean
         return np.array(list(gamma.values()))
-
-    def first_stations(self, name: ClassName, station: str) -> list[tuple[str, float]]:
-        """Where customers that come in at a station (or OUTSIDE) go first, with the share of each."""
-        if station:
-            return [(station, 1.0)]
-        return [(way.to, way.p) for way in self.ways(name)[OUTSIDE] if way.to]
 
     def mean_visits(self, name: ClassName) -> FloatArray:
         """Mean visits of a class to each station, per passage or cycle."""

@@ -13,7 +13,6 @@ from places import KNOWN_ANSWERS
 
 from qsim import (
     GG1,
-    MG1,
     MM1,
     Arrivals,
     Closed,
@@ -24,8 +23,6 @@ from qsim import (
     GGc,
     HyperExponential,
     LogNormal,
-    MMc,
-    MMcc,
     MMcK,
     MMcN,
     MMInf,
@@ -50,17 +47,13 @@ FIRST_COME: list[Network] = [
     MM1(0.8, 1.0),
     GG1(Erlang(3, 1.0), HyperExponential.from_moments(0.7, 4.0)),
     GGc(ONE, LogNormal(2.4, 2.0), 3),
-    MMc(28.0, 1.0, 32),
     GGc(Deterministic(1.0), Erlang(2, 3.2), 4),
-    MG1(0.7, LogNormal(1.0, 2.0)),
 ]
 BY_EVENTS: list[Network] = [
     MMInf(3.0, 1.0),
     *[Open(ONE, HEAVY, servers=2, queues=q) for q in ("random", "round-robin", "shortest")],  # type: ignore[arg-type]
     MMcN(64, 1.0, 1.0, 32),
-    MMcN(12, 0.0, 1.0, 3),
     MMcK(5.0, 2.0, 2, 5),
-    MMcc(8.0, 1.0, 10),
     Open(ONE, HEAVY, servers=2, queues="random", capacity=6),
     Tandem(ONE, [Station(Exponential(0.7)), Station(HEAVY, 3, queues="random"), Station(Erlang(2, 0.8))]),
     *[Open(ONE, LIGHT, discipline=d) for d in DISCIPLINES],

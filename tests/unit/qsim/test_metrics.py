@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from qsim import MM1, Erlang, GGc, LogNormal, Metrics, MMc, simulate, solve
+from qsim import MM1, Erlang, GGc, LogNormal, Metrics, simulate, solve
 from qsim.models import Network
 
 
@@ -39,12 +39,6 @@ def test_simulated_metrics_print_their_intervals() -> None:
     assert f"{low:.6g} .. {high:.6g}" in text
     assert "P(block)" in text
     assert "[exact]" in text.splitlines()[-1]
-
-
-def test_notebooks_get_a_table() -> None:
-    page = solve(MMc(2, 1, 3))._repr_html_()
-    assert "<table" in page
-    assert "M/M/3" in page
 
 
 def test_json_holds_the_agreed_names() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from class_networks import Row, circling
 
-from qsim import MM1, Closed, Delay, Exponential, MMc, Station, Tandem, simulate, solve
+from qsim import MM1, Exponential, MMc, simulate, solve
 
 ONE = Exponential(1.0)
 
@@ -22,13 +21,6 @@ def test_frame_has_the_values_and_their_intervals() -> None:
     assert row["name"] == "M/M/1"
     assert row["W"] == metrics.W
     assert (row["W_low"], row["W_high"]) == metrics.interval("W")
-
-
-def test_frame_of_a_network_has_a_row_for_each_station() -> None:
-    tandem = solve(Tandem(Exponential(mean=1), [Station(Exponential(mean=0.5)), Station(Exponential(mean=0.25))]))
-    frame = tandem.to_frame()
-    assert len(frame) == 3
-    assert frame["utilization"].tolist()[1:] == pytest.approx([0.5, 0.25])
 
 
 def test_frame_names_the_classes_of_a_station_after_it() -> None:
@@ -51,12 +43,6 @@ def test_figure_of_an_open_queue_holds_nearly_all_states() -> None:
     (bars,) = solve(MMc(arrival_rate=2.7, service_rate=1, servers=3)).plot().data
     assert 0.999 <= sum(bars.y) <= 1
     assert list(bars.x) == list(range(len(bars.x)))
-
-
-def test_figure_of_a_closed_queue_stops_at_the_population() -> None:
-    closed = solve(Closed(population=8, stations=[Delay(1.0), Station(Exponential(mean=0.5), servers=2)]))
-    (bars,) = closed.plot().data
-    assert sum(bars.y) == pytest.approx(1)
 
 
 def test_figure_without_states_is_the_utilization() -> None:

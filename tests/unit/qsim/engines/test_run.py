@@ -11,7 +11,6 @@ import pytest
 
 from qsim import (
     MM1,
-    MM1K,
     Closed,
     Delay,
     Deterministic,
@@ -86,22 +85,13 @@ def test_warmup_by_share() -> None:
     assert simulate(STEADY, customers=100_000, seed=1, warmup=0.1).warmup == pytest.approx(10_000, rel=0.1)
 
 
-def test_a_higher_confidence_is_wider() -> None:
-    narrow, wide = (simulate(STEADY, customers=50_000, seed=1, confidence=level) for level in (0.5, 0.99))
-    assert narrow.W == wide.W
-    assert wide.interval("W")[0] < narrow.interval("W")[0] < narrow.interval("W")[1] < wide.interval("W")[1]
-
-
 @pytest.mark.parametrize(
     ("arguments", "parameter"),
     [
         ({"customers": 0}, "customers"),
-        ({"customers": 1.5}, "customers"),
         ({"customers": float("nan")}, "customers"),
         ({"seed": -1}, "seed"),
-        ({"seed": 1.5}, "seed"),
         ({"confidence": 95}, "confidence"),
-        ({"warmup": "welch"}, "warmup"),
         ({"warmup": -1}, "warmup"),
         ({"engine": "gpu"}, "engine"),
     ],
@@ -132,23 +122,12 @@ def test_models_that_have_no_steady_state_or_no_engine() -> None:
         simulate("M/M/1")  # type: ignore[arg-type]
 
 
-def test_limited_places_are_stable_under_any_load() -> None:
-    assert simulate(MM1K(10.0, 1.0, 4), customers=20_000, seed=1).p_block == pytest.approx(0.9, abs=0.01)
-
-
 def test_deterministic_queues_never_wait() -> None:
     r = simulate(GGc(Deterministic(1.0), Deterministic(1.5), 2), customers=10_000, seed=1)
     assert (r.Wq, r.W, r.p_wait) == (0, 1.5, 0)
     closed = simulate(Closed(4, [Delay(Deterministic(0)), Station(Deterministic(1.0), 2)]), customers=10_000, seed=1)
     assert closed.throughput == pytest.approx(2.0)
     assert closed.W == pytest.approx(2.0)
-
-
-@pytest.mark.parametrize("queues", ["shared", "random"])
-def test_a_population_of_one_never_waits(queues: Any) -> None:
-    r = simulate(Closed(1, [Station(Exponential(1.0), 4, queues=queues)]), customers=10_000, seed=1)
-    assert r.Wq == 0
-    assert r.L == pytest.approx(1.0)
 
 
 def test_refusals_survive_pickling() -> None:

@@ -33,17 +33,13 @@ BACK = {"a": {"b": 1}, "b": {"a": 1}}
     [
         ((Arrivals({"c": 1}), {}), "must name stations, not 'c': there are a, b"),
         ((2.5,), "customers must be a whole number of customers that circulate, or Arrivals(rate), not 2.5"),
-        (({},), "customers must not be empty"),
         ((Arrivals(1), BACK), "customers at a, b cannot"),
         ((Arrivals(1), {"a": {"b": 1.5}}), "must not add up to more than 1, not 1.5"),
-        ((Arrivals(1), {"a": {"b": -0.5}}), "must be zero or positive"),
         ((Arrivals(1, "a"),), "must not begin at 'a' without routing"),
         ((2, {"a": {"b": 0.5}, "b": {"a": 1}}), "nobody leaves it"),
         ((2, {"a": {"b": 1}, "b": {"b": 1}}), "must bring everyone back to a"),
-        ((0,), "must be a whole number of at least 1, not 0"),
         (({"x": 1, "y": "z"},), "customers of y must be a whole number"),
         ((1, 3), "routing must be a mapping, not 3"),
-        ((1, {"a": 3}), "routing of customers at a must be a mapping, not 3"),
     ],
 )
 def test_what_describes_no_network_is_refused(given: tuple[Any, ...], said: str) -> None:
@@ -56,15 +52,12 @@ def test_what_describes_no_network_is_refused(given: tuple[Any, ...], said: str)
     ("build", "said"),
     [
         (lambda: Network({}), "stations must hold stations by their names"),
-        (lambda: Network({"": Station(ONE)}), "must not have '' for a name"),
         (lambda: Network({"a": ONE}), "must be a Station or a Delay"),
         (lambda: Network({**TWO, "c": Station(ONE, capacity=3)}), "capacity of c must be None in a network of"),
         (lambda: Network({"a": Station(ONE, visits=2)}, 1, {"a": {"a": 1}}), "visits of a must be left at 1"),
         (lambda: Network({"a": Station({"x": ONE})}, {"y": 2}), "must hold one where y queue"),
         (lambda: Network({"a": Delay(1.0)}, 2), "must hold one where customers queue"),
-        (lambda: Station(ONE, priority=1), "priority must be a mapping, not 1"),
         (lambda: Network({"a": Station(ONE, most=3)}, {"x": 2, "y": 2}), "population must be at most 3, up to which a"),
-        (lambda: Station({}), "service must not be empty"),
         (lambda: Station(ONE, visits={"x": -1}), "visits of x must be zero or positive"),
         (lambda: Station(ONE, 2, queues="random", speeds=(1, 2)), "speeds must be None where each server"),
         (lambda: Network(TWO, {"x": 1}, {"y": BACK}), "routing must name classes, not 'y'"),
