@@ -66,7 +66,6 @@ def run_mlc(plan: MlcPlan, out_dir: Path, on_progress: Progress | None = None) -
             lambda *_: nullcontext(_run),
             read_mlc,
             lambda run: run.seconds,
-            failure="MLC measured nothing",
         ),
         out_dir,
         on_progress,

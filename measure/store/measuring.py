@@ -57,9 +57,8 @@ class PlannedPoint(Protocol):
 
 
 P = TypeVar("P", bound=PlannedPoint)
-R = TypeVar("R")
 T = TypeVar("T")
-More = Callable[[R], Sequence[P]]
+More = Callable[[Sweep], Sequence[P]]
 """Further points, from what was measured until now."""
 
 
@@ -100,13 +99,13 @@ Run = Callable[[P, Tick], Outcome]
 
 
 @dataclass(frozen=True)
-class Measurement(Generic[P, R]):
+class Measurement(Generic[P]):
     """What a tool adds to the protocol.
 
     ``tool`` marks its directories, which go on with the same ``settings`` only. ``ready(store, missing, tick)``
     prepares what the missing points need in ``prepare_seconds``, and gives what runs one of them. ``hold`` holds the
     target; it is entered before a directory is created, so that a target that is refused leaves none. ``tidy`` removes
-    what a killed run left behind, where no point is missing. Where ``paced``, the estimates follow the points before.
+    what a killed run left behind, where no point is missing.
     """
 
     tool: str
@@ -114,18 +113,16 @@ class Measurement(Generic[P, R]):
     settings: Mapping[str, Any]
     provenance: Callable[[], Provenance]
     ready: Callable[[SweepStore, Sequence[P], Tick], AbstractContextManager[Run[P]]]
-    read: Callable[[SweepStore], R]
+    read: Callable[[SweepStore], Sweep]
     seconds: Callable[[P], float]
     prepare_seconds: float = 0.0
-    paced: bool = False
     hold: Callable[[], AbstractContextManager[object]] = nullcontext
     tidy: Callable[[SweepStore], None] = lambda _: None
-    failure: str = "no point of the sweep could be measured"
 
 
 def measure(
-    plan: Measurement[P, R], out_dir: Path, on_progress: Progress | None = None, more: More[R, P] | None = None
-) -> R:
+    plan: Measurement[P], out_dir: Path, on_progress: Progress | None = None, more: More[P] | None = None
+) -> Sweep:
     """Measure what is missing in the sweep directory ``out_dir``, and return all that it holds.
 
     When all is measured, ``more`` is asked for further points, and again, until it names none that is new. A point that
@@ -158,11 +155,10 @@ def measure(
         if run is None:
             plan.tidy(store)
         target.close()
-        result = plan.read(store)
-        if isinstance(result, Sweep):
-            store.write_table(plain_cells(result.points).to_csv(index=False))
+        sweep = plan.read(store)
+        store.write_table(plain_cells(sweep.points).to_csv(index=False))
         clock.report(len(known), len(known), 0.0, "done")
-    return result
+    return sweep
 
 
 def _measure(store: SweepStore, missing: Sequence[P], run: Run[P], clock: _Clock[P], finished: set[str]) -> None:
@@ -181,21 +177,21 @@ def _measure(store: SweepStore, missing: Sequence[P], run: Run[P], clock: _Clock
         else:
             finished.add(point.key)
     if not finished:
-        raise ToolFailedError(f"{clock.plan.failure}; the last: {reason}")
+        raise ToolFailedError(f"no point of the sweep could be measured; the last: {reason}")
 
 
 @dataclass
 class _Clock(Generic[P]):
     """Reports how many of the points are done, and how long the others take."""
 
-    plan: Measurement[P, Any]
+    plan: Measurement[P]
     report: Progress
     total: int = 0
     taken_s: float = 0.0
     expected_s: float = 0.0
 
     def seconds(self, points: Sequence[P]) -> float:
-        pace = self.taken_s / self.expected_s if self.plan.paced and self.expected_s else 1.0
+        pace = self.taken_s / self.expected_s if self.expected_s else 1.0
         return pace * sum(map(self.plan.seconds, points))
 
     def step(self, left: Sequence[P], behind: Sequence[P], seconds: float) -> Tick:

@@ -138,7 +138,7 @@ def test_a_run_that_hangs_is_stopped_and_may_put_the_prefetchers_back(tmp_path: 
 
 def test_where_nothing_can_be_measured_the_last_reason_is_told(tmp_path: Path, fake_mlc) -> None:
     fake_mlc.behave(**{"--": "refuses"})
-    with pytest.raises(ToolFailedError, match=r"MLC measured nothing; the last: .*R\.r0.*Hugepages"):
+    with pytest.raises(ToolFailedError, match=r"no point of the sweep could be measured; the last: .*R\.r0.*Hugepages"):
         run_mlc(plan_mlc(), tmp_path / "s")
     store = SweepStore.read(tmp_path / "s")
     assert [p.ok for p in store.points()] == [False]

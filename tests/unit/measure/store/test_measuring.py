@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from measure.errors import DataError, StoreError, ToolFailedError, UnsafeTargetError
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Run, Tick, measure, read_kept
-from measure.sweep import Provenance
+from measure.sweep import Provenance, Sweep
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,8 @@ class Tool:
         yield
         self.said.append("released")
 
-    def measurement(self, keys: str = "bac", **others: object) -> Measurement[Point, list[str]]:
-        plan = Measurement[Point, list[str]](
+    def measurement(self, keys: str = "bac", **others: object) -> Measurement[Point]:
+        plan = Measurement[Point](
             "tool",
             [Point(key) for key in keys],
             {"size": 1},
@@ -72,20 +73,27 @@ class Tool:
         return replace(plan, **others)  # type: ignore[arg-type]
 
 
-def read(store: SweepStore) -> list[str]:
-    return list(read_kept(store, lambda text, _: text).values)
+def read(store: SweepStore) -> Sweep:
+    kept = read_kept(store, lambda text, _: text)
+    return Sweep(
+        pd.DataFrame({"series": "s", "load": 1.0, "throughput_per_s": 1.0, "latency_s": 1.0, "raw": list(kept.values)})
+    )
+
+
+def raw_of(sweep: Sweep) -> list[str]:
+    return [str(text) for text in sweep.points["raw"]]
 
 
 def test_points_are_run_in_their_order_and_read_back_in_it(tmp_path: Path) -> None:
     tool = Tool()
-    assert measure(tool.measurement(), tmp_path / "s") == ["raw b", "raw a", "raw c"]
+    assert raw_of(measure(tool.measurement(), tmp_path / "s")) == ["raw b", "raw a", "raw c"]
     assert tool.said == ["held", "ready for bac", "b", "a", "c", "undone", "released"]
 
 
 def test_where_nothing_is_missing_nothing_is_prepared_and_leftovers_are_removed(tmp_path: Path) -> None:
     measure(Tool().measurement(), tmp_path / "s")
     tool = Tool()
-    assert measure(tool.measurement(), tmp_path / "s") == ["raw b", "raw a", "raw c"]
+    assert raw_of(measure(tool.measurement(), tmp_path / "s")) == ["raw b", "raw a", "raw c"]
     assert tool.said == ["tidied"]
 
 
@@ -97,16 +105,16 @@ def test_an_interruption_keeps_what_is_finished_and_the_next_run_goes_on(tmp_pat
     kept = {path.name: path.read_bytes() for path in (tmp_path / "s" / "raw").iterdir()}
     assert set(kept) == {"a.json", "b.json"}
     again = Tool()
-    assert measure(again.measurement(), tmp_path / "s") == ["raw b", "raw a", "raw c"]
+    assert raw_of(measure(again.measurement(), tmp_path / "s")) == ["raw b", "raw a", "raw c"]
     assert again.said == ["held", "ready for c", "c", "undone", "released"]
     assert kept.items() <= {path.name: path.read_bytes() for path in (tmp_path / "s" / "raw").iterdir()}.items()
 
 
 def test_a_point_that_fails_is_recorded_and_tried_again_and_the_others_go_on(tmp_path: Path) -> None:
-    assert measure(Tool(failing=frozenset("a")).measurement(), tmp_path / "s") == ["raw b", "raw c"]
+    assert raw_of(measure(Tool(failing=frozenset("a")).measurement(), tmp_path / "s")) == ["raw b", "raw c"]
     kept = read_kept(SweepStore.read(tmp_path / "s"), lambda text, _: text)
     assert [(f.check, f.message) for f in kept.findings] == [("point-failed", "it broke")]
-    assert measure(Tool().measurement(), tmp_path / "s") == ["raw b", "raw c", "raw a"]
+    assert raw_of(measure(Tool().measurement(), tmp_path / "s")) == ["raw b", "raw c", "raw a"]
     assert not read_kept(SweepStore.read(tmp_path / "s"), lambda text, _: text).findings
 
 
@@ -120,11 +128,11 @@ def test_where_no_point_can_be_measured_the_last_reason_is_said(tmp_path: Path) 
 def test_further_points_are_asked_for_until_none_is_new(tmp_path: Path) -> None:
     tool, seen = Tool(failing=frozenset("d")), list[int]()
 
-    def more(found: list[str]) -> list[Point]:
+    def more(found: Sweep) -> list[Point]:
         seen.append(len(found))
         return [Point("a"), Point("d"), Point("d"), *([Point("e")] if len(seen) > 1 else [])]
 
-    assert measure(tool.measurement(), tmp_path / "s", more=more) == ["raw b", "raw a", "raw c", "raw e"]
+    assert raw_of(measure(tool.measurement(), tmp_path / "s", more=more)) == ["raw b", "raw a", "raw c", "raw e"]
     assert tool.said == ["held", "ready for bac", "b", "a", "c", "d", "e", "undone", "released"]
     assert seen == [3, 3, 4]
 
