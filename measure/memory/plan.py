@@ -154,10 +154,7 @@ class MemoryPlan:
         return COMPILE_S + self.buffers * self.largest_bytes * PREPARE_S_PER_BYTE
 
     def seconds(self) -> float:
-        """Seconds that the whole measurement takes.
-
-        On a busy machine up to twice that: a repeat that other programs disturbed is measured again.
-        """
+        """Seconds that the whole measurement takes."""
         return self.prepare_seconds() + sum(map(self.seconds_of, self.points()))
 
     def settings(self) -> dict[str, Any]:
@@ -226,7 +223,7 @@ class MemoryPlan:
                 *loads,
                 *(f"traffic {t.label}: {100 * t.read_fraction:.3g} % reads on the bus" for t in self.traffics),
                 f"{len(self.points())} points of {self.repeats} x {self.seconds_per_repeat:g} s, each after a warm-up",
-                f"about {self.seconds():.0f} s in all, more where other programs run on these CPUs",
+                f"about {self.seconds():.0f} s in all",
                 *(f"note: {note}" for note in self.notes),
             ]
         )

@@ -52,7 +52,6 @@ from measure.memory.threads import (
     spin_ns_per_iteration,
 )
 from measure.memory.traffic import Traffic
-from measure.repeats import RETRY_SHARE
 from measure.store.directory import SweepStore
 from measure.store.measuring import Measurement, Outcome, Progress, Run, Tick, measure, measured_here
 from measure.sweep import Provenance, Sweep
@@ -99,7 +98,7 @@ class Bench:
             for loader in loaders:
                 loader.traffic = traffic
         times = (plan.warm_up_s(point), plan.seconds_per_repeat)
-        trials, discarded = self._trials(chaser, loaders, point.delay, times)
+        trials = tuple(trial(chaser, loaders, point.delay, *times) for _ in range(plan.repeats))
         return ProbeRecord(
             kind=point.kind,
             delay_iterations=point.delay,
@@ -113,7 +112,6 @@ class Bench:
             loader_cpus=tuple(x.cpu for x in loaders),
             huge_page_shares=tuple(x.pages.huge_share for x in (*((chaser,) if chaser else ()), *loaders)),
             trials=trials,
-            discarded=discarded,
         )
 
     def _chaser(self, size: int) -> Chaser:
@@ -126,23 +124,6 @@ class Bench:
         if size not in self._loaders:
             self._loaders = {size: make_loaders(self.cpus, size, self.plan.traffics[0], self.pages)}
         return self._loaders[size]
-
-    def _trials(
-        self, chaser: Chaser | None, loaders: Sequence[Loader], delay: int, times: tuple[float, float]
-    ) -> tuple[tuple[Trial, ...], tuple[Trial, ...]]:
-        """The repeats, and the trials that were set aside because other programs took the CPUs away.
-
-        A disturbed trial is measured again, up to as many times as there are repeats; then the least disturbed count.
-        The choice looks at the CPU time only, never at the latency.
-        """
-        trials: list[Trial] = []
-        undisturbed, repeats = 0, self.plan.repeats
-        while undisturbed < repeats and len(trials) < 2 * repeats:
-            trials.append(trial(chaser, loaders, delay, *times))
-            undisturbed += trials[-1].off_cpu_share <= RETRY_SHARE
-        ranked = sorted(range(len(trials)), key=lambda i: trials[i].off_cpu_share)
-        kept, others = sorted(ranked[:repeats]), ranked[repeats:]
-        return tuple(trials[i] for i in kept), tuple(trials[i] for i in others)
 
 
 def make_loaders(

@@ -62,8 +62,7 @@ class ProbeRecord:
 
     ``delay_iterations`` are idle-loop iterations after each burst of ``burst_lines`` cache lines, of which
     ``updated_lines`` are read and written back; they lie ``stride_bytes`` apart.
-    ``huge_page_shares`` are per buffer, the chaser's first; None where the system does not tell. ``discarded`` trials
-    were measured again because other programs took the CPUs away.
+    ``huge_page_shares`` are per buffer, the chaser's first; None where the system does not tell.
     """
 
     kind: Kind
@@ -77,7 +76,6 @@ class ProbeRecord:
     loader_cpus: tuple[int | None, ...]
     huge_page_shares: tuple[float | None, ...]
     trials: tuple[Trial, ...]
-    discarded: tuple[Trial, ...] = ()
     stride_bytes: int = CACHE_LINE_BYTES
 
     def to_json(self) -> str:
@@ -163,7 +161,7 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
         raise DataError(f"{source} lacks a part of a memory probe's record ({said}); measure it again") from error
     load = record.load
     possible = record.trials and record.burst_lines > 0 and load.bus_lines > 0 and load.stride_lines > 0
-    if not (possible and all(map(_possible, (*record.trials, *record.discarded)))):
+    if not (possible and all(map(_possible, record.trials))):
         raise DataError(f"{source} holds counts or times that are not positive; measure the point again")
     return record
 
@@ -171,8 +169,7 @@ def parse_record(text: str, source: str = "the record") -> ProbeRecord:
 def _record(document: Mapping[str, Any]) -> ProbeRecord:
     """The record with every part of the kind that the probe writes; else an error of Python's own."""
     lists = {name: tuple(document[name]) for name in ("loader_cpus", "huge_page_shares")}
-    trials = {name: tuple(map(_trial, document[name])) for name in ("trials", "discarded")}
-    record = ProbeRecord(**{**document, **lists, **trials})
+    record = ProbeRecord(**{**document, **lists, "trials": tuple(map(_trial, document["trials"]))})
     counts = ("delay_iterations", "burst_lines", "updated_lines", "stride_bytes", "buffer_bytes")
     numbers = [record.spin_ns_per_iteration, *(getattr(record, name) for name in counts)]
     known = (record.chaser_cpu, *record.loader_cpus, *record.huge_page_shares)

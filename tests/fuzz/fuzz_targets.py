@@ -290,7 +290,6 @@ def _probe_records() -> Iterator[bytes]:
             "loader_cpus": [1],
             "huge_page_shares": [1.0, None],
             "trials": [trial],
-            "discarded": [],
         }
         yield json.dumps({"schema": SCHEMA, **{k: v for k, v in record.items() if k in known}}).encode()
 

@@ -14,7 +14,6 @@ from measure import audit, load
 from measure.errors import DataError, StoreError
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
-from measure.memory import probe as memory_probe
 from measure.memory.buffers import MemoryFacts
 from measure.memory.placement import Placement
 from measure.memory.plan import MOST_WARM_UP_S, WARM_UP_S, MemoryPlan, Point
@@ -40,7 +39,6 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe_plan, "WARM_UP_S", 0.0)
-    monkeypatch.setattr(memory_probe, "RETRY_SHARE", 1.0)
 
 
 def small(*sizes: int, traffic: str = "read", threads: tuple[int, ...] = (1, 2)) -> MemoryPlan:

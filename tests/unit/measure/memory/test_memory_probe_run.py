@@ -13,21 +13,18 @@ import pytest
 from measure.errors import DataError, ToolFailedError
 from measure.memory import probe as memory_probe
 from measure.memory.placement import Placement
-from measure.memory.plan import Point
 from measure.memory.probe import MemoryPlan, read_memory_store, run_memory
 from measure.memory.record import ProbeRecord, Trial
 from measure.memory.sweep import findings, summary_facts
 from measure.memory.threads import ChaserCount, LoaderCount
 from measure.memory.traffic import parse_traffics
-from measure.repeats import RETRY_SHARE
 from measure.store.directory import SweepStore
 
 
 @pytest.fixture(autouse=True)
-def no_warm_up_and_no_second_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine would double the work."""
+def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These numbers do not count."""
     monkeypatch.setattr("measure.memory.plan.WARM_UP_S", 0.0)
-    monkeypatch.setattr(memory_probe, "RETRY_SHARE", 1.0)
 
 
 def plan(*delays: int, traffic: str = "read", repeats: int = 2) -> MemoryPlan:
@@ -162,26 +159,6 @@ def fake_trial(number: int, on_cpu: float, latency_ns: int = 100) -> Trial:
     ns = 1_000_000
     chaser = ChaserCount(ns // latency_ns, ns, ns, ns // latency_ns, ns, {"0.5": float(latency_ns)})
     return Trial(f"2026-01-01T00:00:{number:02d}", chaser, (LoaderCount(10, ns, int(on_cpu * ns)),))
-
-
-def test_disturbed_repeats_are_measured_again_and_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_probe, "RETRY_SHARE", RETRY_SHARE)
-    shares = [1.0, 0.5, 0.99, 0.98]
-    bench = memory_probe.Bench(plan(0, repeats=3))
-    monkeypatch.setattr(memory_probe, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
-    record = bench.measure(Point("any", "loaded", 2**20, bench.plan.traffics[0], 1))
-    assert [t.loaders[0].cpu_ns for t in record.trials] == [1_000_000, 990_000, 980_000]
-    assert [t.loaders[0].cpu_ns for t in record.discarded] == [500_000]
-
-
-def test_on_a_busy_machine_the_repeats_stop_at_twice_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_probe, "RETRY_SHARE", RETRY_SHARE)
-    shares = [0.3, 0.9, 0.4, 0.6, 1.0, 1.0]  # one more calm one than will be reached
-    bench = memory_probe.Bench(plan(0, repeats=2))
-    monkeypatch.setattr(memory_probe, "trial", lambda *_: fake_trial(9 - len(shares), shares.pop(0)))
-    record = bench.measure(Point("any", "loaded", 2**20, bench.plan.traffics[0], 1))
-    assert len(shares) == 2
-    assert sorted(t.loaders[0].cpu_ns for t in record.trials) == [600_000, 900_000]
 
 
 def made(
