@@ -135,24 +135,9 @@ class FioPlan:
         writing = f"\nfirst {writing}: about {format_duration(self.fill_seconds())}" if writing else ""
         each = f"{format_duration(settings.runtime_s)} each after {format_duration(settings.ramp_s)} of ramp"
         return (
-            f"{what}\n{counted(len(self.points), 'point')} ({self._axes()}), {each}{writing}\n"
+            f"{what}\n{counted(len(self.points), 'point')}, {each}{writing}\n"
             f"engine {self.engine}: {self.engine_reason}\nabout {format_duration(self.seconds())} in all"
         )
-
-    def _axes(self) -> str:
-        """What is varied, in words; of what is not, only the load."""
-        jobs = [p.job for p in self.points]
-        loads = [format_rate(j.load) if self.is_open else str(j.depth) for j in jobs]
-        axes: dict[str, list[str]] = {
-            "arrival rates" if self.is_open else "depths": loads,
-            "jobs": [] if self.is_open else [str(j.jobs) for j in jobs],
-            "blocks": [format_bytes(j.block_bytes) for j in jobs],
-            "reads": [f"{j.read_percent} %" for j in jobs],
-            "patterns": [j.pattern for j in jobs],
-        }
-        distinct = {name: list(dict.fromkeys(values)) for name, values in axes.items()}
-        first = next(iter(distinct))
-        return "; ".join(f"{n} {', '.join(v)}" for n, v in distinct.items() if len(v) > 1 or n == first)
 
     def fixed(self) -> dict[str, Any]:
         """What is fixed over a directory, which can be continued with the same settings only, by any workloads."""

@@ -24,7 +24,7 @@ from measure.machine.process import run_tool
 from measure.store.measuring import Progress
 from measure.sweep import Sweep
 from measure.units import format_rate
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, must_be
 
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5
@@ -50,34 +50,22 @@ class DeviceSweep:
     jobs: int | None = None
 
     def __post_init__(self) -> None:
+        peak, deepest = self.truth.peak_throughput_per_s, max(self.depths, default=1)
         if bool(self.depths) == bool(self.arrival_rates):
             raise InvalidParameterError("depths", "and arrival_rates are both given, or both empty", "give one of them")
-        if self.depths and max(self.depths) > MAX_THREADS:
-            raise InvalidParameterError(
-                "depths",
-                f"holds {max(self.depths)}",
-                f"the device takes {MAX_THREADS} requests at once",
-                max(self.depths),
-            )
+        must_be(deepest <= MAX_THREADS, "depths", deepest, f"at most {MAX_THREADS}, which the device takes at once")
         if self.truth.delay_s and self.arrival_rates:
             raise ValueError("a delay tells nothing in an open sweep; leave it out, or give depths")
         if self.jobs is not None and self.depths:
             raise InvalidParameterError("jobs", "share arrivals", "a sweep over depths has one, so leave jobs out")
-        peak = self.truth.peak_throughput_per_s
         if peak > FASTEST_PER_S:
             raise ValueError(
                 f"the device could serve {format_rate(peak)}, and nbdkit plays at most {format_rate(FASTEST_PER_S)}; "
                 "take a longer service time or fewer servers"
             )
         for rate in self.arrival_rates:
-            if not 0 < rate < peak:
-                raise InvalidParameterError(
-                    "arrival_rates",
-                    f"holds {rate:g}/s",
-                    f"it must be above 0 and below the device's peak of {format_rate(peak)}, or the queue would grow "
-                    "for ever",
-                    value=rate,
-                )
+            wanted = f"above 0 and below the device's peak of {format_rate(peak)}, or the queue would grow for ever"
+            must_be(0 < rate < peak, "arrival_rates", rate, wanted)
 
     def plan(self, uri: str = "nbd+unix:///?socket=SOCKET", way_s: float = 0.0) -> FioPlan:
         """The plan, against the device at ``uri``; without one, as it would be. Raises as ``plan_workloads``."""

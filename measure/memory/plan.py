@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from measure.memory.buffers import choose_buffer, memory_facts, size_notes
 from measure.memory.placement import Placement, place
-from measure.memory.traffic import BURST_LINES, MOST_PARTS, Traffic, parse_traffics
+from measure.memory.traffic import MOST_PARTS, Traffic, parse_traffics
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes
 from qsim.errors import InvalidParameterError, must_be
 
@@ -55,7 +55,8 @@ class Point:
     def request(self) -> dict[str, Any]:
         """What was asked, for the point's record."""
         load = {"buffer_bytes": self.buffer_bytes} if self.varied else {"delay_iterations": self.delay}
-        return {"kind": self.kind, **load}
+        stream = {} if self.traffic is None else {"traffic": self.traffic.label, "loaders": self.loaders}
+        return {"kind": self.kind, **stream, **load}
 
     def describe(self) -> str:
         """The point in a few words, for a progress bar."""
@@ -167,38 +168,19 @@ class MemoryPlan:
             return {"mode": BUFFERS, **fixed}
         return {"mode": "delays", **fixed, "buffer_bytes": self.largest_bytes}
 
-    def command(self, point: Point | None = None) -> str:
-        """The command that measures this point (None: all of them), as it could be typed again."""
-        counts, traffics = self.loader_counts, self.traffics
-        delays: Iterable[int] = self.delays
-        sizes: Iterable[int] = self.sizes
-        if point is not None:
-            sizes = (point.buffer_bytes,)
-            traffics = (point.traffic,) if point.traffic is not None else traffics
-            if point.kind == "loaded":
-                delays, counts = (point.delay,), (point.loaders,)
-        load = f"--delays {_listed(delays)} --buffer {_listed(sizes)}" if self.delays else f"--buffers {_listed(sizes)}"
-        strides = f" --strides {_listed(dict.fromkeys(t.stride_bytes for t in traffics))}" if self.delays else ""
+    def command(self) -> str:
+        """The command that measures all points, as it could be typed again."""
+        sizes, strides = _listed(self.sizes), _listed(dict.fromkeys(t.stride_bytes for t in self.traffics))
+        load = f"--delays {_listed(self.delays)} --buffer {sizes}" if self.delays else f"--buffers {sizes}"
         return (
-            f"qsim measure memory {load} --loaders {_listed(counts)} --repeats {self.repeats} --seconds "
-            f"{self.seconds_per_repeat:g} --traffic {_listed(dict.fromkeys(t.name for t in traffics))}{strides}"
+            f"qsim measure memory {load} --loaders {_listed(self.loader_counts)} --repeats {self.repeats} --seconds "
+            f"{self.seconds_per_repeat:g} --traffic {_listed(dict.fromkeys(t.name for t in self.traffics))}"
+            + (f" --strides {strides}" if self.delays else "")
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The points on curves, in the order of the curves."""
-        points = [(p, p.traffic) for p in self.points() if p.traffic and (p.varied or p.kind == "loaded")]
-        points.sort(
-            key=lambda pair: (pair[0].buffer_bytes, self.traffics.index(pair[1]), pair[0].loaders, pair[0].delay)
-        )
-        return [
-            {
-                **({"buffer_bytes": p.buffer_bytes} if p.varied else {"delay": p.delay}),
-                "traffic": traffic.label,
-                "loaders": p.loaders,
-                "seconds": self.seconds_of(p),
-            }
-            for p, traffic in points
-        ]
+        """Every point in order, JSON-ready."""
+        return [{"key": p.key, **p.request(), "seconds": self.seconds_of(p)} for p in self.points()]
 
     def describe(self) -> str:
         """The plan in words, a line for each thing: for a dry run."""
@@ -206,21 +188,10 @@ class MemoryPlan:
             "unpinned" if c is None else str(c) for c in (self.placement.chaser, *self.placement.loaders)
         )
         counts = " and ".join(map(str, self.loader_counts))
-        if self.delays:
-            loads = [
-                f"chaser on CPU {chaser}, {counts} of {counted(len(loaders), 'loader')} on CPU {', '.join(loaders)}",
-                f"{self.buffers} buffers of {format_bytes(self.largest_bytes)}",
-                f"{len(self.delays)} injected delays (idle-loop iterations per burst of about {BURST_LINES} lines): "
-                + _listed(self.delays, ", "),
-            ]
-        else:
-            loads = [
-                f"idle latency by one thread on CPU {chaser}, bandwidth by {counts} threads, one after the other",
-                f"{len(self.sizes)} buffer sizes, each thread its own: {_listed(map(format_bytes, self.sizes), ', ')}",
-            ]
         return "\n".join(
             [
-                *loads,
+                f"latency by one thread on CPU {chaser}; bandwidth by {counts} threads, on CPU {', '.join(loaders)}",
+                f"{self.buffers} buffers of up to {format_bytes(self.largest_bytes)}",
                 *(f"traffic {t.label}: {100 * t.read_fraction:.3g} % reads on the bus" for t in self.traffics),
                 f"{len(self.points())} points of {self.repeats} x {self.seconds_per_repeat:g} s, each after a warm-up",
                 f"about {self.seconds():.0f} s in all",
@@ -339,5 +310,5 @@ def _checked(plan: MemoryPlan) -> MemoryPlan:
     return plan
 
 
-def _listed(values: Iterable[object], between: str = ",") -> str:
-    return between.join(map(str, values))
+def _listed(values: Iterable[object]) -> str:
+    return ",".join(map(str, values))

@@ -169,7 +169,7 @@ def _ready(plan: MemoryPlan, store: SweepStore, _missing: Sequence[Point], tick:
 
     def run(point: Point, _: Tick) -> Outcome:
         about = {
-            "command": f"{plan.command(point)} --out {shlex.quote(str(store.directory))}",
+            "command": f"{plan.command()} --out {shlex.quote(str(store.directory))}",
             "started_at": now(),
             "request": point.request(),
         }

@@ -40,7 +40,7 @@ def test_utilizations_are_shares_of_the_peak(qsim, tools):
     ("args", "part"),
     [
         (["--depths", "1", "--utilizations", ".3"], "--depths and --utilizations exclude each other"),
-        (["--arrival-rates", "600"], "--arrival-rates holds 600/s; it must be above 0 and below the device's peak"),
+        (["--arrival-rates", "600"], "--arrival-rates is 600; it must be above 0 and below the device's peak"),
         (["--arrival-rates", "0"], "--arrival-rates: invalid rate 0"),
         (["--utilizations", "1.2"], "--utilizations: invalid share 1.2: expected a value between 0 and 1"),
         (["--servers", "0"], "--servers is 0; it must be from 1 to 256"),
@@ -48,7 +48,7 @@ def test_utilizations_are_shares_of_the_peak(qsim, tools):
         (["--service", "lognorm:2ms"], "did you mean lognormal?"),
         (["--service", "exponential:10us"], "longer service time"),
         (["--queues", "two"], "--queues: 'two' is unknown"),
-        (["--depths", "2000"], "--depths holds 2000"),
+        (["--depths", "2000"], "--depths is 2000"),
     ],
 )
 def test_a_wrong_value_is_named(qsim, tools, args, part):

@@ -52,28 +52,12 @@ def test_order_is_shuffled_complete_and_by_seed() -> None:
     assert order != loaded(plan_memory(delays=MLC_DELAYS, seed=2))
 
 
-def test_description_names_what_will_happen() -> None:
-    text = plan_memory(traffic="mix", delays=(0, 700)).describe()
-    for part in (
-        "chaser on CPU 3",
-        "3 of 3 loaders on CPU 0, 1, 2",
-        "66.7 % reads on the bus",
-        "128 MiB",
-        "0, 700",
-        "s in all",
-    ):
-        assert part in text
-
-
-def test_command_can_be_typed_again() -> None:
-    plan = plan_memory(delays=(0, 100), traffic=("read", "3:1"), loaders=(1, 2))
-    assert plan.command().startswith("qsim measure memory --delays 0,100 ")
-    assert "--loaders 1,2 " in plan.command()
-    assert "--traffic read,3:1 " in plan.command()
-    point = next(p for p in plan.points() if p.key == "3to1-2-delay-100")
-    assert plan.command(point).startswith("qsim measure memory --delays 100 ")
-    assert "--loaders 2 " in plan.command(point)
-    assert "--traffic 3:1 " in plan.command(point)
+def test_description_and_command_name_what_will_happen() -> None:
+    plan = plan_memory(traffic="mix,read", delays=(0, 700), loaders=(1, 3))
+    for part in ("on CPU 3;", "1 and 3 threads, on CPU 0, 1, 2", "66.7 % reads on the bus", "128 MiB", "s in all"):
+        assert part in plan.describe()
+    command = "qsim measure memory --delays 0,700 --buffer 134217728 --loaders 1,3 --repeats 3 --seconds 0.2"
+    assert plan.command() == f"{command} --traffic mix,read --strides 64"
 
 
 def test_every_traffic_and_number_of_loaders_has_its_points() -> None:
