@@ -13,7 +13,7 @@ between runs too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -78,10 +78,10 @@ class Points:
     relative standard deviation of a figure between runs.
 
     >>> from calibrate import points_of
-        >>> from measure import load_dataset
-        >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
-        >>> points_of(sweep).load.tolist()
-        [4.0, 8.0, 32.0, 256.0, 1024.0]
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
+    >>> points_of(sweep).load.tolist()
+    [4.0, 8.0, 32.0, 256.0, 1024.0]
     """
 
     series: str
@@ -116,11 +116,6 @@ class Points:
     def load_type(self) -> Load:
         """What varies."""
         return load_of(self.load_kind, self.load_unit)
-
-    @property
-    def throughput_is_given(self) -> bool:
-        """Whether the load is the throughput itself, so that the response time alone is predicted."""
-        return self.load_type.is_throughput
 
     def at(self, mask: Mask) -> Points:
         """The points where the boolean ``mask`` (m,) holds."""
@@ -188,30 +183,19 @@ class Points:
         if self.alone is not None and self.requests is not None:
             sampled = np.sqrt(self.alone.scv / np.maximum(self.requests, 1.0))
             throughput, response = np.fmax(throughput, sampled), np.fmax(response, sampled)
-        if self.throughput_is_given and self.requests is not None:
+        if self.load_type.is_throughput and self.requests is not None:
             response = np.fmax(response, error_of_mean(self.response_time_s, self.requests))
         return throughput, response
 
     @property
     def spread(self) -> Array:
         """The relative standard deviation (m,) of one repeat, of what is predicted."""
-        return self.response_spread if self.throughput_is_given else self.throughput_spread
+        return self.response_spread if self.load_type.is_throughput else self.throughput_spread
 
     def repeat_noise_pct(self) -> float | None:
         """The median over the points of ``spread``, in percent."""
         known = self.spread[np.isfinite(self.spread)]
         return float(100 * np.median(known)) if len(known) else None
-
-
-MEANS = {
-    "load": "load",
-    "throughput_per_s": "throughput_per_s",
-    "response_time_s": "latency_s",
-    "repeats": "repeats",
-    "throughput_spread": "throughput_spread",
-    "response_spread": "latency_spread",
-}
-"""The fields that every curve has, and their columns in the table of means."""
 
 
 def points_of(sweep: Sweep, series: str | None = None) -> Points:
@@ -248,26 +232,29 @@ def _points_of(sweep: Sweep, series: str | None) -> Points:
             f"{sweep.name or one.series[0]}: {load.name} = {highest:g} (series {one.series[0]!r}) is "
             "more than any device was given; say which column is the load (--columns load=COLUMN), or remove the point"
         )
-    columns: Any = {field: means[column] for field, column in MEANS.items()}
-    known = FACTS.get(load.kind, _of_closed)(one, sweep)
     made = Points(
-        series=one.series[0],
-        load_kind=sweep.load_kind,
-        load_unit=unit_in_jobs(sweep.load_unit, one.points["jobs"].unique()),
+        one.series[0],
+        sweep.load_kind,
+        unit_in_jobs(sweep.load_unit, one.points["jobs"].unique()),
+        load=means["load"],
+        throughput_per_s=means["throughput_per_s"],
+        response_time_s=means["latency_s"],
+        repeats=means["repeats"],
+        throughput_spread=means["throughput_spread"],
+        response_spread=means["latency_spread"],
         source=sweep.name or sweep.provenance.source,
-        **columns,
-        **known,
+        **(_of_memory(one) if load.is_memory else _of_open(one) if load.is_open else _of_closed(one, sweep)),
     )
     return replace(made, between_runs=between_runs(sweep.provenance.details, made))
 
 
-def _of_memory(one: Sweep, _: Sweep) -> dict[str, Any]:
+def _of_memory(one: Sweep) -> dict[str, Any]:
     """The peak that is listed of a memory."""
     peak = known_peak(one)
     return {} if peak is None else {"known_peak_per_s": peak / CACHE_LINE_BYTES}
 
 
-def _of_open(one: Sweep, _: Sweep) -> dict[str, Any]:
+def _of_open(one: Sweep) -> dict[str, Any]:
     """The rates that were asked for, and how many requests completed."""
     rows = one.points
     by_load = rows.groupby("load", sort=True)
@@ -307,16 +294,6 @@ def _link(rows: pd.DataFrame) -> float | None:
     """The bandwidth that the two block sizes which move most have in common; None where they differ, or are one."""
     most = (rows["throughput_per_s"] * rows["block_bytes"]).groupby(rows["block_bytes"]).max().nlargest(2)
     return float(most.max()) if len(most) > 1 and most.max() <= ONE_LINK * most.min() else None
-
-
-FACTS: Mapping[LoadKind, Callable[[Sweep, Sweep], dict[str, Any]]] = {
-    "queue_depth": _of_closed,
-    "arrival_rate": _of_open,
-    "injected_delay": _of_memory,
-    "bandwidth": _of_memory,
-}
-"""What is known besides the means, by the kind of load (another closed one: as depths). The models of each are in
-``calibrate.models.calibration``."""
 
 
 def lone_requests(sweep: Sweep) -> LoneRequests | None:

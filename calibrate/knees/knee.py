@@ -313,38 +313,32 @@ def ends_of(loads: Array, level: float) -> tuple[float | None, float | None]:
 
 
 def ninety_of(fit: Calibration, path: CurvePaths) -> Knee:
-    """The load that gives 90 % of the peak of ``fit``, with its interval; its load is None where there is none."""
-    places = share_of_peak(path)
+    """The load that gives 90 % of the peak of ``fit``: the median over the devices' curves, and its interval.
+
+    Its load is None where there is none.
+    """
+    definition = f"{100 * USUAL:g} % of the peak throughput"
+    places = first_reaching(path.throughput / (USUAL * path.peak[:, None]))
     if path.is_closed:  # a lone request is the least there is
         places = np.where(np.isnan(places), 0.0, places)
-    return knee_at(fit, path, f"{100 * USUAL:g} % of the peak throughput", places)
-
-
-def share_of_peak(path: CurvePaths) -> Array:
-    """Where along the path (w,) each curve first has 90 % of its peak."""
-    return first_reaching(path.throughput / (USUAL * path.peak[:, None]))
-
-
-def knee_at(fit: Calibration, drawn: CurvePaths, definition: str, places: Array) -> Knee:
-    """A knee from its places (w,) on the devices' curves: their median, and the interval that they leave."""
-    loads = load_at(drawn.load, places)
+    loads = load_at(path.load, places)
     load = float(np.percentile(loads, 50, method="nearest"))
     low, high = ends_of(loads, fit.level)
     note = ""
     if fit.load_type.is_delay:  # the throughput is what counts: a delay of 0 is no knee of its own
         note = "" if 0 < load < np.inf else "the loaders of this sweep do not reach it"
     elif not np.isfinite(load):
-        note = f"beyond {fit.load_type.estimated_text(drawn.load[-1])}"
+        note = f"beyond {fit.load_type.estimated_text(path.load[-1])}"
     if not 0 < load < np.inf:
         return Knee(None, low, high, float("nan"), float("nan"), definition, fit.load_name, False, note)
-    throughput, response = (float(np.median(_along(v, places))) for v in (drawn.throughput, drawn.response))
-    if drawn.is_closed:
+    throughput, response = (float(np.median(_along(v, places))) for v in (path.throughput, path.response))
+    if path.is_closed:
         response = load / throughput  # N = X R: the medians of the two over devices do not obey it
     if fit.used and not fit.load_type.is_delay and load > max(fit.used):
         note = note or f"beyond the heaviest load calibrated on ({fit.load_type.text(max(fit.used))})"
     if low is not None and high is not None:
         low, high = widened(low, load, high, fit.between_runs, fit.level)
-        low = max(low, float(drawn.load[0])) if drawn.is_closed else low
+        low = max(low, float(path.load[0])) if path.is_closed else low
     known = low is not None and high is not None and high / low < ROUGH
     return Knee(load, low, high, throughput, response, definition, fit.load_name, known, note)
 

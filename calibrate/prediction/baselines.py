@@ -260,7 +260,7 @@ def error_of(name: str, predicted: tuple[Array, Array], unseen: Points) -> Basel
     """The errors of a predicted (throughput, response time), (m,) each, at the points ``unseen``."""
     throughput, response = predicted
     x: tuple[float | None, float | None] = (None, None)
-    if not unseen.throughput_is_given:
+    if not unseen.load_type.is_throughput:
         x = _median_and_p90(throughput, unseen.throughput_per_s)
     return BaselineError(name, len(unseen), x[0], x[1], *_median_and_p90(response, unseen.response_time_s))
 

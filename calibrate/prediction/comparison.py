@@ -82,7 +82,7 @@ def summary_of(points: Points, predicted: Prediction, held_out: Mask) -> Summary
     """The errors of ``predicted`` at the loads of ``points``, held out (m,) and in sample."""
     x, r, used = points.throughput_per_s, points.response_time_s, ~held_out
     inside = (predicted.throughput_low_per_s <= x) & (x <= predicted.throughput_high_per_s)
-    if points.throughput_is_given:
+    if points.load_type.is_throughput:
         inside = (predicted.response_time_low_s <= r) & (r <= predicted.response_time_high_s)
 
     def error(which: Mask, expected: Array, observed: Array) -> float | None:
@@ -185,7 +185,7 @@ class Comparison(Result):
     @property
     def is_open(self) -> bool:
         """Whether the loads are throughputs themselves (arrival rates, or bandwidths): response times are predicted."""
-        return self.points.throughput_is_given
+        return self.points.load_type.is_throughput
 
     @cached_property
     def truth(self) -> TruthCheck | None:

@@ -59,7 +59,7 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
         else:
             made = fit_points(chosen, model)
             climbed.append(_rung(made, points, calibrated, _expected(made, points.load)))
-    what = "response" if points.throughput_is_given else "throughput"
+    what = "response" if points.load_type.is_throughput else "throughput"
 
     def errors(rung: Rung) -> tuple[float, float]:
         held: float | None = getattr(rung, f"held_out_mape_{what}_pct")
@@ -70,7 +70,7 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
     if not np.isfinite(least):
         why = "no held-out point; the error at its own calibration points says little about others"
         return [replace(rung, rank=i, why=why) for i, rung in enumerate((best, *others), 1)]
-    whats = "response times" if points.throughput_is_given else "throughputs"
+    whats = "response times" if points.load_type.is_throughput else "throughputs"
     said = f"misses the held-out {whats} by {{:.3g}} % on average, {{}}"
     against = f"against {least:.3g} % for {best.name}"
     return [
