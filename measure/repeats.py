@@ -45,8 +45,6 @@ VALLEY = 0.10
 FEWEST_POINTS = 5
 
 Floats = NDArray[np.float64]
-RETRY_SHARE = 0.25
-"""A thread of the memory probe that was off its CPU for more of its time than this: worth measuring again."""
 
 
 def each_series(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -232,22 +230,3 @@ def _off_course(curve: pd.DataFrame, rows: pd.DataFrame, of: Load) -> str:
         around = [f"{format_rate(c.iloc[i])} at {c.index[i]:g}" for c, i in ((below, -1), (above, 0)) if len(c)]
         found.append(f"{format_rate(medians[load])} at {of.at(load)}, between {' and '.join(around)}")
     return "; ".join(found) + ": the curve leaves its course and comes back."
-
-
-def flags(points: pd.DataFrame, *, closed: bool) -> pd.Series[str]:
-    """What is wrong with each row: "outlier", "off the curve", "disturbed", "drift"; or "".
-
-    The first that holds. A run that was unsteady by noise alone is not flagged: it is no worse than the next one.
-    """
-    outliers = flag_outliers(points, closed=closed)
-    flagged_as = outliers.map({"repeat": "outlier", "curve": "off the curve", "": ""})
-    for flag, holds in _of_runs(points):
-        flagged_as = flagged_as.mask((flagged_as == "") & holds, flag)
-    return flagged_as
-
-
-def _of_runs(points: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
-    if "off_cpu_share" in points:
-        yield "disturbed", points["off_cpu_share"] > RETRY_SHARE
-    if "throughput_trend" in points:
-        yield "drift", (points["steady"] == 0) & (points["throughput_trend"] == 1)

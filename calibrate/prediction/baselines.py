@@ -19,8 +19,7 @@ load beyond its capacity.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -230,10 +229,6 @@ class BaselineError:
     response_median_pct: float | None = None
     response_p90_pct: float | None = None
     why: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
 
 
 def baseline_errors(points: Points, held_out: Mask) -> tuple[BaselineError, ...]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from calibrate.fitting.fit import Fit
 from measure.errors import DataError
@@ -23,10 +22,6 @@ class Capacity:
     needed: int
     roomy: int
     kind: str = "today's kind"
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
 
     def __str__(self) -> str:
         rate, share = format_rate(self.rate_per_s, 2), format_percent(100 * self.rate_per_s / self.peak_per_s)

@@ -8,8 +8,7 @@ logarithm over its table of weights; those of the model that was fitted are the 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,10 +35,6 @@ class Rung:
     held_out_mape_response_pct: float | None
     rank: int = 0
     why: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
 
 
 def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:

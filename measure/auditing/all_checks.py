@@ -31,7 +31,7 @@ from measure.auditing.curve_shape import (
     closed_curves,
 )
 from measure.auditing.littles_law import BlockVerdict, Diagnosis, check_littles_law, diagnoses
-from measure.auditing.memory import check_bandwidth_curves, check_buffer_sizes, check_memory
+from measure.auditing.memory import check_buffer_sizes, check_memory
 from measure.auditing.runs import check_buffered, check_repeats, check_wakeups, check_working_set
 from measure.findings import SEVERITIES, Finding
 from measure.formats.fio.steady_state import COLUMNS as STEADY
@@ -82,12 +82,10 @@ def audit(sweep: Sweep, series: str | None = None) -> list[Finding]:
 @lru_cache(maxsize=8)
 def _every_finding(sweep: Sweep) -> tuple[Finding, ...]:
     """What every check says of every curve; kept, as it is asked for curve by curve."""
-    if sweep.load_type.is_delay:
+    if sweep.load_type.is_delay or sweep.load_type.is_bandwidth:
         found = list(check_memory(sweep))
     elif sweep.load_type.is_open:
         found = list(check_open(sweep))
-    elif sweep.load_type.is_bandwidth:
-        found = list(check_bandwidth_curves(sweep))
     elif sweep.load_type.is_size:
         found = list(check_buffer_sizes(sweep))
     else:

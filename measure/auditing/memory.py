@@ -29,19 +29,13 @@ Floats = NDArray[np.float64]
 
 
 def check_memory(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on a sweep over injected delay."""
+    """Findings on a memory under load, over injected delay or over the bandwidth alone."""
+    of_delay = sweep.load_type.is_delay
     for series, group in each_series(sweep.mean_points()):
         load, throughput, latency = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
         yield from _cache(sweep, series, latency)
-        yield from _lines(series, load, throughput * latency, ("longest delay", int(np.argmax(load))))
-
-
-def check_bandwidth_curves(sweep: Sweep) -> Iterator[Finding]:
-    """Findings on curves that were published as bandwidth and latency only."""
-    for series, group in each_series(sweep.mean_points()):
-        load, throughput, latency = (group[c].to_numpy(float) for c in ("load", "throughput_per_s", "latency_s"))
-        yield from _cache(sweep, series, latency)
-        yield from _lines(series, load, throughput * latency, ("lowest bandwidth", int(np.argmin(load))))
+        idle = ("longest delay", int(load.argmax())) if of_delay else ("lowest bandwidth", int(load.argmin()))
+        yield from _lines(series, load, throughput * latency, idle)
 
 
 def check_buffer_sizes(sweep: Sweep) -> Iterator[Finding]:

@@ -14,8 +14,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.memory.plan import BUFFERS
-from measure.memory.record import ProbeRecord, parse_record
-from measure.repeats import RETRY_SHARE
+from measure.memory.record import RETRY_SHARE, ProbeRecord, parse_record
 from measure.store.directory import SweepStore
 from measure.store.measuring import read_kept
 from measure.sweep import Provenance as SweepProvenance

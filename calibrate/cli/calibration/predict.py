@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,12 +178,12 @@ def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective
     """A fit with its curve in JSON, the number of workers, and the curve of the changed device."""
     document = {**fit_document(c.fit, slo, found.sweep), "points": c.curve.to_dicts()}
     if c.capacity is not None:
-        document["capacity"] = c.capacity.to_dict()
+        document["capacity"] = asdict(c.capacity)
     if c.scenario is not None and c.changed is not None:
         changed = fit_document(c.scenario.fit, slo)
         document["what_if"] = {**c.scenario.to_dict(), **changed, "points": c.changed.to_dicts()}
         if c.changed_capacity is not None:
-            document["what_if"]["capacity"] = c.changed_capacity.to_dict()
+            document["what_if"]["capacity"] = asdict(c.changed_capacity)
     return document
 
 

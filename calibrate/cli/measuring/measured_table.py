@@ -107,10 +107,11 @@ def _varied(points: DataFrame) -> dict[str, Sequence[str]]:
 
 
 def _flagged(sweep: Sweep, points: DataFrame) -> Iterator[str]:
-    """The flags of each point, with the number of flagged runs."""
-    from measure.repeats import flags
+    """The outliers of each point, with their number."""
+    from measure.repeats import flag_outliers
 
-    runs = sweep.points.assign(flag=flags(sweep.points, closed=sweep.load_type.is_closed))
+    flags = flag_outliers(sweep.points, closed=sweep.load_type.is_closed)
+    runs = sweep.points.assign(flag=flags.map({"repeat": "outlier", "curve": "off the curve", "": ""}))
     for series, load in zip(points["series"], points["load"], strict=True):
         rows = runs[(runs["series"] == series) & (runs["load"] == load)]
         counts = rows.loc[rows["flag"] != "", "flag"].value_counts(sort=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ def test_a_comparison_has_them_for_the_points_that_it_holds_out() -> None:
     comparison = compare(load_dataset("004-ssd-depth"), (1, 32))
     held_out = comparison.held_out
     assert comparison.baselines == baseline_errors(comparison.points, held_out)
-    assert comparison.to_dict()["baselines"] == [e.to_dict() for e in comparison.baselines]
+    assert comparison.to_dict()["baselines"] == [asdict(e) for e in comparison.baselines]
     assert comparison.model_error.points == int(held_out.sum())
     assert comparison.model_error.throughput_median_pct == comparison.summary().held_out_mdape_throughput_pct
     assert comparison.model_error.response_median_pct == comparison.summary().held_out_mdape_response_pct
