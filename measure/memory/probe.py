@@ -40,7 +40,7 @@ from measure.machine.host import allowed_cpus, host_facts
 from measure.machine.process import now
 from measure.memory.placement import MemoryPages, allocate
 from measure.memory.plan import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, Point, plan_buffers, plan_memory
-from measure.memory.record import RETRY_SHARE, ProbeRecord, Trial
+from measure.memory.record import ProbeRecord, Trial
 from measure.memory.sweep import read_memory_store
 from measure.memory.threads import (
     Chaser,

@@ -14,7 +14,7 @@ from measure.errors import DataError, ToolFailedError
 from measure.memory import probe as memory_probe
 from measure.memory.placement import Placement
 from measure.memory.probe import MemoryPlan, read_memory_store, run_memory
-from measure.memory.record import RETRY_SHARE, ProbeRecord, Trial
+from measure.memory.record import ProbeRecord, Trial
 from measure.memory.sweep import findings, summary_facts
 from measure.memory.threads import ChaserCount, LoaderCount
 from measure.memory.traffic import parse_traffics
