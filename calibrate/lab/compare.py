@@ -1,4 +1,4 @@
-"""The page Compare: curves of several measurements in one picture, and Little's law on each of them."""
+"""The page Compare: the curves of several measurements in one picture, and what the audit says of Little's law."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from dash import Dash, Input, Output, dcc, html
+from dash import Dash, Input, Output, html
 from dash.development.base_component import Component
 
 from calibrate.lab.shelf import Shelf, ShelfCurve
@@ -17,9 +17,9 @@ from calibrate.report.drawing import DASHES, LOG, SYMBOLS, spans_decade
 from measure.errors import MeasureError
 
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd")
-MOST_SOURCES, MOST_CURVES, FIRST_CURVES = 6, 16, 6
+MOST_SOURCES, MOST_CURVES = 6, 8
+"""Measurements shown at once, and curves, divided among them."""
 DOUBLING = {"type": "log", "dtick": 0.30103, "tickformat": "d", "rangemode": "normal"}
-LAW = "Little's law: throughput times response time is the number in flight. A point at 1 obeys it."
 
 
 def layout(shelf: Shelf) -> Component:
@@ -28,8 +28,6 @@ def layout(shelf: Shelf) -> Component:
     first = [identity for identity in FIRST if identity in sources]
     controls = [
         *choice("compare-sources", "Measurements", sources, first, multi=True, **KEPT),
-        html.Label("Curves", htmlFor="compare-curves"),
-        waited_for(dcc.Dropdown(id="compare-curves", options=[], multi=True)),
         html.P(id="compare-problem", className="problem", role="alert"),
     ]
     waiting = html.P("Reading the measurements …", className="weak")
@@ -39,13 +37,9 @@ def layout(shelf: Shelf) -> Component:
 def register(app: Dash, shelf: Shelf) -> None:
     """The page's callbacks."""
     app.callback(
-        Output("compare-curves", "options"), Output("compare-curves", "value"), Input("compare-sources", "value")
-    )(lambda sources: offered(shelf, sources))
-    app.callback(
         Output("compare-shown", "children"),
         Output("compare-problem", "children"),
         Input("compare-sources", "value"),
-        Input("compare-curves", "value"),
         Input("theme", "data"),
     )(lambda *values: shown(shelf, *values))
 
@@ -56,36 +50,19 @@ def warm_up(shelf: Shelf) -> None:
         shelf.curves(shelf.folder.sources()[identity])
 
 
-def offered(shelf: Shelf, chosen: object) -> tuple[list[dict[str, str]], list[str]]:
-    """The curves of the chosen measurements, and the first of each as a beginning."""
-    curves, _ = _curves(shelf, chosen)
-    of_source: dict[str, list[str]] = {}
-    for curve in curves:
-        of_source.setdefault(curve.source.identity, []).append(curve.identity)
-    share = max(1, FIRST_CURVES // max(1, len(of_source)))
-    first = [identity for identities in of_source.values() for identity in identities[:share]]
-    return [{"label": c.label, "value": c.identity} for c in curves], first
-
-
-def shown(shelf: Shelf, sources: object, wanted: object, look: object) -> tuple[list[Component], str]:
-    """The plots of the wanted curves with what the audit says of Little's law; what cannot be read is said."""
-    curves, problem = _curves(shelf, sources)
-    names = wanted if isinstance(wanted, list) else []
-    picked = [c for c in curves if c.identity in names][:MOST_CURVES]
+def shown(shelf: Shelf, sources: object, look: object) -> tuple[list[Component], str]:
+    """The plots of the measurements with what the audit says of Little's law; what cannot be read is said."""
+    picked, problem = _curves(shelf, sources)
     if not picked:
-        return [html.P("Choose at least one curve.", className="weak")], problem
+        return [html.P("Choose at least one measurement.", className="weak")], problem
     theme = theme_of(look)
     parts = [drawn(curves_figure(picked, theme), "response time against throughput", tall=True, named=len(picked))]
-    if closed := [c for c in picked if c.load_type.is_closed]:
-        parts += [
-            drawn(load_figure(picked, theme), "throughput against outstanding requests", tall=True),
-            drawn(little_figure(picked, theme), "Little's law"),
-            html.P(LAW),
-        ]
-    found = {c.source.identity: c.source for c in closed}
+    closed = [c for c in picked if c.load_type.is_closed]
+    if closed:
+        parts.append(drawn(load_figure(picked, theme), "throughput against outstanding requests", tall=True))
     findings = [
         html.Li([html.Strong(source.short), f" {str(f).removeprefix(f'[{f.severity}] ')}"], className=f.severity)
-        for source in found.values()
+        for source in {c.source.identity: c.source for c in closed}.values()
         for f in shelf.measured(source).findings
         if f.check == "littles-law"
     ]
@@ -116,29 +93,13 @@ def load_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
-def little_figure(curves: Sequence[ShelfCurve], theme: Theme) -> dict[str, Any]:
-    """X R / N against N: 1 where Little's law holds."""
-    traces = [
-        _curve(c, c.load, c.throughput_per_s * c.latency_s / c.load, i, theme)
-        for i, c in enumerate(curves)
-        if c.load_type.is_closed and (c.load > 0).all()
-    ]
-    values = _all([np.asarray(t["y"], dtype=float) for t in traces])
-    dashed = {"color": theme.line, "width": 2, "dash": "dash"}
-    one = {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": 1, "y1": 1, "line": dashed}
-    scale = _scale(values) or {"range": [0, max(1.25, 1.1 * values.max())]}
-    titles = ("outstanding requests N", "throughput × response time / N")
-    layout = theme.layout(*titles, shapes=[one], xaxis=DOUBLING, yaxis=scale, showlegend=False)
-    return {"data": traces, "layout": layout}
-
-
 def _curves(shelf: Shelf, chosen: object) -> tuple[list[ShelfCurve], str]:
-    """The curves of the chosen sources, no more than fit a page, and why some cannot be read."""
+    """The first curves of each of the chosen sources, no more than fit a page, and why some cannot be read."""
     known, curves, problems = shelf.folder.sources(), list[ShelfCurve](), list[str]()
     sources = [known[i] for i in chosen if i in known][:MOST_SOURCES] if isinstance(chosen, list) else []
     for source in sources:
         try:
-            curves += shelf.curves(source)
+            curves += shelf.curves(source)[: max(1, MOST_CURVES // len(sources))]
         except MeasureError as error:
             problems.append(f"{source.label}: {error}")
     return curves, "; ".join(problems)

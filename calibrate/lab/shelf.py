@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -24,9 +22,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ShelfCurve:
-    """One curve of a source: ``identity`` names it on the page, ``label`` in words; arrays in SI units, by load."""
+    """One curve of a source, ``label`` in words; arrays in SI units, by load."""
 
-    identity: str
     label: str
     source: LabSource
     series: str
@@ -48,7 +45,7 @@ class Shelf:
 
     folder: LabFolder
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _kept: OrderedDict[object, Future[Any]] = field(default_factory=OrderedDict)
+    _kept: dict[object, object] = field(default_factory=dict)
 
     def measured(self, source: LabSource) -> MeasuredData:
         """The source's points, averaged and audited. DataError, StoreError where it cannot be read."""
@@ -65,22 +62,14 @@ class Shelf:
         table = self.measured(source)
         rows = table.table.dropna(subset=["load", "throughput_per_s", "latency_s"])
         found = []
-        for number, (series, group) in enumerate(rows.groupby("series", sort=False)):
+        for series, group in rows.groupby("series", sort=False):
             ordered = group.sort_values("load")
             if ordered["load"].nunique() < 2:
                 continue
             columns = ("load", "throughput_per_s", "bandwidth_bytes_per_s", "latency_s")
             values = [ordered[c].to_numpy(float) for c in columns]
-            found.append(
-                ShelfCurve(
-                    f"{source.identity}/{number}",
-                    f"{source.short}: {series}",
-                    source,
-                    str(series),
-                    table.sweep.load_kind,
-                    *values,
-                )
-            )
+            label = f"{source.short}: {series}"
+            found.append(ShelfCurve(label, source, str(series), table.sweep.load_kind, *values))
         return found
 
     def fitted(self, curve: ShelfCurve) -> Fit:
@@ -92,22 +81,13 @@ class Shelf:
             sweep = curve.source.load().select(curve.series)
             return fit(sweep, sorted({float(n) for n in sweep.points["load"]}))
 
-        return self._once(("fit", curve.identity, curve.source.changed_ns()), calibrate)
+        return self._once(("fit", curve.source.identity, curve.series, curve.source.changed_ns()), calibrate)
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
         """What ``make`` gives, kept under ``key``; browsers that ask for the same at once wait for one answer."""
         with self._lock:
-            asked = self._kept.get(key)
-            answer: Future[Any] = asked if asked is not None else Future()
-            self._kept[key] = answer
-            self._kept.move_to_end(key)
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        if asked is None:
-            try:
-                answer.set_result(make())
-            except Exception as error:  # noqa: BLE001 - handed on to all who wait
-                with self._lock:
-                    self._kept.pop(key, None)  # it may go well another time
-                answer.set_exception(error)
-        return cast(T, answer.result())
+            if key not in self._kept:
+                self._kept[key] = make()
+                if len(self._kept) > KEPT:
+                    del self._kept[next(iter(self._kept))]
+            return cast(T, self._kept[key])

@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from dash import Dash, Input, Output, ctx, html, no_update
+from dash import Dash, Input, Output, html, no_update
 from dash.development.base_component import Component
 
 from calibrate.lab.folder import LabSource
@@ -19,7 +19,6 @@ from calibrate.lab.widgets import (
     choice,
     graph,
     line,
-    marks,
     moving,
     page,
     picture,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 USUAL = "dataset-003-ssd-read"
 DRAWS, PLACES = 60, 24
-SIMULATED, RUNS = 20_000, 1
+SEED = 1
 BEFORE, JUMPS = 10, 400
 """Moves of each user before the moving run begins, and the moves that it shows."""
 NUMBERS: Mapping[str, SliderNumber] = {
@@ -61,7 +60,6 @@ def layout(shelf: Shelf) -> Component:
         html.P(HOW, className="weak"),
         *choice("system-drive", "Drive", drives, (runs or [USUAL])[-1]),
         *(slider(f"system-{name}", number) for name, number in NUMBERS.items()),
-        html.Div(html.Button("Simulate it", id="system-run", n_clicks=0), className="buttons"),
         html.P(id="system-problem", className="problem", role="alert"),
     ]
     answer = [html.P(id="system-answer", className="outcome"), html.Div(id="system-network", className="states")]
@@ -83,21 +81,16 @@ def register(app: Dash, shelf: Shelf) -> None:
         *(Output(f"system-{name}-plot", "figure") for name in QUANTITIES),
         Output("system-stretch", "data"),
         Input("system-drive", "value"),
-        Input("system-run", "n_clicks"),
         Input("theme", "data"),
         *(Input(f"system-{name}", "value") for name in NUMBERS),
-    )(
-        lambda drive, _clicks, look, *values: update(
-            shelf, drive, look, *values, simulated=ctx.triggered_id == "system-run"
-        )
-    )
+    )(lambda *values: update(shelf, *values))
     animate(app, "system", "watch_system")
 
 
-def update(shelf: Shelf, drive: object, look: object, *values: object, simulated: bool = False) -> tuple[Any, ...]:
+def update(shelf: Shelf, drive: object, look: object, *values: object) -> tuple[Any, ...]:
     """What the page shows for what is set; a problem in words, and then nothing else changes."""
     from calibrate.application.system import system
-    from qsim import Delay, Exponential, Network, Station, simulate
+    from qsim import Delay, Exponential, Network, Station
 
     try:
         numbers = {name: NUMBERS[name].checked(value) for name, value in zip(NUMBERS, values, strict=True)}
@@ -112,13 +105,6 @@ def update(shelf: Shelf, drive: object, look: object, *values: object, simulated
             .tolist()
         )
         result = system(network, clients=clients, draws=DRAWS)
-        runs: dict[str, tuple[float, float, float]] = {}
-        if simulated:
-            run = simulate(network.with_population(users), customers=SIMULATED, seed=RUNS, allow_short=True)
-            runs = {
-                "throughput": (run.throughput, *run.interval("throughput")),
-                "response": (run.W, *run.interval("W")),
-            }
         busy = {name: float(result.utilization(name)[0][clients.index(users)]) for name in result.stations}
         answer = _answer(result, users)
     except (ValueError, MeasureError, QsimError) as error:
@@ -130,7 +116,7 @@ def update(shelf: Shelf, drive: object, look: object, *values: object, simulated
         "",
         answer,
         html.Img(src=drawn, alt=f"{words}; {result.bottleneck} is full first"),
-        *(curve_figure(result, name, users, theme, runs.get(name)) for name in QUANTITIES),
+        *(curve_figure(result, name, users, theme) for name in QUANTITIES),
         stretch(users, numbers["think"], [cpu, station], [*busy].index(result.bottleneck)),
     )
 
@@ -143,7 +129,7 @@ def stretch(
     Each time is exponential, so that the numbers present are a Markov chain: users think, then come to each station in
     turn. ``start`` are the numbers at the beginning, ``times`` when somebody moves, and ``moves`` from where.
     """
-    draw = Random(RUNS)
+    draw = Random(SEED)
     leaving = [[n / think for n in range(users + 1)], *(_rates(station, users) for station in stations)]
     places, before = len(leaving), BEFORE * users
     present = [users] + [0] * len(stations)
@@ -191,10 +177,8 @@ def _curve(shelf: Shelf, source: LabSource) -> ShelfCurve:
     return found
 
 
-def curve_figure(
-    result: System, quantity: str, users: float, theme: Theme, run: tuple[float, float, float] | None
-) -> dict[str, Any]:
-    """Throughput or response over users with its 90 % band, and a simulated run (value, low, high) at ``users``."""
+def curve_figure(result: System, quantity: str, users: float, theme: Theme) -> dict[str, Any]:
+    """Throughput or response over users with its 90 % band."""
     is_response = quantity == "response"
     values = (1e3 * result.response()) if is_response else result.throughput()
     middle, low, high = values
@@ -205,11 +189,6 @@ def curve_figure(
         line(x, middle, "predicted", theme.blue),
         line([users, users], [0, float(high.max())], f"{users:g} users", theme.red, line={"dash": "dot"}),
     ]
-    if run is not None:
-        value, least, most = (1e3 * v if is_response else v for v in run)
-        error = {"type": "data", "symmetric": False, "array": [most - value], "arrayminus": [value - least]}
-        looks = {"symbol": "circle-open", "line": {"width": 3}}
-        traces.append(marks([users], [value], "simulated, 95 %", theme.green, error_y=error, marker=looks))
     if result.knee.estimate is not None and result.knee.estimate <= x[-1]:
         knee = result.knee.estimate
         height = [0, float(np.max(middle))]

@@ -100,7 +100,7 @@ LAB = {
     "explore": (6, "#explore-path svg .xtick text"),
     "explore?model=closed": (6, "#explore-path svg .xtick text"),
     "run": (2, "#run-latency svg .xtick text"),
-    "compare": (3, "#compare-shown svg .xtick text"),
+    "compare": (2, "#compare-shown svg .xtick text"),
     "system": (2, "#system-response-plot svg .xtick text"),
     "watch": (3, "#watch-response svg .scatterlayer path"),
 }

@@ -13,7 +13,7 @@ DELAYED = f"""const asked = window.fetch;
         return asked.call(this, where, ...more);
     }};"""
 BAR = "[...document.querySelectorAll('progress.waiting')].some((bar) => bar.checkVisibility())"
-ACTIONS = {"run": "run-open", "system": "system-run", "explore": "explore-again"}
+ACTIONS = {"run": "run-open", "explore": "explore-again"}
 
 
 def test_a_run_is_followed_though_answers_are_slower_than_questions(served, open_page):

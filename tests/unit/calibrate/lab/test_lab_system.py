@@ -33,14 +33,10 @@ def test_the_answer_is_that_of_the_library(folder):
         assert [t["name"] for t in figure["data"]][:2] == ["90 % band", "predicted"]
 
 
-def test_a_slower_processor_becomes_the_bottleneck_and_a_run_agrees(folder):
-    values = [40, 0.1, 10.0, 1, 5]
-    shown = update(Shelf(folder), USUAL, "dark", *values, simulated=True)
-    assert shown[1].startswith("cpu is full first. Waiting begins at 1")
-    run = next(t for t in shown[3]["data"] if t["name"].startswith("simulated"))
-    predicted = next(t for t in shown[3]["data"] if t["name"] == "predicted")
-    here = predicted["y"][predicted["x"].index(40)]
-    assert run["y"][0] == pytest.approx(here, rel=0.05)
+def test_a_slower_processor_becomes_the_bottleneck(folder):
+    assert update(Shelf(folder), USUAL, "dark", 40, 0.1, 10.0, 1, 5)[1].startswith(
+        "cpu is full first. Waiting begins at 1"
+    )
 
 
 def test_the_moving_run_has_the_throughput_of_the_network():
