@@ -97,7 +97,7 @@ def updates_ms(browser: Any, model: str, slider: str, updates: int) -> list[floa
 
 def pressed(address: str, button: str, device: str) -> None:
     """A button of the teacher's, as the page sends it."""
-    values = {"run-device": device, "run-series": None, "run-pace": 0.5, "run-culprit": None}
+    values = {"run-device": device, "run-pace": 0.5, "run-culprit": None}
     callback = next(c for c in read_json(f"{address}_dash-dependencies") if c["output"] == "run-refusal.children")
     body = {
         "output": callback["output"],

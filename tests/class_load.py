@@ -180,7 +180,7 @@ def main(students: int = 200, seconds: float = 60.0, slow: int = 1000) -> dict[s
 
 async def _open_run(port: int, token: str) -> None:
     buttons = ("open", "start", "stop", "reveal", "remove")
-    state = {"device": DATASET, "series": None, "pace": 0.5, "culprit": None}
+    state = {"device": DATASET, "pace": 0.5, "culprit": None}
     body = {
         "output": "run-refusal.children",
         "outputs": {"id": "run-refusal", "property": "children"},

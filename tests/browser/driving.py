@@ -71,12 +71,7 @@ class Served:
     def press(self, button: str, device: str = "", pace: float = 0.5) -> str:
         """One of the teacher's buttons; what the teacher reads."""
         inputs = {f"run-{b}.n_clicks": 1 for b in ("open", "start", "stop", "reveal", "remove")}
-        state = {
-            "run-device.value": device,
-            "run-series.value": None,
-            "run-pace.value": pace,
-            "run-culprit.value": None,
-        }
+        state = {"run-device.value": device, "run-pace.value": pace, "run-culprit.value": None}
         return str(
             self.call(["run-refusal.children"], inputs, state, f"run-{button}.n_clicks")["run-refusal"]["children"]
         )

@@ -41,7 +41,6 @@ def test_a_class_joins_by_code_guesses_and_takes_back(public, open_page):
     assert not student.all("#run-start, .joining")
 
     teacher.choose("run-device", DATASET)
-    until(lambda: teacher.text("run-series"), "its curves")
     teacher.choose("run-pace", "quick")
     teacher.the("run-open").click()
     guess(student, "Ann", "3")

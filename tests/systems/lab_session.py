@@ -21,7 +21,7 @@ LOADS = (1.0, 4.0, 8.0, 32.0)
 
 def measured(folder: LabFolder, device: str) -> dict[str, object]:
     """What a run of the lab gave, from a sealed guess to the reveal."""
-    order = order_for(folder, device, None, 0.5)
+    order = order_for(folder, device, 0.5)
     if device == "known":
         order = replace(order, loads=LOADS)
     run = LabRun.begin(folder.new_run(), order)

@@ -63,16 +63,6 @@ window.dash_clientside.lab = window.dash_clientside.lab || {};
     known = state.run;
   }
 
-  /* The curve to replay: the one that was chosen before the page was loaded again, as long as it is offered. */
-  const CURVE = "qsim-lab-curve";
-  window.dash_clientside.lab.offer = function (names) {
-    const kept = window.sessionStorage.getItem(CURVE);
-    return [names.includes(kept) ? kept : names[0] || null, !names.length];
-  };
-  window.dash_clientside.lab.keep = function (name) {
-    if (name) { window.sessionStorage.setItem(CURVE, name); }
-  };
-
   /* Dash drops what a callback gives once a later call of it has begun, so a callback that waits for a slow answer would
      show nothing as long as answers take longer than a tick. This one only asks; news are drawn by another. */
   window.dash_clientside.lab.ask = function () {

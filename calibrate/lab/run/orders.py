@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
@@ -118,22 +118,12 @@ def choices(folder: LabFolder) -> list[DeviceChoice]:
     return [*live, *(DeviceChoice(s.identity, f"replay of {s.label}") for s in folder.sources().values())]
 
 
-def series_of(folder: LabFolder, value: object) -> list[str]:
-    """The curves of what is to be replayed; none for a device of this machine. DataError where it cannot be read."""
-    if value in get_args(Device):
-        return []
-    sweep = folder.source(value).load()
-    if not (sweep.load_type.is_closed or sweep.load_type.is_delay):
-        raise DataError("this measurement has no curve over outstanding requests or delays; choose another one")
-    return [s for s in sweep.series if sweep.select(s).points["load"].nunique() >= FEWEST]
-
-
-def order_for(folder: LabFolder, value: object, series: object, seconds_per_point: object) -> Order:
+def order_for(folder: LabFolder, value: object, seconds_per_point: object) -> Order:
     """The order for what was chosen on the page. MeasureError (in the teacher's words) where it cannot be had."""
     pace = next((p for p in PACES if p == seconds_per_point), 1.0)
     name = next((name for name in _LIVE if name == value), None)
     if name is None:
-        return _replay(folder, value, series, pace)
+        return _replay(folder, value, pace)
     device = _LIVE[name]
     if missing := device.why_not():
         raise ToolMissingError(missing)
@@ -145,13 +135,18 @@ def order_for(folder: LabFolder, value: object, series: object, seconds_per_poin
     return replace(order, servers=servers, service_s=service_s, seed=draw.randint(1, 10**6))
 
 
-def _replay(folder: LabFolder, value: object, series: object, pace: float) -> Order:
+def _replay(folder: LabFolder, value: object, pace: float) -> Order:
+    """The first curve over outstanding requests or delays with enough points."""
     source = folder.source(value)
-    names = series_of(folder, value)
-    if not names:
-        raise DataError(f"{source.label} has no curve of {FEWEST} points or more; choose another one")
-    chosen = str(series) if series in names else names[0]
-    one = source.load().select(chosen)
+    sweep = source.load()
+    curves = sweep.points.groupby("series", sort=False)["load"].nunique()
+    if not (sweep.load_type.is_closed or sweep.load_type.is_delay) or curves.max() < FEWEST:
+        raise DataError(
+            f"{source.label} has no curve over outstanding requests or delays of {FEWEST} points or more; "
+            "choose another one"
+        )
+    chosen = str(curves.index[curves >= FEWEST][0])
+    one = sweep.select(chosen)
     loads = tuple(sorted({float(n) for n in one.points["load"]}))
     path = "" if source.path is None else str(source.path)
     return Order(

@@ -12,7 +12,7 @@ from flask import Flask, Response, jsonify, request, send_file
 
 from calibrate.lab.guard import browser_session, teaches
 from calibrate.lab.run.duel import HIGHEST, LONGEST_NAME, LOWEST
-from calibrate.lab.run.orders import PACES, choices, series_of
+from calibrate.lab.run.orders import PACES, choices
 from calibrate.lab.run.session import RefusedError, RunTable
 from calibrate.lab.widgets import KEPT, choice, in_browser, labelled, page, plot_place, waited_for
 from measure.errors import MeasureError
@@ -99,10 +99,6 @@ def _teacher(table: RunTable) -> list[Component]:
         for c in found
     ]
     first = next((c.value for c in found if not c.missing), None)
-    series = [
-        html.Label("Curve", htmlFor="run-series"),
-        waited_for(dcc.Dropdown(id="run-series", options=[], clearable=False)),
-    ]
     steps = [
         html.Button(text, id=f"run-{step}", className="step", disabled=step != "open") for step, text in STEPS.items()
     ]
@@ -116,7 +112,6 @@ def _teacher(table: RunTable) -> list[Component]:
             [
                 html.Legend("Teacher"),
                 *choice("run-device", "Device", devices, first, **KEPT),
-                html.Div(series, id="run-series-row", hidden=True),
                 *choice("run-pace", "Time for each point", PACES, 1.0, searchable=False, **KEPT),
                 html.Div(steps, className="buttons"),
                 html.Details(taking_back, id="run-removing", hidden=True),
@@ -163,7 +158,7 @@ def register(app: Dash, table: RunTable) -> None:
     app.callback(
         Output("run-refusal", "children"),
         *(Input(f"run-{button}", "n_clicks") for button in BUTTONS),
-        *(State(f"run-{field}", "value") for field in ("device", "series", "pace", "culprit")),
+        *(State(f"run-{field}", "value") for field in ("device", "pace", "culprit")),
         prevent_initial_call=True,
     )(lambda *values: command(table, ctx.triggered_id, *values[len(BUTTONS) :]))
     app.callback(
@@ -176,11 +171,6 @@ def register(app: Dash, table: RunTable) -> None:
         State("run-knee", "value"),
         prevent_initial_call=True,
     )(lambda _guess, _undo, name, knee: take_back(table) if ctx.triggered_id == "run-undo" else seal(table, name, knee))
-    app.callback(Output("run-series", "options"), Input("run-device", "value"))(lambda device: _series(table, device))
-    in_browser(
-        app, "offer", Output("run-series", "value"), Output("run-series-row", "hidden"), Input("run-series", "options")
-    )
-    in_browser(app, "keep", Input("run-series", "value"))
     in_browser(app, "ask", Input("run-tick", "n_intervals"))
     drawn = {
         "hidden": ("first", "second", "downloads", "form", "undo"),
@@ -198,13 +188,13 @@ def register(app: Dash, table: RunTable) -> None:
     )
 
 
-def command(table: RunTable, button: object, device: object, series: object, pace: object, culprit: object) -> str:
+def command(table: RunTable, button: object, device: object, pace: object, culprit: object) -> str:
     """Do what a button of the teacher's says; what to tell the teacher, empty where all is well."""
     if not teaches():
         return TEACHER_ONLY
     try:
         if button == "run-open":
-            table.open(device, series, pace)
+            table.open(device, pace)
         elif button == "run-remove":
             table.running().remove(culprit)
         elif button in ("run-start", "run-stop", "run-reveal"):
@@ -232,11 +222,3 @@ def take_back(table: RunTable) -> tuple[Any, str, Any]:
     except (RefusedError, MeasureError) as error:
         return str(error), "problem", no_update
     return "Taken back. Guess again.", "good", None
-
-
-def _series(table: RunTable, device: object) -> list[str]:
-    """The curves of what is to be replayed; none where it cannot be read, and opening it says why."""
-    try:
-        return series_of(table.folder, device) if teaches() else []
-    except MeasureError:
-        return []

@@ -243,12 +243,12 @@ class RunTable:
             raise RefusedError("there is no run yet: the teacher opens one")
         return self._current
 
-    def open(self, device: object, series: object, seconds_per_point: object) -> LabRun:
+    def open(self, device: object, seconds_per_point: object) -> LabRun:
         """A new run of what was chosen, open for guesses. RefusedError while one measures, MeasureError otherwise."""
         with self._lock:
             if self._current is not None and self._current.phase == "running":
                 raise RefusedError("a measurement is running; stop it first")
-            order = order_for(self.folder, device, series, seconds_per_point)
+            order = order_for(self.folder, device, seconds_per_point)
             self._current = LabRun.begin(self.folder.new_run(), order)
             return self._current
 

@@ -102,7 +102,7 @@ def test_beyond_this_machine_a_token_is_asked_for(public):
 def test_only_the_teacher_starts(public, who, said):
     guard, client = public
     client.get(f"/?token={getattr(guard, who)}", base_url=BASE)
-    fields = ("device", "series", "pace", "culprit")
+    fields = ("device", "pace", "culprit")
     body = {
         "output": "run-refusal.children",
         "outputs": {"id": "run-refusal", "property": "children"},

@@ -21,7 +21,6 @@ from calibrate.lab.shelf import Shelf
 ACTIONS = {
     "open a part of the lab": "address.pathname",
     **{f"{button}, of a run": f"run-{button}.n_clicks" for button in BUTTONS},
-    "choose a dataset to replay": "run-device.value",
     "seal a guess": "run-guess.n_clicks",
     "take a guess back": "run-undo.n_clicks",
     "choose datasets to compare": "compare-sources.value",

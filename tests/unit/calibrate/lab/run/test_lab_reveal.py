@@ -24,7 +24,7 @@ from measure.fio.workload import FioJob
 
 
 def writer_of(folder: LabFolder, sent: list[dict[str, object]]) -> tuple[LabRun, EventWriter]:
-    order = replace(order_for(folder, REPLAY, None, 0.5), seconds_per_point=0.0)
+    order = replace(order_for(folder, REPLAY, 0.5), seconds_per_point=0.0)
     run = LabRun.begin(folder.new_run(), order)
     return run, EventWriter(order, run.directory, [], lambda line: sent.append(json.loads(line)))
 
@@ -61,7 +61,7 @@ def test_a_replayed_table_of_clients_speaks_of_clients(folder):
     table = "clients,rps,latency_ms\n1,100,10\n4,390,10.3\n16,1200,13.3\n64,1600,40\n"
     (folder.root / "sweeps" / "web.csv").write_text(table)
     choice = next(c for c in choices(folder) if "web.csv" in c.label)
-    order = order_for(folder, choice.value, None, 1.0)
+    order = order_for(folder, choice.value, 1.0)
     assert order.load_name == "clients N"
 
 

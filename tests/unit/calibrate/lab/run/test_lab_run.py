@@ -15,7 +15,7 @@ from calibrate.cli.calibration import knee
 from calibrate.lab.folder import LabFolder, opened
 from calibrate.lab.run.event_log import EVENTS, GUESSES, EventLog
 from calibrate.lab.run.event_writer import RAMP_S, first_loads
-from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for, series_of
+from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for
 from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, MOST_TRIES, LabRun, RefusedError, RunTable
 from calibrate.lab.run.worker import SHORTEST_S
 from measure.errors import DataError, MeasureError, StoreError
@@ -151,16 +151,16 @@ def test_what_the_measuring_process_says_is_believed_in_its_own_words_only(run):
 @pytest.mark.parametrize("value", ["/etc/passwd", "../../etc", "own-000000000000", "dataset-", None, 7, ["disk"], ""])
 def test_a_browser_cannot_name_a_path_or_a_device_of_its_own(folder, value):
     with pytest.raises(DataError, match="not in the lab"):
-        order_for(folder, value, None, 1.0)
+        order_for(folder, value, 1.0)
 
 
 def test_a_class_begins_with_the_device_whose_truth_is_known(folder):
     assert [c.value for c in choices(folder)][:3] == ["known", "disk", "memory"]
-    known = order_for(folder, "known", None, 1.0)
+    known = order_for(folder, "known", 1.0)
     assert known.quantity == "N*"
     assert "against the truth" in known.rule
     assert first_loads(known) == (1.0, 32.0)
-    replay = order_for(folder, REPLAY, None, 1.0)
+    replay = order_for(folder, REPLAY, 1.0)
     assert replay.quantity == "N90"
     assert "none of you has seen" in replay.rule
 
@@ -179,11 +179,10 @@ def test_what_the_teacher_puts_there_is_offered_by_name_and_never_by_path(folder
     (folder.root / "sweeps" / hostile).write_text(f"queue_depth,iops,latency_us\n{rows}")
     found = choices(folder)
     assert not any(str(folder.root) in c.label + c.value for c in found)
-    order = order_for(folder, next(c.value for c in found if hostile in c.label), "no such curve", "1e9")
+    order = order_for(folder, next(c.value for c in found if hostile in c.label), "1e9")
     assert (order.loads, order.seconds_per_point) == ((1.0, 4.0, 8.0, 32.0), 1.0)
     assert first_loads(order) == (1.0, 32.0)
-    names = series_of(folder, REPLAY)
-    assert order_for(folder, REPLAY, names[1], 3.0).series == names[1]
+    assert order_for(folder, REPLAY, 3.0).series == "4 KiB read"
 
 
 def test_a_source_of_too_few_points_or_none_is_refused(folder):
@@ -192,7 +191,7 @@ def test_a_source_of_too_few_points_or_none_is_refused(folder):
     for name, error in (("two.csv", "4 points"), ("junk.bin", "junk")):
         value = next(c.value for c in choices(folder) if name in c.label)
         with pytest.raises(MeasureError, match=error):
-            order_for(folder, value, None, 1.0)
+            order_for(folder, value, 1.0)
 
 
 def test_two_labs_do_not_share_a_folder(folder):
