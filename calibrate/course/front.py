@@ -59,7 +59,7 @@ def _figures(fit: Fit) -> list[KeyFigure]:
 
 def _largest(sections: Sequence[Section]) -> list[KeyFigure]:
     """The extremes of what was measured, where models give fewer figures."""
-    points = [v.table for s in sections for v in s.views if v.kind == "points"]
+    points = [v.table for s in sections for v in s.views if v.name == "points"]
     bandwidths, latencies = (
         [v for table in points if column in table for v in table[column].dropna()]
         for column in ("bandwidth_bytes_per_s", "latency_s")

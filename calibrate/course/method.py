@@ -22,7 +22,7 @@ def method_section(plan: CoursePlan, results: CourseResults) -> Section:
     """The section that a reader needs in order to repeat the measurement."""
     table = pd.DataFrame([_row(plan, name, sweep) for name, sweep in results.sweeps.items()])
     caption = "Every sweep with its points; a point's time is without its ramp."
-    view = View("method", "method", "What was measured", caption, table, None, shown(table))
+    view = View("method", "What was measured", caption, table, None, shown(table))
     return Section("Method", (view,), lead=_LEAD, notes=tuple(_sentences(plan, results)), name="method")
 
 

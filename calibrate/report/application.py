@@ -34,17 +34,16 @@ def system_section(found: System) -> Section:
     text = shown(frame[kept].rename(columns=_ends_last))
     parameters = {"peak": found.peak, "knee (clients)": found.knee, "90 % of the peak (clients)": found.ninety}
     views = [
-        View("system", "latency-throughput", "Latency against throughput", caption, frame, figure),
+        View("latency-throughput", "Latency against throughput", caption, frame, figure),
         View(
-            "system",
             "utilization",
             "How busy each station is",
             f"The share of what each can serve. {caption}",
             table_of(busy, "clients"),
             figure_of(busy, "clients"),
         ),
-        View("system", "system", "Over the clients", caption, frame, text=text),
-        View("system", "system-knee", "Knee", "", frame, text=parameter_table(parameters)),
+        View("system", "Over the clients", caption, frame, text=text),
+        View("system-knee", "Knee", "", frame, text=parameter_table(parameters)),
     ]
     lead = " ".join(f"{label.capitalize()}: {words}." for label, words in answer_parts(found).items())
     return Section("The application", views, lead=lead, name="application")

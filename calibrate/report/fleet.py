@@ -31,14 +31,12 @@ def section_of(fleet: Fleet) -> Section:
     views = [
         View(
             "fleet-curves",
-            "fleet-curves",
             "Throughput against like drives",
             "A line an odd drive; the grey area holds 90 % of the others.",
             fleet.drives,
             against_like(fleet),
         ),
         View(
-            "fleet-odd",
             "fleet-odd",
             "Odd drives",
             "Further from their like than chance allows.",

@@ -140,7 +140,6 @@ def _section(section: Section, number: int) -> dict[str, Any]:
 def _view(view: View, anchor: str) -> dict[str, Any]:
     """A view for the template: its figure as JSON and its table as CSV go into the page packed."""
     return {
-        "kind": view.kind,
         "name": view.name,
         "anchor": f"{anchor}-{view.name}",
         "title": view.title,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,9 @@ from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.prediction.what_if import Scenario
 from calibrate.report.drawing import Drawing, depth_ticks, spans_decade
 from calibrate.report.lines import figure_of, lines_of
-from calibrate.report.view import FormattedTable, Section, View, parameter_table
-from measure.units import format_duration
+from calibrate.report.measured.tables import shown
+from calibrate.report.view import Section, View, parameter_table
+from measure.units import CACHE_LINE_BYTES
 
 _CAPTION = "Lines are predictions, shades the {level:g} % bands in which a single new measurement is expected."
 
@@ -28,10 +29,13 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
     curves = {name: predict(one, at) for name, one in fits.items()}
     table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves.items()], ignore_index=True)
     title, caption = f"{fit.load_type.rate_name.capitalize()} and response time", _CAPTION.format(level=100 * fit.level)
+    named = "Parameters" if scenario is None else "Parameters of the device as it is"
+    parameters = parameter_table(fit.parameters, fit.sureness)
+    intervals = f"With their {100 * fit.level:g} % intervals."
     views = [
-        View("predicted", "predicted", title, caption, table, _figure(fit, curves)),
+        View("predicted", title, caption, table, _figure(fit, curves)),
         _points(fits, loads),
-        _parameters(fit, scenario),
+        View("predicted-parameters", named, intervals, fit.to_frame(), text=parameters),
     ]
     method, changed = method_text(fit), () if scenario is None else scenario.assumptions
     lead = f"{method[0].upper()}{method[1:]}. {knee_sentence(fit)}."
@@ -53,44 +57,15 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
 
 
 def _points(fits: Mapping[str, Fit], loads: Sequence[float]) -> View:
-    """What is predicted at the loads that were asked for; a column tells the device where there are two."""
+    """What is predicted at the loads that were asked for, with bands; a column tells the device where there are two."""
     first = next(iter(fits.values()))
-    level, curves = f"{100 * first.level:g} % band", [(name, predict(fit, loads)) for name, fit in fits.items()]
-    table = pd.concat([curve.to_frame().assign(device=name) for name, curve in curves], ignore_index=True)
-    show = first.load_type.throughput_figure
-    header = (first.load_name, "device", first.load_type.rate_name, level, "response time", level)
-    rows = (
-        (
-            first.load_type.text(c.load[i]),
-            name if len(fits) > 1 else "",
-            show(c.throughput_per_s[i]),
-            _band(show, c.throughput_band(i)),
-            format_duration(c.response_time_s[i]),
-            _band(format_duration, c.response_band(i)),
-        )
-        for name, c in curves
-        for i in range(len(loads))
-    )
-    text = FormattedTable.of(header, rows, words=(1,))
-    return View("predicted-points", "predicted-points", "Predicted", "", table, text=text)
-
-
-def _band(show: Callable[[float], str], band: tuple[float, float, float]) -> str:
-    return f"[{show(band[1])}, {show(band[2])}]"
-
-
-def _parameters(fit: Fit, scenario: Scenario | None) -> View:
-    """The parameters with their intervals, and what leaves them open; of the device as it is where one is changed."""
-    caption = f"With their {100 * fit.level:g} % intervals."
-    title = "Parameters" if scenario is None else "Parameters of the device as it is"
-    return View(
-        "predicted-parameters",
-        "predicted-parameters",
-        title,
-        caption,
-        fit.to_frame(),
-        text=parameter_table(fit.parameters, fit.sureness),
-    )
+    table = pd.concat([predict(f, loads).to_frame().assign(device=n) for n, f in fits.items()], ignore_index=True)
+    read = table.copy() if len(fits) > 1 else table.drop(columns="device")
+    if first.load_type.is_memory:
+        for end in ("", "_low", "_high"):
+            read[f"bandwidth{end}_bytes_per_s"] = CACHE_LINE_BYTES * read.pop(f"throughput{end}_per_s")
+    text = shown(read, {"load": first.load_name, "response_time_s": "response time"})
+    return View("predicted-points", "Predicted", f"With {100 * first.level:g} % bands.", table, text=text)
 
 
 def _figure(fit: Fit, curves: Mapping[str, Prediction]) -> Drawing:

@@ -25,7 +25,6 @@ def service_section(title: str, fit: ServiceFit, provenance: Provenance | None =
     views = [
         density_view(fit),
         View(
-            "service",
             "service-tail",
             "Tail",
             "The share that takes longer, both axes logarithmic: an exponential "
@@ -34,7 +33,6 @@ def service_section(title: str, fit: ServiceFit, provenance: Provenance | None =
             _tail(fit, axis),
         ),
         View(
-            "families",
             "service-families",
             "Families",
             "Ranked by BIC: what a family gains must be worth its "
@@ -54,7 +52,6 @@ def service_section(title: str, fit: ServiceFit, provenance: Provenance | None =
 def density_view(fit: ServiceFit) -> View:
     """The histogram of the times with the best law."""
     return View(
-        "service",
         "service-density",
         "Service times",
         "How many requests took how long, by the width of their bin in "

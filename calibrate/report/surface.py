@@ -9,6 +9,7 @@ import pandas as pd
 
 from calibrate.inference.parameters import Mask
 from calibrate.report.axes import Axis, throughput_axis
+from calibrate.report.compared.figure_elements import ends_beyond
 from calibrate.report.drawing import PALETTE, Drawing, depth_ticks, empty_figure, outlined, solid
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View
@@ -64,7 +65,7 @@ def explored_section(found: ExploredSurface, source: str) -> Section:
     lead = ". ".join(line.replace("  ", " ").strip() for line in found.answer()) + "."
     every = np.ones(len(found.points), dtype=bool)
     views = _curve_views(found.points, found.surface, every, found.predicted.places, rows)
-    views.append(View("surface-points", "surface-points", "All places", "", rows, text=shown(rows, NAMES)))
+    views.append(View("surface-points", "All places", "", rows, text=shown(rows, NAMES)))
     return Section(f"Surface of {source}", views, (), Provenance(source=source), lead)
 
 
@@ -75,14 +76,12 @@ def _curve_views(
     axis = throughput_axis(points.throughput_per_s)
     shares = drawn_at.values("read_fraction")
     figures = [_curves(points, surface, used, drawn_at, float(share), axis) for share in shares]
-    _to_one_scale(figures)
     caption = (
         "Lines and shades: what the surface predicts, and where a single new measurement is expected. Squares were "
         "used to calibrate; circles were held out. The scale is the same at every share of reads."
     )
     return [
         View(
-            "surface-curves",
             f"surface-{100 * share:.0f}-percent-read",
             f"Throughput at {100 * share:.3g} % reads",
             caption,
@@ -112,14 +111,13 @@ def views_of(compared: SurfaceComparison) -> list[View]:
         "use",
     ]
     table = rows[[c for c in columns if c != "jobs" or rows["jobs"].nunique() > 1]]
-    views.append(View("surface-points", "surface-points", "All points", "", table, text=shown(table, NAMES)))
+    views.append(View("surface-points", "All points", "", table, text=shown(table, NAMES)))
     views.append(_parameters(compared))
     bends = pd.DataFrame(knees(compared.surface, points.places))
     if len(bends):
         bends = bends.rename(columns={"low": "knee_low", "high": "knee_high"})
         views.append(
             View(
-                "surface-knees",
                 "surface-knees",
                 "Knees",
                 "The depth N* at which both asymptotes cross, for each block size and share of reads.",
@@ -142,7 +140,7 @@ def _parameters(compared: SurfaceComparison) -> View:
     found = compared.surface.parameters()
     table = pd.DataFrame([{"parameter": name, **vars(e)} for name, e in found.items()])
     text = shown(pd.DataFrame(parameter_rows(compared.surface)), {"sure": ""})
-    return View("surface-parameters", "surface-parameters", "Parameters", _PARAMETERS, table, text=text)
+    return View("surface-parameters", "Parameters", _PARAMETERS, table, text=text)
 
 
 def _curves(points: SurfacePoints, surface: Surface, used: Mask, drawn_at: Places, share: float, axis: Axis) -> Drawing:
@@ -151,6 +149,7 @@ def _curves(points: SurfacePoints, surface: Surface, used: Mask, drawn_at: Place
     figure = empty_figure("outstanding requests N", axis.title, log_x=True, log_y=True)
     depths = drawn_at.values("outstanding")
     depth_ticks(figure, depths)
+    figure.update_yaxes(range=ends_beyond(axis.of(points.throughput_per_s), log=True))  # of all shares, to compare them
     at = np.geomspace(depths[0], depths[-1], DRAWN)
     here = np.isclose(places.read_fraction, share)
     for i, block in enumerate(np.unique(drawn_at.block_bytes[np.isclose(drawn_at.read_fraction, share)])):
@@ -174,19 +173,7 @@ def _curves(points: SurfacePoints, surface: Surface, used: Mask, drawn_at: Place
                 marker=outlined(colour, symbol),
                 showlegend=False,
                 legendgroup=name,
-                text=_texts(places, chosen),
+                text=[places.text(int(n)) for n in np.flatnonzero(chosen)],
                 hovertemplate="%{text}<br>%{y:.4g}<extra>" + how + "</extra>",
             )
     return figure
-
-
-def _to_one_scale(figures: Sequence[Drawing]) -> None:
-    """The same throughputs along the axis of every share of reads, so that the curves can be held together."""
-    shown = np.concatenate([trace["y"] for figure in figures for trace in figure.data])
-    low, high = np.log10(shown[shown > 0].min()), np.log10(shown.max())
-    for figure in figures:
-        figure.update_yaxes(range=[low - 0.04 * (high - low), high + 0.04 * (high - low)])
-
-
-def _texts(places: Places, chosen: Mask) -> list[str]:
-    return [places.text(int(i)) for i in np.flatnonzero(chosen)]

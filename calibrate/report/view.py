@@ -56,13 +56,12 @@ def parameter_table(
 
 @dataclass(frozen=True)
 class View:
-    """``kind`` is what it shows ("heat-map"), ``name`` tells it from the others of its kind, fit for a file name.
+    """``name`` is its own in a section, fit for a file name.
 
     ``table`` holds what is shown, columns in SI units; ``text`` the table as people read it, None where the figure
     says it all; ``figure`` is None where there is nothing to draw.
     """
 
-    kind: str
     name: str
     title: str
     caption: str
@@ -124,8 +123,7 @@ class Section:
             "load_unit": self.load_unit,
             "notes": list(self.notes),
             "views": [
-                {"kind": v.kind, "name": v.name, "title": v.title, "caption": v.caption, "rows": _rows(v.table)}
-                for v in self.views
+                {"name": v.name, "title": v.title, "caption": v.caption, "rows": _rows(v.table)} for v in self.views
             ],
             "audit": [f.to_dict() for f in self.findings],
             "provenance": self.provenance.to_dict(),

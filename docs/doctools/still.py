@@ -47,7 +47,7 @@ def draw() -> None:
     compared = _compared()
     table = compared.predicted.to_frame()
     for n in ("throughput", "response"):
-        view = View("curve", _file(n).stem, TITLES[n], "", table, against_load(compared, n))
+        view = View(_file(n).stem, TITLES[n], "", table, against_load(compared, n))
         _file(n).write_text(drawn(view), encoding="utf-8")
 
 

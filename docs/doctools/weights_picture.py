@@ -76,7 +76,7 @@ def draw() -> None:
         figure.add_note(title, x=place, y=1, xref="paper", yref="paper", xanchor="center", yanchor="bottom")
     figure.update_layout(margin={"t": 40})
     shown = pd.DataFrame({"load": LOADS, "throughput_per_s": curve.throughput_per_s})
-    view = View("weights", FILE.stem, "What two points leave", "", shown, figure)
+    view = View(FILE.stem, "What two points leave", "", shown, figure)
     FILE.write_text(drawn(view), encoding="utf-8")
 
 

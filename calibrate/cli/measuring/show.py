@@ -85,9 +85,9 @@ def section_text(section: Section, fits: Mapping[str, Fit], *, details: bool, an
     lines = [] if answered else _knee_lines(list(fits.values()))
     parts = ["\n".join([section.title, *lines, *(labelled("NOTE", n) for n in section.notes)])]
     for view in section.views:
-        if view.kind != "latency-bandwidth" or details or not fits:
+        if view.name != "latency-bandwidth" or details or not fits:
             parts.append(_view_text(view, None if details else MOST_ROWS))
-        if view.kind == "latency-bandwidth" and len(fits) > 1:
+        if view.name == "latency-bandwidth" and len(fits) > 1:
             parts.append(fits_table(list(fits.values())))
     if section.findings and details:
         parts.append("\n".join(map(str, section.findings)))

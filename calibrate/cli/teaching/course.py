@@ -117,7 +117,7 @@ def _verdicts(sections: Sequence[Section]) -> str:
             continue
         counts = {s: sum(f.severity == s for f in section.findings) for s in ("error", "warning")}
         found = ", ".join(counted(n, s) for s, n in counts.items() if n)
-        said = [f"  {section.lead}"] if any(view.kind.startswith("surface") for view in section.views) else []
+        said = [f"  {section.lead}"] if any(view.name.startswith("surface") for view in section.views) else []
         if found or said:
             lines += ["", section.title + (f": audit: {found}" if found else ""), *said]
     return "\n".join(lines[1:])

@@ -106,12 +106,12 @@ def side_section(found: SideBySide) -> Section:
     several = len({device for device, _ in found.curves}) < len(found.curves)
     labels = [f"{device}: {c.series}" if several else device for device, c in found.curves]
     title, figure = f"Latency against {done[0].points.load_type.rate_name}", curves.overview(done, labels)
-    views = [View("devices", "devices-curve", title, _HOW, pd.concat(parts, ignore_index=True), figure)]
+    views = [View("devices-curve", title, _HOW, pd.concat(parts, ignore_index=True), figure)]
     for number, one in enumerate(found.matched, 1):
         suffix = f"-{number}" if len(found.matched) > 1 else ""
         about = f": {one.name}" if one.name else ""
         table, title = _parameter_table(one), f"Parameters and knees{about}"
-        views.append(View("parameters", f"parameters{suffix}", title, _PARAMETERS, table, None, parameter_text(one)))
+        views.append(View(f"parameters{suffix}", title, _PARAMETERS, table, None, parameter_text(one)))
     lead = " ".join(m.sentence() for m in found.matched) or "No curve of these devices has the name of another's."
     return Section(found.title, views, lead=lead, name=found.title.lower(), load_kind=done[0].points.load_kind)
 

@@ -42,7 +42,6 @@ def queue_view(found: QueueAtWork) -> View:
     depth_ticks(figure, queue.load)
     table = queue_table(found)
     return View(
-        "queue-at-work",
         "queue-simulated",
         "The calibrated queue, simulated",
         _CAPTION.format(customers=CUSTOMERS, law=queue.law),
@@ -90,7 +89,6 @@ def queue_table(found: QueueAtWork) -> pd.DataFrame:
 def tail_view(tails: Tails) -> View:
     """Drawing and table of the tails of one curve."""
     return View(
-        "tails",
         "tails",
         "Tails against depth",
         f"{tails.sentence()} {_TAILS_CAPTION}",

@@ -71,27 +71,26 @@ def _overview(found: list[ComparedCurve]) -> tuple[View, ...]:
     table = pd.concat([one.main[0].table.assign(series=one.comparison.series) for one in found], ignore_index=True)
     summary = pd.DataFrame(rows, columns=["series", *header[1:]])
     views = (
-        View("summary", "summary", "Every curve", _SUMMARY, summary, None, FormattedTable.of(header, rows)),
-        View("overview", "overview", "All curves in one plot", _HOW, table, curves.overview(done)),
+        View("summary", "Every curve", _SUMMARY, summary, None, FormattedTable.of(header, rows)),
+        View("overview", "All curves in one plot", _HOW, table, curves.overview(done)),
     )
     if len(done) <= FEW:
         return views
     seen = table[table["what"].str.startswith("observed")]
-    return (*views, View("overview", "small-multiples", "Each curve alone", _HOW, seen, curves.small_multiples(done)))
+    return (*views, View("small-multiples", "Each curve alone", _HOW, seen, curves.small_multiples(done)))
 
 
 def _curves(comparison: Comparison) -> list[View]:
     load, table = comparison.points.load_type, curves.curve_table(comparison)
     curve = curves.latency_against_throughput(comparison)
     if load.is_bandwidth:
-        return [View("curve", "curve", "Latency against bandwidth", _SQUARES, table, curve)]
+        return [View("curve", "Latency against bandwidth", _SQUARES, table, curve)]
     if comparison.is_open:
-        return [View("curve", "curve", "Response time against arrival rate", _SQUARES, table, curve)]
+        return [View("curve", "Response time against arrival rate", _SQUARES, table, curve)]
     memory = load.is_delay
     return [
-        View("curve", "curve", f"Latency against {'bandwidth' if memory else 'throughput'}", _SQUARES, table, curve),
+        View("curve", f"Latency against {'bandwidth' if memory else 'throughput'}", _SQUARES, table, curve),
         View(
-            "throughput",
             "throughput",
             "Bandwidth against delay" if memory else "Throughput against load",
             "Less delay, more load: the loaders pause longer to the right."
@@ -101,7 +100,6 @@ def _curves(comparison: Comparison) -> list[View]:
             curves.against_load(comparison, "throughput"),
         ),
         View(
-            "response",
             "response",
             "Latency against delay" if memory else "Response time against load",
             "With long delays the memory is idle and an access takes its idle latency."
@@ -115,12 +113,7 @@ def _curves(comparison: Comparison) -> list[View]:
 
 def _residuals(comparison: Comparison) -> View:
     return View(
-        "residuals",
-        "residuals-load",
-        "Residuals",
-        _RESIDUALS + _floor(comparison),
-        comparison.to_frame(),
-        curves.misses(comparison),
+        "residuals-load", "Residuals", _RESIDUALS + _floor(comparison), comparison.to_frame(), curves.misses(comparison)
     )
 
 
@@ -133,7 +126,6 @@ def _floor(comparison: Comparison) -> str:
 def _little(comparison: Comparison) -> View:
     table = comparison.to_frame()
     return View(
-        "little",
         "little",
         "Little's law",
         "Throughput times response time must give the load that was asked for; the number at a point is their ratio.",
@@ -157,4 +149,4 @@ def _ladder(comparison: Comparison) -> View:
         f"Ranked by mean error at the held-out points; {comparison.fit.model} was fixed before they were looked at."
     )
     text = shown(table, {**dict(zip(columns, headings, strict=True)), "assumption": "assumes"})
-    return View("ladder", "models", "Other models on the same points", caption, table, None, text)
+    return View("models", "Other models on the same points", caption, table, None, text)

@@ -73,7 +73,7 @@ def views_of(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
         *_against_size(measured),
         *_against_mix(measured),
         *_tails(measured),
-        View("points", "points", "Every point", caption, table, None, text_of(measured, table)),
+        View("points", "Every point", caption, table, None, text_of(measured, table)),
     ]
 
 
@@ -127,7 +127,7 @@ def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[
     table = _knee_table(measured, rows, fits)
     title, caption = f"Latency against {word}, with the knee", _knee_caption([knee for _, knee in sharp])
     text = shown(table, _KNEE_NAMES)
-    return [View("latency-bandwidth", f"latency-{word}", title, caption, table, figure, text)]
+    return [View("latency-bandwidth", title, caption, table, figure, text)]
 
 
 def _knee_table(measured: MeasuredData, rows: pd.DataFrame, fits: Mapping[str, Fit]) -> pd.DataFrame:
@@ -250,7 +250,7 @@ def _against(
         word = word_of(column)
         figure = lines([(name, group, column) for name, group in groups], x, scale, axis_of(measured, column, rows))
         title = f"{word.capitalize()} against {what}"
-        views.append(View(kind, f"{word}-against-{kind}", title, caption.strip(), rows[kept], figure))
+        views.append(View(f"{word}-against-{kind}", title, caption.strip(), rows[kept], figure))
     return views
 
 
@@ -268,7 +268,6 @@ def _tails(measured: MeasuredData) -> list[View]:
         axis = latency_axis(values[np.isfinite(values)])
         views.append(
             View(
-                "tails",
                 f"tails-{number}",
                 f"Tail latency: {group['series'].iloc[0]}",
                 f"1 request in 100 takes longer than p99, 1 in 1000 longer than p99.9.{_bars_caption(measured)}",

@@ -87,7 +87,7 @@ def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
     predicted = by_name(qsim("predict", *data, "--json").json)
     compared = by_name(qsim("compare", *source, "--json", "--report", "report.html").json)
     (section,) = qsim("show", *data, "--json").json["sections"]
-    (view,) = (v for v in section["views"] if v["kind"] == "latency-bandwidth")
+    (view,) = (v for v in section["views"] if v["name"] == "latency-bandwidth")
     shown = {row["series"]: row for row in view["rows"]}
     page = Path("report.html").read_text()
     text = qsim("compare", *source, "--details").out

@@ -60,6 +60,6 @@ def test_show_gives_one_document_with_the_rows_of_every_view(qsim):
 
 def test_show_marks_the_knee_that_the_points_have(qsim, sweep_csv):
     views = qsim("show", str(sweep_csv), "--json").json["sections"][0]["views"]
-    knee = next(v for v in views if v["kind"] == "latency-bandwidth")["rows"][0]
+    knee = next(v for v in views if v["name"] == "latency-bandwidth")["rows"][0]
     assert knee["knee"] == pytest.approx(10, rel=0.1)
     assert knee["knee_low"] < 10 < knee["knee_high"]

@@ -179,5 +179,5 @@ def test_sizes_and_depths_are_predicted_as_one_surface() -> None:
     part = surface_part(measured(load_dataset("003-ssd-read")))
     assert part is not None
     assert "6 of 20 points used, 2 of them asked for" in part.lead
-    assert {v.kind for v in part.views} >= {"surface-curves", "surface-points"}
+    assert {v.name for v in part.views} >= {"surface-100-percent-read", "surface-points"}
     assert surface_part(measured(load_dataset("004-ssd-depth"))) is None

@@ -22,7 +22,7 @@ KIB = 1024
 
 
 def kinds(views: list[View]) -> list[str]:
-    return list(dict.fromkeys(v.kind for v in views))
+    return list(dict.fromkeys(v.name.rpartition("against-")[2] for v in views))
 
 
 def view(views: list[View], name: str) -> View:
@@ -188,7 +188,7 @@ def test_an_open_sweep_is_drawn_over_the_rate_that_was_measured() -> None:
         for x in (9.9e3, 2.02e4)
     ]
     found = views(measured(sweep_of(rows, load_kind="arrival_rate", load_unit="requests/s")))
-    assert kinds(found) == ["load", "tails", "points"]
+    assert kinds(found) == ["load", "tails-1", "points"]
     figure = plotly(view(found, "latency-against-load"))
     assert list(figure.data[0].x) == [9.9, 20.2]
     assert figure.layout.xaxis.title.text == "arrival rate, as measured (k requests/s)"
