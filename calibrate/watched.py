@@ -93,7 +93,7 @@ class WatchedCurves:
 
 def learnt(intervals: Iterable[DeviceInterval]) -> list[tuple[DeviceInterval, Fit]]:
     """The curve of each kind of requests that the steady stretches of one device show, with a sample of the kind."""
-    from calibrate.fitting.curve_fit import fit
+    from calibrate.fitting.fit import fit
 
     own = list(intervals)
     parts = list(stretches(own))

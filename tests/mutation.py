@@ -47,7 +47,6 @@ TESTS = (
     "tests/unit/measure",
     "tests/unit/calibrate/fitting",
     "tests/unit/calibrate/inference",
-    "tests/unit/calibrate/knees",
     "tests/unit/calibrate/models",
     "tests/unit/calibrate/next",
     "tests/unit/calibrate/prediction",

@@ -12,8 +12,8 @@ from measure.units import format_duration, with_interval
 
 if TYPE_CHECKING:
     from calibrate import Fit
+    from calibrate.fitting.knee import Knee
     from calibrate.inference.parameters import Estimate
-    from calibrate.knees.knee import Knee
     from measure import Sweep
 
 
@@ -60,7 +60,7 @@ def asked_lines(fit: Fit, slo: Objective | None, sweep: Sweep | None) -> list[st
 
 def scalability_of(fit: Fit, sweep: Sweep | None) -> Mapping[str, Estimate]:
     """Contention and coherency of a service, by all points of its curve."""
-    from calibrate.fitting.curve_fit import scalability
+    from calibrate.fitting.fit import scalability
 
     if sweep is None or (fit.series not in sweep.series and len(sweep.series) > 1):
         return {}  # a data sheet's fit, which names no curve of these

@@ -17,7 +17,7 @@ from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
-    from calibrate.knees.knee import Knee
+    from calibrate.fitting.knee import Knee
     from measure.loads import Load, LoadKind
 
 QUEUEING, NINETY = "QUEUEING STARTS", "90 % OF PEAK AT"

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import NOTHING_USED, TOLERANCE
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import NOTHING_USED, TOLERANCE, Fit
+from calibrate.fitting.knee import SHEET
 from calibrate.inference.parameters import LEVEL
-from calibrate.knees.knee import SHEET
 from calibrate.models.calibration import estimates
 from calibrate.models.closed import PNorm
 from calibrate.models.curves import Peak

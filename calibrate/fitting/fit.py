@@ -1,19 +1,27 @@
-"""A calibrated device model: what was fitted to which points, and what is needed to predict with it."""
+"""A calibrated device model: how it is fitted to points of a sweep, what it tells, and what speaks against it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibrate.fitting.knee import CurvePaths, Knee, knee_of, ninety_of, paths
 from calibrate.fitting.predicted_curve import Prediction, predict
-from calibrate.inference.parameters import Array, Estimate, how_sure
-from calibrate.knees.knee import CurvePaths, Knee, knee_of, ninety_of, paths
-from calibrate.models.calibration import TABLE, Calibration, estimates
+from calibrate.inference.parameters import LEVEL, Array, Estimate, how_sure
+from calibrate.models.calibration import TABLE, USED, Calibration, estimates, model_for, model_named
+from calibrate.models.curves import CurveModel, Peak
+from calibrate.points import Points, points_of
+from measure.auditing.all_checks import audit
+from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError
+from measure.findings import Finding
+from measure.sweep import Sweep, histograms
+from measure.units import CACHE_LINE_BYTES, counted, format_bandwidth, format_rate
+from qsim.errors import InvalidParameterError
 from qsim.result import Result, shown_by
 
 if TYPE_CHECKING:
@@ -23,6 +31,14 @@ if TYPE_CHECKING:
     from calibrate.fitting.in_simpy import DeviceInSimPy
     from calibrate.fitting.station import DeviceStation
     from qsim import Network
+
+TOLERANCE = 0.1
+"""How far (relative standard deviation) a data sheet's figures are from what a device reaches."""
+
+LAW_BINS = 64
+
+NOTHING_USED: Mapping[str, Any] = dict.fromkeys(USED, ())
+"""The fields of a fit that was calibrated on no measurement."""
 
 SCHEMA = "qsim-fit/3"
 
@@ -77,7 +93,7 @@ class Fit(Calibration, Result):
 
     @cached_property
     def knee(self) -> Knee:
-        """The knee with its interval (:mod:`calibrate.knees.knee`)."""
+        """The knee with its interval (:mod:`calibrate.fitting.knee`)."""
         return knee_of(self)
 
     @cached_property
@@ -189,3 +205,235 @@ class Fit(Calibration, Result):
     )
     __repr__ = shown_by("calibrate.fitting.answer:short_text")
     __str__ = shown_by("calibrate.fitting.answer:long_text")
+
+
+def fit(
+    sweep: Sweep,
+    use: Sequence[float] | None = None,
+    *,
+    series: str | None = None,
+    model: str | None = None,
+    level: float = LEVEL,
+    peak_per_s: float | None = None,
+) -> Fit:
+    """Calibrate a device model on the points of ``sweep`` at the loads ``use``, or on all of them.
+
+    ``series`` names the curve where there are several. ``model`` None means ``p-norm with onset`` for closed sweeps
+    (with a decline, where the points show one), ``delay law`` for memory sweeps and ``M/G/c`` for open ones, with one
+    queue or a queue for each server. ``level`` is that of intervals and bands. ``peak_per_s`` is a peak throughput
+    known from elsewhere (a data sheet), taken as right to 10 %; of a memory it is the bandwidth in bytes/s that a
+    bandwidth test gives, and None takes that of the sweep where it holds one.
+
+    The same points give the same fit, on any machine. Raises ValueError where the arguments make no sense, DataError
+    where the series or a load is missing or the points are too few for the model: one for a closed sweep, two for an
+    open one, three for a memory. Raises TypeError for anything but a Sweep.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> fit(load_dataset("004-ssd-depth"), [1, 32]).model
+    'p-norm with onset'
+    """
+    return fit_curve(sweep, points_of(sweep, series), use, model=model, level=level, peak_per_s=peak_per_s)
+
+
+def fit_curve(
+    sweep: Sweep,
+    points: Points,
+    use: Sequence[float] | None,
+    *,
+    model: str | None,
+    level: float,
+    peak_per_s: float | None,
+) -> Fit:
+    """``fit`` on the ``points`` of one curve of ``sweep``."""
+    if not 0 < level < 1:
+        raise InvalidParameterError("level", f"{level:g} must lie between 0 and 1, like 0.9", value=level)
+    chosen = points.choose(use)
+    if len(points) < needed(points) and (apart := [f for f in check_submission(sweep) if f.series is None]):
+        raise DataError(
+            f"{points.series}: {counted(len(points), 'point')} cannot calibrate a model: "
+            f"{apart[0].message.rstrip('.')}, and each way is a curve of its own; {apart[0].remedy.rstrip('.')}"
+        )
+    _check_count(chosen, model or "usual")
+    made = fit_points(chosen, model_for(chosen, model), level=level, peak_per_s=peak_per_s)
+    made = replace(made, measured=len(points), law=_law_at_depth_one(sweep, chosen))
+    return replace(made, contradicted=is_contradicted(made, sweep))
+
+
+def _law_at_depth_one(sweep: Sweep, points: Points) -> dict[str, Any] | None:
+    """The law of the latencies of requests that were alone, from the histograms of depth 1; None without any."""
+    if not points.load_type.is_closed or 1 not in points.load or not sweep.latencies:
+        return None
+    alone = [h for (name, n, _), h in histograms(sweep).items() if name == points.series and n == 1]
+    if not alone or all(len(h.counts) == 1 for h in alone):
+        return None
+    from qsim.distributions import Empirical
+    from qsim.distributions.as_dict import law_to_dict
+
+    lower, upper = min(h.lower_s[0] for h in alone), max(h.upper_s[-1] for h in alone)
+    edges = np.geomspace(max(lower, 1e-3 * upper), upper * (1 + 1e-9), LAW_BINS + 1)
+    counts = np.zeros(LAW_BINS)
+    for h in alone:
+        counts += np.histogram(h.middle_s, edges, weights=h.counts)[0]
+    return law_to_dict(Empirical.from_histogram(edges.tolist(), counts.tolist()))
+
+
+def fit_points(
+    points: Points, curve_model: CurveModel, *, level: float = LEVEL, peak_per_s: float | None = None
+) -> Fit:
+    """Calibrate ``curve_model`` on all of ``points``; ``fit`` chooses them first."""
+    _check_count(points, curve_model.name)
+    peak = _known_peak(points, peak_per_s)
+    table = curve_model.weights(points, peak).thinned()
+    return Fit.of(curve_model, points, table, level, [*_assumed(points, peak)], peak)
+
+
+def _check_count(points: Points, model: str) -> None:
+    if len(points) < needed(points):
+        here = f" (here: {points.load_type.texts(points.load)})" if len(points) else ""
+        raise DataError(
+            f"{points.series}: {counted(len(points), 'point')} cannot calibrate the {model} model, which needs "
+            f"{needed(points)}; name (--use) or measure {points.load_type.more}{here}"
+        )
+
+
+def needed(points: Points) -> int:
+    """How many points a model of this kind of load needs."""
+    return points.load_type.least_points
+
+
+def _known_peak(points: Points, peak_per_s: float | None) -> Peak | None:
+    """The peak from elsewhere; ValueError or DataError where it cannot be that of these points."""
+    memory = points.load_type.is_memory
+    if peak_per_s is None:
+        return Peak(points.known_peak_per_s, TOLERANCE) if points.known_peak_per_s is not None else None
+    if not (np.isfinite(peak_per_s) and peak_per_s > 0):
+        raise ValueError(f"the peak must be a positive number, not {peak_per_s!r}")
+    if points.load_type.is_open:
+        raise ValueError(f"a known peak is for queue depths and memories, and {points.series} varies the arrival rate")
+    each, written = (CACHE_LINE_BYTES, format_bandwidth) if memory else (1, format_rate)
+    best = int(np.argmax(points.throughput_per_s))
+    highest = each * float(points.throughput_per_s[best])
+    if highest >= peak_per_s * (1 + TOLERANCE):
+        load = points.load_type
+        where = "" if load.is_throughput else f" at {load.at(points.load[best])}"
+        raise DataError(
+            f"{points.series}: {written(highest)}{where} is above the given peak, {written(peak_per_s)}; check its unit"
+            f"{' and the traffic' if memory else ', block size and direction'}"
+        )
+    return Peak(peak_per_s / each, TOLERANCE)
+
+
+def _assumed(points: Points, peak: Peak | None) -> Iterator[str]:
+    """What a single point, or a given peak, leaves to assumptions."""
+    if peak is not None and points.load_type.is_memory:
+        whose = "is the tool's own" if peak.per_s == points.known_peak_per_s else "is given"
+        yield f"the peak of {format_bandwidth(peak.per_s * CACHE_LINE_BYTES)} {whose}"
+    elif peak is not None:
+        yield f"the peak of {format_rate(peak.per_s)} is given, taken as right to {100 * TOLERANCE:g} %"
+    if len(points) == 1 and points.load_type.is_closed:
+        rest = "sharpness and onset" if peak is not None else "knee, sharpness and onset"
+        deep = "a second, deep point" if points.load[0] <= 4 else points.load_type.at(1)
+        only = points.load_type.at(points.load[0])
+        yield f"1 point ({only}): {rest} are assumed as on public devices; measure {deep}"
+
+
+def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
+    """``contention`` and ``coherency`` of Gunther's law, which services are known by, with intervals.
+
+    Contention is the share of the work that is done one at a time, coherency what each pair of requests costs the
+    others (Gunther, Guerrilla Capacity Planning, 2007). Empty where the load is no number of clients, or the points
+    are fewer than three.
+    """
+    if not points.load_type.is_counted or len(points) < 3:
+        return {}
+    figures = fit_points(points, model_named("Universal Scalability Law"), level=level).parameters
+    return {name: figures[name] for name in ("contention", "coherency")}
+
+
+TOLD = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points")
+"""Checks that matter to a fit, besides every error."""
+
+UNSERVED = 0.05
+"""An open device that completes less than what arrives, by more than this share, is overloaded."""
+
+
+def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
+    """Whether a finding speaks against a calibration; what these points lack, one that was made elsewhere may have."""
+    if finding.check == "no-saturated-point" and not calibrated_here:
+        return False
+    return finding.severity == "error" or finding.check in TOLD
+
+
+def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:
+    """What speaks against ``fit``, which was calibrated on points of ``sweep``.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
+    >>> [finding.check for finding in doubts_about(fit(sweep), sweep)]
+    []
+    """
+    known = [f for f in audit(sweep, fit.series) if matters(f)]
+    return (*known, *doubts_of_its_points(fit))
+
+
+def is_contradicted(fit: Fit, sweep: Sweep) -> bool:
+    """Whether the audit of the curve of ``fit`` has errors: then nothing of it is sure.
+
+    >>> from calibrate import fit
+    >>> from measure import load_dataset
+    >>> fit(load_dataset("000-ssd"), series="4 KiB read in a file of 16 KiB").contradicted
+    True
+    """
+    noticed = (f for f in sweep.findings if f.series in (None, fit.series))
+    return any(f.contradicts for f in (*audit(sweep, fit.series), *noticed, *not_served(fit)))
+
+
+def doubts_of_its_points(fit: Fit) -> tuple[Finding, ...]:
+    """What the points that ``fit`` was calibrated on say against it."""
+    return (*not_served(fit), *missing_its_own_points(fit)) if fit.used else ()
+
+
+def not_served(fit: Fit) -> tuple[Finding, ...]:
+    """Where fewer requests were completed than arrived: such a queue has no steady state to calibrate on."""
+    if not fit.load_type.is_open:
+        return ()
+    rates, served = np.array(fit.used), np.array(fit.used_throughput_per_s)
+    behind = served < (1 - UNSERVED) * rates
+    if not behind.any():
+        return ()
+    worst = int((served / rates).argmin())
+    kept = ",".join(f"{n:.10g}" for n in rates[~behind])
+    return (
+        Finding(
+            "not-served",
+            "error",
+            f"{format_rate(rates[worst])} arrived and {format_rate(served[worst])} were completed.",
+            "the device is overloaded: the queue grows as long as it is watched, and so does its response time.",
+            f"leave such rates out ({f'--use {kept}, or ' if behind.sum() < len(rates) - 1 else ''}qsim measure fio "
+            "TARGET --arrival-rates, below the peak).",
+            fit.series,
+            float(rates[worst]),
+        ),
+    )
+
+
+def missing_its_own_points(fit: Fit) -> tuple[Finding, ...]:
+    """Where the curve is far from points that it was calibrated on: the model cannot look like this device."""
+    if not fit.is_far_off:
+        return ()
+    missed, response = fit.missed, fit.load_type.is_throughput
+    worst = int(missed.argmax())
+    return (
+        Finding(
+            "misses-its-points",
+            "warning",
+            f"the model {fit.model} misses the {'response time' if response else 'throughput'} that it was calibrated "
+            f"on by {100 * missed[worst]:.0f} % at {fit.load_type.place_of(fit.used[worst])}.",
+            "what the model assumes is not true of this device, or the points are not of one device.",
+            "see the other models: qsim compare DATA --report FILE.",
+            fit.series,
+            float(fit.used[worst]),
+        ),
+    )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrate.fitting.knee import knee_of
 from calibrate.inference.parameters import Array
-from calibrate.knees.knee import knee_of
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import DECLINE_FROM, ClosedModel
 from measure.errors import DataError

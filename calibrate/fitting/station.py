@@ -17,10 +17,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from calibrate.fitting.knee import knee_of
 from calibrate.fitting.predicted_curve import collapses_beyond, grid, predict
 from calibrate.inference.parameters import Array
 from calibrate.inference.weights import Weights
-from calibrate.knees.knee import knee_of
 from calibrate.models.calibration import Calibration
 from calibrate.models.collapse import DELAYS, GAMMA_WEIGHTS, GAMMAS
 from calibrate.models.open import OpenModel

@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from calibrate.fitting.curve_fit import fit
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import Fit, fit
 from calibrate.fleet.odd import Power, with_oddness
 from calibrate.fleet.workers import spread
 from calibrate.inference.parameters import how_sure

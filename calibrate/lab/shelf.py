@@ -75,7 +75,7 @@ class Shelf:
     def fitted(self, curve: ShelfCurve) -> Fit:
         """The model calibrated on all points of a curve. DataError where it has too few, or of the wrong kind."""
 
-        from calibrate.fitting.curve_fit import fit
+        from calibrate.fitting.fit import fit
 
         def calibrate() -> Fit:
             sweep = curve.source.load().select(curve.series)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import fit
-from calibrate.knees.knee import Knee
+from calibrate.fitting.fit import fit
+from calibrate.fitting.knee import Knee
 from calibrate.next.load import PAIR, next_load
 from measure.sweep import Sweep
 

@@ -26,8 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import fit_points, needed
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import Fit, fit_points, needed
 from calibrate.inference.parameters import LEVEL, Array
 from calibrate.inference.weights import Predictive
 from calibrate.models.calibration import model_for

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.fitting.answer import knee_word
-from calibrate.fitting.curve_fit import doubts_of_its_points, fit_curve, needed
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import Fit, doubts_of_its_points, fit_curve, needed
+from calibrate.fitting.knee import Knee
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import LEVEL, Array, Mask
-from calibrate.knees.knee import Knee
 from calibrate.next.load import NextLoad, advice, loads_to_calibrate_on
 from calibrate.points import Points, mape, points_of
 from measure.auditing.all_checks import audit

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import fit_points
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import Fit, fit_points
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array, Mask
 from calibrate.models.calibration import MODELS, model_named

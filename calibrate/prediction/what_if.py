@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 
 from calibrate.fitting.answer import fit_answer
-from calibrate.fitting.curve_fit import NOTHING_USED, fit_points
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import NOTHING_USED, Fit, fit_points
+from calibrate.fitting.knee import SHEET
 from calibrate.fitting.station import points_again
 from calibrate.inference.parameters import Array, Estimate
 from calibrate.inference.weights import middle
-from calibrate.knees.knee import SHEET
 from calibrate.models.calibration import Calibration
 from calibrate.models.closed import ClosedModel
 from calibrate.models.stations import LEAST_DELAY, UNLIKELY, Copies, ServersAndDelay

@@ -13,9 +13,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from calibrate.fitting.fit import Fit
+from calibrate.fitting.knee import Knee, ends_of, first_reaching, load_at
 from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import ROUGH, Array
-from calibrate.knees.knee import Knee, ends_of, first_reaching, load_at
 from calibrate.tails.percentiles import fitted_tails
 from calibrate.tails.results import QUANTILES, Tails
 from measure.errors import DataError

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrate.fitting.curve_fit import fit_points
+from calibrate.fitting.fit import fit_points
 from calibrate.fitting.predicted_curve import predict
 from calibrate.models.curves import CurveModel
 from calibrate.models.delay_law import DelayLaw, LawPriors

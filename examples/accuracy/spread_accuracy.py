@@ -19,7 +19,7 @@ from accuracy_devices import Device, read_devices
 from numpy.typing import NDArray
 
 from calibrate import Points, predict
-from calibrate.fitting.curve_fit import fit_points
+from calibrate.fitting.fit import fit_points
 from calibrate.models.calibration import model_for
 from calibrate.prediction.baselines import BASELINES
 

@@ -142,7 +142,7 @@ def _warn(devices: Sequence[Device]) -> None:
 
     What a dataset was corrected by is left out: the answer has a line on it.
     """
-    from calibrate.fitting.curve_fit import matters
+    from calibrate.fitting.fit import matters
 
     for device in devices:
         name = device.name if len(devices) > 1 else ""

@@ -148,7 +148,7 @@ def _answer(sweep: Sweep) -> list[str]:
     if sweep.load_type.is_size or sweep.points.groupby("series")["load"].nunique().min() < KNEE_FROM:
         return []
     from calibrate.fitting.answer import fit_answer, knees_labelled
-    from calibrate.fitting.curve_fit import fit
+    from calibrate.fitting.fit import fit
     from measure.errors import DataError
 
     try:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrate.fitting.fit import Fit
-from calibrate.knees.knee import USUAL
+from calibrate.fitting.knee import USUAL
 from calibrate.lab.run.orders import Order
 from calibrate.sealing.sealed_prediction import canonical
 from measure.loads import Load

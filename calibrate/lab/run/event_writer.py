@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from calibrate.fitting.curve_fit import fit
+from calibrate.fitting.fit import fit
 from calibrate.fitting.fit_file import with_origin
 from calibrate.fitting.predicted_curve import grid, predict
 from calibrate.lab.run.event_log import PREDICTION, SWEEP

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import pandas as pd
 
+from calibrate.fitting.knee import Knee
 from calibrate.inference.parameters import Estimate
-from calibrate.knees.knee import Knee
 from calibrate.prediction.comparison import Comparison
 from calibrate.prediction.ratios import WORDS, ParameterDifference, differences
 from calibrate.report.compared import curves

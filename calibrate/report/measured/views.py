@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting.answer import knee_word
-from calibrate.fitting.curve_fit import fit
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import Fit, fit
+from calibrate.fitting.knee import Knee
 from calibrate.inference.parameters import LEVEL
-from calibrate.knees.knee import Knee
 from calibrate.next.load import advice
 from calibrate.report.axes import AxisScale, latency_axis, load_scale, size_scale
 from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrate.fitting.curve_fit import needed
-from calibrate.knees.knee import MEASURED
+from calibrate.fitting.fit import needed
+from calibrate.fitting.knee import MEASURED
 from calibrate.next.load import PAIR, TRIPLE, recommended, to_calibrate_on
 from calibrate.points import points_of
 from measure import dataset_names, load_dataset

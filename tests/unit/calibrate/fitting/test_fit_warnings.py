@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, fit
-from calibrate.fitting.curve_fit import doubts_about
+from calibrate.fitting.fit import doubts_about
 from measure import Sweep
 from measure.auditing.curve_shape import check_submission
 from measure.errors import DataError

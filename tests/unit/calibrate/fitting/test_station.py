@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from calibrate import Fit, fit, from_datasheet, system
+from calibrate.fitting.knee import MEASURED
 from calibrate.fitting.station import drawn_throughputs
-from calibrate.knees.knee import MEASURED
 from measure import Sweep, load_dataset
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 
-from calibrate.fitting.curve_fit import fit_points
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import Fit, fit_points
 from calibrate.fitting.predicted_curve import predict
 from calibrate.models.delay_law import MISSES, BothAxes, DelayLaw
 from calibrate.next.load import fourth_point

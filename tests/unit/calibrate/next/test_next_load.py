@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, from_datasheet
+from calibrate.fitting.knee import Knee
 from calibrate.inference.parameters import Estimate
-from calibrate.knees.knee import Knee
 from calibrate.models.closed import OnsetPNorm
 from calibrate.models.delay_law import DelayLaw
 from calibrate.next.load import next_load

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fitting.curve_fit import fit
-from calibrate.fitting.fit import Fit
+from calibrate.fitting.fit import Fit, fit
 from calibrate.prediction.ratios import ParameterDifference, differences
 from measure.sweep import Sweep
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fitting.curve_fit import fit
+from calibrate.fitting.fit import fit
 from calibrate.fitting.fit_file import with_origin
 from calibrate.fitting.predicted_curve import predict
 from calibrate.sealing.sealed_prediction import canonical, doubt_of, read_seal, seal, sha256_of, unseen, used_rows

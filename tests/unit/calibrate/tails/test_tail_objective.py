@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from simulated_fio import write_simulated
 
-from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.datasheet import from_datasheet
+from calibrate.fitting.fit import fit
 from calibrate.tails.objective import deepest_within, tail_knee
 from calibrate.tails.results import QUANTILES, TailPoint, Tails
 from calibrate.tails.structures import Structure

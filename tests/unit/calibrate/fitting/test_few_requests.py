@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit
-from calibrate.knees.knee import measured_crossing
+from calibrate.fitting.knee import measured_crossing
 from measure import Sweep
 
 SERVICE_S, RUN_S = 3e-3, 1.4

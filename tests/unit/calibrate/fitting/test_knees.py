@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.fitting.curve_fit import fit
 from calibrate.fitting.datasheet import from_datasheet
+from calibrate.fitting.fit import fit
 from calibrate.fitting.predicted_curve import predict
 from calibrate.prediction.comparison import compare
 from calibrate.sealing.sealed_prediction import seal
