@@ -19,7 +19,7 @@ and these where the tool tells them, NaN or None elsewhere:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -129,7 +129,7 @@ class Sweep(Result):
     findings: tuple[Finding, ...] = ()
     raw: tuple[Path, ...] = ()
     name: str = ""
-    latencies: Mapping[RowKey, Callable[[], Any]] = field(default_factory=dict, repr=False)
+    latencies: Mapping[RowKey, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         where = self.name or self.provenance.source
@@ -390,7 +390,7 @@ def histograms(sweep: Sweep) -> dict[tuple[str, float, int], Histogram]:
     """
     columns = ["series", "load", "repeat", "source", "throughput_per_s", "latency_s"]
     return {
-        (series, load, int(repeat)): sweep.latencies[source, rate, latency]()
+        (series, load, int(repeat)): sweep.latencies[source, rate, latency]
         for series, load, repeat, source, rate, latency in sweep.points[columns].itertuples(index=False)
         if (source, rate, latency) in sweep.latencies
     }

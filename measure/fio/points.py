@@ -100,8 +100,8 @@ def why_no_point(text: str, key: str, job: FioJob) -> str:
         return unusable.message
     if job.is_open and _arrivals(record, job) <= 0:
         return f"{key}: fewer requests than jobs came in the run; measure longer, or share them among fewer jobs"
-    bins = record.latency.bins_s
-    if job.is_open and bins and sum(bins.values()) < 0.98 * record.requests:
+    bins = record.latency.histogram
+    if job.is_open and bins is not None and bins.total < 0.98 * record.requests:
         return f"{key}: fio lost the latencies of some jobs; measure longer, or with a shorter ramp"
     return ""
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from measure.errors import DataError, MeasureError
 from measure.formats.fio.json_output import parse_fio
-from measure.formats.fio.latency_bins import histogram
 from measure.machine.durable import write_durably
 from measure.text_files import read_document, read_text
 from qsim import Distribution, Empirical
@@ -54,7 +53,12 @@ def read_histogram(path: Path) -> Empirical:
     records = parse_fio(read_text(path), path.name)
     if len(records) != 1:
         raise DataError(f"{path.name} holds {len(records)} jobs; give the output of a run with one job")
-    bins = histogram(records[0])
+    bins = records[0].latency.histogram
+    if bins is None:
+        raise DataError(
+            f"{path.name} holds no histogram; measure with --output-format=json+ (and --lat_percentiles=1 for that of "
+            "the total latency)"
+        )
     return Empirical(
         tuple(bins.lower_s.tolist()), tuple(bins.counts.tolist()), tuple((bins.upper_s - bins.lower_s).tolist())
     )

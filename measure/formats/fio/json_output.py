@@ -25,6 +25,8 @@ from typing import Any
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.fio.documents import fio_documents, jobs_of, last_of_runs, number_in, positive, section_of
+from measure.formats.fio.latency_bins import Histogram
+from measure.formats.fio.latency_bins import counted as counted_latencies
 from measure.formats.fio.record import FioRecord, Flow, Moments, is_set, record_of, whole
 from measure.units import counted
 
@@ -208,8 +210,7 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
         )
     percentiles: dict[float, float] = {}
     percentiles_kind = ""
-    bins: dict[float, int] = {}
-    bins_kind, bins_unit_s = "", 1e-9
+    histogram: Histogram | None = None
     mean, sd, kind = math.nan, math.nan, ""
     for base in ("lat", "clat"):
         for suffix, unit in _UNITS_S.items():
@@ -221,10 +222,11 @@ def _latency(section: Mapping[str, Any], name: str, job: str) -> Moments:
             if not percentiles and (listed := section_of(stats, "percentile")):
                 percentiles = {positive(p): positive(v) * unit for p, v in listed.items() if positive(p) > 0}
                 percentiles_kind = base
-            if not bins and (listed := section_of(stats, "bins")):
+            if histogram is None and (listed := section_of(stats, "bins")):
                 _refuse_damaged(listed, name, job)
-                bins, bins_kind, bins_unit_s = _bins(listed, unit), base, unit
-    return Moments(mean, sd, kind, percentiles, percentiles_kind, bins, bins_kind, bins_unit_s)
+                bins = {positive(middle): int(n) for middle, v in listed.items() if (n := positive(v)) > 0}
+                histogram = counted_latencies(bins, unit, base) if bins else None
+    return Moments(mean, sd, kind, percentiles, percentiles_kind, histogram)
 
 
 def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
@@ -235,11 +237,6 @@ def _refuse_damaged(listed: Mapping[str, Any], name: str, job: str) -> None:
                 f"{name}: job {job!r} counts {str(count)[:20]} in the bin {key[:20]!r} of its histogram, which no "
                 "version of fio does; the file was edited or damaged: give the original, or measure the point again"
             )
-
-
-def _bins(listed: Mapping[str, Any], unit_s: float) -> dict[float, int]:
-    """{midpoint in seconds: count}."""
-    return {positive(middle) * unit_s: int(n) for middle, v in listed.items() if (n := positive(v)) > 0}
 
 
 def _global_options(value: Any) -> dict[str, str]:

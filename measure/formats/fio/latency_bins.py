@@ -8,14 +8,13 @@ all bins, or of 2^c neighbours together where ``log_hist_coarseness=c``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from measure.errors import DataError
-from measure.formats.fio.record import FioRecord
 from qsim.errors import InvalidParameterError
 
 BITS = 6
@@ -113,31 +112,24 @@ def coarse_edges(bins: int) -> tuple[Floats, Floats, float]:
     )
 
 
-def histogram_of_bins(middles_s: Mapping[float, int], unit_s: float, kind: str = "") -> Histogram:
-    """A Histogram from {midpoint of a bin in seconds: count}, where fio counted in units of ``unit_s``.
+def counted(middles: Mapping[float, int], unit_s: float, kind: str = "") -> Histogram:
+    """A Histogram from {midpoint of a bin in units of ``unit_s``: count}.
 
-    >>> found = histogram_of_bins({129e-9: 3, 5e-9: 1}, 1e-9)
+    >>> found = counted({129: 3, 5: 1}, 1e-9)
     >>> found.lower_s.tolist(), found.counts.tolist()
     ([5e-09, 1.28e-07], [1, 3])
     """
-    numbers = bin_of(np.rint(np.array(sorted(middles_s)) / unit_s))
-    counts = np.array([middles_s[m] for m in sorted(middles_s)], dtype=np.int64)
-    distinct, where = np.unique(numbers, return_inverse=True)
-    together = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(together, where, counts)
-    lower, upper = bin_edges(distinct)
+    ordered = sorted(middles)
+    lower, upper = bin_edges(bin_of(np.rint(ordered)))
     scale = round(1 / unit_s)
-    return Histogram(lower / scale, upper / scale, together, kind)
+    return Histogram(lower / scale, upper / scale, np.array([middles[m] for m in ordered], dtype=np.int64), kind)
 
 
-def histogram(record: FioRecord) -> Histogram:
-    """The latency histogram of one point, both directions and all clones together.
-
-    Raises DataError where the record has none: fio writes them with ``--output-format=json+`` only.
-    """
-    if not record.latency.bins_s:
-        raise DataError(
-            f"{record.source}: job {record.job!r} holds no histogram; measure with --output-format=json+"
-            " (and --lat_percentiles=1 for that of the total latency)"
-        )
-    return histogram_of_bins(record.latency.bins_s, record.latency.bins_unit_s, record.latency.bins_kind)
+def summed(parts: Sequence[Histogram]) -> Histogram:
+    """Several histograms of one grid of bins as one."""
+    lower, first, where = np.unique(np.concatenate([h.lower_s for h in parts]), return_index=True, return_inverse=True)
+    counts = np.zeros(len(lower), dtype=np.int64)
+    np.add.at(counts, where, np.concatenate([h.counts for h in parts]))
+    kinds = {h.kind for h in parts}
+    upper = np.concatenate([h.upper_s for h in parts])[first]
+    return Histogram(lower, upper, counts, kinds.pop() if len(kinds) == 1 else "")

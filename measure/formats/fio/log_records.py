@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -109,9 +109,8 @@ def record_of_logs(group: LogGroup) -> FioRecord:
 
 
 def _flow(log: LogSummary, kind: str) -> Flow:
-    bins = {float(m): int(n) for m, n in zip(log.histogram.middle_s, log.histogram.counts, strict=True)}
     percentiles = {p: log.histogram.quantile(p / 100) for p in _PERCENTILES}
-    latency = Moments(log.mean_s, log.sd_s, kind, percentiles, kind, bins, kind)
+    latency = Moments(log.mean_s, log.sd_s, kind, percentiles, kind, replace(log.histogram, kind=kind))
     rate = log.requests / log.runtime_s
     return Flow(rate, log.bandwidth_bytes_per_s, log.requests, log.reads, log.runtime_s, latency)
 

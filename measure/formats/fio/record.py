@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from measure.findings import Finding
+from measure.formats.fio.latency_bins import Histogram, summed
 
 # Engines that finish one request before they start the next, so that iodepth counts for nothing (fio: FIO_SYNCIO).
 _SYNC = """
@@ -27,10 +28,9 @@ _SIZE = re.compile(r"^\s*(\d{1,18}(?:\.\d{1,18})?)\s*([kmgt]?)(i?b)?\s*$", re.IG
 
 @dataclass(frozen=True)
 class Moments:
-    """A latency distribution as fio reports it: count weight, mean, standard deviation, percentiles, json+ bins.
+    """A latency distribution as fio reports it: mean, standard deviation, percentiles, and the bins of json+.
 
     Seconds; NaN where fio did not say. ``kind`` is "lat" (total) or "clat" (completion only, without submission).
-    ``bins_s`` are {midpoint: count}; :func:`measure.formats.fio.latency_bins.histogram` gives their edges.
     """
 
     mean_s: float
@@ -38,9 +38,7 @@ class Moments:
     kind: str
     percentiles_s: Mapping[float, float] = field(default_factory=dict)
     percentiles_kind: str = ""
-    bins_s: Mapping[float, int] = field(default_factory=dict)
-    bins_kind: str = ""
-    bins_unit_s: float = 1e-9
+    histogram: Histogram | None = None
 
     def percentile_s(self, percent: float) -> float:
         """The percentile in seconds, NaN where it was not recorded."""
@@ -216,36 +214,14 @@ def pooled(parts: Sequence[tuple[float, Moments]]) -> Moments:
     mean = math.fsum(rate * m.mean_s for rate, m in parts) / total
     second = math.fsum(rate * (m.sd_s**2 + m.mean_s**2) for rate, m in parts) / total
     kind = "clat" if any(m.kind == "clat" for _, m in parts) else "lat"
-    if not all(m.bins_s for _, m in parts):
-        return Moments(mean, math.sqrt(max(0.0, second - mean**2)), kind)
-    bins: dict[float, int] = {}
-    for _, moments in parts:
-        for latency, count in moments.bins_s.items():
-            bins[latency] = bins.get(latency, 0) + count
-    percentiles = {p: bin_quantile(bins, p / 100) for p in (50.0, 95.0, 99.0, 99.9)}
+    sd = math.sqrt(max(0.0, second - mean**2))
+    histograms = [m.histogram for _, m in parts if m.histogram is not None]
+    if len(histograms) < len(parts):
+        return Moments(mean, sd, kind)
+    whole_histogram = summed(histograms)
+    percentiles = {p: whole_histogram.quantile(p / 100) for p in (50.0, 95.0, 99.0, 99.9)}
     kinds = {m.percentiles_kind for _, m in parts}
-    bins_kinds = {m.bins_kind for _, m in parts}
-    return Moments(
-        mean,
-        math.sqrt(max(0.0, second - mean**2)),
-        kind,
-        percentiles,
-        kinds.pop() if len(kinds) == 1 else "",
-        bins,
-        bins_kinds.pop() if len(bins_kinds) == 1 else "",
-        parts[0][1].bins_unit_s,
-    )
-
-
-def bin_quantile(bins: Mapping[float, int], fraction: float) -> float:
-    """The latency below which ``fraction`` of the counted requests lie; bins are {latency: count}."""
-    target = fraction * sum(bins.values())
-    seen = 0
-    for latency in sorted(bins):
-        seen += bins[latency]
-        if seen >= target:
-            return latency
-    return math.nan
+    return Moments(mean, sd, kind, percentiles, kinds.pop() if len(kinds) == 1 else "", whole_histogram)
 
 
 def is_set(options: Mapping[str, str], key: str) -> bool:

@@ -15,18 +15,16 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from measure.errors import DataError
 from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
-from measure.formats.fio.latency_bins import Histogram, histogram
 from measure.formats.fio.log_records import choose_logs, record_of_logs
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
 from measure.formats.fio.record import FioRecord, check_record, host_columns, is_direct, near_power_of_two
-from measure.sweep import Provenance, RowKey, Sweep, describe_series
+from measure.sweep import Provenance, Sweep, describe_series
 
 
 def read_fio(text: str, name: str) -> list[FioRecord]:
@@ -122,14 +120,12 @@ def sweep_of_points(points: Sequence[Placed], findings: Iterable[Finding] = ()) 
         provenance=_provenance([p.record for p in points]),
         findings=tuple(found),
         name=points[0].record.source if len(points) == 1 else "",
-        latencies=_latencies(points),
+        latencies={
+            (r.source, r.throughput_per_s, r.latency.mean_s): r.latency.histogram
+            for r in (p.record for p in points)
+            if r.latency.histogram is not None
+        },
     )
-
-
-def _latencies(points: Sequence[Placed]) -> dict[RowKey, Callable[[], Histogram]]:
-    """What makes the histogram of each row that has one."""
-    records = [p.record for p in points if p.record.latency.bins_s]
-    return {(r.source, r.throughput_per_s, r.latency.mean_s): partial(histogram, r) for r in records}
 
 
 def why_unusable(record: FioRecord) -> Finding | None:

@@ -44,14 +44,12 @@ _MOST_NAMES = 20
 class Roles:
     """The columns of one table by role, and the columns without one.
 
-    ``per_job`` says whether the load is that of one job, by its name or as declared, so that several jobs multiply it;
-    ``declared`` are the roles that the user gave.
+    ``per_job`` says whether the load is that of one job, by its name or as declared, so that several jobs multiply it.
     """
 
     by_role: Mapping[str, ColumnRole]
     ignored: tuple[str, ...] = ()
     per_job: bool = False
-    declared: frozenset[str] = frozenset()
 
     def __contains__(self, role: str) -> bool:
         return role in self.by_role
@@ -141,7 +139,7 @@ def assign_roles(
     is_depth = named is not None and named.role == "depth"
     per_job = {"depth", "jobs"} <= chosen.keys() and (bool({"jobs", "depth"} & declared.keys()) or is_depth)
     _check_complete(chosen, header, where)
-    return Roles(chosen, _rest(header, chosen), per_job, frozenset(declared))
+    return Roles(chosen, _rest(header, chosen), per_job)
 
 
 def _loads(

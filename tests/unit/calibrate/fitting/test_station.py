@@ -30,7 +30,7 @@ def with_histogram(depths: tuple[float, ...] = (1, 4, 16)) -> Sweep:
     points["latency_sd_s"] = 30e-6
     made = Sweep(points, name="drive")
     row = next(made.points.itertuples())
-    return Sweep(points, name="drive", latencies={(row.source, row.throughput_per_s, row.latency_s): lambda: alone})
+    return Sweep(points, name="drive", latencies={(row.source, row.throughput_per_s, row.latency_s): alone})
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 32, 33, 100, 1000, 4096])

@@ -14,11 +14,11 @@ import pytest
 from measure.errors import DataError
 from measure.formats.fio.documents import last_of_runs
 from measure.formats.fio.json_output import parse_fio, processor_time
+from measure.formats.fio.latency_bins import counted
 from measure.formats.fio.log_records import choose_logs, record_of_logs
 from measure.formats.fio.record import (
     FioRecord,
     Moments,
-    bin_quantile,
     check_record,
     host_columns,
     near_power_of_two,
@@ -139,7 +139,6 @@ def test_unified_reporting_is_divided_as_asked_or_as_counted(
 )
 def test_a_run_began_before_its_stamp(stamp: Mapping[str, Any], started: str) -> None:
     assert one(job(read=section(1000, 1e5)), **stamp).started_at == started
-    assert one(job(read=section(1000, 1e5))).latency.bins_unit_s == 1e-9
 
 
 def test_the_device_is_the_file_or_the_first_disk() -> None:
@@ -154,7 +153,10 @@ def test_bins_of_json_plus() -> None:
     """fio 3 names the middle of a bin in ns."""
     part = section(1000, 1e5)
     part["lat_ns"]["bins"] = {"129": 3, "5": 1, "1": 6, "0": 2, "7": 0}
-    assert one(job(read=part)).latency.bins_s == pytest.approx({1.29e-7: 3, 5e-9: 1, 1e-9: 6, 0.0: 2})
+    found = one(job(read=part)).latency.histogram
+    assert found is not None
+    assert found.lower_s.tolist() == pytest.approx([0.0, 1e-9, 5e-9, 1.28e-7])
+    assert found.counts.tolist() == [2, 6, 1, 3]
     for bad in ({"129": -1}, {"x": 3}, {"129": "many"}, {"²": 1}):
         part["lat_ns"]["bins"] = bad
         with pytest.raises(DataError, match="of its histogram"):
@@ -233,24 +235,27 @@ def test_latencies_are_pooled_by_their_rates() -> None:
     both = pooled([(2.0, first), (1.0, second)])
     assert both.mean_s == 2.0
     assert both.sd_s == pytest.approx(math.sqrt((2 * 1.25 + 17) / 3 - 4))
-    assert (both.kind, both.percentiles_s, both.bins_s) == ("clat", {}, {})
+    assert (both.kind, both.percentiles_s, both.histogram) == ("clat", {}, None)
     assert math.isnan(pooled([]).mean_s)
     assert math.isnan(pooled([(0.0, first), (0.0, first)]).mean_s)
-    binned = Moments(1.0, 0.5, "lat", {}, "lat", {1.0: 98, 2.0: 1}, "lat")
-    other = replace(binned, bins_s={2.0: 1})
+    one_s, two_s = 10**9, 2 * 10**9
+    binned = Moments(1.0, 0.5, "lat", {}, "lat", counted({one_s: 98, two_s: 1}, 1e-9, "lat"))
+    other = replace(binned, histogram=counted({two_s: 1}, 1e-9, "lat"))
     whole_ = pooled([(1.0, binned), (1.0, other)])
-    assert whole_.bins_s == {1.0: 98, 2.0: 2}
+    assert whole_.histogram is not None
+    assert whole_.histogram.counts.tolist() == [98, 2]
     apart = pooled([(1.0, binned), (1.0, replace(binned, mean_s=2.0))])
     assert apart.sd_s == pytest.approx(math.hypot(0.5, 0.5))  # within each, and between their means
-    assert whole_.percentiles_s == {50.0: 1.0, 95.0: 1.0, 99.0: 2.0, 99.9: 2.0}
-    assert (whole_.kind, whole_.percentiles_kind, whole_.bins_kind) == ("lat", "lat", "lat")
+    assert whole_.percentiles_s == pytest.approx({50.0: 1.0, 95.0: 1.0, 99.0: 2.0, 99.9: 2.0}, rel=0.01)
+    assert (whole_.kind, whole_.percentiles_kind, whole_.histogram.kind) == ("lat", "lat", "lat")
     assert (whole_.mean_s, whole_.sd_s) == pytest.approx((1.0, 0.5))
-    mixed = pooled([(1.0, binned), (1.0, replace(other, percentiles_kind="clat", bins_kind="clat"))])
-    assert (mixed.percentiles_kind, mixed.bins_kind) == ("", "")
-    assert pooled([(1.0, binned), (1.0, first)]).bins_s == {}
-    assert bin_quantile({1.0: 1, 2.0: 1}, 0.5) == 1.0
-    assert bin_quantile({1.0: 1, 2.0: 1}, 0.51) == 2.0
-    assert math.isnan(bin_quantile({}, 0.5))
+    mixed = pooled(
+        [(1.0, binned), (1.0, replace(other, percentiles_kind="clat", histogram=counted({two_s: 1}, 1e-9, "clat")))]
+    )
+    assert mixed.percentiles_kind == ""
+    assert mixed.histogram is not None
+    assert mixed.histogram.kind == ""
+    assert pooled([(1.0, binned), (1.0, first)]).histogram is None
 
 
 def test_the_processor_time_of_a_request() -> None:
