@@ -35,14 +35,10 @@ from .models import Arrivals as Arrivals
 from .models import Closed as Closed
 from .models import Delay as Delay
 from .models import GGc as GGc
-from .models import MDc as MDc
 from .models import MGc as MGc
 from .models import MMc as MMc
-from .models import MMcc as MMcc
 from .models import MMcK as MMcK
-from .models import MMcKN as MMcKN
 from .models import MMcN as MMcN
-from .models import MMInf as MMInf
 from .models import Network as Network
 from .models import Open as Open
 from .models import Population as Population

@@ -20,14 +20,10 @@ from qsim.models.short import MM1 as MM1
 from qsim.models.short import MM1K as MM1K
 from qsim.models.short import Closed as Closed
 from qsim.models.short import GGc as GGc
-from qsim.models.short import MDc as MDc
 from qsim.models.short import MGc as MGc
 from qsim.models.short import MMc as MMc
-from qsim.models.short import MMcc as MMcc
 from qsim.models.short import MMcK as MMcK
-from qsim.models.short import MMcKN as MMcKN
 from qsim.models.short import MMcN as MMcN
-from qsim.models.short import MMInf as MMInf
 from qsim.models.short import Open as Open
 from qsim.models.short import Tandem as Tandem
 from qsim.models.station import Delay as Delay

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import cast
 
 from qsim import _check
 from qsim.distributions import Deterministic, Distribution, Exponential
@@ -100,11 +99,6 @@ def _constant(service_time: object) -> Deterministic:
     return Deterministic(_check.positive("service_time", service_time))
 
 
-def _repairman(population: int, think: float, service_time: object, servers: int, capacity: int | None) -> Network:
-    service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
-    return Closed(population, (Delay(think), Station(service, servers, capacity=capacity)))
-
-
 def MM1(arrival_rate: float, service_rate: float) -> Network:  # noqa: N802
     """M/M/1: Poisson arrivals, exponential service, one server.
 
@@ -145,27 +139,6 @@ def MMcK(arrival_rate: float, service_rate: float, servers: int, capacity: int) 
     return Open(_poisson(arrival_rate), _exponential(service_rate), servers, capacity)
 
 
-def MMcc(arrival_rate: float, service_rate: float, servers: int) -> Network:  # noqa: N802
-    """M/M/c/c, Erlang's loss system: an arrival that finds every server busy is lost.
-
-    >>> from qsim import solve
-    >>> round(solve(MMcc(arrival_rate=2, service_rate=1, servers=4)).p_block, 4)
-    0.0952
-    """
-    servers = _check.count("servers", servers)
-    return MMcK(arrival_rate, service_rate, servers, servers)
-
-
-def MMInf(arrival_rate: float, service_rate: float) -> Network:  # noqa: N802
-    """M/M/∞: a server for everyone, nobody waits.
-
-    >>> from qsim import solve
-    >>> solve(MMInf(arrival_rate=6, service_rate=2)).L
-    3.0
-    """
-    return Open(_poisson(arrival_rate), _exponential(service_rate), cast(int, math.inf))
-
-
 def MD1(arrival_rate: float, service_time: float) -> Network:  # noqa: N802
     """M/D/1: Poisson arrivals, every service takes ``service_time``.
 
@@ -184,16 +157,6 @@ def MG1(arrival_rate: float, service: Distribution) -> Network:  # noqa: N802
     6.0
     """
     return Open(_poisson(arrival_rate), service)
-
-
-def MDc(arrival_rate: float, service_time: float, servers: int) -> Network:  # noqa: N802
-    """M/D/c: as M/D/1, with ``servers`` servers and one queue.
-
-    >>> from qsim import solve
-    >>> round(solve(MDc(arrival_rate=1.6, service_time=1, servers=2)).Wq, 3)
-    0.903
-    """
-    return MGc(arrival_rate, _constant(service_time), servers)
 
 
 def MGc(arrival_rate: float, service: Distribution, servers: int) -> Network:  # noqa: N802
@@ -238,15 +201,5 @@ def MMcN(population: int, think_time: float, service_time: float, servers: int =
     3.815
     """
     think = _check.non_negative("think_time", think_time, "the mean time between an answer and the next request")
-    return _repairman(population, think, service_time, servers, None)
-
-
-def MMcKN(population: int, think_time: float, service_time: float, servers: int, capacity: int) -> Network:  # noqa: N802
-    """M/M/c/K//N: as M/M/c//N with ``capacity`` places; an arrival that finds them full thinks again.
-
-    >>> from qsim import solve
-    >>> round(solve(MMcKN(population=8, think_time=1, service_time=0.5, servers=1, capacity=4)).throughput, 3)
-    1.988
-    """
-    think = _check.positive("think_time", think_time, "without thinking, a customer turned away returns at once")
-    return _repairman(population, think, service_time, servers, capacity)
+    service = Exponential(_check.positive("service_time", service_time, "the mean time one service takes"))
+    return Closed(population, (Delay(think), Station(service, servers)))

@@ -24,7 +24,6 @@ from qsim import (
     HyperExponential,
     LogNormal,
     MMc,
-    MMcc,
     MMcK,
     MMcN,
     Network,
@@ -69,7 +68,7 @@ MODELS = (
     MM1K(8, 10, 5),
     MMcK(3, 1, 2, 6),
     MMcK(500, 1, 400, 900),
-    MMcc(8, 1, 10),
+    MMcK(8, 1, 10, 10),
     Open(E(1 / 8), Deterministic(1.0), 10, capacity=10),
     MD1(0.8, 1),
     MG1(0.8, HyperExponential.from_moments(1, 4)),
@@ -157,7 +156,7 @@ def test_what_solve_refuses_has_no_derivation() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_weights_too_large_for_a_number_are_no_warning() -> None:
-    assert "solved numerically" in str(derive(MMcc(arrival_rate=2000.0, service_rate=1.0, servers=1900)))
+    assert "solved numerically" in str(derive(MMcK(2000.0, 1.0, 1900, 1900)))
 
 
 def table_of(model: Network) -> DerivationTable:

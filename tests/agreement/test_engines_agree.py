@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from qsim import (
     LogNormal,
     MMcK,
     MMcN,
-    MMInf,
     Network,
     Open,
     Population,
@@ -50,7 +50,7 @@ FIRST_COME: list[Network] = [
     GGc(Deterministic(1.0), Erlang(2, 3.2), 4),
 ]
 BY_EVENTS: list[Network] = [
-    MMInf(3.0, 1.0),
+    Open(Exponential(1 / 3.0), Exponential(1 / 1.0), math.inf),
     *[Open(ONE, HEAVY, servers=2, queues=q) for q in ("random", "round-robin", "shortest")],  # type: ignore[arg-type]
     MMcN(64, 1.0, 1.0, 32),
     MMcK(5.0, 2.0, 2, 5),

@@ -25,7 +25,6 @@ from qsim import (
     MMc,
     MMcK,
     MMcN,
-    MMInf,
     Network,
     Open,
     Population,
@@ -44,7 +43,7 @@ CONFIDENCE = 0.9999  # so that a thousand comparisons of correct numbers pass to
 OPEN: list[Network] = [
     MM1(8000.0, 10_000.0),
     MMc(18.0, 1.0, 20),
-    MMInf(3.0, 1.0),
+    Open(Exponential(1 / 3.0), Exponential(1 / 1.0), math.inf),
     MMcK(5.0, 2.0, 2, 5),
     Open(M(1 / 1.6), Deterministic(1.0), 2),
     Open(UNEVEN, Erlang(2, 1.0), 2),

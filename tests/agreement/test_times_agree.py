@@ -24,9 +24,9 @@ from qsim import (
     Erlang,
     Exponential,
     Gamma,
+    GGc,
     HyperExponential,
     LogNormal,
-    MDc,
     Mixture,
     Open,
     Shifted,
@@ -132,7 +132,7 @@ def test_first_come_first_served_is_inside_the_bracket(seed: int) -> None:
 
 @pytest.mark.parametrize("rho", LOADS)
 def test_constant_services_are_inside_the_bracket(rho: float) -> None:
-    r, law = solve(MDc(rho, 1.0, 1)), Deterministic(1.0)
+    r, law = solve(GGc(Exponential(1 / rho), Deterministic(1.0), 1)), Deterministic(1.0)
     for q in QUANTILES:
         t = r.quantile(q, "Wq")
         if t > 0:

@@ -17,9 +17,9 @@ from qsim import (
     Erlang,
     Exponential,
     Gamma,
+    GGc,
     HyperExponential,
     LogNormal,
-    MDc,
     Metrics,
     Mixture,
     Open,
@@ -128,7 +128,10 @@ def test_exponential_service_whatever_arrives(gaps: Distribution, rho: float, c:
 @settings(max_examples=30, deadline=None)
 @given(loads, st.integers(1, 60))
 def test_constant_service_waits_half_to_all_of_exponential(rho: float, c: int) -> None:
-    even, exponential = solve(MDc(rho * c, 1.0, c)), solve(Open(Exponential(1 / (rho * c)), Exponential(1.0), c))
+    even, exponential = (
+        solve(GGc(Exponential(1 / (rho * c)), Deterministic(1.0), c)),
+        solve(Open(Exponential(1 / (rho * c)), Exponential(1.0), c)),
+    )
     obeys_the_laws(even)
     assert exponential.Wq / 2 * (1 - 1e-9) <= even.Wq <= exponential.Wq or exponential.Wq < 1e-12
 

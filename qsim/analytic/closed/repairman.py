@@ -19,11 +19,11 @@ Source: Kleinrock (1975), Queueing Systems I, sections 3.8 (one server) and 3.10
 Palacios (1975); Engset (1918); Kelly (1979), Reversibility and Stochastic Networks, chapter 3; Gross & Harris (1998),
 Fundamentals of Queueing Theory, section 2.7.
 
->>> from qsim import MMcKN, MMcN, solve
+>>> from qsim import Closed, Delay, Exponential, MMcN, Station, solve
 >>> r = solve(MMcN(population=80, think_time=10, service_time=4, servers=8))
 >>> round(r.throughput, 9), round(r.W, 9)
 (2.0, 30.0)
->>> round(solve(MMcKN(population=8, think_time=4, service_time=0.25, servers=2, capacity=4)).throughput, 6)
+>>> round(solve(Closed(8, [Delay(4), Station(Exponential(0.25), 2, capacity=4)])).throughput, 6)
 1.876628
 """
 

@@ -6,8 +6,9 @@ independently of the others.
 
 Source: Takács (1962), Introduction to the Theory of Queues, chapter 3, section 2; Kleinrock (1975), section 3.4.
 
->>> from qsim import MMInf, solve
->>> r = solve(MMInf(arrival_rate=6, service_rate=2))
+>>> import math
+>>> from qsim import Exponential, Open, solve
+>>> r = solve(Open(Exponential(1 / 6), Exponential(1 / 2), math.inf))
 >>> r.L, round(r.p(0), 9) == round(2.718281828459045**-3, 9)
 (3.0, True)
 """

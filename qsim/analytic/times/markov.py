@@ -13,7 +13,7 @@ Source: Jensen (1953), Skand. Aktuarietidskr. 36; Grassmann (1977), Comput. Oper
 
 >>> from qsim import MG1, Erlang, solve
 >>> round(solve(MG1(0.8, Erlang(2, 1.0))).quantile(0.99), 3)
-17.006
+17.206
 """
 
 from __future__ import annotations

@@ -18,9 +18,7 @@ from qsim import (
     Exponential,
     Gamma,
     GGc,
-    MDc,
     MMc,
-    MMcc,
     MMcK,
     MMcN,
     Open,
@@ -87,7 +85,11 @@ def test_asymptotic_bounds(case: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("case", family("M/D/1", "M/D/c"))
 def test_constant_service(case: Mapping[str, Any]) -> None:
     given = case["params"]
-    model = MDc(given["lam"], 1 / given["mu"], given["c"]) if "c" in given else MD1(given["lam"], 1 / given["mu"])
+    model = (
+        GGc(Exponential(1 / (given["lam"])), Deterministic(1 / given["mu"]), given["c"])
+        if "c" in given
+        else MD1(given["lam"], 1 / given["mu"])
+    )
     check(case, solve(model))
 
 
@@ -153,7 +155,7 @@ def test_loss(case: Mapping[str, Any]) -> None:
     given = case["params"]
     offered = given["a"] if "a" in given else given["lam"] / given["mu"]
     assert erlang_b(given["c"], offered) == within(case, case["expected"]["p_block"])
-    check(case, solve(MMcc(offered, 1.0, given["c"])))
+    check(case, solve(MMcK(offered, 1.0, given["c"], given["c"])))
     check(case, solve(Open(Exponential(1 / offered), Gamma(1.0, 3.0), given["c"], given["c"])))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from class_networks import jackson
 
-from qsim import Closed, Exponential, MMcKN, Station, balanced_bounds
+from qsim import Closed, Exponential, Station, balanced_bounds
 
 
 def test_bounds_meet_at_one_customer_and_refuse_nonsense() -> None:
@@ -30,7 +30,6 @@ def test_bounds_meet_at_one_customer_and_refuse_nonsense() -> None:
             lambda: Closed(3, [Station(Exponential(1), capacity=2), Station(Exponential(1))]),
             "capacity of station 1 must be None",
         ),
-        (lambda: MMcKN(5, 0.0, 1.0, 1, 2), "think_time"),
     ],
 )
 def test_nonsense_is_refused_by_name(make: Callable[[], object], words: str) -> None:

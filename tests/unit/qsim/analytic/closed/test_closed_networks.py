@@ -13,7 +13,6 @@ from qsim import (
     Erlang,
     Exponential,
     HyperExponential,
-    MMcKN,
     MMcN,
     NoFormulaError,
     Station,
@@ -129,7 +128,7 @@ def test_limited_places_with_a_finite_source() -> None:
             yield min(n, c) / S, n - 1
 
     p = stationary(0, moves)
-    r = solve(MMcKN(N, Z, S, c, K))
+    r = solve(Closed(N, [Delay(Z), Station(Exponential(S), c, capacity=K)]))
     assert [r.p(n) for n in range(K + 2)] == pytest.approx([*(p[n] for n in range(K + 1)), 0.0], rel=1e-12)
     assert r.L == pytest.approx(sum(n * q for n, q in p.items()))
     attempts = sum((N - n) / Z * q for n, q in p.items())
@@ -137,7 +136,7 @@ def test_limited_places_with_a_finite_source() -> None:
     assert r.throughput == pytest.approx(attempts * (1 - r.p_block))
     let_in = attempts * (1 - r.p_block)
     assert r.p_wait == pytest.approx(sum((N - n) / Z * p[n] for n in range(c, K)) / let_in)
-    roomy, endless = solve(MMcKN(N, Z, S, c, 40)), solve(MMcN(N, Z, S, c))
+    roomy, endless = solve(Closed(N, [Delay(Z), Station(Exponential(S), c, capacity=40)])), solve(MMcN(N, Z, S, c))
     assert (roomy.throughput, roomy.p_block) == pytest.approx((endless.throughput, 0.0))
 
 

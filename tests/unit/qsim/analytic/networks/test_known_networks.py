@@ -12,7 +12,7 @@ from class_networks import Row, both, circling, jackson, passing
 from known_answers import check, family, within
 from seen import schweitzer
 
-from qsim import Closed, Delay, Exponential, Metrics, MMcKN, Station, asymptotic_bounds, balanced_bounds, solve
+from qsim import Closed, Delay, Exponential, Metrics, Station, asymptotic_bounds, balanced_bounds, solve
 from qsim.analytic.closed import normalizing
 
 
@@ -184,7 +184,15 @@ def test_open_network_of_classes(case: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize("case", family("M/M/c/K//N"))
 def test_finite_source_with_limited_places(case: Mapping[str, Any]) -> None:
     given = case["params"]
-    check(case, solve(MMcKN(given["N"], 1 / given["lam_each"], 1 / given["mu"], given["c"], given["K"])))
+    check(
+        case,
+        solve(
+            Closed(
+                given["N"],
+                [Delay(1 / given["lam_each"]), Station(Exponential(1 / given["mu"]), given["c"], capacity=given["K"])],
+            )
+        ),
+    )
 
 
 @pytest.mark.parametrize("case", family("asymptotic bounds inverse"))

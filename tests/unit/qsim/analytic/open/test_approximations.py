@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qsim import MG1, Deterministic, Erlang, Exponential, Gamma, GGc, LogNormal, MDc, MMc, Open, PhaseType, solve
+from qsim import MG1, Deterministic, Erlang, Exponential, Gamma, GGc, LogNormal, MMc, Open, PhaseType, solve
 from qsim.analytic.open import approximations
 from qsim.analytic.open.approximations import kimura, kingman_bound
 
@@ -43,7 +43,7 @@ def test_all_approximations_are_exact_for_m_m_c(c: int) -> None:
 
 def test_kimura_meets_the_queues_it_is_made_of() -> None:
     assert kimura(2.7, 1.0, 0.0, 1.0, 3) == pytest.approx(solve(GGc(Deterministic(1 / 2.7), Exponential(1.0), 3)).Wq)
-    assert kimura(2.7, 1.0, 1.0, 0.0, 3) == pytest.approx(solve(MDc(2.7, 1.0, 3)).Wq)
+    assert kimura(2.7, 1.0, 1.0, 0.0, 3) == pytest.approx(solve(GGc(Exponential(1 / 2.7), Deterministic(1.0), 3)).Wq)
     assert kimura(2.7, 1.0, 0.0, 0.0, 3) == 0
     with pytest.raises(ValueError, match="ca2"):
         kimura(2.7, 1.0, 2.0, 1.0, 3)

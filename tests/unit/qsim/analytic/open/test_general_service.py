@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from service_laws import LAWS
 
-from qsim import MG1, Distribution, Exponential, MMcc, Open, erlang_b, solve
+from qsim import MG1, Distribution, Exponential, MMcK, Open, erlang_b, solve
 from qsim.analytic.times import compound
 
 # M/G/1
@@ -30,4 +30,4 @@ def test_loss_does_not_see_the_service_law() -> None:
     for service in LAWS:
         r = solve(Open(Exponential(1 / 8), service, 10, 10))
         assert r.p_block == pytest.approx(erlang_b(10, 8 * service.mean), rel=1e-9)
-    assert solve(MMcc(8, 1, 10)).p_block == pytest.approx(0.121661, abs=1e-6)
+    assert solve(MMcK(8, 1, 10, 10)).p_block == pytest.approx(0.121661, abs=1e-6)
