@@ -12,7 +12,7 @@ import typer
 
 from calibrate.cli.command_table import CONTEXT, LazyGroup, Table, folded
 from calibrate.cli.console import complain, print_json
-from calibrate.cli.failures import DONE, EXIT_CODES, INTERRUPTED, CommandError, failure_of
+from calibrate.cli.failures import DONE, EXIT_CODES, INTERRUPTED, failure_of
 from calibrate.cli.interrupts import stopping_cleanly
 
 
@@ -69,7 +69,6 @@ class Commands(LazyGroup):
             code = _reader_gone()
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  (the one place that answers for every command)
             code = _report(error, as_json="--json" in given)
-            _drop_what_cannot_be_written()
         sys.exit(code if isinstance(code, int) else DONE)
 
     def invoke(self, ctx: Any) -> Any:
@@ -84,20 +83,17 @@ class Commands(LazyGroup):
 
 def _report(error: BaseException, *, as_json: bool) -> int:
     """Say it: one line on stderr, and with --json an error document on stdout."""
-    failure: CommandError = failure_of(error)
+    failure = failure_of(error)
     if os.environ.get("QSIM_DEBUG"):
         traceback.print_exception(error)
     complain(f"error: {failure.message}")
-    if as_json:
-        document = {
-            "error": {"message": failure.message, "exit_code": failure.exit_code, **failure.fields},
-            **failure.details,
-        }
-        try:
-            print_json(document)
-            _flush()
-        except OSError:
-            return _reader_gone()
+    named = {"message": failure.message, "exit_code": failure.exit_code, **failure.fields}
+    try:
+        if as_json:
+            print_json({"error": named, **failure.details})
+        _flush()
+    except OSError:  # what a full disk did not take was reported; Python must not stumble over it when it ends
+        _reader_gone()
     return failure.exit_code
 
 
@@ -105,14 +101,6 @@ def _flush() -> None:
     """Flush stdout while a failure can still be reported."""
     if sys.stdout is not None:
         sys.stdout.flush()
-
-
-def _drop_what_cannot_be_written() -> None:
-    """Output that a full disk did not take was reported already; Python must not stumble over it when it ends."""
-    try:
-        _flush()
-    except OSError:
-        _reader_gone()
 
 
 def _reader_gone() -> int:

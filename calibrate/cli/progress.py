@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
 WAIT_S = 1.0
 LINE_EVERY_S = 10.0
-MOST_LINES = 40
-"""The most lines that a long measurement writes to a log, about."""
 
 
 class Bar:
     """A bar that appears when its work has lasted a second. Use it as a context manager.
 
-    Where stderr is a file or a pipe, a line is written every ten seconds, and less often where more is to be done.
+    Where stderr is a file or a pipe, a line is written every ten seconds, and less often as time goes on.
 
     ``above`` gives what stands above the bar in a terminal, drawn again with it.
 
@@ -73,8 +71,7 @@ class Bar:
     def _show(self, share: float, text: str) -> None:
         now = time.monotonic()
         if not self._visible:
-            elapsed = now - self._started
-            if now - self._last_line >= max(LINE_EVERY_S, elapsed / max(share, 0.01) / MOST_LINES):
+            if now - self._last_line >= max(LINE_EVERY_S, (now - self._started) / 10):
                 self._last_line = now
                 remark(f"{self._what}: {text}")
             return

@@ -80,13 +80,6 @@ def test_memories_of_terabytes_a_second_are_fitted_and_predicted(qsim, accelerat
     assert "invalid load 2e+15: expected 1e-06 to 1e+15" in bad
 
 
-def test_what_is_more_than_any_bandwidth_is_another_column(qsim, tmp_path):
-    (tmp_path / "odd.txt").write_text("1 85\n2000 90\n2e6 200\n")
-    run = qsim("fit", "odd.txt", "--columns", "bandwidth=1:GB/s,latency=2:ns")
-    assert run.code == 1
-    assert "bandwidth = 2e+15" in run.err.splitlines()[-1]
-
-
 def test_a_curve_over_bandwidths_is_predicted_at_tenths_of_its_peak(qsim, accelerator):
     qsim("fit", "curve.txt", "--columns", "bandwidth=1:GB/s,latency=2:ns", "--out", "fit.json")
     document = qsim("predict", "fit.json", "--json").json
@@ -120,36 +113,3 @@ def test_the_page_of_a_prediction_says_what_it_rests_on(qsim, memory):
             assert ">rough</td>" in text or ">assumed</td>" in text
     predicted = text.split("<h4>Predicted</h4>")[1].split("<h4>")[0]
     assert len(re.findall(r"<tr><td", predicted)) == 2
-
-
-def test_the_page_of_a_what_if_tells_both_knees(qsim):
-    run = qsim("predict --idle-latency 80us --peak-iops 600k --at 1,32 --what-if drives=1:2 --report page.html --json")
-    verdict = re.search(r'<p class="verdict">(.*?)</p>', Path("page.html").read_text("utf-8"), re.S)
-    assert verdict is not None
-    now, then = run.json["knee"]["load"], run.json["what_if"]["knee"]["load"]
-    assert re.findall(r"Queueing starts at depth ([\d.]+) \(", verdict[1]) == [f"{now:.2g}", f"{then:.2g}"]
-    titles = re.findall(r"<h4>(Parameters.*?)</h4>", Path("page.html").read_text("utf-8"))
-    assert titles == ["Parameters of the device as it is"]
-    qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--at", "1,32", "--report", "plain.html")
-    assert "<h4>Parameters</h4>" in Path("plain.html").read_text("utf-8")
-
-
-def test_compare_warns_of_a_model_that_misses_its_own_points(qsim, tmp_path):
-    rows = [
-        f"{x},{x},{t}" for x, t in ((500, 100), (2000, 900), (5000, 100), (20000, 900), (60000, 100))
-    ]  # as no queue does
-    (tmp_path / "odd.csv").write_text("arrival_rate,iops,lat_us\n" + "\n".join(rows) + "\n")
-    run = qsim("compare", "odd.csv", "--use", "500,20000,60000")
-    assert "warning: misses-its-points" in run.err
-    (tmp_path / "good.csv").write_text(
-        "arrival_rate,iops,lat_us\n" + "\n".join(f"{x},{x},{1e6 / (1e4 - x)}" for x in (1000, 5000, 9000)) + "\n"
-    )
-    assert "misses-its-points" not in qsim("compare", "good.csv").err
-
-
-def test_the_audit_of_a_surface_is_on_its_page(qsim):
-    run = qsim("surface", "--dataset", "001-ssd", "--report", "page.html", "--json")
-    audit = {f["check"] for f in run.json["audit"]}
-    assert "littles-law" in audit
-    found = [f["check"] for f in run.json["audit"]].count("littles-law")
-    assert Path("page.html").read_text("utf-8").count(">littles-law</td>") == found > 1

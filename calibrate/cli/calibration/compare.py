@@ -16,7 +16,7 @@ from calibrate.cli.calibration.compare_devices import (
     short_names,
     sources_of,
 )
-from calibrate.cli.calibration.tails import add_tails, tail_tables, tails_line
+from calibrate.cli.calibration.tails import tail_tables, tails_document, tails_line
 from calibrate.cli.console import Result, labelled, table, warn
 from calibrate.cli.data import DataSource, findings_of, print_findings
 from calibrate.cli.measuring.audit import audit_text, failing
@@ -27,8 +27,7 @@ from measure.units import counted
 from qsim.text_table import without_empty
 
 if TYPE_CHECKING:
-    from calibrate import Comparison, SealedPrediction
-    from calibrate.report.compared import Evidence
+    from calibrate import Comparison
     from calibrate.report.compared.devices import SideBySide
     from calibrate.report.view import Section
 
@@ -75,46 +74,37 @@ def compare(
     several = len(sources) > 1
     seal = None
     if prediction is not None:
-        device, seal = predicted_device(sources[0], names[0], series, prediction, slo)
-        devices = [device]
+        device, seal = predicted_device(sources[0], series, prediction)
+        devices = {names[0]: device}
     else:
-        pairs = zip(sources, names, strict=True)
-        devices = [calibrated_device(s, n, series, use, model, slo, several=several) for s, n in pairs]
+        pairs = zip(names, sources, strict=True)
+        devices = {n: calibrated_device(s, n if several else "", series, use, model) for n, s in pairs}
     title = _title(names) if several else sources[0].name
     title += "" if seal is None else f", predicted before: SHA-256 {seal.sha256}"
-    side_by_side = _side_by_side({d.name: d.comparisons for d in devices}) if several else ()
+    side_by_side = _side_by_side({n: d.comparisons for n, d in devices.items()}) if several else ()
     written = page.write(lambda: _sections(title, devices, side_by_side), title)
     _warn(devices)
-    return Result(
-        lambda: _text(devices, sources, seal, side_by_side, details=details, asked=slo is not None),
-        lambda: {
-            **_document(devices),
-            "differences": _differences(side_by_side),
-            "seal": None if seal is None else seal.to_dict(),
-        },
-        written,
-        failing([f for d in devices for c in d.comparisons for f in c.audit], fail_on),
-    )
+    findings = [f for d in devices.values() for c in d.comparisons for f in c.audit]
+
+    def text() -> str:
+        parts = [] if seal is None else [f"{seal}\n"]
+        parts += [*_asked(devices, slo), _answer(devices, sources)]
+        parts += _details(devices) if details else ()
+        return "\n".join([*parts, *(f"\n{part}" for part in _differences_text(side_by_side, details=details))])
+
+    def document() -> dict[str, Any]:
+        matched = [m for one in side_by_side for m in one.matched]
+        differences = [{"series": m.name or None, **d.to_dict()} for m in matched for d in m.differences]
+        sealed = None if seal is None else seal.to_dict()
+        return {**_document(devices, slo), "differences": differences, "seal": sealed}
+
+    return Result(text, document, written, failing(findings, fail_on))
 
 
 def _title(devices: Sequence[str]) -> str:
     from calibrate.report.compared.devices import MOST_IN_FULL
 
     return ", ".join(devices) if len(devices) <= MOST_IN_FULL else f"{len(devices)} devices side by side"
-
-
-def _evidence(device: Device) -> list[Evidence]:
-    """What supports each comparison."""
-    from calibrate.cli.progress import Bar
-    from calibrate.report.compared import evidence_of
-
-    found = []
-    with Bar("gathering what the report shows") as bar:
-        for i, comparison in enumerate(device.comparisons):
-            bar.share(i / len(device.comparisons))
-            tails = device.tails.get(comparison.series)
-            found.append(evidence_of(comparison, device.sweep, tails=tails, thorough=True))
-    return found
 
 
 def _side_by_side(devices: Mapping[str, Sequence[Comparison]]) -> Sequence[SideBySide]:
@@ -126,110 +116,98 @@ def _side_by_side(devices: Mapping[str, Sequence[Comparison]]) -> Sequence[SideB
     return side_by_side(devices)
 
 
-def _sections(title: str, devices: Sequence[Device], side_by_side: Sequence[SideBySide]) -> list[Section]:
+def _sections(title: str, devices: Mapping[str, Device], side_by_side: Sequence[SideBySide]) -> list[Section]:
     """Devices side by side first, where there are several, then each by itself."""
-    from calibrate.report.compared import compared_section
+    from calibrate.cli.progress import Bar
+    from calibrate.report.compared import compared_section, evidence_of
     from calibrate.report.compared.devices import side_section
 
-    return [
-        *(side_section(one) for one in side_by_side),
-        *(compared_section(title if len(devices) == 1 else d.name, _evidence(d), d.refused) for d in devices),
-    ]
+    sections = [side_section(one) for one in side_by_side]
+    count, done = sum(len(d.comparisons) for d in devices.values()), 0
+    with Bar("gathering what the report shows") as bar:
+        for name, device in devices.items():
+            evidence = []
+            for c in device.comparisons:
+                bar.share(done / count)
+                evidence.append(evidence_of(c, device.sweep, tails=device.tails.get(c.series), thorough=True))
+                done += 1
+            sections.append(compared_section(name if len(devices) > 1 else title, evidence, device.refused))
+    return sections
 
 
-def _warn(devices: Sequence[Device]) -> None:
+def _warn(devices: Mapping[str, Device]) -> None:
     """What the importer noticed, what speaks against a calibration, what could not be compared.
 
     What a dataset was corrected by is left out: the answer has a line on it.
     """
     from calibrate.fitting.fit import matters
 
-    for device in devices:
-        name = device.name if len(devices) > 1 else ""
-        noticed = [f for f in findings_of(device.sweep, device.names) if f.check != "corrected"]
+    for device, name in zip(devices.values(), devices if len(devices) > 1 else [""], strict=True):
         doubts = [
             f
             for c in device.comparisons
             for f in c.audit
             if matters(f, calibrated_here=c.calibrated_here) and f not in device.sweep.findings
         ]
-        print_findings(noticed, name)
+        print_findings([f for f in findings_of(device.sweep, device.names) if f.check != "corrected"], name)
         print_findings(doubts, name)
         for reason in device.refused.values():
             warn(f"not compared: {name}: {reason}" if name else f"not compared: {reason}")
 
 
-def _text(
-    devices: Sequence[Device],
-    sources: Sequence[DataSource],
-    seal: SealedPrediction | None,
-    side_by_side: Sequence[SideBySide],
-    *,
-    details: bool,
-    asked: bool,
-) -> str:
-    """What --slo asks for, the answer of all curves, and with ``details`` every curve in full."""
-    several = len(devices) > 1
-    text = [] if seal is None else [f"{seal}\n"]
-    if asked:
-        text += _asked(devices)
-    text.append(_answer(devices, sources))
-    for device in devices if details else ():
-        if several:
-            text.append(f"\n\n== {device.name} ==")
-        from calibrate.cli.fit_lines import scalability_lines
-
+def _named(devices: Mapping[str, Device]) -> Iterator[tuple[str, Device, Comparison]]:
+    """Every curve, with the name of its device before its own where there are several devices."""
+    for name, device in devices.items():
         for c in device.comparisons:
-            shown = "\n".join([str(c), *scalability_lines(c.fit, device.sweep)])
-            text.append(f"\n\n{shown}\n\n{baseline_table(c)}")
-        text += tail_tables(device.tails)
-    text += [f"\n{part}" for part in differences_text(side_by_side, details=details)]
-    return "\n".join(text)
+            yield f"{name}: {c.series}" if len(devices) > 1 else c.series, device, c
 
 
-def _asked(devices: Sequence[Device]) -> Iterator[str]:
+def _asked(devices: Mapping[str, Device], slo: parsing.Objective | None) -> Iterator[str]:
     """What --slo asks for of each curve."""
-    from calibrate.cli.fit_lines import asked_lines
+    from calibrate.cli.calibration.fits import asked_lines
 
-    curves = [(d, c) for d in devices for c in d.comparisons]
-    for device, c in curves:
-        name = f"{device.name}: {c.series}: " if len(devices) > 1 else f"{c.series}: " if len(curves) > 1 else ""
-        yield from (f"{name}{line}" for line in asked_lines(c.fit, device.objective, device.sweep))
+    curves = list(_named(devices)) if slo is not None else []
+    for name, device, c in curves:
+        yield from (f"{name}: {line}" if len(curves) > 1 else line for line in asked_lines(c.fit, slo, device.sweep))
 
 
-def _answer(devices: Sequence[Device], sources: Sequence[DataSource]) -> str:
+def _answer(devices: Mapping[str, Device], sources: Sequence[DataSource]) -> str:
     """Three lines, a table, and a line each for what is sure, worst, next, audited (or not) and more.
 
-    Curves of several devices bear their device's name. Loads of different kinds have a table each.
+    Loads of different kinds have a table each.
     """
     from calibrate.prediction.answer import answer, answer_table, last_lines
     from measure.auditing.all_checks import not_checked
 
-    several = len(devices) > 1
-    title = _title([d.name for d in devices]) if several else sources[0].title
-    curves = [_named(c, f"{d.name}: {c.series}") if several else c for d in devices for c in d.comparisons]
-    kinds = list(dict.fromkeys(c.fit.load_kind for c in curves))
+    title = _title(list(devices)) if len(devices) > 1 else sources[0].title
+    curves = [replace(c, points=replace(c.points, series=name)) for name, _, c in _named(devices)]
     blocks = []
-    for kind in kinds:
+    for kind in dict.fromkeys(c.fit.load_kind for c in curves):
         alike = [c for c in curves if c.fit.load_kind == kind]
         first, *others = answer(alike)
         named = first if title == alike[0].series and len(alike) == 1 else f"{title}: {first}"
         blocks.append("\n".join([named, *others, "", answer_table(alike), "", *last_lines(alike)]))
-    audit = audit_text(
-        [f for d in devices for c in d.comparisons for f in c.audit],
-        list(dict.fromkeys(what for d in devices for what in not_checked(d.sweep))),
-        "DATA" if several else sources[0].arguments,
-    )
-    tails = {f"{d.name}: {n}" if several else n: t for d in devices for n, t in d.tails.items()}
-    last = [*tails_line(tails), labelled("AUDIT", audit), labelled("MORE", MORE)]
-    return "\n".join(["\n\n".join(blocks), *last])
+    findings = [f for d in devices.values() for c in d.comparisons for f in c.audit]
+    unchecked = list(dict.fromkeys(what for d in devices.values() for what in not_checked(d.sweep)))
+    audit = audit_text(findings, unchecked, "DATA" if len(devices) > 1 else sources[0].arguments)
+    tails = {name: d.tails[c.series] for name, d, c in _named(devices) if c.series in d.tails}
+    return "\n".join(["\n\n".join(blocks), *tails_line(tails), labelled("AUDIT", audit), labelled("MORE", MORE)])
 
 
-def _named(comparison: Comparison, name: str) -> Comparison:
-    return replace(comparison, points=replace(comparison.points, series=name))
+def _details(devices: Mapping[str, Device]) -> Iterator[str]:
+    """Every curve in full, with what baselines miss and its tails."""
+    from calibrate.cli.calibration.fits import scalability_lines
+
+    for name, device in devices.items():
+        if len(devices) > 1:
+            yield f"\n\n== {name} =="
+        for c in device.comparisons:
+            shown = "\n".join([str(c), *scalability_lines(c.fit, device.sweep)])
+            yield f"\n\n{shown}\n\n{baseline_table(c)}"
+        yield from tail_tables(device.tails)
 
 
-def differences_text(side_by_side: Sequence[SideBySide], *, details: bool) -> Iterator[str]:
+def _differences_text(side_by_side: Sequence[SideBySide], *, details: bool) -> Iterator[str]:
     """What is different between devices, a sentence a curve; with ``details`` their parameters too."""
     for one in side_by_side:
         from calibrate.report.compared.devices import parameter_text
@@ -266,30 +244,28 @@ def _percent(value: float | None) -> str:
     return "" if value is None else f"{value:.1f} %"
 
 
-def _document(devices: Sequence[Device]) -> dict[str, Any]:
+def _document(devices: Mapping[str, Device], slo: parsing.Objective | None) -> dict[str, Any]:
     """The JSON of every curve of every device: the first one's keys at the top, all under ``series``."""
-    from calibrate.cli.fit_lines import objective_of, scalability_of
+    from calibrate.cli.calibration.fits import objective_of, scalability_of
 
     parts: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
-    for device in devices:
+    for name, device in devices.items():
         own = comparison_document(device.comparisons, device.refused)["series"]
-        slo = device.objective
         for part, c in zip(own, device.comparisons, strict=True):
-            part["objective"] = None if slo is None else objective_of(c.fit, slo, device.sweep).to_dict()
-            part["scalability"] = {k: asdict(v) for k, v in scalability_of(c.fit, device.sweep).items()}
-        add_tails(own, device.tails, device.tails_refused)
-        parts += [{"device": device.name, **part} for part in own]
-        prefix = f"{device.name}: " if len(devices) > 1 else ""
-        refused |= {f"{prefix}{name}": reason for name, reason in device.refused.items()}
+            objective = None if slo is None else objective_of(c.fit, slo, device.sweep).to_dict()
+            scalability = {k: asdict(v) for k, v in scalability_of(c.fit, device.sweep).items()}
+            tails = tails_document(device.tails.get(c.series))
+            parts.append({"device": name, **part, "objective": objective, "scalability": scalability, **tails})
+        refused |= {f"{name}: {n}" if len(devices) > 1 else n: reason for n, reason in device.refused.items()}
     listed = [
         {
-            "name": d.name,
+            "name": name,
             "series": [c.series for c in d.comparisons],
             "refused": d.refused,
             "load": d.comparisons[0].fit.load_name,
         }
-        for d in devices
+        for name, d in devices.items()
     ]
     first = {k: v for k, v in parts[0].items() if k != "device"}
     return {**first, "series": parts, "refused": refused, "devices": listed}
@@ -302,9 +278,3 @@ def comparison_document(done: Sequence[Comparison], refused: Mapping[str, str]) 
         part = comparison.to_dict()
         parts.append({"name": part.pop("series"), **part})
     return {**parts[0], "series": parts, "refused": dict(refused), "report": None}
-
-
-def _differences(side_by_side: Sequence[SideBySide]) -> list[dict[str, Any]]:
-    """The differences between devices, of a JSON document."""
-    matched = [m for one in side_by_side for m in one.matched]
-    return [{"series": m.name or None, **d.to_dict()} for m in matched for d in m.differences]

@@ -15,35 +15,21 @@ from calibrate.cli.console import warn
 from calibrate.cli.data import DataSource, known_series, of_each
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.fit_files import read_fits
-from calibrate.cli.parsing import Objective
 from measure.text_files import read_head
 
 if TYPE_CHECKING:
-    from calibrate import Comparison, Fit, SealedPrediction, Tails
+    from calibrate import Comparison, SealedPrediction, Tails
 
 
 @dataclass(frozen=True)
 class Device:
-    """One device: its sweep, the curves that were compared, and why others could not be; the same of their tails."""
+    """One device: its sweep, the curves that were compared, why others could not be, and their tails."""
 
-    name: str
     sweep: measure.Sweep
     names: tuple[str, ...]
     comparisons: Sequence[Comparison]
     refused: Mapping[str, str]
     tails: Mapping[str, Tails]
-    tails_refused: Mapping[str, str]
-    objective: Objective | None
-
-
-def given_prediction(path: Path) -> tuple[Sequence[Fit], SealedPrediction | None]:
-    """The fits in a file of ``qsim predict --seal``, with the seal, or of ``qsim fit --out``; DataError for another."""
-    from calibrate.sealing.sealed_prediction import SCHEMA
-
-    if f'"{SCHEMA}"' in read_head(path):
-        seal = calibrate.read_seal(path)
-        return seal.fits, seal
-    return read_fits(path), None
 
 
 def sources_of(
@@ -90,61 +76,51 @@ def short_names(sources: Sequence[DataSource]) -> list[str]:
 
 
 def calibrated_device(
-    source: DataSource,
-    name: str,
-    series: str | None,
-    use: Sequence[float] | None,
-    model: str | None,
-    objective: Objective | None,
-    *,
-    several: bool,
+    source: DataSource, name: str, series: str | None, use: Sequence[float] | None, model: str | None
 ) -> Device:
-    """Every curve of one device, calibrated on some of its points; errors name it where there are ``several``."""
+    """Every curve of one device, calibrated on some of its points; errors name the device unless that is empty."""
     sweep = source.load()
-    names = known_series(sweep.series, series, name if several else "")
+    names = known_series(sweep.series, series, name)
+
+    def compared(curve: str) -> Comparison:
+        loads = calibrate.points_of(sweep, curve).load.tolist() if use == () else use
+        return calibrate.compare(sweep, loads, series=curve, model=model)
+
     try:
-        done, refused = _calibrated(sweep, names, use, model)
+        found, refused = of_each(names, compared)
     except measure.DataError as error:
-        raise measure.DataError(f"{name}: {error}" if several else str(error)) from error
-    tails = simulated_tails([(c.fit, c.series, None) for c in done], sweep)
-    return Device(name, sweep, names, done, refused, *tails, objective)
-
-
-def _calibrated(
-    sweep: measure.Sweep, names: Sequence[str], use: Sequence[float] | None, model: str | None
-) -> tuple[list[Comparison], dict[str, str]]:
-    if len(names) == len(sweep.series) and use != ():
-        return calibrate.compare_all(sweep, use, model=model)
-    loads = {n: calibrate.points_of(sweep, n).load.tolist() if use == () else use for n in names}
-    return [calibrate.compare(sweep, loads[n], series=n, model=model) for n in names], {}
+        raise measure.DataError(f"{name}: {error}" if name else str(error)) from error
+    tails = simulated_tails([(c.fit, n, None) for n, c in found.items()], sweep)
+    return Device(sweep, names, [*found.values()], refused, tails)
 
 
 def predicted_device(
-    source: DataSource, name: str, series: str | None, prediction: Path, objective: Objective | None
+    source: DataSource, series: str | None, prediction: Path
 ) -> tuple[Device, SealedPrediction | None]:
     """Every curve of one device against the fit of its name in a file, and the seal; a lone fit is compared with all.
 
     Points that a sealed prediction was made from are left out. DataError where that leaves none.
     """
+    from calibrate.sealing.sealed_prediction import SCHEMA
+
     sweep = source.load()
     names = known_series(sweep.series, series)
-    given, seal = given_prediction(prediction)
+    seal = calibrate.read_seal(prediction) if f'"{SCHEMA}"' in read_head(prediction) else None
     if seal is not None:
         sweep = _unseen(seal, sweep, names)
         names = tuple(n for n in names if n in sweep.series)
-    fits = {f.series: f for f in given}
+    fits = {f.series: f for f in (read_fits(prediction) if seal is None else seal.fits)}
     only = next(iter(fits.values())) if len(fits) == 1 else None
 
-    def comparison(curve: str) -> Comparison:
+    def compared(curve: str) -> Comparison:
         fitted = fits.get(curve, only)
         if fitted is None:
             raise measure.DataError(f"{curve}: {prediction} has no fit of this name; it has: {', '.join(fits)}")
         return calibrate.compare(sweep, series=curve, fitted=fitted)
 
-    found, refused = of_each(names, comparison)
-    done = [*found.values()]
-    tails = simulated_tails([(c.fit, c.series, None) for c in done] if seal is None else [], sweep)
-    return Device(name, sweep, names, done, refused, *tails, objective), seal
+    found, refused = of_each(names, compared)
+    tails = simulated_tails([(c.fit, n, None) for n, c in found.items()] if seal is None else [], sweep)
+    return Device(sweep, names, [*found.values()], refused, tails), seal
 
 
 def _unseen(seal: SealedPrediction, sweep: measure.Sweep, names: Sequence[str]) -> measure.Sweep:

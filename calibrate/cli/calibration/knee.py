@@ -14,11 +14,10 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration.fit import first_lines, fit_document
+from calibrate.cli.calibration.fits import asked_lines, first_lines, fit_document
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import print_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.fit_lines import asked_lines
 from calibrate.cli.measuring.measured_table import points_table
 from calibrate.cli.measuring.run import Consent, DriveOptions, Target, keeping
 from calibrate.cli.option_groups import option
@@ -107,7 +106,7 @@ def knee(
         lambda: "\n\n".join(
             [
                 "\n".join([*asked, *first_lines("", [found]), *_lines(sweep, found)]),
-                points_table(sweep, bandwidth=True),
+                points_table(sweep),
                 "\n".join(_doubts(sweep)),
                 f"MORE    {kept};   --report knee.html: plots",
             ]

@@ -14,16 +14,25 @@ import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import what_ifs
-from calibrate.cli.calibration.fit import first_lines, fit_document, last_lines
-from calibrate.cli.calibration.prediction_source import CalibratedCurves, fits_of, holds_points
-from calibrate.cli.calibration.tails import add_tails, predicted_tails_text, simulated_tails
-from calibrate.cli.console import Result
-from calibrate.cli.data import DataSource
+from calibrate.cli.calibration.fits import (
+    CalibratedCurves,
+    asked_lines,
+    calibrated,
+    first_lines,
+    fit_document,
+    last_lines,
+    scalability_lines,
+)
+from calibrate.cli.calibration.tails import simulated_tails, tail_tables, tails_document, tails_line
+from calibrate.cli.console import Result, warn
+from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.fit_lines import asked_lines, scalability_lines
+from calibrate.cli.fit_files import read_fits
 from calibrate.cli.option_groups import option
 from calibrate.cli.option_rules import conflicts, exclusive, requires
 from calibrate.cli.outputs import Page
+from measure.text_files import read_head
+from measure.units import format_duration
 
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction, Scenario, SealedPrediction, Tails, WhatIf
@@ -45,25 +54,28 @@ qsim predict wrk-runs/ --clients 1..500 --slo 300ms --target 5k/s --what-if work
 """
 
 DEFAULT_DEPTHS = [float(2**i) for i in range(9)]
+MOST_OUTSTANDING = 1e5
+"""More requests than any device takes at once; a time without its unit asks for more."""
+SHEET = "a data sheet has both, as --idle-latency 80us --peak-iops 600k"
 MEASURED = "a data sheet describes a drive of which nothing is measured"
 
 
 @dataclass(frozen=True)
 class PredictedCurve:
-    """A fit with its curve, and what else was asked of it: how many serve a rate, or the changed device."""
+    """A fit with its curve, how many serve a rate, and the same of the device as changed."""
 
     fit: Fit
     curve: Prediction
     capacity: Capacity | None = None
-    scenario: Scenario | None = None
-    changed: Prediction | None = None
-    changed_capacity: Capacity | None = None
+    then: tuple[Scenario, PredictedCurve] | None = None
 
 
 @conflicts("--idle-latency", "FIT|DATA", "--dataset", because=MEASURED)
 @exclusive("--idle-latency", "--series", because="a data sheet has one curve")
 @requires("--use", "FIT|DATA", "--dataset")
 @requires("--columns", "FIT|DATA")
+@requires("--idle-latency", "--peak-iops", because=SHEET)
+@requires("--peak-iops", "--idle-latency", "FIT|DATA", "--dataset", because=SHEET)
 def predict(
     *,
     data: Annotated[
@@ -102,16 +114,9 @@ def predict(
             f"--what-if and --slo {slo.quantile}=... exclude each other: the tails of a changed device are unknown; "
             "give --slo for the mean, as --slo 1ms"
         )
-    measured = dataset is not None or columns is not None or use is not None or holds_points(data or ())
-    source = DataSource(data or (), dataset, columns) if measured else None
-    if data and not measured and peak_iops is not None:
-        raise wrong_usage("FIT and --peak-iops exclude each other: predict from a fit or from a data sheet")
-    file = Path(data[0]) if data and not measured else None
-    found = fits_of(source, file, (idle_latency, peak_iops), series, use)
+    found = _fits(data or (), dataset, columns, idle_latency, peak_iops, series, use)
     curves = [_predicted(f, at, what_if, target) for f in found.fits]
-    tails, refused = simulated_tails(
-        [(c.fit, c.fit.series, [float(n) for n in c.curve.load]) for c in curves], found.sweep
-    )
+    tails = simulated_tails([(c.fit, c.fit.series, [float(n) for n in c.curve.load]) for c in curves], found.sweep)
     sealed = None if seal is None else _sealed(seal, curves)
 
     def text() -> str:
@@ -125,26 +130,63 @@ def predict(
         return "\n".join(blocks)
 
     def document() -> dict[str, Any]:
-        parts = [_document(c, found, slo) for c in curves]
-        add_tails(parts, tails, refused)
+        parts = [{**_document(c, found.sweep, slo), **tails_document(tails.get(c.fit.series))} for c in curves]
         return {**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict()}
 
     return Result(text, document, page.write(lambda: _sections(curves), _title(curves)))
 
 
-def _predicted(fit: Fit, at: parsing.Numbers | None, change: WhatIf | None, target: float | None) -> PredictedCurve:
+def _fits(
+    data: Sequence[str],
+    dataset: str | None,
+    columns: str | None,
+    idle_latency: float | None,
+    peak_iops: float | None,
+    series: str | None,
+    use: parsing.Numbers | None,
+) -> CalibratedCurves:
+    """The fits to predict from: of measured points, in a file, or of a data sheet."""
+    if dataset is not None or columns is not None or use is not None or _holds_points(data):
+        source = DataSource(data, dataset, columns)
+        return calibrated(source, series, use, peak_iops=peak_iops, refusal="not predicted")
+    if data:
+        if peak_iops is not None:
+            raise wrong_usage("FIT and --peak-iops exclude each other: predict from a fit or from a data sheet")
+        fits = read_fits(Path(data[0]))
+        names = known_series([f.series for f in fits], series)
+        return CalibratedCurves([f for f in fits if f.series in names])
+    if idle_latency is None or peak_iops is None:
+        raise wrong_usage("nothing to predict from; give FIT (a file of qsim fit), or --idle-latency and --peak-iops")
+    if idle_latency * peak_iops > MOST_OUTSTANDING:
+        warn(
+            f"the sheet asks for {idle_latency * peak_iops:.3g} outstanding requests; is an idle latency of "
+            f"{format_duration(idle_latency)} meant? Write it with its unit, as --idle-latency 80us"
+        )
+    return CalibratedCurves([calibrate.from_datasheet(idle_latency, peak_iops)])
+
+
+def _holds_points(data: Sequence[str]) -> bool:
+    """Whether DATA is measured points, and not one file of fits."""
+    return len(data) > 1 or any(
+        path.is_dir() or path.suffix.lower() in (".csv", ".txt") or '"fio version"' in read_head(path)
+        for path in map(Path, data)
+    )
+
+
+def _predicted(fit: Fit, at: Sequence[float] | None, change: WhatIf | None, target: float | None) -> PredictedCurve:
     """The curve of a fit, and of the device as changed."""
     from calibrate.prediction.capacity import capacity_for
 
-    curve = calibrate.predict(fit, at or _default_loads(fit))
-    capacity = None if target is None else capacity_for(fit, target, what_ifs.kind_of(change, "today's", 0))
+    def of(fit: Fit, loads: Sequence[float], kind: str) -> PredictedCurve:
+        capacity = None if target is None else capacity_for(fit, target, kind)
+        return PredictedCurve(fit, calibrate.predict(fit, loads), capacity)
+
+    now = of(fit, at or _default_loads(fit), what_ifs.kind_of(change, "today's", 0))
     if change is None:
-        return PredictedCurve(fit, curve, capacity)
+        return now
     scenario = calibrate.what_if(fit, change)
-    changed = calibrate.predict(scenario.fit, curve.load)
-    kind = what_ifs.kind_of(change, "the changed", 1)
-    then = None if target is None else capacity_for(scenario.fit, target, kind)
-    return PredictedCurve(fit, curve, capacity, scenario, changed, then)
+    changed = of(scenario.fit, [float(n) for n in now.curve.load], what_ifs.kind_of(change, "the changed", 1))
+    return replace(now, then=(scenario, changed))
 
 
 def _text(
@@ -157,46 +199,40 @@ def _text(
     details: bool,
 ) -> Iterator[str]:
     """The answer, the curve (or the changed one), the tails; with ``details`` parameters."""
-    first = asked_lines(c.fit, slo, sweep)
-    if c.capacity is not None:
-        first.append(str(c.capacity))
-    if c.scenario is not None and c.changed is not None:
-        first.append(what_ifs.answer(c.scenario, c.curve, c.changed))
-    if c.changed_capacity is not None:
-        first.append(str(c.changed_capacity))
+    first = [*asked_lines(c.fit, slo, sweep), *([str(c.capacity)] if c.capacity is not None else [])]
+    if c.then is not None:
+        scenario, changed = c.then
+        first.append(what_ifs.answer(scenario, c.curve, changed.curve))
+        first += [str(changed.capacity)] if changed.capacity is not None else []
     yield "\n".join([*first, *([c.fit.series] if several else first_lines("", [c.fit]))])
-    if c.scenario is None or c.changed is None:
-        yield str(c.curve)
-    else:
-        yield what_ifs.changed_table(c.scenario, c.curve, c.changed)
-    yield from predicted_tails_text(tails, details=details)
+    yield str(c.curve) if c.then is None else what_ifs.changed_table(scenario, c.curve, changed.curve)
+    if tails is not None:
+        yield "\n".join(tail_tables({c.fit.series: tails}) if details else tails_line({"": tails}))
     if details:
         yield "\n".join([str(c.fit), *scalability_lines(c.fit, sweep)])
 
 
-def _document(c: PredictedCurve, found: CalibratedCurves, slo: parsing.Objective | None) -> dict[str, Any]:
-    """A fit with its curve in JSON, the number of workers, and the curve of the changed device."""
-    document = {**fit_document(c.fit, slo, found.sweep), "points": c.curve.to_dicts()}
+def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objective | None) -> dict[str, Any]:
+    """A fit with its curve in JSON, how many serve a rate, and the same of the changed device."""
+    document = {**fit_document(c.fit, slo, sweep), "points": c.curve.to_dicts()}
     if c.capacity is not None:
         document["capacity"] = asdict(c.capacity)
-    if c.scenario is not None and c.changed is not None:
-        changed = fit_document(c.scenario.fit, slo)
-        document["what_if"] = {**c.scenario.to_dict(), **changed, "points": c.changed.to_dicts()}
-        if c.changed_capacity is not None:
-            document["what_if"]["capacity"] = asdict(c.changed_capacity)
+    if c.then is not None:
+        scenario, changed = c.then
+        document["what_if"] = {**scenario.to_dict(), **_document(changed, None, slo)}
     return document
 
 
 def _sealed(path: Path, curves: Sequence[PredictedCurve]) -> SealedPrediction:
     """The seal of what is predicted, in a file: of the changed device where there is one."""
-    fits = [c.fit if c.scenario is None else replace(c.scenario.fit, series=c.fit.series) for c in curves]
+    fits = [c.fit if c.then is None else replace(c.then[0].fit, series=c.fit.series) for c in curves]
     return calibrate.seal(fits, [list(c.curve.load) for c in curves], path)
 
 
 def _sections(curves: Sequence[PredictedCurve]) -> list[Section]:
     from calibrate.report.predicted import predicted_section
 
-    return [predicted_section(c.fit, list(c.curve.load), c.scenario) for c in curves]
+    return [predicted_section(c.fit, list(c.curve.load), c.then[0] if c.then else None) for c in curves]
 
 
 def _title(curves: Sequence[PredictedCurve]) -> str:

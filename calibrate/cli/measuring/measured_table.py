@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrate.cli.console import plain, table
-from measure.loads import BANDWIDTH_FROM
-from measure.units import CACHE_LINE_BYTES, format_bandwidth, format_bytes, format_duration, format_rate, significant
+from calibrate.cli.console import plain
+from measure.units import format_bandwidth, format_duration
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from measure import Sweep
 
 KNEE_FROM = 3
@@ -50,88 +45,23 @@ def sweep_document(sweep: Sweep, out: Path) -> dict[str, Any]:
     }
 
 
-def points_table(sweep: Sweep, *, bandwidth: bool = False) -> str:
-    """All points in one table, with a column for each thing that varies between the curves.
+def points_table(sweep: Sweep) -> str:
+    """All points in one table, with their workload where there are several; intervals where points were repeated."""
+    from calibrate.report.measured.points import measured
+    from calibrate.report.measured.tables import shown, with_ends
 
-    Memories and blocks of 64 KiB or more have their ``bandwidth``; others where it is asked for.
-    """
-    from measure.sweep import describe_series
-
-    points, load = sweep.mean_points(), sweep.load_type
-    memory, curves = load.is_size or load.is_delay, points["series"].nunique()
-    columns = _named(points) if memory else _varied(points)
-    if load.is_open and "asked_rate_per_s" in points:
-        columns["asked"] = _known(points["asked_rate_per_s"], format_rate)
-    first = "buffer" if load.is_size else "delay" if load.is_delay else "arrivals" if load.is_open else "depth"
-    if first == "depth" and (points["jobs"] > 1).any():
-        first = "outstanding"
-    show = format_bytes if load.is_size else format_rate if load.is_open else "{:g}".format
-    columns[first] = _known(points["load"], show)
-    if memory:
-        columns["bandwidth"] = _known(CACHE_LINE_BYTES * points["throughput_per_s"], format_bandwidth)
-    elif not load.is_open:
-        columns["throughput"] = _known(points["throughput_per_s"], format_rate)
-    columns[""] = [] if load.is_open else _half_widths(points, "throughput_per_s", "throughput_high")
-    if not memory and (bandwidth or "block" in columns or (points["block_bytes"] >= BANDWIDTH_FROM).any()):
-        columns["bandwidth"] = _known(points["bandwidth_bytes_per_s"], format_bandwidth)
-    columns["latency"] = _known(points["latency_s"], format_duration)
-    columns[" "] = _half_widths(points, "latency_s", "latency_high")
-    if points["repeats"].nunique() > 1:
-        columns["repeats"] = _known(points["repeats"], "{:g}".format)
-    columns["flagged"] = list(_flagged(sweep, points))
-    shown = {name: cells for name, cells in columns.items() if any(cells)}
-    fixed = [points[c].iloc[0] if points[c].nunique() == 1 else None for c in ("block_bytes", "pattern")]
-    common = "" if memory else f": {describe_series(fixed[0], None, fixed[1])}"
-    title = sweep.series[0] if curves == 1 else f"{curves} curves{common}"
-    drawn = table(list(shown), list(zip(*shown.values(), strict=True)), left=int("curve" in shown))
-    return f"{title}\n{drawn}{_interval_note(points)}"
-
-
-def _named(points: DataFrame) -> dict[str, Sequence[str]]:
-    """The names of the curves, where there are several."""
-    return {"curve": [str(s) for s in points["series"]]} if points["series"].nunique() > 1 else {}
-
-
-def _varied(points: DataFrame) -> dict[str, Sequence[str]]:
-    """The columns in which the curves differ; the names of the curves where nothing else tells them apart."""
-    shares = points.groupby("series", sort=False)["read_fraction"].transform("mean")
-    columns: dict[str, Sequence[str]] = {
-        "block": _known(points["block_bytes"], format_bytes),
-        "pattern": [str(p) for p in points["pattern"]],
-        "reads": _known(shares, lambda f: f"{100 * f:.0f} %"),
-        "jobs": _known(points["jobs"], "{:g}".format) if (points["depth"] > 1).any() else [],
-    }
-    columns = {name: cells for name, cells in columns.items() if len(set(cells)) > 1}
-    places = set(zip(*columns.values(), points["load"], strict=True))
-    return columns if len(places) == len(points) else _named(points)
-
-
-def _flagged(sweep: Sweep, points: DataFrame) -> Iterator[str]:
-    """The outliers of each point, with their number."""
-    from measure.repeats import flag_outliers
-
-    flags = flag_outliers(sweep.points, closed=sweep.load_type.is_closed)
-    runs = sweep.points.assign(flag=flags.map({"repeat": "outlier", "curve": "off the curve", "": ""}))
-    for series, load in zip(points["series"], points["load"], strict=True):
-        rows = runs[(runs["series"] == series) & (runs["load"] == load)]
-        counts = rows.loc[rows["flag"] != "", "flag"].value_counts(sort=False)
-        yield ", ".join(f"{flag} ({n} of {len(rows)})" if len(rows) > 1 else str(flag) for flag, n in counts.items())
-
-
-def _half_widths(points: DataFrame, mean: str, high: str) -> list[str]:
-    """The half width of the interval of each mean, in percent of it."""
-    return _known(points[high] / points[mean] - 1, lambda share: f"± {significant(100 * share, 2)} %")
-
-
-def _interval_note(points: DataFrame) -> str:
-    counts = sorted({int(n) for n in points["repeats"] if n > 1})
-    several = " to ".join(str(n) for n in dict.fromkeys(counts[:1] + counts[-1:]))
-    return f"\n±: 95 % interval of the mean of {several} repeats (Student's t)" if counts else ""
-
-
-def _known(values: Any, show: Callable[[float], str]) -> list[str]:
-    """A cell for each value, empty where it is not known."""
-    return [show(value) if math.isfinite(value) else "" for value in values]
+    found, load = measured(sweep), sweep.load_type
+    several = len(found.series) > 1
+    results = [c for c in ("throughput_per_s", "bandwidth_bytes_per_s", "latency_s") if found.known(c)]
+    if found.memory:  # a cache line is no request that anybody counts
+        results.remove("throughput_per_s")
+    columns = [*(["series"] if several else []), "load", *with_ends(found, results), "outlier"]
+    heading = {load.column: "arrivals" if load.is_open else load.symbol}
+    drawn = shown(found.table[columns].rename(columns={"load": load.column}), heading)
+    repeats = sorted({int(n) for n in found.table["repeats"] if n > 1})
+    between = " to ".join(str(n) for n in dict.fromkeys(repeats[:1] + repeats[-1:]))
+    note = [f"±: 95 % interval of the mean of {between} repeats (Student's t)"] if repeats else []
+    return "\n".join([*([] if several else found.series), drawn.text(), *note])
 
 
 def _figures(sweep: Sweep) -> list[str]:

@@ -100,7 +100,9 @@ def tail_view(tails: Tails) -> View:
 
 def tail_text(tails: Tails) -> FormattedTable:
     """Each percentile observed, predicted, and how far the prediction is off."""
-    header = ["depth", *(word for label in NAMES.values() for word in (label, "predicted", "error")), ""]
+    alone = not any(p.observed for p in tails.points)
+    words = [("", label, "") if alone else (label, "predicted", "error") for label in NAMES.values()]
+    header = ["depth", *(word for three in words for word in three), ""]
     rows = []
     for p in tails.points:
         row = [f"{p.load:g}"]

@@ -51,14 +51,10 @@ def test_one_curve_is_compared_in_twenty_two_lines(qsim, source):
     assert len(lines(qsim("compare", *source).out)) <= 22
 
 
+@pytest.mark.parametrize(("source", "knee"), [(ONE, KNEE), (FOUR, "QUEUEING STARTS depth ")])
 @pytest.mark.parametrize("command", ["fit", "compare", "show"])
-def test_the_knee_is_in_the_first_three_lines(qsim, command):
-    assert any(line.startswith(KNEE) for line in lines(qsim(command, *ONE).out)[:3])
-
-
-@pytest.mark.parametrize("command", ["fit", "compare", "show"])
-def test_the_knees_of_several_curves_are_in_the_first_three_lines(qsim, command):
-    assert any(line.startswith("QUEUEING STARTS depth ") for line in lines(qsim(command, *FOUR).out)[:3])
+def test_the_knee_is_in_the_first_three_lines(qsim, command, source, knee):
+    assert any(line.startswith(knee) for line in lines(qsim(command, *source).out)[:3])
 
 
 @pytest.mark.parametrize("source", [FOUR, ONE])

@@ -49,13 +49,6 @@ def test_the_text_has_every_device_and_what_lies_beyond(qsim, drives):
     assert page.count("<h4>Audit</h4>") == 2
 
 
-def test_one_device_is_compared_as_before(qsim, drives):
-    document = qsim("compare", "old.csv", "--use", "1,4,64", "--json").json
-    assert len(document["series"]) == 1
-    assert document["differences"] == []
-    assert document["knee"] == document["series"][0]["knee"]
-
-
 def test_files_of_single_points_are_one_device(qsim, tmp_path):
     for n in DEPTHS:
         x = ((n / 1e-4) ** -3 + 1e5**-3) ** (-1 / 3)

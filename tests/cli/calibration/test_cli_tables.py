@@ -67,15 +67,6 @@ def test_an_ambiguous_table_is_refused_with_a_line_that_can_be_pasted(qsim: Call
     assert qsim("fit", path, *words[:2]).code == 0
 
 
-def test_littles_law_settles_a_missing_unit_and_says_so() -> None:
-    told = {f.check: f.message for f in load(TABLES / "no-unit.csv").findings}
-    assert "names no unit; it is read as µs, because N = X R then holds" in told["latency-unit"]
-
-
-def test_the_next_point_is_named_in_the_words_of_the_table(qsim: Callable[..., Any]) -> None:
-    assert re.search(r"[Mm]easure \d+ clients", qsim("fit", str(TABLES / "pgbench.tsv")).out)
-
-
 def test_the_report_has_the_words_of_the_table_on_its_axes(qsim: Callable[..., Any]) -> None:
     assert qsim("compare", str(TABLES / "wrk.csv"), "--report", "report.html").code == 0
     report = Path("report.html").read_text(encoding="utf-8")

@@ -14,21 +14,6 @@ def fio(require_tool) -> str:
     return require_tool("fio")
 
 
-def test_dry_run_of_fio_prints_commands_and_time_and_writes_nothing(qsim, fio, disk):
-    run = qsim("measure", "fio", str(disk), "--depths", "1,8", "--block", "16KiB", "--dry-run", "--out", "sweep")
-    assert run.code == 0, run.err
-    assert "in all" in run.out
-    commands = [line for line in run.out.splitlines() if line.startswith("fio ")]
-    assert len(commands) == 3  # the file is filled once, then two points
-    assert "--iodepth=8" in commands[2]
-    assert "--bs=16384" in commands[2]
-    document = qsim("measure", "fio", str(disk), "--depths", "1,8", "--dry-run", "--json").json
-    assert document["seconds"] > 12
-    assert [p["depth"] for p in document["points"]] == [1, 8]
-    assert not Path("sweep").exists()
-    assert list(disk.iterdir()) == []
-
-
 @pytest.mark.live
 def test_a_real_point_is_measured_kept_and_not_measured_again(qsim, fio, disk):
     args = ("measure", "fio", str(disk), "--depths", "1,4", "--runtime", "300ms", "--size", "16MiB")

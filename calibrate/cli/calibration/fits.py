@@ -1,0 +1,165 @@
+"""Fits of measured points: how commands make them, print them, and put them into JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import calibrate
+import measure
+from calibrate.cli.console import labelled, warn
+from calibrate.cli.data import DataSource, findings_of, known_series, of_each, print_findings
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.parsing import Objective
+from measure.units import counted, format_duration, with_interval
+
+if TYPE_CHECKING:
+    from calibrate import Fit, NextLoad
+    from calibrate.fitting.knee import Knee
+    from calibrate.inference.parameters import Estimate
+
+
+@dataclass(frozen=True)
+class CalibratedCurves:
+    """The fits of curves, the sweep they come from (None: unknown), and why other curves have none."""
+
+    fits: Sequence[Fit]
+    sweep: measure.Sweep | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def calibrated(
+    source: DataSource,
+    series: str | None,
+    use: Sequence[float] | None,
+    model: str | None = None,
+    *,
+    peak_iops: float | None = None,
+    refusal: str = "not fitted",
+) -> CalibratedCurves:
+    """Load, and fit every curve or the one named; DataError without a fit.
+
+    ``peak_iops`` is the peak of a drive of which one point was measured. What the importer noticed, what speaks against
+    the fits, and which curves have none go to stderr.
+    """
+    sweep = source.load()
+    names = known_series(sweep.series, series)
+
+    def fitted(name: str) -> Fit:
+        made = calibrate.fit(sweep, use or None, series=name, model=model, peak_per_s=peak_iops)
+        return calibrate.with_origin(made, sweep)
+
+    fits, refused = of_each(names, fitted)
+    print_findings(findings_of(sweep, names))
+    print_findings([doubt for f in fits.values() for doubt in calibrate.doubts_about(f, sweep)])
+    for reason in refused.values():
+        warn(f"{refusal}: {reason}")
+    return CalibratedCurves([*fits.values()], sweep, refused)
+
+
+def objective_of(fit: Fit, slo: Objective, sweep: measure.Sweep | None) -> Knee:
+    """The heaviest load of a fit to ``sweep`` (None: unknown) that meets the objective.
+
+    An objective for a tail needs the histograms of the sweep: CommandError without one, DataError where they do not
+    suffice.
+    """
+    if slo.quantile is None:
+        return calibrate.objective_knee(fit, slo.time_s)
+    if sweep is None:
+        raise wrong_usage(
+            f"--slo {slo.quantile} needs the histograms of a sweep, and there is none here; calibrate on "
+            f"DATA itself: qsim predict DATA --use 1,32 --slo {slo.quantile}=TIME"
+        )
+    return calibrate.tail_knee(fit, sweep, fit.series, slo.quantile, slo.time_s)
+
+
+def asked_lines(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None) -> list[str]:
+    """What --slo asks for, with the heaviest measured point after it; empty without an objective.
+
+    ``Under 500 µs: 46 k/s at depth 23 (19 to 29). Depth 64 gave 68 k/s at 938 µs.``
+    """
+    if slo is None:
+        return []
+    k, show, load = objective_of(fit, slo, sweep), fit.load_type.throughput_figure, fit.load_type
+    asked = f"{f'{slo.quantile} under' if slo.quantile else 'Under'} {format_duration(slo.time_s)}"
+    line = f"{asked}: {k.note}."
+    if k.load is not None:
+        at = with_interval(load.figure, k.load, k.low, k.high)
+        at = at if load.is_throughput else load.place(at)
+        time = f", {format_duration(k.response_time_s, 2)} on average" if slo.quantile else ""
+        beyond = f"; {k.note}" if k.note else ""
+        line = f"{asked}: {show(k.throughput_per_s, 2)} at {at}{time}{beyond}."
+    if fit.used and not load.is_delay:
+        i = max(range(len(fit.used)), key=fit.used.__getitem__)
+        measured = f"{show(fit.used_throughput_per_s[i], 2)} at {format_duration(fit.used_response_s[i], 2)}"
+        deepest = fit.load_type.text(fit.used[i])
+        place = f"load {deepest}" if load.is_throughput else load.place(deepest)
+        line += f" {place[0].upper()}{place[1:]} gave {measured}."
+    return [line]
+
+
+def scalability_of(fit: Fit, sweep: measure.Sweep | None) -> Mapping[str, Estimate]:
+    """Contention and coherency of a service, by all points of its curve."""
+    from calibrate.fitting.fit import scalability
+
+    if sweep is None or (fit.series not in sweep.series and len(sweep.series) > 1):
+        return {}  # a data sheet's fit, which names no curve of these
+    return scalability(calibrate.points_of(sweep, fit.series if fit.series in sweep.series else None), fit.level)
+
+
+def scalability_lines(fit: Fit, sweep: measure.Sweep | None) -> list[str]:
+    figures = scalability_of(fit, sweep)
+    if not figures:
+        return []
+    named = (f"{name} {figure}" for name, figure in figures.items())
+    return [f"Universal Scalability Law, all points: {', '.join(named)}"]
+
+
+def first_lines(title: str, fits: Sequence[Fit]) -> list[str]:
+    """The answer of one fit in three lines, or a row for each of several."""
+    from calibrate.fitting.answer import fit_answer, fits_table, knees_labelled, method_text
+
+    first = fits[0]
+    if len(fits) > 1:
+        to = f", each fitted to {first.basis}" if len({f.basis for f in fits}) == 1 else ""
+        knees = knees_labelled([(f.series, f) for f in fits])[0]
+        return [f"{title}: {counted(len(fits), 'curve')}{to}", knees, "", fits_table(fits), ""]
+    head = ", ".join(part for part in (title, first.series) if part)
+    notes = (labelled("NOTE", note) for note in first.notes)
+    return [f"{head}: {method_text(first)}", *fit_answer(first), *notes]
+
+
+def last_lines(made: CalibratedCurves, more: str) -> list[str]:
+    """What to measure next, the same whatever the fits were calibrated on, and ``more``."""
+    from calibrate.prediction.answer import next_text
+
+    wanted = next_text([(f.series, _advice(f, made.sweep)) for f in made.fits]) if made.sweep else ""
+    return [*([labelled("NEXT", wanted)] if wanted else []), labelled("MORE", more)]
+
+
+def _advice(fit: Fit, sweep: measure.Sweep | None) -> NextLoad | None:
+    from calibrate.next.load import advice
+
+    return None if sweep is None else advice(calibrate.points_of(sweep, fit.series), fit)
+
+
+def fit_document(fit: Fit, slo: Objective | None, sweep: measure.Sweep | None = None) -> dict[str, Any]:
+    """A fit in JSON with what --slo asks for, without the table that only a fit file needs."""
+    from calibrate.fitting.answer import knee_word
+
+    wanted = _advice(fit, sweep)
+    return {
+        "name": fit.series,
+        "model": {"name": fit.model, "assumption": fit.assumption, "used": list(fit.used)},
+        "load": fit.load_name,
+        "parameters": {k: asdict(v) for k, v in fit.parameters.items()},
+        "knee": {**fit.knee.to_dict(), "sure": knee_word(fit)},
+        "knee90": {**fit.ninety.place(), "sure": knee_word(fit, fit.ninety)},
+        "objective": None if slo is None else objective_of(fit, slo, sweep).to_dict(),
+        "scalability": {k: asdict(v) for k, v in scalability_of(fit, sweep).items()},
+        "level": fit.level,
+        "notes": list(fit.notes),
+        "source": fit.source,
+        "next": None if wanted is None else wanted.to_dict(),
+    }
