@@ -191,10 +191,10 @@ class SurfaceModel:
         return found
 
 
-def parameter(name: str, unit: str, median: float, log_sd: float, widened: float = WIDER) -> Parameter:
-    """A parameter of this prior, ``widened``, bounded where it ends."""
-    far = float(np.exp(REACH * widened * log_sd))
-    return Parameter(name, unit, median / far, median * far, median, widened * log_sd)
+def parameter(name: str, unit: str, median: float, log_sd: float) -> Parameter:
+    """A parameter of this prior, widened, bounded where it ends."""
+    far = float(np.exp(REACH * WIDER * log_sd))
+    return Parameter(name, unit, median / far, median * far, median, WIDER * log_sd)
 
 
 def _both(mean: Array, ratio: Array) -> tuple[Array, Array]:

@@ -29,9 +29,6 @@ from measure.units import CACHE_LINE_BYTES, counted
 SCHEMA = "qsim-memory-probe/1"
 _MOST = 2.0**63
 
-RETRY_SHARE = 0.25
-"""A thread that was off its CPU for more of its time than this: worth measuring again."""
-
 
 @dataclass(frozen=True)
 class Trial:

@@ -14,7 +14,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.memory.plan import BUFFERS
-from measure.memory.record import RETRY_SHARE, ProbeRecord, parse_record
+from measure.memory.record import ProbeRecord, parse_record
 from measure.store.directory import SweepStore
 from measure.store.measuring import read_kept
 from measure.sweep import Provenance as SweepProvenance
@@ -27,6 +27,9 @@ HUGE_SHARE = 0.95
 DRIFT_FACTOR = 1.1  # ratio of idle latencies, before and after
 _MOST_NAMED = 8
 LOADED_FACTOR = 1.1  # below this latency ratio, idle to heaviest load, a curve has no knee to find
+
+BUSY_SHARE = 0.25
+"""A thread that was off its CPU for more of its time than this: the machine is busy."""
 
 
 def read_memory_store(store: SweepStore) -> Sweep:
@@ -170,7 +173,7 @@ def _on_disturbance(records: Sequence[ProbeRecord]) -> Iterator[Finding]:
     most = 100 * max(shares.values())
     yield Finding(
         "disturbed",
-        "info" if most <= 100 * RETRY_SHARE else "warning",
+        "info" if most <= 100 * BUSY_SHARE else "warning",
         f"A thread was kept off its CPU for up to {most:.0f} % of a repeat, at {named}.",
         "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
         "and memory were shared.",

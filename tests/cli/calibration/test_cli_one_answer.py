@@ -10,7 +10,7 @@ import pytest
 
 from calibrate.fitting.fit import needed
 from calibrate.fitting.knee import MEASURED
-from calibrate.next.load import PAIR, TRIPLE, recommended, to_calibrate_on
+from calibrate.next.load import to_calibrate_on
 from calibrate.points import points_of
 from measure import dataset_names, load_dataset
 from measure.errors import DataError
@@ -153,10 +153,3 @@ def test_fit_and_predict_take_all_points_and_compare_says_what_it_holds_out(qsim
     first = qsim("compare", data).out.splitlines()[0]
     assert "predicted from depths 1, 8 and 64 alone" in first
     assert "depths 1 and 32 (2 of 7 points)" in qsim("fit", data, "--use", "1,32").out.splitlines()[0]
-
-
-def test_the_recommendation_stands_in_help_and_errors(qsim):
-    depths = [2.0**i for i in range(8)]
-    assert (tuple(recommended(depths, 2)), tuple(recommended(depths, 3))) == (PAIR, TRIPLE)
-    told = " ".join(qsim("compare", "--help").out.replace("│", " ").split())
-    assert "depths 1 and 32, with six or more 1, 8 and 64" in told

@@ -34,12 +34,6 @@ def test_the_errors_of_the_plain_bound_by_hand(points: Points) -> None:
     assert bound.response_median_pct == pytest.approx(np.percentile([20.0, 25.0], 50))
 
 
-def test_none_where_nothing_is_held_out_or_everything(points: Points) -> None:
-    nothing = np.zeros(len(points), dtype=bool)
-    assert baseline_errors(points, nothing) == ()
-    assert baseline_errors(points, ~nothing) == ()
-
-
 def test_of_arrival_rates_only_the_response_is_predicted_and_an_overloaded_queue_says_so() -> None:
     rates = [100.0, 500.0, 900.0, 2000.0]
     points = points_of(sweep(rates, rates, [1 / 900, 1 / 500, 1 / 100, 1e-3], "arrival_rate"))

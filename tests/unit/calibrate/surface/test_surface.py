@@ -332,21 +332,6 @@ def test_runs_that_drift_are_asked_for_farther_from_what_was_measured() -> None:
     assert apart[far] >= apart[near]
 
 
-def test_a_thousand_places_and_depths_of_thousands_have_an_answer() -> None:
-    places = grid(
-        blocks=tuple(2.0**k for k in range(11)),
-        shares=(0, 0.2, 0.4, 0.5, 0.7, 0.9, 1),
-        depths=tuple(2.0**k for k in range(13)),
-    )
-    compared = compare_surface(known(places), ask=1)
-    assert len(compared.points) == 1001
-    assert compared.points.places.at(np.array(compared.asked)).outstanding.max() < 512
-    assert compared.summary().held_out_points == 693 - int(compared.used.sum())
-    assert compared.summary().inside_band_pct > 85  # type: ignore[operator]
-    assert {row["use"] for row in compared.rows()} == {"calibrated on", "asked for", "held out", "not judged"}
-    assert compared.answer()[1].startswith("MISSED")
-
-
 def test_a_surface_is_ahead_of_its_baselines_at_two_asked_points() -> None:
     missed = []
     for name in ("000-ssd", "001-ssd", "003-ssd-read"):

@@ -114,13 +114,6 @@ def test_a_rate_counted_in_other_blocks_moves_as_many_bytes() -> None:
     assert (other.throughput.tolist(), other.block_bytes, other.file_bytes) == ([250.0], 16384.0, 4096.0)
 
 
-def test_the_median_of_the_bandwidths_counts_and_the_first_row_is_shown() -> None:
-    assert not bandwidths([2.0, 1.0, 1.0])
-    (found,) = bandwidths([2.0, 3.0, 3.0])
-    assert "is 3.000 times" in found.message
-    assert "the first row: 8 KiB a request where the block is 4 KiB" in found.message
-
-
 def opened(asked: Sequence[float], came: Sequence[float], **more: Any) -> Finding:
     table = {"series": "o", "load": asked, "throughput_per_s": came, "latency_s": 1e-4, **more}
     (found,) = check_open(Sweep(points=pd.DataFrame(table), load_kind="arrival_rate"))
@@ -153,9 +146,3 @@ def test_three_errors_of_counting_excuse_a_rate() -> None:
 def test_what_was_asked_is_held_against_what_came_where_both_are_recorded() -> None:
     assert opened([900], [900], asked_rate_per_s=[1000.0]).severity == "warning"
     assert opened([1000, 500], [1000, 500], asked_rate_per_s=[0.0, 500.0]).severity == "info"
-
-
-def test_rates_are_told_in_the_order_of_the_curves():
-    points = {"load": [100.0, 200] * 2, "throughput_per_s": [100.0, 200] * 2, "latency_s": [1e-3, 1.1e-3] * 2}
-    table = pd.DataFrame({"series": ["z", "z", "a", "a"], **points})
-    assert [f.series for f in check_open(Sweep(table, "arrival_rate", "1/s"))] == ["z", "a"]

@@ -43,17 +43,6 @@ def test_repeats_disagree_from_a_tenth_on(apart: float, severity: str | None) ->
         assert f"2 repeats give {(1 - share) * 10:.3g} k/s to {(1 + share) * 10:.3g} k/s" in f.message
 
 
-def test_up_to_three_files_of_repeats_are_named_and_our_own_repeats_are_one() -> None:
-    def causes(*sources: str | None) -> str:
-        rates = [1e4 * (1 + 0.5 * i) for i in range(len(sources))]
-        (found,) = check_repeats(swept(load=[4.0] * len(sources), throughput_per_s=rates, source=list(sources)))
-        return found.hypothesis
-
-    assert causes("a", "b", "c", "d").endswith("different things: a, b, c.")
-    assert causes("n4.r1.json", "n4.r2.json").endswith("(write cache, temperature, other programs).")
-    assert causes(None, "b").endswith("(write cache, temperature, other programs).")
-
-
 @pytest.mark.parametrize(
     ("size", "engine", "told"),
     [

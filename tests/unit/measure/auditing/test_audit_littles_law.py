@@ -229,12 +229,6 @@ def test_the_severity_is_that_of_the_worst_point(ratio: float, severity: str) ->
     assert "--depths 2 " in found.remedy
 
 
-def test_up_to_eight_ratios_are_listed_and_more_are_a_range() -> None:
-    assert diagnose(curve([1.0] * 8)).evidence.endswith("at depth 1, 2, 4, 8, 16, 32, 64, 128.")
-    nine = diagnose(curve([1.0] * 8 + [1.01]))
-    assert nine.evidence == "X R / N is 1.000 to 1.010 from depth 1 to 256 (worst 1.010 at 256)."
-
-
 @pytest.mark.parametrize(
     ("ratio", "words", "right", "wrong"),
     [(1000, "divided by 1,000", "61.0 µs", "61.0 ms"), (1e-3, "multiplied by 1,000", "61.0 µs", "61.0 ns")],
