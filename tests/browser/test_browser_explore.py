@@ -76,15 +76,6 @@ def test_the_queue_moves_until_it_is_paused(served, open_page):
     until(lambda: clock() > still, "a queue that goes on")
 
 
-def test_another_run_is_another_path_of_the_same_queue(served, open_page):
-    page = open_page(served, "explore")
-    path = "document.querySelector('#explore-path .js-plotly-plot')?.data?.[0]?.y"
-    first = until(lambda: page.value(path), "a path")
-    page.the("explore-again").click()
-    until(lambda: page.value(path) not in (None, first), "another path")
-    assert operating_point(page, "Lq") == pytest.approx(0.49 / 0.3)
-
-
 def test_light_and_dark_are_chosen_and_kept(served, open_page):
     page = open_page(served, "explore", dark=True)
     look = "document.documentElement.dataset.theme"

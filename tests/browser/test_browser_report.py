@@ -16,12 +16,6 @@ from calibrate.report.page import write_report
 from measure import load_dataset
 
 DRAWN = "Array.from(document.querySelectorAll('.plot')).filter(p => p.dataset.drawn).length"
-CUT_OFF = """(() => {{
-    const whole = {plot}.getBoundingClientRect(), cut = r => r.left < whole.left - 1 || r.right > whole.right + 1
-        || r.bottom > whole.bottom + 1;
-    const drawn = Array.from({plot}.querySelectorAll("svg text")).filter(t => t.getBoundingClientRect().width);
-    return drawn.filter(t => cut(t.getBoundingClientRect())).map(t => t.textContent);
-}})()"""
 PLOTS = "document.querySelectorAll('.plot').length"
 
 
@@ -102,16 +96,6 @@ def test_a_plot_fits_on_a_sheet_of_paper(look: Callable[..., Callable[[str], Any
     heights = ask("Array.from(document.querySelectorAll('.plot')).filter(p => p.layout).map(p => p.layout.height)")
     assert heights
     assert max(heights) <= 900
-
-
-def test_no_letter_of_a_plot_is_cut_off_on_a_phone(look: Callable[..., Callable[[str], Any]]) -> None:
-    ask = look(width=390)
-    ask("document.querySelector('details').open = true")
-    for number in range(ask(PLOTS)):
-        plot = f"document.querySelectorAll('.plot')[{number}]"
-        ask(f"{plot}.scrollIntoView()")
-        until(lambda p=plot: ask(f"{p}.dataset.drawn && {p}.querySelector('svg text')"), f"plot {number}")
-        assert ask(CUT_OFF.format(plot=plot)) == []
 
 
 def test_every_logarithmic_axis_can_be_read_off(look: Callable[..., Callable[[str], Any]]) -> None:

@@ -37,20 +37,6 @@ def test_calibrated_and_held_out_points_differ_in_colour_and_marker_and_a_legend
     assert all(name in legend for name in (first, other, "its 90 % band", "N90, the measured one"))
 
 
-def test_the_reveal_begins_with_a_sentence_and_the_board(revealed, open_page):
-    page = open_page(revealed, "run", **PROJECTOR)
-    said = page.wait_text("run-outcome", "Closest of 4 guesses: ")
-    assert said.startswith("N90 is ")
-    assert "The model said" in said
-    assert "none of you has seen" in page.text("run-rule")
-    parts = page.value("[...document.getElementById('run-results').children].map((e) => e.id || e.className)")
-    assert parts == ["run-outcome", "board"]
-    board = page.text("run-leaderboard")
-    assert board.count(" × the measured one") == 5
-    assert board.count("▲") == 4
-    assert board.count("◆") == 1
-
-
 @pytest.mark.parametrize("size", [PROJECTOR, PHONE], ids=["projector", "phone"])
 def test_the_names_of_guesses_cover_no_measured_point(revealed, open_page, size):
     page = open_page(revealed, "run", **size)
@@ -77,10 +63,3 @@ def test_the_teachers_choices_stay_when_the_page_is_loaded_again(served, open_pa
         page.go("run")
         page.wait_text("run-device", "003-ssd-read: ")
         page.wait_text("run-pace", "10 s a point")
-
-
-def test_who_is_served_is_in_service(served, open_page):
-    page = open_page(served, "explore", **PHONE)
-    said = "document.getElementById('explore-moving').dataset.said || ''"
-    until(lambda: "1 in service" in page.value(said), "a request in service")
-    assert "served" not in page.value(said)

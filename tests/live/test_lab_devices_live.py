@@ -27,7 +27,7 @@ def test_a_device_of_this_machine_is_measured_from_guess_to_reveal(device, tmp_p
         missing = next(c.missing for c in choices(folder) if c.value == device)
         if missing:
             pytest.skip(missing)
-        order = replace(order_for(folder, device, None, 0.5), loads=LOADS[device])
+        order = replace(order_for(folder, device, 0.5), loads=LOADS[device])
         run = LabRun.begin(folder.new_run(), order)
         run.guess("Ann", 12, "one")
         run.start()
@@ -56,7 +56,7 @@ def test_the_disk_is_measured_by_the_probe_where_fio_is_missing(tmp_path, monkey
     with opened(tmp_path / "lab") as folder:
         if missing := next(c.missing for c in choices(folder) if c.value == "disk"):
             pytest.skip(missing)
-        run = LabRun.begin(folder.new_run(), replace(order_for(folder, "disk", None, 0.5), loads=(1.0, 8.0, 32.0)))
+        run = LabRun.begin(folder.new_run(), replace(order_for(folder, "disk", 0.5), loads=(1.0, 8.0, 32.0)))
         run.start()
         waited_until_s = time.monotonic() + PATIENCE_S
         while run.phase == "running" and time.monotonic() < waited_until_s:
@@ -72,7 +72,7 @@ def test_a_known_device_is_measured_where_fio_and_nbdkit_are_missing(tmp_path, m
     monkeypatch.setenv("PATH", str(tmp_path))
     with opened(tmp_path / "lab") as folder:
         assert [c.missing for c in choices(folder) if c.value == "known"] == [""]
-        run = LabRun.begin(folder.new_run(), replace(order_for(folder, "known", None, 0.5), loads=(1.0, 8.0, 16.0)))
+        run = LabRun.begin(folder.new_run(), replace(order_for(folder, "known", 0.5), loads=(1.0, 8.0, 16.0)))
         run.guess("Ann", 12, "one")
         run.start()
         waited_until_s = time.monotonic() + PATIENCE_S

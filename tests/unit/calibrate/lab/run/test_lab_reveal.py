@@ -15,7 +15,7 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.event_log import PREDICTION, REPORT, RESULT, SWEEP
 from calibrate.lab.run.event_writer import EventWriter, first_loads
-from calibrate.lab.run.orders import choices, order_for
+from calibrate.lab.run.orders import order_for
 from calibrate.lab.run.page import guesses_csv
 from calibrate.lab.run.session import LabRun
 from calibrate.lab.run.worker import measure, reveal
@@ -55,14 +55,6 @@ def test_from_sealed_guesses_to_the_leaderboard(folder):
     assert told["outcome"].startswith("N90 is ")
     assert (run.directory / REPORT).exists()
     assert not (run.directory / SWEEP).exists()  # a replay measures nothing
-
-
-def test_a_replayed_table_of_clients_speaks_of_clients(folder):
-    table = "clients,rps,latency_ms\n1,100,10\n4,390,10.3\n16,1200,13.3\n64,1600,40\n"
-    (folder.root / "sweeps" / "web.csv").write_text(table)
-    choice = next(c for c in choices(folder) if "web.csv" in c.label)
-    order = order_for(folder, choice.value, 1.0)
-    assert order.load_name == "clients N"
 
 
 def test_what_is_left_counts_the_points_that_are_not_planned_yet(folder):

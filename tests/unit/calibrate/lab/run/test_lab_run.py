@@ -100,14 +100,6 @@ def test_a_script_fills_no_list_and_places_are_given_back(run):
         run.guess("late", 8, "late", "192.0.2.7")
 
 
-@pytest.mark.parametrize(
-    ("name", "load", "why"), [("", 3, "say who"), ("qsim", 3, "the model"), ("Bob", 1e9, "1 to 1000")]
-)
-def test_a_guess_that_is_none_is_refused_in_words(run, name, load, why):
-    with pytest.raises(RefusedError, match=why):
-        run.guess(name, load, "one")
-
-
 def test_a_lab_closed_while_it_measured_says_so_when_it_opens_again(folder, run):
     run.log.add("started", resumed=False)
     again = RunTable(folder).current
