@@ -11,7 +11,7 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from measure.errors import DataError, MeasureError
 from measure.machine import system
@@ -53,13 +53,33 @@ def reading(name: str) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """A regular file and its size in bytes; DataError naming it where it is none or cannot be read.
+
+    A pipe would block on opening, so it is opened without waiting and refused by its kind.
+    """
+    try:
+        with os.fdopen(os.open(path, _WITHOUT_WAITING), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise DataError(f"{path} is not a regular file; give the file that the tool wrote")
+            yield file, status.st_size
+    except FileNotFoundError as error:
+        raise DataError(f"{path} does not exist; check the name") from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else error  # ValueError: a NUL in the name
+        raise DataError(f"{path} cannot be read: {reason}; check its permissions") from error
+
+
 def read_head(path: Path) -> str:
     """The first 64 KiB as text of one byte a character, to see what a file is; "" where it cannot be read."""
     try:
-        descriptor = os.open(path, _WITHOUT_WAITING)
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(HEAD_BYTES).decode("latin-1") if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
-    except (OSError, ValueError):
+        with _opened(path) as (file, _):
+            return file.read(HEAD_BYTES).decode("latin-1")
+    except DataError:
         return ""  # read_text says why
 
 
@@ -108,21 +128,11 @@ def check_rows(count: int, name: str) -> None:
         )
 
 
-def check_readable(path: Path) -> int:
-    """The size in bytes of a regular file that may be read; DataError naming it where it is none or is empty."""
-    try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            raise DataError(f"{path} is not a regular file; give the file that the tool wrote")
-        with open(path, "rb"):
-            pass
-    except DataError:
-        raise
-    except (OSError, ValueError) as error:
-        raise DataError(_why_unreadable(path, error)) from error
-    if status.st_size == 0:
-        raise DataError(f"{path} is empty; the tool wrote nothing, so measure again")
-    return status.st_size
+def check_readable(path: Path) -> None:
+    """DataError naming the file where it is no regular file that may be read, or is empty."""
+    with _opened(path) as (_, size):
+        if size == 0:
+            raise DataError(f"{path} is empty; the tool wrote nothing, so measure again")
 
 
 def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
@@ -136,33 +146,16 @@ def read_text(path: Path, max_bytes: int = MAX_BYTES) -> str:
         if len(content) > max_bytes:
             raise DataError(f"the standard input has more than the {format_bytes(max_bytes)} that are read")
         return decode(content, "the standard input")
-    try:
-        # A pipe would block on opening, so it is opened without waiting and refused by its kind.
-        descriptor = os.open(path, _WITHOUT_WAITING)
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise DataError(f"{path} is not a regular file; give the file that the tool wrote")
-            if status.st_size > max_bytes:
-                raise DataError(
-                    f"{path} has {format_bytes(status.st_size)}, more than the {format_bytes(max_bytes)} that are "
-                    "read; give the tool's summary, not its logs (fio's latency logs are read whatever their size)"
-                )
-            content = file.read(max_bytes + 1)
-    except DataError:
-        raise
-    except (OSError, ValueError) as error:
-        raise DataError(_why_unreadable(path, error)) from error
+    with _opened(path) as (file, size):
+        if size > max_bytes:
+            raise DataError(
+                f"{path} has {format_bytes(size)}, more than the {format_bytes(max_bytes)} that are read; give the "
+                "tool's summary, not its logs (fio's latency logs are read whatever their size)"
+            )
+        content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
         raise DataError(f"{path} grew beyond {format_bytes(max_bytes)} while it was read; wait until it is complete")
     return decode(content, str(path))
-
-
-def _why_unreadable(path: Path, error: OSError | ValueError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"{path} does not exist; check the name"
-    reason = error.strerror if isinstance(error, OSError) else error  # ValueError: a NUL in the name
-    return f"{path} cannot be read: {reason}; check its permissions"
 
 
 def decode(content: bytes, name: str) -> str:

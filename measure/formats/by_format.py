@@ -29,16 +29,6 @@ Format = Literal["fio", "mlc", "curves", "record", "sysstat", "server", "table",
 
 MAX_TEXT = 2**29  # characters of all files together, logs aside
 
-NAMES: Mapping[Format, str] = {
-    "fio": "fio JSON",
-    "mlc": "MLC text",
-    "curves": "bandwidth-latency text",
-    "record": "record of qsim watch",
-    "sysstat": "log of iostat",
-    "server": "run of a load generator",
-    "table": "table",
-    "log": "fio log",
-}
 _LOG_LINE = re.compile(r"^\d{1,20}, ?\d{1,20}, ?[0-4], ?\d{1,12}(?:, ?(?:0x)?[\da-fA-F]{1,20}){0,3}\r?$")
 _HISTOGRAM_LINE = re.compile(r"^\d{1,20}, ?[0-2], ?\d{1,12}(?:, ?\d{1,18}){19,1900}\r?$")
 _LOOK_AT_LINES = 5
@@ -53,25 +43,50 @@ class NoMeasurementError(DataError):
         self.text = text
 
 
-def _looks_like_fio(text: str) -> bool:
-    return '"fio version"' in text or looks_like_normal(text)
+Columns = Mapping[str, str] | None
 
 
-_RECOGNISED_BY: Mapping[Format, Callable[[str], bool]] = {
-    "fio": _looks_like_fio,
-    "mlc": looks_like_mlc,
-    "curves": looks_like_curves,
-    "record": looks_like_record,
-    "sysstat": looks_like_sysstat,
-    "server": looks_like_server_run,
+@dataclass(frozen=True)
+class _Reader:
+    """How files of a format are called, what one is known by, and what reads {name: text} of them as one sweep."""
+
+    name: str
+    looks_like: Callable[[str], bool]
+    read: Callable[[Mapping[str, str], Columns, Columns], Sweep]
+
+
+def _alone(texts: Mapping[str, str], read: Callable[[str, str], Sweep]) -> Sweep:
+    """Files that are read one by one, joined."""
+    return join([(name, read(text, name)) for name, text in texts.items()], ", ".join(texts))
+
+
+def _read_curves(texts: Mapping[str, str], columns: Columns, units: Columns) -> Sweep:
+    if columns and not all(map(looks_like_pairs, texts.values())):
+        return _read_tables(texts, columns, units)
+    return curves_sweep(texts, units)
+
+
+def _read_tables(texts: Mapping[str, str], columns: Columns, units: Columns) -> Sweep:
+    return _alone(texts, lambda text, name: csv_sweep(text, columns, units, name=name))
+
+
+_TEXTS: Mapping[Format, _Reader] = {
+    "fio": _Reader("fio JSON", lambda t: '"fio version"' in t or looks_like_normal(t), lambda t, *_: fio_sweep(t)),
+    "mlc": _Reader("MLC text", looks_like_mlc, lambda t, *_: mlc_sweep(t)),
+    "curves": _Reader("bandwidth-latency text", looks_like_curves, _read_curves),
+    "record": _Reader("record of qsim watch", looks_like_record, lambda t, *_: _alone(t, record_sweep)),
+    "sysstat": _Reader("log of iostat", looks_like_sysstat, lambda t, *_: _alone(t, sysstat_sweep)),
+    "server": _Reader("run of a load generator", looks_like_server_run, lambda t, *_: server_runs_sweep(t)),
+    "table": _Reader("table", looks_like_table, _read_tables),
 }
-"""What each format is known by; a table is what is none of these."""
+"""The formats in the order in which they are tried."""
+NAMES: Mapping[Format, str] = {**{kind: reader.name for kind, reader in _TEXTS.items()}, "log": "fio log"}
 
 
 def sniff(text: str, name: str) -> Format:
     """Which tool's output a text is; DataError saying what it looks like where it is none that is read."""
     start = text.lstrip("\ufeff \t\r\n")
-    kind = next((kind for kind, looks_like in _RECOGNISED_BY.items() if looks_like(text)), None)
+    kind = next((kind for kind, reader in _TEXTS.items() if kind != "table" and reader.looks_like(text)), None)
     if kind is not None:
         return kind
     if start.startswith(("{", "[")):
@@ -136,26 +151,9 @@ def sweep_of(
     kind: Format, files: Sequence[InputFile], columns: Mapping[str, str] | None, units: Mapping[str, str] | None
 ) -> Sweep:
     """The sweep in files of one format."""
-    texts = {f.name: f.text for f in files}
-
-    def alone(read: Callable[[str, str], Sweep]) -> Sweep:
-        return join([(name, read(text, name)) for name, text in texts.items()], ", ".join(texts))
-
     with reading(", ".join(f.name for f in files[:3])):
-        if kind == "fio":
-            sweep = fio_sweep(texts)
-        elif kind == "log":
+        if kind == "log":
             sweep = log_sweep([f.path for f in files])
-        elif kind == "mlc":
-            sweep = mlc_sweep(texts)
-        elif kind == "curves" and (not columns or all(map(looks_like_pairs, texts.values()))):
-            sweep = curves_sweep(texts, units)
-        elif kind == "server":
-            sweep = server_runs_sweep(texts)
-        elif kind == "record":
-            sweep = alone(record_sweep)
-        elif kind == "sysstat":
-            sweep = alone(sysstat_sweep)
         else:
-            sweep = alone(lambda text, name: csv_sweep(text, columns, units, name=name))
+            sweep = _TEXTS[kind].read({f.name: f.text for f in files}, columns, units)
     return replace(sweep, raw=tuple(f.path for f in files if f.path != STDIN), name=sweep.name or files[0].name)

@@ -84,7 +84,7 @@ def k6(found: Mapping[str, Any], name: str) -> ServerRun:
 
 
 def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
-    """The serving benchmark of vLLM and SGLang: requests and their end-to-end time, with their tokens."""
+    """The serving benchmark of vLLM: whole requests and their end-to-end time, and no tokens."""
     if found.get("mean_e2el_ms") is None and found.get("mean_e2e_latency_ms") is None:
         raise DataError(
             f"{name} has times of tokens and none of whole requests (mean_e2el_ms); run the benchmark with "
@@ -109,8 +109,6 @@ def vllm(found: Mapping[str, Any], name: str) -> ServerRun:
         percentiles=percents,
         sd_s=float(found.get("std_e2el_ms") or math.nan) / 1e3,
         requests=found.get("completed"),
-        tokens_per_s=float(found["output_throughput"]),
-        first_token_s=float(found.get("mean_ttft_ms", math.nan)) / 1e3,
         notes=(f"{found['failed']} requests failed and are left out",) if found.get("failed") else (),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -13,7 +12,7 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.sweep import Provenance, Sweep
-from measure.units import format_duration, plain_number
+from measure.units import plain_number
 
 NEAR_WHOLE = 0.1
 """X R of a tool that prints no number of clients is taken for a whole number that it is so near to (relative)."""
@@ -40,9 +39,6 @@ class ServerRun:
     requests: float | None = None
     failed: float = 0.0
     seconds: float | None = None
-    tokens_per_s: float | None = None
-    """Of a language-model server, whose curve is of whole requests."""
-    first_token_s: float = math.nan
     series: str = ""
     notes: tuple[str, ...] = ()
     """What a reader should know, in sentences without a stop."""
@@ -84,7 +80,7 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
     loaded = [(*_load(run, file), file, run) for file, run in listed]
     loaded.sort(key=lambda each: (each[3].series or each[3].tool, each[0]))
     rows: list[dict[str, Any]] = []
-    findings = [*_tokens([(load, run) for load, _, _, run in loaded if run.tokens_per_s is not None])]
+    findings: list[Finding] = []
     for load, said, file, run in loaded:
         rows.append(
             {
@@ -103,21 +99,6 @@ def servers_sweep(runs: Mapping[str, Sequence[ServerRun]], name: str) -> Sweep:
     table["repeat"] = table.groupby(["series", "load"]).cumcount()
     kind, unit = ("arrival_rate", "requests/s") if opened.pop() else ("queue_depth", listed[0][1].unit)
     return Sweep(table, kind, unit, Provenance(tool=tools.pop(), source=name), _alike(findings), name=name)  # type: ignore[arg-type]
-
-
-def _tokens(runs: Sequence[tuple[float, ServerRun]]) -> Iterator[Finding]:
-    """Tokens/s and the time to the first of a language-model server, means of the runs at each load."""
-    at: dict[float, list[ServerRun]] = {}
-    for load, run in runs:
-        at.setdefault(load, []).append(run)
-    each = []
-    for load, found in at.items():
-        first = fmean(run.first_token_s for run in found)
-        after = "" if math.isnan(first) else f" ({format_duration(first)})"
-        each.append(f"{plain_number(fmean(run.tokens_per_s or 0.0 for run in found))}{after} at {load:g}")
-    if each:
-        message = f"the curve is of whole requests; tokens/s (and the first after): {', '.join(each)}"
-        yield Finding("tokens", "info", message)
 
 
 def _load(run: ServerRun, file: str) -> tuple[float, list[Finding]]:
