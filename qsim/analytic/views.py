@@ -62,12 +62,7 @@ class OpenQueue:
         That is: independent times between arrivals, one queue, first come first served, a fixed number of servers
         of fixed speed, and who finds no place is lost.
         """
-        return (
-            self.servers != math.inf
-            and (self.queues == "shared" or self.servers == 1)
-            and self.discipline == "FCFS"
-            and self.speeds is None
-        )
+        return (self.queues == "shared" or self.servers == 1) and self.discipline == "FCFS" and self.speeds is None
 
     @property
     def poisson(self) -> bool:
@@ -171,10 +166,12 @@ PRIORITIES = {"FCFS": "none", "priority": "non-preemptive", "preemptive priority
 
 
 def open_queue(network: Network) -> OpenQueue | None:
-    """One station fed from outside by one class of customers."""
+    """One station fed from outside by one class of customers, some of whom may wait there."""
     if network.closed_classes or len(network.stations) != 1 or len(network.classes) > 1 or network.lists_stations:
         return None
     ((station,), (name,)) = network.stations.values(), network.classes
+    if station.is_delay:
+        return None
     law, (arrivals,) = station.service_of(name), network.sources_of(name).values()
     if law is None:
         return None

@@ -10,7 +10,6 @@ Source: Stidham (1974), "A last word on L = λW", Oper. Res. 22, for the law on 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapreplace
@@ -151,7 +150,7 @@ def followed_queue(model: Network) -> OpenQueue:
     if not isinstance(model, Network):
         raise InvalidParameterError("model", f"must be such as MM1(...) or GGc(...), not {model!r}", value=model)
     queue = open_queue(model)
-    if queue is None or queue.servers == math.inf or not plan(model).first_come:
+    if queue is None or not plan(model).first_come:
         raise NoEngineError(
             f"trace follows open first-come-first-served queues without a limit on places, not {model.kendall}; "
             "use simulate"

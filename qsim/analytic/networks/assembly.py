@@ -36,16 +36,11 @@ def is_clockwork(laws: Sequence[Distribution | None], population: int) -> bool:
     return population > 1 and all(law is None or isinstance(law, Deterministic) for law in laws)
 
 
-def network_metrics(
-    view: ClassNetwork, found: VisitTimes, kind: Kind, method: str, *, forgets: bool = False
-) -> Metrics:
-    """Totals per cycle or passage; ``classes`` likewise; ``stations`` per visit, each with its classes.
-
-    ``forgets``: whether the values hold however the system began, constant times or not.
-    """
+def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: str) -> Metrics:
+    """Totals per cycle or passage; ``classes`` likewise; ``stations`` per visit, each with its classes."""
     net, classes = view.network, view.network.classes
     places, visits = list(net.stations.values()), np.column_stack([each.visits for each in view.classes])
-    if not forgets and any(is_clockwork(_laws(view, r), each.population) for r, each in enumerate(view.classes)):
+    if any(is_clockwork(_laws(view, r), each.population) for r, each in enumerate(view.classes)):
         kind, method = "approximation", method + CLOCKWORK
     means = np.array([[s.mean_of(c) for c in classes] for s in places])
     work = means / np.array([[s.peak] for s in places])
@@ -113,6 +108,8 @@ def network_metrics(
 
     def waits(passed: FloatArray) -> float:
         """At the only station, visited once, the share of visits that wait is that of customers."""
+        if not queueing:
+            return 0.0
         if len(queueing) != 1 or not math.isclose(passed[queueing[0]].sum(), 1.0):
             return math.nan
         comes = passed[queueing[0]] > 0

@@ -114,12 +114,12 @@ class ClassNetwork:
     @cached_property
     def visits(self) -> FloatArray:
         """Shape (stations, classes)."""
-        return np.array([s.visits for s in self.stations])
+        return np.array([s.visits for s in self.stations]).reshape(-1, len(self.classes))
 
     @cached_property
     def means(self) -> FloatArray:
         """Shape (stations, classes)."""
-        return np.array([s.means for s in self.stations])
+        return np.array([s.means for s in self.stations]).reshape(-1, len(self.classes))
 
     @cached_property
     def demands(self) -> FloatArray:

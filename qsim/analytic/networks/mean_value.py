@@ -53,6 +53,7 @@ from qsim.metrics import Kind, Metrics
 SCHWEITZER = "Bard-Schweitzer mean value analysis (Bard 1979; Schweitzer 1979)"
 EXACT = "mean value analysis, exact for single servers of product form (Reiser & Lavenberg 1980)"
 LATTICE = "mean value analysis with class-dependent FCFS service (Reiser 1979)"
+SATURATED = "all customers at one station (Little 1961)"
 SERVERS = ", all servers busy with probability u^e (after Sakasegawa 1977)"
 
 MOST_MEASURED = 16
@@ -210,7 +211,18 @@ def applies(view: ClassNetwork) -> bool:
 
 
 def solve(view: ClassNetwork) -> Metrics:
-    """From population to population, or Bard-Schweitzer where these are many; ``method`` and ``kind`` say which."""
+    """From population to population, or Bard-Schweitzer where these are many; ``method`` and ``kind`` say which.
+
+    Where all customers always are at one station, its min(N, c) servers are busy, or it works at the speed s(N) all the
+    time: exact by Little's law for any law of service, with X = min(N, c)/S or s(N)/S.
+    """
+    view.require_usual()
+    (first, *others), N = view.stations, view.populations[0]
+    if not others and view.think_times == (0.0,) and first.in_turn and first.queues == 1:
+        speeds, S, busy = first.station.speeds, first.means[0], float(min(N, first.servers))
+        pace = busy if speeds is None else speeds[min(N, len(speeds)) - 1]
+        W, Wq, p_wait = (np.array([[v]]) for v in (N * S / pace, (N - busy) * S / pace, float(busy < N)))
+        return network_metrics(view, VisitTimes(W, Wq, p_wait), "exact", SATURATED)
     if math.prod(n + 1 for n in view.populations) <= LARGEST_LATTICE:
         return lattice(view)
     return fixed_point(view)

@@ -33,12 +33,11 @@ import numpy as np
 from qsim._types import FloatArray
 from qsim.analytic.formula import Formula
 from qsim.analytic.open.first_come import FirstComeTimes
-from qsim.analytic.open.infinite_servers import ServiceTimes
 from qsim.analytic.open.size_based import RULES
 from qsim.analytic.views import OpenQueue, open_queue
-from qsim.distributions import Exponential
+from qsim.distributions import Distribution, Exponential
 from qsim.errors import NoFormulaError
-from qsim.metrics import Described, Metrics, TimeDistribution
+from qsim.metrics import Described, ExactTimes, Metrics, TimeDistribution
 
 LIMITED = "M/M/c/K birth-death in logarithms (Kleinrock 1975, section 3.6)"
 LOSS = "Erlang B (Erlang 1917), insensitive to the service law (Sevastyanov 1957)"
@@ -70,6 +69,22 @@ class TabulatedStates:
     def p(self, n: int) -> float:
         last = len(self.table) - 1
         return self.table[n] if n <= last else self.table[last] * self.ratio ** (n - last)
+
+
+@dataclass(frozen=True)
+class ServiceTimes(ExactTimes):
+    """Where nobody waits, W is the service time."""
+
+    service: Distribution
+
+    def quantile(self, q: float, of: str) -> float:
+        return self.service.quantile(q) if of == "W" else 0.0
+
+    def survival(self, t: float, of: str) -> float:
+        return float(self.service.survival(t)) if of == "W" else 0.0
+
+    def variance(self, of: str) -> float:
+        return self.service.variance if of == "W" else 0.0
 
 
 def _states(load: float, speeds: Sequence[float], most: int, limited: bool) -> tuple[FloatArray, float]:

@@ -38,7 +38,7 @@ INTERRUPTED = "preemptive last come first served: the number present is that of 
 
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals and any order but FCFS, at one queue, where one of the theories above covers it."""
-    if not model.poisson or model.own_queues or model.servers == math.inf or model.speeds is not None:
+    if not model.poisson or model.own_queues or model.speeds is not None:
         return False
     if model.discipline == "PS":
         return True

@@ -33,7 +33,7 @@ def one_of(model: OpenQueue) -> OpenQueue:
 
 def applies(model: OpenQueue) -> bool:
     """Poisson arrivals, several servers joined at random or in turn, and one of them has a formula."""
-    several = model.own_queues and model.servers < math.inf and model.capacity is None and model.poisson
+    several = model.own_queues and model.capacity is None and model.poisson
     if not several or model.queues == "shortest":
         return False
     from qsim.analytic import queue_formula
