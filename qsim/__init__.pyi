@@ -41,6 +41,5 @@ from .models import MMcK as MMcK
 from .models import MMcN as MMcN
 from .models import Network as Network
 from .models import Open as Open
-from .models import Population as Population
 from .models import Station as Station
 from .models import Tandem as Tandem

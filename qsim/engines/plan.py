@@ -144,7 +144,7 @@ def plan(model: Network) -> Plan:
     for stream, c in enumerate(classes):
         if c in model.closed_classes:
             home = names.index(model.home_of(c))
-            entries.append(Entry(stream, home, home, model.closed_classes[c].number))
+            entries.append(Entry(stream, home, home, model.closed_classes[c]))
             continue
         for given, source in model.sources_of(c).items():
             first = ways[c].get(OUTSIDE, ())

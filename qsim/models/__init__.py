@@ -11,7 +11,6 @@ True
 
 from qsim.distributions import Exponential as Exponential
 from qsim.models.customers import Arrivals as Arrivals
-from qsim.models.customers import Population as Population
 from qsim.models.network import Network as Network
 from qsim.models.short import GG1 as GG1
 from qsim.models.short import MD1 as MD1

@@ -20,8 +20,8 @@ class Arrivals:
     """Customers of a class that come from outside and leave in the end.
 
     ``rate``: the rate of a Poisson process; or the law of independent times between arrivals; or one of these for
-    each station at which they come in, by its name.  ``at`` names the one station where they come
-    in; without it they pass the stations by their visits, or begin at the first one of the network.
+    each station at which they come in, by its name. Without a name they pass the stations by their visits, or begin at
+    the first one of the network.
 
     >>> from qsim import Exponential, Network, Station, solve
     >>> solve(Network({"cpu": Station(Exponential(0.25))}, Arrivals(2))).W
@@ -29,15 +29,15 @@ class Arrivals:
     """
 
     rate: float | Distribution | Mapping[str, float | Distribution]
-    at: str | None = None
 
     def __post_init__(self) -> None:
+        checked: Any
         if isinstance(self.rate, Mapping):
-            if self.at is not None or not self.rate:
-                raise InvalidParameterError("rate", "must be one rate or law where at is given", "or leave at out")
-            checked: Any = ByName({str(s): _source(f"arrivals at {s}", v) for s, v in self.rate.items()})
+            if not self.rate:
+                raise InvalidParameterError("rate", "must not be empty", "give a rate or law for each station")
+            checked = ByName({str(s): _source(f"arrivals at {s}", v) for s, v in self.rate.items()})
         else:
-            checked = _source("arrivals" if self.at is None else f"arrivals at {self.at}", self.rate)
+            checked = _source("arrivals", self.rate)
         object.__setattr__(self, "rate", checked)
 
     @property
@@ -45,38 +45,19 @@ class Arrivals:
         """What comes in at each station; at None where the network says where."""
         if isinstance(self.rate, Mapping):
             return dict(self.rate)  # type: ignore[arg-type]
-        return {self.at: self.rate}  # type: ignore[dict-item]
+        return {None: self.rate}  # type: ignore[dict-item]
 
 
-@dataclass(frozen=True)
-class Population:
-    """``number`` customers of a class that circulate and never leave.
-
-    A cycle ends when one comes back to ``at``, the station where they begin: without it the first Delay that they
-    visit, or else the first station.
-
-    >>> from qsim import Exponential, Network, Station, solve
-    >>> solve(Network({"cpu": Station(Exponential(0.25))}, {"read": Population(3), "write": 1})).throughput
-    4.0
-    """
-
-    number: int
-    at: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "number", _check.count("population", self.number))
+Customers: TypeAlias = int | Arrivals
+"""How many circulate and never leave, or those that come from outside."""
 
 
-Customers: TypeAlias = int | Population | Arrivals
-"""A number is a Population."""
-
-
-def customers_of(given: object, parameter: str = "customers") -> Arrivals | Population:
+def customers_of(given: object, parameter: str = "customers") -> Customers:
     """Customers of one class, from what describes them."""
-    if isinstance(given, (Arrivals, Population)):
+    if isinstance(given, Arrivals):
         return given
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        return Population(_check.count(parameter.replace("customers", "population", 1), given))
+        return _check.count(parameter.replace("customers", "population", 1), given)
     raise InvalidParameterError(
         parameter,
         f"must be a whole number of customers that circulate, or Arrivals(rate), not {given!r}",

@@ -23,7 +23,7 @@ def name_of(network: Network) -> str:
             return name
     kind = "open" if not network.closed_classes else "mixed" if network.open_classes else "closed"
     several = f"{_count(len(network.classes), 'class')} and " if len(network.classes) > 1 else ""
-    populations = "+".join(str(each.number) for each in network.closed_classes.values())
+    populations = "+".join(map(str, network.closed_classes.values()))
     return f"{kind} network of {several}{stations}" + (f"//{populations}" if populations else "")
 
 

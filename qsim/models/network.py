@@ -17,7 +17,7 @@ from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
-from qsim.models.customers import Arrivals, Customers, Population, customers_of
+from qsim.models.customers import Arrivals, Customers, customers_of
 from qsim.models.routes import OUTSIDE, Way, cycle_visits, leading_to, passing, rates, reached
 from qsim.models.station import ByName, ClassName, Station
 from qsim.result import shown_by
@@ -31,7 +31,7 @@ class Network:
     """Stations by name, the customers, and who goes where.
 
     - ``stations``: each a :class:`Station` or a Delay, by its name;
-    - ``customers``: how many circulate, a :class:`Population`, or :class:`Arrivals` from outside; with several classes
+    - ``customers``: how many circulate, or :class:`Arrivals` from outside; with several classes
       one of these for each, by its name.  None describes the stations alone, see :meth:`with_population`;
     - ``routing``: None where the ``visits`` of the stations say how often each is passed.  Else for each station where
       customers go next, with which probability; what is missing to 1 leaves.  Several
@@ -77,7 +77,7 @@ class Network:
     # What is described
 
     @property
-    def by_class(self) -> Mapping[ClassName, Arrivals | Population]:
+    def by_class(self) -> Mapping[ClassName, Customers]:
         """The customers of each class; raises ValueError where there are none."""
         if self.customers is None:
             raise InvalidParameterError(
@@ -91,9 +91,9 @@ class Network:
         return {c: given for c, given in self.by_class.items() if isinstance(given, Arrivals)}
 
     @cached_property
-    def closed_classes(self) -> Mapping[ClassName, Population]:
-        """The classes that circulate."""
-        return {c: given for c, given in self.by_class.items() if isinstance(given, Population)}
+    def closed_classes(self) -> Mapping[ClassName, int]:
+        """How many of each class circulate."""
+        return {c: given for c, given in self.by_class.items() if not isinstance(given, Arrivals)}
 
     @property
     def classes(self) -> tuple[ClassName, ...]:
@@ -103,7 +103,7 @@ class Network:
     @property
     def population(self) -> int:
         """How many circulate."""
-        return sum(each.number for each in self.closed_classes.values())
+        return sum(self.closed_classes.values())
 
     @cached_property
     def listed(self) -> tuple[str, ...]:
@@ -130,14 +130,16 @@ class Network:
         return {station or first: source for station, source in self.open_classes[name].sources.items()}
 
     def home_of(self, name: ClassName) -> str:
-        """Where the cycles of a closed class begin and end; OUTSIDE for a place of no time before the stations."""
-        given = self.closed_classes[name].at
-        if given is not None:
-            return given
-        for station, described in self.stations.items():
-            if described.is_delay and (self.routing is not None or described.visits_of(name) == 1):
-                return station
-        return OUTSIDE if self.routing is None else next(iter(self.stations))
+        """Where the cycles of a closed class begin and end: the first Delay that it passes, or the first station.
+
+        Without routing and Delay it is OUTSIDE, a place of no time before the stations.
+        """
+        if self.routing is None:
+            passed = [s for s, station in self.stations.items() if station.is_delay and station.visits_of(name) == 1]
+            return next(iter(passed), OUTSIDE)
+        passed = [station for station in self.stations if station in self.routing.get(name, {})]
+        delays = (station for station in passed if self.stations[station].is_delay)
+        return next(delays, next(iter([*passed, *self.stations])))
 
     def ways(self, name: ClassName) -> Mapping[str, list[Way]]:
         """Where a class goes from each station; what is missing to 1 leaves.
@@ -269,7 +271,7 @@ class Network:
 
     def _check_customers(self) -> None:
         for name, given in self.by_class.items():
-            for at in [given.at] if isinstance(given, Population) else given.sources:
+            for at in given.sources if isinstance(given, Arrivals) else ():
                 if at is not None:
                     self._require_station(f"customers of {name}", at)
                     if self.routing is None:
@@ -283,7 +285,7 @@ class Network:
         else:
             self._check_ways()
         for here, station in self.stations.items():
-            numbers = [each.number for c, each in self.closed_classes.items() if self.comes(c, here)]
+            numbers = [number for c, number in self.closed_classes.items() if self.comes(c, here)]
             station.require_known(sum(numbers), here)
             for name in station.priority:
                 if name not in self.classes:

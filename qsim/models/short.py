@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from qsim import _check
 from qsim.distributions import Deterministic, Distribution, Exponential
 from qsim.errors import InvalidParameterError
-from qsim.models.customers import Arrivals, Population, require_arrivals
+from qsim.models.customers import Arrivals, require_arrivals
 from qsim.models.network import Network
 from qsim.models.station import Delay, Discipline, Queues, Station
 
@@ -52,7 +52,7 @@ def Closed(population: int, stations: Sequence[Station]) -> Network:  # noqa: N8
     named = _named(stations)
     if all(station.is_delay for station in named.values()):
         raise InvalidParameterError("stations", "must hold at least one Station", "with delays alone nobody queues")
-    return Network(named, Population(population))
+    return Network(named, population)
 
 
 def Tandem(arrivals: Distribution, stations: Sequence[Station]) -> Network:  # noqa: N802

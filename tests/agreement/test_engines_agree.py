@@ -28,7 +28,6 @@ from qsim import (
     MMcN,
     Network,
     Open,
-    Population,
     Station,
     Tandem,
     simulate,
@@ -76,7 +75,7 @@ BY_EVENTS: list[Network] = [
     Closed(10, [Delay(3.0), Station(ONE, speeds=(1.0, 1.8, 2.5))]),
     Network(
         {"host": Delay(20.0), "bus": Station(ONE), "die": Station(Exponential(8.0), servers=8)},
-        Population(16, "host"),
+        16,
         {"host": {"bus": 1}, "bus": {"die": 1}, "die": {"die": 0.1, "host": 0.9}},
     ),
 ]
@@ -97,7 +96,7 @@ CHAOTIC: list[Network] = [  # a difference, however small, doubles every fifty c
             ),
             "b": Station({"read": LIGHT, "write": HEAVY, "clean": ONE}, 2, queues="random"),
         },
-        {"clean": Arrivals(0.2, "a"), "read": Population(4, "host"), "write": Population(2, "host")},
+        {"clean": Arrivals({"a": 0.2}), "read": 4, "write": 2},
         {
             "read": {"host": {"a": 1}, "a": {"b": 0.8, "a": 0.2}, "b": {"host": 1}},
             "write": {"host": {"a": 1}, "a": {"b": 1}, "b": {"a": 0.2, "host": 0.8}},

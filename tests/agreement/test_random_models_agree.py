@@ -29,7 +29,6 @@ from qsim import (
     Metrics,
     Network,
     NoFormulaError,
-    Population,
     Station,
     SteadyStateError,
     UnstableQueueError,
@@ -83,9 +82,9 @@ def _network(draw: random.Random) -> Network:
         nodes = {s: _node(draw, draw.uniform(0.2, 0.8)) for s in stations}
         return Network(nodes, {n: Arrivals(draw.uniform(0.2, 0.5)) for n in names}, onward)
     closed = {"host": Delay(draw.uniform(0.3, 2)), **{s: _node(draw, draw.uniform(0.2, 1)) for s in stations}}
-    population = {n: Population(draw.randint(1, 4)) for n in names}
+    population = {n: draw.randint(1, 4) for n in names}
     if names == "ab" and draw.random() < 0.4:
-        coming = Arrivals(draw.uniform(0.1, 0.3), stations[0])
+        coming = Arrivals({stations[0]: draw.uniform(0.1, 0.3)})
         return Network(closed, {"a": coming, "b": population["b"]}, {"a": onward, "b": around})
     return Network(closed, population, dict.fromkeys(names, around))
 

@@ -27,7 +27,6 @@ from qsim import (
     MMcN,
     Network,
     Open,
-    Population,
     Station,
     Tandem,
     simulate,
@@ -80,7 +79,7 @@ WAYS: dict[str, Any] = {
 DIE = Station({"read": ONE, "write": M(1.5), "clean": SKEWED}, discipline="PS")
 ROUTED = Network(
     {"host": Delay(3.0), "die": DIE, "bus": Station({"read": M(0.3), "write": M(0.6), "clean": ONE}, discipline="PS")},
-    {"clean": Arrivals(0.15, "bus"), "read": Population(3, "host"), "write": Population(2, "host")},
+    {"clean": Arrivals({"bus": 0.15}), "read": 3, "write": 2},
     WAYS,
 )
 NETWORKS: list[Network] = [
@@ -91,17 +90,17 @@ NETWORKS: list[Network] = [
     both([2], [3], [Row([M(0.1), M(0.1)])], [1]),
     Network(
         {"host": Delay(20.0), "bus": Station(ONE), "die": Station(M(8.0), servers=8)},
-        Population(16, "host"),
+        16,
         {"host": {"bus": 1}, "bus": {"die": 1}, "die": {"die": 0.1, "host": 0.9}},
     ),
     Network(
         {"host": Delay(3.0), "die": DIE, "bus": Station(M(0.5))},
-        {"read": Population(5, "host"), "write": Population(3, "host")},
+        {"read": 5, "write": 3},
         {"read": WAYS["read"], "write": WAYS["write"]},
     ),
     Network(
         {"think": Delay(2.0), "cpu": Station(ONE, speeds=(1, 1.5, 1.8)), "disks": Station(M(2.0), 3, queues="random")},
-        Population(9, "think"),
+        9,
         {"think": {"cpu": 1}, "cpu": {"disks": 0.6, "think": 0.4}, "disks": {"cpu": 1}},
     ),
 ]
@@ -171,7 +170,7 @@ def test_customers_that_circulate_are_all_somewhere() -> None:
 def test_a_class_seldom_seen_at_a_station_has_no_values_there_and_says_so() -> None:
     net = Network(
         {"die": Station(M(0.4)), "retry": Station(M(0.4))},
-        {"read": Arrivals(0.5, "die"), "write": Arrivals(0.5, "die")},
+        {"read": Arrivals({"die": 0.5}), "write": Arrivals({"die": 0.5})},
         {"read": {"die": {"retry": 1e-4}}, "write": {"die": {"retry": 1}}},
     )
     seldom = simulate(net, customers=20_000, seed=36)["retry"]["read"]

@@ -336,7 +336,7 @@ _NETWORK = b"""[stations]
 cpu = {service = "5ms", servers = 2}
 disk = {service = "8ms", visits = 3}
 [customers]
-population = 10
+reads = 10
 """
 _RECORD = (
     b"time_s,reads_per_s,writes_per_s,read_latency_s,write_latency_s,outstanding\n"

@@ -23,7 +23,6 @@ from measure.units import parse_duration, parse_rate
 FIELDS = {"stations", "customers", "routing"}
 OF_STATION = {"service", "delay", "servers", "visits", "discipline", "queues", "speeds", "priority", "capacity"}
 OF_DEVICE = {"device", "series", "idle_latency", "peak", "visits", "extrapolate"}
-OF_CUSTOMERS = {"population", "arrivals", "at"}
 
 
 @dataclass(frozen=True)
@@ -134,26 +133,17 @@ class _Reading:
 
     def customers(self, given: object) -> Any:
         """Those of one class, or of each by its name."""
-        if not isinstance(given, Mapping) or OF_CUSTOMERS & given.keys():
+        if not isinstance(given, Mapping):
             return self._class(given, "customers")
         return {name: self._class(value, f"customers of {name}") for name, value in given.items()}
 
     def _class(self, given: object, what: str) -> Any:
-        """``16`` that circulate; ``"200/s"`` or a law of the gaps; or a table that says at which station."""
-        if isinstance(given, int) and not isinstance(given, bool):
-            return qsim.Population(given)
+        """``16`` that circulate; ``"200/s"`` or a law of the gaps, or one of these for each station they come to."""
         if isinstance(given, str):
             return qsim.Arrivals(self._source(given, what))
-        table = self.table(given, what)
-        self.only(table, OF_CUSTOMERS, what)
-        if ("population" in table) == ("arrivals" in table):
-            raise ValueError(f"{what} need a population or arrivals, and not both")
-        if "population" in table:
-            return qsim.Population(table["population"], table.get("at"))
-        coming = table["arrivals"]
-        if isinstance(coming, Mapping):
-            return qsim.Arrivals({at: self._source(v, f"{what} at {at}") for at, v in coming.items()}, table.get("at"))
-        return qsim.Arrivals(self._source(coming, what), table.get("at"))
+        if isinstance(given, Mapping):
+            return qsim.Arrivals({at: self._source(v, f"{what} at {at}") for at, v in given.items()})
+        return given
 
     def _time(self, given: object, what: str) -> Any:
         """A law as on the command line; a time is the mean of an exponential one."""

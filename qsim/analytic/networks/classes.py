@@ -155,7 +155,7 @@ def class_network(network: Network) -> ClassNetwork | None:
         return None
     opens = [NetworkClass(network.mean_visits(c), rate=network.arrival_rate(c)) for c in network.open_classes]
     closed = network.closed_classes.items()
-    classes = (*opens, *(NetworkClass(network.mean_visits(c), population=given.number) for c, given in closed))
+    classes = (*opens, *(NetworkClass(network.mean_visits(c), population=number) for c, number in closed))
     stations = []
     for i, (name, station) in enumerate(network.stations.items()):
         visits = tuple(float(each.visits[i]) for each in classes)

@@ -120,11 +120,7 @@ def test_json_and_classes(qsim, tmp_path):
         (DRIVE.replace('"2us"', "-1"), "service of bus must be positive and finite, not -1", 1),
         (DRIVE.replace('"20us"', '"0us"'), "delay of host must be positive and finite, not 0us", 1),
         (DRIVE.replace('"2us"', '"gama:mean=2us,scv=2"'), "service of bus", 1),
-        (
-            DRIVE.replace("customers = 8", 'customers = { at = "hst", population = 8 }'),
-            "must name stations, not 'hst'",
-            1,
-        ),
+        (DRIVE.replace("customers = 8", 'customers.reads = { hst = "1/s" }'), "must name stations, not 'hst'", 1),
         (DRIVE.replace('{ delay = "20us" }', "7"), "station host must be a table", 1),
         (DRIVE.replace('service = "2us"', ""), "station bus needs a service", 1),
         ("stations = [", "neither TOML nor JSON", 1),

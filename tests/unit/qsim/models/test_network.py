@@ -16,7 +16,6 @@ from qsim import (
     Exponential,
     LogNormal,
     Network,
-    Population,
     Station,
     UnstableQueueError,
     simulate,
@@ -35,7 +34,7 @@ BACK = {"a": {"b": 1}, "b": {"a": 1}}
         ((2.5,), "customers must be a whole number of customers that circulate, or Arrivals(rate), not 2.5"),
         ((Arrivals(1), BACK), "customers at a, b cannot"),
         ((Arrivals(1), {"a": {"b": 1.5}}), "must not add up to more than 1, not 1.5"),
-        ((Arrivals(1, "a"),), "must not begin at 'a' without routing"),
+        ((Arrivals({"a": 1}),), "must not begin at 'a' without routing"),
         ((2, {"a": {"b": 0.5}, "b": {"a": 1}}), "nobody leaves it"),
         ((2, {"a": {"b": 1}, "b": {"b": 1}}), "must bring everyone back to a"),
         (({"x": 1, "y": "z"},), "customers of y must be a whole number"),
@@ -62,7 +61,7 @@ def test_what_describes_no_network_is_refused(given: tuple[Any, ...], said: str)
         (lambda: Station(ONE, 2, queues="random", speeds=(1, 2)), "speeds must be None where each server"),
         (lambda: Network(TWO, {"x": 1}, {"y": BACK}), "routing must name classes, not 'y'"),
         (lambda: Arrivals(-1), "arrivals must be positive and finite, not -1"),
-        (lambda: Arrivals({"a": 1}, "a"), "rate must be one rate or law"),
+        (lambda: Arrivals({}), "rate must not be empty"),
     ],
 )
 def test_what_describes_no_station_is_refused(build: Any, said: str) -> None:
@@ -128,7 +127,7 @@ def test_visits_and_routes_give_the_same_means() -> None:
 
 def test_time_at_a_delay_is_think_time_of_those_that_circulate_and_response_of_those_that_leave() -> None:
     stations = {"wire": Delay(2.0), "disk": Station(Exponential(0.5), discipline="PS")}
-    both = Network(stations, {"read": Population(3), "write": Arrivals(0.5)})
+    both = Network(stations, {"read": 3, "write": Arrivals(0.5)})
     exact, run = solve(both), simulate(both, customers=200_000, seed=6)
     assert exact["write"].W == pytest.approx(2.0 + exact["disk"]["write"].W)
     assert exact["read"].W == pytest.approx(exact["disk"]["read"].W)

@@ -18,7 +18,6 @@ from qsim import (
     MMc,
     Network,
     NoFormulaError,
-    Population,
     Station,
     solve,
 )
@@ -27,7 +26,7 @@ THERE_AND_BACK = {"host": {"disk": 1.0}, "disk": {"host": 1.0}}
 
 
 def _closed(disk: Station, customers: int = 4) -> Network:
-    return Network({"host": Delay(2.0), "disk": disk}, Population(customers, "host"), THERE_AND_BACK)
+    return Network({"host": Delay(2.0), "disk": disk}, customers, THERE_AND_BACK)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def test_a_class_in_two_halves_is_the_class() -> None:
         )
         stations = {"first": node, "second": Station(Exponential(0.2), servers=2)}
         on = {"first": {"second": 1.0}}
-        whole = solve(Network(stations, {"a": Arrivals(rates[0], "first"), "b": Arrivals(rates[1], "first")}, on))
+        whole = solve(Network(stations, {"a": Arrivals({"first": rates[0]}), "b": Arrivals({"first": rates[1]})}, on))
         parts = [share * rates[0], (1 - share) * rates[0], rates[1]]
         halves = {name: Arrivals(rate) for name, rate in zip("xyb", parts, strict=True)}
         split = solve(Network(stations, halves, on))
@@ -93,7 +92,7 @@ def test_constant_times_alone_never_forget_how_they_began() -> None:
     for population, kind in ((1, "exact"), (2, "approximation")):
         net = Network(
             {"host": Delay(Deterministic(1.0)), "disk": Station(laws, discipline="PS")},
-            {"a": Population(population, "host"), "b": Population(2, "host")},
+            {"a": population, "b": 2},
             THERE_AND_BACK,
         )
         assert solve(net).kind == kind

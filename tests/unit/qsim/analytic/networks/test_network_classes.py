@@ -130,7 +130,9 @@ def test_each_class_has_its_own_time_at_each_of_several_stations() -> None:
         "bus": Station({"read": Exponential(1.0), "write": Exponential(2.0)}, discipline="PS"),
         "die": Station({"read": Exponential(3.0), "write": Exponential(0.5)}, discipline="PS"),
     }
-    net = solve(Network(nodes, {"read": Arrivals(0.1, "bus"), "write": Arrivals(0.2, "bus")}, {"bus": {"die": 1.0}}))
+    net = solve(
+        Network(nodes, {"read": Arrivals({"bus": 0.1}), "write": Arrivals({"bus": 0.2})}, {"bus": {"die": 1.0}})
+    )
     for station, loads, services in (("bus", 0.5, (1.0, 2.0)), ("die", 0.4, (3.0, 0.5))):
         assert [c.W for c in net[station].classes] == pytest.approx([s / (1 - loads) for s in services])
         assert net[station].utilization == pytest.approx(loads)
