@@ -149,26 +149,6 @@ def test_ctrl_c_keeps_the_finished_points_and_the_sweep_goes_on(disk: Path, tmp_
     assert all((tmp_path / f"s/raw/{key}.json").read_bytes() == raw for key, raw in kept.items())
 
 
-@pytest.mark.parametrize(("number", "delays_s"), [(signal.SIGKILL, (0.6, 1.2)), (signal.SIGTERM, (0.9,))])
-def test_a_kill_at_any_moment_leaves_whole_points_and_no_orphan(
-    disk: Path, tmp_path: Path, repository: Path, number: signal.Signals, delays_s: tuple[float, ...]
-) -> None:
-    finished: set[str] = set()
-    for delay_s in delays_s:
-        with start(disk, tmp_path / "s", repository) as program:
-            time.sleep(delay_s)
-            program.send_signal(number)
-            program.communicate()
-        assert no_fio_left(disk)
-        if (tmp_path / "s" / "sweep.json").exists():
-            now = SweepStore.read(tmp_path / "s").finished()
-            assert now >= finished
-            finished = set(now)
-    sweep = run_fio(plan_fio(disk, (1, 2, 4, 8), size_bytes=16 * MIB, runtime_s=0.3, ramp_s=0.0), tmp_path / "s")
-    assert list(sweep.points["load"]) == [1, 2, 4, 8]
-    assert not list(disk.iterdir())
-
-
 def fake_fio(folder: Path, real: str, behaviour: str, where: str = "--iodepth=2") -> str:
     """An fio that does something else where an argument is ``where``; the PATH under which it is found first."""
     folder.mkdir()
@@ -183,7 +163,7 @@ def fake_fio(folder: Path, real: str, behaviour: str, where: str = "--iodepth=2"
     [
         ("trap '' TERM; echo '{'; while :; do sleep 1; done", "did not end within 4.2 s and was stopped"),
         ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'; kill -SEGV $$', "ended by signal 11"),
-        ("echo oops >&2; exit 1", r"4096-randread-d2-j1\.r0 is empty.*\(oops\)"),
+        ("echo oops >&2; exit 1", r"4096-randread-d2-j1\.r0 is not fio's JSON.*\(oops\)"),
         ('echo \'{ "fio version" : "fio-3.33", "jobs" : [\'', "is cut off"),
     ],
     ids=["hangs and ignores SIGTERM", "crashes with half a JSON", "fails with a message", "prints half a JSON"],
@@ -205,16 +185,6 @@ def test_a_point_that_fails_is_recorded_and_the_sweep_goes_on(
     assert not whole.findings
 
 
-def test_a_file_that_cannot_be_filled_is_removed_and_the_reason_is_told(
-    disk: Path, tmp_path: Path, real_fio: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fail = "fio: io_u error: No space left on device"
-    monkeypatch.setenv("PATH", fake_fio(tmp_path / "bin", real_fio, f"echo '{fail}' >&2; exit 1", where="--name=fill"))
-    with pytest.raises(ToolFailedError, match="could not be filled: fio: io_u error: No space left on device"):
-        run_fio(small(disk), tmp_path / "s")
-    assert not list(disk.iterdir())
-
-
 def test_a_device_that_is_gone_fails_every_point_with_its_reason(tmp_path: Path) -> None:
     plan = plan_fio(f"nbd+unix:///?socket={tmp_path}/none", (1, 2), runtime_s=0.2, ramp_s=0.0)
     with pytest.raises(ToolFailedError, match=r"no point of the sweep .*; the last: 4096-randread-d2-j1\.r0"):
@@ -233,13 +203,6 @@ def test_fio_that_vanishes_between_plan_and_run_is_named(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ToolMissingError, match="fio is not installed"):
         run_fio(plan, tmp_path / "s")
-    assert not list(disk.iterdir())
-
-
-def test_too_large_a_file_is_refused_before_anything_is_written(disk: Path) -> None:
-    everything = shutil.disk_usage(disk).total * 2
-    with pytest.raises(UnsafeTargetError, match=r"free, and the test file takes"):
-        small(disk, size_bytes=everything // 4096 * 4096)
     assert not list(disk.iterdir())
 
 
@@ -308,20 +271,18 @@ def served(tmp_path: Path, require_tool: Callable[..., str]) -> Iterator[Callabl
 WRITES = {"size_bytes": None, "depths": (1,), "read_percent": 0}
 
 
-def test_an_export_is_not_written_without_its_name(served: Callable[[bytes], tuple[str, Path]]) -> None:
+def test_a_blank_export_is_written_by_its_name_alone(
+    served: Callable[[bytes], tuple[str, Path]], tmp_path: Path
+) -> None:
     uri, image = served(b"")
     with pytest.raises(UnsafeTargetError, match="is an NBD export, and writing destroys what it holds"):
         small(uri, **WRITES)
     assert not any(image.read_bytes())
-
-
-def test_a_blank_export_is_written_by_its_name(served: Callable[[bytes], tuple[str, Path]], tmp_path: Path) -> None:
-    uri, image = served(b"")
     run_fio(small(uri, **WRITES, write_device=uri), tmp_path / "out")
     assert any(image.read_bytes())
 
 
-def test_an_export_that_may_hold_something_is_erased_by_its_name_alone(
+def test_an_export_that_may_hold_something_is_erased_by_its_name_once_more(
     served: Callable[[bytes], tuple[str, Path]],
 ) -> None:
     uri, _ = served(b"precious")

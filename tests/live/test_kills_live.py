@@ -50,7 +50,7 @@ def test_a_known_device(tmp_path: Path, fio_and_nbdkit: None) -> None:
 
 @pytest.mark.usefixtures("fake_mlc")
 def test_mlc(tmp_path: Path) -> None:
-    plan = plan_mlc(("loaded-latency", "idle-latency", "peak"), delays=(0, 100), mixes=("R", "W5"))
+    plan = plan_mlc(delays=(0, 100), mixes=("R", "W5"))
     survive_kills(lambda out: run_mlc(plan, out), tmp_path, points=len(plan.runs))
 
 

@@ -63,17 +63,13 @@ def test_each_point_draws_other_addresses_and_the_same_ones_again(tmp_path: Path
     assert seeds == [option(p.argv, "randseed") for p in plan(tmp_path, (1, 2, 4), repeats=2).points]
 
 
-def test_reads_are_protected_by_fio_as_well_and_writes_are_not(tmp_path: Path) -> None:
-    assert all("--readonly" in p.argv for p in plan(tmp_path).points)
-    assert not any("--readonly" in p.argv for p in plan(tmp_path, read_percent=0).points)
-
-
 @pytest.mark.parametrize(
     ("percent", "pattern", "rw"),
     [(100, "random", "randread"), (0, "sequential", "write"), (70, "random", "randrw"), (30, "sequential", "rw")],
 )
 def test_direction_and_pattern(tmp_path: Path, percent: int, pattern: Any, rw: str) -> None:
     argv = plan(tmp_path, read_percent=percent, pattern=pattern).points[0].argv
+    assert ("--readonly" in argv) == (percent == 100)
     assert option(argv, "rw") == rw
     assert option(argv, "rwmixread") == (str(percent) if rw.endswith("rw") else None)
 

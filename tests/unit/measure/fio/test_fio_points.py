@@ -13,7 +13,7 @@ from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.fio.points import MeasuredPoint, near_ceiling, why_no_point
-from measure.fio.sweep import plan_workloads, read_fio_store
+from measure.fio.sweep import read_fio_store
 from measure.fio.workload import FioJob
 from measure.formats.fio.record import FioRecord, Moments
 from measure.store.directory import SweepStore
@@ -116,13 +116,6 @@ def test_what_the_device_cannot_take_is_left_out_and_said(tmp_path: Path) -> Non
         read(tmp_path / "alone", (FioJob.open(2000), 0, drowned))
 
 
-def test_few_arrivals_by_chance_are_no_overload(tmp_path: Path) -> None:
-    job = FioJob.open(20, jobs=1)
-    sweep = read(tmp_path, (job, 0, output({"read": direction(66, 0.045)})))  # 65 of 80, within 3 standard errors
-    assert len(sweep.points) == 1
-    assert [f.check for f in sweep.findings] == ["busy-submitters"]
-
-
 def test_busy_jobs_are_told_once_with_the_number_that_would_do(tmp_path: Path) -> None:
     busy, busier = (output({"read": direction(n, 4e-3)}) for n in (4032, 8032))
     points = [(OPEN, 0, busy), (OPEN, 1, busy), (FioJob.open(2000), 0, busier)]
@@ -184,11 +177,6 @@ def test_an_edited_request_is_refused_by_its_key(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"read_percent": 100', '"read_percent": 101'))
     with pytest.raises(Exception, match=r"holds no workload \(read_percent is 101"):
         read_fio_store(SweepStore.read(made.directory))
-
-
-def test_depths_and_rates_are_no_one_sweep(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="two directories"):
-        plan_workloads(tmp_path, [OPEN, FioJob(1, 1, 4096, 100, "random")])
 
 
 def test_the_options_of_our_own_runs_are_audited_as_those_of_others(tmp_path: Path) -> None:
