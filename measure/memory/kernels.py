@@ -135,7 +135,6 @@ def chase(
     warm_up_ns: Any,
     measure_ns: Any,
     chunk_hops: Any,
-    chunk_ns: Any,
     beats: Any,
     timespec: Any,
 ) -> Any:
@@ -144,8 +143,7 @@ def chase(
     ``ring`` holds at the first word of each line the index of the next line's first word. The warm-up lasts
     ``warm_up_ns`` and until every loader has answered both phases. A chunk of ``chunk_hops`` hops counts as loaded if
     every loader gave a sign of life during it: other programs may take a loader off its CPU for milliseconds, and the
-    memory is idle meanwhile. ``chunk_ns`` receives the CPU time of each chunk, as far as it reaches; ``beats`` is
-    scratch space, a word a loader.
+    memory is idle meanwhile. ``beats`` is scratch space, a word a loader.
 
     Returns (word where it stopped, hops in all, hops measured, ns elapsed, ns on the CPU, hops in loaded chunks, ns on
     the CPU in loaded chunks); fewer than asked where somebody set STOP.
@@ -165,7 +163,6 @@ def chase(
     hops_before = hops
     loaded_hops = 0
     loaded_ns = 0
-    chunk = 0
     _all_ran(control, loaders, beats)
     began = now = _clock_ns(_WALL, timespec)
     cpu_began = cpu_now = _clock_ns(_CPU, timespec)
@@ -179,9 +176,6 @@ def chase(
         if _all_ran(control, loaders, beats):
             loaded_hops += chunk_hops
             loaded_ns += cpu_now - cpu_before
-        if chunk < chunk_ns.size:
-            chunk_ns[chunk] = cpu_now - cpu_before
-        chunk += 1
     control[0] = STOP
     return word, hops, hops - hops_before, now - began, cpu_now - cpu_began, loaded_hops, loaded_ns
 

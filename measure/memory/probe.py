@@ -13,7 +13,7 @@ latency, here in compiled Python threads, on any CPU.
     plan = plan_buffers([2**14, 2**15, ...])  # latency and bandwidth over buffer sizes: the caches show as steps
 
 ``load`` of the sweep is the injected delay d in iterations of the idle loop per burst. One iteration lasts
-``spin_ns_per_iteration`` (in the provenance; the table has ``injected_delay_s``), so load is time up to a constant
+``spin_ns_per_iteration`` (in the provenance), so load is time up to a constant
 factor, as the delay law X = N / (Z0 + kappa d + R) asks.
 
 Which traffic? With "read", a core's prefetchers run ahead of its loader into the next burst while it idles, so short

@@ -15,7 +15,6 @@ throughput   cache lines that crossed the memory bus, a second, while all ran: e
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -93,11 +92,6 @@ class ProbeRecord:
         """The curve this point lies on: "read, 1 loader"; over buffer sizes "read, 1 thread"."""
         return f"{self.load.label}, {counted(len(self.loader_cpus), 'loader' if self.kind == 'loaded' else 'thread')}"
 
-    @property
-    def injected_delay_s(self) -> float:
-        """The idle time after each burst, in seconds."""
-        return self.delay_iterations * self.spin_ns_per_iteration * 1e-9
-
     def latencies_s(self) -> list[float]:
         """Seconds per access of the chaser, a trial each."""
         return [trial.latency_s for trial in self.trials]
@@ -122,25 +116,18 @@ class ProbeRecord:
         return [self._row(k, chased, streamed, source, chase is None) for k, (chased, streamed) in enumerate(pairs)]
 
     def _row(self, repeat: int, chased: Trial, streamed: Trial, source: str, loaded: bool) -> dict[str, Any]:
-        loaders, latency, reads = self.loaders_per_s(streamed), chased.latency_s, self.load.read_fraction
-        probe = 1 / latency if loaded else 0.0
-        own = {"loaders_per_s": loaders, "probe_per_s": probe, "injected_delay_s": self.injected_delay_s}
-        quantiles = chased.chaser.chunk_ns_per_hop if chased.chaser else {}
+        latency = chased.latency_s
+        throughput = self.loaders_per_s(streamed) + (1 / latency if loaded else 0.0)
         return {
             "series": self.series,
             "load": float(self.delay_iterations if loaded else self.buffer_bytes),
             "repeat": repeat,
-            "throughput_per_s": loaders + probe,
-            "bandwidth_bytes_per_s": (loaders + probe) * CACHE_LINE_BYTES,
+            "throughput_per_s": throughput,
+            "bandwidth_bytes_per_s": throughput * CACHE_LINE_BYTES,
             "latency_s": latency,
-            "latency_median_s": quantiles.get("0.5", math.nan) * 1e-9,
-            "read_bytes_per_s": (loaders * reads + probe) * CACHE_LINE_BYTES,
-            "written_bytes_per_s": loaders * (1 - reads) * CACHE_LINE_BYTES,
-            **(own if loaded else {}),
-            "off_cpu_share": max(chased.off_cpu_share, streamed.off_cpu_share),
             "block_bytes": self.stride_bytes,
             "jobs": len(streamed.loaders),
-            "read_fraction": reads,
+            "read_fraction": self.load.read_fraction,
             "source": source,
             "started_at": streamed.started_at,
         }
@@ -182,8 +169,7 @@ def _trial(values: Mapping[str, Any]) -> Trial:
     chaser = None if values["chaser"] is None else ChaserCount(**values["chaser"])
     loaders = tuple(LoaderCount(**count) for count in values["loaders"])
     for count in (chaser, *loaders):
-        parts = {} if count is None else dict(vars(count))
-        _check_numbers([*parts.pop("chunk_ns_per_hop", {}).values(), *parts.values()])
+        _check_numbers([] if count is None else vars(count).values())
     _check_texts(values["started_at"])
     return Trial(values["started_at"], chaser, loaders)
 

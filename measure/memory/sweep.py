@@ -22,23 +22,16 @@ from measure.sweep import Sweep
 from measure.units import counted, format_bandwidth, format_bytes, format_duration
 
 LOAD_UNIT = "loop iterations"
-DISTURBED_SHARE = 0.05  # of a thread's time off its CPU: worth a word
+DISTURBED_SHARE, BUSY_SHARE = 0.05, 0.25  # of a thread's time off its CPU: worth a word, and a warning
 HUGE_SHARE = 0.95
 DRIFT_FACTOR = 1.1  # ratio of idle latencies, before and after
-_MOST_NAMED = 8
 LOADED_FACTOR = 1.1  # below this latency ratio, idle to heaviest load, a curve has no knee to find
-
-BUSY_SHARE = 0.25
-"""A thread that was off its CPU for more of its time than this: the machine is busy."""
 
 
 def read_memory_store(store: SweepStore) -> Sweep:
     """The sweep that ``run_memory`` left in a directory, read from its raw records alone.
 
-    One row a repeat. Beyond the standard columns: ``read_bytes_per_s`` and ``written_bytes_per_s`` (over the memory
-    bus), ``latency_median_s`` (of short chunks of the chase) and ``off_cpu_share``. Over delays also ``loaders_per_s``
-    and ``probe_per_s`` (cache lines a second by the loaders and by the chaser) and ``injected_delay_s`` (after each
-    burst). Raises DataError where no point was measured yet or a raw file is damaged or missing.
+    One row a repeat. Raises DataError where no point was measured yet or a raw file is damaged or missing.
     """
     kept = read_kept(store, lambda text, point: parse_record(text, str(point.raw)))
     records = {p.raw: r for p, r in zip(kept.finished, kept.values, strict=True) if p.raw is not None}
@@ -99,13 +92,12 @@ def summary_facts(records: Sequence[ProbeRecord]) -> dict[str, Any]:
         return facts
     idle = [record.latencies_s() for record in records if record.kind == "idle"]
     if idle:
-        facts |= {"idle_latency_s": statistics.fmean(idle[0]), "idle_latency_best_s": min(map(min, idle))}
+        facts["idle_latency_s"] = statistics.fmean(idle[0])
     if len(idle) > 1:
         facts["idle_latency_after_s"] = statistics.fmean(idle[-1])
     peaks = {r.load.label: _peak(r.bandwidths()) for r in records if r.kind == "peak"}
     if peaks:
         facts["peak_bandwidth_bytes_per_s"] = max(peak["mean"] for peak in peaks.values())
-        facts["peak_bandwidth_best_bytes_per_s"] = max(peak["best"] for peak in peaks.values())
         facts["peaks_bytes_per_s"] = peaks
     return facts
 
@@ -152,29 +144,18 @@ def _on_buffers(facts: Mapping[str, Any]) -> Iterator[Finding]:
         )
 
 
-def _place(record: ProbeRecord, *, sized: bool) -> str:
-    if sized:
-        return format_bytes(record.buffer_bytes)
-    return f"delay {record.delay_iterations}" if record.kind == "loaded" else f"the {record.kind} measurement"
-
-
 def _on_disturbance(records: Sequence[ProbeRecord]) -> Iterator[Finding]:
-    shares: dict[str, float] = {}
-    sized = not any(r.kind == "loaded" for r in records)
-    for record in sorted(records, key=lambda r: (r.kind != "loaded", r.delay_iterations, r.buffer_bytes)):
-        worst = max(trial.off_cpu_share for trial in record.trials)
-        if worst > DISTURBED_SHARE:
-            where = _place(record, sized=sized)
-            shares[where] = max(worst, shares.get(where, 0.0))
-    if not shares:
+    shares = {key: max(trial.off_cpu_share for trial in record.trials) for key, record in enumerate(records)}
+    worst = max(shares, key=lambda key: shares[key], default=0)
+    if shares.get(worst, 0.0) <= DISTURBED_SHARE:
         return
-    more = len(shares) - _MOST_NAMED
-    named = ", ".join(list(shares)[:_MOST_NAMED]).replace(", delay ", ", ") + (f" and {more} more" if more > 0 else "")
-    most = 100 * max(shares.values())
+    record, several = records[worst], sum(share > DISTURBED_SHARE for share in shares.values())
+    where = f"delay {record.delay_iterations}" if record.kind == "loaded" else f"the {record.kind} measurement"
     yield Finding(
         "disturbed",
-        "info" if most <= 100 * BUSY_SHARE else "warning",
-        f"A thread was kept off its CPU for up to {most:.0f} % of a repeat, at {named}.",
+        "info" if shares[worst] <= BUSY_SHARE else "warning",
+        f"In {counted(several, 'point')} a thread was kept off its CPU, for up to {100 * shares[worst]:.0f} % of a "
+        f"repeat at {where}, buffers of {format_bytes(record.buffer_bytes)}.",
         "Another program ran on the probe's CPUs. The figures are for the time when all threads ran, but caches "
         "and memory were shared.",
         "stop what else runs, then measure again into another directory",

@@ -27,7 +27,6 @@ T = TypeVar("T")
 Control = NDArray[np.int64]
 
 HOPS_PER_CHUNK = 512  # between two readings of the clocks: some 50 us of DRAM latency against 0.5 us for reading them
-CHUNK_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 TRIES = 9
 
 
@@ -36,7 +35,7 @@ class ChaserCount:
     """What the chaser did while measuring: hops, ns by the clock and on its CPU.
 
     ``loaded_hops`` and ``loaded_ns`` (on the CPU) are the part of it during which every loader was running, all of it
-    where there is no loader. ``chunk_ns_per_hop`` are quantiles over short chunks.
+    where there is no loader.
     """
 
     hops: int
@@ -44,7 +43,6 @@ class ChaserCount:
     cpu_ns: int
     loaded_hops: int
     loaded_ns: int
-    chunk_ns_per_hop: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -82,20 +80,17 @@ class Chaser:
         """Lead one measurement. ToolFailedError where the ring was not followed as claimed."""
         pin(self.cpu)
         words = self.pages.words
-        chunks = np.zeros(max(16, int(seconds / 20e-6)), dtype=np.int64)
         beats, scratch = np.zeros(max(1, loaders), dtype=np.int64), np.zeros(CONTROL_STRIDE, dtype=np.int64)
         began = int(words[self._word + 1])
         times_ns = (round(warm_up_s * 1e9), round(seconds * 1e9))
         counts = probe_kernels.chase(
-            words, np.uint64(self._word), control, loaders, *times_ns, self.chunk_hops, chunks, beats, scratch
+            words, np.uint64(self._word), control, loaders, *times_ns, self.chunk_hops, beats, scratch
         )
         word, hops, measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns = (int(count) for count in counts)
         self._word = word
         if int(words[word + 1]) != (began + hops) % self.lines:
             raise ToolFailedError(f"the chaser claims {hops} hops but did not end where they lead; nothing is measured")
-        per_hop = chunks[: min(chunks.size, measured // self.chunk_hops)] / self.chunk_hops
-        quantiles = {f"{q:g}": round(float(np.quantile(per_hop, q)), 3) for q in CHUNK_QUANTILES if per_hop.size}
-        return ChaserCount(measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns, quantiles)
+        return ChaserCount(measured, elapsed_ns, cpu_ns, loaded_hops, loaded_ns)
 
 
 class Loader:
@@ -177,7 +172,7 @@ def compile_kernels() -> None:
     control = np.full(CONTROL_STRIDE * 2, STOP, dtype=np.int64)
     words = np.zeros(WORDS_PER_LINE, dtype=np.uint64)
     probe_kernels.spin(np.uint64(1), 1, scratch)
-    probe_kernels.chase(words, np.uint64(0), control, 0, 0, 0, 1, scratch, scratch, scratch)
+    probe_kernels.chase(words, np.uint64(0), control, 0, 0, 0, 1, scratch, scratch)
     probe_kernels.stream(words, WORDS_PER_LINE, 0, 1, 0, 1, control, 0, scratch)
     probe_kernels.link(words, np.zeros(1, dtype=np.int64))
 

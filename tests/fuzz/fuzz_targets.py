@@ -259,14 +259,7 @@ def _stores() -> Iterator[bytes]:
 
 
 def _probe_records() -> Iterator[bytes]:
-    chaser = {
-        "hops": 100,
-        "elapsed_ns": 9000,
-        "cpu_ns": 9000,
-        "loaded_hops": 90,
-        "loaded_ns": 8000,
-        "chunk_ns_per_hop": {"0.5": 90.0},
-    }
+    chaser = {"hops": 100, "elapsed_ns": 9000, "cpu_ns": 9000, "loaded_hops": 90, "loaded_ns": 8000}
     trial = {
         "started_at": "2026-01-01T00:00:00+00:00",
         "chaser": chaser,

@@ -62,11 +62,7 @@ def test_a_binary_prefix_without_its_letter_is_no_bandwidth() -> None:
 
 def test_a_probe_record_of_wrong_kinds_is_refused() -> None:
     record = TARGETS["probe_record"].seeds()[0].decode()
-    for before, after in (
-        ('{"0.5": 90.0}', '{"0.5": []}'),
-        ('"chunk_ns_per_hop"', '"chunk_\\n"'),
-        ('"hops": 100', '"hops": "x"'),
-    ):
+    for before, after in (('"cpu_ns"', '"cpu_\\n"'), ('"hops": 100', '"hops": "x"')):
         damaged = record.replace(before, after)
         assert damaged != record
         check(TARGETS["probe_record"].parser, damaged.encode())

@@ -45,7 +45,6 @@ def test_a_trial_counts_what_every_thread_did(traffic: Traffic) -> None:
         assert lead.hops % HOPS_PER_CHUNK == 0
         assert lead.hops > 0
         assert lead.elapsed_ns >= 10_000_000
-        assert list(lead.chunk_ns_per_hop.values()) == sorted(lead.chunk_ns_per_hop.values())
         assert count.bursts > 0
         assert count.elapsed_ns > 0
 
