@@ -224,24 +224,14 @@ def baseline_table(comparison: Comparison) -> str:
     """What the model and each baseline miss on the same held-out points: median and p90 in percent, a row each."""
     if not comparison.baselines:
         return "no baselines: they are calibrated on points of these data, and judged by points held out of them"
-    rows = [
-        (
-            one.name,
-            _percent(one.throughput_median_pct),
-            _percent(one.throughput_p90_pct),
-            _percent(one.response_median_pct),
-            _percent(one.response_p90_pct),
-            one.why,
-        )
-        for one in (comparison.model_error, *comparison.baselines)
-    ]
+    figures = ("throughput_median_pct", "throughput_p90_pct", "response_median_pct", "response_p90_pct")
+    rows = []
+    for one in (comparison.model_error, *comparison.baselines):
+        errors = [getattr(one, name) for name in figures]
+        rows.append((one.name, *("" if e is None else f"{e:.1f} %" for e in errors), one.why))
     missed = f"missed at {counted(int(comparison.held_out.sum()), 'held-out point')}"
     header, rows_shown = without_empty((missed, "throughput, median", "p90", "response, median", "p90", ""), rows)
     return table(header, rows_shown, [name in (missed, "") for name in header])
-
-
-def _percent(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f} %"
 
 
 def _document(devices: Mapping[str, Device], slo: parsing.Objective | None) -> dict[str, Any]:

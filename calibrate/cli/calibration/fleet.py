@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
@@ -14,7 +13,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.option_groups import option
-from calibrate.cli.outputs import Page, naming
+from calibrate.cli.outputs import Page, check_new, naming
 from calibrate.cli.progress import Bar
 from measure.machine.durable import write_new
 
@@ -45,8 +44,8 @@ def fleet(
     """Read, fit, print, write."""
     if out is not None and out.suffix not in (".csv", ".parquet"):
         raise wrong_usage(f"--out {out}: name a file that ends in .csv or .parquet")
-    if out is not None and os.path.lexists(out):
-        raise wrong_usage(f"--out {out} exists and is not replaced; choose another name")
+    if out is not None:
+        check_new(out)
 
     from calibrate.fleet.drives import fleet as fitted
     from calibrate.fleet.odd import FALSE_ALARMS
@@ -89,5 +88,5 @@ def _write(found: Fleet, path: Path) -> None:
         raise MissingExtraError(
             f"a Parquet file needs pyarrow, which is not installed: {install_hint('fleet')}"
         ) from error
-    with naming(path, "--out"):
+    with naming(path):
         write_new(path, content.getvalue())

@@ -119,6 +119,8 @@ def predict(
     tails = simulated_tails([(c.fit, c.fit.series, [float(n) for n in c.curve.load]) for c in curves], found.sweep)
     sealed = None if seal is None else _sealed(seal, curves)
 
+    title = "Prediction" if len(curves) > 1 or not curves[0].fit.series else f"Prediction: {curves[0].fit.series}"
+
     def text() -> str:
         blocks = ["\n".join(first_lines(dataset or " ".join(data or ()), found.fits))] if len(curves) > 1 else []
         for i, c in enumerate(curves):
@@ -133,7 +135,7 @@ def predict(
         parts = [{**_document(c, found.sweep, slo), **tails_document(tails.get(c.fit.series))} for c in curves]
         return {**parts[0], "series": parts, "seal": None if sealed is None else sealed.to_dict()}
 
-    return Result(text, document, page.write(lambda: _sections(curves), _title(curves)))
+    return Result(text, document, page.write(lambda: _sections(curves), title))
 
 
 def _fits(
@@ -233,12 +235,6 @@ def _sections(curves: Sequence[PredictedCurve]) -> list[Section]:
     from calibrate.report.predicted import predicted_section
 
     return [predicted_section(c.fit, list(c.curve.load), c.then[0] if c.then else None) for c in curves]
-
-
-def _title(curves: Sequence[PredictedCurve]) -> str:
-    """The heading of the page; its sections name several fits."""
-    first = curves[0].fit
-    return f"Prediction: {first.series}" if len(curves) == 1 and first.series else "Prediction"
 
 
 def _default_loads(fit: Fit) -> Sequence[float]:

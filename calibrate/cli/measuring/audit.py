@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import measure
-from calibrate.cli.console import Result, remark
+from calibrate.cli.console import Result
 from calibrate.cli.data import DataSource, known_dataset, known_series
 from calibrate.cli.failures import CHECK_FAILED, CommandError
 from calibrate.cli.option_groups import flag
@@ -26,8 +26,6 @@ qsim audit points.csv --columns load=io_depth,latency=lat:us,throughput=iops
 qsim audit --dataset 004-ssd-depth
 """
 
-MANY_CURVES = 200
-"""From this number of curves on an audit takes more than a second, and is announced."""
 WORDS = {"error": "error", "warning": "warning", "info": "note"}
 VERDICTS = {
     "error": "these data contradict themselves",
@@ -128,9 +126,7 @@ def _findings(source: DataSource, series: str | None) -> tuple[list[measure.Find
             known_series(sweep.series, series)
     else:
         sweep = source.load()
-        names = known_series(sweep.series, series)
-        if len(names) >= MANY_CURVES:
-            remark(f"auditing {len(names)} curves")
+        known_series(sweep.series, series)
         found = [*sweep.findings, *measure.audit(sweep, series)]
     if series is not None:
         found = [f for f in found if f.series in (None, series)]

@@ -141,9 +141,7 @@ def _with_ends(show: Figure, point: Any, column: str, moves: float) -> str:
     mean = point["latency_s" if name == "latency" else "throughput_per_s"]
     ends = relative_ends(point[f"{name}_low"], mean, point[f"{name}_high"], moves)
     value = point[column]
-    if ends is None:
-        return f"{show(value, 2)} (measured once)"
-    return with_interval(show, value, ends[0] * value, ends[1] * value)
+    return with_interval(show, value, *(e * value for e in ends)) if ends else f"{show(value, 2)} (measured once)"
 
 
 def _place(point: Any) -> str:

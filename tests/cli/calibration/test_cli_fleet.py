@@ -53,7 +53,7 @@ def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_mod
     assert len(pd.read_parquet(tmp_path / "f.parquet")) == len(rows) == 30
     assert "Throughput against like drives" in (tmp_path / "f.html").read_text()
     again = qsim("fleet", str(rack), "--out", "f.csv")
-    assert (again.code, again.error) == (2, "--out f.csv exists and is not replaced; choose another name")
+    assert (again.code, again.error) == (1, "f.csv exists and is not replaced; choose another name for --out")
 
 
 def test_unlike_drives_are_judged_apart(qsim, rack):
