@@ -55,21 +55,27 @@ def show(
     for name in dataset or ():
         known_dataset(name)
 
-    from calibrate.report.measured import fits_of, section_of, views_of
-
     shown = _measured(data or (), dataset or (), columns)
     if series is not None:
         known_series(list(dict.fromkeys(name for one in shown for name in one.series)), series)
         shown = [one.of(series) for one in shown if series in one.series]
-    with Bar("drawing") as bar:
-        fitted = [fits_of(one, part_of(bar, done, len(shown))) for done, one in enumerate(shown)]
-    sections = [section_of(one, views_of(one, fits)) for one, fits in zip(shown, fitted, strict=True)]
+    sections, fitted = drawn(shown, [""] * len(shown))
     title = sections[0].title if len(sections) == 1 else " ".join([*(data or ()), *(dataset or ())])
     return Result(
         lambda: _text(sections, fitted, details=details),
         lambda: {"sections": [s.to_dict() for s in sections]},
         page.write(lambda: sections, title),
     )
+
+
+def drawn(shown: Sequence[MeasuredData], purposes: Sequence[str]) -> tuple[list[Section], list[Mapping[str, Fit]]]:
+    """A section for each measurement, below its purpose, and the models of its knees."""
+    from calibrate.report.measured import fits_of, section_of, views_of
+
+    with Bar("drawing") as bar:
+        fitted = [fits_of(one, part_of(bar, done, len(shown))) for done, one in enumerate(shown)]
+    each = zip(shown, fitted, purposes, strict=True)
+    return [section_of(one, views_of(one, fits), purpose) for one, fits, purpose in each], list(fitted)
 
 
 def _text(sections: Sequence[Section], fitted: Sequence[Mapping[str, Fit]], *, details: bool) -> str:

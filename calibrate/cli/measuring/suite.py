@@ -12,11 +12,10 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
-from calibrate.cli.measuring.show import section_text
+from calibrate.cli.measuring.show import drawn, section_text
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.option_rules import exclusive
 from calibrate.cli.outputs import page_in
-from calibrate.cli.progress import Bar, part_of
 from measure.suites.agreement import between_suites, disagreements, relative_ends
 from measure.suites.questions import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
@@ -63,6 +62,7 @@ def measure_suite(
     output: PlanOrRun,
 ) -> Result:
     """Plan, measure every suite, print the tables, write the page."""
+    from calibrate.report.measured import measured
     from measure.suites.runs import plan_suites, run_suites
 
     page = page_in(output.out)
@@ -73,7 +73,10 @@ def measure_suite(
         warn(line)
     opening = f"{plan.points} points of {counted(len(plan.steps), 'sweep')}, about {minutes(plan.seconds())}"
     results = output.run(opening, lambda out, bar: run_suites(plan, out, bar), name)
-    sections, fitted = _sections(plan, results)
+    # The peak only serves the rates.
+    steps = [s for s in plan.steps if s.directory in results.sweeps and bool(s.suite.fractions) == bool(s.fractions)]
+    shown = [measured(results.sweeps[s.directory], s.directory) for s in steps]
+    sections, fitted = drawn(shown, [s.suite.purpose for s in steps])
     return Result(
         lambda: _text(results, sections, fitted, output.directory),
         lambda: {
@@ -151,22 +154,6 @@ def _place(point: Any) -> str:
 def _named(target: str) -> str:
     """The target as it is known elsewhere too: a path from the root."""
     return target if "://" in target else str(Path(target).resolve())
-
-
-def _sections(plan: SuitePlan, results: SuiteResults) -> tuple[list[Section], list[dict[str, Fit]]]:
-    """A section for each suite that was measured, and the models of its knees."""
-    from calibrate.report.measured import fits_of, measured, section_of, views_of
-
-    sections, fitted = [], []
-    # The peak only serves the rates.
-    drawn = [s for s in plan.steps if s.directory in results.sweeps and bool(s.suite.fractions) == bool(s.fractions)]
-    with Bar("drawing") as bar:
-        for done, step in enumerate(drawn):
-            shown = measured(results.sweeps[step.directory], step.directory)
-            fits = fits_of(shown, part_of(bar, done, len(drawn)))
-            sections.append(section_of(shown, views_of(shown, fits), step.suite.purpose))
-            fitted.append(fits)
-    return sections, fitted
 
 
 def _planned(plan: SuitePlan) -> Result:
