@@ -223,15 +223,6 @@ class Words(tuple[str, ...]):
     __slots__ = ()
 
 
-@parser
-def words(text: str) -> Words:
-    """``R,W3``."""
-    values = [part.strip() for part in text.split(",") if part.strip()]
-    if not values:
-        raise ValueError(f"{text!r} is empty; write words with commas between them")
-    return Words(values)
-
-
 def choices(*names: str) -> Callable[[Any], Words]:
     """Several of ``names``, with commas between them."""
     one = choice(*names)

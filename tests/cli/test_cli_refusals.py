@@ -124,7 +124,7 @@ REFUSED = """
 
 WITH_FIO = """
 2 | knee DISK --seconds 1s | --seconds 1.00 s is out of reach
-2 | knee DISK --read 100,0 | --read takes one share
+2 | knee DISK --read 100,0 | --read
 2 | knee DISK --block 100 | --block
 2 | measure fio DISK --out s --block 100 | --block
 2 | measure fio DISK --out s --runtime 0s | --runtime

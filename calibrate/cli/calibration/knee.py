@@ -66,13 +66,8 @@ def knee(
     *,
     target: Target,
     block_bytes: int = option("SIZE", parsing.size, "Block size.", "--block", default=4096, shown="4KiB"),
-    read_percent: parsing.Numbers = option(
-        "PCT",
-        parsing.percents,
-        "Share of reads: 100 reads, 0 writes.",
-        "--read",
-        default=parsing.Numbers((100,)),
-        shown="100",
+    read_percent: float = option(
+        "PCT", parsing.percent, "Share of reads: 100 reads, 0 writes.", "--read", default=100.0, shown="100"
     ),
     seconds: float = option("TIME", parsing.seconds, "Time for all depths.", default=12.0, shown="12s"),
     jobs: int = option("N", parsing.whole, "Jobs, each at the depth.", default=1, shown=True),
@@ -86,9 +81,7 @@ def knee(
     if not SHORTEST_S <= seconds / len(DEPTHS) - RAMP_S <= LONGEST_S:
         least = len(DEPTHS) * (SHORTEST_S + RAMP_S)
         raise wrong_usage(f"--seconds {format_duration(seconds)} is out of reach; give {least:.2g}s to 1h")
-    if len(read_percent) != 1:
-        raise wrong_usage("--read takes one share here; qsim measure fio measures several")
-    plan = plan_knee(target, seconds, drive, block_bytes=block_bytes, read_percent=int(read_percent[0]), jobs=jobs)
+    plan = plan_knee(target, seconds, drive, block_bytes=block_bytes, read_percent=round(read_percent), jobs=jobs)
     with keeping(out) as directory:
         sweep = measure_knee(plan, directory, started + BUDGET * seconds, f", into {out}" if out else "")
         found = calibrate.fit(sweep)

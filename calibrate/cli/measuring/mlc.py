@@ -20,13 +20,16 @@ qsim measure mlc --mixes R,W5,W6 --out mixes --dry-run
 """
 
 
+MIXES = ("R", *(f"W{number}" for number in range(2, 13)))
+
+
 def measure_mlc(
     *,
     delays: parsing.Numbers | None = option("D,...", parsing.delays, "Injected delays, in cycles.", shown="MLC's own"),
     buffers: parsing.Numbers | None = option("SIZE,...", parsing.sizes, "Buffer of each thread.", shown="MLC's own"),
     mixes: parsing.Words = option(
         "MIX,...",
-        parsing.words,
+        parsing.choices(*MIXES),
         "Reads to writes: R, W2 2:1, W3 3:1, W4 3:2, W5 1:1; non-temporal W6 0:1, W7 2:1, W8 1:1, W9 3:1, W10 2:1.",
         default=parsing.Words(("R",)),
         shown="R",

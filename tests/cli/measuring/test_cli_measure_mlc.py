@@ -57,7 +57,7 @@ def test_nothing_measured_is_one_line_and_exit_1(qsim, fake_mlc):
     ("args", "parts"),
     [
         (["--out", "m", "--mixes", "W1"], ["--mixes", "W10"]),
-        (["--out", "m", "--mixes", ","], ["--mixes", "empty"]),
+        (["--out", "m", "--mixes", ","], ["--mixes", "'' is unknown"]),
         (["--out", "m", "--buffers", "100"], ["--buffers", "KiB"]),
         (["--out", "m", "--buffers", "1 parsec"], ["--buffers", "parsec"]),
         (["--out", "m", "--delays", "0.5"], ["--delays", "0.5"]),
