@@ -39,9 +39,7 @@ def sources_of(
 
     Files of single points, as fio writes them, are one device together, and so is all DATA with ``together``.
     """
-    if columns is not None and datasets and not data:
-        raise wrong_usage("--columns is about CSV files: the columns of a dataset are known")
-    published = [DataSource((), name) for name in datasets]
+    published = [DataSource((), name, None if data else columns) for name in datasets]
     if together and len(published) + bool(data) > 1:
         raise wrong_usage("--prediction is compared with one DATA or --dataset; name one")
     if together or len(data) < 2:
