@@ -193,16 +193,20 @@ def _count(some: int, of: int) -> str:
     return "all" if some == of else f"{some} of {of}" if some else "none"
 
 
-def fits_table(fits: Sequence[Fit]) -> str:
-    """A row for each of several fits of one kind of load; what each is fitted to, unless that is the same for all."""
+def fits_rows(fits: Sequence[Fit]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The header, and a row for each of several fits of one kind of load; what each is fitted to, unless all alike."""
     first = fits[0].load_type
     alike = len({f.basis for f in fits}) == 1
     rows = [
         (f.series, knee_cell(f), peak_figure(f, "-"), second_cell(f), idle_figure(f, "-"), "" if alike else f.basis)
         for f in fits
     ]
-    header = ("", knee_heading(first), "PEAK", second_heading(first), "IDLE LATENCY", "FITTED TO")
-    return table(*without_empty(header, rows), left=1)
+    return ("", knee_heading(first), "PEAK", second_heading(first), "IDLE LATENCY", "FITTED TO"), rows
+
+
+def fits_table(fits: Sequence[Fit]) -> str:
+    """Several fits as a text table."""
+    return table(*without_empty(*fits_rows(fits)), left=1)
 
 
 def knee_heading(load: Load) -> str:

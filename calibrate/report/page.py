@@ -20,7 +20,7 @@ from typing import Any
 
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import compared_section, evidence_of
-from calibrate.report.compared.comparison_text import curve_output
+from calibrate.report.compared.views import curve_output
 from calibrate.report.drawing import DARK
 from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrate.cli.console import Result, labelled, table
+from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import DataSource, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.audit import audit_text
@@ -86,15 +86,11 @@ def _text(sections: Sequence[Section], fitted: Sequence[Mapping[str, Fit]], *, d
 
 def section_text(section: Section, fits: Mapping[str, Fit], *, details: bool, answered: bool = False) -> str:
     """A section as text: the knees unless ``answered`` before, the tables of its views, and what the audit found."""
-    from calibrate.fitting.answer import fits_table
-
     lines = [] if answered else _knee_lines(list(fits.values()))
     parts = ["\n".join([section.title, *lines, *(labelled("NOTE", n) for n in section.notes)])]
     for view in section.views:
-        if view.name != "latency-bandwidth" or details or not fits:
+        if view.name != "latency-bandwidth" or details or len(fits) > 1:
             parts.append(_view_text(view, None if details else MOST_ROWS))
-        if view.name == "latency-bandwidth" and len(fits) > 1:
-            parts.append(fits_table(list(fits.values())))
     if section.findings and details:
         parts.append("\n".join(map(str, section.findings)))
     parts.append("\n".join([*_next_lines(fits), labelled("AUDIT", audit_text(section.findings))]))
@@ -122,10 +118,9 @@ def _next_lines(fits: Mapping[str, Fit]) -> list[str]:
 def _view_text(view: View, most: int | None) -> str:
     if view.text is None:
         return ""
-    rows = view.text.rows
-    left_out = 0 if most is None else max(len(rows) - most, 0)
-    text = table(view.text.header, rows[: len(rows) - left_out])
-    return f"{view.title}\n{text}" + (f"\n... and {counted(left_out, 'row')} more" if left_out else "")
+    left_out = 0 if most is None else max(len(view.text.rows) - most, 0)
+    more = f"\n... and {counted(left_out, 'row')} more" if left_out else ""
+    return f"{view.title}\n{view.text.text(most)}{more}"
 
 
 def _measured(data: Sequence[str], datasets: Sequence[str], columns: str | None) -> list[MeasuredData]:

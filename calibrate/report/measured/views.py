@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from calibrate.fitting.answer import knee_word
+from calibrate.fitting.answer import fits_rows, knee_word
 from calibrate.fitting.fit import Fit, fit
 from calibrate.fitting.knee import Knee
 from calibrate.inference.parameters import LEVEL
-from calibrate.next.load import advice
 from calibrate.report.axes import AxisScale, latency_axis, load_scale, size_scale
 from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker
 from calibrate.report.measured.drawings import MOST_LINES, lines
@@ -21,29 +20,17 @@ from calibrate.report.measured.tables import (
     columns_of,
     fewer_lines,
     rate_of,
-    shown,
     text_of,
     with_ends,
     with_loads,
     word_of,
 )
-from calibrate.report.view import Section, View
+from calibrate.report.view import FormattedTable, Section, View
 from measure import repeats
 from measure.errors import DataError
 
 _ENOUGH_FOR_A_KNEE = 3
 MOST_TAILS = 6
-_KNEE_NAMES = {
-    "latency_s": "latency at least load",
-    "throughput_per_s": "peak throughput",
-    "bandwidth_bytes_per_s": "peak bandwidth",
-    "at_load": "at load",
-    "knee": "knee, load",
-    "knee_latency_s": "latency at the knee",
-    "sure": "sure?",
-    "ninety": "90 % of the peak at",
-    "next": "measure next",
-}
 
 
 def section_of(measured: MeasuredData, views: Sequence[View], lead: str = "") -> Section:
@@ -123,50 +110,17 @@ def _latency_bandwidth(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[
     for i, (series, knee) in enumerate(sharp):
         at = scale.factor * knee.throughput_per_s * float(per_request[series])
         _star(figure, i, at, y_axis.factor * knee.response_time_s)
-    table = _knee_table(measured, rows, fits)
+    records = [
+        {"series": series, **_ends("knee", made.knee), "sure": knee_word(made), **_ends("ninety", made.ninety)}
+        for series, made in fits.items()
+    ]
+    table = pd.DataFrame(records) if fits else ordered[columns_of(measured, "series", "load")]
+    text = FormattedTable.of(*fits_rows(list(fits.values()))) if fits else None
     title, caption = f"Latency against {word}, with the knee", _knee_caption([knee for _, knee in sharp])
-    text = shown(table, _KNEE_NAMES)
     return [View("latency-bandwidth", title, caption, table, figure, text)]
 
 
-def _knee_table(measured: MeasuredData, rows: pd.DataFrame, fits: Mapping[str, Fit]) -> pd.DataFrame:
-    """A row for each curve: its latency at the least load, its peak, its knee."""
-    records = []
-    for series, group in rows.groupby("series", sort=False):
-        by_load = group.sort_values("load", ascending=not measured.load_type.is_delay)
-        peak = by_load.iloc[int(by_load[rate_of(measured)].to_numpy(float).argmax())]
-        records.append(
-            {
-                "series": series,
-                "latency_s": by_load.iloc[0]["latency_s"],
-                **({} if measured.memory else {"throughput_per_s": peak["throughput_per_s"]}),
-                "bandwidth_bytes_per_s": peak["bandwidth_bytes_per_s"],
-                "at_load": peak["load"],
-                **_of_fit(fits.get(str(series))),
-            }
-        )
-    table = pd.DataFrame(records)
-    return table.astype({c: float for c in table.columns if c.split("_")[0] in ("knee", "ninety")})
-
-
-def _of_fit(made: Fit | None) -> dict[str, float | str | None]:
-    """The knee of a curve, where 90 % of the peak of a queue is had, and what to measure next."""
-    if made is None:
-        none = dict.fromkeys(("knee", "knee_low", "knee_high", "knee_latency_s"))
-        return {**none, "sure": "", "sharp": "", "next": ""}
-    knee, wanted = made.knee, None if made.points is None else advice(made.points)
-    closed = made.load_type.is_closed
-    return {
-        **_ends("knee", knee),
-        "knee_latency_s": knee.response_time_s,
-        "sure": knee_word(made),
-        **(_ends("ninety", made.ninety) if closed else {}),
-        "sharp": ("yes" if knee.sharp else "no sharp knee") if closed else "",
-        "next": "" if wanted is None else wanted.where,
-    }
-
-
-def _ends(name: str, knee: Knee) -> dict[str, float | str | None]:
+def _ends(name: str, knee: Knee) -> dict[str, float | None]:
     return {name: knee.load, f"{name}_low": knee.low, f"{name}_high": knee.high}
 
 

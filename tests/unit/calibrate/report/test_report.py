@@ -13,7 +13,7 @@ import pytest
 from calibrate import compare, compare_all
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared import curves as figures
-from calibrate.report.compared.comparison_text import curve_output
+from calibrate.report.compared.views import curve_output
 from calibrate.report.page import render, write_report
 from measure import MeasureError, Provenance, Sweep, load, load_dataset
 
