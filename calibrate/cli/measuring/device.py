@@ -66,7 +66,7 @@ def measure_device(
     from measure.known_device.sweep import DeviceSweep
 
     truth = truth_of(
-        service.distribution() if service is not None else qsim.Exponential(2e-3),
+        service.distribution if service is not None else qsim.Exponential(2e-3),
         servers,
         one_of(Queueing, queues),
         seed,

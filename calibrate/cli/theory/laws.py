@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import qsim
 from calibrate.cli import parsing
 from measure.units import parse_count, parse_duration
 
 
-@dataclass(frozen=True)
-class Law:
-    """A distribution as typed: ``lognormal:mean=80us,scv=2``, ``deterministic:80us``, or one that is in ``file``."""
+class Law(NamedTuple):
+    """A distribution as typed, and whether its times carry a unit."""
 
-    text: str
-    family: str
-    values: Mapping[str, float]
+    distribution: qsim.Distribution
     has_unit: bool
-    file: Path | None = None
-
-    def distribution(self) -> qsim.Distribution:
-        """The distribution itself. Raises DataError where its file holds none."""
-        if self.file is not None:
-            return _read(self.family, self.file)
-        v = dict(self.values)
-        shift = v.pop("shift", None)
-        name, wanted = LAWS[self.family]
-        base: qsim.Distribution = attrgetter(name)(qsim)(*(v[n] for n in wanted))
-        return base if shift is None else qsim.Shifted(base=base, shift=shift)
 
 
 LAWS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -50,7 +36,7 @@ _TIMES = ("mean", "shift")
 
 
 def law_of(text: str) -> Law:
-    """The law of a text. Raises ValueError with the way to write it."""
+    """The law of a text. Raises ValueError with the way to write it, DataError where a file holds none."""
     family, _, rest = text.partition(":")
     family = family.strip().lower()
     if family not in LAWS:
@@ -59,9 +45,7 @@ def law_of(text: str) -> Law:
         )
     wanted = LAWS[family][1]
     if wanted == ("FILE",):
-        made = Law(text, family, {}, True, parsing.path(rest.strip()))
-        made.distribution()  # raises for a file that holds no law
-        return made
+        return Law(_read(family, parsing.path(rest.strip())), True)
     example = f"{family}:{','.join(f'{name}=...' for name in wanted)}"
     values: dict[str, float] = {}
     has_unit = False
@@ -79,9 +63,8 @@ def law_of(text: str) -> Law:
             values[name] = parse_count(number, name)
     if missing := [name for name in wanted if name not in values]:
         raise ValueError(f"the distribution {family} needs {' and '.join(missing)}; write it like {example}")
-    made = Law(text, family, values, has_unit)
-    made.distribution()  # raises ValueError for parameters that this family cannot have
-    return made
+    base = attrgetter(LAWS[family][0])(qsim)(*(values[name] for name in wanted))
+    return Law(qsim.Shifted(base=base, shift=values["shift"]) if "shift" in values else base, has_unit)
 
 
 law = parsing.parser(law_of)

@@ -170,7 +170,7 @@ class _Reading:
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from error
         self.has_units |= law.has_unit
-        return law.distribution()
+        return law.distribution
 
     def _number(self, given: object, what: str, parse: Any) -> float:
         if isinstance(given, bool) or not isinstance(given, (int, float, str)):

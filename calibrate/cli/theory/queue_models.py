@@ -58,7 +58,7 @@ class QueueArguments:
     def arrivals(self, letter: str) -> qsim.Distribution:
         """The law of the times between arrivals by Kendall's letter: any for G, else a Poisson stream of this rate."""
         if letter == "G" and isinstance(law := self.values["arrival-rate"], Law):
-            return law.distribution()
+            return law.distribution
         rate = self.number("arrival-rate")
         if rate < 0:
             raise wrong_usage(f"--arrival-rate must be zero or positive, not {rate:g}")
@@ -67,7 +67,7 @@ class QueueArguments:
     def service(self, letter: str) -> qsim.Distribution:
         """The law of service by Kendall's letter: any for G, constant for D, else exponential."""
         if letter == "G" and isinstance(law := self.values.get("service"), Law):
-            return law.distribution()
+            return law.distribution
         known = self.get("service") is not None
         mean = self.positive("service") if known else 1 / self.positive("service-rate")
         return qsim.Deterministic(mean) if letter == "D" else qsim.Exponential(mean)
