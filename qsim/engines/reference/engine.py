@@ -46,7 +46,6 @@ class System:
         self.plan = plan
         self.streams = streams
         self.recording = recording
-        self.numbers = 0
         self.stations = [RunningStation(self, index) for index in range(len(plan.places))]
 
     def source(self, number: int) -> Process:
@@ -61,8 +60,7 @@ class System:
         if self.stations[begin.place].full:
             self.recording.lost += 1
         else:
-            self.enter(Customer(entry, begin.kind, self.numbers), begin.place)
-            self.numbers += 1
+            self.enter(Customer(entry, begin.kind), begin.place)
 
     def enter(self, customer: Customer, to: int) -> None:
         """Come to a station: what it needs there, which queue it joins, and where it will go next."""
@@ -105,7 +103,7 @@ class RunningStation:
         self._routing, self._turn = plan.routing, 0
         textbook = plan.discipline == "FCFS" and not plan.speeds
         self._queues: list[FirstComeQueue | WorkQueue] = [
-            FirstComeQueue(system.env, plan.servers, system.served)
+            FirstComeQueue(system.env, plan.servers, system.served, at_start=system.plan.first_come)
             if textbook
             else WorkQueue(system.env, plan, system.served)
             for _ in range(plan.queues)
@@ -133,7 +131,8 @@ class RunningStation:
 class Recording:
     """Collects customers and hands them over in chunks; ends the run after the last one.
 
-    They are recorded in the order of the compiled engine: of arrival where it needs no events, else of departure.
+    They are recorded in the order of the compiled engine: of arrival where it needs no events, else of departure. In
+    the first case they also start in that order, and are recorded then.
     """
 
     def __init__(
@@ -151,8 +150,6 @@ class Recording:
         self._totals = totals
         self._progress = progress
         self._by_arrival = plan.first_come
-        self._early: dict[int, tuple[float, ...]] = {}  # by number, until the earlier ones are done
-        self._next = 0
         self._last_time = 0.0
         self._rows: list[tuple[float, ...]] = []
         self._stays: dict[int, list[tuple[float, ...]]] = {place: [] for place in plan.parts}
@@ -167,29 +164,17 @@ class Recording:
     def completion(self, customer: Customer) -> None:
         """A passage or a cycle is over."""
         time = customer.arrived if self._by_arrival else self._env.now
-        row = (time, customer.total_wait, customer.total_service, customer.kind, self.lost)
+        if self._remaining == 0:
+            return
+        gap, self._last_time = time - self._last_time, time
+        self._rows.append((gap, customer.total_wait, customer.total_service, customer.kind, self.lost))
         customer.total_wait = customer.total_service = 0.0
         self.lost = 0
-        if not self._by_arrival:
-            self._emit(row)
-            return
-        self._early[customer.number] = row
-        while self._next in self._early:
-            self._emit(self._early.pop(self._next))
-            self._next += 1
-
-    def _emit(self, row: tuple[float, ...]) -> None:
-        if self._remaining == 0:
-            return
-        self._rows.append((row[0] - self._last_time, *row[1:]))
-        self._last_time = row[0]
         self._remaining -= 1
-        if len(self._rows) == CHUNK or self._remaining == 0:
-            self._hand_over()
         if self._remaining == 0:
             self.complete.succeed()
-
-    def _hand_over(self) -> None:
+        elif len(self._rows) < CHUNK:
+            return
         self._totals.add(*np.array(self._rows).T.copy())
         self._rows.clear()
         for place, stays in self._stays.items():

@@ -20,8 +20,6 @@ class Customer:
 
     entry: int
     kind: int = 0
-    number: int = 0
-    """In the order of arrival, where customers are recorded in that order."""
     place: int = -1
     to: int = -1
     arrived: float = 0.0
@@ -43,9 +41,10 @@ Finished: TypeAlias = Callable[[Customer], object]
 class FirstComeQueue:
     """The queue of the textbook: first come, first served, at constant speed."""
 
-    def __init__(self, env: simpy.Environment, servers: float, finished: Finished) -> None:
+    def __init__(self, env: simpy.Environment, servers: float, finished: Finished, *, at_start: bool = False) -> None:
         self._env = env
         self._finished = finished
+        self._at_start = at_start  # whether to call back when a service starts
         self._servers = simpy.Resource(env, capacity=math.inf if servers == math.inf else int(servers))  # type: ignore[arg-type]
 
     @property
@@ -58,10 +57,12 @@ class FirstComeQueue:
     def _serve(self, customer: Customer) -> Process:
         with self._servers.request() as turn:
             yield turn
-            customer.wait = self._env.now - customer.arrived
+            customer.wait, customer.service = self._env.now - customer.arrived, customer.service_time
+            if self._at_start:
+                self._finished(customer)
             yield self._env.timeout(customer.service_time)
-        customer.service = customer.service_time
-        self._finished(customer)
+        if not self._at_start:
+            self._finished(customer)
 
 
 class WorkQueue:
