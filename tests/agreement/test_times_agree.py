@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from mpmath import mp, mpf
+from mpmath import mpf
 from scipy.optimize import brentq
 
 from qsim import (
@@ -140,9 +140,6 @@ def test_constant_services_are_inside_the_bracket(rho: float) -> None:
     assert r.variance("Wq") == pytest.approx(rho / (3 * (1 - rho)) + (rho / (2 * (1 - rho))) ** 2, rel=1e-6)
 
 
-# Inversion of transforms at real places, in 60 digits
-
-
 def transform_of(law: Distribution) -> Callable[[mpf], mpf]:
     """E[e^(-sT)] in many digits."""
     if isinstance(law, Gamma | Erlang):
@@ -152,17 +149,3 @@ def transform_of(law: Distribution) -> Callable[[mpf], mpf]:
         return lambda s: sum(p / (1 + s * m) for p, m in pairs) / sum(p for p, _ in pairs)
     assert isinstance(law, Exponential)
     return lambda s: 1 / (1 + s * mpf(law.mean))
-
-
-def stehfest(transform: Callable[[mpf], mpf], t: float, terms: int = 13) -> float:
-    """P(T > t) from E[e^(-sT)] at real places (Stehfest 1970, Comm. ACM 13)."""
-    total, m = mpf(0), terms
-    for k in range(1, 2 * m + 1):
-        weight = mpf(0)
-        for j in range((k + 1) // 2, min(k, m) + 1):
-            weight += (
-                mpf(j) ** (m + 1) / mp.factorial(m) * mp.binomial(m, j) * mp.binomial(2 * j, j) * mp.binomial(j, k - j)
-            )
-        s = k * mp.log(2) / mpf(t)
-        total += (-1) ** (m + k) * weight * (1 - transform(s)) / s
-    return float(total * mp.log(2) / mpf(t))

@@ -82,13 +82,6 @@ def test_what_memory_or_time_does_not_hold_has_no_formula(model: Network) -> Non
         solve(model)
 
 
-@pytest.mark.parametrize(("servers", "load"), [(1, 0.8), (3, 2.7), (40, 12.0), (1000, 950.0)])
-def test_states_of_many_servers_add_up_to_one(servers: int, load: float) -> None:
-    r = solve(MMc(load, 1.0, servers))
-    total = math.fsum(r.p(n) for n in range(servers + 3000))
-    assert total == pytest.approx(1.0, abs=1e-9)
-
-
 def test_an_overload_beyond_counting_is_told_in_one_short_line() -> None:
     with pytest.raises(UnstableQueueError, match=r"at least 5e\+306 servers") as refusal:
         solve(MM1(1e308, 20))

@@ -6,46 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from class_networks import Row, both, circling, passing
+from class_networks import Row, circling, passing
 from seen import classes_of, schweitzer
 
-from qsim import (
-    Closed,
-    Delay,
-    Deterministic,
-    Exponential,
-    NoFormulaError,
-    Station,
-    UnstableQueueError,
-    asymptotic_bounds,
-    balanced_bounds,
-    solve,
-)
+from qsim import Closed, Delay, Deterministic, Exponential, NoFormulaError, Station, solve
 from qsim.analytic.networks import mean_value
 
 ONE, TWO = Exponential(1.0), Exponential(2.0)
 
 
 # --- classes ----------------------------------------------------------------------------------------------------------
-
-
-def test_one_customer_of_each_class_worked_by_hand() -> None:
-    """Both share one server (PS), services 1 and 2: G = D1·D2·2, and each alone is served at half speed.
-
-    Alone at the station a class would be there always; together each has X = 1/(S·2), so W = 2 S.
-    """
-    r = solve(circling([1, 1], [Row([ONE, TWO], discipline="PS", name="s")], names=("a", "b")))
-    assert [c.throughput for c in r.classes] == pytest.approx([0.5, 0.25])
-    assert [c.W for c in r.classes] == pytest.approx([2, 4])
-    assert [c.Wq for c in r.classes] == pytest.approx([1, 2])
-    assert [c.utilization for c in r.classes] == pytest.approx([0.5, 0.5])
-    assert [c.L for c in r.classes] == pytest.approx([1, 1])
-    assert [c.name for c in r.classes] == ["a", "b"]
-    assert (r.throughput, r.utilization, r.L, r.W) == pytest.approx((0.75, 1, 2, 2 / 0.75))
-    assert math.isnan(r.p_wait)
-    assert [r.p(n) for n in range(3)] == pytest.approx([0, 0, 1])
-    assert r.stations == ()
-    assert r["s"] is r
 
 
 def test_a_class_that_does_not_come_is_not_listed() -> None:
@@ -76,16 +46,6 @@ def test_probabilities_of_waiting_are_weighted_by_who_comes() -> None:
     assert [s.throughput for s in open_classes.stations] == pytest.approx([0.4, 0.2])
     assert math.isnan(open_classes.p_wait)
     assert [c.W for c in open_classes.classes] == pytest.approx([1 / 0.6, 1 / 0.6 + 2 / 0.8])
-
-
-def test_a_mixed_network_stretches_the_closed_services() -> None:
-    """The open class uses half: the closed one, alone, is served at half speed; the open one finds it always there."""
-    r = solve(both([0.5], [1], [Row([ONE, Exponential(3.0)], discipline="PS")], [4.0]))
-    assert [c.throughput for c in r.classes] == pytest.approx([0.5, 0.1])
-    assert [c.W for c in r.classes] == pytest.approx([(1 + 0.6) / 0.5, 6])
-    assert r.utilization == pytest.approx(0.8)
-    with pytest.raises(UnstableQueueError, match="station 1"):
-        solve(both([1.0], [1], [Row([ONE, ONE])]))
 
 
 # --- mean values ------------------------------------------------------------------------------------------------------
@@ -121,28 +81,6 @@ def test_throughputs_stay_within_what_the_servers_can_do() -> None:
         assert r.L + r.throughput * Z == pytest.approx(50)
     with pytest.raises(NoFormulaError, match="speeds"):
         schweitzer(Closed(3, [Station(ONE, speeds=(1.0, 2.0))]))
-
-
-# --- bounds -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("Z", [0.0, 3.0])
-@pytest.mark.parametrize("demands", [[1.0, 2.0], [1.0, 1.0, 1.0], [0.1, 0.5, 2.0, 2.0]])
-def test_bounds_hold_and_the_tighter_ones_lie_within(demands: list[float], Z: float) -> None:
-    populations = [1, 2, 3, 7, 20]
-    circle = [Delay(Z), *(Station(Exponential(d)) for d in demands)]
-    exact = np.array([solve(Closed(n, circle)).throughput for n in populations])
-    outer = asymptotic_bounds(populations, Z, demands)
-    b = balanced_bounds(populations, Z, demands)
-    assert (b.throughput_low <= exact * (1 + 1e-9)).all()
-    assert (b.throughput_high >= exact * (1 - 1e-9)).all()
-    assert (b.throughput_low >= outer.throughput_low * (1 - 1e-9)).all()
-    assert (b.throughput_high <= outer.throughput_high * (1 + 1e-9)).all()
-    assert b.response_time_low == pytest.approx(np.array(populations) / b.throughput_high - Z)
-    assert b.knee == pytest.approx((Z + sum(demands)) / max(demands))
-    if len(set(demands)) == 1 and Z == 0:  # balanced: N/(N + M - 1)/D
-        alike = np.array(populations) / (np.array(populations) + len(demands) - 1) / demands[0]
-        assert b.throughput_low == pytest.approx(alike)
 
 
 def test_a_large_population_at_many_stations_is_refused_at_once() -> None:

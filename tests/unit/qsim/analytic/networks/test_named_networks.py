@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
@@ -66,24 +65,6 @@ def test_the_last_to_come_leaves_product_form_where_servers_share_a_queue(law: A
     exponential = solve(_closed(Station(Exponential(0.3), servers=2, discipline="LCFS-PR")))
     known = solve(Closed(4, [Delay(2.0), Station(Exponential(0.3), 2, discipline="LCFS-PR")]))
     assert (exponential.kind, exponential.W) == ("exact", pytest.approx(known.W))
-
-
-def test_a_class_in_two_halves_is_the_class() -> None:
-    """Whatever is rounded on the way: rates, shares and loads are drawn at random."""
-    draw = random.Random(7)
-    for _ in range(40):
-        rates, share = [draw.uniform(0.1, 0.9) for _ in range(2)], draw.uniform(0.05, 0.95)
-        node = draw.choice(
-            [Station(Exponential(0.3), servers=draw.choice([1, 2, 4])), Station(Gamma(0.3, 2.0), discipline="PS")]
-        )
-        stations = {"first": node, "second": Station(Exponential(0.2), servers=2)}
-        on = {"first": {"second": 1.0}}
-        whole = solve(Network(stations, {"a": Arrivals({"first": rates[0]}), "b": Arrivals({"first": rates[1]})}, on))
-        parts = [share * rates[0], (1 - share) * rates[0], rates[1]]
-        halves = {name: Arrivals(rate) for name, rate in zip("xyb", parts, strict=True)}
-        split = solve(Network(stations, halves, on))
-        assert split.kind == whole.kind
-        assert (split.W, split.Wq, split.throughput) == pytest.approx((whole.W, whole.Wq, whole.throughput))
 
 
 def test_constant_times_alone_never_forget_how_they_began() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from class_networks import Row, circling
 from markov_chains import Moves, stationary
-from seen import classes_of, schweitzer
+from seen import classes_of
 
-from qsim import Arrivals, Closed, Delay, Deterministic, Erlang, Exponential, Network, Station, solve
+from qsim import Deterministic, Erlang, Exponential, solve
 from qsim.analytic.networks import mean_value
 
 # A state holds, for each station, how many of each class are there.
@@ -82,16 +82,6 @@ def in_turn(
     return [sum(q * s[:servers].count(k) / services[k] for s, q in p.items()) for k in range(2)]
 
 
-def test_first_come_first_served_with_equal_services_is_exact() -> None:
-    populations, think_times = (3, 4), (1.0, 6.0)
-    model = circling(populations, [Row([Exponential(1.5), Exponential(1.5)])], think_times)
-    r = solve(model)
-    assert r.kind == "exact"
-    chain = in_turn(populations, (1.5, 1.5), think_times)
-    assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=1e-9)
-    assert [c.throughput for c in mean_value.lattice(classes_of(model)).classes] == pytest.approx(chain, rel=1e-9)
-
-
 @pytest.mark.parametrize(("services", "error"), [((1.0, 2.0), 0.05), ((1.0, 5.0), 0.16), ((1.0, 0.05), 0.03)])
 def test_first_come_first_served_with_unequal_services_is_a_named_approximation(
     services: tuple[float, float], error: float
@@ -124,20 +114,6 @@ def test_several_servers_in_turn_are_within_five_per_cent(
     assert [c.throughput for c in r.classes] == pytest.approx(chain, rel=0.05)
 
 
-def test_each_class_has_its_own_time_at_each_of_several_stations() -> None:
-    """At shared servers each class takes its own service time over what is left of the server."""
-    nodes = {
-        "bus": Station({"read": Exponential(1.0), "write": Exponential(2.0)}, discipline="PS"),
-        "die": Station({"read": Exponential(3.0), "write": Exponential(0.5)}, discipline="PS"),
-    }
-    net = solve(
-        Network(nodes, {"read": Arrivals({"bus": 0.1}), "write": Arrivals({"bus": 0.2})}, {"bus": {"die": 1.0}})
-    )
-    for station, loads, services in (("bus", 0.5, (1.0, 2.0)), ("die", 0.4, (3.0, 0.5))):
-        assert [c.W for c in net[station].classes] == pytest.approx([s / (1 - loads) for s in services])
-        assert net[station].utilization == pytest.approx(loads)
-
-
 def test_many_classes_of_single_servers_stay_exact() -> None:
     from qsim.analytic.networks import product_form as closed_classes
 
@@ -159,16 +135,6 @@ def test_populations_beyond_the_lattice_are_approximated_by_name() -> None:
     r = solve(circling([4096, 4096], stations, [10.0, 20.0]))
     assert (r.kind, "Schweitzer" in r.method) == ("approximation", True)
     assert r.throughput == pytest.approx(1.0, rel=1e-3)  # the bottleneck's
-
-
-@pytest.mark.parametrize("population", [1, 4, 30])
-def test_schweitzer_is_near_the_exact_solution(population: int) -> None:
-    stations = [Delay(15), *(Station(Exponential(d)) for d in (0.605, 2.1, 1.35))]
-    exact, near = solve(Closed(population, stations)), schweitzer(Closed(population, stations))
-    assert near.throughput == pytest.approx(exact.throughput, rel=0.03)
-    assert near.throughput * (near.W + 15) == pytest.approx(population, rel=1e-9)
-    if population == 1:
-        assert near.throughput == pytest.approx(exact.throughput, rel=1e-12)
 
 
 def test_every_pair_of_disciplines_has_an_answer_or_a_reason() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from qsim import MG1, Deterministic, Erlang, Exponential, Gamma, GGc, LogNormal, MMc, Open, PhaseType, solve
+from qsim import MG1, Deterministic, Erlang, Exponential, Gamma, GGc, LogNormal, MMc, Open, solve
 from qsim.analytic.open import approximations
-from qsim.analytic.open.approximations import kimura, kingman_bound
+from qsim.analytic.open.approximations import kimura
 
 
 def test_queues_of_their_own() -> None:
@@ -47,15 +47,3 @@ def test_kimura_meets_the_queues_it_is_made_of() -> None:
     assert kimura(2.7, 1.0, 0.0, 0.0, 3) == 0
     with pytest.raises(ValueError, match="ca2"):
         kimura(2.7, 1.0, 2.0, 1.0, 3)
-
-
-@pytest.mark.parametrize("ca2", [0.25, 1.0, 4.0])
-@pytest.mark.parametrize("cs2", [0.25, 1.0, 4.0])
-@pytest.mark.parametrize("c", [1, 2, 4])
-def test_the_bound_holds_and_heavy_traffic_is_met(ca2: float, cs2: float, c: int) -> None:
-    for rho, near in ((0.5, None), (0.8, None), (0.95, 0.2), (0.995, 0.02)):
-        exact = solve(Open(PhaseType.from_moments(1.0, ca2), PhaseType.from_moments(rho * c, cs2), c)).Wq
-        assert exact <= kingman_bound(1.0, rho * c, ca2, cs2, c) * (1 + 1e-9)
-        for name, entry in approximations.table(1.0, rho * c, ca2, cs2, c).items():
-            if near and entry.kind == "approximation" and c < 4:
-                assert entry.Wq == pytest.approx(exact, rel=near), name

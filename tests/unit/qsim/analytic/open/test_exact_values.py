@@ -17,18 +17,15 @@ from qsim import (
     Erlang,
     Exponential,
     Gamma,
-    LogNormal,
     Metrics,
     MMc,
     MMcK,
     Open,
     UnstableQueueError,
-    Weibull,
     erlang_c,
     solve,
 )
 from qsim.analytic.open import gimc, mmc
-from qsim.analytic.open.approximations import allen_cunneen, kingman_bound, kraemer_langenbach_belz
 from qsim.analytic.open.size_based import mean_response
 
 NAMES = ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait", "p_block")
@@ -75,16 +72,6 @@ def test_times_in_m_m_1_and_m_m_c_at_given_probabilities() -> None:
     assert times.quantile(0.5, "Wq") == 0
 
 
-@pytest.mark.parametrize(("c", "a"), [(2, 1.5), (2, 1.0), (3, 1.0), (5, 1.0), (1200, 1.0)])
-def test_the_response_of_m_m_c_is_a_service_and_perhaps_a_wait(c: int, a: float) -> None:
-    """P(W > t) = e^-t + C·(integral of the wait's density times what is left of the service)."""
-    times = mmc.ErlangTimes(c, a, 1.0, 0.3)
-    for t in (0.0, 0.5, 1.0, 3.0):
-        s = np.linspace(0, t, 200_001)
-        waits = np.trapezoid((c - a) * np.exp(-(c - a) * s) * np.exp(-(t - s)), s) + math.exp(-(c - a) * t)
-        assert times.response_survival(t) == pytest.approx(0.7 * math.exp(-t) + 0.3 * waits, rel=1e-4)
-
-
 # --- speeds by the number present ---------------------------------------------------------------------------------
 
 
@@ -111,27 +98,6 @@ def test_speeds_are_their_chain(speeds: Sequence[float], K: int | None) -> None:
     assert math.isnan(shared.p_wait)
 
 
-# --- batches --------------------------------------------------------------------------------------------------------
-
-
-# --- approximations -------------------------------------------------------------------------------------------------
-
-
-def test_approximations_worked_by_hand() -> None:
-    """At rho 0.8: Wq(M/M/1) = 4, Wq(M/M/2) = 32/45·1/0.4 = 16/9."""
-    assert allen_cunneen(0.8, 1.0, 0.5, 2.0) == pytest.approx(1.25 * 4)
-    assert allen_cunneen(1.6, 1.0, 0.5, 2.0, 2) == pytest.approx(1.25 * 16 / 9)
-    assert allen_cunneen(0.4, 2.0, 0.5, 2.0) == pytest.approx(1.25 * 8)
-    smooth = 0.75 * 4 * math.exp(-2 * 0.2 * 0.25 / (3 * 0.8 * 1.5))
-    assert kraemer_langenbach_belz(0.8, 1.0, 0.5, 1.0) == pytest.approx(smooth)
-    rough = 2.5 * 4 * math.exp(-0.2 * 3 / (4 + 4))
-    assert kraemer_langenbach_belz(0.8, 1.0, 4.0, 1.0) == pytest.approx(rough)
-    assert kraemer_langenbach_belz(0.4, 2.0, 4.0, 1.0) == pytest.approx(2 * rough)
-    assert kingman_bound(0.8, 1.0, 0.5, 2.0) == pytest.approx(0.8 * (0.5 / 0.64 + 2) / 0.4)
-    assert kingman_bound(1.6, 1.0, 0.5, 2.0, 2) == pytest.approx(1.6 * (0.5 / 2.56 + 1) / 0.4)
-    assert kingman_bound(0.8, 0.5, 0.5, 2.0) == pytest.approx(0.8 * (0.5 / 0.64 + 0.5) / 1.2)
-
-
 # --- GI/M/c, M/D/c, M/G/1 -------------------------------------------------------------------------------------------
 
 
@@ -141,18 +107,6 @@ def test_sigma_is_the_root(load: float) -> None:
     gaps, rate = Erlang(2, 1.0), 1 / load
     y = min(root.real for root in np.roots([-rate * rate / 4, rate * rate / 4 - rate, rate - 1]) if root.real > 0)
     assert 1 - gimc.sigma(gaps, rate) == pytest.approx(y, rel=1e-5)
-
-
-LAWS = [
-    Deterministic(0.7),
-    Exponential(0.7),
-    Erlang(3, 0.7),
-    Gamma(0.7, 0.4),
-    LogNormal(0.7, 1.5),
-    Weibull(1.5, 0.7),
-    Empirical((0.2, 0.5, 1.4)),
-    Empirical((0.0, 0.4), (1.0, 3.0), (0.4, 0.8)),
-]
 
 
 # --- priorities and sizes -------------------------------------------------------------------------------------------

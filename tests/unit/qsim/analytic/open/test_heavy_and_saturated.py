@@ -7,7 +7,6 @@ from class_networks import Flow as ClassFlow
 from class_networks import queue_of
 
 from qsim import MG1, MM1K, Deterministic, Empirical, Exponential, Gamma, GGc, LogNormal, Weibull, solve
-from qsim.analytic.open import mdc
 
 
 @pytest.mark.parametrize(
@@ -40,13 +39,12 @@ def test_the_mean_is_given_where_the_probabilities_cannot_be() -> None:
 
 
 def test_constant_services_near_saturation_have_a_probability_of_waiting() -> None:
-    """P(no wait) over the slack, by Spitzer's sum at 0.95 and by the roots above."""
+    """P(no wait) over the slack."""
     slack = [
         (1 - solve(GGc(Exponential(1 / (2 * rho)), Deterministic(1.0), 2)).p_wait) / (1 - rho)
         for rho in (0.95, 0.999, 0.99999)
     ]
     assert slack == pytest.approx([1.547, 1.5640, 1.5644], rel=1e-4)
-    assert 1 - 0.1 / (1 - mdc.roots_inside(1.9, 2)[0].real) == pytest.approx(mdc.waiting_probability(1.9, 2))
 
 
 def test_whose_probabilities_these_are() -> None:
