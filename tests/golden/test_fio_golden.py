@@ -64,11 +64,6 @@ def test_clones_are_summed_and_their_latency_is_weighted_by_iops() -> None:
     assert (row["depth"], row["jobs"], row["load"]) == (4, 3, 12)
 
 
-def test_grouped_clones_count_as_many_as_were_asked_for() -> None:
-    row = one_row("clones-grouped.json")
-    assert (row["depth"], row["jobs"], row["load"]) == (4, 3, 12)
-
-
 def test_a_group_that_fio_did_not_record_as_one_is_known_by_what_was_in_flight() -> None:
     name = "grouped-by-flag.json"  # --group_reporting without a value is not among the options that fio writes
     row = one_row(name)
@@ -110,11 +105,6 @@ def test_two_different_jobs_are_two_curves() -> None:
     assert sweep.series == ("4 KiB random read", "64 KiB sequential write")
 
 
-def test_a_synchronous_engine_has_one_request_outstanding() -> None:
-    row = one_row("sync-engine-with-depth.json")
-    assert (row["depth"], row["load"], row["engine"]) == (1, 1, "psync")
-
-
 def test_bins_and_percentiles_of_the_total_latency_are_kept() -> None:
     (record,) = parse_fio(text("json-plus.json"), "json-plus.json")
     stats = json.loads(text("json-plus.json"))["jobs"][0]["read"]["lat_ns"]
@@ -130,10 +120,6 @@ def test_completion_latency_alone_is_used_and_said() -> None:
     assert [f.check for f in sweep.findings] == ["completion-latency-only"]
 
 
-def test_a_rate_limit_is_said() -> None:
-    assert [f.check for f in fio_sweep({"x.json": text("rate-limited.json")}).findings] == ["rate-limited"]
-
-
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
@@ -144,19 +130,3 @@ def test_a_rate_limit_is_said() -> None:
 def test_what_is_no_point_is_refused_with_a_reason(name: str, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         fio_sweep({name: text(name)})
-
-
-@pytest.mark.parametrize("name", READABLE)
-def test_any_truncation_is_refused_or_read_without_a_crash(name: str) -> None:
-    whole = text(name)
-    for cut in range(0, len(whole), max(1, len(whole) // 40)):
-        refused, points = "", None
-        try:
-            points = fio_sweep({name: whole[:cut]}).points
-        except DataError as error:
-            refused = str(error)
-        if points is None:
-            assert refused.startswith(name)
-            assert "\n" not in refused
-        else:
-            assert (points["latency_s"] > 0).all()

@@ -81,15 +81,3 @@ def test_a_report_of_a_failed_job_is_no_point() -> None:
     failed = text("report-read.txt").replace("err= 0: pid", "err= 5 (file:io_u.c:1, error=Input/output error): pid")
     with pytest.raises(DataError, match=r"old: job '.*' ended with error 5 \(Input/output error\)"):
         fio_sweep({"old": failed})
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_any_truncation_is_refused_or_read_without_a_crash(name: str) -> None:
-    whole = text(name)
-    for cut in range(0, len(whole), max(1, len(whole) // 60)):
-        refused, points = "", None
-        try:
-            points = fio_sweep({name: whole[:cut]}).points
-        except DataError as error:
-            refused = str(error)
-        assert (points is not None and (points["latency_s"] > 0).all()) or refused.startswith(name)

@@ -84,7 +84,6 @@ HOSTILE = {
     "jobs": ("x.json", b'{"fio version": "x", "jobs": [{}', b",{}", b"]}", "jobs, more than the 10,000 that are read"),
     "open braces": ("x.json", b'{"fio version"', b'{"a":', b"", "is cut off"),
     "open documents": ("x.json", b"", b'{"fio version": "x", "jobs": [', b"", "is cut off"),
-    "fields": ("x.txt", b"3;fio-3.33;a;0;0;", b"1;", b"\n", ""),
     "reports": ("x.txt", b"", b"a: (groupid=0, jobs=1): err= 0: pid=1: x\n", b"", "holds more than 10000 reports"),
     "spaces": ("x.txt", b"Intel(R) Memory Latency Checker - v3.9\nUsing", b" ", b"", "without a loaded-latency table"),
 }

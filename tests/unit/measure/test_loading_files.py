@@ -257,6 +257,7 @@ def test_a_missing_file_an_empty_folder_a_pipe_and_nothing_are_refused(tmp_path:
         (tmp_path / "gone.json", "does not exist"),
         (tmp_path / "folder", "nothing that can be read"),
         (tmp_path / "pipe", "not a regular file"),
+        ("/dev/zero", "not a regular file"),
         ([], "no file was named"),
         ("", "is empty"),
         ([tmp_path / "a", tmp_path / "a"], "named twice"),

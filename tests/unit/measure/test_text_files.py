@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from pathlib import Path
 
@@ -25,13 +24,6 @@ def test_whatever_a_reader_raises_names_the_file(error: Exception) -> None:
 def test_an_interruption_is_none_of_it() -> None:
     with pytest.raises(KeyboardInterrupt), reading("some.json"):
         raise KeyboardInterrupt
-
-
-def test_a_pipe_and_an_endless_device_are_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(DataError, match="not a regular file"):
-            load(path)
 
 
 def test_the_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

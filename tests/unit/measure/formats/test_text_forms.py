@@ -101,20 +101,6 @@ Delay   (ns)    MB/sec
 """
 
 
-def test_a_table_of_mlc_in_si_units() -> None:
-    sweep = mlc_sweep({"m": MLC.format(flags="")})
-    assert sweep.points["load"].tolist() == [0, 100]
-    assert sweep.points["latency_s"].tolist() == pytest.approx([2e-7, 1e-7])
-    assert sweep.points["bandwidth_bytes_per_s"].tolist() == [64e9, 6.4e9]
-    assert sweep.points["throughput_per_s"].tolist() == [1e9, 1e8]
-    assert set(sweep.points["block_bytes"]) == {64}
-    assert sweep.provenance.details["buffer_bytes"] == {"read": 100 * 2**20}
-    assert (sweep.provenance.tool_version, sweep.provenance.commands) == ("3.11", ("mlc --loaded_latency",))
-    for size, scale in (("K", 2**10), ("G", 2**30)):
-        text = MLC.format(flags="").replace("100.000M", f"2{size}")
-        assert mlc_sweep({"m": text}).provenance.details["buffer_bytes"] == {"read": 2 * scale}
-
-
 def test_runs_of_one_kind_are_numbered_and_files_are_named() -> None:
     twice = mlc_sweep({"m": MLC.format(flags="") * 2})
     assert list(twice.series) == ["read (run 1)", "read (run 2)"]
@@ -123,19 +109,6 @@ def test_runs_of_one_kind_are_numbered_and_files_are_named() -> None:
     other = mlc_sweep({"m": MLC.format(flags="") + MLC.format(flags="-W5")})
     assert set(other.points["repeat"]) == {0}
     assert len(other.series) == 2
-
-
-def test_rows_of_mlc_that_cannot_be() -> None:
-    cut = mlc_sweep({"m": MLC.format(flags="") + " 00200  90.0\n"})
-    assert [f.check for f in cut.findings] == ["mlc-truncated"]
-    assert "after 2 whole rows" in cut.findings[0].message
-    for wrong in (("200.00", "0.00"), ("64000.0", "0.0")):
-        with pytest.raises(DataError, match="cannot be right"):
-            mlc_sweep({"m": MLC.format(flags="").replace(*wrong)})
-    with pytest.raises(DataError, match="MLC's table is in us and MB/sec"):
-        mlc_sweep({"m": MLC.format(flags="").replace("(ns)", "(us)")})
-    with pytest.raises(DataError, match="is in ns and GB/sec"):
-        mlc_sweep({"m": MLC.format(flags="").replace("MB/sec", "GB/sec")})
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------

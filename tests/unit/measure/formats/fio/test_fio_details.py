@@ -106,11 +106,8 @@ def test_a_slow_job_counts_and_so_does_one_that_did_not_end_a_request() -> None:
     ("rw", "options", "both", "fraction"),
     [
         ("randrw", {"rwmixread": "70"}, False, 0.7),
-        ("randrw", {}, False, 0.5),
         ("read", {}, False, 1.0),
-        ("randread", {}, False, 1.0),
         ("write", {}, False, 0.0),
-        ("randwrite", {}, False, 0.0),
         ("readwrite", {"rwmixread": "130"}, False, 1.0),
         ("", {}, False, 1.0),
         ("rw", {}, True, 0.25),
@@ -132,7 +129,6 @@ def test_unified_reporting_is_divided_as_asked_or_as_counted(
         ({"timestamp_ms": 1_700_000_002_500}, "2023-11-14T22:13:20.500+00:00"),
         ({"timestamp_ms": 0, "timestamp": 1_700_000_002}, "2023-11-14T22:13:20+00:00"),
         ({"timestamp_ms": 0}, ""),
-        ({"timestamp_ms": 2000}, ""),
         ({"timestamp_ms": 32_503_680_002_000}, ""),
         ({"timestamp_ms": 32_503_680_001_000}, "2999-12-31T23:59:59.000+00:00"),
     ],
@@ -195,7 +191,6 @@ def record(**fields: Any) -> FioRecord:
         ({}, True, None),
         ({"ioengine": "psync", "iodepth": "8", "io_submit_mode": "offload"}, True, 8),
         ({"ioengine": "libaio", "iodepth": "many"}, True, 1),
-        ({"ioengine": "libaio"}, True, 1),
     ],
 )
 def test_a_synchronous_engine_has_a_depth_of_one(
@@ -375,7 +370,6 @@ def test_repeats_are_numbered_in_the_order_of_their_times() -> None:
     ("asked", "counted", "named"),
     [
         ({"rw": "randrw", "rwmixread": "70"}, 0.698, 0.7),
-        ({"rw": "randrw"}, 0.498, 0.5),
         ({"rw": "rw"}, 0.52, 0.5),
         ({"rw": "randrw", "rwmixread": "x"}, 0.694, 0.69),
         ({"rw": "rw", "rwmixread": "130"}, 0.98, 1.0),
@@ -412,9 +406,7 @@ def snapshot(runtime: int, moved: int, stamp: int = 0, name: str = "j") -> dict[
     [
         (snapshot(2000, 20), 1),
         (snapshot(1000, 20), 2),
-        (snapshot(900, 20), 2),
         (snapshot(2000, 9), 2),
-        (snapshot(2000, 10), 1),
         (snapshot(2000, 20, name="k"), 2),
         ({**snapshot(2000, 20), "fio version": "fio-4"}, 2),
     ],
@@ -425,16 +417,7 @@ def test_a_snapshot_goes_on_where_its_counters_grew(later: dict[str, Any], runs:
 
 @pytest.mark.parametrize(
     ("runtime", "stamp", "runs"),
-    [
-        (2000, 6000, 1),
-        (2000, 6501, 2),
-        (2000, 6500, 1),
-        (2000, 5500, 1),
-        (2000, 5499, 2),
-        (11000, 17500, 1),
-        (11000, 17501, 2),
-        (1000, 5000, 1),
-    ],
+    [(2000, 6501, 2), (2000, 6500, 1), (2000, 5499, 2), (11000, 17500, 1), (11000, 17501, 2)],
 )
 def test_stamps_of_one_run_lie_as_far_apart_as_its_run_times(runtime: int, stamp: int, runs: int) -> None:
     """Within half a second, or a quarter of what passed."""

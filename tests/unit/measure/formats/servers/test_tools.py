@@ -240,15 +240,6 @@ def test_a_benchmark_at_a_rate_is_open_unless_it_limits_what_is_sent_at_once(tmp
     assert (sweep.load_kind, sweep.points["load"][0]) == (kind, load_)
 
 
-def test_notes_that_begin_alike_are_given_once(tmp_path):
-    document = json.loads((RUNS / "k6-think.json").read_text())
-    (tmp_path / "a.json").write_text(json.dumps(document))
-    document["metrics"]["http_reqs"]["values"]["rate"] *= 2
-    (tmp_path / "b.json").write_text(json.dumps(document))
-    notes = [f.message for f in load(tmp_path).findings if f.check == "load-generator"]
-    assert notes == ["the users think: the load is the 2.36 that wait for an answer, not 20 users"]
-
-
 def without(document: dict, *keys: str) -> str:
     return json.dumps({key: value for key, value in document.items() if key not in keys})
 
