@@ -28,7 +28,6 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from measure.fio.workload import FioJob
@@ -48,27 +47,20 @@ MOST_STARTS, SHORTEST_STEP_S = 8, 0.1
 """Groups that start one after another, and the least time between two of them: fio looks no more often."""
 
 
-@dataclass(frozen=True)
-class Common:
-    """What the points of a sweep share. ``file`` is None for a network block device (``uri``)."""
+def common_options(file: Target | None, uri: str, engine: str, runtime_s: float, ramp_s: float) -> list[str]:
+    """What the points of a sweep share; ``file`` is None for a network block device (``uri``).
 
-    file: Target | None
-    uri: str
-    engine: str
-    runtime_s: float
-    ramp_s: float
-
-    def options(self) -> list[str]:
-        """fio takes whole numbers with a unit, so times are in ms."""
-        options = [f"--ioengine={self.engine}"]
-        if self.file is None:
-            options += [f"--uri={self.uri}"]
-        else:
-            options += [f"--filename={self.file.path}", f"--size={self.file.size_bytes}", "--direct=1"]
-            options += ["--allow_file_create=0"]  # our file has its full size; fio must never make another one longer
-        options += ["--thread=1", "--time_based=1", f"--runtime={round(self.runtime_s * 1e3)}ms"]
-        options += [f"--ramp_time={round(self.ramp_s * 1e3)}ms"] if self.ramp_s > 0 else []
-        return [*options, "--norandommap=1", "--group_reporting=1", "--lat_percentiles=1"]
+    fio takes whole numbers with a unit, so times are in ms.
+    """
+    options = [f"--ioengine={engine}"]
+    if file is None:
+        options += [f"--uri={uri}"]
+    else:
+        options += [f"--filename={file.path}", f"--size={file.size_bytes}", "--direct=1"]
+        options += ["--allow_file_create=0"]  # our file has its full size; fio must never make another one longer
+    options += ["--thread=1", "--time_based=1", f"--runtime={round(runtime_s * 1e3)}ms"]
+    options += [f"--ramp_time={round(ramp_s * 1e3)}ms"] if ramp_s > 0 else []
+    return [*options, "--norandommap=1", "--group_reporting=1", "--lat_percentiles=1"]
 
 
 def program(engine: str) -> tuple[str, ...]:
@@ -86,15 +78,15 @@ def split_program(argv: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]
     return tuple(argv[:start]), tuple(argv[start:])
 
 
-def point_command(key: str, job: FioJob, common: Common, seed: int) -> tuple[str, ...]:
-    """The command of the point ``key``; the same for the same arguments."""
-    general = [*program(common.engine), "--output-format=json+", "--eta=never"]
+def point_command(key: str, job: FioJob, engine: str, common: Sequence[str], seed: int) -> tuple[str, ...]:
+    """The command of the point ``key`` with the ``common_options``; the same for the same arguments."""
+    general = [*program(engine), "--output-format=json+", "--eta=never"]
     if job.read_percent == 100:
         general.append("--readonly")
-    shared = [f"--bs={job.block_bytes}", f"--randseed={zlib.crc32(f'{seed} {key}'.encode())}", *common.options()]
+    shared = [f"--bs={job.block_bytes}", f"--randseed={zlib.crc32(f'{seed} {key}'.encode())}", *common]
     if job.is_open:
         shared.append("--rate_process=poisson")
-    sections = _sections(job, common.engine)
+    sections = _sections(job, engine)
     if len(sections) == 1:
         return (*general, f"--name={key}", *sections[0], *shared)
     return (*general, "--name=global", *shared, *(o for section in sections for o in (f"--name={key}", *section)))

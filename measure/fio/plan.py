@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from measure.errors import UnsafeTargetError
-from measure.fio.command import PROBE, Common, point_command, stagger_s
+from measure.fio.command import PROBE, common_options, point_command, stagger_s
 from measure.fio.preconditioning import Pass, passes
 from measure.fio.settings import FioSettings, choose_engine, file_for
 from measure.fio.workload import FioJob, combinations, in_order
@@ -98,8 +98,9 @@ class FioPlan:
     def point(self, job: FioJob, repeat: int) -> FioPoint:
         """The point of a workload and repeat, with the command by which this plan measures it."""
         key = f"{job.key}.r{repeat}"
-        common = Common(self.file, self.uri, self.engine, self.settings.runtime_s, self.settings.ramp_s)
-        return FioPoint(key, job, repeat, point_command(key, job, common, self.settings.seed))
+        settings = self.settings
+        common = common_options(self.file, self.uri, self.engine, settings.runtime_s, settings.ramp_s)
+        return FioPoint(key, job, repeat, point_command(key, job, self.engine, common, settings.seed))
 
     def fill_seconds(self) -> float:
         """How long the writing of the file before all points will about take."""

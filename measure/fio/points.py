@@ -163,25 +163,17 @@ def _as_asked(record: FioRecord, job: FioJob) -> FioRecord:
 
 
 def _names(points: Sequence[MeasuredPoint]) -> list[str]:
-    """The names of the curves: the workload, and the number of jobs where that tells points apart."""
-    jobs = [p.job for p in points]
-    bases = [
-        describe_series(
-            job.block_bytes, job.read_percent / 100, job.pattern, ["under Poisson arrivals"] if job.is_open else []
-        )
-        for job in jobs
-    ]
+    """The names of the curves: the workload, and of closed ones the number of jobs where depths vary too."""
     depths: dict[str, set[int]] = {}
-    shared: dict[tuple[str, float], set[int]] = {}
-    for base, job in zip(bases, jobs, strict=True):
-        depths.setdefault(base, set()).add(job.depth)
-        shared.setdefault((base, job.load), set()).add(job.jobs)
-    ambiguous = {base for (base, _), counts in shared.items() if len(counts) > 1}
-
-    def named(base: str, job: FioJob) -> bool:
-        return base in ambiguous if job.is_open else job.jobs > 1 and len(depths[base]) > 1
-
-    return [f"{base} {job.jobs} jobs" if named(base, job) else base for base, job in zip(bases, jobs, strict=True)]
+    bases = []
+    for job in (p.job for p in points):
+        arrivals = ["under Poisson arrivals"] if job.is_open else []
+        bases.append(describe_series(job.block_bytes, job.read_percent / 100, job.pattern, arrivals))
+        depths.setdefault(bases[-1], set()).add(job.depth)
+    return [
+        f"{base} {p.job.jobs} jobs" if p.job.jobs > 1 and len(depths[base]) > 1 else base
+        for base, p in zip(bases, points, strict=True)
+    ]
 
 
 def _arrivals(record: FioRecord, job: FioJob) -> int:

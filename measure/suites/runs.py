@@ -27,7 +27,7 @@ from measure.fio.sweep import run_fio
 from measure.fio.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
 from measure.machine.own_file import Target, remove_leftover
 from measure.machine.safety import TEST_FILE
-from measure.store.directory import MANIFEST, SweepStore
+from measure.store.directory import MANIFEST
 from measure.store.measuring import Progress
 from measure.suites.questions import Suite, suites
 from measure.sweep import Sweep
@@ -107,11 +107,9 @@ class SuitePlan:
         """How many points there are, repeats included."""
         return self.repeats * sum(step.count for step in self.steps)
 
-    def step_seconds(self, step: SuiteStep, points: int | None = None) -> float:
-        """How long ``points`` points of ``step`` (default: all) will about take."""
-        return (step.count * self.repeats if points is None else points) * (
-            self.runtime_of(step) + self.ramp_of(step) + START_S
-        )
+    def step_seconds(self, step: SuiteStep) -> float:
+        """How long the points of ``step`` will about take."""
+        return step.count * self.repeats * (self.runtime_of(step) + self.ramp_of(step) + START_S)
 
     def seconds(self) -> float:
         """How long the whole will about take."""
@@ -233,7 +231,7 @@ def run_suites(plan: SuitePlan, out_dir: Path, on_progress: Progress | None = No
     failures: dict[str, MeasureError] = {}
     try:
         for i, step in enumerate(plan.steps):
-            later = sum(plan.step_seconds(s, _missing(plan, s, out_dir)) for s in plan.steps[i + 1 :])
+            later = sum(map(plan.step_seconds, plan.steps[i + 1 :]))
             before = plan.repeats * sum(s.count for s in plan.steps[:i])
             try:
                 fio_plan = plan.fio_plan(step, sweeps)
@@ -279,13 +277,6 @@ def _fill_seconds(file: Target | None, steps: Sequence[SuiteStep]) -> float:
     """How long writing the file takes where it is not there yet, so that a budget buys the same also when it is."""
     new = None if file is None else replace(file, filled=False, scattered=False)
     return sum(p.seconds for p in passes(new, "", [w for step in steps for w in step.workloads]))
-
-
-def _missing(plan: SuitePlan, step: SuiteStep, out_dir: Path) -> int:
-    """How many points of ``step`` are still to be measured."""
-    directory = out_dir / step.directory
-    done = len(SweepStore.read(directory).finished()) if (directory / MANIFEST).exists() else 0
-    return max(0, step.count * plan.repeats - done)
 
 
 def _over_the_whole(

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure.fio.command import Common, point_command, stagger_s, submitters_of
+from measure.fio.command import common_options, point_command, stagger_s, submitters_of
 from measure.fio.workload import FioJob
 
 
 def sections(job: FioJob, engine: str = "libaio") -> tuple[dict[str, str], list[dict[str, str]]]:
     """(the options for all, those of each job) of the command."""
-    argv = point_command("k", job, Common(None, "nbd:x", engine, 2.0, 0.5), 1)
+    argv = point_command("k", job, engine, common_options(None, "nbd:x", engine, 2.0, 0.5), 1)
     parts: list[dict[str, str]] = []
     for option in argv[1:]:
         name, _, value = option.removeprefix("--").partition("=")

@@ -129,12 +129,6 @@ def test_busy_jobs_are_told_once_with_the_number_that_would_do(tmp_path: Path) -
     assert only(read(tmp_path / "slow", slow), "busy-submitters").remedy.startswith("ask for lower rates")
 
 
-def test_the_same_rate_with_other_jobs_is_another_curve(tmp_path: Path) -> None:
-    text = output({"read": direction(4100, 1e-4)})
-    sweep = read(tmp_path, (OPEN, 0, text), (FioJob.open(1000, jobs=100), 0, text))
-    assert sweep.series == tuple(f"4 KiB random read under Poisson arrivals {n} jobs" for n in (32, 100))
-
-
 def test_a_true_mix_tells_its_directions_and_a_single_one_does_not(tmp_path: Path) -> None:
     mix = output({"read": direction(600, 1e-3), "write": direction(400, 2e-3)}, options={"rw": "randrw"})
     reads = output({"read": direction(1000, 1e-3)})
