@@ -313,7 +313,8 @@ def long_text(comparison: Comparison) -> str:
     """The ``str`` of a comparison: the fit, every point, the truth if known, the verdict."""
     c = comparison
     parts = [fit_text(c.fit, f"{c.series}: {c.split} ({c.fit.model})"), points_table(c)]
-    parts += [] if c.truth is None else _truth_tables(c.truth, c.points)
+    if c.truth is not None:
+        parts.append(table(*truth_rows(c.truth), left=(True, False, False, True, True)))
     return "\n\n".join(part for part in (*parts, c.verdict()) if part)
 
 
@@ -345,15 +346,3 @@ def truth_rows(check: TruthCheck) -> tuple[list[str], list[list[str]]]:
         outcome = "" if a.inside is None else "inside" if a.inside else "OUTSIDE"
         rows.append([a.name, quantity(a.truth, a.unit), quantity(a.estimate, a.unit), interval, outcome])
     return ["", "truth", "estimate", "interval", ""], rows
-
-
-def _truth_tables(check: TruthCheck, points: Points) -> list[str]:
-    """Estimates against the truth, and times at every load."""
-    times = []
-    for i, load in enumerate(points.load):
-        at = (check.response_time_s[i], points.response_time_s[i])
-        times.append((points.load_type.text(load), *map(format_duration, at)))
-    return [
-        table(*truth_rows(check), left=(True, False, False, True, True)),
-        table((points.load_type.symbol, "in truth", "observed"), times, left=0),
-    ]

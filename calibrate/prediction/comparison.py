@@ -287,23 +287,8 @@ class Comparison(Result):
             "next": None if self.next is None else self.next.to_dict(),
             "notes": list(self.fit.notes),
             "provenance": self.provenance.to_dict(),
-            **self._truth_dict(),
+            **({} if self.truth is None else {"truth": self.truth.to_dict()}),
         }
-
-    def _truth_dict(self) -> dict[str, Any]:
-        """The truth of each estimate and each point, where it is known."""
-        check = self.truth
-        if check is None:
-            return {}
-        points = [
-            {
-                "load": float(self.points.load[i]),
-                "throughput_per_s": float(check.throughput_per_s[i]),
-                "response_time_s": float(check.response_time_s[i]),
-            }
-            for i in range(len(self.points))
-        ]
-        return {"truth": {**check.to_dict(), "points": points}}
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each measured point: observed (with ``repeats``), predicted with its band, residuals in percent."""

@@ -33,7 +33,6 @@ class Rung:
     held_out_mape_throughput_pct: float | None
     held_out_mape_response_pct: float | None
     rank: int = 0
-    why: str = ""
 
 
 def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
@@ -59,18 +58,7 @@ def ladder(points: Points, fitted: Fit, predicted: Prediction) -> list[Rung]:
         held: float | None = getattr(rung, f"held_out_mape_{what}_pct")
         return np.inf if held is None else round(held, 9), round(getattr(rung, f"in_sample_mape_{what}_pct"), 9)
 
-    best, *others = sorted(climbed, key=errors)
-    least = errors(best)[0]
-    if not np.isfinite(least):
-        why = "no held-out point; the error at its own calibration points says little about others"
-        return [replace(rung, rank=i, why=why) for i, rung in enumerate((best, *others), 1)]
-    whats = "response times" if points.load_type.is_throughput else "throughputs"
-    said = f"misses the held-out {whats} by {{:.3g}} % on average, {{}}"
-    against = f"against {least:.3g} % for {best.name}"
-    return [
-        replace(best, rank=1, why=said.format(least, "the least of all")),
-        *(replace(rung, rank=i, why=said.format(errors(rung)[0], against)) for i, rung in enumerate(others, 2)),
-    ]
+    return [replace(rung, rank=i) for i, rung in enumerate(sorted(climbed, key=errors), 1)]
 
 
 def _models(points: Points, deepest: float) -> list[CurveModel]:

@@ -50,6 +50,7 @@ class TruthCheck:
     truth: Truth
     parameters: tuple[Against, ...]
     knee: Against
+    load: Array
     throughput_per_s: Array
     response_time_s: Array
 
@@ -66,11 +67,14 @@ class TruthCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, SI units."""
+        columns = ("load", "throughput_per_s", "response_time_s")
+        rows = np.column_stack([getattr(self, name) for name in columns]).tolist()
         return {
             "device": self.truth.to_dict(),
             "parameters": {a.name: asdict(a) for a in self.parameters},
             "knee": asdict(self.knee),
             "sentence": self.sentence(),
+            "points": [dict(zip(columns, row, strict=True)) for row in rows],
         }
 
 
@@ -84,6 +88,7 @@ def check_truth(recorded: Mapping[str, Any], fit: Fit, loads: Array) -> TruthChe
         truth,
         tuple(_against(name, known[name], e) for name, e in fit.parameters.items() if name in known),
         _against("knee", known["knee"], Estimate(knee.load, knee.low, knee.high, knee.identified, unit)),
+        np.asarray(loads, dtype=float),
         throughput,
         response,
     )

@@ -120,7 +120,6 @@ def test_the_ladder_ranks_the_true_model_first(model: str, truth: OpenModel) -> 
     assert comparison.models[0].held_out_mape_response_pct == pytest.approx(0, abs=0.1)
     wrong = "M/D/1" if model == "M/M/1" else "M/M/1"
     assert held_out[wrong] > 3
-    assert f"for {comparison.models[0].name}" in next(m.why for m in comparison.models if m.name == wrong)
 
 
 def test_intervals_hold_the_parameters_that_made_the_points() -> None:

@@ -32,7 +32,6 @@ def test_the_rung_of_the_model_that_was_fitted_says_what_the_summary_says(datase
     assert rung.held_out_mape_throughput_pct == pytest.approx(made.summary().held_out_mape_throughput_pct, rel=1e-9)
     assert rung.held_out_mape_response_pct == pytest.approx(made.summary().held_out_mape_response_pct, rel=1e-9)
     assert rung.in_sample_mape_throughput_pct == pytest.approx(made.summary().in_sample_mape_throughput_pct, rel=1e-9)
-    assert made.models[0].why.startswith("misses the held-out throughputs by ")
 
 
 def test_without_held_out_points_the_error_in_sample_ranks():
@@ -43,4 +42,3 @@ def test_without_held_out_points_the_error_in_sample_ranks():
     assert errors == sorted(errors)
     rank = {m.name: m.rank for m in made.models}
     assert rank["asymptotic bounds"] < rank["Universal Scalability Law"]
-    assert made.models[0].why.startswith("no held-out point; ")
