@@ -10,7 +10,6 @@ Source: Stidham (1974), "A last word on L = λW", Oper. Res. 22, for the law on 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapreplace
 from typing import TYPE_CHECKING, Literal
@@ -203,9 +202,9 @@ def events(path: SamplePath) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def averages(path: SamplePath, servers: int, happened: Sequence[Event] = ()) -> PathAverages:
-    """The averages of the table; ``servers`` is how many there are, ``happened`` its :func:`events` where at hand."""
-    happened = happened or events(path)
+def averages(path: SamplePath, servers: int) -> PathAverages:
+    """The averages of the table; ``servers`` is how many there are."""
+    happened = events(path)
     span = happened[-1].time
     if span == 0:
         raise ValueError("interarrivals and services must not all be zero: no time passes, so there is no average")

@@ -286,7 +286,12 @@ class Network:
             self._check_ways()
         for here, station in self.stations.items():
             numbers = [number for c, number in self.closed_classes.items() if self.comes(c, here)]
-            station.require_known(sum(numbers), here)
+            if station.most is not None and sum(numbers) > station.most:
+                raise InvalidParameterError(
+                    "population",
+                    f"must be at most {station.most}, up to which {here} is known, not {sum(numbers)}",
+                    "measure it deeper, or make the station with extrapolate=True",
+                )
             for name in station.priority:
                 if name not in self.classes:
                     remedy = f"there are {', '.join(self.classes)}"

@@ -85,7 +85,9 @@ class Station:
     def __post_init__(self) -> None:
         self._set(
             service=_by_class("service", self.service, _law),
-            visits=_by_class("visits", self.visits, _check.non_negative if _is_map(self.visits) else _check.positive),
+            visits=_by_class(
+                "visits", self.visits, _check.non_negative if isinstance(self.visits, Mapping) else _check.positive
+            ),
             priority=_priority(self.priority),
         )
         _check.one_of("discipline", self.discipline, get_args(Discipline))
@@ -124,16 +126,6 @@ class Station:
         """The mean service time of a class, 0 for one that is not served here."""
         law = self.service_of(name)
         return 0.0 if law is None else law.mean
-
-    def require_known(self, population: int, name: str = "the station") -> None:
-        """Refuse more customers than the speeds are known for."""
-        if self.most is not None and population > self.most:
-            raise InvalidParameterError(
-                "population",
-                f"must be at most {self.most}, up to which {name} is known, not {population}",
-                "measure it deeper, or make the station with extrapolate=True",
-                value=population,
-            )
 
     @property
     def time(self) -> Distribution:
@@ -201,10 +193,6 @@ def _time(parameter: str, given: object) -> Distribution:
             parameter, f"must have a finite mean, not {given.mean!r}", "customers would never come back", given.mean
         )
     return given
-
-
-def _is_map(given: object) -> bool:
-    return isinstance(given, Mapping)
 
 
 def _by_class(parameter: str, given: Any, check: Any) -> Any:

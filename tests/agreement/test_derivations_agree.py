@@ -122,14 +122,6 @@ def lines_hold(derivation: Derivation) -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(rho=st.floats(0.01, 0.99), servers=st.integers(1, 60), places=st.integers(0, 40))
-def test_erlang_s_pages_at_any_load(rho: float, servers: int, places: int) -> None:
-    for model in (MMc(rho * servers, 1.0, servers), MMcK(3 * rho * servers, 1.0, servers, servers + places)):
-        answer, found = solve(model), ends(derive(model))
-        assert all(found[n] == pytest.approx(getattr(answer, n), rel=1e-8, abs=1e-12) for n in SYMBOLS)
-
-
-@settings(deadline=None, max_examples=60)
 @given(N=st.integers(1, 60), think=st.floats(0, 100), servers=st.integers(1, 20))
 def test_circles_at_any_population(N: int, think: float, servers: int) -> None:
     model = MMcN(N, think, 1.0, servers)

@@ -177,12 +177,3 @@ def test_a_class_seldom_seen_at_a_station_has_no_values_there_and_says_so() -> N
     assert math.isnan(seldom.W)
     assert "read" in seldom.warnings[0]
     assert "too few" in seldom.warnings[0]
-
-
-def test_approximations_are_where_they_say_they_are() -> None:
-    """FCFS with unequal services: within the five per cent that its page states for a ratio of two."""
-    model = circling([6, 4], [Row([ONE, M(2.0)], servers=3)], [2.0, 4.0])
-    near, run = solve(model), simulate(model, customers=300_000, seed=21)
-    assert near.kind == "approximation"
-    for formula, simulated in zip(near.classes, run.classes, strict=True):
-        assert formula.throughput == pytest.approx(simulated.throughput, rel=0.05)

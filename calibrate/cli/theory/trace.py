@@ -114,7 +114,7 @@ def trace(
     arrival, start, finish = (scale.times(v) for v in (steps.arrival, steps.start, steps.finish))
     path = replace(steps, arrival=arrival, start=start, finish=finish)
     happened = listed(path)
-    averages = averages_of(path, seen.servers, happened)
+    averages = averages_of(path, seen.servers)
     rows = customer_rows(path, scale.times(between), scale.times(needed))
 
     def text() -> str:

@@ -50,13 +50,6 @@ def test_the_table_has_the_knee_and_ninety_percent_of_the_peak(qsim, app):
     assert rows[-1].split()[0] == "500"
 
 
-def test_two_drives_keep_their_names(qsim, app, sweep_csv, tmp_path):
-    other = 'b = { idle_latency = "2ms", peak = "2k/s" }\n'
-    run = qsim("network", app(f'device = "{sweep_csv}"', text=APP + other), "--clients", "1,8", "--json")
-    assert run.json["bottleneck"]["station"] == "b"
-    assert {"utilization_disk", "utilization_b"} <= run.json["points"][0].keys()
-
-
 def test_json_is_what_the_library_gives(qsim, app):
     run = qsim("network", app(), "--clients", "1,50,100", "--slo", "10ms", "--json")
     drive = from_datasheet(idle_latency=80e-6, peak_iops=600e3)

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import qsim as theory
 from calibrate.cli.theory.queue_models import MODELS
-
-
-def test_mm1_by_formula(qsim):
-    run = qsim("solve", "mm1", "--arrival-rate", "16", "--service-rate", "20")
-    assert run.code == 0
-    assert run.err == ""
-    assert "M/M/1: exact" in run.out
-    assert "0.25" in run.out
 
 
 def test_units_make_seconds(qsim):
@@ -37,12 +28,6 @@ def test_quantiles_of_an_exponential_response(qsim):
     document = qsim("solve mm1 --arrival-rate 16 --service-rate 20 --quantiles 0.5,0.99 --json").json
     medians = [q["W"] for q in document["quantiles"]]
     assert medians == pytest.approx([0.25 * 0.693147, 0.25 * 4.605170], rel=1e-5)
-
-
-def test_closed_queue_is_the_library_s(qsim):
-    document = qsim("solve mmcn --population 64 --think-time 1us --service 80us --servers 32 --json").json
-    assert document["W"] == pytest.approx(theory.solve(theory.MMcN(64, 1e-6, 80e-6, 32)).W)
-    assert document["W"] == pytest.approx(159e-6, rel=0.01)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -84,17 +84,6 @@ def test_quantiles_come_from_the_customers(expected: int, q: float) -> None:
     assert low < estimate.times.quantile(q, "W") < high
 
 
-def test_constant_times_have_no_spread() -> None:
-    recorder = Recorder(1000, 1.0)
-    recorder.add(np.full(1000, 2.0), np.zeros(1000), np.ones(1000))
-    estimate = analyse(recorder, 1, 0.95)
-    assert estimate.values["W"] == 1
-    assert estimate.intervals["W"] == (1, 1)
-    assert estimate.values["utilization"] == 0.5
-    assert estimate.times.quantile(0.5, "Wq") == 0
-    assert estimate.times.quantile(0.5, "W") == pytest.approx(1, rel=0.02)
-
-
 def test_the_quantile_of_constant_times_is_known_to_its_bin() -> None:
     recorder = Recorder(20_000, 1.0)
     recorder.add(np.full(20_000, 2.0), np.zeros(20_000), np.ones(20_000))

@@ -136,13 +136,6 @@ def test_time_at_a_delay_is_think_time_of_those_that_circulate_and_response_of_t
         assert abs(run[name].W - exact[name].W) <= high - low
 
 
-def test_think_times_of_each_class() -> None:
-    thinking = Delay({"a": 1.0, "b": 5.0})
-    both = Network({"host": thinking, "disk": Station(ONE)}, {"a": 1, "b": 2})
-    cycles = [part.throughput * (part.W + z) for part, z in zip(solve(both).classes, (1.0, 5.0), strict=True)]
-    assert cycles == pytest.approx([1, 2])
-
-
 def test_arrivals_that_enter_at_several_stations() -> None:
     network = Network(TWO, Arrivals({"a": 0.25, "b": Erlang(2, 2.0)}), {"a": {"b": 1}})
     np.testing.assert_allclose(network.open_rates(), [[0.25], [0.75]])
