@@ -15,7 +15,6 @@ from .distributions import Gamma as Gamma
 from .distributions import HyperExponential as HyperExponential
 from .distributions import LogNormal as LogNormal
 from .distributions import Mixture as Mixture
-from .distributions import PhaseType as PhaseType
 from .distributions import Shifted as Shifted
 from .distributions import Weibull as Weibull
 from .engines import simulate as simulate

@@ -13,7 +13,6 @@ from qsim.distributions.continuous import BurrXII, Gamma, LogNormal, Weibull
 from qsim.distributions.empirical import Empirical
 from qsim.distributions.exponential import Deterministic, Erlang, Exponential, HyperExponential
 from qsim.distributions.mixtures import Mixture, Shifted
-from qsim.distributions.phase_type import PhaseType
 
 __all__ = [
     "BurrXII",
@@ -26,7 +25,6 @@ __all__ = [
     "HyperExponential",
     "LogNormal",
     "Mixture",
-    "PhaseType",
     "Shifted",
     "Weibull",
 ]

@@ -32,7 +32,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from qsim import _check
 from qsim.analytic.evidence import with_errors
@@ -40,7 +42,8 @@ from qsim.analytic.formula import Formula
 from qsim.analytic.open import gimc, markovian, mdc
 from qsim.analytic.open.mmc import erlang_c
 from qsim.analytic.views import OpenQueue, open_queue
-from qsim.distributions import Deterministic, PhaseType
+from qsim.distributions import Deterministic, Distribution, HyperExponential
+from qsim.distributions.base import Phases
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import Approximation, Kind, Metrics
 
@@ -159,11 +162,42 @@ def applies(model: OpenQueue) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class MixedErlang(Distribution):
+    """Erlang times of k - 1 or of k equal stages, 1/k <= scv <= 1/(k - 1) (Tijms 1994, Stochastic Models, p. 358)."""
+
+    mean: float
+    scv: float
+
+    def phases(self) -> Phases:
+        k = math.ceil(1 / self.scv - 1e-9)
+        p = (k * self.scv - math.sqrt(max(0.0, k * (1 + self.scv) - k * k * self.scv))) / (1 + self.scv)
+        start = np.zeros(k)
+        start[:2] = 1 - p, p  # the shorter one skips the first stage
+        return start, (np.eye(k, k=1) - np.eye(k)) * (k - p) / self.mean
+
+
+def of_phases(law: Distribution) -> Distribution:
+    """A law of phases that shares mean and scv, and above scv 1 the third moment where two phases have it.
+
+    >>> from qsim import LogNormal
+    >>> found = of_phases(LogNormal(mean=1, scv=2))
+    >>> round(found.moment(3), 9) == round(LogNormal(mean=1, scv=2).moment(3), 9)
+    True
+    """
+    if law.phases() is not None:
+        return law
+    if law.scv < 1 - 1e-8:
+        return MixedErlang(law.mean, law.scv)
+    found = HyperExponential.from_three_moments(law.mean, law.moment(2), law.moment(3))
+    return found or HyperExponential.from_moments(law.mean, max(law.scv, 1.0))
+
+
 def phase_type(model: OpenQueue) -> OpenQueue | None:
     """The queue with phase-type laws instead; None where that is a large chain or unlike the laws."""
     if any(law.phases() is None and law.scv < LEAST_SCV for law in (model.arrivals, model.service)):
         return None
-    fitted = replace(model, arrivals=PhaseType.matching(model.arrivals), service=PhaseType.matching(model.service))
+    fitted = replace(model, arrivals=of_phases(model.arrivals), service=of_phases(model.service))
     return fitted if markovian.applies(fitted, MOST_WORK) else None
 
 

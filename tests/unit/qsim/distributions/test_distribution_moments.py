@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 from qsim import (
     BurrXII,
@@ -16,7 +17,6 @@ from qsim import (
     HyperExponential,
     LogNormal,
     Mixture,
-    PhaseType,
     Shifted,
     Weibull,
 )
@@ -30,8 +30,6 @@ SMOOTH = [
     Weibull(0.7, 2.0),
     BurrXII(2.0, 4.0, 2.0),
     Mixture((Exponential(1.0), Erlang(2, 4.0)), (0.2, 0.8)),
-    PhaseType.from_moments(2.0, 0.3),
-    PhaseType.from_moments(2.0, 3.0),
 ]
 STEPPED = [Deterministic(2.0), Shifted(Gamma(1.0, 2.0), 0.5), Empirical((1.0, 2.0, 5.0), (1, 2, 3), (0.5, 0.0, 1.0))]
 
@@ -60,36 +58,10 @@ def test_limited_mean_against_integration(law: Distribution) -> None:
 
 @pytest.mark.parametrize("law", [d for d in SMOOTH if d.phases() is not None], ids=repr)
 def test_phases_describe_the_same_law(law: Distribution) -> None:
-    same = PhaseType.of(law)
-    assert same.mean == pytest.approx(law.mean)
-    assert same.scv == pytest.approx(law.scv)
-    times = np.array([-1.0, 0.0, 0.3, 2.0, 11.0, 400.0])
-    np.testing.assert_allclose(same.cdf(times), law.cdf(times), atol=1e-12)
-    np.testing.assert_allclose(same.scaled(3.0).cdf(3 * times), same.cdf(times), atol=1e-12)
-
-
-def test_draws_of_a_phase_type_follow_it() -> None:
-    law = PhaseType(initial=(0.5, 0.5, 0), generator=((-4, 1, 1), (0, -1, 0.5), (3, 0, -3)))
-    drawn = law.sample(np.random.default_rng(7), 200_000)
-    for t in (0.1, 0.5, 2.0, 5.0):
-        share = float(law.cdf(t))
-        assert np.mean(drawn <= t) == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / drawn.size))
-
-
-@pytest.mark.parametrize(
-    ("initial", "generator", "names"),
-    [
-        ((0.5, 0.4), ((-1, 0), (0, -1)), "initial"),
-        ((1.0,), ((-1, 0), (0, -1)), "generator"),
-        ((1.0, 0.0), ((-1, -1), (0, -1)), r"generator\[0\]\[1\]"),
-        ((1.0, 0.0), ((-1, 2), (0, -1)), r"generator\[0\]"),
-        ((1.0, 0.0), ((-1, 1), (1, -1)), "generator must lead"),
-        ((1.0, 0.0), ((-2, 1), (0, 0)), "generator must lead"),
-    ],
-)
-def test_refusals_name_the_parameter(initial: tuple[float, ...], generator: object, names: str) -> None:
-    with pytest.raises(ValueError, match=names):
-        PhaseType(initial, generator)  # type: ignore[arg-type]
+    alpha, T = law.phases()  # type: ignore[misc]
+    assert alpha @ np.linalg.solve(-T, np.ones(alpha.size)) == pytest.approx(law.mean)
+    for t in (0.0, 0.3, 2.0, 11.0):
+        assert alpha @ expm(T * t) @ np.ones(alpha.size) == pytest.approx(float(law.survival(t)), abs=1e-12)
 
 
 def test_burr_is_its_relatives_at_their_shapes() -> None:
