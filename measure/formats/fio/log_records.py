@@ -13,9 +13,9 @@ from measure.findings import Finding
 from measure.formats.fio.logs import LogSummary, summarise
 from measure.formats.fio.record import FioRecord, Flow, Moments, record_of
 
-LogKind = Literal["lat", "clat", "slat", "lat_hist", "clat_hist", "slat_hist", "bw", "iops"]
+LogKind = Literal["lat", "clat", "slat", "clat_hist", "bw", "iops"]
 
-_NAME = re.compile(r"^(?P<stem>.*)_(?P<kind>(?:[sc]?lat)(?:_hist)?|bw|iops)(?:\.\d{1,6})?\.log$", re.IGNORECASE)
+_NAME = re.compile(r"^(?P<stem>.*)_(?P<kind>[sc]?lat|clat_hist|bw|iops)(?:\.\d{1,6})?\.log$", re.IGNORECASE)
 _PLOT_NAME = re.compile(
     r"^(?P<rw>rand(?:read|write|rw)|read|write|rw|readwrite)-iodepth-(?P<depth>\d{1,5})-numjobs-"
     r"(?P<jobs>\d{1,5})$"
@@ -49,47 +49,36 @@ def log_name(name: str) -> LogName | None:
 
 
 #: Which of several logs of one run to read: the total latency before completion alone, requests before histograms.
-_PREFERENCE: tuple[LogKind, ...] = ("lat", "lat_hist", "clat", "clat_hist")
+_PREFERENCE: tuple[LogKind, ...] = ("lat", "clat", "clat_hist")
 _PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 
 
-@dataclass(frozen=True)
-class LogGroup:
-    """The logs of one run and of one kind: one file per job."""
-
-    name: LogName
-    files: tuple[Path, ...]
-
-
-def choose_logs(paths: Iterable[Path]) -> list[LogGroup]:
-    """The logs to read, one kind per run; those of bandwidth, IOPS and submission latency are left aside."""
+def choose_logs(paths: Iterable[Path]) -> list[tuple[LogName, list[Path]]]:
+    """The logs of each run, a file per job, of one kind; those of bandwidth, IOPS and submission are left aside."""
     runs: dict[tuple[Path, str], dict[LogKind, list[Path]]] = {}
     for path in paths:
         found = log_name(path.name)
         if found is not None and found.kind in _PREFERENCE:
             runs.setdefault((path.parent, found.stem), {}).setdefault(found.kind, []).append(path)
-    chosen = []
-    for (_, stem), kinds in runs.items():
-        kind = next(k for k in _PREFERENCE if k in kinds)
-        chosen.append(LogGroup(LogName(stem, kind), tuple(sorted(kinds[kind]))))
-    return chosen
+    chosen = [(stem, next(k for k in _PREFERENCE if k in kinds), kinds) for (_, stem), kinds in runs.items()]
+    return [(LogName(stem, kind), sorted(kinds[kind])) for stem, kind, kinds in chosen]
 
 
-def record_of_logs(group: LogGroup) -> FioRecord:
+def record_of_logs(name: LogName, files: Sequence[Path]) -> FioRecord:
     """One record of the logs of a run; depth and direction are known where the name has fio-plot's form.
 
     Raises DataError where a log is none, or holds means over intervals, which are no requests.
     """
-    logs = [summarise(path) for path in group.files]
-    for log, path in zip(logs, group.files, strict=True):
+    logs = [summarise(path) for path in files]
+    for log, path in zip(logs, files, strict=True):
         if log.averaged:
             raise DataError(
                 f"{path} holds means over intervals (log_avg_msec), not requests, so neither rate nor percentiles "
                 "can be had from it; give fio's JSON, or measure again without --log_avg_msec"
             )
-    kind = "lat" if group.name.kind.startswith("lat") else "clat"
+    kind = "lat" if name.kind == "lat" else "clat"
     blocks = {log.block_bytes for log in logs}
-    options = dict(group.name.options)
+    options = dict(name.options)
     if options and len(blocks) == 1 and (block := blocks.pop()) > 0:
         options["bs"] = f"{block:.0f}"
     if options and len(logs) == 1 and options["numjobs"] != "1":
@@ -97,8 +86,8 @@ def record_of_logs(group: LogGroup) -> FioRecord:
     return record_of(
         [_flow(log, kind) for log in logs],
         _findings(logs),
-        source=group.files[0].name,
-        job=Path(group.name.stem).name,
+        source=files[0].name,
+        job=Path(name.stem).name,
         options=options,
         records=len(logs),
         error=0,

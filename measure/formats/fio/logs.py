@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,13 @@ from measure.formats.fio.latency_bins import BINS_FIO_3, Histogram, bin_edges, b
 from measure.text_files import LONGEST_LINE, Lines, check_readable, read_head
 
 LONGEST_RUN_S = 31 * 86400.0
-"""Later times are times of the day, or damaged."""
+"""Later times are damaged."""
 MOST_NS = 2.0**53
 """Up to here a float holds every whole number; no latency comes near."""
 MOST_OF_A_REQUEST = 7  # columns
+
+
+Table = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -57,29 +60,12 @@ class LogSummary:
     cut: bool
 
 
-@dataclass(frozen=True)
-class _Form:
-    """One of the two kinds of logs: its name, the words for a line, where the direction is, lines read at a time."""
+def _pieces(file: Path, name: str, direction: int, rows: int, **options: Any) -> Iterator[tuple[Table, bool]]:
+    """The numbers of a log in pieces of ``rows`` lines, and whether the last line is cut.
 
-    name: str
-    line: str
-    direction: int
-    rows: int
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-_REQUESTS = _Form(
-    "latency log",
-    " (time in ms, latency, direction 0 to 2, block size)",
-    2,
-    400_000,
-    {"names": ["time", "value", "direction", "block"], "usecols": [0, 1, 2, 3], "index_col": False},
-)
-_HISTOGRAMS = _Form("histogram log", "", 1, 1_000)
-
-
-def _pieces(file: Path, form: _Form) -> Iterator[tuple[NDArray[np.float64], bool]]:
-    """The numbers of a log in pieces, and whether the last line is cut; DataError naming the line that is none."""
+    ``name`` is that of a line, ``direction`` its column of the direction, ``options`` are further ones of
+    ``pandas.read_csv``. DataError naming the line that is none.
+    """
     import pandas as pd
 
     check_readable(file)
@@ -92,22 +78,22 @@ def _pieces(file: Path, form: _Form) -> Iterator[tuple[NDArray[np.float64], bool
                 header=None,
                 dtype=np.float64,
                 engine="c",
-                chunksize=form.rows,
+                chunksize=rows,
                 skipinitialspace=True,
                 encoding="latin-1",
                 quoting=csv.QUOTE_NONE,
-                **form.options,
+                **options,
             ) as chunks,
         ):
             for chunk in chunks:
                 table = chunk.to_numpy(np.float64)
-                cut = 0 < len(table) < form.rows and bool(np.isnan(table[-1]).any())
+                cut = 0 < len(table) < rows and bool(np.isnan(table[-1]).any())
                 table = table[:-1] if cut else table
                 with np.errstate(invalid="ignore"):
-                    good = ((table >= 0) & (table < MOST_NS)).all(axis=1) & (table[:, form.direction] <= 2)
+                    good = ((table >= 0) & (table < MOST_NS)).all(axis=1) & (table[:, direction] <= 2)
                 if not good.all():
                     raise DataError(
-                        f"{file}: line {before + int(np.argmin(good)) + 1} is not a line of a {form.name}{form.line}; "
+                        f"{file}: line {before + int(np.argmin(good)) + 1} is not a line of a {name}; "
                         "the log was edited or damaged, so measure again"
                     )
                 before += len(table)
@@ -118,13 +104,8 @@ def _pieces(file: Path, form: _Form) -> Iterator[tuple[NDArray[np.float64], bool
             raise
         said = " ".join(str(error).split())[:120]
         raise DataError(
-            f"{file} is not a {form.name} of fio after line {before} ({said}); give the log as fio wrote it"
+            f"{file} is not a {name} of fio after line {before} ({said}); give the log as fio wrote it"
         ) from error
-
-
-def _start_of(first_ms: float) -> float:
-    """The time that counts as the start: 0, or the first time where the log is stamped with the time of day."""
-    return float(first_ms) if first_ms > 1e3 * LONGEST_RUN_S else 0.0
 
 
 def _check_span(seconds: float, file: Path) -> None:
@@ -144,11 +125,11 @@ def summarise(file: Path) -> LogSummary:
 def _summarise_histograms(file: Path) -> LogSummary:
     total: NDArray[np.int64] | None = None
     reads = 0
-    origin = last_s = moved = 0.0
+    last_s = moved = 0.0
     blocks: set[float] = set()
     lower = upper = np.empty(0)
     unit_s, cut = 1e-9, False
-    for table, cut in _pieces(file, _HISTOGRAMS):  # noqa: B007  (that of the last piece counts)
+    for table, cut in _pieces(file, "histogram log", 1, 1_000):  # noqa: B007  (that of the last piece counts)
         counts = table[:, 3:].astype(np.int64)
         if total is None:
             total = np.zeros(counts.shape[1], dtype=np.int64)
@@ -156,13 +137,12 @@ def _summarise_histograms(file: Path) -> LogSummary:
                 lower, upper, unit_s = coarse_edges(len(total))
             except DataError as error:
                 raise DataError(f"{file} cannot be read as a histogram log of fio's: {error}") from error
-            origin = _start_of(table[0, 0])
         total += counts.sum(axis=0)
         each = counts.sum(axis=1)
         reads += int(each[table[:, 1] == 0].sum())
         moved += float(each @ table[:, 2])
         blocks.update(np.unique(table[:, 2])[:3].tolist())
-        last_s = max(last_s, float(table[:, 0].max() - origin) / 1e3)
+        last_s = max(last_s, float(table[:, 0].max()) / 1e3)
     if total is None or not total.any():
         raise DataError(f"{file} holds no whole histogram; measure again, for longer than --log_hist_msec")
     _check_span(last_s, file)
@@ -189,14 +169,13 @@ def _summarise_histograms(file: Path) -> LogSummary:
 def _summarise_requests(file: Path, columns: int) -> LogSummary:
     count = reads = 0
     mean = second = moved = last_s = 0.0
-    origin: float | None = None
     blocks: set[float] = set()
     counted = np.zeros(BINS_FIO_3, dtype=np.int64)
     cut = False
-    for table, cut in _pieces(file, _REQUESTS):  # noqa: B007  (that of the last piece counts)
+    names = {"names": ["time", "value", "direction", "block"], "usecols": [0, 1, 2, 3], "index_col": False}
+    for table, cut in _pieces(file, "latency log", 2, 400_000, **names):  # noqa: B007  (that of the last piece counts)
         time_ms, value, direction, block = np.ascontiguousarray(table.T)
-        origin = _start_of(time_ms[0]) if origin is None else origin
-        last_s = max(last_s, float(time_ms.max() - origin) / 1e3)
+        last_s = max(last_s, float(time_ms.max()) / 1e3)
         _check_span(last_s, file)
         counted += np.bincount(np.minimum(bin_of(value), BINS_FIO_3 - 1), minlength=BINS_FIO_3)
         n, value = len(value), value / 1e9

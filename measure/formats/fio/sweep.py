@@ -62,9 +62,9 @@ def log_sweep(paths: Sequence[Path]) -> Sweep:
             "or fio's JSON"
         )
     records, refusals = [], []
-    for group in groups:
+    for name, files in groups:
         try:
-            records.append(record_of_logs(group))
+            records.append(record_of_logs(name, files))
         except DataError as error:
             refusals.append(str(error))
     return sweep_of_all(records, map(unreadable, refusals), refusals)

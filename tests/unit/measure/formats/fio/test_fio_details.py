@@ -444,13 +444,13 @@ def test_logs_become_a_record_with_the_options_of_their_name(tmp_path: Path) -> 
         (tmp_path / f"randread-iodepth-8-numjobs-2_lat.{number}.log").write_text(LOG)
     (tmp_path / "randread-iodepth-8-numjobs-2_bw.1.log").write_text(LOG)
     (tmp_path / "randread-iodepth-8-numjobs-2_clat.1.log").write_text(LOG)
-    (group,) = choose_logs(sorted(tmp_path.iterdir()))
-    found = record_of_logs(group)
+    ((name, files),) = choose_logs(sorted(tmp_path.iterdir()))
+    found = record_of_logs(name, files)
     assert found.options == {"rw": "randread", "iodepth": "8", "numjobs": "2", "bs": "4096"}
     assert (found.jobs, found.depth, found.requests, found.runtime_s) == (2, 8, 8, 2.6)
     assert (found.throughput_per_s, found.read_fraction) == (pytest.approx(8 / 2.6), 0.75)
     assert found.bandwidth_bytes_per_s == pytest.approx(8 * 4096 / 2.6)
     assert found.latency.mean_s == pytest.approx(2.5e-6)
     assert [f.check for f in found.findings] == ["latency-unit"]
-    alone = record_of_logs(replace(group, files=group.files[:1]))
+    alone = record_of_logs(name, files[:1])
     assert (alone.jobs, alone.options["group_reporting"]) == (2, "1")
