@@ -202,9 +202,8 @@ def run_course(plan: CoursePlan, out_dir: Path, on_progress: Progress | None = N
     for step in plan.memory:
         later_s -= step.plan.seconds()
         try:
-            sweeps[step.directory] = _measured(
-                step, out_dir, _part(on_progress, plan.points, done, later_s, step.directory)
-            )
+            told = _part(on_progress, plan.points, done, later_s, step.directory)
+            sweeps[step.directory] = run_memory(step.plan, out_dir / step.directory, told)
         except MeasureError as error:
             failures[step.directory] = error
         done += step.count
@@ -221,10 +220,6 @@ def run_course(plan: CoursePlan, out_dir: Path, on_progress: Progress | None = N
     if not sweeps:
         raise next(iter(failures.values()))
     return CourseResults(sweeps, reasons)
-
-
-def _measured(step: MemoryStep, out_dir: Path, on_progress: Progress | None) -> Sweep:
-    return run_memory(step.plan, out_dir / step.directory, on_progress)
 
 
 def _part(on_progress: Progress | None, total: int, before: int, later_s: float, name: str) -> Progress | None:

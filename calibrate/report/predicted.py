@@ -50,8 +50,6 @@ def predicted_section(fit: Fit, loads: Sequence[float], scenario: Scenario | Non
             *(f"Of the change it is assumed: {a}." for a in changed),
             *(f"Note: {note}." for note in fit.notes),
         ),
-        load_kind=fit.load_kind,
-        load_unit=fit.load_unit,
         name="predicted",
     )
 

@@ -43,8 +43,6 @@ def section_of(compared: SurfaceComparison, provenance: Provenance, findings: Se
         provenance,
         lead_of(compared),
         compared.notes,
-        load_kind="queue_depth",
-        load_unit="requests",
         name=source,
     )
 

@@ -79,11 +79,6 @@ class ComparedCurve:
     checks: tuple[View, ...]
     left_out: tuple[str, ...] = ()
 
-    @property
-    def all(self) -> tuple[View, ...]:
-        """Every view."""
-        return self.main + self.checks
-
 
 @dataclass(frozen=True)
 class Section:
@@ -98,8 +93,6 @@ class Section:
     provenance: Provenance = field(default_factory=Provenance)
     lead: str = ""
     notes: Sequence[str] = ()
-    load_kind: str = ""
-    load_unit: str = ""
     name: str = ""
     curves: Sequence[ComparedCurve] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -119,8 +112,6 @@ class Section:
         return {
             "title": self.title,
             "name": self.name,
-            "load_kind": self.load_kind,
-            "load_unit": self.load_unit,
             "notes": list(self.notes),
             "views": [
                 {"name": v.name, "title": v.title, "caption": v.caption, "rows": _rows(v.table)} for v in self.views

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
-from calibrate.lab.folder import opened
-from calibrate.lab.run.orders import DEPTHS, choices, order_for
+from calibrate.lab.folder import LabFolder, opened
+from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for
 from calibrate.lab.run.session import LabRun
 from measure import load
 
@@ -21,34 +20,36 @@ PATIENCE_S = 300.0  # the probe fills hundreds of megabytes, on a machine that o
 LOADS = {"disk": DEPTHS, "memory": (0.0, 100.0, 300.0, 500.0, 20000.0)}
 
 
+def measured(folder: LabFolder, order: Order) -> LabRun:
+    """A run from a sealed guess to its last point."""
+    run = LabRun.begin(folder.new_run(), order)
+    run.guess("Ann", 12, "one")
+    run.start()
+    waited_until_s = time.monotonic() + PATIENCE_S
+    try:
+        while run.phase == "running" and time.monotonic() < waited_until_s:
+            time.sleep(0.2)
+    finally:
+        run.stop()
+    assert run.phase == "measured", run.log.of_kind("failed", "stopped")
+    return run
+
+
 @pytest.mark.parametrize("device", LOADS)
 def test_a_device_of_this_machine_is_measured_from_guess_to_reveal(device, tmp_path):
     with opened(tmp_path / "lab") as folder:
-        missing = next(c.missing for c in choices(folder) if c.value == device)
-        if missing:
+        if missing := next(c.missing for c in choices(folder) if c.value == device):
             pytest.skip(missing)
-        order = replace(order_for(folder, device, 0.5), loads=LOADS[device])
-        run = LabRun.begin(folder.new_run(), order)
-        run.guess("Ann", 12, "one")
-        run.start()
-        waited_until_s = time.monotonic() + PATIENCE_S
-        try:
-            while run.phase == "running" and time.monotonic() < waited_until_s:
-                time.sleep(0.2)
-        finally:
-            run.stop()
-        assert run.phase == "measured", run.log.of_kind("failed", "stopped")
+        run = measured(folder, replace(order_for(folder, device, 0.5), loads=LOADS[device]))
         assert {e["load"] for e in run.log.of_kind("point")} == set(LOADS[device])
         kinds = [e["kind"] for e in run.log.of_kind("point", "sealed")]
         assert 0 < kinds.index("sealed") < len(kinds) - 1  # before the other points
         assert all(e["throughput_per_s"] > 0 and e["latency_s"] > 0 for e in run.log.of_kind("point"))
         run.reveal()
-        result = run.revealed
-        assert result is not None
-        names = {row["name"] for row in result["leaderboard"]}
-        assert names == {"Ann", "qsim"}
+        assert run.revealed is not None
+        assert {row["name"] for row in run.revealed["leaderboard"]} == {"Ann", "qsim"}
         assert run.report is not None
-        assert not _files(folder.disk)  # the test file is gone
+        assert not [path for path in folder.disk.rglob("*") if path.is_file()]  # the test file is gone
 
 
 def test_the_disk_is_measured_by_the_probe_where_fio_is_missing(tmp_path, monkeypatch):
@@ -56,15 +57,9 @@ def test_the_disk_is_measured_by_the_probe_where_fio_is_missing(tmp_path, monkey
     with opened(tmp_path / "lab") as folder:
         if missing := next(c.missing for c in choices(folder) if c.value == "disk"):
             pytest.skip(missing)
-        run = LabRun.begin(folder.new_run(), replace(order_for(folder, "disk", 0.5), loads=(1.0, 8.0, 32.0)))
-        run.start()
-        waited_until_s = time.monotonic() + PATIENCE_S
-        while run.phase == "running" and time.monotonic() < waited_until_s:
-            time.sleep(0.2)
-        run.stop()
-        assert run.phase == "measured", run.log.of_kind("failed", "stopped")
+        run = measured(folder, replace(order_for(folder, "disk", 0.5), loads=(1.0, 8.0, 32.0)))
         assert load(run.directory / "sweep").provenance.tool == "qsim drive probe"
-        assert not _files(folder.disk)
+        assert not [path for path in folder.disk.rglob("*") if path.is_file()]
 
 
 def test_a_known_device_is_measured_where_fio_and_nbdkit_are_missing(tmp_path, monkeypatch):
@@ -72,22 +67,9 @@ def test_a_known_device_is_measured_where_fio_and_nbdkit_are_missing(tmp_path, m
     monkeypatch.setenv("PATH", str(tmp_path))
     with opened(tmp_path / "lab") as folder:
         assert [c.missing for c in choices(folder) if c.value == "known"] == [""]
-        run = LabRun.begin(folder.new_run(), replace(order_for(folder, "known", 0.5), loads=(1.0, 8.0, 16.0)))
-        run.guess("Ann", 12, "one")
-        run.start()
-        waited_until_s = time.monotonic() + PATIENCE_S
-        try:
-            while run.phase == "running" and time.monotonic() < waited_until_s:
-                time.sleep(0.2)
-        finally:
-            run.stop()
-        assert run.phase == "measured", run.log.of_kind("failed", "stopped")
+        run = measured(folder, replace(order_for(folder, "known", 0.5), loads=(1.0, 8.0, 16.0)))
         run.reveal()
         assert run.revealed is not None
         sweep = load(run.directory / "sweep")
         assert sweep.provenance.details["truth"]["player"] == "threads of Python"
         assert {1.0, 8.0} <= set(sweep.points["load"])
-
-
-def _files(directory: Path) -> list[Path]:
-    return [path for path in directory.rglob("*") if path.is_file()]

@@ -113,7 +113,7 @@ def side_section(found: SideBySide) -> Section:
         table, title = _parameter_table(one), f"Parameters and knees{about}"
         views.append(View(f"parameters{suffix}", title, _PARAMETERS, table, None, parameter_text(one)))
     lead = " ".join(m.sentence() for m in found.matched) or "No curve of these devices has the name of another's."
-    return Section(found.title, views, lead=lead, name=found.title.lower(), load_kind=done[0].points.load_kind)
+    return Section(found.title, views, lead=lead, name=found.title.lower())
 
 
 def _parameter_table(matched: Matched) -> pd.DataFrame:

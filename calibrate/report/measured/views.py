@@ -35,18 +35,8 @@ MOST_TAILS = 6
 
 def section_of(measured: MeasuredData, views: Sequence[View], lead: str = "") -> Section:
     """The section of one measurement."""
-    sweep = measured.sweep
-    return Section(
-        measured.title,
-        views,
-        measured.findings,
-        sweep.provenance,
-        lead,
-        measured.notes,
-        sweep.load_kind,
-        sweep.load_unit,
-        measured.name,
-    )
+    provenance, name = measured.sweep.provenance, measured.name
+    return Section(measured.title, views, measured.findings, provenance, lead, measured.notes, name)
 
 
 def views_of(measured: MeasuredData, fits: Mapping[str, Fit]) -> list[View]:
