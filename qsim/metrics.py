@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
@@ -41,20 +40,6 @@ SYMBOLS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 SHARES = ("utilization", "p_wait", "p_block")
 """Values that are at most one."""
-
-
-@dataclass(frozen=True)
-class Approximation:
-    """One author's value of the mean wait, or a bound on it, and what it is good for.
-
-    >>> from qsim import Gamma, MGc, solve
-    >>> round(solve(MGc(1.6, Gamma(mean=1, scv=2), servers=2)).approximations["Kingman"].Wq, 2)
-    5.56
-    """
-
-    Wq: float
-    kind: Kind
-    validity: str
 
 
 class Described(Protocol):
@@ -147,7 +132,7 @@ class Metrics(Result):
     name: str = ""
     stations: tuple[Metrics, ...] = ()
     classes: tuple[Metrics, ...] = ()
-    approximations: Mapping[str, Approximation] = field(default_factory=dict)
+    approximations: Mapping[str, float] = field(default_factory=dict)
     states: States | None = field(default=None, repr=False, compare=False)
     times: TimeDistribution | None = field(default=None, repr=False, compare=False)
 
@@ -162,11 +147,6 @@ class Metrics(Result):
         "qsim.metrics_view:figure",
         "A plotly Figure: P(n present) or, of a network, utilizations; ``of='W'`` or ``'Wq'``: P(T > t).",
     )
-
-    def text(self, show: Callable[[str, float], str] | None = None, *, details: bool = False) -> str:
-        """The answer, then a table of the values and one of the parts; ``show`` writes a value by its name."""
-        text: str = resolve_name("qsim.metrics_view:long_text")(self, show, details=details)
-        return text
 
     @classmethod
     def from_times(

@@ -134,10 +134,7 @@ def document(metrics: Metrics) -> dict[str, Any]:
         "customers": metrics.customers,
         "warmup": metrics.warmup,
         "seed": metrics.seed,
-        "approximations": {
-            name: {"Wq": plain(entry.Wq), "kind": entry.kind, "validity": entry.validity}
-            for name, entry in metrics.approximations.items()
-        },
+        "approximations": {name: plain(wait) for name, wait in metrics.approximations.items()},
         "warnings": list(metrics.warnings),
         **{key: [document(part) for part in listed] for key, listed in parts if listed},
     }

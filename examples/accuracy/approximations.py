@@ -63,9 +63,9 @@ def of_general(model: Network) -> Iterator[tuple[str, float]]:
     if queue is None:
         raise ValueError(f"{model.kendall} is no single queue")
     truth = _simulated(model).Wq + queue.service.mean
-    for name, entry in approximations.solve(queue).approximations.items():
-        if entry.kind == "approximation":
-            yield name, (entry.Wq + queue.service.mean) / truth - 1
+    for name, wait in approximations.solve(queue).approximations.items():
+        if name != approximations.BOUND:
+            yield name, (wait + queue.service.mean) / truth - 1
 
 
 def of_classes(model: Network) -> Iterator[tuple[str, float]]:

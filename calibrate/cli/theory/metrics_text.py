@@ -20,7 +20,9 @@ def metrics_text(
     metrics: qsim.Metrics, *, with_units: bool, quantiles: Sequence[float] = (), details: bool = False
 ) -> str:
     """The table of the values; units only where the input had them."""
-    text = str(metrics.text(_shown(with_units), details=details))
+    from qsim.metrics_view import long_text
+
+    text = long_text(metrics, _shown(with_units), details=details)
     if with_units:
         text = text.replace("customers per time unit", "customers a second")
     for q in quantiles:

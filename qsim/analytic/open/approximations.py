@@ -45,10 +45,10 @@ from qsim.analytic.views import OpenQueue, open_queue
 from qsim.distributions import Deterministic, Distribution, HyperExponential
 from qsim.distributions.base import Phases
 from qsim.errors import InvalidParameterError, UnstableQueueError
-from qsim.metrics import Approximation, Kind, Metrics
+from qsim.metrics import Metrics
 
 MOST_SERVERS = 100_000
-FIT = "phase-type fit"
+FIT, BOUND = "phase-type fit", "Kingman's bound"
 LEAST_SCV = 0.05
 """Of a law that phases stand for: twenty of them have it."""
 MOST_WORK = 2e8
@@ -134,21 +134,16 @@ def kingman_bound(arrival_rate: float, service_time: float, ca2: float, cs2: flo
     return arrival_rate * (ca2 / arrival_rate**2 + cs2 * service_time**2 / servers) / (2 * (1 - rho))
 
 
-def table(
-    arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1
-) -> dict[str, Approximation]:
-    """Every formula that is valid for these moments, by its author."""
-    formulas: list[tuple[str, Callable[..., float], Kind, str]] = [
-        ("Allen-Cunneen", allen_cunneen, "approximation", "two moments; exact in heavy traffic"),
-        ("Krämer-Langenbach-Belz", kraemer_langenbach_belz, "approximation", "two moments; any number of servers"),
-        ("Kimura", kimura, "approximation", "two moments; both scv at most 1"),
-        ("Kingman", kingman_bound, "bound", "upper bound for every law with these moments"),
-    ]
-    return {
-        name: Approximation(formula(arrival_rate, service_time, ca2, cs2, servers), kind, scope)
-        for name, formula, kind, scope in formulas
-        if name != "Kimura" or max(ca2, cs2) <= 1
+def table(arrival_rate: float, service_time: float, ca2: float, cs2: float, servers: int = 1) -> dict[str, float]:
+    """The mean wait by every formula that is valid for these moments, by its author's name."""
+    authors: dict[str, Callable[..., float]] = {
+        "Allen-Cunneen": allen_cunneen,
+        "Krämer-Langenbach-Belz": kraemer_langenbach_belz,
+        "Kimura": kimura,
+        BOUND: kingman_bound,
     }
+    valid = {name: wait for name, wait in authors.items() if name != "Kimura" or max(ca2, cs2) <= 1}
+    return {name: wait(arrival_rate, service_time, ca2, cs2, servers) for name, wait in valid.items()}
 
 
 def applies(model: OpenQueue) -> bool:
@@ -211,8 +206,8 @@ def solve(model: OpenQueue) -> Metrics:
     if fitted := phase_type(model):
         fit = markovian.solve(fitted)
         name, p_wait = FIT, fit.p_wait
-        known = {FIT: Approximation(fit.Wq, "approximation", "mean, scv and third moment; solved exactly"), **known}
-    Wq = min(known[name].Wq, known["Kingman"].Wq)
+        known = {FIT: fit.Wq, **known}
+    Wq = min(known[name], known[BOUND])
     return Metrics.from_times(
         model,
         throughput=lam,
