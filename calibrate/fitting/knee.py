@@ -25,7 +25,7 @@ import numpy as np
 from calibrate.inference.parameters import ROUGH, Array, Mask, reaching, widened
 from calibrate.inference.weights import SPREAD, middle, quantiles
 from calibrate.models.calibration import Calibration
-from calibrate.models.closed import TIE, ClosedModel, Tabulated
+from calibrate.models.closed import TIE, ClosedModel
 from calibrate.models.curves import CurveModel
 from calibrate.points import Z90
 from measure.units import CACHE_LINE_BYTES
@@ -256,7 +256,7 @@ class CurvePaths:
 def paths(fit: Calibration, knee: float | None) -> CurvePaths:
     """The curves of devices that stand for the fit, far enough beyond the load of its ``knee``."""
     model = fit.curve_model
-    values, _ = fit.table.spread(FEW if isinstance(model, Tabulated) else SPREAD)
+    values, _ = fit.table.spread(SPREAD if _is_formula(model) else FEW)
     peak = _peak(model, values)
     loads = _followed(fit, peak, knee)
     throughput, response = model.curve(values, loads)
@@ -264,6 +264,10 @@ def paths(fit: Calibration, knee: float | None) -> CurvePaths:
     if fit.load_type.is_bandwidth and peak is not None:
         reached = peak / CACHE_LINE_BYTES  # throughputs of a memory are lines a second
     return CurvePaths(loads, throughput, np.broadcast_to(response, throughput.shape), reached, fit.load_type.is_closed)
+
+
+def _is_formula(model: CurveModel) -> bool:
+    return not isinstance(model, ClosedModel) or model.is_formula
 
 
 def _peak(model: CurveModel, values: Array) -> Array | None:
@@ -281,7 +285,7 @@ def _followed(fit: Calibration, peak: Array | None, knee: float | None) -> Array
     if fit.load_type.is_delay:
         return np.append(np.geomspace(max(used, 1.0) * 4, 1e-3, STEPS - 1), 0.0)
     most = (knee or 1.0) * REACH
-    most = min(most, 4096.0) if isinstance(fit.curve_model, Tabulated) else most
+    most = most if _is_formula(fit.curve_model) else min(most, 4096.0)
     return np.geomspace(1.0, max(most, 2 * used, 64.0), STEPS)
 
 

@@ -9,7 +9,7 @@ each descent begun where the one before ended, and weighted by the evidence they
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,9 @@ def linearised(
     Every parameter needs a prior, at whose median the descent begins; ``predict_log`` maps parameters (n, d) in natural
     units to logarithms (n, k) of what would be observed.
     """
-    prior = _Prior.of(parameters)
+    known = [(p.prior_median, (p.prior_log_sd or np.nan) ** -2.0, p.low, p.high) for p in parameters]
+    median, precision, low, high = np.array(known, dtype=float).T
+    prior = _Prior(np.log(median), precision, np.log(low), np.log(high))
     sizes, log_prior = misfit.sizes()
     correlation = process.seen(observed.used).among(observed.used)
     theta = np.clip(prior.centre, prior.low, prior.high)
@@ -55,21 +57,13 @@ def linearised(
     return Weights.of(np.exp(rows), sizes, np.array(evidence) + log_prior, np.array(spread))
 
 
-@dataclass(frozen=True)
-class _Prior:
+class _Prior(NamedTuple):
     """Centres, precisions and bounds of the log parameters, (d,) each."""
 
     centre: Array
     precision: Array
     low: Array
     high: Array
-
-    @classmethod
-    def of(cls, parameters: Sequence[Parameter]) -> _Prior:
-        """Of the parameters."""
-        found = [(p.prior_median, (p.prior_log_sd or np.nan) ** -2.0, p.low, p.high) for p in parameters]
-        median, precision, low, high = np.array(found, dtype=float).T
-        return cls(np.log(median), precision, np.log(low), np.log(high))
 
 
 def _descend(

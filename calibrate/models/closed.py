@@ -96,6 +96,8 @@ class ClosedModel(CurveModel):
     scale = "Xmax"
     declines = False
     """Whether throughput may fall past the peak."""
+    is_formula = True
+    """Whether a curve is a formula, and no loop over populations."""
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
         crossing = CROSSING_MEDIAN
@@ -342,24 +344,6 @@ class ScalabilityLaw(ClosedModel):
     def _at(self, values: Array, loads: Array) -> Array:
         alone, contention, coherency = (values[:, i, None] for i in range(3))
         return np.asarray(alone * (loads / (1 + (contention + coherency * loads) * (loads - 1))))
-
-
-class Tabulated(ClosedModel):
-    """A closed model whose curve is computed at one set of loads for all rows."""
-
-    @abstractmethod
-    def throughput(self, values: Array, loads: Array) -> Array:
-        """X (n, m) at ``loads`` (m,)."""
-
-    def at_own(self, values: Array, loads: Array) -> Array:
-        """X (n,), interpolated between some loads that reach from the least to the greatest."""
-        at = np.unique(np.geomspace(loads.min(), loads.max() * (1 + 1e-9), 48))
-        curves = np.log(self.throughput(values, at))
-        rows = zip(loads, curves, strict=True)
-        return np.exp([np.interp(np.log(n), np.log(at), curve) for n, curve in rows])
-
-    def _at(self, values: Array, loads: Array) -> Array:
-        raise NotImplementedError("a tabulated model has one set of loads")
 
 
 def shows_decline(loads: Array, throughput: Array) -> bool:

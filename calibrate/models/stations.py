@@ -15,7 +15,7 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Estimate, MisfitProcess, Parameter, reaching
 from calibrate.inference.weights import Weights
-from calibrate.models.closed import ClosedModel, Tabulated
+from calibrate.models.closed import ClosedModel
 from calibrate.models.curves import TIMES, CurveModel, Peak
 from calibrate.models.structure import BEYOND, KINDS, StructurePosterior, busy_servers, laws, structure_posterior
 from calibrate.points import Points
@@ -25,11 +25,12 @@ LEAST_DELAY = 1e-12
 """A delay of no time at all, so that it has a logarithm."""
 
 
-class ServersAndDelay(Tabulated):
+class ServersAndDelay(ClosedModel):
     """``c, S, Z, own queues, scv`` a row; ``servers`` is their number where it is known."""
 
     name = "servers and delay"
     assumption = "c equal servers with one queue or a queue each, and a delay without queueing"
+    is_formula = False
 
     def __init__(self, servers: int | None = None) -> None:
         self.servers = servers
@@ -49,7 +50,16 @@ class ServersAndDelay(Tabulated):
         own = {"R1": ("s", self.lone(values)), "Xmax": ("1/s", self.peak(values)), "N*": ("", self.knee_load(values))}
         return {**own, "c": ("", values[:, 0]), "S": ("s", values[:, 1]), "Z": ("s", values[:, 2])}
 
-    def throughput(self, values: Array, loads: Array) -> Array:
+    def _at(self, values: Array, loads: Array) -> Array:
+        if len(loads) == 1:
+            return self._table(values, loads[0])
+        # Loads of each row's own: interpolated between some that reach from the least to the greatest.
+        at = np.unique(np.geomspace(loads.min(), loads.max() * (1 + 1e-9), 48))
+        rows = zip(loads[:, 0], np.log(self._table(values, at)), strict=True)
+        return np.exp([[np.interp(np.log(n), np.log(at), curve)] for n, curve in rows])
+
+    def _table(self, values: Array, loads: Array) -> Array:
+        """X (n, m) at ``loads`` (m,), the same for all rows."""
         found = np.empty((len(values), len(loads)))
         crossing = values[:, 0] * (1 + values[:, 2] / values[:, 1])
         for kind in KINDS:
@@ -90,21 +100,14 @@ class Copies(ClosedModel):
         self.assumption = f"{base.assumption}; {factor:g} times as many of it, with the load spread evenly"
         self.process = SharedLoad(base.process.length, base.process.own, base.process.pivot, factor)
         self.misfit = base.misfit
-        self.declines = base.declines
+        self.declines, self.is_formula = base.declines, base.is_formula
 
     def parameters(self, loads: Array, throughput: Array, response: Array) -> Sequence[Parameter]:  # type: ignore[override]
         return self.base.parameters(loads, throughput, response)
 
-    def throughput(self, values: Array, loads: Array) -> Array:
-        each = loads / self.factor
-        return self.factor * self.base.throughput(values, np.maximum(each, 1.0)) * np.minimum(each, 1.0)
-
-    def at_own(self, values: Array, loads: Array) -> Array:
-        each = loads / self.factor
-        return np.asarray(self.factor * self.base.at_own(values, np.maximum(each, 1.0)) * np.minimum(each, 1.0))
-
     def _at(self, values: Array, loads: Array) -> Array:
-        raise NotImplementedError("copies ask their base")
+        each = loads / self.factor
+        return np.asarray(self.factor * self.base._at(values, np.maximum(each, 1.0)) * np.minimum(each, 1.0))
 
     def peak(self, values: Array) -> Array:
         return self.factor * self.base.peak(values)
