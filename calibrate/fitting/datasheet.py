@@ -18,30 +18,20 @@ from qsim.errors import InvalidParameterError
 BEFORE = "before any measurement: two points of a run (depth 1 and 32) replace these assumptions"
 
 
-def from_datasheet(
-    idle_latency: float,
-    peak_iops: float,
-    *,
-    sharpness: float | None = None,
-    tolerance: float = TOLERANCE,
-    level: float = LEVEL,
-) -> Fit:
+def from_datasheet(idle_latency: float, peak_iops: float, *, level: float = LEVEL) -> Fit:
     """The closed device model before any run: ``idle_latency`` in seconds and ``peak_iops`` in 1/second.
 
-    Nothing is measured, so the bands say only what is assumed: the sheet's two figures to within ``tolerance``
-    (relative standard deviation), and a knee sharpness as it is over public devices (None), or around ``sharpness``
-    within a factor of two. Raises ValueError for a figure that is not positive.
+    Nothing is measured, so the bands say only what is assumed: the sheet's two figures to within 10 % (relative
+    standard deviation), and a knee as sharp as those of public devices. Raises ValueError for a figure that is not
+    positive.
 
     >>> from calibrate import from_datasheet
     >>> round(from_datasheet(idle_latency=80e-6, peak_iops=600e3).knee.load)
     48
     """
-    given = {"idle_latency": idle_latency, "peak_iops": peak_iops, "sharpness": 1.0 if sharpness is None else sharpness}
-    for name, value in given.items():
+    for name, value in (("idle_latency", idle_latency), ("peak_iops", peak_iops)):
         if not (np.isfinite(value) and value > 0):
             raise InvalidParameterError(name, f"must be a positive number, not {value!r}", value=value)
-    if not 0 < tolerance < 1:
-        raise InvalidParameterError("tolerance", f"must lie in 0 < tolerance < 1, not {tolerance!r}", value=tolerance)
     if idle_latency * peak_iops < 1:
         raise InvalidParameterError(
             "idle_latency",
@@ -50,11 +40,11 @@ def from_datasheet(
             "check the units (seconds, requests a second)",
             idle_latency,
         )
-    model, one = PNorm(sharpness), np.ones(1)
-    rate, time, off = one / idle_latency, one * idle_latency, one * tolerance
+    model, one = PNorm(), np.ones(1)
+    rate, time, off = one / idle_latency, one * idle_latency, one * TOLERANCE
     sheet = Points("data sheet", "queue_depth", "requests", one, rate, time, one, off, off, source="data sheet")
-    made = Fit.of(model, sheet, model.weights(sheet, Peak(peak_iops, tolerance)), level, [BEFORE])
-    from_sheet = f"from the data sheet, assumed right to {100 * tolerance:g} %"
+    made = Fit.of(model, sheet, model.weights(sheet, Peak(peak_iops, TOLERANCE)), level, [BEFORE])
+    from_sheet = f"from the data sheet, assumed right to {100 * TOLERANCE:g} %"
     parameters = {
         name: replace(e, note="assumed, not measured" if name == "p" else from_sheet, identified=name != "p")
         for name, e in estimates(model, made.table, {}, level).items()

@@ -17,7 +17,6 @@ from calibrate.fitting.predicted_curve import predict
 from calibrate.fitting.station import law_of
 from calibrate.inference.parameters import Array
 from calibrate.models.calibration import Calibration
-from qsim import Metrics, Network, simulate
 
 CUSTOMERS = 60_000
 """Requests simulated at each load."""
@@ -38,11 +37,6 @@ class SimulatedQueue:
     response_s: Array
     percentiles_s: Array
     law: str
-
-
-def run_queue(queue: Network, customers: int = CUSTOMERS, seed: int = 0) -> Metrics:
-    """What a closed ``queue`` does."""
-    return simulate(queue, customers=customers, seed=seed, engine="compiled", allow_short=True)
 
 
 def simulated_queue(fit: Calibration, loads: Sequence[float] | Array, seed: int = 0) -> SimulatedQueue:

@@ -177,14 +177,8 @@ class PNorm(ClosedModel):
     assumption = "both asymptotes hold; the bend between them has one sharpness p"
     strata: Sequence[Stratum] = (Stratum(0.25, {"p": SHARP}), Stratum(0.75))
 
-    def __init__(self, sharpness: float | None = None) -> None:
-        """With a ``sharpness`` that is known to be about this, the bound itself is ruled out."""
-        self.sharpness = FINITE * SHARPNESS_MEDIAN if sharpness is None else sharpness
-        if sharpness is not None:
-            self.strata = EVERYWHERE
-
     def parameters(self, loads: Array, throughput: Array, response: Array) -> tuple[Parameter, ...]:
-        sharpness = Parameter("p", "", 0.3, MOST_SHARPNESS, self.sharpness, SHARPNESS_LOG_SD)
+        sharpness = Parameter("p", "", 0.3, MOST_SHARPNESS, FINITE * SHARPNESS_MEDIAN, SHARPNESS_LOG_SD)
         return (*super().parameters(loads, throughput, response), sharpness)
 
     def report(self, values: Array) -> dict[str, tuple[str, Array]]:

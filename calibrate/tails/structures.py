@@ -16,11 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from calibrate.fitting.simulated_queue import run_queue
 from calibrate.inference.parameters import Array
 from measure.formats.fio.latency_bins import Histogram
 from measure.units import format_duration
-from qsim import Closed, Delay, Deterministic, Empirical, Network, Station
+from qsim import Closed, Delay, Deterministic, Empirical, Network, Station, simulate
 
 MOST_SERVERS = 512
 ALIKE = 2.0
@@ -84,7 +83,8 @@ def response(
         return alone.mean_s + more, np.array([alone.quantile(float(q)) for q in quantiles]) + more
     if structure.queues == "stalled":
         return _stalled(alone, alone.mean_s + (depth - 1) * structure.delay_s, quantiles)
-    metrics = run_queue(structure.queue(alone, round(depth)), customers, seed)
+    queue = structure.queue(alone, round(depth))
+    metrics = simulate(queue, customers=customers, seed=seed, engine="compiled", allow_short=True)
     found = np.array([metrics.quantile(float(q)) for q in quantiles])
     return float(metrics.W) + structure.delay_s, found + structure.delay_s
 
