@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, points_of
-from calibrate.inference.parameters import widened
 from calibrate.points import LOCAL, MOST, SERVICE, VIRTUAL
 from measure.sweep import Provenance, Sweep
 
@@ -106,12 +105,6 @@ def test_the_interval_around_a_measured_knee_is_that_of_its_own_measurements() -
     k = fit(sweep()).knee
     assert "both measured" in k.definition
     assert np.log(k.high / k.load) == pytest.approx(np.log(k.load / k.low), rel=0.05)
-
-
-def test_widths_add_in_squares() -> None:
-    low, high = widened(0.8, 1.0, 1.25, 0.1, 0.9)
-    assert np.log([high, 1 / low]) == pytest.approx(np.hypot(np.log(1.25), 0.16449), rel=1e-3)
-    assert widened(0.8, 1.0, 1.25, 0.0, 0.9) == (0.8, 1.25)
 
 
 def test_no_share_for_a_device_that_was_not_measured() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrate.application.product_form import beyond, doubled, has_product_form, pair, peak, rates, together
+from calibrate.application.product_form import beyond, doubled, has_product_form, pair, rates, together
 from qsim import Closed, Delay, Erlang, Exponential, Station, solve
 
 THINK, CPU = Delay(0.02), Station(Exponential(1e-3), servers=4)
@@ -29,13 +29,6 @@ def test_no_throughput_is_impossible(demands: list[float], n: int, think: float)
     assert (np.diff(found) >= -1e-9 * found[:-1]).all()
 
 
-def test_rows_do_not_mix() -> None:
-    slow, fast = rates(CPU, 30), 2 * rates(CPU, 30)
-    both = together([np.stack([slow, fast]), rates(THINK, 30)[None, :]])
-    for row, own in zip(both, (slow, fast), strict=True):
-        assert row == pytest.approx(together([own[None, :], rates(THINK, 30)[None, :]])[0])
-
-
 def test_how_many_are_at_a_station_has_probability_one() -> None:
     _, present = pair(rates(THINK, 50)[None, :], rates(CPU, 50)[None, :])
     assert present.sum() == pytest.approx(1)
@@ -52,12 +45,6 @@ def test_two_stations_do_not_help_a_lone_customer() -> None:
     assert twice[1] == pytest.approx(2 * once[0, 0])
     assert (twice >= once[0] * (1 - 1e-12)).all()
     assert twice[-1] == pytest.approx(2 * once[0, 19])
-
-
-def test_peaks_are_per_cycle() -> None:
-    assert peak(CPU) == 4000
-    assert peak(DIES) == pytest.approx(8 / 4e-3)
-    assert peak(DISK) == pytest.approx(7**0.9 / 3e-3)
 
 
 def test_general_service_in_turn_has_no_product_form() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrate.models.closed import MOST_SHARPNESS, SHARP, OnsetPNorm, PNorm
+from calibrate.models.closed import OnsetPNorm, PNorm
 from qsim import Closed, Exponential, Station, solve
 
 LOADS = np.array([1.0, 2.0, 3.0, 8.0, 64.0, 1024.0])
@@ -47,9 +47,3 @@ def test_the_onset_models_knee_is_the_lone_latency_times_the_peak() -> None:
         expected = OnsetPNorm().throughput(values[i : i + 1], np.array([load]))[0, 0]
         assert knee.throughput[i] == pytest.approx(expected)
     assert knee.throughput * knee.response == pytest.approx(knee.load)
-
-
-def test_the_bound_itself_is_the_p_norm_of_the_sharp_stratum() -> None:
-    sharp, _ = PNorm().curve(np.array([[3.0, 1000.0, SHARP]]), np.array([1.0, 2, 3, 4, 32]))
-    assert sharp[0] == pytest.approx(np.array([1, 2, 3, 3, 3]) * 1000 / 3, rel=1e-4)
-    assert PNorm().report(np.array([[3.0, 1000.0, SHARP]]))["p"][1] == MOST_SHARPNESS

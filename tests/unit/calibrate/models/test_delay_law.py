@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 
-from calibrate.fitting.fit import Fit, fit_points
+from calibrate.fitting.fit import fit_points
 from calibrate.fitting.predicted_curve import predict
 from calibrate.models.delay_law import MISSES, BothAxes, DelayLaw
-from calibrate.next.load import fourth_point
 from calibrate.points import Points
 
 TYPICAL = np.array([57.0, 1.36e-9, 65e-9, 5e-9, 4.8e8, 1.3])
@@ -123,29 +122,3 @@ def test_a_known_peak_moves_the_law_to_it_where_the_sweep_ends_below() -> None:
         fit_points(points, DelayLaw(), peak_per_s=p).parameters["B"].estimate for p in (None, 0.87 * 64 * truth)
     )
     assert abs(np.log(told / truth)) < 0.5 * abs(np.log(blind / truth))
-
-
-def test_the_fourth_delay_lies_near_the_bend_and_was_not_measured() -> None:
-    points = measured(loads=np.array([0.0, 500.0, 2500.0]))
-    fit = fit_points(points, DelayLaw())
-    wanted = fourth_point(fit, np.outer(10.0 ** np.arange(4), [1, 1.5, 2, 3, 5, 7]).ravel().tolist())
-    assert wanted is not None
-    assert wanted not in points.load
-    throughput = DelayLaw().curve(TYPICAL[None, :], np.array([wanted, 0.0]))[0][0]
-    assert 0.75 < throughput[0] / throughput[1] < 0.95
-    assert fourth_point(fit, [0, 1, 500, 2500]) is None  # 1 is as good as 0
-
-
-def test_a_fourth_delay_narrows_the_bands() -> None:
-    loads = np.array([0.0, 20, 50, 70, 100, 150, 200, 500, 2500])
-    points = measured(loads=loads)
-    three = fit_points(points.choose([0, 500, 2500]), DelayLaw())
-    fourth = fourth_point(three, loads.tolist())
-    assert fourth is not None
-    four = fit_points(points.choose(sorted([0, 500, 2500, fourth])), DelayLaw())
-
-    def width(fit: Fit) -> float:
-        curve = predict(fit, [20.0, 50, 100, 150, 200])
-        return float(np.median(np.log(curve.throughput_high_per_s / curve.throughput_low_per_s)))
-
-    assert width(four) < 0.9 * width(three)

@@ -149,12 +149,6 @@ def test_a_point_may_be_named_by_the_rate_that_was_asked_for() -> None:
         fit(sweep, [60])
 
 
-def test_without_a_choice_a_fit_uses_every_rate_and_a_comparison_the_ends_and_the_middle() -> None:
-    sweep = open_sweep(MM1, [1 / S], RATES)
-    assert fit(sweep).used == pytest.approx(1.01 * np.array(RATES))
-    assert compare(sweep).fit.used == pytest.approx((50.5, 252.5, 424.2))
-
-
 def test_the_report_of_an_open_sweep_has_no_little_check(tmp_path) -> None:
     comparison = compare(open_sweep(MM1, [1 / S], RATES), [50, 250, 420], model="M/M/1")
     page = write_report([comparison], tmp_path / "r.html").read_text()
