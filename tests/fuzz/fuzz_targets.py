@@ -374,12 +374,7 @@ TARGETS: dict[str, Target] = {
         ("data/servers/*", "data/servers/*/*"),
         ("measure.formats.servers.locust", "measure.formats.servers.json_reports"),
     ),
-    "watched": Target(
-        watched,
-        ("data/sysstat/*",),
-        ("measure.formats.watched.sysstat", "measure.formats.watched.steady"),
-        lambda: iter((_RECORD,)),
-    ),
+    "watched": Target(watched, ("data/sysstat/*",), ("measure.formats.watched.steady",), lambda: iter((_RECORD,))),
     "load": Target(load, ("golden/data/*/*",), ("measure.formats.by_format",)),
     "columns": Target(
         columns,
