@@ -27,14 +27,10 @@ _SIMULATED_SHARES = (0.1, 0.35, 0.8)
 
 @dataclass(frozen=True)
 class Mark:
-    """One value of each quantity at ``x``, with its interval (both ends equal where it is exact).
-
-    ``missed`` are the quantities whose simulated interval does not hold the theory's value.
-    """
+    """One value of each quantity at ``x``, with its interval (both ends equal where it is exact)."""
 
     x: float
     values: Mapping[str, tuple[float, float, float]]
-    missed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -71,21 +67,7 @@ def with_simulation(settings: Settings, curves: Curves, seed: int, customers: in
         places = [(float(n), replace(settings, population=n)) for n in counts]
     if curves.here is not None:
         places.append((curves.here.x, settings))
-    return replace(curves, simulated=tuple(_held(x, there, _run(there, customers, seed)) for x, there in places))
-
-
-def said_of(simulated: Sequence[Mark]) -> str:
-    """How many simulated intervals miss the theory; empty where nothing was simulated."""
-    count, missed = len(simulated) * len(QUANTITIES), sum(len(mark.missed) for mark in simulated)
-    if not missed:
-        return f"All {count} simulated intervals hold the theory." if count else ""
-    verb = "misses" if missed == 1 else "miss"
-    return f"{missed} of {count} simulated intervals {verb} the theory (×). About 1 in 20 does: press Another run."
-
-
-def _held(x: float, settings: Settings, values: Mapping[str, tuple[float, float, float]]) -> Mark:
-    exact = solve(settings.model())
-    return Mark(x, values, frozenset(n for n, (_, low, high) in values.items() if not low <= getattr(exact, n) <= high))
+    return replace(curves, simulated=tuple(Mark(x, _run(there, customers, seed)) for x, there in places))
 
 
 @lru_cache(maxsize=1024)  # the places near the operating point stay where they are while it moves

@@ -71,14 +71,13 @@ def _simulated(simulated: tuple[Mark, ...], quantity: str, theme: Theme) -> dict
         "thickness": 2,
         "width": 6,
     }
-    symbols = ["x-thin-open" if quantity in mark.missed else "circle-open" for mark in simulated]
     return marks(
         [m.x for m in simulated],
         [v for v, _, _ in values],
         "simulated, 95 %",
         theme.green,
         error_y=error,
-        marker={"size": 10, "symbol": symbols, "line": {"width": 3}},
+        marker={"size": 10, "symbol": "circle-open", "line": {"width": 3}},
     )
 
 

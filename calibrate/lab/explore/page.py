@@ -11,7 +11,7 @@ from dash import Dash, Input, Output, dcc, html, no_update
 from dash.development.base_component import Component
 from flask import Flask, Response, request
 
-from calibrate.lab.explore.curves import QUANTITIES, Curves, curves_of, said_of, with_simulation
+from calibrate.lab.explore.curves import QUANTITIES, Curves, curves_of, with_simulation
 from calibrate.lab.explore.figures import path_figure, quantity_figure
 from calibrate.lab.explore.formulas import formulas_of, rendered
 from calibrate.lab.explore.path import SampleStretch, comparison, path_of, rival_of
@@ -38,7 +38,7 @@ WARMING_MS = 1500
 """Longer than an answer takes: a browser drops the answer to what it has asked again meanwhile."""
 KEY = {
     "theory": "theory",
-    "simulated": "simulated, with its 95 % interval",
+    "simulated": "simulated; 1 in 20 of the 95 % intervals misses the theory",
     "here": "where you are",
     "bounds": "limits that it cannot cross",
 }
@@ -171,10 +171,8 @@ def register_export(server: Flask) -> None:
 
 
 def _key(curves: Curves) -> list[Component]:
-    """What the marks in the plots mean, and whether the simulation agrees with the theory."""
-    shown = [name for name in KEY if name != "bounds" or curves.bounds]
-    said = html.Span(said_of(curves.simulated), id="explore-agrees")
-    return [*(html.Span(KEY[name], className=f"key-{name}") for name in shown), said]
+    """What the marks in the plots mean."""
+    return [html.Span(KEY[name], className=f"key-{name}") for name in KEY if name != "bounds" or curves.bounds]
 
 
 def warm_up() -> None:

@@ -94,7 +94,7 @@ def test_a_curve_is_named_by_what_does_not_vary_along_it() -> None:
 
 
 def test_the_probes_names_tell_stride_and_mix() -> None:
-    traffics = (("read", 1.0), ("3:1", 0.75), ("1:1", 0.5), ("nt-1:1", 0.5))
+    traffics = (("read", 1.0), ("3:1", 0.75), ("1:1", 0.5))
     rows = [
         {
             "series": f"{traffic}{stride}, 1 loader",
@@ -110,7 +110,7 @@ def test_the_probes_names_tell_stride_and_mix() -> None:
     shown_sweep = measured(sweep_of(rows, load_kind="injected_delay", load_unit="loop iterations"))
     assert shown_sweep.size_name == "stride"
     assert set(shown_sweep.table["size_bytes"]) == {64, 256}
-    assert set(shown_sweep.table["curve"]) == {"read, 1 loader", "3:1, 1 loader", "1:1, 1 loader", "nt-1:1, 1 loader"}
+    assert set(shown_sweep.table["curve"]) == {"read, 1 loader", "3:1, 1 loader", "1:1, 1 loader"}
     assert "size" in kinds(views(shown_sweep))
 
 
