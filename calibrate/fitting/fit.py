@@ -241,9 +241,9 @@ def fit_curve(
     points: Points,
     use: Sequence[float] | None,
     *,
-    model: str | None,
-    level: float,
-    peak_per_s: float | None,
+    model: str | None = None,
+    level: float = LEVEL,
+    peak_per_s: float | None = None,
 ) -> Fit:
     """``fit`` on the ``points`` of one curve of ``sweep``."""
     if not 0 < level < 1:

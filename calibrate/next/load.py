@@ -312,13 +312,13 @@ NEW = 0.05
 NEW_DELAY = 5.0
 
 
-def loads_to_calibrate_on(points: Points, peak_per_s: float | None = None) -> list[float]:
+def loads_to_calibrate_on(points: Points) -> list[float]:
     """``to_calibrate_on``, and of a memory of which ``ENOUGH`` loads were measured the fourth."""
     three = to_calibrate_on(points)
     if not points.load_type.is_memory or len(points) < ENOUGH or len(three) < 3:
         return three
     chosen = points.choose(three)
-    fourth = fourth_point(fit_points(chosen, model_for(chosen, None), peak_per_s=peak_per_s), points.load.tolist())
+    fourth = fourth_point(fit_points(chosen, model_for(chosen, None)), points.load.tolist())
     return three if fourth is None else sorted([*three, fourth])
 
 

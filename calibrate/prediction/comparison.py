@@ -13,7 +13,7 @@ from calibrate.fitting.answer import knee_word
 from calibrate.fitting.fit import Fit, doubts_of_its_points, fit_curve, needed
 from calibrate.fitting.knee import Knee
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
-from calibrate.inference.parameters import LEVEL, Array, Mask
+from calibrate.inference.parameters import Array, Mask
 from calibrate.next.load import NextLoad, advice, loads_to_calibrate_on
 from calibrate.points import Points, mape, points_of
 from measure.auditing.all_checks import audit
@@ -323,16 +323,14 @@ def compare(
     series: str | None = None,
     model: str | None = None,
     fitted: Fit | None = None,
-    level: float = LEVEL,
-    peak_per_s: float | None = None,
 ) -> Comparison:
     """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
 
     ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends
-    and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next.load`). ``series``,
-    ``model``, ``level`` and ``peak_per_s`` as in ``fit``. ``fitted`` takes a fit made before (from a data sheet,
-    another run, or this one) in place of a calibration; a point counts as calibrated on when that very measurement,
-    load and throughput, is among the fit's. Raises DataError and ValueError as ``fit`` does.
+    and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next.load`). ``series`` and
+    ``model`` are as in ``fit``. ``fitted`` takes a fit made before (from a data sheet, another run, or this one) in
+    place of a calibration; a point counts as calibrated on when that very measurement, load and throughput, is among
+    the fit's. Raises DataError and ValueError as ``fit`` does.
 
     >>> from measure import load_dataset
     >>> sweep = load_dataset("003-ssd-read").select("4 KiB read")
@@ -341,8 +339,8 @@ def compare(
     """
     points = points_of(sweep, series)
     if fitted is None:
-        chosen = loads_to_calibrate_on(points, peak_per_s) if use is None else use
-        fitted = fit_curve(sweep, points, chosen, model=model, level=level, peak_per_s=peak_per_s)
+        chosen = loads_to_calibrate_on(points) if use is None else use
+        fitted = fit_curve(sweep, points, chosen, model=model)
     made = fitted
     if made.load_kind != points.load_kind:
         raise DataError(
@@ -354,12 +352,7 @@ def compare(
 
 
 def compare_all(
-    sweep: Sweep,
-    use: Sequence[float] | None = None,
-    *,
-    model: str | None = None,
-    level: float = LEVEL,
-    peak_per_s: float | None = None,
+    sweep: Sweep, use: Sequence[float] | None = None, *, model: str | None = None
 ) -> tuple[list[Comparison], dict[str, str]]:
     """``compare`` for every series that has points enough, and {series: why not} for the others.
 
@@ -375,7 +368,7 @@ def compare_all(
     refused: dict[str, str] = {}
     for series in sweep.series:
         try:
-            done.append(compare(sweep, use, series=series, model=model, level=level, peak_per_s=peak_per_s))
+            done.append(compare(sweep, use, series=series, model=model))
         except DataError as error:
             refused[series] = str(error)
     if not done:

@@ -112,7 +112,7 @@ class SurfaceComparison(Tabled):
         """What to measure after all of the points; None where nothing is left to tell, or there are hundreds."""
         if len(self.points) > ENOUGH:
             return None
-        everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool), level=self.surface.level)
+        everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool))
         return next_place(everything, self.points, drifting=self.drifting)
 
     def plot(self) -> Figure:
@@ -130,7 +130,7 @@ class SurfaceComparison(Tabled):
             return [f"{used}; nothing is left to compare with"]
         rivals = ", ".join(f"{name} {format_percent(error)}" for name, error in self.baselines().items())
         repeated = "" if s.repeat_noise_pct is None else f"; repeats differ by {format_percent(s.repeat_noise_pct)}"
-        inside, level = int(self.inside[self.judged].sum()), f"{100 * self.surface.level:g} %"
+        inside, level = int(self.inside[self.judged].sum()), f"{100 * LEVEL:g} %"
         where = f"is inside its {level} band" if inside == 1 else f"are inside their {level} bands"
         return [
             f"{used}, {counted(s.held_out_points, 'point')} held out",
@@ -181,7 +181,7 @@ class SurfaceComparison(Tabled):
         return {
             "source": self.points.source,
             "pattern": self.points.pattern,
-            "level": self.surface.level,
+            "level": LEVEL,
             "parameters": {name: asdict(e) for name, e in self.surface.parameters().items()},
             "knees": knees(self.surface, self.points.places),
             "points": self.rows(),
@@ -232,7 +232,6 @@ def compare_surface(
     use: Mapping[str, Sequence[float]] | None = None,
     *,
     ask: int = DEFAULT_ASKED,
-    level: float = LEVEL,
     drifting: bool = False,
 ) -> SurfaceComparison:
     """Calibrate on the points that match ``use`` (None: the corners) and ``ask`` more that the fit asks for.
@@ -250,7 +249,7 @@ def compare_surface(
     found: dict[int, str] = {}
     chosen: list[int] = []
     waiting: int | None = None
-    surface = fit_surface(points, used, level=level)
+    surface = fit_surface(points, used)
     for _ in range(ask):
         near = None if waiting is None else neighbour(points.places, waiting, used)
         one = near if near is not None else asked(surface, points.places, used, drifting=drifting)
@@ -264,7 +263,7 @@ def compare_surface(
             name, end = ("lower", low) if points.throughput_per_s[one] < low else ("upper", high)
             found[one] = f"{100 * points.throughput_per_s[one] / end:.3g} % of the {name} end"
             waiting = one
-        surface, doubted = _fit_doubting(points, used, [i for i in found if i != waiting], level)
+        surface, doubted = _fit_doubting(points, used, [i for i in found if i != waiting])
     lines = [
         f"{points.places.text(i)} surprised, at {how} of its band: "
         f"{UNCONFIRMED if i == waiting else VERDICTS[i in doubted]}"
@@ -274,9 +273,9 @@ def compare_surface(
     return SurfaceComparison(points, surface, predicted, used, tuple(chosen), tuple(lines), drifting)
 
 
-def _fit_doubting(points: SurfacePoints, used: Mask, surprising: list[int], level: float) -> tuple[Surface, set[int]]:
+def _fit_doubting(points: SurfacePoints, used: Mask, surprising: list[int]) -> tuple[Surface, set[int]]:
     """A fit in which the ``surprising`` points that the others contradict count little, and which these are."""
     doubt = np.zeros(len(points))
     for i in surprising:
         doubt[i] = contradicted(points, i, used, CONTRADICTED)
-    return fit_surface(points, used, level=level, doubt=doubt), set(np.flatnonzero(doubt).tolist())
+    return fit_surface(points, used, doubt=doubt), set(np.flatnonzero(doubt).tolist())

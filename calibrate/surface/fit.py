@@ -20,6 +20,8 @@ from calibrate.surface.results import Row, Tabled
 from measure.errors import DataError
 
 ENDS = ("", "_low", "_high")
+BAND = (0.5 - LEVEL / 2, 0.5, 0.5 + LEVEL / 2)
+"""The quantiles of a band."""
 ROUNDING = 1e-6
 """Of a point that alone determines a parameter the others say nothing: its precision given them is rounding."""
 
@@ -33,7 +35,6 @@ class SurfacePrediction(Tabled):
     throughput_low_per_s: Array
     throughput_high_per_s: Array
     extrapolated: Mask
-    level: float
 
     @property
     def response_time_s(self) -> Array:
@@ -69,7 +70,7 @@ class SurfacePrediction(Tabled):
         )
 
     def __repr__(self) -> str:
-        return f"SurfacePrediction at {len(self.places)} places, {100 * self.level:g} % bands\n{self.table(most=5)}"
+        return f"SurfacePrediction at {len(self.places)} places, {100 * LEVEL:g} % bands\n{self.table(most=5)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,12 +81,11 @@ class Surface:
     used: SurfacePoints
     noise: Array
     weights: Weights
-    level: float = LEVEL
 
     def predict(self, places: Places) -> SurfacePrediction:
         """What a single new measurement at ``places`` gives. DataError for another depth where only one was used."""
-        low, middle, high = self.predictive(places).quantiles((0.5 - self.level / 2, 0.5, 0.5 + self.level / 2))
-        return SurfacePrediction(places, middle, low, high, self._extrapolated(places), self.level)
+        low, middle, high = self.predictive(places).quantiles(BAND)
+        return SurfacePrediction(places, middle, low, high, self._extrapolated(places))
 
     def predictive(self, places: Places) -> Predictive:
         """The log throughputs at ``places`` as a mixture, and their covariance."""
@@ -145,8 +145,8 @@ class Surface:
 
     def _interval(self, quantity: Quantity) -> tuple[Array, Array, Array]:
         """Median, low and high (m,) of a positive quantity of the parameters."""
-        ends = (0.5, 0.5 - self.level / 2, 0.5 + self.level / 2)
-        middle, low, high = np.exp(quantiles(*self.weights.moments(quantity), self.weights.weight, ends))
+        found = quantiles(*self.weights.moments(quantity), self.weights.weight, BAND)
+        low, middle, high = np.exp(found)
         return middle, low, high
 
     def _extrapolated(self, places: Places) -> Mask:
@@ -172,7 +172,7 @@ class Surface:
         return "\n".join([f"Surface of {self.used.source or 'a device'} from {len(self.used)} points", *lines])
 
 
-def fit_surface(points: SurfacePoints, used: Mask, *, level: float = LEVEL, doubt: Array | None = None) -> Surface:
+def fit_surface(points: SurfacePoints, used: Mask, *, doubt: Array | None = None) -> Surface:
     """Calibrate on the points of the mask ``used`` (m,); deterministic, about 10 ms.
 
     ``doubt`` (m,) are relative standard errors that are added to the points' own. Raises DataError where no point is
@@ -192,4 +192,4 @@ def fit_surface(points: SurfacePoints, used: Mask, *, level: float = LEVEL, doub
         NEAR,
         model.misfit,
     )
-    return Surface(model, chosen, noise, weights, level)
+    return Surface(model, chosen, noise, weights)
