@@ -15,9 +15,7 @@ import subprocess
 import termios
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from fault_runs import INTERRUPTED, ended, finished_files, forked, quick_fio, signalled_at_steps
@@ -245,33 +243,6 @@ def test_a_closed_terminal_interrupts_and_under_nohup_does_not(
         check_finished(disk, out, {})
 
 
-# --- power cuts -----------------------------------------------------------------------------------------------------
-
-
-def test_a_sweep_goes_on_after_a_power_cut_and_says_what_it_did(disk: Path, tmp_path: Path, quick: None) -> None:
-    out = tmp_path / "s"
-    measure(disk, out)
-    first, second = SweepStore.read(out).points()
-    (out / "points" / f"{first.key}.json").write_bytes(b"")
-    raw = out / "raw" / f"{second.key}.json"
-    whole = raw.read_bytes()
-    raw.write_bytes(whole[: len(whole) // 2])
-    (out / "raw" / f".{second.key}.json.999999999.tmp").write_bytes(b"half")
-    (disk / "qsim-test-file").write_bytes(b"")
-    (disk / "qsim-test-file").unlink()
-
-    with pytest.raises(DataError, match="holds no finished point yet"):
-        read_fio_store(SweepStore.read(out))
-    sweep = measure(disk, out)
-    assert list(sweep.points["load"]) == list(DEPTHS)
-    (finding,) = sweep.findings
-    assert finding.check == "damaged-point"
-    assert f"{first.key}.json.damaged" in finding.message
-    assert (out / "raw" / f"{second.key}.json.damaged").read_bytes() == whole[: len(whole) // 2]
-    assert list(disk.iterdir()) == []
-    assert not list(out.rglob("*.tmp"))
-
-
 # --- devices, files and folders that go -----------------------------------------------------------------------------
 
 
@@ -357,13 +328,6 @@ def test_a_test_file_that_somebody_touches_stops_the_sweep(
     check_finished(disk, out, kept)
 
 
-def test_a_target_directory_that_vanishes_stops_the_sweep(disk: Path, tmp_path: Path) -> None:
-    with pytest.raises(UnsafeTargetError, match="has vanished while it was measured"):
-        run_fio(sweep_plan(disk, runtime_s=0.6), tmp_path / "s", during("depth 2", lambda: shutil.rmtree(disk)))
-    assert len(kept_files(tmp_path / "s")) == 2
-    assert no_fio_left(disk)
-
-
 def test_a_sweep_directory_that_vanishes_is_said_and_the_test_file_removed(disk: Path, tmp_path: Path) -> None:
     out = tmp_path / "s"
     with pytest.raises(StoreError, match=r"cannot keep point .*d2.*: .*/s has vanished"):
@@ -427,29 +391,6 @@ def test_a_disk_that_fills_up_meanwhile_is_said_and_the_test_file_removed(own_fi
     assert list(run_fio(plan, tmp_path / "s").points["load"]) == list(DEPTHS)
 
 
-def test_a_sweep_directory_on_a_full_disk_is_said_and_goes_on_when_there_is_room(
-    disk: Path, tmp_path: Path, root: None, quick: None
-) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    run_or_skip("mount", "-t", "tmpfs", "-o", "size=1m", "none", str(small))
-
-    def fill_up() -> None:
-        (small / "other").write_bytes(bytes(shutil.disk_usage(small).free - 4096))
-
-    try:
-        with pytest.raises(StoreError, match=r"cannot keep point .*d2.* No space left on device"):
-            run_fio(sweep_plan(disk), small / "s", during("depth 2", fill_up, tick=1))
-        kept = kept_files(small / "s")
-        assert len(kept) == 2
-        assert list(disk.iterdir()) == []
-        (small / "other").unlink()
-        measure(disk, small / "s")
-        check_finished(disk, small / "s", kept)
-    finally:
-        subprocess.run(["umount", "--lazy", str(small)], check=True)
-
-
 def test_what_is_not_permitted_is_one_line_and_exit_code_1(
     disk: Path, tmp_path: Path, repository: Path, without_root_rights: Callable[[], object]
 ) -> None:
@@ -485,38 +426,3 @@ def test_what_is_not_permitted_is_one_line_and_exit_code_1(
     assert "fio is not installed or not on PATH" in said(
         "measure", "fio", str(disk), *short, str(tmp_path / "s"), path=str(bin_dir)
     )
-
-
-# --- clocks ---------------------------------------------------------------------------------------------------------
-
-
-class JumpingClock(datetime):
-    """A time of day that somebody sets back and forth: each look at it is in another decade."""
-
-    years: ClassVar[list[int]] = []
-
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:
-        cls.years.append(2040 - 10 * (len(cls.years) % 7))
-        return datetime(cls.years[-1], 1, 1, tzinfo=tz)
-
-
-def test_a_clock_that_jumps_changes_no_order_no_repeat_and_no_limit(
-    disk: Path, tmp_path: Path, quick: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("measure.machine.process.datetime", JumpingClock)
-    JumpingClock.years.clear()
-    out = tmp_path / "s"
-    plan = sweep_plan(disk, (2, 1), repeats=3)
-    sweep = run_fio(plan, out)
-    points = SweepStore.read(out).points()
-    assert [p.key for p in points] == [p.key for p in plan.points]
-    assert sweep.provenance.commands == tuple(p.command for p in plan.points)
-    assert sweep.provenance.started_at == points[0].record["started_at"]
-    assert all(p.record["started_at"] <= p.record["ended_at"] for p in points)
-    assert len({p.record["started_at"][:4] for p in points}) > 3
-    assert list(sweep.points["repeat"]) == [0, 1, 2] * 2
-    assert [Path(s).stem.rpartition(".r")[2] for s in sweep.points["source"]] == ["0", "1", "2"] * 2
-    started = time.monotonic()
-    assert run_tool(["sleep", "60"], 0.3, grace_s=0.2).timed_out
-    assert time.monotonic() - started < 30
