@@ -11,8 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from calibrate.cli.failures import option_name, refused_parameter, wrong_usage
-from calibrate.cli.option_groups import for_typer
-from calibrate.cli.option_rules import check_rules, rules_of
+from calibrate.cli.option_groups import check_rules, for_typer, rules_of
 from qsim.errors import InvalidParameterError
 
 Table = Mapping[str, Mapping[str, str]]

@@ -20,8 +20,7 @@ from calibrate.cli.calibration.tails import tail_tables, tails_document, tails_l
 from calibrate.cli.console import Result, labelled, table, warn
 from calibrate.cli.data import DataSource, findings_of, print_findings
 from calibrate.cli.measuring.audit import audit_text, failing
-from calibrate.cli.option_groups import option
-from calibrate.cli.option_rules import conflicts
+from calibrate.cli.option_groups import conflicts, option
 from calibrate.cli.outputs import Page
 from measure.units import counted
 from qsim.text_table import without_empty

@@ -12,8 +12,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import flag, option
-from calibrate.cli.option_rules import conflicts
+from calibrate.cli.option_groups import conflicts, flag, option
 from calibrate.cli.options import Columns, Data, Dataset, Series
 from calibrate.cli.outputs import Page, check_new
 from calibrate.cli.progress import Bar, part_of

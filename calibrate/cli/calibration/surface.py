@@ -12,8 +12,7 @@ from calibrate.cli.calibration.typed_places import TypedPlaces, at_places, place
 from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, print_findings
 from calibrate.cli.measuring.run import Consent, consent
-from calibrate.cli.option_groups import flag, option
-from calibrate.cli.option_rules import conflicts, requires
+from calibrate.cli.option_groups import conflicts, flag, option, requires
 from calibrate.cli.options import Columns, Data, Dataset
 from calibrate.cli.outputs import Page
 from measure.units import counted, format_bytes

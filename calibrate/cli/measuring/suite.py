@@ -13,8 +13,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
 from calibrate.cli.measuring.show import drawn, section_text
-from calibrate.cli.option_groups import flag, option
-from calibrate.cli.option_rules import exclusive
+from calibrate.cli.option_groups import exclusive, flag, option
 from calibrate.cli.outputs import page_in
 from measure.suites.agreement import between_suites, disagreements, relative_ends
 from measure.suites.questions import SUITE_NAMES
