@@ -146,7 +146,7 @@ def of_percentiles(at: Mapping[float, float], requests: float | None = None, sou
     """The times by published percentiles, {share below: time in seconds}, as {0.5: 80e-6, 0.99: 200e-6}.
 
     ``requests`` is how many they were taken from. Without it the fewest are assumed that have one request beyond the
-    highest percentile, so that intervals are too wide rather than too narrow. Raises DataError where percentiles are
+    highest percentile, so that the ranking is too modest rather than too sure. Raises DataError where percentiles are
     out of order, or fewer than two.
 
     >>> times = of_percentiles({0.5: 80e-6, 0.99: 200e-6})

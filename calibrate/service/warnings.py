@@ -26,7 +26,7 @@ def findings_of(times: Times, families: Sequence[FamilyFit]) -> Iterator[Finding
             f"it is not said how many requests the percentiles were taken from; {times.total:g} are assumed, the "
             "fewest that have one beyond the highest",
             "",
-            "give the number of requests (--requests); it decides the ranking and the intervals",
+            "give the number of requests (--requests); it decides the ranking",
         )
     if times.kind == "percentiles" and len(times.counts) == 3:
         yield Finding(
