@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from measure.errors import DataError
@@ -26,7 +26,7 @@ _REPORT = re.compile(
 )
 _FLOW = re.compile(
     r"^ {1,4}(?P<way>read|write|trim|mixed): IOPS=(?P<iops>[\d.]{1,20}\w{0,2}), BW=(?P<bw>[\d.]{1,20}\w{0,5}(?:/s)?)"
-    r" \((?P<decimal>[^)]{0,60})\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
+    r" \([^)]{0,60}\)\([^)/]{0,60}/(?P<ms>\d{1,12})msec\)"
 )
 _LATENCY = re.compile(
     r"^ {1,6}(?P<kind>[sc]?lat) \((?P<unit>[mnu]sec)\): min= ?[\d.]{1,20}\w? ?, max= ?[\d.]{1,20}\w? ?, "
@@ -40,7 +40,6 @@ _VERSION = re.compile(r"^(fio-\d[\w.\-]{0,40})$")
 _SECONDS = {"nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _COUNT = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _RATE = re.compile(r"([\d.]+)\s*((?:[kKMGT]i?)?)B?(?:/s)?$")
-_CARRY_LOST = re.compile(r"\d+\.0[kKMGT]")  # fio 3.1 and 3.7 print 24.96k as 24.0k
 _LONGEST_LINE = 600
 _MOST_REPORTS = 10_000
 
@@ -53,11 +52,10 @@ def looks_like_normal(text: str) -> bool:
 
 @dataclass
 class _Printed:
-    """One direction as printed; seconds and 1/s. The true rate may be up to ``above`` more than the printed one."""
+    """One direction as printed; seconds and 1/s."""
 
     way: str
     rate: float
-    above: float
     bandwidth: float
     runtime_s: float
     moments: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -71,13 +69,21 @@ class _Printed:
         if issued > 0 and self.runtime_s > 0 and rate > 0:
             finer = issued / self.runtime_s
             near = abs(finer / rate - 1) < 0.02 or (rate < 50 and abs(finer - rate) <= 1)
-            rate = finer if near or 0 < finer - rate < self.above else rate
+            rate = finer if near else rate
         kind = next((k for k in ("lat", "clat") if k in self.moments), "")
         mean, sd = self.moments.get(kind, (math.nan, math.nan))
         requests = float(round(rate * self.runtime_s))
         reads = {"read": requests, "write": 0.0}.get(self.way, math.nan)
         latency = Moments(mean, sd, kind, self.percentiles, self.percentiles_kind)
         return Flow(rate, self.bandwidth, requests, reads, self.runtime_s, latency)
+
+
+@dataclass
+class _Announced:
+    """What the line before the run says of a job."""
+
+    options: dict[str, str] = field(default_factory=dict)
+    clones: bool = False
 
 
 @dataclass
@@ -90,6 +96,7 @@ class _Report:
     jobs: int
     error: int
     pid: str
+    announced: _Announced
     printed: dict[str, _Printed] = field(default_factory=dict)
     depths: dict[str, float] = field(default_factory=dict)
     issued: tuple[float, float] = (0.0, 0.0)
@@ -101,30 +108,20 @@ class _Report:
         return [self.printed[way].flow(issued.get(way, 0.0)) for way in ways]
 
 
-@dataclass
-class _Announced:
-    """What the line before the run says of a job."""
-
-    options: dict[str, str]
-    clones: bool = False
-
-
 def parse_normal(text: str, name: str) -> list[FioRecord]:
     """The records of one human-readable report; ``name`` is the file's name, for the messages.
 
     Of the snapshots of ``--status-interval`` the last counts. Raises DataError where no job's report is there.
     """
-    announced, reports, version = _read(text, name)
+    reports, version = _read(text, name)
     last = {(report.run, report.job, report.group, report.pid): report for report in reports}
-    groups: dict[tuple[int, str, str], list[_Report]] = {}
+    jobs: dict[tuple[int, str, str, str], list[_Report]] = {}
     for (run, job, group, pid), report in last.items():
-        known = announced.get((run, job, group))
-        one = (run, job, group) if known and known.clones else (run, job, f"{group}/{pid}")
-        groups.setdefault(one, []).append(report)
-    return [_record(announced, clones, version, name) for clones in groups.values()]
+        jobs.setdefault((run, job, group, "" if report.announced.clones else pid), []).append(report)
+    return [_record(clones, version, name) for clones in jobs.values()]
 
 
-def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced], list[_Report], str]:
+def _read(text: str, name: str) -> tuple[list[_Report], str]:
     announced: dict[tuple[int, str, str], _Announced] = {}
     reports: list[_Report] = []
     version, latest, printed = "", None, None
@@ -133,8 +130,9 @@ def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced],
         if len(line) > _LONGEST_LINE:
             continue
         if match := _REPORT.match(line):
-            found = (match["job"], match["group"], int(match["jobs"]), int(match["error"]), match["pid"])
-            reports.append(_Report(run, *found))
+            job, group = match["job"], match["group"]
+            known = announced.get((run, job, group), _Announced())
+            reports.append(_Report(run, job, group, int(match["jobs"]), int(match["error"]), match["pid"], known))
             printed = None
             if len(reports) > _MOST_REPORTS:
                 raise DataError(f"{name} holds more than {_MOST_REPORTS} reports of fio; give one run at a time")
@@ -151,17 +149,14 @@ def _read(text: str, name: str) -> tuple[dict[tuple[int, str, str], _Announced],
             printed = _take(line, reports[-1], printed)
     if not reports:
         raise DataError(f"{name} holds no report of a fio job; run fio with --output-format=json --output=FILE")
-    return announced, reports, version
+    return reports, version
 
 
 def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | None:
     """Put what the line says into the report; the direction that the next lines belong to."""
     if match := _FLOW.match(line):
-        bandwidth = _bytes_per_s(match["bw"])
-        if _CARRY_LOST.match(match["bw"]):
-            bandwidth = max(bandwidth, _bytes_per_s(match["decimal"]))
-        above = _count(f"1{match['iops'][-1]}") if _CARRY_LOST.fullmatch(match["iops"]) else 0.0
-        printed = _Printed(match["way"], _count(match["iops"]), above, bandwidth, float(match["ms"]) / 1e3)
+        rate, bandwidth = _count(match["iops"]), _bytes_per_s(match["bw"])
+        printed = _Printed(match["way"], rate, bandwidth, float(match["ms"]) / 1e3)
         report.printed.setdefault(match["way"], printed)
     elif printed is not None and (match := _LATENCY.match(line)):
         unit = _SECONDS[match["unit"]]
@@ -182,13 +177,10 @@ def _take(line: str, report: _Report, printed: _Printed | None) -> _Printed | No
     return printed
 
 
-def _record(
-    announced: Mapping[tuple[int, str, str], _Announced], clones: Sequence[_Report], version: str, name: str
-) -> FioRecord:
+def _record(clones: Sequence[_Report], version: str, name: str) -> FioRecord:
     """One record of all clones of a job."""
     first = clones[0]
-    known = announced.get((first.run, first.job, first.group))
-    options = dict(known.options) if known else {}
+    options = dict(first.announced.options)
     if first.jobs > 1:  # reported as a group
         options |= {"numjobs": str(first.jobs), "group_reporting": "1"}
     return record_of(

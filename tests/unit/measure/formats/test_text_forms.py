@@ -57,15 +57,13 @@ def test_every_field_of_a_report() -> None:
         ("100k", 195_900, 100_000),
         ("40", 81, 40.5),
         ("40", 83, 40),
-        ("24.0k", 49_906, 24_953),
-        ("24.0k", 50_100, 24_000),
         ("1.5M", 5e6, 1.5e6),
         ("2G", 3, 2e9),
         ("2.5K", 1, 2500),
     ],
 )
 def test_the_rate_is_that_of_the_requests_issued_where_they_agree(iops: str, issued: float, rate: float) -> None:
-    """Within 2 %, within one a second below 50, or within the carry that fio lost."""
+    """Within 2 %, or within one a second below 50."""
     assert parse_normal(report(iops=iops, issued=int(issued)), "f")[0].throughput_per_s == pytest.approx(
         rate, rel=1e-12
     )
@@ -77,7 +75,6 @@ def test_the_rate_is_that_of_the_requests_issued_where_they_agree(iops: str, iss
         ("391MiB/s", "410MB/s", 391 * 2**20),
         ("100KiB/s", "102kB/s", 102_400),
         ("410MB/s", "391MiB/s", 410e6),
-        ("1.0GiB/s", "1635MB/s", 1635e6),
         ("900B/s", "900B/s", 900),
         ("1.2GiB/s", "1.3GB/s", 1.2 * 2**30),
     ],
