@@ -23,7 +23,13 @@ def service_section(title: str, fit: ServiceFit, provenance: Provenance | None =
     best, times = fit.best, fit.times
     axis = _axis(times)
     views = [
-        density_view(fit),
+        View(
+            "service-density",
+            "Service times",
+            f"Requests by the width of their bin in log time; the line is the law that BIC prefers, the {best.name}.",
+            _bins(times),
+            density_figure(fit),
+        ),
         View(
             "service-tail",
             "Tail",
@@ -47,18 +53,6 @@ def service_section(title: str, fit: ServiceFit, provenance: Provenance | None =
         f"and an scv of {best.law.scv:.3g}."
     )
     return Section(title, views, fit.findings, provenance or Provenance(), lead, name=title)
-
-
-def density_view(fit: ServiceFit) -> View:
-    """The histogram of the times with the best law."""
-    return View(
-        "service-density",
-        "Service times",
-        "How many requests took how long, by the width of their bin in "
-        f"log time; the line is the law that BIC prefers, the {fit.best.name}.",
-        _bins(fit.times),
-        density_figure(fit),
-    )
 
 
 def _axis(times: Times) -> Axis:

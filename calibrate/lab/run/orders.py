@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -162,29 +163,17 @@ def _replay(folder: LabFolder, value: object, pace: float) -> Order:
     )
 
 
-def why_no_tools(*names: str) -> str:
-    """The first of these programs that is missing, with how to get it; empty if none is."""
-    from measure.machine.process import find_tool
-
-    try:
-        for name in names:
-            find_tool(name)
-    except ToolMissingError as error:
-        return str(error)
-    return ""
-
-
-def why_no_fio() -> str:
-    """Why fio cannot measure the disk of this machine; empty where it can."""
+def has_fio() -> bool:
+    """Whether fio can measure the disk of this machine; otherwise qsim's own probe does."""
     from measure.machine.safety import why_no_drive
 
-    return why_no_tools("fio") or why_no_drive(by_probe=False)
+    return shutil.which("fio") is not None and not why_no_drive(by_probe=False)
 
 
 def _why_no_disk() -> str:
     from measure.machine.safety import why_no_drive
 
-    return why_no_drive() if why_no_fio() else ""
+    return "" if has_fio() else why_no_drive()
 
 
 def _why_no_memory() -> str:

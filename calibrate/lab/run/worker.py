@@ -20,7 +20,7 @@ from calibrate.lab.folder import DISK
 from calibrate.lab.run.duel import judge, predicted_load
 from calibrate.lab.run.event_log import EVENTS, ORDER, PREDICTION, REPORT, RESULT, EventLog
 from calibrate.lab.run.event_writer import RAMP_S, EventWriter, first_loads
-from calibrate.lab.run.orders import DISK_BYTES, Device, Order, why_no_fio
+from calibrate.lab.run.orders import DISK_BYTES, Device, Order, has_fio
 from calibrate.prediction.comparison import compare
 from calibrate.report.page import write_report
 from calibrate.sealing.sealed_prediction import read_seal
@@ -58,7 +58,7 @@ def _disk(writer: EventWriter) -> Sweep:
                 [int(n) for n in loads],
                 runtime_s=max(SHORTEST_S, order.seconds_per_point - RAMP_S),
                 ramp_s=RAMP_S,
-                engine=PROBE if why_no_fio() else "auto",
+                engine="auto" if has_fio() else PROBE,
                 size_bytes=DISK_BYTES,
                 keep=True,
                 label=order.label,

@@ -55,10 +55,6 @@ def views_of(evidence: Evidence) -> ComparedCurve:
     if evidence.queue is not None and len(evidence.queue.queue.load):
         add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), evidence.queue)
         main.append(queue_view(evidence.queue))
-    if evidence.service is not None:
-        from calibrate.report.service import density_view
-
-        main.append(density_view(evidence.service))
     if evidence.tails is not None:
         main.append(tail_view(evidence.tails))
     checks = [_little(comparison)] if comparison.points.load_type.is_closed else []

@@ -74,7 +74,6 @@ def test_every_view_has_data_and_a_name_of_its_own(quiet: tuple[Comparison, Swee
             assert view.name == "models"
         else:
             assert len(view.figure.to_plotly().data) > 0  # which checks every word of it
-    assert [line for line in shown.left_out if line.startswith("the law of the service times: ")]
 
 
 def test_curves_in_the_data_are_those_drawn(quiet: tuple[Comparison, Sweep]) -> None:
