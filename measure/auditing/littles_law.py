@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -27,27 +26,13 @@ _WARNING, _ERROR = 0.10, 0.20
 _LONGEST_GAP = 200e-6
 """The longest time a request that a host can lose between a completion and the next submission, seconds."""
 
-Cause = Literal[
-    "holds",
-    "unit",
-    "jobs-not-counted",
-    "one-direction",
-    "page-cache",
-    "submission-gap",
-    "mostly-outside",
-    "half-latency",
-    "depth-not-filled",
-    "constant-share",
-    "unexplained",
-]
-
 
 @dataclass(frozen=True)
 class Diagnosis:
     """What the ratio's pattern says of one curve. ``factor`` is the number found (1000, a number of jobs)."""
 
     curve: ClosedCurve
-    cause: Cause
+    cause: str
     severity: Severity
     more: str = ""
     hypothesis: str = ""

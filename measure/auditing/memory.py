@@ -8,7 +8,6 @@ unit error. A DRAM access takes no less than about 45 ns on any machine, and a l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +20,6 @@ from measure.units import CACHE_LINE_BYTES, format_bytes, format_duration
 CACHE_LATENCY_S = 20e-9
 DRAM_LATENCY_S = 45e-9
 _MOST_LINES = 20_000  # some hundred cores with some hundred lines each
-
-MLC_TRAFFIC = {1.0: "ALL Reads", 0.75: "3:1 Reads-Writes", 0.67: "2:1 Reads-Writes", 0.5: "1:1 Reads-Writes"}
-"""How MLC names the traffic of its peak injection bandwidths, by the share of reads."""
 
 Floats = NDArray[np.float64]
 
@@ -127,26 +123,10 @@ def _lines(series: str, load: Floats, lines: Floats, idle: tuple[str, int]) -> I
 
 
 def known_peak(sweep: Sweep) -> float | None:
-    """The peak (bytes/s) of the traffic of a sweep of one series; None where none is listed, or several differ.
-
-    The probe of ``qsim measure memory`` lists one for each traffic, MLC for its usual mixes with ordinary stores.
-    """
+    """The peak (bytes/s) of the traffic of a sweep of one series, by the probe of ``qsim measure memory``; or None."""
     if not sweep.load_type.is_memory:
         return None
-    details, series = sweep.provenance.details, sweep.series[0]
-    probed = details.get("peaks_bytes_per_s", {}).items()
+    series = sweep.series[0]
+    probed = sweep.provenance.details.get("peaks_bytes_per_s", {}).items()
     found = {float(peak["mean"]) for traffic, peak in probed if series == traffic or series.startswith(f"{traffic},")}
-    shares = set(sweep.points["read_fraction"].dropna().round(2)) if "read_fraction" in sweep.points else set()
-    if len(shares) == 1 and "non-temporal" not in series:
-        name = MLC_TRAFFIC.get(shares.pop(), "")
-        found |= {float(section[name]) for section in _sections(details) if name in section}
     return found.pop() if len(found) == 1 else None
-
-
-def _sections(details: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Every list of peaks by traffic, at any depth."""
-    for key, value in details.items():
-        if key == "bandwidths_bytes_per_s" and isinstance(value, Mapping):
-            yield from (section for section in value.values() if isinstance(section, Mapping))
-        elif isinstance(value, Mapping):
-            yield from _sections(value)

@@ -11,7 +11,6 @@ from measure.auditing.memory import known_peak
 from measure.sweep import Provenance, Sweep
 
 PROBE = {"peaks_bytes_per_s": {"read": {"mean": 40e9}, "mix": {"mean": 30e9}}}
-MLC = {"run.txt": {"bandwidths_bytes_per_s": {"Peak Injection": {"ALL Reads": 41e9, "1:1 Reads-Writes": 33e9}}}}
 
 
 def curve(series: str, details: dict[str, object], read_fraction: float = 1.0) -> Sweep:
@@ -33,11 +32,7 @@ def curve(series: str, details: dict[str, object], read_fraction: float = 1.0) -
         ("read", PROBE, 1.0, 40e9),
         ("mix, 2 loaders", PROBE, 0.67, 30e9),
         ("nt-write", PROBE, 0.0, None),
-        ("read", MLC, 1.0, 41e9),
-        ("50/50 mix", MLC, 0.5, 33e9),
-        ("50/50 mix non-temporal", MLC, 0.5, None),
         ("read", {}, 1.0, None),
-        ("read", {**PROBE, **MLC}, 1.0, None),
     ],
 )
 def test_the_peak_is_that_of_the_same_traffic(
