@@ -187,20 +187,16 @@ def _assumed_unit(rows: Sequence[Row], name: str) -> Finding:
     """Two bare columns tell no unit, but the idle end does: a chaser alone keeps one line of 64 bytes in flight."""
     idlest = min(rows, key=lambda row: float(row["bandwidth_bytes_per_s"]))
     lines = idlest["throughput_per_s"] * idlest["latency_s"]
-    evidence = (
+    right = 0.9 <= lines <= 1.3
+    return Finding(
+        "latency-unit",
+        "info" if right else "warning",
         f"{name}: no unit is named; read as MB/s and ns. At the lowest bandwidth, "
         f"{idlest['throughput_per_s'] * 64e-6:.4g} MB/s, bandwidth x latency is then {lines:.3g} lines of "
-        f"{CACHE_LINE_BYTES} B in flight"
+        f"{CACHE_LINE_BYTES} B in flight, {'as' if right else 'not 1 as'} a pointer chase alone has it.",
+        "" if right else "the latency may be in cycles of the CPU; divide by the clock in GHz then.",
+        "say the units, as --columns bandwidth=1:MB/s,latency=2:ns.",
     )
-    severity, message, why = (
-        "warning",
-        f"{evidence}, so that nothing confirms the units.",
-        "the latency may be in cycles of the CPU, as Mess's simulator takes it; divide by the clock in GHz then.",
-    )
-    if 0.9 <= lines <= 1.3:
-        severity, why = "info", "the columns are as most tools write them."
-        message = f"{evidence}, as a pointer chase alone has it; so the units are right."
-    return Finding("latency-unit", severity, message, why, "say the units, as --columns bandwidth=1:MB/s,latency=2:ns.")  # type: ignore[arg-type]
 
 
 def _lines(text: str) -> list[str]:

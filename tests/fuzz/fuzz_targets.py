@@ -372,7 +372,7 @@ TARGETS: dict[str, Target] = {
     "server": Target(
         server,
         ("data/servers/*", "data/servers/*/*"),
-        ("measure.formats.servers.locust", "measure.formats.servers.json_reports"),
+        ("measure.formats.servers.text_reports", "measure.formats.servers.json_reports"),
     ),
     "watched": Target(watched, ("data/sysstat/*",), ("measure.formats.watched.steady",), lambda: iter((_RECORD,))),
     "load": Target(load, ("golden/data/*/*",), ("measure.formats.by_format",)),

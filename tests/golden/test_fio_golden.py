@@ -100,11 +100,6 @@ def test_of_cumulative_snapshots_the_last_counts() -> None:
     assert row["requests"] == last
 
 
-def test_two_different_jobs_are_two_curves() -> None:
-    sweep = fio_sweep({"two.json": text("two-jobs.json")})
-    assert sweep.series == ("4 KiB random read", "64 KiB sequential write")
-
-
 def test_bins_and_percentiles_of_the_total_latency_are_kept() -> None:
     (record,) = parse_fio(text("json-plus.json"), "json-plus.json")
     stats = json.loads(text("json-plus.json"))["jobs"][0]["read"]["lat_ns"]

@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from measure.errors import DataError
 from measure.formats.servers import json_reports, text_reports
-from measure.formats.servers.locust import locust, looks_like_locust
 from measure.formats.servers.run import ServerRun, servers_sweep
 from measure.sweep import Sweep
 
@@ -44,8 +43,8 @@ def reader_of(text: str) -> Callable[[str, str], list[ServerRun]] | None:
         found = json_reports.documents(text)
         read = next((read for known, read in JSON.items() if found and all(map(known, found))), None)
         return None if read is None else lambda _, name: [read(one, name) for one in found]
-    if looks_like_locust(text):
-        return locust
+    if text_reports.looks_like_locust(text):
+        return text_reports.locust
     head = text[:65536].replace("\r", "\n")
     found_text = next((each for each in TEXTS.values() if re.search(each[0], head, re.MULTILINE)), None)
     return None if found_text is None else partial(_each_run, *found_text[1:])

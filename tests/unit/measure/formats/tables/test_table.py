@@ -7,7 +7,6 @@ import pytest
 
 from measure import audit
 from measure.errors import DataError
-from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep, to_csv
 
 PLAIN = "io_depth,latency_us,iops\n1,100,10000\n8,200,40000\n"
@@ -106,9 +105,3 @@ def test_our_own_table_comes_back_unchanged() -> None:
     again = csv_sweep(to_csv(sweep))
     assert (again.load_kind, again.load_unit) == (sweep.load_kind, sweep.load_unit) == ("arrival_rate", "requests/s")
     pd.testing.assert_frame_equal(again.points, sweep.points, check_like=True, check_exact=True)
-
-
-def test_prose_is_no_table() -> None:
-    assert looks_like_table(PLAIN)
-    assert not looks_like_table("Dear reader, this is a letter.\nIt has no table.\n")
-    assert not looks_like_table("1,2,3\n4,5,6\n")

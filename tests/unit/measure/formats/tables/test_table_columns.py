@@ -147,8 +147,3 @@ def test_a_header_alone_is_a_table_so_that_its_reader_says_what_is_missing():
 def test_remarks_stand_above_a_table():
     assert looks_like_table("# depth of, a queue\n\n# and more\ndepth,iops\n1,100\n")
     assert not looks_like_table("# depth,iops\n# 1,100\n")
-
-
-def test_two_means_without_a_name_are_ambiguous():
-    with pytest.raises(DataError, match="can be the latency"):
-        roles_of(["depth", "iops", "mean", "average"], {}, {}, "t.csv")

@@ -26,12 +26,6 @@ def test_each_log_of_the_same_seconds_gives_the_same_two_points(name):
     assert sweep.points["read_fraction"].between(0.68, 0.72).all()
 
 
-def test_little_s_law_gives_the_response_time_more_digits_than_await_has():
-    """At depth 1 await says 0.06 or 0.07 ms; the number outstanding has three digits."""
-    points = load(LOGS / NAMES[0]).points
-    assert (points["load"] / points["throughput_per_s"]).to_numpy() == pytest.approx(points["latency_s"], rel=0.01)
-
-
 def test_sysstat_before_12_and_decimal_commas_are_read():
     text = "\n\n".join(["Linux 2.6.32 (host)"] + [f"{OLD_HEADER}\n{OLD_ROW}"] * 7)
     assert looks_like_sysstat(text)
