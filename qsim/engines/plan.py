@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TypeAlias
 
 from qsim.distributions import Distribution
@@ -163,9 +162,7 @@ def plan(model: Network) -> Plan:
         tuple(places),
         tuple(entries),
         tuple(
-            tuple(
-                _numbered([_way(way, names, c in model.open_classes) for way in ways[c].get(here, ())]) for c in classes
-            )
+            tuple(_ways(ways[c].get(here, ()), names, leaves=c in model.open_classes) for c in classes)
             for here in names
         ),
         tuple(sources),
@@ -174,16 +171,13 @@ def plan(model: Network) -> Plan:
     )
 
 
-def _way(way: ModelWay, names: Sequence[str], leaves: bool) -> Way:
-    """Its share, and the number of the place; ``leaves``: whether customers that go outside do."""
-    return way.p, NOWHERE if leaves and way.to == OUTSIDE else names.index(way.to)
-
-
-def _numbered(ways: Sequence[Way]) -> tuple[Way, ...]:
-    """Ways of (probability, place) with the upper ends of their shares; what is missing to 1 leaves."""
-    upto = accumulate(p for p, _ in ways)
-    found = [(end, to) for end, (_, to) in zip(upto, ways, strict=True)]
-    if not found or found[-1][0] < 1 - 1e-9:
+def _ways(ways: Sequence[ModelWay], names: Sequence[str], *, leaves: bool) -> tuple[Way, ...]:
+    """With the upper ends of their shares and places by number; ``leaves``: whether customers that go outside do."""
+    upto, found = 0.0, []
+    for to, p in ways:
+        upto += p
+        found.append((upto, NOWHERE if leaves and to == OUTSIDE else names.index(to)))
+    if upto < 1 - 1e-9:
         found.append((1.0, NOWHERE))
     return (*found[:-1], (1.0, found[-1][1]))
 
