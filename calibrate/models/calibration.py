@@ -46,8 +46,16 @@ MODELS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "injected_delay": {"delay law": ("delay_law", "DelayLaw")},
     "bandwidth": {"latency curve": ("memory_curve", "MemoryCurve")},
+    "arrival_rate": {
+        "M/G/c": ("open", "MGc"),
+        "M/G/c, a queue each": ("open", "MGcEach"),
+        "M/G/c with setup": ("open", "SleepingQueue"),
+        "M/G/1": ("open", "MG1"),
+        "M/M/1": ("open", "MM1"),
+        "M/D/1": ("open", "MD1"),
+    },
 }
-"""The module and the class of each model, by the kind of load, the usual one first; ``open`` has those of rates."""
+"""The module and the class (or the model itself) of each model, by the kind of load, the usual one first."""
 
 MARGIN = 2.0
 """A queue each, or setup, must make the points more probable by a factor of e squared, else one queue it is."""
@@ -76,8 +84,7 @@ def model_for(points: Points, name: str | None) -> CurveModel:
     if name is None:
         return usual_open(points) if points.load_type.is_open else model_named(next(iter(MODELS[points.load_kind])))
     found = model_named(name)
-    kind = next((kind for kind, models in MODELS.items() if name in models), "arrival_rate")
-    kind = "queue_depth" if isinstance(found, ClosedModel) else kind
+    kind = next((kind for kind, models in MODELS.items() if name in models), "queue_depth")
     if kind != points.load_kind:
         wanted = f"{kind.replace('_', ' ')}s"
         raise InvalidParameterError(
@@ -94,19 +101,15 @@ def model_named(name: str) -> CurveModel:
     known = {model: place for models in MODELS.values() for model, place in models.items()}
     if name in known:
         module, made = known[name]
-        model: CurveModel = getattr(import_module(f"calibrate.models.{module}"), made)()
+        found = getattr(import_module(f"calibrate.models.{module}"), made)
+        model: CurveModel = found() if isinstance(found, type) else found
         return model
     one, times, factor = name.rpartition(TIMES)
     if times:
         from calibrate.models.stations import copies
 
         return copies(model_named(one), factor)
-    from calibrate.models.open import OPEN
-
-    if name in OPEN:
-        return OPEN[name]
-    there = f"there are: {', '.join(known)}, and for arrival rates {'; '.join(OPEN)}"
-    raise InvalidParameterError("model", f"{name!r} is unknown", there, value=name)
+    raise InvalidParameterError("model", f"{name!r} is unknown", f"there are: {'; '.join(known)}", value=name)
 
 
 Observable = Literal["throughput", "response"]

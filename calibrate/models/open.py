@@ -30,7 +30,6 @@ No other open model falls with the rate, so points tell it. In closed sweeps a l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -233,7 +232,3 @@ def falls(points: Points) -> bool:
     least = int(np.argmin(points.response_time_s))
     fall = np.log(points.response_time_s[0] / points.response_time_s[least])
     return bool(fall > max(MATTERS, 3 * float(np.hypot(noise[0], noise[least]))))
-
-
-OPEN: Mapping[str, OpenModel] = {model.name: model for model in (MGc, MGcEach, SleepingQueue(), MG1, MM1, MD1)}
-"""The open models by name."""

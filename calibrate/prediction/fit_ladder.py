@@ -65,9 +65,10 @@ def _models(points: Points, deepest: float) -> list[CurveModel]:
     if points.load_type.is_memory:
         return [model_named(name) for name in MODELS[points.load_kind]]
     if points.load_type.is_open:
-        from calibrate.models.open import OPEN, SleepingQueue, falls
+        from calibrate.models.open import SleepingQueue, falls
 
-        return [model for model in OPEN.values() if falls(points) or not isinstance(model, SleepingQueue)]
+        every = map(model_named, MODELS[points.load_kind])
+        return [model for model in every if falls(points) or not isinstance(model, SleepingQueue)]
     from calibrate.models.stations import MOST_CROSSING, ServersAndDelay
 
     crossing = float(PNorm().weights(points).quantiles(lambda values: values[:, 0], (0.5,))[0])
