@@ -36,7 +36,7 @@ BUSY = 0.04  # the share of time that a submitting job may wait for its request
 class DeviceSweep:
     """What to measure of the device ``truth``: ``depths`` (closed) or ``arrival_rates`` in 1/s (open), not both.
 
-    ``jobs`` is how many jobs of fio share the arrivals; None: as many as leave each idle for all but a few percent.
+    Arrivals are shared among as many jobs of fio as leave each idle for all but a few percent.
 
     Raises ValueError naming the setting that cannot be measured.
     """
@@ -47,7 +47,6 @@ class DeviceSweep:
     runtime_s: float = 5.0
     ramp_s: float = 1.0
     repeats: int = 1
-    jobs: int | None = None
 
     def __post_init__(self) -> None:
         peak, deepest = self.truth.peak_throughput_per_s, max(self.depths, default=1)
@@ -56,8 +55,6 @@ class DeviceSweep:
         must_be(deepest <= MAX_THREADS, "depths", deepest, f"at most {MAX_THREADS}, which the device takes at once")
         if self.truth.delay_s and self.arrival_rates:
             raise ValueError("a delay tells nothing in an open sweep; leave it out, or give depths")
-        if self.jobs is not None and self.depths:
-            raise InvalidParameterError("jobs", "share arrivals", "a sweep over depths has one, so leave jobs out")
         if peak > FASTEST_PER_S:
             raise ValueError(
                 f"the device could serve {format_rate(peak)}, and nbdkit plays at most {format_rate(FASTEST_PER_S)}; "
@@ -71,7 +68,7 @@ class DeviceSweep:
         """The plan, against the device at ``uri``; without one, as it would be. Raises as ``plan_workloads``."""
         truth = replace(self.truth, early_s=way_s)
         workloads = [FioJob(depth, 1, 4096, 100, "random") for depth in self.depths]
-        workloads += [FioJob.open(rate, jobs=self.jobs or self._submitters(rate)) for rate in self.arrival_rates]
+        workloads += [FioJob.open(rate, jobs=self._submitters(rate)) for rate in self.arrival_rates]
         settings = FioSettings(
             runtime_s=self.runtime_s,
             ramp_s=self.ramp_s,

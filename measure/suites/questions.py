@@ -6,7 +6,6 @@ tails, and arrival rates. Only drives are measured here; the memory has its own 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from measure.fio.workload import FioJob
@@ -33,73 +32,52 @@ class Suite:
         return replace(self, workloads=tuple(w for w in self.workloads if w.read_percent == 100))
 
 
-def _baseline(_quick: bool) -> Suite:
-    random = [FioJob(1, 1, 4 * KIB, read, "random") for read in (100, 0)]
-    sequential = [FioJob(1, 1, 128 * KIB, read, "sequential") for read in (100, 0)]
-    return Suite(
-        "baseline",
-        "What one request takes by itself: 4 KiB random and 128 KiB sequential, read and write.",
-        (*random, *sequential),
-    )
+def _all(quick: bool) -> tuple[Suite, ...]:
+    def reads_and_writes(depths: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[FioJob, ...]:
+        shares = (100, 0)
+        return tuple(FioJob(n, 1, size * KIB, read, "random") for read in shares for n in depths for size in sizes)
 
-
-def _block_size(quick: bool) -> Suite:
-    sizes = (4, 16, 64, 256) if quick else (4, 8, 16, 32, 64, 128, 256, 512)
-    return Suite(
-        "block-size",
-        "Where not the number of requests but their bytes become the limit: one request at a time.",
-        tuple(FioJob(1, 1, size * KIB, read, "random") for read in (100, 0) for size in sizes),
-    )
-
-
-def _mix(quick: bool) -> Suite:
     sizes, shares = ((4, 64), (100, 50, 0)) if quick else ((4, 16, 64), (100, 70, 50, 30, 0))
-    return Suite(
-        "mix",
-        "What reads and writes do to each other: every mix of several sizes, one request at a time.",
-        tuple(FioJob(1, 1, size * KIB, read, "random") for size in sizes for read in shares),
-    )
-
-
-def _depth(quick: bool) -> Suite:
     depths = (1, 4, 16, 64) if quick else (1, 2, 4, 8, 16, 32, 64, 256, 1024)
     curves = ((4, 100), (4, 0)) if quick else ((4, 100), (32, 100), (4, 50), (4, 0))
-    return Suite(
-        "depth",
-        "What more requests at once bring, and from where on they only wait: the knee.",
-        tuple(FioJob(depth, 1, size * KIB, read, "random") for size, read in curves for depth in depths),
+    return (
+        Suite(
+            "baseline",
+            "What one request takes by itself: 4 KiB random and 128 KiB sequential, read and write.",
+            (*reads_and_writes((1,), (4,)), *(FioJob(1, 1, 128 * KIB, read, "sequential") for read in (100, 0))),
+        ),
+        Suite(
+            "block-size",
+            "Where not the number of requests but their bytes become the limit: one request at a time.",
+            reads_and_writes((1,), (4, 16, 64, 256) if quick else (4, 8, 16, 32, 64, 128, 256, 512)),
+        ),
+        Suite(
+            "mix",
+            "What reads and writes do to each other: every mix of several sizes, one request at a time.",
+            tuple(FioJob(1, 1, size * KIB, read, "random") for size in sizes for read in shares),
+        ),
+        Suite(
+            "depth",
+            "What more requests at once bring, and from where on they only wait: the knee.",
+            tuple(FioJob(depth, 1, size * KIB, read, "random") for size, read in curves for depth in depths),
+        ),
+        Suite(
+            "tails",
+            "How long the unlucky ones wait: p50 to p99.9 of 4 KiB reads and writes, in longer runs.",
+            reads_and_writes((1, 4, 16) if quick else (1, 2, 4, 8, 16, 32), (4,)),
+            patience=2.0,
+        ),
+        Suite(
+            "rate",
+            "What requests wait that arrive by themselves: 4 KiB reads at shares of the peak measured just before.",
+            tuple(FioJob(depth, 1, 4 * KIB, 100, "random") for depth in (1, 32)),
+            fractions=(0.3, 0.6, 0.8) if quick else (0.1, 0.3, 0.5, 0.7, 0.8),
+        ),
     )
 
 
-def _tails(quick: bool) -> Suite:
-    depths = (1, 4, 16) if quick else (1, 2, 4, 8, 16, 32)
-    return Suite(
-        "tails",
-        "How long the unlucky ones wait: p50 to p99.9 of 4 KiB reads and writes, in longer runs.",
-        tuple(FioJob(depth, 1, 4 * KIB, read, "random") for read in (100, 0) for depth in depths),
-        patience=2.0,
-    )
-
-
-def _rate(quick: bool) -> Suite:
-    return Suite(
-        "rate",
-        "What requests wait that arrive by themselves: 4 KiB reads at shares of the peak measured just before.",
-        tuple(FioJob(depth, 1, 4 * KIB, 100, "random") for depth in (1, 32)),
-        fractions=(0.3, 0.6, 0.8) if quick else (0.1, 0.3, 0.5, 0.7, 0.8),
-    )
-
-
-_SUITES: Mapping[str, Callable[[bool], Suite]] = {
-    "baseline": _baseline,
-    "block-size": _block_size,
-    "mix": _mix,
-    "depth": _depth,
-    "tails": _tails,
-    "rate": _rate,
-}
 COURSE = "course"
-SUITE_NAMES = (*_SUITES, COURSE)
+SUITE_NAMES = (*(suite.name for suite in _all(quick=True)), COURSE)
 
 
 def suites(name: str, *, quick: bool = False) -> tuple[Suite, ...]:
@@ -107,6 +85,6 @@ def suites(name: str, *, quick: bool = False) -> tuple[Suite, ...]:
 
     Raises ValueError listing the names.
     """
-    if name != COURSE and name not in _SUITES:
+    if name not in SUITE_NAMES:
         raise ValueError(f"there is no suite {name!r}; there are {', '.join(SUITE_NAMES)}")
-    return tuple(make(quick) for key, make in _SUITES.items() if name in (COURSE, key))
+    return tuple(suite for suite in _all(quick) if name in (COURSE, suite.name))

@@ -94,7 +94,6 @@ def test_an_impossible_device_is_refused(settings: dict[str, Any], sentence: str
         ({"depths": (1,), "arrival_rates": (10.0,)}, "both given"),
         ({"depths": (2000,)}, "1024"),
         ({"arrival_rates": (500.0,)}, "below the device's peak of 500"),
-        ({"depths": (1,), "jobs": 4}, "jobs share arrivals"),
     ],
 )
 def test_an_impossible_sweep_is_refused(settings: dict[str, Any], sentence: str) -> None:
