@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from calibrate.prediction.baselines import BeyondCapacityError
 from measure.errors import UnsafeTargetError
 from qsim.errors import InvalidParameterError, NoFormulaError
 
@@ -27,7 +26,6 @@ from qsim.errors import InvalidParameterError, NoFormulaError
             UnsafeTargetError("x{y}", "{read} or {write}", "/dev/{z}"),
             "x{y}; consent to its being read or give its name again as the device to write (/dev/{z})",
         ),
-        (BeyondCapacityError("M/M/1", 2.0, 1.0), "M/M/1 has no answer at load 2: its capacity is 1"),
     ],
 )
 def test_fields_make_the_sentence_here_and_in_another_process(error: Exception, sentence: str) -> None:
