@@ -48,7 +48,7 @@ def test_constant_services_near_saturation_have_a_probability_of_waiting() -> No
 
 
 def test_whose_probabilities_these_are() -> None:
-    text = solve(MM1K(2, 1, 3)).text()
+    text = str(solve(MM1K(2, 1, 3)))
     assert "an arrival that is let in waits" in text
     assert "an arrival finds the system full and is lost" in text
 
