@@ -218,13 +218,31 @@ def overview(comparisons: Sequence[Comparison], names: Sequence[str] | None = No
     every = np.concatenate([c.points.response_time_s for c in comparisons])
     peaks = np.array([c.points.throughput_per_s.max() for c in comparisons])
     figure = empty_figure(x_axis.title, y_axis.title, log_x=spans_decade(peaks), log_y=spans_decade(every))
+    hover = hover_text(x_axis, y_axis)
     for i, comparison in enumerate(comparisons):
         curve, points = comparison.smooth, comparison.points
-        line = (x_axis.of(curve.throughput_per_s), y_axis.of(curve.response_time_s))
-        seen = (x_axis.of(points.throughput_per_s), y_axis.of(points.response_time_s))
-        _add_curve(
-            figure, i, names[i] if names else comparison.series, comparison, line, seen, hover_text(x_axis, y_axis)
+        colour, dash = PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)]
+        label = escape(names[i] if names else comparison.series)
+        figure.add_scatter(
+            x=x_axis.of(curve.throughput_per_s),
+            y=y_axis.of(curve.response_time_s),
+            mode="lines",
+            name=label,
+            legendgroup=label,
+            line={"color": colour, "dash": dash, "width": 2.5},
         )
+        for mask, symbol in ((comparison.held_out, "circle"), (~comparison.held_out, "square-open")):
+            figure.add_scatter(
+                x=x_axis.of(points.throughput_per_s[mask]),
+                y=y_axis.of(points.response_time_s[mask]),
+                mode="markers",
+                legendgroup=label,
+                showlegend=False,
+                name=label,
+                marker=outlined(colour, symbol, 9),
+                customdata=points.load[mask],
+                hovertemplate=hover,
+            )
     return figure
 
 
@@ -267,39 +285,6 @@ def _add_panel(figure: Drawing, comparison: Comparison, number: str, domains: tu
     at = {"xref": f"x{number} domain", "yref": f"y{number} domain", "x": 0, "y": 1}
     note = "<br>".join(map(escape, wrap(f"{comparison.series}, {unit}", _LETTERS)))
     figure.add_note(note, **at, xanchor="left", yanchor="bottom", align="left", font={"size": 12})
-
-
-def _add_curve(
-    figure: Drawing,
-    i: int,
-    name: str,
-    comparison: Comparison,
-    line: tuple[Array, Array],
-    seen: tuple[Array, Array],
-    hover: str | None = None,
-) -> None:
-    """The ``i``-th of several curves: its predicted ``line`` and the points ``seen``, in its own colour and dash."""
-    colour, dash, label = PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)], escape(name)
-    figure.add_scatter(
-        x=line[0],
-        y=line[1],
-        mode="lines",
-        name=label,
-        legendgroup=label,
-        line={"color": colour, "dash": dash, "width": 2.5},
-    )
-    for mask, symbol in ((comparison.held_out, "circle"), (~comparison.held_out, "square-open")):
-        figure.add_scatter(
-            x=seen[0][mask],
-            y=seen[1][mask],
-            mode="markers",
-            legendgroup=label,
-            showlegend=False,
-            name=label,
-            marker=outlined(colour, symbol, 9),
-            customdata=comparison.points.load[mask],
-            hovertemplate=hover,
-        )
 
 
 def curve_table(comparison: Comparison) -> pd.DataFrame:
