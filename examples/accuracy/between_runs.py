@@ -1,19 +1,19 @@
 """Whether an interval of one run holds what other runs of the same device find: a table of accuracy.md.
 
 python between_runs.py FOLDER DIRECTORY    ten rounds of quick runs of the drive that DIRECTORY is on and of a known
-                                           device (nbdkit, fio), in turns, stored in FOLDER; then the table
+                                           device (nbdkit, fio) that draws other times in each, in turns, stored in
+                                           FOLDER; then the table
 python between_runs.py FOLDER              the table of the runs that FOLDER holds
 python between_runs.py                     the shares of :mod:`calibrate.points`, from public repeats
 
-A run measures depths 1 to 64 for about 1.4 s each. A cell counts the runs whose 90 % interval holds the median of the
-other runs.
+A run measures depths 1 to 64 for about 1.4 s each. Begin it with chrt -r 20 for a machine at rest. A cell counts the
+runs whose 90 % interval holds the median of the other runs.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from calibrate import Fit, fit
 from measure import Sweep, load, load_dataset
 
 ROUNDS = 10
-PAUSE_S = 60.0
 KNOWN = ("--servers", "4", "--service", "exponential:3ms", "--depths", "1,2,4,8,16,32,64", "--runtime", "1.5s")
 DEVICES = ("disk", "known")
 DATA = Path(__file__).resolve().parents[2] / "docs" / "data"
@@ -34,12 +33,11 @@ VIRTUAL_PAIRS = (("azure-lisa32-vm", "azure-lisa74-vm"), ("azure-lisa610-12disk-
 def measure(folder: Path, directory: Path) -> None:
     """The runs that ``folder`` lacks, the devices in turns."""
     for i in range(ROUNDS):
-        for device, command in (("disk", ["knee", str(directory)]), ("known", ["measure", "device", *KNOWN])):
+        known = ["measure", "device", *KNOWN, "--seed", str(i + 1)]
+        for device, command in (("disk", ["knee", str(directory)]), ("known", known)):
             out = folder / f"{device}-{i}"
             if not out.exists():
                 subprocess.run(["qsim", *command, "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
-        if i + 1 < ROUNDS:
-            time.sleep(PAUSE_S)
 
 
 def figures(made: Fit) -> dict[str, tuple[float, float, float]]:
