@@ -24,21 +24,25 @@ ROAD = (
 HEAD = """\
 # How the code is laid out
 
-This page is written from the code by `make docs`. How to write each of these: [contributing](contributing.md).
+This page is written from the code by `make docs`. How to write most of these: [contributing](contributing.md).
 
 - **A law of service times**: a class among those like it in `qsim/distributions` (`continuous.py`), named in its
   `__init__.py`, in `qsim/__init__.pyi` and in `LAWS` of `calibrate/cli/theory/laws.py`; to be fitted to data, in
-  `calibrate/service/families.py` too. Tests: `tests/unit/qsim/distributions`.
+  `calibrate/service/families.py` too. Tests: one more in `EVERY` of
+  `tests/unit/qsim/distributions/test_distributions.py` and in `tests/service_laws.py`.
 - **A formula**: a module in `qsim/analytic/open`, `closed` or `networks`, named in the list of
   `qsim/analytic/__init__.py`. Tests: the same folder of `tests/unit`, and `tests/agreement`.
 - **Output of a load generator**: a function of `measure/formats/servers/text_reports.py` or `json_reports.py`, named
   in `tools.py` there. Tests: `tests/unit/measure/formats/servers`, with a real output in `tests/data/servers`.
-- **Any other format**: a module in `measure/formats`, named in the tables of `by_format.py` there. Tests:
-  `tests/unit/measure/formats`, with a real output in `tests/golden/data`.
-- **A device model**: a class in `calibrate/models`, named in `calibration.py` there; for `compare` to try it,
-  in `calibrate/prediction/fit_ladder.py`. Tests: `tests/unit/calibrate/models`.
-- **A command**: a module in `calibrate/cli/theory`, `measuring`, `calibration` or `teaching`, named in the table of
-  `calibrate/cli/app.py`. Tests: the same folder of `tests/cli`.
+- **Any other format**: a module in `measure/formats`, with one row of `_TEXTS` (in the order in which they are tried)
+  and its name in `Format` of `by_format.py` there. Tests: `tests/unit/measure/formats` and a target in
+  `tests/fuzz/fuzz_targets.py`, with a real output in `tests/golden/data`.
+- **A device model**: a `CurveModel` with its priors, in `closed.py`, `open.py` or another module of
+  `calibrate/models`, named under its kind of load in `MODELS` of `calibration.py` there; for `compare` to try one over
+  queue depths, in `calibrate/prediction/fit_ladder.py`. Tests: `tests/unit/calibrate/models`.
+- **A command**: a module in `calibrate/cli/theory`, `measuring`, `calibration` or `teaching`, with a function and a
+  `HELP`, named in the table of `Commands` (of `Measuring` for `qsim measure`) in `calibrate/cli/app.py`. Tests:
+  `tests/cli`.
 
 Imports go one way: `calibrate` (the bridge) -> `measure` (the hardware) -> `qsim` (the theory). `lint-imports` holds
 that, and the order of the folders inside each package: what shows results imports what computes them, never the
