@@ -10,7 +10,6 @@ import os
 import sys
 from pathlib import Path
 
-LOADERS = 8
 MLC_DELAYS = (0, 2, 8, 15, 50, 100, 200, 300, 400, 500, 700, 1000, 1300, 1700, 2500, 3500, 5000, 9000, 20000)
 SHARE_OF_PEAK = {"R": 1.0, "W2": 0.9, "W3": 0.92, "W5": 0.85, "W6": 0.6, "W11": 0.91}
 

@@ -155,14 +155,6 @@ def test_customers_wait_as_long_as_those_of_a_trace(model: Network, engine: str)
     np.testing.assert_allclose(waits, trace(model, *draw(model, n, seed=60)).wait, rtol=1e-8, atol=1e-8)
 
 
-def test_a_published_trace_of_two_servers() -> None:
-    """queuecomputer's README prints the first ten departures of an M/M/2 queue."""
-    case = CASES["ka177"]
-    arrivals, services = np.array(case["params"]["arrivals"]), np.array(case["params"]["services"])
-    found = trace(GGc(ONE, ONE, case["params"]["c"]), np.diff(arrivals, prepend=0.0), services)
-    np.testing.assert_allclose(found.finish, case["expected"]["departures"], atol=case["tolerance"])
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_published_record_of_customers_turned_away(engine: str) -> None:
     """Ciw's test of D/D/1 with three places: who is served when, and who is lost before each departure."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from class_networks import Flow, Row, both, circling, jackson, queue_of
-from places import KNOWN_ANSWERS
 
 from qsim import (
     MM1,
@@ -33,7 +31,6 @@ from qsim import (
     solve,
 )
 
-CASES = {c["id"]: c for c in json.loads(KNOWN_ANSWERS.read_text())}
 M, ONE, SKEWED = Exponential, Exponential(1.0), LogNormal(1.0, 2.0)
 UNEVEN = HyperExponential.from_moments(1 / 1.6, 3.0)
 URGENT = Flow(M(5.0), ONE)

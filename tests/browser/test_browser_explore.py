@@ -8,19 +8,9 @@ import pytest
 from driving import Page, until
 from selenium.webdriver.common.keys import Keys
 
-from qsim import MG1, Gamma, MMc, MMcN, solve
-
-MODELS = {
-    "M/M/c": MMc(0.7, 1.0, 4),
-    "M/G/1": MG1(0.7, Gamma(1.0, 4.0)),
-    "closed": MMcN(8, 1.0, 1.0, 4),
-    "M/M/1": MMc(0.7, 1.0, 1),
-}
 UNNAMED = """[...document.querySelectorAll('input:not([aria-hidden]), button, [role=slider]')].filter((e) =>
     e.offsetParent && !e.innerText && !e.getAttribute('aria-label') && !e.labels?.length)
     .map((e) => e.outerHTML)"""
-SIMULATED = """document.querySelector('#explore-L .js-plotly-plot').data.find(
-    (t) => t.name.startsWith('simulated') && t.y.length)"""
 FOCUSED = """[getComputedStyle(document.activeElement).outlineStyle,
     document.activeElement.id || document.activeElement.className || 'link']"""
 
@@ -29,20 +19,6 @@ def operating_point(page: Page, quantity: str) -> float:
     script = """(() => { const p = document.querySelector('#explore-' + arguments[0] + ' .js-plotly-plot');
         const t = p && p.data && p.data.find((t) => t.name.startsWith('here')); return t ? t.y[0] : null; })()"""
     return page.value(script, quantity)
-
-
-def test_every_model_shows_its_theory(served, open_page):
-    page = open_page(served, "explore")
-    for name, model in MODELS.items():
-        next(c for c in page.all("#explore-kind label") if name in c.text).click()
-        exact = solve(model)
-        for quantity in ("L", "Lq", "W", "throughput"):
-            wanted = pytest.approx(getattr(exact, quantity))
-            until(lambda q=quantity, w=wanted: operating_point(page, q) == w, f"{quantity} of {name}")
-        assert f"{exact.L:.4g}" in page.text("explore-formulas")
-        simulated = until(lambda: page.value(SIMULATED), f"simulated values of {name}")
-        assert len(simulated["y"]) == 4
-        assert all(e > 0 for e in simulated["error_y"]["array"])
 
 
 def test_a_slider_is_moved_by_the_keyboard_and_a_number_is_typed(served, open_page):

@@ -35,14 +35,6 @@ def test_stdout_is_one_json_document_and_stderr_has_the_rest(program):
     assert "corrected" in err
 
 
-def test_an_error_goes_to_stderr_with_its_code(program):
-    started = program(["solve", "mm1", "--arrival-rate", "2", "--service-rate", "1"])
-    out, err = started.communicate(timeout=120)
-    assert (started.returncode, out) == (2, "")
-    assert len(err.splitlines()) == 1
-    assert "Traceback" not in err
-
-
 def test_a_reader_that_leaves_is_no_error(program):
     started = program(["datasets", "--json"])
     assert started.stdout is not None

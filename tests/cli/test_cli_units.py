@@ -48,15 +48,6 @@ def test_a_memory_is_predicted_as_a_bandwidth(qsim, memory):
     assert re.search(r"\d GB/s \(\d.* to \d.*\)", first)
 
 
-def test_the_knee_in_the_table_of_all_curves_is_a_bandwidth(qsim, tmp_path, memory):
-    (tmp_path / "two.txt").write_text(memory.read_text() + "\n" + memory.read_text().replace("Inject", "\nInject"))
-    run = qsim("compare", "two.txt")
-    rows = run.out.split("IN BAND")[1].splitlines()[1:3]
-    assert len(rows) == 2
-    for row in rows:
-        assert re.search(r"  \d+(\.\d+)? GB/s \(.*\) (sure|rough)  ", row), row
-
-
 def test_the_peak_of_a_memory_is_told_as_a_bandwidth(qsim, memory):
     run = qsim("fit", "memory.txt", "--out", "fit.json", "--details")
     assert re.search(r"^  B +\d+(\.\d+)? GB/s  \[\S+ GB/s, \S+ GB/s\]", run.out, re.M), run.out
@@ -80,36 +71,7 @@ def test_memories_of_terabytes_a_second_are_fitted_and_predicted(qsim, accelerat
     assert "invalid load 2e+15: expected 1e-06 to 1e+15" in bad
 
 
-def test_a_curve_over_bandwidths_is_predicted_at_tenths_of_its_peak(qsim, accelerator):
-    qsim("fit", "curve.txt", "--columns", "bandwidth=1:GB/s,latency=2:ns", "--out", "fit.json")
-    document = qsim("predict", "fit.json", "--json").json
-    peak = document["parameters"]["B"]["estimate"]
-    assert [p["load"] / peak for p in document["points"]] == pytest.approx([k / 10 for k in range(1, 10)])
-    assert re.search(r"^ *4\d\d\d GB/s ", qsim("predict", "fit.json").out, re.M)
-
-
 def test_arrivals_are_told_as_rates(qsim, arrivals):
     assert qsim("fit", "open.csv", "--out", "fit.json").out.rstrip().endswith("next: qsim predict fit.json")
     run = qsim("predict", "fit.json", "--at", "500,9k")
     assert re.search(r"^ *9\.00 k/s +\d.* ms \(.* to .*\)$", run.out, re.M), run.out
-
-
-def test_the_page_of_a_prediction_says_what_it_rests_on(qsim, memory):
-    qsim("fit", "memory.txt", "--out", "fit.json")
-    run = qsim("predict", "fit.json", "--at", "0,500", "--report", "page.html", "--json")
-    assert run.code == 0, run.err
-    page = Path("page.html").read_text("utf-8")
-    assert "<h4>Bandwidth and response time</h4>" in page
-    assert "90 % bands" in page
-    text = re.sub(r"<script.*?</script>", "", page, flags=re.S)
-    verdict = re.search(r'<p class="verdict">(.*?)</p>', text, re.S)
-    assert verdict is not None
-    assert "from all" in verdict[1]
-    assert re.search(r"The knee: [\d.]+ GB/s \([\d.]+ to [\d.]+\)", verdict[1])
-    assert "It assumes: " in text
-    for name, parameter in run.json["parameters"].items():
-        assert f">{name}</td>" in text
-        if not parameter["identified"]:
-            assert ">rough</td>" in text or ">assumed</td>" in text
-    predicted = text.split("<h4>Predicted</h4>")[1].split("<h4>")[0]
-    assert len(re.findall(r"<tr><td", predicted)) == 2

@@ -64,23 +64,6 @@ def test_the_errors_of_one_drive_by_hand(repository: Path) -> None:
     assert missed == pytest.approx(100 * np.abs(bound[~ends] / x[~ends] - 1))
 
 
-def test_the_table_has_a_row_for_each_predictor_and_says_what_bands_hold(repository: Path) -> None:
-    drive = Device.of(load(repository / "docs" / "data" / "drives-later" / "samsung-pm981a-mzvlb256-randread.csv"))
-    rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in script.table(drive).splitlines()]
-    assert rows[0][1:] == [f"depths {name}" for name in script.COLUMNS]
-    assert [row[0] for row in rows[2:-3]] == list(script.PREDICTORS)
-    assert rows[-3][0] == "inside the default model's 90 % bands"
-    assert rows[-2][0] == "its knee within a factor 1.25 of all points'"
-    depths = len(drive[0].points)
-    assert rows[-1][1:] == [f"{depths - n} of 1" for n in (2, 2, 3, 3)]
-
-
-def test_a_sweep_without_the_depths_of_a_column_is_left_out() -> None:
-    floppy = next(d for d in script.collected() if d.depths[-1] < 512)
-    assert script.judged([floppy], (1, 1.1)) == []
-    assert script.table([]) == "no closed sweep has 3 or more depths near 1 and 32\n"
-
-
 def test_the_shares_are_those_of_public_repeats() -> None:
     found = learned()
     assert {kind: round(share, 2) for kind, (share, _) in found.items()} == {

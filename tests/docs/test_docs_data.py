@@ -20,12 +20,6 @@ NAMED = [
 ]
 
 
-def test_there_are_as_many_as_the_readme_says() -> None:
-    assert len(list(DATA.glob("drives/*.csv"))) == 30
-    assert len(list(DATA.glob("drives-later/*.csv"))) == 22
-    assert len(list(DATA.glob("blocks/*/*.csv"))) == 49
-
-
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda p: p.stem)
 def test_each_can_be_read_and_is_named_with_its_source(path: Path) -> None:
     points = load(path).points

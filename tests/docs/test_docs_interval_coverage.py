@@ -68,8 +68,3 @@ def test_a_short_version_holds_too(name: str) -> None:
 def test_what_would_not_hold_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="service times"):
         simulate(MODELS[name], customers=100_000, seed=1)
-
-
-def test_a_page_without_marks_is_an_error() -> None:
-    with pytest.raises(ValueError, match="has lost the marks"):
-        interval_coverage.shown_table("a page without", "models")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 from doctools.gallery import pictures
 from doctools.site import inside, pages_of
-from qsim_program import QSIM
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = pictures(ROOT / "examples" / "gallery")
@@ -102,23 +100,6 @@ def test_a_picture_shows_numbers_on_named_axes(picture):
         y = np.asarray(line.y, dtype=float)
         assert len(line.x) == len(y) >= 1
         assert np.isfinite(y).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "change"), [("one more drive", "drives=1:2"), ("half the service time", "service=0.5")]
-)
-def test_the_picture_of_one_more_drive_is_what_predict_prints(name, change):
-    figure = next(p for p in PICTURES if p.name == "one_more_drive").figure()
-    line = next(trace for trace in figure.data if trace.name == name)
-    ends = (0, -1)
-    loads = [round(1e-3 * float(line.x[i] * line.y[i])) for i in ends]  # Little's law
-    args = ["--idle-latency", "80us", "--peak-iops", "400k", "--at", ",".join(map(str, loads)), "--what-if", change]
-    done = subprocess.run([*QSIM, "predict", *args, "--json"], capture_output=True, text=True, check=True)
-    points = json.loads(done.stdout)["what_if"]["points"]
-    assert loads == [1, 256]
-    for i, point in zip(ends, points, strict=True):
-        assert 1e3 * line.x[i] == pytest.approx(point["throughput_per_s"])
-        assert 1e-6 * line.y[i] == pytest.approx(point["response_time_s"])
 
 
 def test_links_that_leave_the_folder_stay_in_the_site():

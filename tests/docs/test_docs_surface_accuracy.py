@@ -88,13 +88,3 @@ def test_two_asked_points_come_near_the_floor(label: str, repository: Path) -> N
     ours, floor = (cells(text, "qsim surface")[k][0] for k in (2, -1))
     assert floor < cells(text, "plain Gaussian process")[-1][0]
     assert ours < 1.3 * floor
-
-
-def test_too_few_points_to_judge_are_left_out_and_said(
-    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "few.csv"
-    file.write_text("block_KB,depth,iops\n4,1,1000\n4,8,5000\n64,1,500\n64,8,2000\n")
-    with pytest.raises(SystemExit, match="no surface has enough points"):
-        script.table([str(file)])
-    assert "few.csv: 4 points, and to judge takes more than 8" in capsys.readouterr().err

@@ -33,14 +33,6 @@ def test_two_runs_between_windows_prompts_are_two_curves() -> None:
     assert sweep.select("write non-temporal stride 256 B").points["read_fraction"].eq(0).all()
 
 
-def test_a_killed_run_keeps_its_whole_rows_and_says_what_is_missing() -> None:
-    sweep = load(DATA / "killed.txt")
-    assert sweep.points["load"].tolist() == [0, 2, 8]
-    (finding,) = sweep.findings
-    assert finding.check == "mlc-truncated"
-    assert "3 whole row" in finding.message
-
-
 def test_an_indented_run_without_final_newline_is_whole() -> None:
     sweep = load(DATA / "indented-document.rst")
     assert len(sweep) == 19

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from pathlib import Path
 
-from calibrate.course import CoursePlan, course_sections, front_of, plan_course, run_course
+from calibrate.course import CoursePlan, course_sections, run_course
 from calibrate.report.page import render
-from calibrate.report.paper import write_paper
 from measure.suites.runs import plan_suites
 
 
@@ -33,13 +30,3 @@ def test_a_course_of_one_suite_is_measured_once_and_shown(fio_and_nbdkit: None, 
         for command in again.sweeps["block-size"].provenance.commands
     )
     assert list(disk.iterdir()) == []
-
-
-def test_paper_of_a_quick_course_has_at_most_twelve_pages(
-    fio_and_nbdkit: None, disk: Path, tmp_path: Path, require_tool: Callable[..., str]
-) -> None:
-    require_tool("chromium")
-    plan = plan_course(disk, quick=True)
-    sections = course_sections(plan, run_course(plan, tmp_path / "out"))
-    path = write_paper(sections, tmp_path / "report.pdf", title="course", front=front_of(sections))
-    assert 3 <= len(re.findall(rb"/Type\s*/Page[^s]", path.read_bytes())) <= 12

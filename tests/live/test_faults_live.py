@@ -349,21 +349,6 @@ def run_or_skip(*command: str) -> str:
     return done.stdout.strip()
 
 
-def test_a_block_device_whose_medium_is_gone_fails_its_points(disk: Path, tmp_path: Path, root: None) -> None:
-    image = disk / "image"
-    image.write_bytes(bytes(SIZE))
-    device = run_or_skip("losetup", "--show", "--find", "--direct-io=on", str(image))
-    try:
-        plan = plan_fio(device, (1, 2, 4), runtime_s=0.6, ramp_s=0.0, consent="read")
-        sweep = run_fio(plan, tmp_path / "s", during("depth 2", lambda: os.truncate(image, 0)))
-    finally:
-        subprocess.run(["losetup", "--detach", device], check=True)
-    assert sweep.points["load"].iloc[0] == 1
-    failed = [f for f in sweep.findings if f.check == "point-failed"]
-    assert failed
-    assert failed[-1].load == 4
-
-
 # --- full disks and permissions -------------------------------------------------------------------------------------
 
 
@@ -389,40 +374,3 @@ def test_a_disk_that_fills_up_meanwhile_is_said_and_the_test_file_removed(own_fi
     assert {p.name for p in own_filesystem.iterdir()} == {"lost+found", "other"}
     (own_filesystem / "other").unlink()
     assert list(run_fio(plan, tmp_path / "s").points["load"]) == list(DEPTHS)
-
-
-def test_what_is_not_permitted_is_one_line_and_exit_code_1(
-    disk: Path, tmp_path: Path, repository: Path, without_root_rights: Callable[[], object]
-) -> None:
-    locked, unreadable, bin_dir = disk / "locked", tmp_path / "unreadable.json", tmp_path / "bin"
-    locked.mkdir(mode=0o500)
-    unreadable.write_text("{}")
-    unreadable.chmod(0)
-    bin_dir.mkdir()
-    (bin_dir / "fio").write_text("#!/bin/sh\n")
-    (bin_dir / "fio").chmod(0o600)
-
-    def said(*words: str, path: str = os.environ["PATH"]) -> str:
-        done = subprocess.run(
-            [*QSIM, *words],
-            cwd=repository,
-            text=True,
-            capture_output=True,
-            check=False,
-            env={**os.environ, "PATH": path},
-            preexec_fn=without_root_rights,
-        )
-        assert done.returncode == 1, done.stderr
-        assert done.stdout == ""
-        (line,) = done.stderr.splitlines()
-        return line
-
-    short = ["--depths", "1", "--size", "4MiB", "--runtime", "100ms", "--out"]
-    assert "no permission to write in" in said("measure", "fio", str(locked), *short, str(tmp_path / "s"))
-    line = said("measure", "fio", str(disk), *short, str(locked / "s"))
-    assert line == f"error: cannot create a sweep in {locked}/s: Permission denied"
-    assert {p.name for p in disk.iterdir()} == {"locked"}
-    assert "cannot be read: Permission denied; check its permissions" in said("audit", str(unreadable))
-    assert "fio is not installed or not on PATH" in said(
-        "measure", "fio", str(disk), *short, str(tmp_path / "s"), path=str(bin_dir)
-    )

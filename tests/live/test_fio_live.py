@@ -6,11 +6,8 @@ import itertools
 import math
 import os
 import re
-import shutil
-import signal
 import stat
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,11 +16,10 @@ import pytest
 from fio_processes import no_fio_left
 from outstanding import as_asked
 
-from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError, UnsafeTargetError
+from measure.errors import ToolMissingError, UnsafeTargetError
 from measure.fio import plan as fio_plan
 from measure.fio.sweep import FioPlan, plan_fio, read_fio_store, run_fio
-from measure.machine.own_file import held, is_own
-from measure.machine.process import run_tool
+from measure.machine.own_file import is_own
 from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.live
@@ -71,19 +67,6 @@ def test_writes_and_mixes_are_measured_in_our_own_file(disk: Path, tmp_path: Pat
     assert as_asked(sweep)
 
 
-def test_a_sweep_can_be_extended_and_does_not_measure_twice(disk: Path, tmp_path: Path) -> None:
-    first = run_fio(small(disk, (1,)), tmp_path / "s")
-    both = run_fio(small(disk, (1, 2)), tmp_path / "s")
-    assert both.points["throughput_per_s"].iloc[0] == first.points["throughput_per_s"].iloc[0]
-    assert list(both.points["load"]) == [1, 2]
-    run_fio(small(disk, (1, 2)), tmp_path / "s")  # nothing is left to do, so no file is created either
-    wider = run_fio(small(disk, (1, 2), block_bytes=8192), tmp_path / "s")
-    assert wider.series == ("4 KiB random read", "8 KiB random read")
-    with pytest.raises(StoreError, match="other settings"):
-        run_fio(small(disk, (1, 2), runtime_s=0.3), tmp_path / "s")
-    assert not list(disk.iterdir())
-
-
 def test_a_kept_file_is_not_filled_again(disk: Path, tmp_path: Path) -> None:
     run_fio(small(disk, (1,), keep=True), tmp_path / "a")
     assert {p.name for p in disk.iterdir()} == {"qsim-test-file", "qsim-test-file.qsim-target"}
@@ -106,47 +89,6 @@ def test_a_foreign_file_is_read_with_consent_and_left_as_it_is(disk: Path, tmp_p
     assert as_asked(sweep)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert list(disk.iterdir()) == [path]
-
-
-SCRIPT = """
-import sys
-from pathlib import Path
-from measure.fio.sweep import plan_fio, run_fio
-plan = plan_fio(Path(sys.argv[1]), (1, 2, 4, 8), size_bytes=16 * 2**20, runtime_s=0.3, ramp_s=0.0)
-try:
-    run_fio(plan, Path(sys.argv[2]), lambda done, *_: print(done, flush=True))
-except KeyboardInterrupt:
-    sys.exit(130)
-"""
-
-
-def start(disk: Path, out: Path, repository: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(disk), str(out)], cwd=repository, stdout=subprocess.PIPE, text=True
-    )
-
-
-def test_ctrl_c_keeps_the_finished_points_and_the_sweep_goes_on(disk: Path, tmp_path: Path, repository: Path) -> None:
-    with start(disk, tmp_path / "s", repository) as program:
-        assert program.stdout is not None
-        for line in program.stdout:
-            if int(line) == 2:
-                break
-        program.send_signal(signal.SIGINT)
-        program.stdout.read()
-    assert program.returncode == 130
-    assert no_fio_left(disk)
-    assert not list(disk.iterdir())
-    kept = {p.key: p.raw.read_bytes() for p in SweepStore.read(tmp_path / "s").points() if p.raw}
-    # One more where this process, or the signal, came late.
-    assert list(kept)[:2] == ["4096-randread-d1-j1.r0", "4096-randread-d2-j1.r0"]
-    assert len(kept) < 4
-    with start(disk, tmp_path / "s", repository) as program:
-        program.communicate()
-    assert program.returncode == 0
-    points = SweepStore.read(tmp_path / "s").points()
-    assert {p.key for p in points} == {f"4096-randread-d{d}-j1.r0" for d in (1, 2, 4, 8)}
-    assert all((tmp_path / f"s/raw/{key}.json").read_bytes() == raw for key, raw in kept.items())
 
 
 def fake_fio(folder: Path, real: str, behaviour: str, where: str = "--iodepth=2") -> str:
@@ -185,17 +127,6 @@ def test_a_point_that_fails_is_recorded_and_the_sweep_goes_on(
     assert not whole.findings
 
 
-def test_a_device_that_is_gone_fails_every_point_with_its_reason(tmp_path: Path) -> None:
-    plan = plan_fio(f"nbd+unix:///?socket={tmp_path}/none", (1, 2), runtime_s=0.2, ramp_s=0.0)
-    with pytest.raises(ToolFailedError, match=r"no point of the sweep .*; the last: 4096-randread-d2-j1\.r0"):
-        run_fio(plan, tmp_path / "s")
-    store = SweepStore.read(tmp_path / "s")
-    assert [p.ok for p in store.points()] == [False, False]
-    assert all("No such file" in str(p.record["stderr"]) or "nbd" in str(p.record["stderr"]) for p in store.points())
-    with pytest.raises(DataError, match="holds no finished point yet"):
-        read_fio_store(store)
-
-
 def test_fio_that_vanishes_between_plan_and_run_is_named(
     disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,47 +135,6 @@ def test_fio_that_vanishes_between_plan_and_run_is_named(
     with pytest.raises(ToolMissingError, match="fio is not installed"):
         run_fio(plan, tmp_path / "s")
     assert not list(disk.iterdir())
-
-
-@pytest.fixture
-def loop_device(disk: Path) -> Iterator[Path]:
-    """A block device of our own: a loop device over a file."""
-    image = disk / "image"
-    image.write_bytes(bytes(32 * MIB))
-    if os.geteuid() != 0 or shutil.which("losetup") is None:
-        pytest.skip("root alone makes a loop device, with losetup: sudo make test-all")
-    made = run_tool(["losetup", "--show", "--find", str(image)], 10)
-    if made.returncode != 0:
-        pytest.skip(f"no loop device here: {made.stderr.decode().strip()}")
-    device = made.stdout.decode().strip()
-    yield Path(device)
-    run_tool(["losetup", "--detach", device], 10)
-
-
-def test_a_block_device_is_read_with_consent_and_written_only_by_its_name(loop_device: Path, tmp_path: Path) -> None:
-    settings = {"size_bytes": None, "depths": (1,)}
-    with pytest.raises(UnsafeTargetError, match="consent to its being read"):
-        small(loop_device, **settings)
-    sweep = run_fio(small(loop_device, **settings, consent="read"), tmp_path / "reads")
-    assert sweep.provenance.device == f"{loop_device}, raw device"
-    with pytest.raises(UnsafeTargetError, match="writing destroys what it holds"):
-        small(loop_device, **settings, read_percent=0, consent="read")
-    again = {"read_percent": 0, "write_device": str(loop_device)}
-    assert as_asked(run_fio(small(loop_device, **settings, **again), tmp_path / "writes"))
-    with pytest.raises(UnsafeTargetError, match=r"not written to: its first or last MiB is not zero.*once more"):
-        small(loop_device, **settings, **again)
-    erasing = {**again, "erase": str(loop_device)}
-    assert small(loop_device, **settings, **erasing).points
-    subprocess.run(["mkfs.ext4", "-q", "-F", loop_device], check=True)
-    with pytest.raises(UnsafeTargetError, match="not written to: it holds ext4"):
-        small(loop_device, **settings, **erasing)
-
-
-def test_a_device_is_held_exclusively_while_it_is_written_to(loop_device: Path) -> None:
-    plan = small(loop_device, size_bytes=None, depths=(1,), read_percent=0, write_device=str(loop_device))
-    assert plan.file is not None
-    with held(plan.file, keep=False), pytest.raises(OSError, match="busy"):
-        os.close(os.open(loop_device, os.O_RDONLY | os.O_EXCL))
 
 
 @pytest.fixture

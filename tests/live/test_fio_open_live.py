@@ -12,8 +12,8 @@ from outstanding import as_asked
 
 from measure import audit, load
 from measure.fio import settings
-from measure.fio.settings import FioSettings, choose_engine
-from measure.fio.sweep import FioPlan, plan_fio, plan_workloads, run_fio
+from measure.fio.settings import choose_engine
+from measure.fio.sweep import FioPlan, plan_fio, run_fio
 from measure.fio.workload import FioJob
 from measure.machine.process import run_tool
 
@@ -77,19 +77,6 @@ def test_the_jobs_of_an_open_loop_are_a_poisson_process(disk: Path, tmp_path: Pa
     pytest.fail(f"no Poisson process: (scv of gaps, dispersion of counts) = {seen}")
 
 
-def test_more_than_the_device_takes_is_said_and_left_out(require_tool: Callable[..., str], tmp_path: Path) -> None:
-    require_tool("nbdkit")
-    from measure.known_device.server import known_device, truth_of
-
-    with known_device(truth_of(5e-3)) as uri:
-        jobs = [FioJob.open(50, jobs=10), FioJob.open(1000, jobs=10)]
-        plan = plan_workloads(uri, jobs, FioSettings(runtime_s=4.0, ramp_s=0.5, label="device"))
-        sweep = run_fio(plan, tmp_path / "s")
-    assert list(sweep.points["asked_rate_per_s"]) == [50.0]
-    overloaded = [f for f in sweep.findings if f.check == "overloaded"]
-    assert [(f.severity, f.load) for f in overloaded] == [("error", 1000.0)]
-
-
 @pytest.mark.parametrize("engine", ["io_uring", "libaio", "posixaio", "psync"])
 def test_every_engine_keeps_what_was_asked_outstanding(
     disk: Path, tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
@@ -102,13 +89,3 @@ def test_every_engine_keeps_what_was_asked_outstanding(
     sweep = run_fio(small(disk, (1, 3, 6), runtime_s=0.7), tmp_path / "s")
     assert list(sweep.points["load"]) == [1, 3, 6]
     assert as_asked(sweep)
-
-
-def test_a_directory_grows_by_any_workload_and_every_point_is_named(disk: Path, tmp_path: Path) -> None:
-    first = run_fio(small(disk, (1,), runtime_s=0.5), tmp_path / "s")
-    wide = small(disk, (1, 2), block_bytes=(4096, 16384), jobs=(1, 2), pattern=("random", "sequential"))
-    both = run_fio(wide, tmp_path / "s")
-    assert len(both.points) == 16
-    assert both.points["throughput_per_s"].iloc[0] == first.points["throughput_per_s"].iloc[0]
-    assert len(both.series) == 8
-    assert as_asked(both)

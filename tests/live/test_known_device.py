@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 from outstanding import MOST, in_flight
 
-from measure.known_device.server import Queueing, Truth, known_device, truth_of
+from measure.known_device.server import Queueing, truth_of
 from measure.known_device.sweep import DeviceSweep
 from measure.sweep import Sweep
 from qsim import Distribution, Exponential, HyperExponential, LogNormal
@@ -53,17 +52,6 @@ def test_littles_law_holds_at_every_point(known_device_sweep: Sweep) -> None:
     assert np.median(shares) == pytest.approx(1, abs=0.1)  # single repeats may have met a stall
 
 
-def test_the_truth_is_in_the_provenance(known_device_sweep: Sweep) -> None:
-    provenance = known_device_sweep.provenance
-    truth = Truth.from_dict(provenance.details["truth"])
-    assert replace(truth, early_s=0.0) == truth_of(2e-3, 4)
-    assert 0 <= truth.early_s < 2e-3
-    assert (truth.servers, truth.peak_throughput_per_s) == (4, 2000.0)
-    assert provenance.device == truth.label == "nbdkit, 4 servers, one queue, deterministic, mean 2.00 ms"
-    assert len(provenance.commands) == len(known_device_sweep)
-    assert not known_device_sweep.findings
-
-
 @pytest.mark.parametrize(
     ("law", "queueing"),
     [
@@ -83,21 +71,6 @@ def test_fio_sees_the_law_that_is_served(
     assert 0.6 * law.mean < alone["latency_s"] < 1.6 * law.mean + 1e-3  # a short run and a busy machine
     assert alone["latency_sd_s"] > 0.5 * alone["latency_s"]  # a deterministic service would have none
     assert alone["latency_p50_s"] < 0.95 * alone["latency_s"]  # skewed, as each of these laws is
-
-
-def test_the_server_and_its_folder_are_gone_afterwards(fio_and_nbdkit: None) -> None:
-    places: list[Path] = []
-
-    def fail_inside() -> None:
-        with known_device(truth_of()) as uri:
-            places.append(socket_of(uri))
-            assert serving(places[0])
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fail_inside()
-    assert not serving(places[0])
-    assert not places[0].parent.exists()
 
 
 def test_the_server_ends_with_a_killed_program(fio_and_nbdkit: None, repository: Path) -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from qsim_program import QSIM
 
-from calibrate import compare
 from measure.known_device.server import truth_of
 from measure.known_device.sweep import DeviceSweep, measured_way
 from measure.sweep import Sweep
@@ -50,48 +45,5 @@ def test_fio_sees_the_response_times_of_the_queue(mm1: Sweep) -> None:
     assert (mm1.points["latency_s"] / theory).between(0.4, 3.0).all()
 
 
-def test_the_comparison_shows_estimate_against_truth(mm1: Sweep) -> None:
-    comparison = compare(mm1, [150, 350])
-    check = comparison.truth
-    assert check is not None
-    known = {a.name: a.truth for a in check.parameters}
-    assert known["S"] == S
-    assert known["Xmax"] == pytest.approx(1 / S)
-    assert check.knee.truth == pytest.approx(0.5 / S)
-    assert check.response_time_s == pytest.approx(1 / (1 / S - mm1.points["load"].to_numpy()))
-    assert len(comparison.to_dict()["truth"]["points"]) == 3
-
-
 def test_the_way_is_short(fio_and_nbdkit: None) -> None:
     assert 0 <= measured_way() < 5e-3
-
-
-def test_an_interrupt_leaves_no_server_behind(fio_and_nbdkit: None, tmp_path: Path, repository: Path) -> None:
-    out = tmp_path / "sweep"
-    argv = [*QSIM, "measure", "device", "--service", "deterministic:2ms", "--depths", "1,2", "--runtime", "30s"]
-    argv += ["--out", str(out)]
-    with subprocess.Popen(argv, cwd=repository, stderr=subprocess.PIPE, text=True) as program:
-        for _ in range(300):
-            if (out / "sweep.json").exists():  # the way is measured, the device runs, fio is about to
-                break
-            time.sleep(0.1)
-        time.sleep(0.5)
-        program.send_signal(signal.SIGINT)
-        _, said = program.communicate(timeout=30)
-        pid = program.pid
-    assert program.returncode == 130
-    assert "interrupted" in said
-    assert not [p for p in Path("/proc").glob("[0-9]*/stat") if _parent(p) == pid]
-    assert not [c for c in Path("/proc").glob("[0-9]*/cmdline") if str(out).encode() in _read(c)]
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def _parent(path: Path) -> int:
-    fields = _read(path).rpartition(b")")[2].split()
-    return int(fields[1]) if len(fields) > 1 else 0

@@ -6,9 +6,7 @@ measuring that is compared, and buffers of four times a cache of hundreds of meg
 
 from __future__ import annotations
 
-import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +20,6 @@ from measure.memory.placement import allocate, place
 from measure.memory.probe import make_loaders, plan_buffers, plan_memory, run_memory, trial
 from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
 from measure.memory.traffic import parse_traffic
-from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.live
 
@@ -129,41 +126,3 @@ def test_a_sweep_has_falling_bandwidth_and_falls_to_the_idle_latency(tmp_path: P
     assert latency[0] > 0.6 * idle  # which others may have disturbed, before and after
     assert sweep.provenance.details["huge_page_share"] is None or 0 <= sweep.provenance.details["huge_page_share"] <= 1
     assert load(tmp_path / "memory").points.equals(sweep.points)
-
-
-RUN = """
-import signal, sys
-from pathlib import Path
-from measure.memory import plan as probe_plan
-from measure.memory.buffers import MemoryFacts
-from measure.memory.probe import plan_memory, run_memory
-signal.signal(signal.SIGINT, signal.default_int_handler)
-probe_plan.memory_facts = lambda: MemoryFacts((), 2**36)
-plan = plan_memory(delays=(0, 100, 200), repeats=1, seconds_per_repeat=float(sys.argv[2]))
-def tell(done, total, left, what):
-    print(done, what, flush=True)
-try:
-    run_memory(plan, Path(sys.argv[1]), tell)
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-    sys.exit(130)
-"""
-
-
-@needs_two_cores
-def test_ctrl_c_stops_the_threads_and_keeps_finished_points(tmp_path: Path, repository: Path) -> None:
-    # Points of 20 s: were the threads not stopped, the process would outlive the 15 s that it is given.
-    command = [sys.executable, "-c", RUN, str(tmp_path / "m"), "20"]
-    quick = [sys.executable, "-c", RUN, str(tmp_path / "quick"), "0.05"]
-    subprocess.run(quick, cwd=repository, check=True, capture_output=True)  # compiled loops are cached from here on
-    with subprocess.Popen(command, cwd=repository, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "idle memory" in line:
-                break
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=15)
-    assert "interrupted" in rest
-    assert process.returncode == 130
-    assert SweepStore.read(tmp_path / "m").finished() == frozenset()
-    assert len(SweepStore.read(tmp_path / "quick").finished()) == 6

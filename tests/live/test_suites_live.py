@@ -40,24 +40,6 @@ def test_the_rates_are_taken_from_the_peak_just_measured(disk: Path, tmp_path: P
     assert {p: p.stat().st_mtime_ns for p in out.rglob("raw/*")} == kept  # and none was measured again
 
 
-def test_an_interrupted_suite_goes_on_where_it_was(disk: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-
-    def interrupt(done: int, _total: int, _left: float, _text: str) -> None:
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_suites(short(disk, "baseline"), out, interrupt)
-    assert list(disk.iterdir()) == []
-    kept = {p: p.stat().st_mtime_ns for p in out.rglob("raw/*")}
-    assert len(kept) == 2
-    sweep = run_suites(short(disk, "baseline"), out).sweeps["baseline"]
-    assert len(sweep.points) == 4
-    assert kept.items() <= {p: p.stat().st_mtime_ns for p in out.rglob("raw/*")}.items()
-    assert list(disk.iterdir()) == []
-
-
 def test_the_command_measures_and_writes_tables_and_page(disk: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     args = ["measure", "suite", "mix", str(disk), "--quick", "--size", "16MiB"]

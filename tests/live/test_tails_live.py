@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,40 +13,6 @@ from measure.known_device.sweep import DeviceSweep
 from qsim import LogNormal
 
 pytestmark = pytest.mark.live
-
-
-def test_compare_shows_the_tails_of_a_known_device(tmp_path: Path, require_tool: Callable[..., str]) -> None:
-    require_tool("fio")
-    require_tool("nbdkit")
-    qsim = str(Path(sys.executable).with_name("qsim"))
-
-    def run(*args: str) -> str:
-        done = subprocess.run([qsim, *args], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    run(
-        "measure",
-        "device",
-        "--servers",
-        "4",
-        "--service",
-        "lognormal:2ms:scv=2",
-        "--depths",
-        "1,4,8,16",
-        "--runtime",
-        "1s",
-        "--out",
-        "four",
-    )
-    document = json.loads(run("compare", "four", "--use", "1,16", "--report", "four.html", "--json"))
-    tails = {entry["load"]: entry for entry in document["tails"]}
-    assert [load for load, entry in tails.items() if entry["held_out"]] == [4, 8]
-    assert abs(tails[16]["residual_pct"]["p99_s"]) < 10  # calibrated on
-    assert abs(tails[8]["residual_pct"]["p50_s"]) < 60  # whatever else runs here
-    assert tails[8]["low"]["p99_s"] < tails[8]["predicted"]["p99_s"] < tails[8]["high"]["p99_s"]
-    assert document["tail_structures"][0]["servers"] in range(1, 13)
-    assert "Tails against depth" in (tmp_path / "four.html").read_text()
 
 
 def test_a_queue_each_is_told_from_one_queue(tmp_path: Path, fio_and_nbdkit: None) -> None:

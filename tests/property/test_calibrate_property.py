@@ -12,8 +12,6 @@ from calibrate.models.closed import AsymptoticBounds, PNorm
 from calibrate.models.delay_law import DelayLaw
 from measure import Sweep
 
-positive = st.floats(1e-3, 1e3)
-
 
 @given(crossing=st.floats(1, 1e4), peak=st.floats(1e-3, 1e9), p=st.floats(0.5, 60))
 def test_no_closed_curve_passes_its_bounds(crossing: float, peak: float, p: float) -> None:

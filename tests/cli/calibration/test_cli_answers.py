@@ -32,25 +32,6 @@ def lines(text: str) -> list[str]:
     return text.rstrip("\n").splitlines()
 
 
-def test_four_curves_are_compared_in_sixteen_lines(qsim):
-    run = qsim("compare", *FOUR)
-    assert len(lines(run.out)) <= 16
-    assert [row.split("  ")[0] for row in lines(run.out)[5:9]] == [
-        "4 KiB read",
-        "16 KiB read",
-        "32 KiB read",
-        "128 KiB read",
-    ]
-    assert all("rough" in row and "3 of 3" in row for row in lines(run.out)[5:9])
-
-
-@pytest.mark.parametrize(
-    "source", [ONE, (*FOUR, "--series", "4 KiB read"), ("--dataset", "001-memory", "--series", "64 B read")]
-)
-def test_one_curve_is_compared_in_twenty_two_lines(qsim, source):
-    assert len(lines(qsim("compare", *source).out)) <= 22
-
-
 @pytest.mark.parametrize(("source", "knee"), [(ONE, KNEE), (FOUR, "QUEUEING STARTS depth ")])
 @pytest.mark.parametrize("command", ["fit", "compare", "show"])
 def test_the_knee_is_in_the_first_three_lines(qsim, command, source, knee):
@@ -111,11 +92,6 @@ def test_an_objective_is_answered_first_and_the_deepest_point_stands_beside_it(q
     assert re.fullmatch(r"Under 500 µs: 107 k/s at depth \d+ \(\d+ to \d+\)\. Depth 1024 gave 94 k/s at 11 ms\.", first)
 
 
-def test_a_second_drive_is_answered_first(qsim):
-    first = lines(qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--what-if", "drives=1:2").out)[0]
-    assert re.match(r"With 2 drives for 1: \d\d % more throughput at depth 256 ", first)
-
-
 def test_an_error_is_a_percentage_and_beyond_one_and_a_half_a_ratio():
     assert [missed_text(100 * (ratio - 1)) for ratio in (1.04, 0.9, 1.5, 2.13, 0.4, 1.0)] == [
         "+4 %",
@@ -154,12 +130,6 @@ def test_bands_of_an_open_sweep_are_those_of_the_response_time(qsim, tmp_path):
     (tmp_path / "open.csv").write_text("\n".join(["arrival_rate,throughput,latency_ms", *rows]))
     out = qsim("compare", "open.csv", "--columns", "load=arrival_rate,throughput=throughput,latency=latency_ms:ms").out
     assert "MISSED  response time by " in out
-
-
-def test_all_points_may_be_named(qsim):
-    whole = qsim("fit", *ONE).out
-    assert qsim("fit", *ONE, "--use", "all").out == whole
-    assert "fitted to all of its points" in qsim("compare", *ONE, "--use", "all").out.splitlines()[0]
 
 
 def test_curves_of_one_point_have_an_assumed_knee_and_nothing_to_leave_out(qsim):

@@ -17,12 +17,3 @@ def test_with_every_point_used_it_says_why_there_are_none(qsim, sweep_csv):
     run = qsim("compare", str(sweep_csv), "--use", "1,2,4,8,16,32,64", "--details")
     assert run.code == 0
     assert "no baselines: they are calibrated on points of these data, and judged by points held out of them" in run.out
-
-
-def test_json_has_them_always_and_in_every_series(qsim, sweep_csv):
-    document = qsim("compare", str(sweep_csv), "--use", "1,32", "--json").json
-    found = {e["name"]: e for e in document["baselines"]}
-    assert list(found) == ["plain bound", "p-norm, most probable", "Universal Scalability Law", "interpolation"]
-    assert document["series"][0]["baselines"] == document["baselines"]
-    assert found["p-norm, most probable"]["throughput_median_pct"] < found["plain bound"]["throughput_median_pct"]
-    assert found["plain bound"]["points"] == 5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -47,29 +46,6 @@ def test_the_text_has_every_device_and_what_lies_beyond(qsim, drives):
     for title in ("Side by side", "Parameters and knees"):
         assert f">{title}</h" in page
     assert page.count("<h4>Audit</h4>") == 2
-
-
-def test_files_of_single_points_are_one_device(qsim, tmp_path):
-    for n in DEPTHS:
-        x = ((n / 1e-4) ** -3 + 1e5**-3) ** (-1 / 3)
-        job = {
-            "jobname": "j",
-            "error": 0,
-            "job options": {"rw": "randread", "bs": "4k", "iodepth": str(n)},
-            "read": {
-                "total_ios": 1000,
-                "iops": x,
-                "bw_bytes": x * 4096,
-                "io_bytes": 4096000,
-                "runtime": 1000,
-                "lat_ns": {"mean": n / x * 1e9, "stddev": 1.0, "min": 1, "max": 1e9},
-            },
-        }
-        written = {"fio version": "fio-3.33", "timestamp": 1, "global options": {"ioengine": "libaio"}, "jobs": [job]}
-        (tmp_path / f"{n}.json").write_text(json.dumps(written))
-    document = qsim("compare", *(f"{n}.json" for n in DEPTHS), "--json").json
-    assert len(document["devices"]) == 1
-    assert [p["load"] for p in document["points"]] == DEPTHS
 
 
 def test_a_memory_and_a_drive_are_shown_apart(qsim, drives, tmp_path):

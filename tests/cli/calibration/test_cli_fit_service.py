@@ -39,31 +39,6 @@ def test_percentiles_as_typed(qsim):
     assert "left out, as the bins cannot pin them" in run.out
 
 
-@pytest.mark.parametrize(
-    ("args", "lines", "line", "labels"),
-    [
-        (
-            ["--percentiles", TYPED, "--requests", "10k"],
-            22,
-            "percentiles: 10,000 requests in 7 bins (percentiles)",
-            ["LAW", "MISSED", "MORE"],
-        ),
-        (
-            ["--dataset", "002-ssd-tails"],
-            14,
-            "2 curves, a law of service times for each",
-            ["LAW", "MISSED", "NEXT", "MORE"],
-        ),
-    ],
-)
-def test_the_answer_comes_first_and_fits_a_screen(qsim, args, lines, line, labels):
-    run = qsim("fit-service", *args)
-    told = run.out.splitlines()
-    assert len(told) <= lines
-    assert told[0] == line
-    assert [word for t in told if (word := t.partition(" ")[0]) in ("LAW", "MISSED", "NEXT", "MORE")] == labels
-
-
 def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):
     (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,300\n")
     run = qsim("fit-service", "drive.csv", "--requests", "10k")

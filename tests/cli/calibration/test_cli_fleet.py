@@ -56,14 +56,6 @@ def test_tables_are_new_files_with_every_drive(qsim, rack, tmp_path, require_mod
     assert (again.code, again.error) == (1, "f.csv exists and is not replaced; choose another name for --out")
 
 
-def test_unlike_drives_are_judged_apart(qsim, rack):
-    for path in sorted(rack.glob("d*.csv"))[::2]:
-        path.write_text(path.read_text().replace("4 KiB read", "64 KiB read"))
-    run = qsim("fleet", str(rack))
-    assert "MIDDLE  of each of 2 kinds, below: unlike drives have none in common" in run.out
-    assert "d07.csv" in run.out
-
-
 def test_two_processes_give_the_same_table(rack):
     alone, spread = fleet([rack]), fleet([rack], workers=2)
     pd.testing.assert_frame_equal(alone.drives, spread.drives)

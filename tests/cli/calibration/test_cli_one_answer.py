@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from calibrate.fitting.fit import needed
-from calibrate.fitting.knee import MEASURED
 from calibrate.next.load import to_calibrate_on
 from calibrate.points import points_of
 from measure import dataset_names, load_dataset
@@ -107,16 +106,6 @@ def test_every_command_gives_the_same_knee_for_the_same_points(qsim, source):
             assert f"90 % of the peak at depth {significant(ninety['load'], 2)} (" in said
 
 
-def test_the_knee_is_straight_from_idle_latency_and_peak_where_both_were_measured(qsim, tmp_path):
-    data = table_of(*MADE["sharp"], tmp_path / "sweep.csv")
-    rows = [line.split(",") for line in Path(data).read_text().splitlines()[1:]]
-    crossing = float(rows[0][2]) * 1e-6 * max(float(x) for _, x, _ in rows)
-    knee = qsim("fit", data, "--json").json["knee"]
-    assert knee["definition"] == MEASURED
-    assert knee["load"] == pytest.approx(crossing, rel=1e-9)
-    assert knee["sharp"]
-
-
 def test_both_knees_are_always_named_and_a_soft_bend_is_said(qsim, tmp_path):
     # X = [(N / N*)^-p + 1]^(-1/p) Xmax with p = 0.6, of which N* gives 31 % of the peak
     rates = {n: 1e5 * ((n / 8) ** -0.6 + 1) ** (-1 / 0.6) for n in (1, 2, 4, 8, 16, 32, 64, 128)}
@@ -136,14 +125,6 @@ def test_both_knees_are_always_named_and_a_soft_bend_is_said(qsim, tmp_path):
     verdict = qsim("compare", str(path), "--use", "1,2,4,8,16,32,64,128", "--details").out
     assert "the bend is soft, no sharp knee" in verdict
     assert "The knee is" not in verdict
-
-
-@pytest.mark.parametrize("command", ["fit", "predict", "compare"])
-def test_an_objective_is_answered_with_its_interval(qsim, tmp_path, command):
-    data = table_of(*MADE["sharp"], tmp_path / "sweep.csv")
-    document = qsim(command, data, "--slo", "500us", "--json").json
-    assert document["objective"]["load"] == pytest.approx(40, rel=0.1)
-    assert qsim(command, data, "--slo", "500us").out.startswith("Under 500 µs: ")
 
 
 def test_fit_and_predict_take_all_points_and_compare_says_what_it_holds_out(qsim, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 
 def test_a_published_drive_is_predicted_from_nine_points(qsim):
     run = qsim("surface", "--dataset", "001-ssd", "--ask", "1", "--json")
@@ -41,19 +39,3 @@ def test_places_that_were_not_measured_are_predicted_and_the_page_is_written(qsi
     predicted = run.out[run.out.index("Predicted at 16 KiB, 70 % read") :].splitlines()
     assert [row.split()[:5] for row in predicted[2:5]] == [["16", "KiB", "70", "%", n] for n in "124"]
     assert "Throughput at 100 % reads" in (tmp_path / "s.html").read_text("utf-8")
-
-
-def test_a_line_over_block_sizes_is_a_surface_too(qsim):
-    run = qsim("surface", "--dataset", "004-ssd-block-size", "--ask", "0", "--json")
-    assert run.code == 0
-    assert [p["use"] == "calibrated on" for p in run.json["points"]] == [True, False, False, False, True]
-    assert run.json["summary"]["held_out_mdape_throughput_pct"] < 5
-    assert run.json["parameters"]["block that doubles the latency"]["estimate"] == pytest.approx(78e3, rel=0.1)
-    named = qsim("surface", "--dataset", "004-ssd-block-size", "--use", "block=4KiB,128KiB", "--ask", "0", "--json")
-    assert [p["block_bytes"] for p in named.json["points"] if p["extrapolated"]] == [512 * 1024]
-
-
-def test_one_size_predicts_others_by_what_other_devices_do_and_says_so(qsim):
-    run = qsim("surface", "--dataset", "003-ssd-read", "--use", "block=4KiB", "--ask", "0")
-    assert run.code == 0
-    assert "all points used have the block size 4 KiB: predictions at others rest on what other devices do" in run.err

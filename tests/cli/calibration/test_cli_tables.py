@@ -65,10 +65,3 @@ def test_an_ambiguous_table_is_refused_with_a_line_that_can_be_pasted(qsim: Call
     assert refused.out == ""
     words = shlex.split(refused.error[refused.error.index("--columns ") :])
     assert qsim("fit", path, *words[:2]).code == 0
-
-
-def test_the_report_has_the_words_of_the_table_on_its_axes(qsim: Callable[..., Any]) -> None:
-    assert qsim("compare", str(TABLES / "wrk.csv"), "--report", "report.html").code == 0
-    report = Path("report.html").read_text(encoding="utf-8")
-    assert "connections N" in report
-    assert "outstanding requests N" not in report

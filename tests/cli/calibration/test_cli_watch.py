@@ -42,11 +42,6 @@ def test_each_interval_is_a_line_and_the_end_sums_up(qsim, device):
     assert labels == ["CURVE", "MOST", "LITTLE", "APART"]
 
 
-def test_the_header_is_repeated_every_twenty_lines(qsim, device):
-    lines = qsim("watch", "sda", "sdb", "--every", "0.1s", "--for", "2.1s").out.splitlines()
-    assert [i for i, line in enumerate(lines) if line == lines[0]][:3] == [0, 21, 42]
-
-
 def test_json_is_an_object_a_line_with_reads_and_writes_apart(qsim, device):
     run = qsim("watch", "sda", "--every", "0.1s", "--for", "0.2s", "--json")
     first = json.loads(run.out.splitlines()[0])

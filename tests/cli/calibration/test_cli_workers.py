@@ -48,12 +48,6 @@ def test_the_capacity_is_in_the_json(qsim):
     assert 30000 <= 0.8 * capacity["roomy"] * capacity["peak_per_s"]
 
 
-def test_what_is_refused_is_named_as_it_was_typed(qsim):
-    run = qsim("predict", str(RUNS / "wrk"), "--clients", "0..5")
-    assert run.code == 2
-    assert run.error.startswith("--at/--clients: value '0..5': a doubling range")
-
-
 def test_the_kind_is_named_by_its_workers(qsim):
     source = ("predict", str(RUNS / "wrk"), "--target", "5k/s", "--what-if", "workers=1:2")
     out = qsim(*source).out.splitlines()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -40,50 +38,6 @@ def test_a_file_of_somebody_else_is_refused_and_unchanged(qsim, fio, disk):
     assert qsim("measure", "fio", str(mine), "--out", "sweep", "--read", "0", "--allow", "read").code == 1
     assert mine.read_text() == "years of work"
     assert not Path("sweep").exists()
-
-
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  (nothing is written there: that is the test)
-
-
-@pytest.mark.skipif(not SHARED_MEMORY.is_dir(), reason="there is no tmpfs at its usual place")
-def test_a_filesystem_in_memory_is_refused(qsim, fio):
-    run = qsim("measure", "fio", str(SHARED_MEMORY), "--out", "sweep")
-    assert run.code == 1
-    assert "direct I/O" in run.error
-    assert not Path("sweep").exists()
-
-
-def test_a_device_needs_consent(qsim, fio):
-    devices = [p for p in Path("/dev").glob("*") if stat.S_ISBLK(p.lstat().st_mode)]
-    if not devices:
-        pytest.skip("there is no block device here")
-    reading = qsim("measure", "fio", str(devices[0]), "--out", "sweep", "--size", "1MiB")
-    assert reading.code == 1
-    assert "--allow read" in reading.error
-    writing = qsim(
-        "measure", "fio", str(devices[0]), "--out", "sweep", "--size", "1MiB", "--read", "0", "--allow", "read"
-    )
-    assert writing.code == 1
-    assert "--allow 'write=" in writing.error
-
-
-def test_a_missing_tool_says_how_to_get_it(qsim, disk, monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    run = qsim("measure", "fio", str(disk), "--out", "sweep")
-    assert run.code == 1
-    assert "fio" in run.error
-    assert "apt-get install fio" in run.error
-
-
-def test_a_directory_of_something_else_is_left_alone(qsim, tmp_path):
-    if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("a loaded memory takes two CPUs")
-    (tmp_path / "photos").mkdir()
-    (tmp_path / "photos" / "cat.jpg").write_text("meow")
-    run = qsim("measure", "memory", "--out", "photos", "--delays", "0")
-    assert run.code == 1
-    assert "--out" in run.error
-    assert [p.name for p in (tmp_path / "photos").iterdir()] == ["cat.jpg"]
 
 
 def test_doctor_knows_every_part_and_its_remedy(qsim, monkeypatch):

@@ -64,20 +64,6 @@ def test_a_sweep_goes_on_and_states_what_is_left(qsim, fio, disk):
     assert "nothing is left to measure (6 of 6 are there already)" in nothing.out
 
 
-@pytest.mark.live
-def test_an_open_sweep_is_measured_and_audited(qsim, fio, disk):
-    run = qsim(
-        "measure", "fio", str(disk), "--arrival-rates", "100,300", "--size", "16MiB", "--runtime", "3s", "--out", "s"
-    )
-    assert run.code == 0, run.err
-    header, *rows = lines_of(run.out, "arrivals")
-    assert header[:2] == ["arrivals", "throughput"]
-    assert [float(row[0]) for row in rows] == pytest.approx([100, 300], rel=0.3)
-    audited = qsim("audit", "s", "--json").json
-    assert {"arrival-rate"} <= {f["check"] for f in audited["findings"]}
-    assert "littles-law" not in {f["check"] for f in audited["findings"]}
-
-
 @pytest.mark.parametrize(
     ("varied", "then"),
     [

@@ -50,14 +50,6 @@ def test_each_traffic_is_a_series_with_mean_and_interval(qsim):
     assert all(p["latency_s"] > 0 for p in again.json["points"])
 
 
-@pytest.mark.live
-@two_cores
-def test_what_was_measured_passes_its_audit(qsim):
-    run = qsim("measure", "memory", "--delays", "0,5000", "--traffic", "read,3:1", *QUICK, "--out", "mixes")
-    assert run.code == 0, run.err
-    assert qsim("audit", "mixes").code == 0
-
-
 def test_buffer_sizes_are_measured_printed_and_no_curve(qsim):
     args = ("--buffers", "16KiB..64KiB", "--loaders", "1", *QUICK, "--out", "caches")
     run = qsim("measure", "memory", *args)

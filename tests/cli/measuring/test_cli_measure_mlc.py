@@ -36,42 +36,6 @@ def test_curves_are_printed_and_the_directory_is_data(qsim, fake_mlc):
     assert qsim("audit", "m").code == 0
 
 
-def test_a_run_that_fails_is_told_and_the_rest_is_printed(qsim, fake_mlc):
-    fake_mlc.behave(**{"-W5": "refuses"})
-    run = qsim("measure", "mlc", "--delays", "0,100,1000", "--mixes", "R,W5", "--out", "m")
-    assert run.code == 1
-    assert "point-failed" in run.err
-    assert "MLC said: Hugepages" in run.err
-    assert "1000" in run.out
-
-
-def test_nothing_measured_is_one_line_and_exit_1(qsim, fake_mlc):
-    fake_mlc.behave(**{"--": "says nothing"})
-    run = qsim("measure", "mlc", "--out", "m")
-    assert run.code == 1
-    assert "without a loaded-latency table" in run.err.splitlines()[-1]
-    assert "Traceback" not in run.err
-
-
-@pytest.mark.parametrize(
-    ("args", "parts"),
-    [
-        (["--out", "m", "--mixes", "W1"], ["--mixes", "W10"]),
-        (["--out", "m", "--mixes", ","], ["--mixes", "'' is unknown"]),
-        (["--out", "m", "--buffers", "100"], ["--buffers", "KiB"]),
-        (["--out", "m", "--buffers", "1 parsec"], ["--buffers", "parsec"]),
-        (["--out", "m", "--delays", "0.5"], ["--delays", "0.5"]),
-        ([], ["--out"]),
-    ],
-)
-def test_wrong_usage_names_the_option(qsim, fake_mlc, args, parts):
-    run = qsim("measure", "mlc", *args)
-    assert run.code == 2, run.err
-    for part in parts:
-        assert part in run.error
-    assert list(Path().iterdir()) == []
-
-
 def test_without_mlc_one_line_says_how_to_get_it_and_what_else_there_is(qsim, monkeypatch):
     monkeypatch.setenv("PATH", "")
     run = qsim("measure", "mlc", "--out", "m")

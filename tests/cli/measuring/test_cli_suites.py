@@ -48,18 +48,3 @@ def test_show_prints_the_tables_of_a_published_report(qsim):
     assert "Throughput against block size" in page
     assert "Latency against the share of reads" in page
     assert "reads (%)" in packed_views(page)
-
-
-def test_show_gives_one_document_with_the_rows_of_every_view(qsim):
-    run = qsim("show", "--dataset", "004-ssd-mix", "--json")
-    assert run.code == 0, run.err
-    [section] = run.json["sections"]
-    rows = {v["name"]: v["rows"] for v in section["views"]}
-    assert rows["points"][0]["throughput_per_s"] == 47800
-
-
-def test_show_marks_the_knee_that_the_points_have(qsim, sweep_csv):
-    views = qsim("show", str(sweep_csv), "--json").json["sections"][0]["views"]
-    knee = next(v for v in views if v["name"] == "latency-bandwidth")["rows"][0]
-    assert knee["knee"] == pytest.approx(10, rel=0.1)
-    assert knee["knee_low"] < 10 < knee["knee_high"]

@@ -43,15 +43,6 @@ first = { service = "2ms" }
 second = { service = "1ms" }
 """
 
-BOOK = """
-customers = 3
-[stations]
-thinking = { delay = 15 }
-cpu = { service = 0.605 }
-disk = { service = 2.1 }
-tape = { service = 1.35 }
-"""
-
 
 def test_a_tandem_is_two_queues_one_after_the_other(qsim, tmp_path):
     """M/M/1 twice: W = 1 / (500 - 300) and 1 / (1000 - 300)."""
@@ -62,29 +53,6 @@ def test_a_tandem_is_two_queues_one_after_the_other(qsim, tmp_path):
     assert [line[:column].split()[-2:] for line in run.out.splitlines()[-2:]] == [["5.000", "ms"], ["1.429", "ms"]]
     overloaded = qsim("network", written(tmp_path, TANDEM.replace("300/s", "2000/s")))
     assert (overloaded.code, "overloaded" in overloaded.error) == (2, True)
-
-
-def test_a_circle_is_the_one_of_the_book(qsim, tmp_path):
-    """Lazowska et al. (1984), p. 117."""
-    run = qsim("network", written(tmp_path, BOOK), "--explain", "--json")
-    assert run.code == 0, run.err
-    assert run.json["throughput"] == pytest.approx(0.151516, abs=5e-7)
-    assert [s["L"] for s in run.json["stations"]] == pytest.approx([0.097566, 0.394657, 0.23503], abs=5e-7)
-    (table,) = (line for line in run.json["derivation"]["lines"] if "rows" in line)
-    assert table["header"] == ["n", "R(1)", "R(2)", "R(3)", "X", "Q(1)", "Q(2)", "Q(3)"]
-    assert [row[0] for row in table["rows"]] == [1, 2, 3]
-    assert table["rows"][-1][4] == pytest.approx(run.json["throughput"], rel=1e-12)
-
-
-def test_a_file_is_simulated(qsim, tmp_path):
-    words = ("--simulate", "--customers", "50000", "--seed", "3", "--json")
-    run = qsim("network", written(tmp_path, DRIVE), *words)
-    assert run.code == 0, run.err
-    parts = {s["name"]: s for s in run.json["stations"]}
-    known = {s["name"]: s for s in qsim("network", written(tmp_path, DRIVE), "--json").json["stations"]}
-    for name, part in parts.items():
-        low, high = part["intervals"]["W"]
-        assert abs(part["W"] - known[name]["W"]) <= high - low + 1e-12
 
 
 def test_json_and_classes(qsim, tmp_path):

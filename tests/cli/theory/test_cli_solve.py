@@ -24,12 +24,6 @@ def test_a_quantile_without_a_formula_leaves_the_means(qsim):
     assert document["W"] == pytest.approx(qsim(f"{arguments.partition(' --q')[0]} --json").json["W"])
 
 
-def test_quantiles_of_an_exponential_response(qsim):
-    document = qsim("solve mm1 --arrival-rate 16 --service-rate 20 --quantiles 0.5,0.99 --json").json
-    medians = [q["W"] for q in document["quantiles"]]
-    assert medians == pytest.approx([0.25 * 0.693147, 0.25 * 4.605170], rel=1e-5)
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_builds_what_its_name_says(model):
     from calibrate.cli.parsing import Quantity
@@ -59,20 +53,6 @@ def test_no_formula_names_the_simulation(qsim):
     run = qsim("solve", *words, "--queues", "shortest")
     assert run.code == 2
     assert run.error.endswith("simulate it: qsim simulate ggc, with the same options")
-
-
-@pytest.mark.parametrize(
-    ("words", "name", "value"),
-    [
-        (["mg1", "--arrival-rate", "0.8", "--service", "gamma:1:scv=4", "--discipline", "ps"], "W", 5.0),
-        (["mmcc", "--arrival-rate", "8", "--service-rate", "1", "--servers", "10"], "p_block", 0.121661),
-        (["mminf", "--arrival-rate", "8", "--service-rate", "1"], "L", 8.0),
-        (["mm1", "--arrival-rate", "0.8", "--service-rate", "1", "--discipline", "SJF"], "W", 2.882),
-    ],
-)
-def test_orders_and_loss_are_solved(qsim, words: list[str], name: str, value: float) -> None:
-    """M/G/1-PS depends on the mean alone; Erlang's table; SJF by Harchol-Balter's table."""
-    assert qsim("solve", *words, "--json").json[name] == pytest.approx(value, rel=1e-3)
 
 
 def test_the_derivation_ends_in_the_values(qsim):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -63,29 +60,6 @@ def test_its_option_is_one_of_the_measuring_commands(load: Load) -> None:
     measure = get_command(app).get_command(None, "measure")
     commands = [measure.get_command(None, name) for name in measure.list_commands(None)]
     assert load.option in {option for c in commands for p in c.params for option in p.opts}
-
-
-def _modules(repository: Path) -> Iterator[tuple[str, ast.Module]]:
-    for room in ("measure", "calibrate"):
-        for path in sorted((repository / room).rglob("*.py")):
-            yield path.relative_to(repository).as_posix(), ast.parse(path.read_text("utf-8"))
-
-
-def _literals(node: ast.AST) -> list[str]:
-    found = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
-    return [n.value for n in found if isinstance(n, ast.Constant) and n.value in LOADS]
-
-
-def test_no_kind_is_compared_with_a_name(repository: Path) -> None:
-    compared = [
-        f"{place}:{node.lineno}"
-        for place, module in _modules(repository)
-        for node in ast.walk(module)
-        if isinstance(node, ast.Compare)
-        and "kind" in ast.unparse(node.left)
-        and any(_literals(other) for other in node.comparators)
-    ]
-    assert compared == []
 
 
 def test_a_new_kind_of_load_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:

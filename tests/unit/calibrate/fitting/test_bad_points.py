@@ -73,24 +73,6 @@ def test_it_is_compared_and_written(case: str) -> None:
         assert str(made)
 
 
-@pytest.mark.parametrize("factor", [1e-6, 7.0, 1e9])
-def test_units_of_throughput_change_nothing_but_the_scale(factor: float) -> None:
-    pairs = CASES["repeats that differ"]
-    one, other = fit(sweep_of(pairs)), fit(sweep_of([(n, factor * x) for n, x in pairs]))
-    np.testing.assert_allclose(
-        predict(other, AT).throughput_low_per_s, factor * predict(one, AT).throughput_low_per_s, rtol=1e-6
-    )
-    assert other.knee.load == pytest.approx(one.knee.load, rel=1e-9)
-    assert other.knee.high == pytest.approx(one.knee.high, rel=1e-6)
-
-
-def test_the_order_of_rows_is_not_seen() -> None:
-    pairs = CASES["repeats that differ"]
-    one, other = fit(sweep_of(pairs)), fit(sweep_of(pairs[::-1]))
-    for row, again in zip(predict(one, AT).to_dicts(), predict(other, AT).to_dicts(), strict=True):
-        assert row == pytest.approx(again)
-
-
 def clients(latency_at_one: float) -> Sweep:
     n = np.array([1.0, 2, 4, 8, 16])
     rate = np.array([80.0, 160, 320, 330, 331])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -265,38 +264,8 @@ def table(document: dict[str, Any], **columns: object) -> dict[str, Any]:
     return document | {"table": document["table"] | columns}
 
 
-def refusal_or_table(document: dict[str, Any]) -> str:
-    try:
-        return str(Fit.from_dict(document))
-    except DataError as refused:
-        return str(refused)
-
-
 def xmax(estimate: object) -> dict[str, Any]:
     return {"estimate": estimate, "low": 1.0, "high": 2.0, "identified": True, "unit": "1/s", "note": ""}
-
-
-@pytest.mark.parametrize("bad", [None, 5, "abc", [], {}, -1, float("nan"), True, [None], {"a": None}], ids=repr)
-def test_a_fit_with_any_bad_field_is_refused_or_prints(documents: list[dict[str, Any]], bad: object) -> None:
-    for made in documents:
-        for place, name in [(made, n) for n in made] + [(made["parameters"], n) for n in made["parameters"]]:
-            good = place[name]
-            place[name] = bad
-            told = refusal_or_table(made)
-            place[name] = good
-            assert told
-            assert not told.startswith("the fit is damaged") or "\n" not in told
-        assert str(Fit.from_dict(made))
-
-
-@pytest.fixture(scope="module")
-def documents() -> list[dict[str, Any]]:
-    """Fits over depths, delays and arrival rates, and a data sheet, as they are read from files."""
-    rates = np.array([1e3, 5e3, 8e3, 9e3])
-    rows = {"series": "open", "load": rates, "throughput_per_s": rates, "latency_s": 1 / (1e4 - rates)}
-    over_rates = fit(Sweep(pd.DataFrame(rows), load_kind="arrival_rate", load_unit="requests/s"), model="M/M/1")
-    made = (fit(closed_sweep(), [1, 32]), fit(memory_sweep()), over_rates, from_datasheet(80e-6, 600e3))
-    return [json.loads(json.dumps(one.to_dict())) for one in made]
 
 
 @pytest.mark.parametrize(("series", "shown"), [("128 KiB read", True), ("4 KiB read", False)])

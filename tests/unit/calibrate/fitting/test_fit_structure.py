@@ -28,15 +28,6 @@ def known(servers: int, *, constant: bool) -> Fit:
     return fit(Sweep(points.assign(latency_sd_s=1e-5 if constant else SERVICE_S)))
 
 
-@pytest.mark.parametrize("constant", [True, False])
-@pytest.mark.parametrize("servers", [1, 3, 4, 8])
-def test_the_number_of_servers_is_right_or_its_interval_holds_it(servers: int, constant: bool) -> None:
-    found = known(servers, constant=constant).parameters["c"]
-    assert found.low <= servers <= found.high
-    if found.identified:
-        assert found.estimate == servers
-
-
 @pytest.mark.parametrize("servers", [3, 8])
 def test_exponential_servers_are_told_and_make_the_queue(servers: int) -> None:
     made = known(servers, constant=False)

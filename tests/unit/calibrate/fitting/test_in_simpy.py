@@ -94,16 +94,6 @@ def test_an_interrupted_process_takes_its_request_back(env: simpy.Environment) -
     assert len(device) == 0
 
 
-def test_with_returns_the_response_time(env: simpy.Environment) -> None:
-    device = DRIVE.simpy(env, seed=7)
-
-    def one() -> Generator[Any, Any, float]:
-        with device.request() as request:
-            return (yield request)
-
-    assert env.run(until=env.process(one())) == env.now > 0
-
-
 def test_more_requests_than_the_device_is_known_for_are_refused(env: simpy.Environment) -> None:
     device, most = DRIVE.simpy(env, seed=8), DRIVE.station().most
     for _ in range(most):

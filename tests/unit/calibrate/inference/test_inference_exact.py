@@ -18,7 +18,7 @@ from calibrate.inference.parameters import (
     quantity,
     reaching,
 )
-from calibrate.inference.weights import Weights, quantiles
+from calibrate.inference.weights import Weights
 from calibrate.models.calibration import estimates
 
 LOADS = np.array([1.0, 2.0, 8.0, 64.0])
@@ -140,19 +140,6 @@ def test_strata_share_the_prior() -> None:
 def rows(*values: float, weight: list[float], misfit: list[float] | None = None, sd: float = 0.0) -> Weights:
     n = len(values)
     return Weights(np.array(values)[:, None], np.array(misfit or [0.1] * n), np.array(weight), np.full((n, 1, 1), sd))
-
-
-@pytest.mark.parametrize("share", [1e-4, 0.3, 0.5, 0.9999])
-def test_quantiles_of_two_far_apart_components(share: float) -> None:
-    """Each of half the weight: below a half it is a quantile of the first, at twice the share."""
-    mean, deviation = np.array([[0.0], [100.0]]), np.array([[1.0], [3.0]])
-    found = float(quantiles(mean, deviation, np.array([2.0, 2.0]), (share,))[0, 0])
-    if share < 0.5:
-        assert found == pytest.approx(norm.ppf(2 * share), abs=0.15)
-    elif share > 0.5:
-        assert found == pytest.approx(100 + 3 * norm.ppf(2 * share - 1), abs=0.15)
-    else:
-        assert 3 < found < 95
 
 
 # --- estimates --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from calibrate.prediction.baselines import (
     interpolation_over_delay,
     interpolation_over_rate,
     most_probable_p_norm,
-    plain_bound,
     scalability_law,
     single_server,
     three_parameter_queue,
@@ -34,12 +33,6 @@ def p_norm(n: np.ndarray, p: float) -> np.ndarray:
 
 def law(n: np.ndarray, contention: float, coherency: float) -> np.ndarray:
     return np.asarray(9e3 * n / (1 + contention * (n - 1) + coherency * n * (n - 1)))
-
-
-def test_exact_data_of_a_bound_give_the_bound() -> None:
-    bound = np.minimum(AT / R1, PEAK)
-    assert closed(plain_bound, [1, 32], np.array([1e4, 1e5])) == pytest.approx(bound)
-    assert closed(plain_bound, [4], np.array([4e4])) == pytest.approx(np.minimum(AT * 1e4, 4e4))
 
 
 def test_the_p_norm_of_usual_sharpness_is_found_again_from_two_depths() -> None:

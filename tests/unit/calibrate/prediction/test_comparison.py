@@ -6,13 +6,12 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from calibrate import compare, compare_all, fit
 from calibrate.next.load import recommended
 from calibrate.points import points_of
-from measure import Sweep, load_dataset
+from measure import load_dataset
 from measure.findings import Finding
 
 REQUIRED_KEYS = {"model", "parameters", "knee", "points", "summary", "audit", "models"}
@@ -82,20 +81,6 @@ def test_the_verdict_tells_runs_that_are_flagged(published) -> None:  # type: ig
     assert flagged.verdict().count("Some runs are flagged (drift-within-run), and no model can be expected") == 1
 
 
-@pytest.mark.parametrize(
-    ("measured", "used", "said"),
-    [
-        ([1, 16, 64], [1, 16, 64], "easure depth 128"),
-        ([1, 16, 64, 128], [1, 16, 64], "easure depth 256"),
-        ([1, 16, 256], [1, 16, 256], "every point was used to calibrate"),
-    ],
-)
-def test_no_depth_is_advised_that_was_measured(measured: list[int], used: list[int], said: str) -> None:
-    depths = np.array(measured, dtype=float)
-    straight = pd.DataFrame({"series": "s", "load": depths, "throughput_per_s": depths / 80e-6, "latency_s": 80e-6})
-    assert said in compare(Sweep(straight), used).verdict()
-
-
 def test_series_that_cannot_be_compared_are_named_with_the_reason() -> None:
     sweep = load_dataset("001-ssd")
     thin = sweep.points[(sweep.points["series"] != sweep.series[0]) | (sweep.points["load"] == 1)]
@@ -103,12 +88,6 @@ def test_series_that_cannot_be_compared_are_named_with_the_reason() -> None:
     assert sweep.series[0] in refused
     assert sweep.series[0] not in {c.series for c in done}
     assert "no point at load 64" in refused[sweep.series[0]]
-
-
-def test_one_point_is_compared_with_itself() -> None:
-    sweep = load_dataset("004-ssd-depth")
-    made = compare(replace(sweep, points=sweep.points.iloc[:1]))
-    assert "one point checks nothing" in made.verdict()
 
 
 def held_out_errors(name: str, series: str, use: list[float] | None = None, below: float = 512) -> list[float]:

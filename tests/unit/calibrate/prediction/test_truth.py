@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +9,6 @@ import pytest
 from calibrate import compare
 from calibrate.prediction.truth import true_curve
 from measure import Sweep
-from measure.errors import DataError
 from measure.known_device.server import Truth, truth_of
 from measure.sweep import Provenance
 from qsim import Deterministic, Exponential, LogNormal, MMc, MMcN, solve
@@ -132,11 +129,3 @@ def test_an_open_comparison_stands_beside_the_truth() -> None:
     several = compare(swept(truth_of(Exponential(S), 4), "arrival_rate", 4 * rates), [200, 1000, 1680]).truth
     assert several is not None
     assert next(a.truth for a in several.parameters if a.name == "rho*") == pytest.approx(0.665, abs=0.01)
-
-
-def test_a_damaged_truth_is_refused() -> None:
-    sweep = swept(truth_of(S, 4))
-    damaged = {**sweep.provenance.details["truth"], "queueing": "lottery"}
-    broken = replace(sweep, provenance=Provenance(details={"truth": damaged}))
-    with pytest.raises(DataError, match="damaged"):
-        compare(broken, [1, 32]).verdict()

@@ -20,17 +20,6 @@ def comparison() -> Comparison:
     return compare(load_dataset("004-ssd-depth"))
 
 
-def test_reprs_are_short(fitted: Fit, comparison: Comparison) -> None:
-    assert repr(fitted).splitlines()[0] == "16 KiB: a smooth curve that falls past its peak through all 5 points"
-    assert repr(fitted).splitlines()[1].startswith("QUEUEING STARTS depth 2.2 (2.1 to 2.4), sure: ")
-    assert len(repr(fitted.predict(range(1, 200))).splitlines()) == 7
-    assert repr(comparison).startswith("16 KiB, predicted from depths 1 and 32 alone\nQUEUEING STARTS depth 2.2")
-    assert len(repr(comparison).splitlines()) == 7
-    assert repr(comparison).splitlines()[-1].startswith("NEXT    Measure ")
-    assert len(repr(comparison)) < 1000
-    assert repr(comparison.summary()).startswith("3 points held out: throughput missed by 9.2 %")
-
-
 def test_scenarios_and_laws_of_service_show_themselves_as_fits_do(fitted: Fit) -> None:
     assert repr(what_if(fitted, WhatIf(service=0.5))).startswith("What if: service times x 0.5")
     law = fit_service(of_samples(np.random.default_rng(1).gamma(4, 20e-6, size=200), "4 KiB read"))

@@ -10,14 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from calibrate import compare, compare_all
+from calibrate import compare_all
 from calibrate.report.compared import compared_section, evidence_of
 from calibrate.report.compared import curves as figures
-from calibrate.report.compared.views import curve_output
 from calibrate.report.page import render, write_report
-from measure import MeasureError, Provenance, Sweep, load, load_dataset
-
-DRIVES = Path(__file__).parents[4] / "docs" / "data" / "drives"
+from measure import MeasureError, Provenance, Sweep, load_dataset
 
 PANELS = [
     "Latency against throughput",
@@ -109,16 +106,3 @@ def test_observed_points_are_drawn_where_they_were_measured() -> None:
     assert list(held.y) == pytest.approx(list(comparison.points.throughput_per_s[comparison.held_out] / 1e3))
     assert "bound Xmax" in traces
     assert "bound N/Rbusy" in traces
-
-
-@pytest.mark.parametrize(
-    ("source", "series", "words"),
-    [
-        ("dataset", "4 KiB read in a file of 16 KiB", {"doubtful"}),
-        ("wd10k-8disk-mdraid5-64k-randwrite.csv", None, {"rough", "assumed"}),
-    ],
-)
-def test_the_parameters_are_as_sure_as_the_text_says(source: str, series: str | None, words: set[str]) -> None:
-    sweep = load_dataset("000-ssd") if source == "dataset" else load(DRIVES / source)
-    table = curve_output(compare(sweep, series=series))["parameters"]
-    assert {row[table.header.index("sure?")] for row in table.rows} <= words

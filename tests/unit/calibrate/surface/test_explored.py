@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from calibrate.report.surface import explored_section
 from calibrate.surface import Places, SurfacePoints
 from calibrate.surface.baselines import SURFACE_BASELINES
 from calibrate.surface.explored import ExploredSurface, explore
@@ -97,15 +96,3 @@ def test_a_place_that_the_others_contradict_is_the_worst():
     bench.disturbed = int(np.flatnonzero(GRID[:, 0] == GRID[-1, 0])[-1])  # 256 KiB, 100 % read, N = 64
     found = explore(bench.measure, PLACES, 60.0, SECONDS, clock=bench.clock)
     assert found.answer()[-1].startswith("WORST   256 KiB, 100 % read, N = 64")
-
-
-def test_a_page_shows_the_curves_and_every_place():
-    section = explored_section(explored(0.02, 40.0), "/mnt/drive")
-    assert section.title == "Surface of /mnt/drive"
-    assert [view.title for view in section.views] == [
-        *(f"Throughput at {share} % reads" for share in (0, 25, 50, 75, 100)),
-        "All places",
-    ]
-    assert all(view.figure is not None for view in section.views[:-1])
-    assert len(section.views[-1].table) == len(PLACES)
-    assert "places measured in" in section.lead

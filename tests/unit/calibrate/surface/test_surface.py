@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrate.report.surface import lead_of, section_of
 from calibrate.surface import (
     Places,
     SurfacePoints,
@@ -26,7 +25,7 @@ from calibrate.surface.model import NEAR, SurfaceModel
 from calibrate.surface.places import check
 from measure import load_dataset
 from measure.errors import DataError
-from measure.sweep import Provenance, Sweep
+from measure.sweep import Sweep
 
 KIB = 1024.0
 A_READ, A_WRITE, SERVED_READ, SERVED_WRITE, BUSY_READ, BUSY_WRITE = 80e-6, 30e-6, 12.0, 4.0, 24 * KIB, 15 * KIB
@@ -207,19 +206,6 @@ def test_places_beyond_the_corners_are_marked_and_less_sure() -> None:
     assert (beyond.response_time_s * beyond.throughput_per_s).tolist() == pytest.approx([16, 16])
 
 
-def test_the_report_shows_a_curve_for_each_mix_and_says_how_well() -> None:
-    compared = compare_surface(known(grid()))
-    section = section_of(compared, Provenance(tool="none"))
-    names = [v.name for v in section.views]
-    assert sum(name.endswith("-percent-read") for name in names) == 4
-    assert names[-3:] == ["surface-points", "surface-parameters", "surface-knees"]
-    used = "known: 10 of 64 points used, 2 of them asked for, 54 points held out"
-    assert lead_of(compared).startswith(f"{used}. Missed: ")
-    curves = section.views[0].figure
-    assert curves is not None
-    assert {t.marker.symbol for t in curves.to_plotly().data if t.mode == "markers"} == {"square", "circle-open"}
-
-
 def test_the_same_points_give_the_same_figures_in_any_order() -> None:
     points = known(grid())
     used = corners(points.places)
@@ -332,17 +318,6 @@ def test_runs_that_drift_are_asked_for_farther_from_what_was_measured() -> None:
     assert apart[far] >= apart[near]
 
 
-def test_a_surface_is_ahead_of_its_baselines_at_two_asked_points() -> None:
-    missed = []
-    for name in ("000-ssd", "001-ssd", "003-ssd-read"):
-        compared = compare_surface(surface_points(load_dataset(name)))
-        baselines = compared.baselines()
-        assert set(baselines) == {"bilinear in logarithms", "plain Gaussian process"}
-        missed.append((compared.summary().held_out_mdape_throughput_pct, *baselines.values()))
-    ours, *theirs = np.mean(missed, axis=0)
-    assert ours < 0.5 * min(theirs)
-
-
 SIZES = np.array([4, 16, 64, 256, 1024]) * KIB
 
 
@@ -355,8 +330,6 @@ def line_of(times: np.ndarray, depth: float = 1.0) -> SurfacePoints:
 
 ENDS = {"block_bytes": [float(SIZES[0]), float(SIZES[-1])]}
 STRAIGHT = 80e-6 + SIZES / 2e9
-SHARPER = np.hypot(80e-6, SIZES / 2e9)
-"""Faster around 160 kB than the line, and the same at both ends: nearly the longer of two times."""
 
 
 @pytest.mark.parametrize("depth", [1.0, 8.0])

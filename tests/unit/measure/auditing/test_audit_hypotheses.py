@@ -14,8 +14,6 @@ from measure.findings import Finding
 from measure.formats.tables.table import csv_sweep
 from measure.sweep import Provenance, Sweep
 
-DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
-
 
 def _sweep(load: Sequence[float], x: Sequence[float], r: Sequence[float], **kept: Any) -> Sweep:
     table = pd.DataFrame({"series": "c", "load": load, "throughput_per_s": x, "latency_s": r, **kept.pop("more", {})})

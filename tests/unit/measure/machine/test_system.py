@@ -6,19 +6,7 @@ import os
 import threading
 from pathlib import Path
 
-import pytest
-
 from measure.machine import system
-
-
-def test_a_locked_file_is_refused_until_it_is_closed(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    with path.open("w") as first, path.open("w") as second:
-        system.lock(first.fileno())
-        with pytest.raises(BlockingIOError):
-            system.lock(second.fileno())
-        first.close()
-        system.lock(second.fileno())
 
 
 def test_who_waits_gets_the_lock_when_the_other_is_done(tmp_path: Path) -> None:

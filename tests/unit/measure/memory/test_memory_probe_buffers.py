@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrate import compare, fit
-from measure import audit, load
-from measure.errors import DataError, StoreError
+from measure import load
+from measure.errors import StoreError
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
 from measure.memory.buffers import MemoryFacts
@@ -130,16 +129,3 @@ def test_a_directory_is_of_one_kind(tmp_path: Path) -> None:
     plan = replace(small(MiB), delays=(0,))
     with pytest.raises(StoreError, match="mode: there 'buffers', now 'delays'"):
         run_memory(plan, tmp_path / "m")
-
-
-@pytest.mark.usefixtures("no_warm_up")
-def test_it_is_no_memory_curve_and_whoever_fits_it_is_told_so(tmp_path: Path) -> None:
-    sweep = run_memory(small(), tmp_path / "m")
-    for use in (fit, compare):
-        with pytest.raises(DataError, match="a buffer that fits a cache is not a memory curve") as refusal:
-            use(sweep)
-        assert "16 KiB to 64 KiB" in str(refusal.value)
-        assert "\n" not in str(refusal.value)
-    checks = {f.check: f for f in audit(sweep)}
-    assert "not a memory curve" in checks["buffer-sizes"].hypothesis
-    assert not checks.keys() & {"littles-law", "fits-a-cache", "lines-in-flight", "bandwidth"}

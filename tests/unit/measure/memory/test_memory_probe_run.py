@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from measure.errors import DataError, ToolFailedError
-from measure.memory import probe as memory_probe
 from measure.memory.placement import Placement
-from measure.memory.probe import MemoryPlan, read_memory_store, run_memory
+from measure.memory.probe import MemoryPlan, run_memory
 from measure.memory.record import ProbeRecord, Trial
 from measure.memory.sweep import findings, summary_facts
 from measure.memory.threads import ChaserCount, LoaderCount
 from measure.memory.traffic import parse_traffics
-from measure.store.directory import SweepStore
 
 
 @pytest.fixture(autouse=True)
@@ -77,23 +73,6 @@ def test_more_delay_means_less_from_the_loaders(tmp_path: Path) -> None:
     assert by_delay[20_000] < by_delay[0] / 5  # 30 us of idling after each burst, against some 0.1 us of reading
 
 
-def test_a_finished_sweep_is_only_read_and_new_delays_extend_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_memory(plan(0, 100), tmp_path / "m")
-    before = raw_files(tmp_path / "m")
-    longer = run_memory(plan(0, 100, 300), tmp_path / "m")
-    assert sorted(set(longer.points["load"])) == [0, 100, 300]
-    assert {n: f for n, f in raw_files(tmp_path / "m").items() if n in before} == before
-
-    def no_bench(_: object) -> None:
-        raise AssertionError("nothing is left to measure")
-
-    monkeypatch.setattr(memory_probe, "Bench", no_bench)
-    again = run_memory(plan(0, 100, 300), tmp_path / "m")
-    assert again.points.equals(longer.points)
-
-
 def test_several_traffics_give_a_series_each_and_extend_a_directory(tmp_path: Path) -> None:
     run_memory(plan(0, 100, traffic="read"), tmp_path / "m")
     before = raw_files(tmp_path / "m")
@@ -111,29 +90,6 @@ def test_strides_give_a_series_each(tmp_path: Path) -> None:
     assert "write stride 256 B, 1 loader" in sweep.series
     assert set(sweep.points["block_bytes"]) == {64, 256}
     assert set(sweep.provenance.details["peaks_bytes_per_s"]) >= {"read", "read stride 256 B"}
-
-
-def test_a_failed_point_is_recorded_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = memory_probe.measure_together
-
-    def broken(chaser: object, loaders: object, delay: int, *rest: float) -> object:
-        if delay == 100:
-            raise ToolFailedError("the loader was kept off its CPU")
-        return honest(chaser, loaders, delay, *rest)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patched:
-        patched.setattr(memory_probe, "measure_together", broken)
-        with pytest.raises(ToolFailedError):
-            run_memory(plan(0, 100), tmp_path / "m")
-    failed = json.loads((tmp_path / "m/points/read-1-delay-100.failed.json").read_text())
-    assert failed["stderr"] == "the loader was kept off its CPU"
-    assert set(run_memory(plan(0, 100), tmp_path / "m").points["load"]) == {0, 100}
-
-
-def test_nothing_measured_yet_says_so(tmp_path: Path) -> None:
-    store = SweepStore.create(tmp_path / "m", memory_probe.TOOL, {}, {})
-    with pytest.raises(DataError, match="holds no measured delay yet"):
-        read_memory_store(store)
 
 
 def fake_trial(number: int, on_cpu: float, latency_ns: int = 100) -> Trial:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fake_mlc import MLC_DELAYS, latency_and_bandwidth
 
-from measure.errors import DataError, StoreError, ToolFailedError, ToolMissingError
+from measure.errors import DataError, ToolFailedError
 from measure.loading import load
 from measure.mlc.plan import plan_mlc
 from measure.mlc.sweep import read_mlc, run_mlc
@@ -47,12 +47,6 @@ def test_a_setting_that_mlc_could_not_use_is_named(settings: dict[str, object], 
         plan_mlc(**settings)  # type: ignore[arg-type]
 
 
-def test_without_mlc_it_is_said_what_the_built_in_probe_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(ToolMissingError, match=r"Intel's web site.*qsim measure memory.*cannot give delays in core"):
-        plan_mlc()
-
-
 @pytest.mark.parametrize("version", ["3.5", "3.11b"])
 def test_the_curves_are_what_mlc_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setenv("FAKE_MLC_VERSION", version)
@@ -83,16 +77,6 @@ def test_repeats_are_repeats_of_one_curve(tmp_path: Path) -> None:
     assert sweep.series == ("read",)
     assert sorted(sweep.points["repeat"]) == [0, 0, 1, 1, 2, 2]
     assert sweep.mean_points()["repeats"].tolist() == [3, 3]
-
-
-def test_finished_runs_are_not_run_again_and_new_ones_are_added(tmp_path: Path, fake_mlc) -> None:
-    run_mlc(plan_mlc(delays=(0, 9000)), tmp_path / "s")
-    raw = {p: p.read_bytes() for p in (tmp_path / "s" / "raw").iterdir()}
-    run_mlc(plan_mlc(delays=(0, 9000), mixes=("R", "W5")), tmp_path / "s")
-    assert [c.split()[2] for c in fake_mlc.commands()] == ["-R", "-W5"]
-    assert all(path.read_bytes() == content for path, content in raw.items())
-    with pytest.raises(StoreError, match="other settings"):
-        run_mlc(plan_mlc(delays=(0, 5000)), tmp_path / "s")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -101,20 +100,6 @@ def test_a_directory_with_other_things_is_refused_and_stays_as_it_is(tmp_path: P
         create(tmp_path / "thesis.tex")
 
 
-def test_a_kill_before_the_manifest_leaves_nothing_in_the_way(tmp_path: Path) -> None:
-    (tmp_path / "s").mkdir()
-    (tmp_path / "s" / f".{MANIFEST}.123.tmp").write_text("{")
-    assert create(tmp_path / "s").finished() == set()
-
-
-def test_a_kill_after_the_manifest_leaves_a_sweep_that_can_be_continued(tmp_path: Path) -> None:
-    (tmp_path / "s").mkdir()
-    manifest = {"schema": "qsim-sweep/1", "tool": "fio", "settings": {"block_bytes": 4096}, "provenance": {}}
-    (tmp_path / "s" / MANIFEST).write_text(json.dumps(manifest))
-    create(tmp_path / "s").add("a", b"x", OK)
-    assert SweepStore.read(tmp_path / "s").finished() == {"a"}
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "other/9"}', "\x00"])
 def test_a_damaged_manifest_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / MANIFEST).write_text(text)
@@ -210,35 +195,6 @@ def test_the_order_of_points_does_not_depend_on_the_time_of_day(tmp_path: Path) 
         "b",
         "b2.failed",
     ]
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that holds 64 KiB: what is written beyond does not reach the disk, as on a full one."""
-    fsync = os.fsync
-
-    def fsync_where_room_is_left(file: int) -> None:
-        if sum(p.stat().st_size for p in tmp_path.rglob("*") if p.is_file()) > 65_536:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        fsync(file)
-
-    monkeypatch.setattr(os, "fsync", fsync_where_room_is_left)
-    return tmp_path
-
-
-def test_a_full_disk_keeps_what_was_there_and_leaves_nothing_half_written(small_disk: Path) -> None:
-    store = create(small_disk / "s")
-    store.add("a", b"x" * 20_000, OK)
-    with pytest.raises(StoreError, match=r"cannot keep point b in .*: No space left on device"):
-        store.add("b", b"y" * 60_000, OK)
-    with pytest.raises(StoreError, match=r"cannot write .*points\.csv: No space left on device"):
-        store.write_table("z" * 60_000)
-    assert store.finished() == {"a"}
-    assert [p.name for p in small_disk.rglob("*") if p.is_file()] == ["sweep.json", "a.json", "a.json"]
-    store.add("b", b"y" * 10_000, OK)
-    assert SweepStore.read(small_disk / "s").finished() == {"a", "b"}
-    with pytest.raises(StoreError, match=r"cannot create a sweep in .*: No space left on device"):
-        create(small_disk / "t", note="n" * 60_000)
 
 
 def test_what_the_system_does_not_permit_is_said(tmp_path: Path, unprivileged: Callable[[str], str]) -> None:

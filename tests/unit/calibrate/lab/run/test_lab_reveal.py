@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import replace
 
@@ -16,7 +14,6 @@ from calibrate.lab.folder import LabFolder
 from calibrate.lab.run.event_log import PREDICTION, REPORT, RESULT, SWEEP
 from calibrate.lab.run.event_writer import EventWriter, first_loads
 from calibrate.lab.run.orders import order_for
-from calibrate.lab.run.page import guesses_csv
 from calibrate.lab.run.session import LabRun
 from calibrate.lab.run.worker import measure, reveal
 from measure.fio.plan import FioPoint
@@ -78,12 +75,3 @@ def test_points_that_run_are_shown_until_fio_prints_them(folder):
     writer._last_s = 0.0
     writer.progress(0, 3, 3.0, "depth 16")
     assert sent[-1]["running"] == [[8.0, 21.0]]
-
-
-def test_the_guesses_are_a_table_that_no_spreadsheet_works_out():
-    row = {"rank": 1, "load": 12.0, "error": "1.2 × the truth", "nonce": "00"}
-    names = ["=1+1", "+A1", "-A1", "@SUM(A1)", 'An"n', "Zoë, too"]
-    rows = list(csv.DictReader(io.StringIO(guesses_csv([{**row, "name": n, "extra": 7} for n in names]))))
-    assert [r["name"] for r in rows] == ["'=1+1", "'+A1", "'-A1", "'@SUM(A1)", 'An"n', "Zoë, too"]
-    assert {r["load"] for r in rows} == {"12.0"}
-    assert "extra" not in rows[0]

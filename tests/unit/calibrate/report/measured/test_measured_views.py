@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate import fit
 from calibrate.report.axes import load_scale
-from calibrate.report.measured import MeasuredData, fits_of, measured, published, section_of, shown, views_of
-from calibrate.report.page import render
+from calibrate.report.measured import MeasuredData, fits_of, measured, published, shown, views_of
 from calibrate.report.view import View
-from measure import Provenance, Sweep
-from measure.repeats import LEVEL
+from measure import Sweep
 
 KIB = 1024
 
@@ -67,20 +63,6 @@ def with_knees(sweep: Sweep) -> list[View]:
 # --- means, intervals, names -----------------------------------------------------------------------------------------
 
 
-def test_repeats_become_a_mean_with_its_t_interval() -> None:
-    rates = [1000.0, 1100.0, 1050.0]
-    sweep = sweep_of([{**row(1, repeat=i), "throughput_per_s": x, "latency_s": 1 / x} for i, x in enumerate(rates)])
-    table = measured(sweep).table
-    assert len(table) == 1
-    half = 4.302653 * np.std(rates, ddof=1) / math.sqrt(3)  # t of 97.5 % with two degrees of freedom
-    assert LEVEL == 0.95
-    assert table["throughput_low_per_s"].iloc[0] == pytest.approx(1050 - half, rel=1e-6)
-    assert table["throughput_high_per_s"].iloc[0] == pytest.approx(1050 + half, rel=1e-6)
-    # N = X R survives the averaging.
-    assert table["throughput_per_s"].iloc[0] * table["latency_s"].iloc[0] == pytest.approx(1.0)
-    assert shown(table[["latency_s", "latency_low_s", "latency_high_s"]]).rows[0][0].startswith("952 µs ± ")
-
-
 def test_a_mix_as_drawn_by_fio_is_the_mix_that_was_asked_for() -> None:
     drawn = {**row(1, read=0.7), "read_fraction": 0.713}
     table = measured(sweep_of([drawn, row(1, read=0.4998), row(1)])).table
@@ -112,17 +94,6 @@ def test_the_probes_names_tell_stride_and_mix() -> None:
     assert set(shown_sweep.table["size_bytes"]) == {64, 256}
     assert set(shown_sweep.table["curve"]) == {"read, 1 loader", "3:1, 1 loader", "1:1, 1 loader"}
     assert "size" in kinds(views(shown_sweep))
-
-
-def test_outliers_among_repeats_are_flagged() -> None:
-    rows = [
-        {**row(n, repeat=i), "throughput_per_s": 1e4 * n * (0.5 if (n, i) == (4, 2) else 1 + 0.002 * i)}
-        for n in (1, 2, 4, 8, 16)
-        for i in range(5)
-    ]
-    shown_sweep = measured(sweep_of(rows))
-    assert list(shown_sweep.table.loc[shown_sweep.table["outlier"] != "", "load"]) == [4.0]
-    assert "outlier" in view(views(shown_sweep), "points").table
 
 
 # --- which views ------------------------------------------------------------------------------------------------------
@@ -158,20 +129,6 @@ def test_a_size_that_was_a_file_is_called_one() -> None:
     assert "Latency against file size" in [v.title for v in views(published("000-ssd"))]
 
 
-def test_the_star_lies_at_the_knee_of_the_model() -> None:
-    def latency(n: float) -> float:  # R1 = 100 us, Xmax = 100 k/s, and a bend of p = 3: the knee is at 10
-        return n * ((n / 1e-4) ** -3 + 1e5**-3) ** (1 / 3)
-
-    sweep = sweep_of([row(2.0**i, r=latency(2.0**i)) for i in range(8)])
-    one = view(with_knees(sweep), "latency-bandwidth")
-    knee = fit(sweep, [2.0**i for i in range(8)]).knee
-    star = next(t for t in plotly(one).data if t.name == "knee")
-    assert star.x[0] == pytest.approx(knee.throughput_per_s * 4096 / 1e6, rel=0.01)
-    assert star.y[0] == pytest.approx(knee.response_time_s * 1e6, rel=0.01)
-    assert one.table["knee"].iloc[0] == pytest.approx(10, rel=0.1)
-    assert one.table["sure"].iloc[0] == "sure"
-
-
 def test_a_knee_that_is_open_by_a_factor_is_told_and_not_drawn() -> None:
     noise = [1.0, 1.6, 0.6, 1.5, 0.5, 1.3, 0.7]
     rows = [row(2.0**i, r=1e-4 * max(1, 2.0**i / 8) * n) for i, n in enumerate(noise)]
@@ -204,18 +161,6 @@ def test_a_delay_of_zero_has_a_place_on_a_logarithmic_axis() -> None:
 
 
 # --- the page and the files -------------------------------------------------------------------------------------------
-
-
-def test_hostile_names_stay_text() -> None:
-    name = "<script>alert(1)</script> & </title><img src=x onerror=alert(2)>"
-    rows = [{**row(n), "series": name} for n in (1, 4, 16)]
-    one = measured(sweep_of(rows, name=name, provenance=Provenance(device=name, commands=(name,))), name)
-    page = render([section_of(one, views(one), name)], title=name)
-    own = re.sub(r"<script>/\*\*.*?</script>", "", page, count=1, flags=re.DOTALL)
-    assert "<script>alert" not in own
-    assert "<img src=x" not in own
-    assert "&lt;img src=x" in own
-    assert "http" not in own
 
 
 def test_tables_read_in_units_and_leave_out_what_nobody_knows() -> None:

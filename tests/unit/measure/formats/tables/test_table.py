@@ -46,14 +46,6 @@ def test_points_of_several_engines_are_curves_of_their_own() -> None:
     assert "mixed-submission" not in {f.check for f in audit(one)}
 
 
-def test_a_load_of_zero_is_refused_where_it_asks_for_nothing() -> None:
-    with pytest.raises(DataError, match="depth 0 in row 1"):
-        csv_sweep("iodepth,iops,latency_us\n0,12000,82\n8,78000,102\n")
-    with pytest.raises(DataError, match="arrival rate 0 in row 2"):
-        csv_sweep("arrival_rate,iops,latency_us\n100,100,82\n0,78000,102\n")
-    assert len(csv_sweep("delay,latency_ns,bandwidth_MBps\n0,150,20000\n100,120,15000\n")) == 2
-
-
 @pytest.mark.parametrize(("one_load_both", "curves"), [("b", 2), ("a", 1)])
 def test_a_column_parts_curves_only_where_it_differs_at_one_place(one_load_both: str, curves: int) -> None:
     rows = f"1,100,a\n1,100,{one_load_both}\n2,101,a\n4,105,b\n8,120,b\n"

@@ -79,14 +79,6 @@ def test_jobs_and_blocks_reach_the_surface_as_places() -> None:
     assert sorted(zip(places.jobs, places.outstanding, strict=True)) == sorted(2 * [(1, 1), (1, 16), (4, 4), (4, 64)])
 
 
-def test_jobs_beside_a_delay_part_curves_and_multiply_nothing() -> None:
-    header = "numjobs,Inject_Delay,Latency_ns,Bandwidth_MB/s"
-    text = f"{header}\n1,0,190,33000\n1,100,100,32000\n4,0,180,35000\n4,100,105,31000\n"
-    sweep = csv_sweep(text)
-    assert sweep.points["load"].tolist() == [0, 100, 0, 100]
-    assert sweep.series == ("numjobs 1", "numjobs 4")
-
-
 @pytest.mark.parametrize(("cell", "says"), [("0", "0 jobs at load 8"), ("-2", "-2 jobs at load 8")])
 def test_less_than_one_job_is_refused(cell: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
