@@ -9,7 +9,7 @@ import numpy as np
 from qsim import Network
 from qsim._types import FloatArray
 from qsim.engines.plan import plan
-from qsim.engines.totals import Totals
+from qsim.engines.recorder import Totals
 
 
 class Log(Totals):
@@ -41,8 +41,8 @@ class Log(Totals):
 
 def log_of(model: Network, engine: str, n: int, seed: int = 3) -> Log:
     """What an engine hands over of n customers."""
+    from qsim.engines import reference
     from qsim.engines.compiled import engine as compiled
-    from qsim.engines.reference import engine as reference
 
     planned = plan(model)
     log = Log(planned, n)

@@ -267,8 +267,7 @@ def _law_at_depth_one(sweep: Sweep, points: Points) -> dict[str, Any] | None:
     alone = [h for (name, n, _), h in histograms(sweep).items() if name == points.series and n == 1]
     if not alone or all(len(h.counts) == 1 for h in alone):
         return None
-    from qsim.distributions import Empirical
-    from qsim.distributions.as_dict import law_to_dict
+    from qsim.distributions import Empirical, law_to_dict
 
     lower, upper = min(h.lower_s[0] for h in alone), max(h.upper_s[-1] for h in alone)
     edges = np.geomspace(max(lower, 1e-3 * upper), upper * (1 + 1e-9), LAW_BINS + 1)

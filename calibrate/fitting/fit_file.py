@@ -17,7 +17,7 @@ from calibrate.models.calibration import TABLE, USED, Calibration
 from measure.errors import DataError
 from measure.loads import LOADS
 from measure.sweep import Sweep
-from qsim.distributions.as_dict import law_from_dict
+from qsim.distributions import law_from_dict
 
 C = TypeVar("C", bound=Calibration)
 

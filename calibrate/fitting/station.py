@@ -29,7 +29,7 @@ from calibrate.points import SHORTEST, LoneRequests, Points
 from measure.errors import DataError
 from measure.units import format_duration, format_rate
 from qsim import Closed, Delay, Deterministic, Distribution, Exponential, Gamma, Network, Station
-from qsim.distributions.as_dict import law_from_dict
+from qsim.distributions import law_from_dict
 from qsim.errors import InvalidParameterError
 
 COVERED = 4

@@ -296,7 +296,7 @@ def busy_servers(queues: Queues, servers: int | IntArray, scv: Array, crossing: 
 
 def exponential_loss(queues: Queues, servers: int | IntArray, crossing: Array, loads: Array) -> Array:
     """The loss (k, m) with exponential service, at ``crossing`` (k,); ``servers`` is one number or (k,)."""
-    from qsim.analytic.closed.populations import one_queue_throughputs, own_queues_throughputs
+    from qsim.analytic.closed import one_queue_throughputs, own_queues_throughputs
 
     exact = one_queue_throughputs if queues == "shared" else own_queues_throughputs
     each = np.broadcast_to(np.asarray(servers), crossing.shape)

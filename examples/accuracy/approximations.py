@@ -1,7 +1,8 @@
 """How far the approximations of qsim are off: random queues, each solved and simulated.
 
-    python examples/accuracy/approximations.py            the table of docs/theory
-    python examples/accuracy/approximations.py --write    and the figures that results quote
+    python examples/accuracy/approximations.py
+
+prints the table of docs/theory, whose median and worst errors qsim/analytic/evidence.py quotes.
 
 The queues are drawn with a fixed seed: gamma and lognormal times of scv 0.1 to 4, loads of 0.5 to 0.9, 1 to 8
 servers. Simulated values are known to 0.3 % or so, which is part of each error.
@@ -12,7 +13,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from qsim.analytic.views import open_queue
 MODELS, CUSTOMERS, SEED = 60, 1_000_000, 1
 SCV, LOADS, SERVERS = (0.1, 0.25, 0.5, 2.0, 4.0), (0.5, 0.7, 0.9), (1, 2, 4, 8)
 RATIOS = (0.125, 0.25, 0.5, 2.0, 4.0, 8.0)
-WRITTEN = Path(__file__).resolve().parents[2] / "qsim" / "analytic" / "measured_errors.py"
 Errors = dict[str, list[float]]
 
 
@@ -113,21 +112,5 @@ def table() -> str:
     return "\n".join(rows)
 
 
-def written() -> str:
-    """The module of the figures that results quote."""
-    lines = (
-        f'    "{name}": ({100 * np.median(np.abs(values)):.1f}, {100 * np.abs(values).max():.0f}),'
-        for name, values in errors().items()
-    )
-    head = (
-        '"""How far W is off by each approximation, in percent: at the median and at worst.\n\n'
-        f"Over {MODELS} random queues of each kind, solved and simulated; written by\n"
-        '``python examples/accuracy/approximations.py --write``.\n"""\n\n'
-    )
-    return f"{head}ERRORS = {{\n" + "\n".join(lines) + "\n}\n"
-
-
 if __name__ == "__main__":
     sys.stdout.write(table() + "\n")
-    if sys.argv[1:] == ["--write"]:
-        WRITTEN.write_text(written(), encoding="utf-8")

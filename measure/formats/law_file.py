@@ -15,7 +15,7 @@ from measure.formats.fio.json_output import parse_fio
 from measure.machine.durable import write_durably
 from measure.text_files import read_document, read_text
 from qsim import Distribution, Empirical
-from qsim.distributions.as_dict import law_from_dict, law_to_dict
+from qsim.distributions import law_from_dict, law_to_dict
 
 SCHEMA = "qsim-law/1"
 _REMEDY = "write one with: qsim fit-service DATA --out law.json"

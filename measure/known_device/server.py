@@ -28,7 +28,7 @@ from measure.known_device import plugin as device_plugin
 from measure.machine.process import running
 from measure.units import format_duration
 from qsim import Deterministic, Distribution, Empirical
-from qsim.distributions.as_dict import law_from_dict, law_to_dict
+from qsim.distributions import law_from_dict, law_to_dict
 from qsim.errors import InvalidParameterError, must_be
 
 Queueing = Literal["central", "per-server"]

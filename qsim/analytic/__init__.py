@@ -33,7 +33,7 @@ _NAMES = (
     "open.priorities",
     "open.split",
     "open.approximations",
-    "closed.repairman",
+    "closed",
     "networks.product_form",
     "networks.mean_value",
     "networks.jackson",

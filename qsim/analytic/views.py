@@ -18,6 +18,10 @@ ROUNDING = 1e-12
 """Rates are held as mean times, so 9 arrivals on 3 servers of rate 3 may come out a rounding below rho = 1."""
 
 
+BY_SIZE = ("SJF", "PSJF", "SRPT")
+"""Orders of service that look at how long services are."""
+
+
 @dataclass(frozen=True)
 class OpenQueue:
     """One station fed from outside by one class of customers, each of which it serves once."""

@@ -15,8 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from qsim.analytic import find_formula, solve
-from qsim.analytic.closed import repairman
+from qsim.analytic import closed, find_formula, solve
 from qsim.analytic.formula import Formula
 from qsim.analytic.networks import jackson, product_form
 from qsim.analytic.open import approximations, birth_death, mg1, mm1, mmc
@@ -35,7 +34,7 @@ WRITERS: Mapping[Formula[Any], Callable[[DerivationBuilder, Any], bool]] = {
     birth_death.LIMITED_FORMULA: queues.limited_places,
     birth_death.LOSS_FORMULA: queues.no_queue,
     mg1.FORMULA: queues.pollaczek,
-    repairman.FORMULA: networks.repairman,
+    closed.FORMULA: networks.repairman,
     jackson.FORMULA: networks.jackson,
     product_form.FORMULA: networks.closed,
 }

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim.analytic.views import OpenQueue
-from qsim.derivations.builder import DerivationBuilder
-from qsim.derivations.expressions import number
+from qsim.derivations.builder import DerivationBuilder, number
 
 LITTLE = "Little's law"
 PASTA = "Poisson arrivals see time averages"

@@ -8,6 +8,12 @@ in any unit, as long as one model uses the same unit throughout.
 4.0
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
 from qsim.distributions.base import Distribution
 from qsim.distributions.continuous import BurrXII, Gamma, LogNormal, Weibull
 from qsim.distributions.empirical import Empirical
@@ -27,4 +33,33 @@ __all__ = [
     "Mixture",
     "Shifted",
     "Weibull",
+    "law_from_dict",
+    "law_to_dict",
 ]
+
+
+def law_to_dict(law: Distribution) -> dict[str, Any]:
+    """A law as JSON holds it: ``family`` and the parameters of its constructor."""
+    kept = {f.name: _plain(getattr(law, f.name)) for f in fields(law)}  # type: ignore[arg-type]
+    return {"family": type(law).__name__, **kept}
+
+
+def law_from_dict(values: Mapping[str, Any]) -> Distribution:
+    """The inverse of ``law_to_dict``. Raises ValueError for a family or parameters that qsim has not."""
+    family = globals().get(str(values.get("family")))
+    if not (isinstance(family, type) and issubclass(family, Distribution) and family is not Distribution):
+        raise ValueError(f"the law {values.get('family')!r} is unknown")
+    made: Distribution = family(**{k: _law(v) for k, v in values.items() if k != "family"})
+    return made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Distribution):
+        return law_to_dict(value)
+    return [_plain(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _law(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return law_from_dict(value)
+    return tuple(_law(v) for v in value) if isinstance(value, list) else value

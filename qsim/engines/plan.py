@@ -19,8 +19,8 @@ from typing import TypeAlias
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError, NoEngineError
 from qsim.models import Network
-from qsim.models.routes import OUTSIDE
-from qsim.models.routes import Way as ModelWay
+from qsim.models.customers import OUTSIDE
+from qsim.models.customers import Way as ModelWay
 from qsim.models.station import NO_TIME
 
 SERVED = ("FCFS", "PS", "LCFS-PR", "priority", "preemptive priority")

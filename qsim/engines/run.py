@@ -62,14 +62,13 @@ def simulate(
     seed = _check.count("seed", seed, 0, "None draws a fresh one")
     plan = require_runnable(model)
 
-    from qsim.engines.analysis import analyse
-    from qsim.engines.results import metrics_of
-    from qsim.engines.totals import Totals
+    from qsim.engines.analysis import analyse, metrics_of
+    from qsim.engines.recorder import Totals
 
     if engine == "compiled":
         from qsim.engines.compiled.engine import run
     else:
-        from qsim.engines.reference.engine import run
+        from qsim.engines.reference import run
     totals = Totals(plan, n)
     run(plan, n, seed, totals, progress)
     memory = shortest_run(model) * FORGET // RELAXATIONS

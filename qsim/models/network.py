@@ -17,8 +17,18 @@ from qsim import _check
 from qsim._types import FloatArray
 from qsim.distributions import Distribution
 from qsim.errors import InvalidParameterError
-from qsim.models.customers import Arrivals, Customers, customers_of
-from qsim.models.routes import OUTSIDE, Way, cycle_visits, leading_to, passing, rates, reached
+from qsim.models.customers import (
+    OUTSIDE,
+    Arrivals,
+    Customers,
+    Way,
+    customers_of,
+    cycle_visits,
+    leading_to,
+    passing,
+    rates,
+    reached,
+)
 from qsim.models.station import ByName, ClassName, Station
 from qsim.result import shown_by
 

@@ -35,7 +35,7 @@ from qsim import (
 )
 from qsim.analytic import find_formula, formulas
 from qsim.derivations import WRITERS, Derivation, DerivationStep, DerivationTable, Remark, derive
-from qsim.derivations.expressions import value_of
+from qsim.derivations.builder import value_of
 from qsim.metrics import SYMBOLS
 
 E = Exponential

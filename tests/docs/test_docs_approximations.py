@@ -8,7 +8,7 @@ import approximations
 import numpy as np
 import pytest
 
-from qsim.analytic.measured_errors import ERRORS
+from qsim.analytic.evidence import ERRORS
 
 
 @pytest.mark.slow

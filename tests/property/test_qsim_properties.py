@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from seen import queue
 
 from qsim import MM1, Closed, Delay, Exponential, Metrics, MMc, MMcN, Station, asymptotic_bounds, solve
-from qsim.analytic.closed.populations import one_queue_throughputs, own_queues_throughputs
-from qsim.analytic.open.first_come import FirstComeTimes
+from qsim.analytic.closed import one_queue_throughputs, own_queues_throughputs
+from qsim.analytic.open.birth_death import FirstComeTimes
 
 loads = st.floats(0.001, 0.999)
 rates = st.floats(-9, 9).map(lambda e: 10.0**e)

@@ -105,7 +105,7 @@ def fit_service(
 
 def service_document(name: str, fit: ServiceFit) -> dict[str, Any]:
     """One fit in JSON, SI units. ``law`` is what qsim.Distribution it is, by family and parameters."""
-    from qsim.distributions.as_dict import law_to_dict
+    from qsim.distributions import law_to_dict
 
     return {
         "name": name,

@@ -3,7 +3,7 @@
 The state probabilities have product form when every station is a delay, serves first come first served with
 exponential times of one mean for all, or shares its servers among all present (PS) or lets the newcomer interrupt
 (LCFS-PR), in which cases each class may have its own service of any law.  Normalising constants come from
-:mod:`qsim.analytic.closed.normalizing`, which cannot overflow or cancel.  An arrival of class r sees the network in
+:mod:`qsim.analytic.networks.normalizing`, which cannot overflow or cancel.  An arrival of class r sees the network in
 time average without itself (arrival theorem), so
 
     Wᵢᵣ = Sᵢᵣ·Σₖ pᵢ(k | N⃗ - e_r)·(k+1)/sᵢ(k+1),   X_r = N_r/(Z_r + Σᵢ Vᵢᵣ·Wᵢᵣ),   Lᵢᵣ = X_r·Vᵢᵣ·Wᵢᵣ,
@@ -38,13 +38,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from qsim._types import FloatArray
-from qsim.analytic.closed import normalizing
-from qsim.analytic.closed.normalizing import Centre
 from qsim.analytic.formula import Formula
+from qsim.analytic.networks import normalizing
 from qsim.analytic.networks.assembly import VisitTimes, network_metrics
 from qsim.analytic.networks.classes import ClassNetwork, ClassStation, class_network
-from qsim.analytic.open.birth_death import TabulatedStates, require_few_states
-from qsim.analytic.open.first_come import FirstComeTimes
+from qsim.analytic.networks.normalizing import Centre
+from qsim.analytic.open.birth_death import FirstComeTimes, TabulatedStates, require_few_states
 from qsim.analytic.views import ROUNDING
 from qsim.errors import NoFormulaError, UnstableQueueError
 from qsim.metrics import Metrics

@@ -30,8 +30,8 @@ from functools import cached_property
 import numpy as np
 
 from qsim import _check
-from qsim.analytic import invert as _invert
 from qsim.analytic.formula import Formula
+from qsim.analytic.times import quantile
 from qsim.analytic.views import OpenQueue, open_queue
 from qsim.errors import InvalidParameterError, UnstableQueueError
 from qsim.metrics import ExactTimes, Metrics
@@ -118,7 +118,7 @@ class ErlangTimes(ExactTimes):
             waits = self.p_wait > 1 - q
             return self.service_time / spare * math.log(self.p_wait / (1 - q)) if waits else 0.0
         scale = self.service_time * (1 + self.p_wait / spare)
-        return _invert.quantile(self.response_survival, q, scale)
+        return quantile(self.response_survival, q, scale)
 
     def survival(self, t: float, of: str) -> float:
         if of == "W":

@@ -11,12 +11,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from qsim.engines.compiled.first_come import first_come
+from qsim._types import FloatArray
 from qsim.engines.compiled.loop import run_events
 from qsim.engines.compiled.queues import set_time, tournament
 from qsim.engines.compiled.tables import new_state, with_room
+from qsim.engines.jit import kernel
 from qsim.engines.plan import Plan
-from qsim.engines.totals import Totals
+from qsim.engines.recorder import Totals
 from qsim.engines.variates import ARRIVALS, BLOCK, SERVICE, Role, streams_of
 from qsim.errors import NoEngineError
 
@@ -30,6 +31,37 @@ def run(plan: Plan, customers: int, seed: int, totals: Totals, progress: Progres
     """Simulate until ``customers`` are recorded."""
     follow = _run_first_come if plan.first_come else _run_events
     follow(plan, customers, seed, totals, progress)
+
+
+@kernel()
+def first_come(gaps: FloatArray, services: FloatArray, free: FloatArray, waits: FloatArray) -> None:
+    """Waiting times of the next customers; ``free``, a heap, is read and updated.
+
+    No events are needed: each starts on the server that is free first, in the order of arrival (Kiefer & Wolfowitz
+    1955; Lindley 1952 for one server).
+    Times count from the last arrival of the block before, so a run of a billion customers loses no digits.
+    """
+    clock = 0.0
+    n = free.size
+    for i in range(gaps.size):
+        clock += gaps[i]
+        start = free[0] if free[0] > clock else clock
+        waits[i] = start - clock
+        finish = start + services[i]
+        hole = 0
+        while True:  # sift the hole down until the new time fits
+            child = 2 * hole + 1
+            if child >= n:
+                break
+            if child + 1 < n and free[child + 1] < free[child]:
+                child += 1
+            if free[child] >= finish:
+                break
+            free[hole] = free[child]
+            hole = child
+        free[hole] = finish
+    for k in range(n):
+        free[k] -= clock
 
 
 def _run_first_come(plan: Plan, customers: int, seed: int, totals: Totals, progress: Progress | None) -> None:

@@ -8,7 +8,7 @@ from places import GOLDEN
 
 from measure.formats.law_file import read_law
 from qsim import MG1, simulate, solve
-from qsim.distributions.as_dict import law_from_dict
+from qsim.distributions import law_from_dict
 
 JSON_PLUS = str(GOLDEN / "fio" / "json-plus.json")
 TYPED = "p10=40us,p50=80us,p90=120us,p95=140us,p99=200us,p99.9=320us"

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from qsim.tails import variance_from_tail
+from qsim.metrics import variance_from_tail
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])

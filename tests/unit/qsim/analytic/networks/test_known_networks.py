@@ -13,7 +13,7 @@ from known_answers import check, family, within
 from seen import schweitzer
 
 from qsim import Closed, Delay, Exponential, Metrics, Station, asymptotic_bounds, balanced_bounds, solve
-from qsim.analytic.closed import normalizing
+from qsim.analytic.networks import normalizing
 
 
 def demands(given: Mapping[str, Any]) -> list[float]:

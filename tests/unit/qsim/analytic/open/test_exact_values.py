@@ -26,7 +26,7 @@ from qsim import (
     solve,
 )
 from qsim.analytic.open import gimc, mmc
-from qsim.analytic.open.size_based import mean_response
+from qsim.analytic.open.disciplines import mean_response
 
 NAMES = ("throughput", "utilization", "L", "Lq", "W", "Wq", "p_wait", "p_block")
 

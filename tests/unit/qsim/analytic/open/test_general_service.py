@@ -6,7 +6,7 @@ import pytest
 from service_laws import LAWS
 
 from qsim import MG1, Distribution, Exponential, MMcK, Open, erlang_b, solve
-from qsim.analytic.times import compound
+from qsim.analytic.times import CompoundTimes
 
 # M/G/1
 
@@ -14,7 +14,7 @@ from qsim.analytic.times import compound
 @pytest.mark.parametrize("service", LAWS[:3], ids=repr)
 def test_the_lattice_encloses_the_phase_type_answer(service: Distribution) -> None:
     r = solve(MG1(0.8, service))
-    times = compound.CompoundTimes(service, 0.8, r.Wq)
+    times = CompoundTimes(service, 0.8, r.Wq)
     for q in (0.1, 0.5, 0.9, 0.999):
         for of in ("W", "Wq"):
             low, high = times.quantile_interval(q, of)

@@ -1,1 +1,0 @@
-"""Closed queues and networks by formula: one family a file."""

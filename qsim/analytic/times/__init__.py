@@ -1,1 +1,0 @@
-"""Distributions of waiting and response times beyond first come first served."""
