@@ -1,16 +1,16 @@
-"""DATA or --dataset NAME: where the points of audit, fit and compare come from."""
+"""DATA or --dataset NAME: where the points of audit, fit and compare come from, and what was found in them."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import measure
 from calibrate.cli.console import complain
-from calibrate.cli.failures import wrong_usage
+from calibrate.cli.failures import CHECK_FAILED, CommandError, wrong_usage
 from calibrate.cli.parsing import not_one_of
 from measure.units import counted
 
@@ -123,3 +123,54 @@ def _with_remedy(finding: measure.Finding) -> str:
     if not remedy or finding.severity == "info":
         return message
     return f"{message} {remedy[0].upper()}{remedy[1:]}" if message.endswith(".") else f"{message}; {remedy}"
+
+
+WORDS = {"error": "error", "warning": "warning", "info": "note"}
+VERDICTS = {
+    "error": "these data contradict themselves",
+    "left out": "some of these data could not be used",
+    "warning": "use these data with care",
+    "info": "nothing speaks against these data",
+}
+"""What the worst severity of a finding means for the data."""
+
+
+def could_not_check(unchecked: Sequence[str]) -> str:
+    """What the audit could not look at, behind a semicolon; "" where there is none."""
+    return f"; not checked: {', '.join(unchecked)}" if unchecked else ""
+
+
+def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str] = (), source: str = "DATA") -> str:
+    """What the audit found, in a line: corrections, then how many errors and warnings, and of what.
+
+    Where it found none, the line says what it could not look at (``unchecked``). ``source`` is what to audit.
+    """
+    distinct = list(dict.fromkeys(replace(f, series=None) for f in findings))
+    corrected = [f.message.rstrip(".") for f in distinct if f.check == "corrected"]
+    counts = []
+    for severity in ("error", "warning"):
+        checks = [f.check for f in distinct if f.severity == severity]
+        if checks:
+            counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
+    text = ", ".join(counts) or f"no errors, no warnings{could_not_check(unchecked)}"
+    if any(f.contradicts for f in distinct):
+        text += f": {VERDICTS['error']}"
+    text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {text}" if corrected else text
+    return f"{text}; to read them: qsim audit {source}" if counts else text
+
+
+def failing(findings: Sequence[measure.Finding], fail_on: str | None) -> CommandError | None:
+    """The failure (a check) where a finding is of the severity ``fail_on`` or a worse one."""
+    if fail_on is None:
+        return None
+    from measure.findings import SEVERITIES
+
+    worst = SEVERITIES[SEVERITIES.index(fail_on) :]
+    bad = [f for f in findings if f.severity in worst]
+    if not bad:
+        return None
+    return CommandError(
+        f"--fail-on {fail_on}: the audit has {counted(len(bad), 'finding')} of that severity or worse; the first: "
+        f"{bad[0].check}{f' ({bad[0].series})' if bad[0].series else ''}",
+        CHECK_FAILED,
+    )

@@ -26,8 +26,7 @@ from qsim.result import Result, shown_by
 if TYPE_CHECKING:
     import pandas as pd
 
-    from calibrate.prediction.baselines import BaselineError
-    from calibrate.prediction.fit_ladder import Rung
+    from calibrate.prediction.baselines import BaselineError, Rung
     from calibrate.prediction.truth import TruthCheck
 
 DRAWN = 120
@@ -151,7 +150,7 @@ class Comparison(Result):
     @cached_property
     def models(self) -> tuple[Rung, ...]:
         """The ladder of models on the same points; none where too few of these points were calibrated on."""
-        from calibrate.prediction.fit_ladder import ladder
+        from calibrate.prediction.baselines import ladder
 
         enough = (~self.held_out).sum() >= needed(self.points)
         return tuple(ladder(self.points, self.fit, self.predicted)) if enough else ()

@@ -39,7 +39,7 @@ This page is written from the code by `make docs`. How to write most of these: [
   `tests/fuzz/fuzz_targets.py`, with a real output in `tests/golden/data`.
 - **A device model**: a `CurveModel` with its priors, in `closed.py`, `open.py` or another module of
   `calibrate/models`, named under its kind of load in `MODELS` of `calibration.py` there; for `compare` to try one over
-  queue depths, in `calibrate/prediction/fit_ladder.py`. Tests: `tests/unit/calibrate/models`.
+  queue depths, in `calibrate/prediction/baselines.py`. Tests: `tests/unit/calibrate/models`.
 - **A command**: a module in `calibrate/cli/theory`, `measuring`, `calibration` or `teaching`, with a function and a
   `HELP`, named in the table of `Commands` (of `Measuring` for `qsim measure`) in `calibrate/cli/app.py`. Tests:
   `tests/cli`.

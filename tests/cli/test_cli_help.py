@@ -12,8 +12,7 @@ import pytest
 from places import GOLDEN
 from typer.main import get_command
 
-from calibrate.cli.app import app
-from calibrate.cli.command_table import folded
+from calibrate.cli.app import app, folded
 from calibrate.cli.failures import EXIT_CODES
 from measure.formats.law_file import write_law
 from qsim import Exponential

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import calibrate
+import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration.compare_devices import (
-    Device,
-    calibrated_device,
-    predicted_device,
-    short_names,
-    sources_of,
-)
-from calibrate.cli.calibration.tails import tail_tables, tails_document, tails_line
 from calibrate.cli.console import Result, labelled, table, warn
-from calibrate.cli.data import DataSource, findings_of, print_findings
-from calibrate.cli.measuring.audit import audit_text, failing
+from calibrate.cli.data import DataSource, audit_text, failing, findings_of, known_series, of_each, print_findings
+from calibrate.cli.failures import wrong_usage
+from calibrate.cli.fit_files import read_fits
 from calibrate.cli.option_groups import conflicts, option
 from calibrate.cli.outputs import Page
+from measure.text_files import read_head
 from measure.units import counted
 from qsim.text_table import without_empty
 
 if TYPE_CHECKING:
-    from calibrate import Comparison
+    from calibrate import Comparison, Fit, SealedPrediction, Tails
     from calibrate.report.compared.devices import SideBySide
     from calibrate.report.view import Section
+
 
 HELP = """Calibrate on a few points, predict the others, and report what is missed.
 
@@ -267,3 +265,164 @@ def comparison_document(done: Sequence[Comparison], refused: Mapping[str, str]) 
         part = comparison.to_dict()
         parts.append({"name": part.pop("series"), **part})
     return {**parts[0], "series": parts, "refused": dict(refused), "report": None}
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device: its sweep, the curves that were compared, why others could not be, and their tails."""
+
+    sweep: measure.Sweep
+    names: tuple[str, ...]
+    comparisons: Sequence[Comparison]
+    refused: Mapping[str, str]
+    tails: Mapping[str, Tails]
+
+
+def sources_of(
+    data: Sequence[str], datasets: Sequence[str], columns: str | None, *, together: bool
+) -> list[DataSource]:
+    """Where each device is read from: every dataset, every directory, and every file that holds a curve of its own.
+
+    Files of single points, as fio writes them, are one device together, and so is all DATA with ``together``.
+    """
+    published = [DataSource((), name, None if data else columns) for name in datasets]
+    if together and len(published) + bool(data) > 1:
+        raise wrong_usage("--prediction is compared with one DATA or --dataset; name one")
+    if together or len(data) < 2:
+        return [DataSource(data, None, columns), *published] if data or not published else published
+    return [*_apart(data, columns), *published]
+
+
+def _apart(data: Sequence[str], columns: str | None) -> list[DataSource]:
+    """Directories each by itself, and files so where each holds a curve."""
+    files = [name for name in data if not Path(name).is_dir()]
+    each = [DataSource([name], None, columns) for name in files]
+    if len(each) > 1 and not all(_is_curve(source) for source in each):
+        each = [DataSource(files, None, columns)]
+    sources = {source.data[0]: source for source in each}
+    sources |= {name: DataSource([name], None, columns) for name in data if name not in files}
+    return [sources[name] for name in data if name in sources]
+
+
+def _is_curve(source: DataSource) -> bool:
+    """Whether the file holds several loads of one curve; one that cannot be read alone does not."""
+    try:
+        points = source.load().points
+    except measure.DataError:
+        return False
+    return int(points.groupby("series")["load"].nunique().max()) > 1
+
+
+def short_names(sources: Sequence[DataSource]) -> list[str]:
+    """A name for each device: the last part of its path where these differ, else the path as typed."""
+    last = [s.name if s.dataset or len(s.data) > 1 else os.path.basename(s.name.rstrip("/")) or s.name for s in sources]
+    return last if len(set(last)) == len(last) else [s.name for s in sources]
+
+
+def calibrated_device(
+    source: DataSource, name: str, series: str | None, use: Sequence[float] | None, model: str | None
+) -> Device:
+    """Every curve of one device, calibrated on some of its points; errors name the device unless that is empty."""
+    sweep = source.load()
+    names = known_series(sweep.series, series, name)
+
+    def compared(curve: str) -> Comparison:
+        loads = calibrate.points_of(sweep, curve).load.tolist() if use == () else use
+        return calibrate.compare(sweep, loads, series=curve, model=model)
+
+    try:
+        found, refused = of_each(names, compared)
+    except measure.DataError as error:
+        raise measure.DataError(f"{name}: {error}" if name else str(error)) from error
+    tails = simulated_tails([(c.fit, n, None) for n, c in found.items()], sweep)
+    return Device(sweep, names, [*found.values()], refused, tails)
+
+
+def predicted_device(
+    source: DataSource, series: str | None, prediction: Path
+) -> tuple[Device, SealedPrediction | None]:
+    """Every curve of one device against the fit of its name in a file, and the seal; a lone fit is compared with all.
+
+    Points that a sealed prediction was made from are left out. DataError where that leaves none.
+    """
+    from calibrate.sealing.sealed_prediction import SCHEMA
+
+    sweep = source.load()
+    names = known_series(sweep.series, series)
+    seal = calibrate.read_seal(prediction) if f'"{SCHEMA}"' in read_head(prediction) else None
+    if seal is not None:
+        sweep = _unseen(seal, sweep, names)
+        names = tuple(n for n in names if n in sweep.series)
+    fits = {f.series: f for f in (read_fits(prediction) if seal is None else seal.fits)}
+    only = next(iter(fits.values())) if len(fits) == 1 else None
+
+    def compared(curve: str) -> Comparison:
+        fitted = fits.get(curve, only)
+        if fitted is None:
+            raise measure.DataError(f"{curve}: {prediction} has no fit of this name; it has: {', '.join(fits)}")
+        return calibrate.compare(sweep, series=curve, fitted=fitted)
+
+    found, refused = of_each(names, compared)
+    tails = simulated_tails([(c.fit, n, None) for n, c in found.items()] if seal is None else [], sweep)
+    return Device(sweep, names, [*found.values()], refused, tails), seal
+
+
+def _unseen(seal: SealedPrediction, sweep: measure.Sweep, names: Sequence[str]) -> measure.Sweep:
+    """The points that the sealed prediction did not have; a warning says what may have been known."""
+    from calibrate.sealing.sealed_prediction import doubt_of, unseen
+
+    rows = sweep.points[sweep.points["series"].isin(list(names))]
+    fresh = unseen(seal, replace(sweep, points=rows))
+    if left_out := len(rows) - len(fresh.points):
+        warn(f"{left_out} of {len(rows)} points were used in the sealed prediction and are left out")
+    if doubt := doubt_of(seal, fresh):
+        warn(doubt)
+    return fresh
+
+
+Curve = tuple["Fit", str, Sequence[float] | None]
+"""A fit, the name of its curve in the sweep, and the depths whose tails are wanted (None: those measured)."""
+
+
+def simulated_tails(curves: Sequence[Curve], sweep: measure.Sweep | None) -> dict[str, Tails]:
+    """The tails of every curve that has histograms, by series; a warning says why others that have them give none.
+
+    Nothing without a ``sweep``: a fit in a file, or a data sheet, holds no histogram.
+    """
+    found: dict[str, Tails] = {}
+    if sweep is None or not sweep.latencies:
+        return found
+    from calibrate.cli.progress import Bar
+
+    with Bar("simulating tails") as bar:
+        for number, (fit, series, at) in enumerate(curves, 1):
+            try:
+                if (tails := calibrate.fitted_tails(fit, sweep, series, at)) is not None:
+                    found[series] = tails
+            except measure.DataError as error:
+                warn(f"no tails: {error}")
+            bar.share(number / len(curves))
+    return found
+
+
+def tails_document(tails: Tails | None) -> dict[str, Any]:
+    """The tails of a curve in JSON, with the structures that they come from and how much runs differ."""
+    noise = None if tails is None or tails.noise is None else 100 * tails.noise
+    structures = [] if tails is None else tails.structures_to_list()
+    return {"tails": [] if tails is None else tails.to_list(), "tail_structures": structures, "tail_noise_pct": noise}
+
+
+def tails_line(found: Mapping[str, Tails]) -> list[str]:
+    """A line on the tails of all curves; none where there are none."""
+    if not found:
+        return []
+    name, worst = max(found.items(), key=lambda pair: pair[1].median_error_pct() or 0.0)
+    of = f" ({name}, the worst of {len(found)})" if len(found) > 1 else ""
+    return [labelled("TAILS", f"{worst.reliance()}{of}")]
+
+
+def tail_tables(found: Mapping[str, Tails]) -> list[str]:
+    """A table and a sentence for each curve."""
+    from calibrate.report.compared.simulated import tail_text
+
+    return [f"\n\n{series}: tails\n{tail_text(tails).text()}\n\n{tails.sentence()}" for series, tails in found.items()]

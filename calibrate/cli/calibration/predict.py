@@ -14,6 +14,7 @@ import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.calibration import what_ifs
+from calibrate.cli.calibration.compare import simulated_tails, tail_tables, tails_document, tails_line
 from calibrate.cli.calibration.fits import (
     CalibratedCurves,
     asked_lines,
@@ -23,7 +24,6 @@ from calibrate.cli.calibration.fits import (
     last_lines,
     scalability_lines,
 )
-from calibrate.cli.calibration.tails import simulated_tails, tail_tables, tails_document, tails_line
 from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage

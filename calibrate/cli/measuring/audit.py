@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import measure
 from calibrate.cli.console import Result
-from calibrate.cli.data import DataSource, known_dataset, known_series
-from calibrate.cli.failures import CHECK_FAILED, CommandError
+from calibrate.cli.data import VERDICTS, WORDS, DataSource, could_not_check, failing, known_dataset, known_series
 from calibrate.cli.option_groups import flag
 from calibrate.cli.options import Columns, Data, Dataset, FailOn, Series
 from measure.units import counted
@@ -25,15 +23,6 @@ qsim audit fio-output.json --fail-on warning
 qsim audit points.csv --columns load=io_depth,latency=lat:us,throughput=iops
 qsim audit --dataset 004-ssd-depth
 """
-
-WORDS = {"error": "error", "warning": "warning", "info": "note"}
-VERDICTS = {
-    "error": "these data contradict themselves",
-    "left out": "some of these data could not be used",
-    "warning": "use these data with care",
-    "info": "nothing speaks against these data",
-}
-"""What the worst severity of a finding means for the data."""
 
 
 def audit(
@@ -63,7 +52,7 @@ def findings_text(name: str, findings: Sequence[measure.Finding], unchecked: Seq
     worst = next((severity for severity in WORDS if counts[severity]), "info")
     found = ", ".join(counted(counts[severity], word) for severity, word in WORDS.items())
     verdict = "left out" if worst == "error" and not any(f.contradicts for f in findings) else worst
-    lines = [f"{name}: {found}: {VERDICTS[verdict]}{_could_not_check(unchecked) if worst == 'info' else ''}"]
+    lines = [f"{name}: {found}: {VERDICTS[verdict]}{could_not_check(unchecked) if worst == 'info' else ''}"]
     for f in findings:
         lines.append(f"{WORDS[f.severity].upper():<9}{f.check}{f' ({f.where})' if f.where else ''}: {f.message}")
         if details or f.severity != "info":
@@ -71,46 +60,6 @@ def findings_text(name: str, findings: Sequence[measure.Finding], unchecked: Seq
     if not details and any(f.hypothesis or f.remedy for f in findings if f.severity == "info"):
         lines.append(f"{'MORE':<9}--details: what would explain each note")
     return "\n".join(lines)
-
-
-def _could_not_check(unchecked: Sequence[str]) -> str:
-    return f"; not checked: {', '.join(unchecked)}" if unchecked else ""
-
-
-def audit_text(findings: Sequence[measure.Finding], unchecked: Sequence[str] = (), source: str = "DATA") -> str:
-    """What the audit found, in a line: corrections, then how many errors and warnings, and of what.
-
-    Where it found none, the line says what it could not look at (``unchecked``). ``source`` is what to audit.
-    """
-    distinct = list(dict.fromkeys(replace(f, series=None) for f in findings))
-    corrected = [f.message.rstrip(".") for f in distinct if f.check == "corrected"]
-    counts = []
-    for severity in ("error", "warning"):
-        checks = [f.check for f in distinct if f.severity == severity]
-        if checks:
-            counts.append(f"{counted(len(checks), severity)} ({', '.join(dict.fromkeys(checks))})")
-    text = ", ".join(counts) or f"no errors, no warnings{_could_not_check(unchecked)}"
-    if any(f.contradicts for f in distinct):
-        text += f": {VERDICTS['error']}"
-    text = f"corrected: {'; '.join(dict.fromkeys(corrected))}; {text}" if corrected else text
-    return f"{text}; to read them: qsim audit {source}" if counts else text
-
-
-def failing(findings: Sequence[measure.Finding], fail_on: str | None) -> CommandError | None:
-    """The failure (a check) where a finding is of the severity ``fail_on`` or a worse one."""
-    if fail_on is None:
-        return None
-    from measure.findings import SEVERITIES
-
-    worst = SEVERITIES[SEVERITIES.index(fail_on) :]
-    bad = [f for f in findings if f.severity in worst]
-    if not bad:
-        return None
-    return CommandError(
-        f"--fail-on {fail_on}: the audit has {counted(len(bad), 'finding')} of that severity or worse; the first: "
-        f"{bad[0].check}{f' ({bad[0].series})' if bad[0].series else ''}",
-        CHECK_FAILED,
-    )
 
 
 def _findings(source: DataSource, series: str | None) -> tuple[list[measure.Finding], list[str]]:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrate.cli.console import Result, labelled
-from calibrate.cli.data import DataSource, known_dataset, known_series
+from calibrate.cli.data import DataSource, audit_text, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.measuring.audit import audit_text
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.options import Columns, Data, Series
 from calibrate.cli.outputs import Page

@@ -15,8 +15,8 @@ from calibrate.cli import parsing
 from calibrate.cli.calibration.compare import comparison_document
 from calibrate.cli.calibration.knee import BUDGET, RAMP_S, measure_knee, plan_knee, still_grows
 from calibrate.cli.console import Result, labelled, remark
+from calibrate.cli.data import audit_text
 from calibrate.cli.failures import CommandError
-from calibrate.cli.measuring.audit import audit_text
 from calibrate.cli.measuring.run import keeping, minutes
 from calibrate.cli.option_groups import flag, option
 from calibrate.cli.outputs import page_in

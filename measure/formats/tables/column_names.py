@@ -2,7 +2,7 @@
 
 A name is recognised only where nothing is left to guess: ``latency_us`` is, ``latency`` is not, because a wrong unit
 gives a wrong curve without an error. Little's law may settle an open unit: see
-:mod:`measure.formats.tables.unit_choice`. Words and units are in ``synonyms.toml``. Bits (``Mbps``) are refused: they
+:mod:`measure.formats.tables.columns`. Words and units are in ``synonyms.toml``. Bits (``Mbps``) are refused: they
 are too often written for bytes.
 """
 

@@ -1,17 +1,22 @@
 """Tables of measurements as people publish them (CSV, TSV, semicolons), and our own tidy table.
 
-``csv_sweep`` is a pure function of text, in one pass: cells (:mod:`measure.formats.tables.cells`), the role of every
-column (:mod:`measure.formats.tables.columns`), what names leave open, by Little's law
-(:mod:`measure.formats.tables.unit_choice`), rows in SI units, curves (:mod:`measure.formats.tables.curves`). Reads and
-writes that are tabulated apart are joined to one stream: throughputs add, and the mean latency is weighted by
-throughput, under which Little's law holds for the sum. A row with an empty cell where a number is needed is left out
-with a Finding; a cell that is no number is an error, because a typing mistake must not silently become a missing point.
+``csv_sweep`` is a pure function of text, in one pass: cells (:mod:`measure.formats.tables.cells`), the role and unit of
+every column (:mod:`measure.formats.tables.columns`), rows in SI units, curves. Reads and writes that are tabulated
+apart are joined to one stream: throughputs add, and the mean latency is weighted by throughput, under which Little's
+law holds for the sum. A row with an empty cell where a number is needed is left out with a Finding; a cell that is no
+number is an error, because a typing mistake must not silently become a missing point.
+
+Columns whose values recur tell curves apart. ``iodepth`` 8 with ``numjobs`` 4 are 32 outstanding requests; columns that
+count all requests by their name (clients, connections) are not multiplied by threads. The audit holds either against
+N = X R.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +25,18 @@ import pandas as pd
 from measure.errors import DataError
 from measure.findings import Finding
 from measure.formats.tables.cells import IN_CELLS, TextTable, block_bytes, number, read_table, with_points
-from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, load_noun
-from measure.formats.tables.columns import TEXT_ROLES, Roles, assign_roles
-from measure.formats.tables.curves import count_jobs, split_jobs, split_series
-from measure.formats.tables.unit_choice import WORDS, complete, note, settle, with_load_over_time
+from measure.formats.tables.column_names import LOAD_ROLES, ColumnRole, load_noun, plain_name
+from measure.formats.tables.columns import (
+    TEXT_ROLES,
+    WORDS,
+    Roles,
+    assign_roles,
+    columns_option,
+    complete,
+    note,
+    settle,
+    with_load_over_time,
+)
 from measure.loads import LOADS, LoadKind
 from measure.sweep import OPTIONAL, REQUIRED, Provenance, Sweep, describe_series
 from measure.units import CACHE_LINE_BYTES, counted, format_bytes, parse_mix
@@ -265,3 +278,112 @@ def _own_table(table: TextTable, name: str) -> Sweep:
     load = LOADS[noted]
     provenance = Provenance(tool="csv", source=name)
     return Sweep(pd.DataFrame(records), load.kind, table.notes.get("load_unit", load.unit), provenance, name=name)
+
+
+Records = Sequence[dict[str, Any]]
+_NO_CURVE = re.compile(
+    r"(?i:rep(?:eat|lica(?:te)?|etition)?s?|runs?(?:_?(?:id|no|number))?|iter(?:ation)?s?|trials?|rounds?|samples?|seeds?"
+    r"|try|attempt|pass|date|time|(?:.*_)?timestamp|index|idx|id|no|number|n)"
+)
+_MOST_CURVES, _SHOWN = 50, 6
+
+
+def count_jobs(records: Records, roles: Roles, name: str) -> list[Finding]:
+    """Make the ``load`` of each record the number of all outstanding requests, in place, and ``depth`` that of one job.
+
+    Jobs multiply a load that is a depth by its name, or that was declared with them. Raises DataError for less than one
+    job.
+    """
+    for record in records:
+        if not record["jobs"] >= 1:
+            raise DataError(f"{name}: {record['jobs']:g} jobs at load {record['load']:g} send nothing; correct the row")
+        record["depth"] = record["load"] / (1.0 if roles.per_job else record["jobs"])
+        record["load"] *= record["jobs"] if roles.per_job else 1.0
+    if all(record["jobs"] == 1 for record in records):
+        return []
+    load, jobs = roles.load.column, roles["jobs"].column
+    message = f"the load is {load} alone, which counts all {jobs}."
+    remedy = f"if each of these has as many, say so: {columns_option([f'depth={load}', f'jobs={jobs}'])}"
+    if roles.per_job:
+        message = f"the load is {load} x {jobs}, what all jobs have outstanding."
+        remedy = f"if {load} already counts all jobs, say so: --columns jobs=1"
+    return [note("outstanding", f"{name}: {message}", remedy)]
+
+
+def split_series(
+    records: Records, rows: Sequence[Mapping[str, str]], ignored: Sequence[str], name: str
+) -> tuple[tuple[str, ...], list[Finding]]:
+    """Give the ``records`` of several engines, and those that differ in a column which separates curves, a series each.
+
+    ``rows`` are the cells of the same rows, ``ignored`` the columns without a role. Returns those of them that separate
+    no curves, and a finding for each that does. None does where no two records have the same curve and load. Unlike a
+    measured value, which hardly recurs, each value of such a column is there at two places at least.
+    """
+    if len({r.get("engine") for r in records}) > 1:  # their latencies hold different things
+        for record in records:
+            record["series"] = f"{record['series']} {record['engine'] or 'without an engine'}"
+    places = [(record["series"], record["load"]) for record in records]
+    shared: dict[tuple[str, float], list[int]] = defaultdict(list)
+    for i, place in enumerate(places):
+        shared[place].append(i)
+    crowded = [group for group in shared.values() if len(group) > 1]
+    columns = {column: [row[column] for row in rows] for column in ignored if crowded}
+    separating = {column: values for column, values in columns.items() if _separates(column, values, places, crowded)}
+    for i, record in enumerate(records):
+        _extend(record, " ".join(f"{column} {values[i]}" for column, values in separating.items()))
+    findings = []
+    for column, values in separating.items():
+        distinct = list(dict.fromkeys(values))
+        shown = ", ".join(distinct[:_SHOWN]) + (", ..." if len(distinct) > _SHOWN else "")
+        findings.append(
+            note(
+                "curves-by-column",
+                f"{name}: rows at the same load differ in {column} ({shown}), and are curves of their own.",
+                f"look whether they are repeats of one point instead: then rename the column {column!r} to repeat.",
+                "they were measured under conditions of their own.",
+            )
+        )
+    return tuple(column for column in ignored if column not in separating), findings
+
+
+def _separates(
+    column: str, values: Sequence[str], places: Sequence[tuple[str, float]], crowded: Sequence[Sequence[int]]
+) -> bool:
+    """Whether a column separates curves: few values, each at two places or more, several of them at one place."""
+    if _NO_CURVE.fullmatch(plain_name(column)) or not all(values):
+        return False
+    at: dict[str, set[tuple[str, float]]] = defaultdict(set)
+    for value, place in zip(values, places, strict=True):
+        at[value].add(place)
+    if not 1 < len(at) <= _MOST_CURVES or any(len(found) < 2 for found in at.values()):
+        return False
+    return any(len({values[row] for row in group}) > 1 for group in crowded)
+
+
+def split_jobs(records: Records, roles: Roles) -> None:
+    """Give each number of jobs a series of its own where both depths and jobs vary, or where a load recurs.
+
+    Rows with one product of different depths and jobs are not repeats. A sweep of depths at one number of jobs is one
+    curve, and so is a sweep of jobs at one depth.
+    """
+    noun = load_noun(roles["jobs"].column).replace("requests", "jobs")
+    one = {"processes": "process"}.get(noun, noun.removesuffix("s"))
+    members: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for record in records:
+        members[record["series"]].append(record)
+    for group in members.values():
+        depths: dict[float, set[float]] = defaultdict(set)
+        jobs: dict[float, set[float]] = defaultdict(set)
+        for record in group:
+            depths[record["jobs"]].add(record["load"])
+            jobs[record["load"]].add(record["jobs"])
+        if sum(len(d) > 1 for d in depths.values()) > 1 or any(len(j) > 1 for j in jobs.values()):
+            for record in group:
+                _extend(record, f"{record['jobs']:g} {one if record['jobs'] == 1 else noun}")
+
+
+def _extend(record: dict[str, Any], words: str) -> None:
+    """Add words to the name of the record's curve, in the place of the name of no curve."""
+    if words:
+        is_unnamed = record["series"] == describe_series(None, None, None)
+        record["series"] = words if is_unnamed else f"{record['series']} {words}"

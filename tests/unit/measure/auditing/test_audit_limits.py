@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from measure.auditing.all_checks import audit, corrected
+from measure.auditing.all_checks import audit, check_repeats, check_working_set, corrected
 from measure.auditing.curve_shape import ClosedCurve, check_saturation, check_submission
 from measure.auditing.littles_law import block_verdict
-from measure.auditing.runs import check_repeats, check_working_set
 from measure.datasets import check_labels
 from measure.loads import LOADS, LoadKind
 from measure.sweep import Provenance, Sweep

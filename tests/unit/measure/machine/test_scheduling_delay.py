@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from measure import Sweep, audit
-from measure.auditing.runs import check_wakeups
+from measure.auditing.all_checks import check_wakeups
 from measure.machine.scheduling_delay import NAP_S, NOTE, lateness_notes, napping, noted_lateness
 
 
