@@ -24,7 +24,7 @@ from calibrate.cli.failures import (
     wrong_usage,
 )
 from calibrate.cli.interrupts import stopping_cleanly
-from calibrate.cli.option_groups import check_rules, for_typer, rules_of
+from calibrate.cli.options import check_rules, for_typer, rules_of
 from qsim.errors import InvalidParameterError
 
 Table = Mapping[str, Mapping[str, str]]

@@ -109,7 +109,7 @@ def store(content: bytes) -> object:
 
 
 def fit(content: bytes) -> object:
-    from calibrate.cli.fit_files import read_fits
+    from calibrate.cli.files import read_fits
     from calibrate.fitting.predicted_curve import predict
 
     path = Path(_folder()) / "fit.json"
@@ -363,7 +363,7 @@ TARGETS: dict[str, Target] = {
     ),
     "probe_record": Target(probe_record, (), ("measure.memory.record",), _probe_records),
     "store": Target(store, (), ("measure.store.stored_point", "measure.known_device.in_python"), _stores),
-    "fit": Target(fit, (), ("calibrate.cli.fit_files",), _fits),
+    "fit": Target(fit, (), ("calibrate.cli.files",), _fits),
     "law_file": Target(law_file, (), ("measure.formats.law_file",), _laws),
     "sealed": Target(sealed, (), ("calibrate.sealing.sealed_prediction",), _seals),
     "network_file": Target(

@@ -15,7 +15,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result, table, warn
 from calibrate.cli.data import DataSource, known_series, of_each, print_findings
 from calibrate.cli.failures import CHECK_FAILED, UNDECIDED, CommandError
-from calibrate.cli.option_groups import option
+from calibrate.cli.options import option
 
 if TYPE_CHECKING:
     from calibrate import Change

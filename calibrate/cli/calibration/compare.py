@@ -15,9 +15,8 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, table, warn
 from calibrate.cli.data import DataSource, audit_text, failing, findings_of, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.fit_files import read_fits
-from calibrate.cli.option_groups import conflicts, option
-from calibrate.cli.outputs import Page
+from calibrate.cli.files import read_fits
+from calibrate.cli.options import Page, conflicts, option
 from measure.text_files import read_head
 from measure.units import counted
 from qsim.text_table import without_empty

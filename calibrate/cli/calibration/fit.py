@@ -17,9 +17,8 @@ from calibrate.cli.calibration.fits import (
 )
 from calibrate.cli.console import Result
 from calibrate.cli.data import DataSource
-from calibrate.cli.fit_files import write_fits
-from calibrate.cli.option_groups import option
-from calibrate.cli.outputs import check_new
+from calibrate.cli.files import check_new, write_fits
+from calibrate.cli.options import option
 
 HELP = """Calibrate a device model on the points of a sweep: knee, peak and idle latency, with 90 % intervals.
 

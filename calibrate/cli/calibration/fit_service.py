@@ -12,9 +12,8 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import conflicts, flag, option
-from calibrate.cli.options import Columns, Data, Dataset, Series
-from calibrate.cli.outputs import Page, check_new
+from calibrate.cli.files import check_new
+from calibrate.cli.options import Columns, Data, Dataset, Page, Series, conflicts, flag, option
 from calibrate.cli.progress import Bar, part_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import option
-from calibrate.cli.outputs import Page, check_new, naming
+from calibrate.cli.files import check_new, naming
+from calibrate.cli.options import Page, option
 from calibrate.cli.progress import Bar
 from measure.machine.durable import write_new
 

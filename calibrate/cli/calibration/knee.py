@@ -20,8 +20,7 @@ from calibrate.cli.data import print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.measured_table import points_table
 from calibrate.cli.measuring.run import Consent, DriveOptions, Target, keeping
-from calibrate.cli.option_groups import option
-from calibrate.cli.outputs import Page
+from calibrate.cli.options import Page, option
 from calibrate.cli.progress import Bar
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, significant
 

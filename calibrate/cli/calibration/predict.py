@@ -27,9 +27,8 @@ from calibrate.cli.calibration.fits import (
 from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.fit_files import read_fits
-from calibrate.cli.option_groups import conflicts, exclusive, option, requires
-from calibrate.cli.outputs import Page
+from calibrate.cli.files import read_fits
+from calibrate.cli.options import Page, conflicts, exclusive, option, requires
 from measure.text_files import read_head
 from measure.units import format_duration
 

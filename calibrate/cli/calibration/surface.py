@@ -12,9 +12,7 @@ from calibrate.cli.calibration.typed_places import TypedPlaces, at_places, place
 from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, print_findings
 from calibrate.cli.measuring.run import Consent, consent
-from calibrate.cli.option_groups import conflicts, flag, option, requires
-from calibrate.cli.options import Columns, Data, Dataset
-from calibrate.cli.outputs import Page
+from calibrate.cli.options import Columns, Data, Dataset, Page, conflicts, flag, option, requires
 from measure.units import counted, format_bytes
 
 if TYPE_CHECKING:

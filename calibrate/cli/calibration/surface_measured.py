@@ -14,7 +14,7 @@ from calibrate.cli.calibration.typed_places import TypedPlaces, at_places
 from calibrate.cli.console import Result, complain
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import Consent, keeping, target
-from calibrate.cli.outputs import Page
+from calibrate.cli.options import Page
 from calibrate.surface import Places, SurfacePoints, corners, surface_points
 from measure.fio.settings import FioSettings
 from measure.fio.sweep import plan_workloads, run_fio

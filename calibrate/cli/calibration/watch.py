@@ -14,7 +14,7 @@ import typer
 from calibrate.cli import parsing
 from calibrate.cli.console import plain, remark, say, warn
 from calibrate.cli.failures import CommandError, wrong_usage
-from calibrate.cli.option_groups import AsJson, option
+from calibrate.cli.options import AsJson, option
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate, parse_duration, plain_number
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def watch(
     if for_ is not None and for_ < every:
         raise wrong_usage(f"--for {format_duration(for_)} is shorter than an interval, {format_duration(every)}")
 
-    from calibrate.cli.outputs import new_record
+    from calibrate.cli.files import new_record
     from calibrate.watched import WatchedCurves
     from measure.formats.watched.interval import pooled
     from measure.formats.watched.steady import record_header, record_line
@@ -120,7 +120,7 @@ def watch(
 
 def _known(file: Path) -> Fit:
     """The curve in a file; CommandError for another kind, and for several."""
-    from calibrate.cli.fit_files import read_fits
+    from calibrate.cli.files import read_fits
 
     fits = read_fits(file)
     if len(fits) > 1:

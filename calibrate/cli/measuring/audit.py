@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import measure
 from calibrate.cli.console import Result
 from calibrate.cli.data import VERDICTS, WORDS, DataSource, could_not_check, failing, known_dataset, known_series
-from calibrate.cli.option_groups import flag
-from calibrate.cli.options import Columns, Data, Dataset, FailOn, Series
+from calibrate.cli.options import Columns, Data, Dataset, FailOn, Series, flag
 from measure.units import counted
 
 HELP = """Check measurements against Little's law, with the likely cause of each finding.

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.measuring.run import PlanOrRun, one_of, planned, ramp_of
-from calibrate.cli.option_groups import exclusive, option
-from calibrate.cli.options import ArrivalRates
+from calibrate.cli.options import ArrivalRates, exclusive, option
 from calibrate.cli.theory.laws import Law, law
 from measure.units import format_duration, format_rate
 

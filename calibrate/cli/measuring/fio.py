@@ -10,8 +10,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import CommandError, wrong_usage
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, one_of, planned, ramp_of
-from calibrate.cli.option_groups import OptionGroup, exclusive, option
-from calibrate.cli.options import ArrivalRates
+from calibrate.cli.options import ArrivalRates, OptionGroup, exclusive, option
 from measure.units import counted, format_duration
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.measuring.run import PlanOrRun, planned
-from calibrate.cli.option_groups import conflicts, exclusive, option
+from calibrate.cli.options import conflicts, exclusive, option
 from measure.memory.traffic import parse_traffics
 from measure.units import CACHE_LINE_BYTES, format_duration
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.measuring.run import PlanOrRun, planned
-from calibrate.cli.option_groups import option
+from calibrate.cli.options import option
 from measure.units import counted, format_duration
 
 HELP = """Measure the loaded latency of memory with Intel MLC, where it is installed.

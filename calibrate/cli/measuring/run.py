@@ -16,8 +16,7 @@ from calibrate.cli.console import Result, described_table
 from calibrate.cli.data import print_findings
 from calibrate.cli.failures import INTERRUPTED, CommandError, wrong_usage
 from calibrate.cli.measuring.measured_table import points_text, sweep_document
-from calibrate.cli.option_groups import OptionGroup, option
-from calibrate.cli.options import DryRun
+from calibrate.cli.options import DryRun, OptionGroup, option
 from calibrate.cli.progress import Bar
 from measure.units import counted, format_duration
 

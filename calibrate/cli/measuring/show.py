@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from calibrate.cli.console import Result, labelled
 from calibrate.cli.data import DataSource, audit_text, known_dataset, known_series
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import flag, option
-from calibrate.cli.options import Columns, Data, Series
-from calibrate.cli.outputs import Page
+from calibrate.cli.options import Columns, Data, Page, Series, flag, option
 from calibrate.cli.progress import Bar, part_of
 from measure.units import counted
 

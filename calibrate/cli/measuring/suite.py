@@ -13,8 +13,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing_parts, minutes, planned_sweeps
 from calibrate.cli.measuring.show import drawn, section_text
-from calibrate.cli.option_groups import exclusive, flag, option
-from calibrate.cli.outputs import page_in
+from calibrate.cli.options import exclusive, flag, option, page_in
 from measure.suites.agreement import between_suites, disagreements, relative_ends
 from measure.suites.questions import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate

@@ -11,9 +11,7 @@ from calibrate.cli.calibration.compare import comparison_document
 from calibrate.cli.console import Result, warn
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.measuring.run import DriveOptions, failing_parts, keeping, minutes, planned_sweeps, target
-from calibrate.cli.option_groups import exclusive, flag, option
-from calibrate.cli.options import DryRun
-from calibrate.cli.outputs import Page, page_in
+from calibrate.cli.options import DryRun, Page, exclusive, flag, option, page_in
 from calibrate.cli.progress import Bar
 from measure.units import counted
 

@@ -18,8 +18,7 @@ from calibrate.cli.console import Result, labelled, remark
 from calibrate.cli.data import audit_text
 from calibrate.cli.failures import CommandError
 from calibrate.cli.measuring.run import keeping, minutes
-from calibrate.cli.option_groups import flag, option
-from calibrate.cli.outputs import page_in
+from calibrate.cli.options import flag, option, page_in
 from calibrate.cli.progress import Bar
 from measure.units import format_duration
 

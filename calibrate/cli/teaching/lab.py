@@ -12,7 +12,7 @@ from calibrate.cli import parsing
 from calibrate.cli.console import remark, say, warn
 from calibrate.cli.failures import CommandError
 from calibrate.cli.interrupts import raise_if_interrupted
-from calibrate.cli.option_groups import flag, option
+from calibrate.cli.options import flag, option
 from qsim.installed import install_hint
 
 HELP = """Open the lab page: explore queues, guess a knee before it is measured live, compare datasets.

@@ -13,8 +13,7 @@ from calibrate.cli import options as o
 from calibrate.cli import parsing
 from calibrate.cli.console import Result
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import conflicts, exclusive, flag, option, requires
-from calibrate.cli.outputs import Page
+from calibrate.cli.options import Page, conflicts, exclusive, flag, option, requires
 from calibrate.cli.theory.metrics_text import solved
 from calibrate.cli.theory.network_file import read_network
 from calibrate.cli.theory.queue_models import Explain

@@ -13,7 +13,7 @@ from typing import Any
 import calibrate
 import measure
 import qsim
-from calibrate.cli.fit_files import read_fits
+from calibrate.cli.files import read_fits
 from calibrate.cli.theory.laws import law_of
 from measure import text_files
 from measure.errors import DataError

@@ -17,7 +17,7 @@ import typer
 import qsim
 from calibrate.cli import parsing
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import OptionGroup, option
+from calibrate.cli.options import OptionGroup, option
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.laws import Law, law_of
 

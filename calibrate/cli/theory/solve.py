@@ -10,7 +10,7 @@ import qsim
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, warn
 from calibrate.cli.failures import CommandError, wrong_usage
-from calibrate.cli.option_groups import option, shared
+from calibrate.cli.options import option, shared
 from calibrate.cli.progress import simulating
 from calibrate.cli.theory.metrics_text import metrics_document, metrics_text, solved, value_text
 from calibrate.cli.theory.queue_models import MODELS_HELP, Explain, ModelName, QueueOptions, hinting_at_units, queue_of

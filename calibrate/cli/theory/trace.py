@@ -11,7 +11,7 @@ import qsim
 from calibrate.cli import parsing
 from calibrate.cli.console import Result, described_table, table
 from calibrate.cli.failures import wrong_usage
-from calibrate.cli.option_groups import conflicts, exclusive, flag, option, requires
+from calibrate.cli.options import conflicts, exclusive, flag, option, requires
 from calibrate.cli.parsing import Quantity
 from calibrate.cli.theory.metrics_text import value_text
 from calibrate.cli.theory.queue_models import FollowedOptions, ModelName, QueueArguments, queue_of

@@ -18,7 +18,7 @@ from fault_injection import failing, killed_at
 from calibrate import from_datasheet
 from calibrate.cli import outputs
 from calibrate.cli.calibration import fleet
-from calibrate.cli.fit_files import read_fits, write_fits
+from calibrate.cli.files import read_fits, write_fits
 from calibrate.report.page import write_sections
 from measure.errors import MeasureError
 from measure.formats.law_file import read_law, write_law
