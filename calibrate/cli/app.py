@@ -24,7 +24,6 @@ from calibrate.cli.failures import (
     wrong_usage,
 )
 from calibrate.cli.interrupts import stopping_cleanly
-from calibrate.cli.options import check_rules, for_typer, rules_of
 from qsim.errors import InvalidParameterError
 
 Table = Mapping[str, Mapping[str, str]]
@@ -65,6 +64,8 @@ class Command(OptionErrorMixin, TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Check the rules, then run the command."""
+        from calibrate.cli.options import check_rules, rules_of
+
         check_rules(rules_of(self.callback) if self.callback else (), ctx)
         return super().invoke(ctx)
 
@@ -99,6 +100,8 @@ class LazyGroup(TyperGroup):
 
 
 def _command(name: str, home: str, panel: str) -> Any:
+    from calibrate.cli.options import for_typer
+
     module_name, _, function = home.partition(":")
     module = import_module(module_name)
     help_ = folded(getattr(module, f"HELP_{function.upper()}", None) or module.HELP)
