@@ -85,19 +85,6 @@ def test_evidence_in_words_is_read_on_a_phone_without_scrolling(look: Callable[.
     assert ask(f"{wide}.length") == 0
 
 
-def test_a_plot_fits_on_a_sheet_of_paper(look: Callable[..., Callable[[str], Any]]) -> None:
-    ask = look()
-    ask("document.querySelectorAll('.plot').forEach(p => { if (p.layout) p.layout.height = 3000; })")
-    ask(
-        "document.querySelectorAll('.plot + script').forEach(s => { "
-        's.textContent = s.textContent.replace(/"height":\\d+/, \'"height":3000\'); })'
-    )
-    ask("window.dispatchEvent(new Event('beforeprint'))")
-    heights = ask("Array.from(document.querySelectorAll('.plot')).filter(p => p.layout).map(p => p.layout.height)")
-    assert heights
-    assert max(heights) <= 900
-
-
 def test_every_logarithmic_axis_can_be_read_off(look: Callable[..., Callable[[str], Any]]) -> None:
     ask = look()
     ask("document.querySelector('details').open = true")

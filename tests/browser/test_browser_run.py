@@ -112,40 +112,6 @@ def test_from_guess_to_reveal_with_a_kill_and_a_reload_on_the_way(served, open_p
     assert (run / "report.html").read_text() == report
 
 
-def measure_quickly(page: Page) -> None:
-    """The lab's first run, on the device whose truth is known, up to its reveal."""
-    page.choose("run-device", "truth is known")
-    page.choose("run-pace", "quick")
-    page.the("run-open").click()
-    page.wait_text("run-status", "Open for guesses")
-    page.the("run-start").click()
-    page.wait_text("run-status", "Ready to reveal", MEASURING_S)
-    page.the("run-reveal").click()
-    page.wait_text("run-leaderboard", "the model (qsim)")
-
-
-def test_the_run_is_replayed_without_hardware_stopped_and_gone_on_with(served, open_page):
-    page = open_page(served, "run")
-    if not (served.folder / "runs" / "001" / "result.json").exists():  # the test before ran elsewhere
-        measure_quickly(page)
-    page.wait_text("run-status", "Revealed")
-    measured = dict(until(page.points, "the points of the first run"))
-    page.choose("run-device", "replay of run 001")
-    page.choose("run-pace", "quick")
-    page.the("run-open").click()
-    page.wait_text("run-status", "Run 002")
-    assert page.text("run-sealed") == ""
-    page.the("run-start").click()
-    until(lambda: len(page.points()) >= 2, "two points", MEASURING_S)
-    page.the("run-stop").click()
-    page.wait_text("run-status", "Stopped")
-    page.the("run-start").click()
-    page.wait_text("run-status", "Ready to reveal", MEASURING_S)
-    assert dict(page.points()) == pytest.approx(measured)
-    page.the("run-reveal").click()
-    page.wait_text("run-leaderboard", "the model (qsim)")
-
-
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()

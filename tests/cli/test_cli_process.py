@@ -13,18 +13,8 @@ from pathlib import Path
 import pytest
 from qsim_program import QSIM
 
-LONG = [
-    "simulate",
-    "mm1",
-    "--arrival-rate",
-    "0.9",
-    "--service-rate",
-    "1",
-    "--customers",
-    "1e9",
-    "--engine",
-    "reference",
-]
+LONG = ["simulate", "mm1", "--arrival-rate", "0.9", "--service-rate", "1"]
+LONG += ["--customers", "1e9", "--engine", "reference"]
 
 
 def test_stdout_is_one_json_document_and_stderr_has_the_rest(program):

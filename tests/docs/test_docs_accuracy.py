@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import accuracy as script
 import numpy as np
 import pytest
-from accuracy_devices import Device
 from between_runs import learned
 
 from calibrate.points import LOCAL, SERVICE, VIRTUAL
-from measure import load
 
 BEHIND_IN_THE_MEDIAN, BEHIND_AT_P90 = 1.15, 1.10
 MODEL, RIVAL = "default model", "p-norm, most probable"
@@ -53,15 +50,6 @@ def test_every_predictor_is_judged_by_the_same_points(use: Sequence[float]) -> N
     counts = {tuple(len(e) for e in script.errors(script.collected(), use, p)) for p in baselines}
     assert len(counts) == 1
     assert len(counts.pop()) == 52
-
-
-def test_the_errors_of_one_drive_by_hand(repository: Path) -> None:
-    drive = Device.of(load(repository / "docs" / "data" / "drives" / "intel-p420i-5min-randread.csv"))
-    depth, x = drive[0].points.load, drive[0].points.throughput_per_s
-    ends = np.isin(depth, (1, 32))
-    bound = np.minimum(depth / np.min(depth[ends] / x[ends]), x[ends].max())
-    (missed,) = script.errors(drive, (1, 32), script.PREDICTORS["plain bound"])
-    assert missed == pytest.approx(100 * np.abs(bound[~ends] / x[~ends] - 1))
 
 
 def test_the_shares_are_those_of_public_repeats() -> None:

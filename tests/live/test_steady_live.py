@@ -47,18 +47,8 @@ def paced(fio_and_nbdkit: None) -> Iterator[Paced]:
     with TemporaryDirectory(prefix="qsim-nbd-") as name:
         folder = Path(name)
         device = Paced(folder)
-        argv = [
-            "nbdkit",
-            "--foreground",
-            "--exit-with-parent",
-            "--unix",
-            str(folder / "socket"),
-            "--filter=rate",
-            "memory",
-            "64M",
-            f"rate-file={device.rate_file}",
-            "burstiness=0.05",
-        ]
+        argv = ["nbdkit", "--foreground", "--exit-with-parent", "--unix", str(folder / "socket")]
+        argv += ["--filter=rate", "memory", "64M", f"rate-file={device.rate_file}", "burstiness=0.05"]
         with running(argv):
             deadline = time.monotonic() + 30
             while not (folder / "socket").exists():

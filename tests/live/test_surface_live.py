@@ -30,22 +30,10 @@ def true_throughput(places: Places) -> np.ndarray:
 @pytest.fixture(scope="module")
 def uri(fio_and_nbdkit: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     socket = tmp_path_factory.mktemp("two-classes") / "socket"
-    argv = [
-        "nbdkit",
-        "--foreground",
-        "--exit-with-parent",
-        "--unix",
-        str(socket),
-        "--threads",
-        "32",
-        "python",
-        str(Path(__file__).with_name("two_class_device.py")),
-        f"servers={SERVERS}",
-        f"read={READ_S}",
-        f"write={WRITE_S}",
-        f"read_byte={READ_BYTE_S!r}",
-        f"write_byte={WRITE_BYTE_S!r}",
-    ]
+    device = Path(__file__).with_name("two_class_device.py")
+    argv = ["nbdkit", "--foreground", "--exit-with-parent", "--unix", str(socket), "--threads", "32"]
+    argv += ["python", str(device), f"servers={SERVERS}", f"read={READ_S}", f"write={WRITE_S}"]
+    argv += [f"read_byte={READ_BYTE_S!r}", f"write_byte={WRITE_BYTE_S!r}"]
     with measure.machine.process.running(argv, grace_s=2.0, timer_slack_ns=1):
         for _ in range(500):
             if socket.exists():

@@ -28,25 +28,9 @@ def device(disk: Path) -> str:
 
 
 def fio(disk: Path, depth: int) -> dict:
-    done = subprocess.run(
-        [
-            "fio",
-            "--name=a",
-            f"--filename={disk / 'file'}",
-            "--size=64M",
-            "--rw=randread",
-            "--bs=4k",
-            "--direct=1",
-            "--ioengine=libaio",
-            f"--iodepth={depth}",
-            "--time_based",
-            f"--runtime={RUNTIME_S}",
-            "--output-format=json",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    options = "--name=a --size=64M --rw=randread --bs=4k --direct=1 --ioengine=libaio --time_based --output-format=json"
+    own = [f"--filename={disk / 'file'}", f"--iodepth={depth}", f"--runtime={RUNTIME_S}"]
+    done = subprocess.run(["fio", *options.split(), *own], capture_output=True, text=True, check=True)
     report = json.loads(done.stdout[done.stdout.index("{") :])
     seen = max((disk["read_ios"] for disk in report.get("disk_util", [])), default=0)
     return {**report["jobs"][0]["read"], "read_by_all": seen}

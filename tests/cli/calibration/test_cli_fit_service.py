@@ -32,13 +32,6 @@ def test_a_histogram_of_fio_becomes_a_law_and_a_page(qsim, tmp_path):
     assert all(title in page for title in ("Tail", "Families"))
 
 
-def test_percentiles_as_typed(qsim):
-    run = qsim("fit-service", "--percentiles", TYPED, "--requests", "10k", "--details")
-    assert run.code == 0
-    assert "10,000 requests in 7 bins (percentiles)" in run.out
-    assert "left out, as the bins cannot pin them" in run.out
-
-
 def test_a_table_of_percentiles_in_a_csv_file(qsim, tmp_path):
     (tmp_path / "drive.csv").write_text("iodepth,iops,lat_us,p50_us,p95_us,p99_us\n1,10000,100,80,150,300\n")
     run = qsim("fit-service", "drive.csv", "--requests", "10k")

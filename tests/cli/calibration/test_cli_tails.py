@@ -27,14 +27,6 @@ def test_predict_prints_the_tails_and_the_deepest_queue_that_meets_an_objective(
     assert found["low"] <= found["load"] <= found["high"]
 
 
-def test_compare_takes_it_as_well(qsim, measured):
-    run = qsim("compare", str(measured), "--use", "1,32", "--slo", "p95=15ms", "--json")
-    assert run.code == 0, run.err
-    assert run.json["objective"]["definition"].startswith("p95 of the response time within 15")
-    mean = qsim("predict", "--idle-latency", "80us", "--peak-iops", "600k", "--slo", "mean=15ms", "--json")
-    assert mean.json["objective"]["definition"].startswith("mean response time within 15")
-
-
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [

@@ -9,18 +9,8 @@ RUNS = Path(__file__).parents[2] / "data" / "servers"
 
 
 def test_the_questions_of_a_service_are_answered_first(qsim):
-    out = qsim(
-        "predict",
-        str(RUNS / "wrk"),
-        "--clients",
-        "1..500",
-        "--slo",
-        "30ms",
-        "--target",
-        "5k/s",
-        "--what-if",
-        "replicas=1:2",
-    ).out.splitlines()
+    asked = ("--clients", "1..500", "--slo", "30ms", "--target", "5k/s", "--what-if", "replicas=1:2")
+    out = qsim("predict", str(RUNS / "wrk"), *asked).out.splitlines()
     assert out[0].startswith("Under 30.0 ms:")
     assert "connections. 64 connections gave" in out[0]
     assert out[1] == "For 5.0 k/s you need 4 of today's kind; 5 to stay below 80 % busy."

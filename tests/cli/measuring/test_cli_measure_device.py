@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 
 import pytest
@@ -51,36 +49,3 @@ def test_a_wrong_value_is_named(qsim, tools, args, part):
     run = qsim("measure", "device", *args, "--dry-run")
     assert run.code == 2
     assert part in run.error
-
-
-@pytest.mark.live
-def test_a_real_device_is_swept_resumed_and_gone(qsim, tools):
-    args = ("measure", "device", "--service", "deterministic:2ms", "--runtime", "300ms", "--out", "d")
-    run = qsim(*args, "--depths", "1,4", "--json")
-    assert run.code == 0, run.err
-    assert [p["load"] for p in run.json["points"]] == [1, 4]
-    assert all(p["latency_s"] > 1.5e-3 for p in run.json["points"])
-    truth = json.loads(Path("d/sweep.json").read_text())["provenance"]["details"]["truth"]
-    assert (truth["servers"], truth["mean_service_time_s"]) == (1, 2e-3)
-    kept = {p: p.stat().st_mtime_ns for p in Path("d/raw").iterdir()}
-    again = qsim(*args, "--depths", "1,4,8")  # a new socket is no other setting; only what is missing is measured
-    assert again.code == 0, again.err
-    assert "qsim compare d" in again.out
-    assert {p: p.stat().st_mtime_ns for p in kept} == kept
-    assert len(list(Path("d/raw").iterdir())) == 3
-    other = qsim(*args, "--depths", "1", "--servers", "2")
-    assert other.code == 1
-    assert "other settings" in other.error
-    sockets = {re.search("socket=([^' ]+)", c)[1].encode() for c in run.json["provenance"]["commands"]}
-    assert sockets
-    assert not [line for line in _command_lines() if any(socket in line for socket in sockets)]
-
-
-def _command_lines() -> list[bytes]:
-    lines = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            lines.append(path.read_bytes())
-        except OSError:
-            continue
-    return lines

@@ -55,12 +55,6 @@ def test_the_band_is_that_of_the_drive_where_the_drive_is_all() -> None:
         assert alone.throughput()[2, i] == pytest.approx(high, rel=0.03)
 
 
-def test_a_better_known_drive_gives_a_narrower_band() -> None:
-    measured = fit(load_dataset("004-ssd-depth"))
-    wide, narrow = (system(app(f), clients=[60]).throughput() for f in (SHEET, measured))
-    assert np.log(narrow[2] / narrow[1]) < np.log(wide[2] / wide[1])
-
-
 def test_the_bottleneck_is_the_station_that_is_full_first(found: System) -> None:
     assert found.bottleneck == "cpu"
     assert 0.5 < found.bottleneck_share < 1

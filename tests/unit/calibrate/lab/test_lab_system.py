@@ -8,7 +8,7 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate import fit, system
 from calibrate.lab.shelf import Shelf
-from calibrate.lab.system import NUMBERS, USUAL, layout, stretch, update
+from calibrate.lab.system import NUMBERS, USUAL, stretch, update
 from measure import load_dataset
 from measure.units import plain_number
 from qsim import Delay, Exponential, Network, Station
@@ -63,7 +63,3 @@ def test_nonsense_is_said_and_changes_nothing_else(folder, drive, place, value, 
     problem, *rest = update(Shelf(folder), drive, "light", *values)
     assert why in problem
     assert len(rest) == 5
-
-
-def test_the_latest_run_is_the_drive(folder):
-    assert USUAL in str(layout(Shelf(folder)).to_plotly_json())

@@ -87,22 +87,3 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
     assert foreign.read_text() == "<p>three years of work</p>"
     ours = write_report(done, tmp_path / "report.html")
     assert write_report(done, ours) == ours  # a report of ours may be written anew
-
-
-def test_an_impossible_place_is_one_clear_error(tmp_path: Path) -> None:
-    done, _ = compare_all(load_dataset("004-ssd-depth"))
-    blocker = tmp_path / "file"
-    blocker.write_text("")
-    with pytest.raises(MeasureError, match="cannot write the report"):
-        write_report(done, blocker / "report.html")
-
-
-def test_observed_points_are_drawn_where_they_were_measured() -> None:
-    comparison = compare_all(load_dataset("004-ssd-depth"))[0][0]
-    figure = figures.against_load(comparison, "throughput").to_plotly()
-    traces = {t.name: t for t in figure.data}
-    held = traces["observed, held out"]
-    assert list(held.x) == list(comparison.points.load[comparison.held_out])
-    assert list(held.y) == pytest.approx(list(comparison.points.throughput_per_s[comparison.held_out] / 1e3))
-    assert "bound Xmax" in traces
-    assert "bound N/Rbusy" in traces

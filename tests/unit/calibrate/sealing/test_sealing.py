@@ -85,25 +85,6 @@ def test_a_seal_whose_curve_this_version_does_not_draw_is_refused(tmp_path, fitt
         read_seal(path)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "[]",
-        "{}",
-        "[" * 100_000,
-        '{"schema": "qsim-seal/1"}',
-        '{"schema": "qsim-seal/1", "sha256": 7, "predictions": 1}',
-    ],
-)
-def test_what_is_no_seal_is_refused_in_a_line(tmp_path, content):
-    path = tmp_path / "before.json"
-    path.write_text(content)
-    with pytest.raises(DataError, match=r"before\.json") as refused:
-        read_seal(path)
-    assert "\n" not in str(refused.value)
-
-
 def test_a_seal_without_its_parts_is_refused_though_its_hash_is_right(tmp_path):
     document = {"schema": "qsim-seal/1", "predictions": [{}], "made_at": "yesterday", "version": "1"}
     path = tmp_path / "before.json"

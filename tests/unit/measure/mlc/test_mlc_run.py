@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from fake_mlc import MLC_DELAYS, latency_and_bandwidth
 
-from measure.errors import DataError, ToolFailedError
+from measure.errors import DataError
 from measure.loading import load
 from measure.mlc.plan import plan_mlc
-from measure.mlc.sweep import read_mlc, run_mlc
-from measure.store.directory import SweepStore
+from measure.mlc.sweep import run_mlc
 
 pytestmark = pytest.mark.usefixtures("fake_mlc")
 MIB = 2**20
@@ -118,16 +117,6 @@ def test_a_run_that_hangs_is_stopped_and_may_put_the_prefetchers_back(tmp_path: 
     assert sweep.series == ("50/50 mix",)
     assert "did not end within 1.5 s and was stopped" in sweep.findings[0].message
     assert "prefetchers on again" in fake_mlc.commands()
-
-
-def test_where_nothing_can_be_measured_the_last_reason_is_told(tmp_path: Path, fake_mlc) -> None:
-    fake_mlc.behave(**{"--": "refuses"})
-    with pytest.raises(ToolFailedError, match=r"no point of the sweep could be measured; the last: .*R\.r0.*Hugepages"):
-        run_mlc(plan_mlc(), tmp_path / "s")
-    store = SweepStore.read(tmp_path / "s")
-    assert [p.ok for p in store.points()] == [False]
-    with pytest.raises(DataError, match="no finished point yet"):
-        read_mlc(store)
 
 
 def test_a_machine_whose_prefetchers_stay_on_is_told(tmp_path: Path, fake_mlc) -> None:

@@ -94,15 +94,6 @@ def test_a_budget_that_is_too_small_names_the_least_one(planned: Callable[..., S
     assert planned(budget_s=parse_duration(told.group(1))).seconds() <= parse_duration(told.group(1)) + 0.1
 
 
-def test_a_foreign_file_is_only_read_and_that_is_said(disk: Path) -> None:
-    foreign = disk / "data"
-    foreign.write_bytes(b"\1" * 64 * MIB)
-    plan = plan_suites("course", foreign, consent="read")
-    assert all(w.read_percent == 100 for s in plan.steps for w in s.workloads)
-    assert [line.partition(":")[0] for line in plan.left_out] == ["baseline", "block-size", "mix", "depth", "tails"]
-    assert foreign.read_bytes()[:1] == b"\1"
-
-
 # --- rates ------------------------------------------------------------------------------------------------------------
 
 
