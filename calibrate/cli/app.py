@@ -261,7 +261,7 @@ class Measuring(LazyGroup):
             "fio": "calibrate.cli.measuring.fio:measure_fio",
             "drive": "calibrate.cli.measuring.fio:measure_drive",
             "memory": "calibrate.cli.measuring.memory:measure_memory",
-            "mlc": "calibrate.cli.measuring.mlc:measure_mlc",
+            "mlc": "calibrate.cli.measuring.memory:measure_mlc",
             "device": "calibrate.cli.measuring.device:measure_device",
             "suite": "calibrate.cli.measuring.suite:measure_suite",
         }

@@ -16,9 +16,8 @@ import pytest
 from fault_injection import failing, killed_at
 
 from calibrate import from_datasheet
-from calibrate.cli import outputs
 from calibrate.cli.calibration import fleet
-from calibrate.cli.files import read_fits, write_fits
+from calibrate.cli.files import new_record, read_fits, write_fits
 from calibrate.report.page import write_sections
 from measure.errors import MeasureError
 from measure.formats.law_file import read_law, write_law
@@ -81,7 +80,7 @@ def keep_lines(folder: Path) -> None:
     """Append line by line; what was appended before a fault is in the file, and no part of another line."""
     kept = ""
     try:
-        with outputs.new_record(folder / "record.csv", LINES[0], "--record") as add:
+        with new_record(folder / "record.csv", LINES[0], "--record") as add:
             kept = LINES[0]
             for line in LINES[1:]:
                 add(line)
