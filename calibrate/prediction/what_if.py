@@ -1,4 +1,4 @@
-"""What if: the device with more workers, copies of it, faster service, a longer way to it.
+"""What if: the device with more workers, copies of it, faster service, a longer way to it; how many a rate takes.
 
 The stations behind the curve are changed, and the changed stations are solved:
 
@@ -13,6 +13,7 @@ says what is open. What the stations miss at the measured loads is carried along
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +29,7 @@ from calibrate.models.calibration import Calibration
 from calibrate.models.closed import ClosedModel
 from calibrate.models.stations import LEAST_DELAY, UNLIKELY, Copies, ServersAndDelay
 from measure.errors import DataError
-from measure.units import counted, format_duration
+from measure.units import counted, format_duration, format_percent, format_rate
 from qsim.errors import InvalidParameterError
 
 RULED_OUT = 2.0
@@ -216,3 +217,41 @@ def _parameters(changed: Fit, fit: Fit) -> dict[str, Estimate]:
         before = fit.parameters.get(name)
         found[name] = Estimate(estimate, low, high, before is not None and before.identified, unit)
     return found
+
+
+ROOM = 0.8
+"""The share of its peak at which each should be busy, so that waiting stays short."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """``needed`` of a ``kind`` serve ``rate_per_s``, and ``roomy`` stay below 80 % of their peak."""
+
+    rate_per_s: float
+    peak_per_s: float
+    needed: int
+    roomy: int
+    kind: str = "today's kind"
+
+    def __str__(self) -> str:
+        rate, share = format_rate(self.rate_per_s, 2), format_percent(100 * self.rate_per_s / self.peak_per_s)
+        if self.roomy == 1:
+            return f"{rate} is {share} of the peak of {self.kind}: one is enough."
+        return f"For {rate} you need {self.needed} of {self.kind}; {self.roomy} to stay below {100 * ROOM:g} % busy."
+
+
+def capacity_for(fit: Fit, rate_per_s: float, kind: str = "today's kind") -> Capacity:
+    """How many of the device serve a rate. Raises DataError for a fit over no number of requests or clients.
+
+    >>> from calibrate import from_datasheet
+    >>> print(capacity_for(from_datasheet(idle_latency=2e-3, peak_iops=1e3), 3000))
+    For 3.0 k/s you need 4 of today's kind; 4 to stay below 80 % busy.
+    """
+    peak = fit.parameters.get("Xmax")
+    if not fit.load_type.is_closed or peak is None or peak.estimate is None:
+        raise DataError(
+            f"{fit.series or 'the fit'} has no peak throughput; fit a sweep over requests outstanding, clients or "
+            "connections"
+        )
+    each = peak.estimate
+    return Capacity(rate_per_s, each, math.ceil(rate_per_s / each), math.ceil(rate_per_s / (ROOM * each)), kind)

@@ -34,7 +34,7 @@ from measure.units import format_duration
 
 if TYPE_CHECKING:
     from calibrate import Fit, Prediction, Scenario, SealedPrediction, Tails, WhatIf
-    from calibrate.prediction.capacity import Capacity
+    from calibrate.prediction.what_if import Capacity
     from calibrate.report.view import Section
 
 HELP = """Predict throughput and response time, with bands, and the knee.
@@ -175,7 +175,7 @@ def _holds_points(data: Sequence[str]) -> bool:
 
 def _predicted(fit: Fit, at: Sequence[float] | None, change: WhatIf | None, target: float | None) -> PredictedCurve:
     """The curve of a fit, and of the device as changed."""
-    from calibrate.prediction.capacity import capacity_for
+    from calibrate.prediction.what_if import capacity_for
 
     def of(fit: Fit, loads: Sequence[float], kind: str) -> PredictedCurve:
         capacity = None if target is None else capacity_for(fit, target, kind)

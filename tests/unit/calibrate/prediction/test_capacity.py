@@ -3,7 +3,7 @@
 import pytest
 
 from calibrate import fit, from_datasheet
-from calibrate.prediction.capacity import capacity_for
+from calibrate.prediction.what_if import capacity_for
 from measure import load_dataset
 from measure.errors import DataError
 
