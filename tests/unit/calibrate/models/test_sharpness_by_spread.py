@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import fit, points_of
-from calibrate.models.closed import Declining, OnsetPNorm, sharpness_by_spread
+from calibrate.models.closed import FINITE, SHARPNESS_MEDIAN, Declining, OnsetPNorm, sharpness_by_spread
 from measure.sweep import Sweep
 
 UNKNOWN = float("nan")
@@ -60,4 +60,4 @@ def test_p99_is_used_where_no_deviation_is_known() -> None:
 
 def test_past_the_peak_the_spread_tells_nothing() -> None:
     points = points_of(sweep(latency_sd_s=[1e-6, 3e-6]))
-    assert Declining().parameters_of(points)[2].prior_median == Declining().sharpness
+    assert Declining().parameters_of(points)[2].prior_median == FINITE * SHARPNESS_MEDIAN
