@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from calibrate.fitting.answer import at_load, knee_figure, never_approached
 from measure.errors import DataError
-from measure.formats.watched.interval import DeviceInterval, pooled
-from measure.formats.watched.steady import LEAST_S, like, series_of, stretches, watched_sweep
+from measure.formats.watched import LEAST_S, DeviceInterval, like, pooled, series_of, stretches, watched_sweep
 from measure.units import format_duration, format_rate, plain_number
 
 if TYPE_CHECKING:

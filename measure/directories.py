@@ -52,9 +52,9 @@ _RUNS: tuple[Format, ...] = ("fio", "server")
 _READERS = {
     "fio": ("measure.fio.sweep", "read_fio_store"),
     "drive": ("measure.fio.sweep", "read_fio_store"),
-    "memory_probe": ("measure.memory.sweep", "read_memory_store"),
-    "mlc": ("measure.mlc.sweep", "read_mlc"),
-    "known-device": ("measure.known_device.in_python", "read_device_store"),
+    "memory_probe": ("measure.memory.probe", "read_memory_store"),
+    "mlc": ("measure.mlc", "read_mlc"),
+    "known-device": ("measure.known_device.sweep", "read_device_store"),
 }
 """What reads the sweeps of each tool, imported where there is one."""
 

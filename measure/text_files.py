@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from measure.errors import DataError, MeasureError
-from measure.machine import system
+from measure.machine import files
 from measure.units import format_bytes
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MAX_BYTES = 2**25
 MAX_ROWS = 200_000
 HEAD_BYTES = 2**16
 LONGEST_LINE = 2**18
-_WITHOUT_WAITING = system.flags("O_NONBLOCK")
+_WITHOUT_WAITING = files.flags("O_NONBLOCK")
 
 STDIN = Path("-")
 """Stands for the standard input."""

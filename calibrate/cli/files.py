@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from measure.errors import DataError, MeasureError
-from measure.machine.durable import appending, write_new
+from measure.machine.files import appending, write_new
 from measure.text_files import read_document, reading
 
 if TYPE_CHECKING:

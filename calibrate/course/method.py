@@ -7,7 +7,7 @@ import pandas as pd
 from calibrate.course.planning import CoursePlan, CourseResults
 from calibrate.report.measured import shown
 from calibrate.report.view import Section, View
-from measure.fio.preconditioning import writes_at_random
+from measure.fio.plan import writes_at_random
 from measure.sweep import Sweep
 from measure.units import counted, format_bytes
 

@@ -18,8 +18,7 @@ from measure.errors import MeasureError, StoreError
 from measure.fio.sweep import Progress
 from measure.memory.probe import DEMO_DELAYS, MemoryPlan, plan_buffers, plan_memory, run_memory
 from measure.store.directory import MANIFEST, SweepStore
-from measure.suites.questions import COURSE
-from measure.suites.runs import SuitePlan, plan_suites, run_suites
+from measure.suites.runs import COURSE, SuitePlan, plan_suites, run_suites
 from measure.sweep import Sweep
 from measure.units import format_duration
 from qsim.errors import InvalidParameterError

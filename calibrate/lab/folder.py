@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from measure.errors import DataError, MeasureError, StoreError
-from measure.machine.durable import lock_file
+from measure.machine.files import lock_file
 
 if TYPE_CHECKING:
     from measure import Sweep

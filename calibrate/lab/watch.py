@@ -17,10 +17,9 @@ from calibrate.lab.widgets import KEPT, Theme, choice, graph, line, page, theme_
 from calibrate.report.axes import latency_axis, throughput_axis
 from calibrate.watched import WatchedCurves, place
 from measure.errors import MeasureError
-from measure.formats.watched.interval import DeviceInterval, pooled
+from measure.formats.watched import DeviceInterval, pooled
 from measure.units import format_duration, format_rate, plain_number
-from measure.watching.counters import counters_now
-from measure.watching.watch import Lost, watch
+from measure.watching import Lost, counters_now, watch
 
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit

@@ -24,7 +24,7 @@ from calibrate.report.compared.views import curve_output
 from calibrate.report.drawing import DARK
 from calibrate.report.view import FrontPage, Section, View
 from measure.errors import MeasureError
-from measure.machine.durable import write_durably
+from measure.machine.files import write_durably
 from measure.spreadsheet import plain_cell
 from measure.sweep import Provenance
 

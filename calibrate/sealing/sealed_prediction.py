@@ -25,7 +25,7 @@ from calibrate.fitting.predicted_curve import predict
 from calibrate.inference.parameters import Mask
 from calibrate.points import points_of
 from measure.errors import DataError, MeasureError
-from measure.machine.durable import write_new
+from measure.machine.files import write_new
 from measure.sweep import Sweep
 from measure.text_files import read_document
 from measure.units import counted

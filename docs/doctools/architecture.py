@@ -32,8 +32,8 @@ This page is written from the code by `make docs`. How to write most of these: [
   `tests/unit/qsim/distributions/test_distributions.py` and in `tests/service_laws.py`.
 - **A formula**: a module in `qsim/analytic/open`, `closed` or `networks`, named in the list of
   `qsim/analytic/__init__.py`. Tests: the same folder of `tests/unit`, and `tests/agreement`.
-- **Output of a load generator**: a function of `measure/formats/servers/text_reports.py` or `json_reports.py`, named
-  in `tools.py` there. Tests: `tests/unit/measure/formats/servers`, with a real output in `tests/data/servers`.
+- **Output of a load generator**: a function of `measure/formats/server_reports.py` or `servers.py` for JSON, named
+  in `servers.py` there. Tests: `tests/unit/measure/formats/servers`, with a real output in `tests/data/servers`.
 - **Any other format**: a module in `measure/formats`, with one row of `_TEXTS` (in the order in which they are tried)
   and its name in `Format` of `by_format.py` there. Tests: `tests/unit/measure/formats` and a target in
   `tests/fuzz/fuzz_targets.py`, with a real output in `tests/golden/data`.

@@ -19,10 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from measure.formats.watched.interval import DeviceInterval, pooled
-from measure.watching.counters import Counters, counters_now
-from measure.watching.device_counters import counted_device
-from measure.watching.watch import watch
+from measure.formats.watched import DeviceInterval, pooled
+from measure.watching import Counters, counted_device, counters_now, watch
 
 DEPTHS = (1, 4, 16, 64)
 FIO = ("--name=load", "--size=256m", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio", "--time_based")

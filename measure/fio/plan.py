@@ -1,30 +1,212 @@
 """Planning a fio sweep: the target and the settings are checked and every command is written down; nothing runs.
 
 iodepth is a closed population: N requests circle between fio and the device, each submitted when one completes.
-Arrival rates are an open stream. A sweep holds one kind of load, over any block sizes, directions and patterns. What
-fio is asked for, and why, is in :mod:`measure.fio.command`.
+Arrival rates are an open stream. A sweep holds one kind of load, over any block sizes, directions and patterns. The
+engine is chosen by what this machine has; the target by our safety rules and by how fio reads names. What fio is asked
+for, and why, is in :mod:`measure.fio.command`.
+
+Reads of blocks never written touch no medium, so a test file is written once from end to end in any case. The first
+random writes after that are faster than any later ones: the drive's map is in order, and its write cache empty. So
+where random writes are measured, each block is written once more in random order before, in blocks of the workload,
+for a minute at most (SNIA Solid State Storage Performance Test Specification 2.0.2, 3.1: the workload's own writes).
+
+A file is a part of its drive: what the rest of the drive holds is not touched, and a small file on a large drive stays
+far from the state that a full drive is in.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import shlex
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from measure.errors import UnsafeTargetError
-from measure.fio.command import PROBE, common_options, point_command, stagger_s
-from measure.fio.preconditioning import Pass, passes
-from measure.fio.settings import FioSettings, choose_engine, file_for
-from measure.fio.workload import FioJob, combinations, in_order
-from measure.machine.host import tool_version
-from measure.machine.own_file import Target
-from measure.machine.process import find_tool
-from measure.machine.safety import check_export, why_no_drive
+from measure.fio.command import PROBE, FioJob, combinations, common_options, in_order, point_command, program, stagger_s
+from measure.formats.fio.record import SYNC_ENGINES
+from measure.machine.host import io_uring_allowed, tool_version
+from measure.machine.own_file import Target, is_own, measured_bytes
+from measure.machine.process import find_tool, run_tool
+from measure.machine.safety import TEST_FILE, check_export, check_target, why_no_drive
 from measure.units import counted, format_bytes, format_duration, format_rate
-from qsim.errors import InvalidParameterError
+from qsim.errors import InvalidParameterError, must_be
+
+USUAL = ("io_uring", "libaio", "posixaio", "psync")
+DEFAULT_FILE_BYTES = 2**30
+
+
+@dataclass(frozen=True)
+class FioSettings:
+    """The settings of a sweep. Raises ValueError naming the first that cannot be.
+
+    ``runtime_s`` is how long each point runs after ``ramp_s`` that are not counted. ``size_bytes`` is how much of the
+    target is used: by default 1 GiB for a file of our own, all of what exists otherwise, which is only read, and with
+    ``consent="read"`` only.
+
+    ``keep`` leaves the test file. ``write_device`` is the name of a block device or an NBD export that may be written
+    to, ``erase`` that of one that may hold something, see :mod:`measure.machine.safety`. ``label`` and ``details`` go
+    into the provenance.
+    """
+
+    runtime_s: float = 5.0
+    ramp_s: float = 1.0
+    size_bytes: int | None = None
+    repeats: int = 1
+    engine: Literal["auto", "probe"] = "auto"
+    seed: int = 1
+    consent: Literal["read"] | None = None
+    keep: bool = False
+    write_device: str | None = None
+    erase: str | None = None
+    label: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rules: tuple[tuple[str, bool, str], ...] = (
+            ("runtime_s", 0.1 <= self.runtime_s <= 86400, "from 0.1 s to a day"),
+            ("ramp_s", 0 <= self.ramp_s <= 86400, "from 0 s to a day"),
+            ("repeats", 1 <= self.repeats <= 1000, "from 1 to 1000"),
+            ("seed", 0 <= self.seed < 2**32, "a whole number from 0 to 4294967295"),
+            ("size_bytes", self.size_bytes is None or self.size_bytes > 0, "a size such as 1 GiB"),
+        )
+        for name, holds, wanted in rules:
+            must_be(holds, name, getattr(self, name), wanted)
+
+
+def choose_engine(asked: Literal["auto", "probe"], workloads: Sequence[FioJob]) -> tuple[str, str]:
+    """The I/O engine and the reason: the probe where asked, else io_uring, libaio, posixaio, psync, by what works here.
+
+    io_uring costs the least CPU per request and submits without blocking; it is taken where this fio has it and the
+    kernel lets this process set up a ring (containers often do not). An open loop takes psync.
+    """
+    if asked == PROBE:
+        return asked, "threads of this program, one request each"
+    if workloads[0].is_open:
+        return "psync", "each job submits one request at a time, at its own moments"
+    listing = run_tool(["fio", "--enghelp"], timeout_s=10).text
+    here = [e for e in USUAL if e in {line.strip() for line in listing.splitlines()[1:]}]
+    granted, why = io_uring_allowed()
+    if "io_uring" in here and granted:
+        return "io_uring", "this fio has it and the kernel grants it"
+    others = [engine for engine in here if engine != "io_uring"]
+    if not others:
+        problem = f": the fio of this machine has none of {', '.join(USUAL)}"
+        raise InvalidParameterError("engine", problem, "install a complete fio")
+    engine, reason = others[0], f"no io_uring: {why}" if "io_uring" in here else "this fio lacks io_uring"
+    if engine in SYNC_ENGINES and any(w.depth > 1 for w in workloads):
+        reason += "; it is synchronous, so a depth of N is N jobs with one request each"
+    return engine, reason
+
+
+def file_for(target: Path, settings: FioSettings, workloads: Sequence[FioJob]) -> Target:
+    """The file or device that may be used for ``workloads``; UnsafeTargetError where it may not.
+
+    Raises ValueError where it holds fewer blocks than some workload has outstanding.
+    """
+    _refuse_characters(str(target))
+    file = check_target(
+        target,
+        settings.size_bytes or _default_size(target),
+        writes=any(w.read_percent < 100 for w in workloads),
+        consent=settings.consent,
+        write_device=settings.write_device,
+        erase=settings.erase,
+    )
+    _refuse_characters(str(file.path))
+    size = file.size_bytes // 4096 * 4096
+    for job in workloads:
+        if size < job.block_bytes * job.depth:
+            raise InvalidParameterError(
+                "size_bytes",
+                f"{format_bytes(size)} holds fewer than {job.depth} blocks of {format_bytes(job.block_bytes)}",
+                "ask for a larger size or smaller depths",
+                value=format_bytes(size),
+            )
+    return replace(file, size_bytes=size)
+
+
+def _default_size(target: Path) -> int | None:
+    """1 GiB for a file of our own that is to be created; what is there already is used whole."""
+    path = target / TEST_FILE if os.path.isdir(target) else target
+    if not os.path.exists(path) or (is_own(path) and not measured_bytes(path)):
+        return DEFAULT_FILE_BYTES
+    return None
+
+
+def _refuse_characters(path: str) -> None:
+    """fio takes a colon for the end of a file name and replaces $words, so such a name could mean another file."""
+    for character in ":\\$\"'\n\r":
+        if character in path:
+            raise UnsafeTargetError(
+                f"target {path!r} contains {character!r}, which fio reads as something else; name a path without it"
+            )
+    if path != path.strip():
+        raise UnsafeTargetError(f"target {path!r} begins or ends with a space, which fio drops; name a path without it")
+
+
+SEQUENTIAL_BYTES_PER_S = 400e6  # for the estimates only
+RANDOM_BYTES_PER_S = 50e6
+SLOWEST_BYTES_PER_S = 2e6  # a drive slower than this counts as hung
+LONGEST_RANDOM_S = 60.0
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One run of fio over the file: the words for it, the workload, the command, about how long, and at most."""
+
+    text: str
+    job: FioJob
+    argv: tuple[str, ...]
+    seconds: float
+    limit_s: float
+
+
+def writes_at_random(workloads: Sequence[FioJob]) -> bool:
+    """Whether any of them does, so that the file is written at random before."""
+    return any(w.read_percent < 100 and w.pattern == "random" for w in workloads)
+
+
+def passes(file: Target | None, engine: str, workloads: Sequence[FioJob]) -> Iterator[Pass]:
+    """What is still to be written to a test file before the workloads; nothing where the target is something else."""
+    if file is None or file.kind != "own file":
+        return
+    size = file.size_bytes
+    if not file.filled:
+        whole = FioJob(8, 1, next(b for b in (2**20, 2**16, 4096) if size % b == 0), 0, "sequential")
+        limit_s = 60.0 + size / SLOWEST_BYTES_PER_S
+        command = pass_command(file, engine, whole)
+        yield Pass("writing the test file", whole, command, size / SEQUENTIAL_BYTES_PER_S, limit_s)
+    if writes_at_random(workloads) and not file.scattered:
+        block = min(w.block_bytes for w in workloads if w.read_percent < 100)
+        scatter = FioJob(32, 1, block, 0, "random")
+        until = (f"--runtime={LONGEST_RANDOM_S:.0f}s", "--allow_file_create=0")
+        seconds = min(LONGEST_RANDOM_S, size / RANDOM_BYTES_PER_S)
+        command = (*pass_command(file, engine, scatter), *until)
+        yield Pass("writing it at random", scatter, command, seconds, LONGEST_RANDOM_S + 60.0)
+
+
+def pass_command(file: Target, engine: str, job: FioJob) -> tuple[str, ...]:
+    """The command that writes each block once, with data that no drive can compress."""
+    return (
+        *program(engine),
+        "--output-format=json",
+        "--eta=never",
+        "--name=fill",
+        f"--filename={file.path}",
+        f"--size={file.size_bytes}",
+        f"--rw={job.rw}",
+        f"--bs={job.block_bytes}",
+        f"--ioengine={engine}",
+        f"--iodepth={job.depth}",
+        "--direct=1",
+        "--thread=1",
+        "--refill_buffers=1",
+        "--end_fsync=1",
+    )
+
 
 DEFAULT_DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 START_S = 0.6  # what fio takes to start and to stop
@@ -157,7 +339,7 @@ def plan_fio(target: str | Path, depths: Sequence[int] = DEFAULT_DEPTHS, **more:
     """A sweep of ``target`` over every combination of what is given: depths or, open loop, ``arrival_rates``.
 
     ``block_bytes``, ``read_percent``, ``pattern``, ``jobs`` and ``arrival_rates``, each one value or several, are those
-    of :func:`measure.fio.workload.combinations`; all else are fields of :class:`measure.fio.settings.FioSettings`.
+    of :func:`measure.fio.command.combinations`; all else are fields of :class:`measure.fio.plan.FioSettings`.
     The rest is as in :func:`plan_workloads`, and so are the errors raised.
     """
     settings = {name: more.pop(name) for name in list(more) if name in FioSettings.__dataclass_fields__}

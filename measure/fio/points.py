@@ -15,14 +15,13 @@ from typing import Any
 
 from measure.errors import DataError, StoreError
 from measure.findings import Finding
-from measure.fio.command import submitters_of
-from measure.fio.workload import MAX_JOBS, FioJob
+from measure.fio.command import MAX_JOBS, FioJob, submitters_of
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.record import SYNC_ENGINES, FioRecord, added
 from measure.formats.fio.steady_state import noted_columns
 from measure.formats.fio.sweep import Placed, why_unusable
 from measure.machine.scheduling_delay import noted_lateness
-from measure.store.stored_point import StoredPoint
+from measure.store.directory import StoredPoint
 from measure.sweep import describe_series
 from measure.units import counted, format_bytes, format_rate
 

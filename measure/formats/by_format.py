@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Literal
 
 from measure.errors import DataError
-from measure.formats.fio.log_records import log_name
+from measure.formats.fio.logs import log_name
 from measure.formats.fio.normal_output import looks_like_normal
 from measure.formats.fio.sweep import fio_sweep, log_sweep
 from measure.formats.mess_curves import curves_sweep, looks_like_curves, looks_like_pairs
 from measure.formats.mlc import looks_like_mlc, mlc_sweep
-from measure.formats.servers.tools import looks_like_server_run, server_runs_sweep
+from measure.formats.servers import looks_like_server_run, server_runs_sweep
+from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 from measure.formats.tables.cells import looks_like_table
 from measure.formats.tables.table import csv_sweep
-from measure.formats.watched.steady import looks_like_record, record_sweep
-from measure.formats.watched.sysstat import looks_like_sysstat, sysstat_sweep
+from measure.formats.watched import looks_like_record, record_sweep
 from measure.sweep import Sweep, join
 from measure.text_files import STDIN, read_head, read_text, reading
 

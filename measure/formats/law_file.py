@@ -12,7 +12,7 @@ from typing import Any
 
 from measure.errors import DataError, MeasureError
 from measure.formats.fio.json_output import parse_fio
-from measure.machine.durable import write_durably
+from measure.machine.files import write_durably
 from measure.text_files import read_document, read_text
 from qsim import Distribution, Empirical
 from qsim.distributions import law_from_dict, law_to_dict

@@ -1,30 +1,222 @@
-"""A sweep of a known device by real fio: the device is started, measured over depths or arrival rates, and stopped.
+"""A sweep of a known device: by real fio against nbdkit, or in this very process where these are not installed.
 
-The truth goes into the provenance. Before the sweep the way itself is measured (``way_s``), and the device then answers
-early by that much, so that fio sees the queue's response times and not those of a socket.
+With fio the device is started, measured over depths or arrival rates, and stopped. The truth goes into the provenance.
+Before the sweep the way itself is measured (``way_s``), and the device then answers early by that much, so that fio
+sees the queue's response times and not those of a socket.
+
+In this process the device is the one that nbdkit plays (:class:`measure.known_device.plugin.Server`). N threads are the
+N requests that circulate: each sends its next one when its last is answered. The threads sleep until the device
+answers, so that c servers need no processors. A machine ends a sleep late, and a busy one much later now and then, so
+the device answers early (:class:`LatenessCompensator`): the mean response time is that of the queue.
+
+A point of half a second has some hundred requests, whose mean time differs from the law's by several percent. So the
+times are drawn in strata (:func:`stratified`): any 32 successive ones are spread over the law as all of them are.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import platform
 import shutil
-from dataclasses import dataclass, replace
+import threading
+import time
+from array import array
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
 from measure.errors import ToolFailedError
-from measure.fio.plan import FioPlan, plan_workloads
-from measure.fio.settings import FioSettings
+from measure.fio.command import FioJob, submitters
+from measure.fio.plan import FioPlan, FioSettings, plan_workloads
 from measure.fio.sweep import run_fio
-from measure.fio.workload import FioJob, submitters
 from measure.formats.fio.json_output import parse_fio
-from measure.known_device.in_python import run_in_python
-from measure.known_device.server import MAX_THREADS, Truth, known_device, truth_of
-from measure.machine.process import run_tool
-from measure.store.measuring import Progress
+from measure.known_device.plugin import Server
+from measure.known_device.server import MAX_THREADS, Truth, drawn_times, known_device, truth_of
+from measure.machine.process import now, run_tool
+from measure.machine.scheduling_delay import late_nap
+from measure.store.directory import SweepStore
+from measure.store.measuring import Measurement, Outcome, Progress, Tick, measure, measured_here, read_kept
 from measure.sweep import Sweep
 from measure.units import format_rate
 from qsim.errors import InvalidParameterError, must_be
+
+TOOL = "known-device"
+NAP_S, NAPS = 1e-3, 200
+STRATA = 32
+SHARE = 0.1
+PERCENTILES = {"latency_p50_s": 50.0, "latency_p95_s": 95.0, "latency_p99_s": 99.0, "latency_p999_s": 99.9}
+
+
+@dataclass(frozen=True)
+class DevicePoint:
+    """A point: how many requests circulate."""
+
+    depth: int
+
+    @property
+    def key(self) -> str:
+        """What the point is stored as."""
+        return f"depth-{self.depth}.0"
+
+    def describe(self) -> str:
+        """What is shown while it runs."""
+        return f"depth {self.depth}"
+
+
+class LatenessCompensator:
+    """How early the device answers: ``early_s`` at first, then more by a ``share`` of how late each answer came.
+
+    What one answer is late is taken off the next ones, so late wakings lengthen the mean by next to nothing. The share
+    is small where many requests wait at once, since these all wake before it can act. Without one, ``early_s`` stays.
+    """
+
+    def __init__(self, early_s: float = 0.0, share: float = 0.0) -> None:
+        self.early_s = early_s
+        self._share = share
+
+    def answered(self, late_s: float) -> None:
+        """Note how much later than it should an answer came; negative: earlier."""
+        self.early_s += self._share * late_s
+
+
+def run_in_python(
+    truth: Truth,
+    depths: Sequence[int],
+    out_dir: Path,
+    runtime_s: float,
+    ramp_s: float,
+    on_progress: Progress | None = None,
+) -> Sweep:
+    """Measure what is missing of ``depths`` in ``out_dir``, each for ``runtime_s`` after ``ramp_s`` that do not count.
+
+    Returns all that the directory holds. Raises StoreError.
+    """
+    played = replace(truth, early_s=lateness_s(), player="threads of Python")
+
+    def run(point: DevicePoint, _: Tick) -> Outcome:
+        command = f"a closed loop of threads, {point.describe()}"
+        about = {"command": command, "request": asdict(point), "started_at": now()}
+        rows = answers(played, point, ramp_s + runtime_s)
+        counted = rows[(rows[:, 0] >= ramp_s) & (rows[:, 0] < ramp_s + runtime_s), 1]
+        if len(counted) < 2:
+            reason = f"at {point.describe()} fewer than two requests were answered; give the points more time"
+            return Outcome(None, about, reason)
+        measured = {
+            "requests": len(counted),
+            "throughput_per_s": len(counted) / runtime_s,
+            "latency_s": float(counted.mean()),
+            "latency_sd_s": float(counted.std()),
+            **{name: float(np.percentile(counted, share)) for name, share in PERCENTILES.items()},
+        }
+        return Outcome(json.dumps(measured).encode(), {**about, "ended_at": now()})
+
+    fixed = {name: getattr(truth, name) for name in ("servers", "law", "seed", "queueing")}
+    plan = Measurement(
+        TOOL,
+        [DevicePoint(depth) for depth in depths],
+        {**fixed, "runtime_s": runtime_s, "ramp_s": ramp_s},
+        lambda: measured_here("qsim known device", played.label, {"truth": played.to_dict()}),
+        lambda *_: nullcontext(run),
+        read_device_store,
+        lambda _: runtime_s + ramp_s,
+    )
+    return measure(plan, out_dir, on_progress)
+
+
+def answers(truth: Truth, point: DevicePoint, seconds: float) -> NDArray[np.float64]:
+    """When requests were answered, in seconds from the start, and how long each took: (n, 2)."""
+    times, routes = drawn_times(truth)
+    rng = np.random.default_rng([truth.seed, *point.key.encode()])  # other draws at each point
+    server = Server(
+        array("d", stratified(times, rng).tobytes()),
+        truth.servers,
+        array("H", routes.tobytes()) if len(routes) else None,
+    )
+    compensator = LatenessCompensator(truth.early_s, SHARE / point.depth)
+    return closed_loop(server, point.depth, seconds, compensator, truth.delay_s)
+
+
+def stratified(times: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """The ``times`` (n,), shuffled so that successive ones are spread over the law: of each 32, one from each 32nd.
+
+    >>> drawn = stratified(np.arange(64.0), np.random.default_rng(1))
+    >>> sorted((drawn[:32] // 2).astype(int).tolist()) == list(range(32))
+    True
+    """
+    usable = len(times) // STRATA * STRATA
+    if not usable:
+        return times
+    strata = rng.permuted(np.sort(times)[:usable].reshape(STRATA, -1), axis=1)
+    return rng.permuted(strata.T, axis=1).ravel()
+
+
+def closed_loop(
+    server: Server, threads: int, seconds: float, compensator: LatenessCompensator, delay_s: float = 0.0
+) -> NDArray[np.float64]:
+    """When requests were answered, in seconds from the start, and how long each took: (n, 2), in no order.
+
+    Each of the ``threads`` sends its next request when its last was answered, for ``seconds``; each answer
+    comes ``delay_s`` after the departure.
+    """
+    lock, rows = threading.Lock(), [list[tuple[float, float]]() for _ in range(threads)]
+    begin = time.perf_counter()
+
+    def send(own: list[tuple[float, float]]) -> None:
+        answered = time.perf_counter()
+        while answered - begin < seconds:
+            with lock:
+                sent = time.perf_counter()
+                due = server.admit(sent) + delay_s
+            time.sleep(max(0.0, due - compensator.early_s - time.perf_counter()))
+            answered = time.perf_counter()
+            with lock:
+                compensator.answered(answered - due)
+            own.append((answered - begin, answered - sent))
+
+    started = [threading.Thread(target=send, args=(own,), name="request", daemon=True) for own in rows]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    return np.array([row for own in rows for row in own], dtype=np.float64).reshape(-1, 2)
+
+
+def lateness_s() -> float:
+    """How much later than asked this machine ends a short sleep: the median, in seconds."""
+    return max(0.0, float(np.median([late_nap(NAP_S) for _ in range(NAPS)])))
+
+
+def read_device_store(store: SweepStore) -> Sweep:
+    """The sweep kept in a directory. Raises DataError where no point is finished, StoreError where it is damaged."""
+    kept = read_kept(store, lambda text, _: json.loads(text))
+    kept.check_any()
+    rows = [
+        {
+            "series": "requests",
+            "load": float(point.record["request"]["depth"]),
+            "repeat": 0,
+            "source": point.raw.name if point.raw else None,
+            "started_at": point.record["started_at"],
+            "depth": float(point.record["request"]["depth"]),
+            "jobs": 1.0,
+            **measured,
+        }
+        for point, measured in zip(kept.finished, kept.values, strict=True)
+    ]
+    return Sweep(
+        pd.DataFrame(rows).sort_values("load", kind="stable"),
+        provenance=kept.provenance,
+        findings=kept.findings,
+        name=store.directory.name,
+        raw=kept.raw,
+    )
+
 
 WAY_SERVICE_S = 1e-3
 WAY_RUNTIME_S = 0.5

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from measure.errors import UnsafeTargetError
-from measure.machine import system
-from measure.machine.durable import write_durably
+from measure.machine import files
+from measure.machine.files import write_durably
 from measure.machine.host import storage_behind
 from measure.machine.process import by_handle
 from measure.units import format_bytes
@@ -41,7 +41,7 @@ class Target:
     """A target that was found safe. ``size_bytes`` is what will be measured, ``exists`` whether it is there already.
 
     ``filled`` tells of our own file that it was written once from end to end, ``scattered`` that it was then written at
-    random (see :mod:`measure.fio.preconditioning`). ``writable`` is never true for a foreign file.
+    random (see :mod:`measure.fio.plan`). ``writable`` is never true for a foreign file.
     """
 
     path: Path
@@ -59,7 +59,7 @@ def is_own(path: Path) -> bool:
     if mark is None:
         return False
     try:
-        file = os.open(path, system.flags("O_NOFOLLOW", "O_NONBLOCK"))
+        file = os.open(path, files.flags("O_NOFOLLOW", "O_NONBLOCK"))
     except OSError:
         return False
     try:
@@ -76,7 +76,7 @@ def _is_marked(file: int, mark: dict[str, Any]) -> bool:
     sealed = os.pread(file, SEAL_BYTES, max(0, status.st_size - SEAL_BYTES)) == _seal(str(mark.get("nonce")))
     if mark.get("born_ns") is None:  # killed before the mark was complete: nothing is in it yet but the seal
         return sealed or status.st_size == 0
-    return sealed and mark["born_ns"] == system.birth_ns(file)
+    return sealed and mark["born_ns"] == files.birth_ns(file)
 
 
 def _seal(nonce: str) -> bytes:
@@ -103,7 +103,7 @@ def held(target: Target, *, keep: bool) -> Iterator[Target]:
     descriptor = _open_own(target)
     try:
         try:
-            system.lock(descriptor)
+            files.lock(descriptor)
         except OSError as error:
             keep = True  # it is the other run's to remove
             raise UnsafeTargetError(
@@ -132,7 +132,7 @@ def _exclusively(target: Target) -> Iterator[None]:
         yield
         return
     try:
-        descriptor = os.open(target.path, system.flags("O_EXCL"))
+        descriptor = os.open(target.path, files.flags("O_EXCL"))
     except OSError as error:
         raise UnsafeTargetError(
             f"{target.path} is not written to: it cannot be opened exclusively ({error.strerror or error})"
@@ -149,7 +149,7 @@ def _resize(descriptor: int, target: Target) -> None:
     try:
         os.pwrite(descriptor, _seal(str(mark.get("nonce"))), target.size_bytes)
         if mark.get("born_ns") is None:
-            _write_mark(target.path, {**mark, "born_ns": system.birth_ns(descriptor)})
+            _write_mark(target.path, {**mark, "born_ns": files.birth_ns(descriptor)})
         os.ftruncate(descriptor, target.size_bytes + SEAL_BYTES)
     except OSError as error:
         raise UnsafeTargetError(
@@ -182,14 +182,14 @@ def remove_leftover(target: Target) -> None:
     if target.kind != "own file":
         return
     try:
-        descriptor = os.open(target.path, system.flags("O_NOFOLLOW"))
+        descriptor = os.open(target.path, files.flags("O_NOFOLLOW"))
     except FileNotFoundError:
         remove_own(target.path)
         return
     except OSError as error:
         raise UnsafeTargetError(f"{target.path} cannot be removed: {error.strerror or error}") from error
     try:
-        system.lock(descriptor)
+        files.lock(descriptor)
         remove_own(target.path)
     except BlockingIOError:
         return
@@ -223,7 +223,7 @@ def _open_own(target: Target) -> int:
     path = target.path
     try:
         if target.exists:
-            file = os.open(path, system.flags("O_RDWR", "O_NOFOLLOW"))
+            file = os.open(path, files.flags("O_RDWR", "O_NOFOLLOW"))
             if not _is_marked(file, read_mark(path) or {"born_ns": -1}):
                 os.close(file)
                 raise UnsafeTargetError(f"{path} has changed since it was looked at; start again")
@@ -242,7 +242,7 @@ def _create_own(path: Path) -> int:
     try:
         if not path.exists():
             _write_mark(path, {"nonce": secrets.token_hex(16), "born_ns": None})
-        return os.open(path, system.flags("O_RDWR", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), 0o600)
+        return os.open(path, files.flags("O_RDWR", "O_CREAT", "O_EXCL", "O_NOFOLLOW"), 0o600)
     except FileExistsError:  # somebody else's, and the mark may be theirs as well
         raise
     except BaseException:
@@ -253,9 +253,9 @@ def _create_own(path: Path) -> int:
 def _try_direct_io(target: Target) -> None:
     """Write and read one block with O_DIRECT; the file is to be filled anyway. Nothing is written to a filled one."""
     try:
-        descriptor = system.opened_direct(str(target.path), writes=True)
+        descriptor = files.opened_direct(str(target.path), writes=True)
         try:
-            if system.uncached_by_call():  # the file was opened so, or that failed
+            if files.uncached_by_call():  # the file was opened so, or that failed
                 return
             with mmap.mmap(-1, DIRECT_BYTES) as block:  # anonymous memory is page-aligned, as O_DIRECT wants it
                 if not target.filled:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Literal
 
 from measure.errors import UnsafeTargetError
-from measure.machine import contents, nbd_export, system
+from measure.machine import contents, files
 from measure.machine.host import storage_behind
 from measure.machine.own_file import DIRECT_BYTES, Target, is_own, measured_bytes, read_mark
 from measure.units import format_bytes
@@ -44,7 +44,7 @@ SPARE_BYTES = 64 * 2**20  # left free on the filesystem, whatever the test file 
 
 def why_no_drive(*, by_probe: bool = True) -> str:
     """Why this system cannot measure a drive, by the probe or by fio; empty where it can."""
-    if hasattr(os, "O_DIRECT") or (by_probe and system.uncached_by_call()):
+    if hasattr(os, "O_DIRECT") or (by_probe and files.uncached_by_call()):
         return ""
     name = {"Darwin": "macOS"}.get(platform.system(), platform.system())
     by_itself = "" if by_probe else PROBE_ON_MACOS
@@ -184,7 +184,7 @@ def check_export(uri: str, *, writes: bool, write_device: str | None = None, era
     if not writes:
         return
     _check_consent(uri, uri, writes=True, consent=None, write_device=write_device)
-    with nbd_export.connected(uri) as export:
+    with contents.connected(uri) as export:
         signature = contents.signature_of(export.read, export.size_bytes)
         _check_contents(uri, uri, signature, contents.ends_are_zero(export.read, export.size_bytes), erase)
 
@@ -225,7 +225,7 @@ def _block_device(path: Path, shown: str, size_bytes: int | None, *, writes: boo
     if writes and (reason := device_in_use(path)) is not None:
         raise UnsafeTargetError(f"{shown} is not written to: it {reason}; name an empty drive or a file")
     try:
-        descriptor = os.open(path, system.flags())
+        descriptor = os.open(path, files.flags())
     except OSError as error:
         raise UnsafeTargetError(
             f"{shown} cannot be opened: {error.strerror or error}; run with the right to read it (group disk), or name "
@@ -268,7 +268,7 @@ def device_in_use(device: Path) -> str | None:
     if len(members) > 1:
         return f"has partitions ({', '.join(sorted(p.name for p in members[1:]))})"
     try:
-        os.close(os.open(device, system.flags("O_EXCL")))
+        os.close(os.open(device, files.flags("O_EXCL")))
     except OSError as error:
         return f"cannot be opened exclusively ({error.strerror or error})"
     return None

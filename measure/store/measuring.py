@@ -19,8 +19,7 @@ from measure.findings import Finding
 from measure.machine.host import host_facts
 from measure.machine.process import Finished, now
 from measure.spreadsheet import plain_cells
-from measure.store.directory import MANIFEST, SweepStore
-from measure.store.stored_point import StoredPoint
+from measure.store.directory import MANIFEST, StoredPoint, SweepStore
 from measure.sweep import Provenance, Sweep
 
 STDERR_KEPT = 4000

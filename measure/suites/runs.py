@@ -1,4 +1,9 @@
-"""Planning and running suites: one sweep directory for each, one test file for all of them.
+"""Suites: the questions that people ask of a drive, by name, each as the workloads that answer it.
+
+Together (``course``) they measure what the published course reports showed: baselines, block sizes, mixes, depths,
+tails, and arrival rates. Only drives are measured here; the memory has its own probe.
+
+A run has one sweep directory for each suite, and one test file for all of them.
 
     OUT/baseline/    a sweep of :mod:`measure.fio.sweep`, as every other
     OUT/rate-peak/   the closed points from which the rates are taken
@@ -19,20 +24,97 @@ from pathlib import Path
 from typing import Literal
 
 from measure.errors import MeasureError, StoreError, ToolFailedError
-from measure.fio.plan import GAPS, START_S, FioPlan, plan_workloads
+from measure.fio.command import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
+from measure.fio.plan import GAPS, START_S, FioPlan, FioSettings, passes, plan_workloads
 from measure.fio.points import BUSY
-from measure.fio.preconditioning import passes
-from measure.fio.settings import FioSettings
 from measure.fio.sweep import run_fio
-from measure.fio.workload import SLOWEST_SUBMITTER_PER_S, FioJob, submitters
 from measure.machine.own_file import Target, remove_leftover
 from measure.machine.safety import TEST_FILE
 from measure.store.directory import MANIFEST
 from measure.store.measuring import Progress
-from measure.suites.questions import Suite, suites
 from measure.sweep import Sweep
 from measure.units import format_duration
 from qsim.errors import InvalidParameterError
+
+KIB = 1024
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One question with its workloads, all closed.
+
+    A point of a suite with ``patience`` 2 runs twice as long as the others. ``fractions`` make it an open one: its
+    workloads only find the peak and the latency of a lone request, and then requests arrive at these shares of it.
+    """
+
+    name: str
+    purpose: str
+    workloads: tuple[FioJob, ...]
+    patience: float = 1.0
+    fractions: tuple[float, ...] = ()
+
+    def reading(self) -> Suite:
+        """The suite without what writes; it may be left with no workload."""
+        return replace(self, workloads=tuple(w for w in self.workloads if w.read_percent == 100))
+
+
+def _all(quick: bool) -> tuple[Suite, ...]:
+    def reads_and_writes(depths: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[FioJob, ...]:
+        shares = (100, 0)
+        return tuple(FioJob(n, 1, size * KIB, read, "random") for read in shares for n in depths for size in sizes)
+
+    sizes, shares = ((4, 64), (100, 50, 0)) if quick else ((4, 16, 64), (100, 70, 50, 30, 0))
+    depths = (1, 4, 16, 64) if quick else (1, 2, 4, 8, 16, 32, 64, 256, 1024)
+    curves = ((4, 100), (4, 0)) if quick else ((4, 100), (32, 100), (4, 50), (4, 0))
+    return (
+        Suite(
+            "baseline",
+            "What one request takes by itself: 4 KiB random and 128 KiB sequential, read and write.",
+            (*reads_and_writes((1,), (4,)), *(FioJob(1, 1, 128 * KIB, read, "sequential") for read in (100, 0))),
+        ),
+        Suite(
+            "block-size",
+            "Where not the number of requests but their bytes become the limit: one request at a time.",
+            reads_and_writes((1,), (4, 16, 64, 256) if quick else (4, 8, 16, 32, 64, 128, 256, 512)),
+        ),
+        Suite(
+            "mix",
+            "What reads and writes do to each other: every mix of several sizes, one request at a time.",
+            tuple(FioJob(1, 1, size * KIB, read, "random") for size in sizes for read in shares),
+        ),
+        Suite(
+            "depth",
+            "What more requests at once bring, and from where on they only wait: the knee.",
+            tuple(FioJob(depth, 1, size * KIB, read, "random") for size, read in curves for depth in depths),
+        ),
+        Suite(
+            "tails",
+            "How long the unlucky ones wait: p50 to p99.9 of 4 KiB reads and writes, in longer runs.",
+            reads_and_writes((1, 4, 16) if quick else (1, 2, 4, 8, 16, 32), (4,)),
+            patience=2.0,
+        ),
+        Suite(
+            "rate",
+            "What requests wait that arrive by themselves: 4 KiB reads at shares of the peak measured just before.",
+            tuple(FioJob(depth, 1, 4 * KIB, 100, "random") for depth in (1, 32)),
+            fractions=(0.3, 0.6, 0.8) if quick else (0.1, 0.3, 0.5, 0.7, 0.8),
+        ),
+    )
+
+
+COURSE = "course"
+SUITE_NAMES = (*(suite.name for suite in _all(quick=True)), COURSE)
+
+
+def suites(name: str, *, quick: bool = False) -> tuple[Suite, ...]:
+    """The suites that a name stands for: one, or all of them (``course``). ``quick`` takes fewer points.
+
+    Raises ValueError listing the names.
+    """
+    if name not in SUITE_NAMES:
+        raise ValueError(f"there is no suite {name!r}; there are {', '.join(SUITE_NAMES)}")
+    return tuple(suite for suite in _all(quick) if name in (COURSE, suite.name))
+
 
 QUICK_FILE_BYTES = 64 * 2**20
 RUNTIME_S, QUICK_RUNTIME_S = 2.0, 0.5
@@ -181,7 +263,7 @@ def plan_suites(
     keep: bool = False,
     consent: Literal["read"] | None = None,
 ) -> SuitePlan:
-    """Plan the suite ``name`` (see :mod:`measure.suites.questions`) on ``target``; nothing is written.
+    """Plan the suite ``name`` (see :mod:`measure.suites.runs`) on ``target``; nothing is written.
 
     ``budget_s`` is how long the whole may take, instead of ``runtime_s`` a point: it buys repeats (at most 3) as long
     as runs last a second, and the rest goes into longer runs. On a target that is not our own file the suites only

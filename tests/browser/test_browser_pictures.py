@@ -20,7 +20,7 @@ from calibrate.report.view import Section
 from calibrate.surface import compare_surface, surface_points
 from measure import load_dataset
 from measure.errors import MeasureError
-from measure.watching.counters import counters_now
+from measure.watching import counters_now
 
 FAULTS = """
 const plot = document.querySelectorAll(arguments[1])[arguments[0]], whole = plot.getBoundingClientRect();

@@ -8,7 +8,7 @@ import pytest
 from driving import until
 
 from measure.errors import MeasureError
-from measure.watching.counters import counters_now
+from measure.watching import counters_now
 
 
 @pytest.fixture(scope="module")

@@ -230,7 +230,7 @@ def _stores() -> Iterator[bytes]:
         "mlc": [p.read_bytes() for p in sorted((DATA / "mlc").glob("*"))],
         "memory": list(_probe_records()),
     }
-    from measure.fio.workload import FioJob
+    from measure.fio.command import FioJob
 
     requests_of: dict[str, dict[str, Any]] = {
         "fio": {**asdict(FioJob(1, 1, 4096, 100, "random")), "load": 1, "repeat": 0},
@@ -362,7 +362,7 @@ TARGETS: dict[str, Target] = {
         interval_logs, ("golden/data/fio-logs/*",), more=lambda: iter((b"100, 50, 0, 0\n200, 51, 1, 0\n",))
     ),
     "probe_record": Target(probe_record, (), ("measure.memory.record",), _probe_records),
-    "store": Target(store, (), ("measure.store.stored_point", "measure.known_device.in_python"), _stores),
+    "store": Target(store, (), ("measure.store.directory", "measure.known_device.sweep"), _stores),
     "fit": Target(fit, (), ("calibrate.cli.files",), _fits),
     "law_file": Target(law_file, (), ("measure.formats.law_file",), _laws),
     "sealed": Target(sealed, (), ("calibrate.sealing.sealed_prediction",), _seals),
@@ -370,11 +370,9 @@ TARGETS: dict[str, Target] = {
         network_file, ("data/*.toml",), ("calibrate.cli.theory.network_file",), lambda: iter((_NETWORK,))
     ),
     "server": Target(
-        server,
-        ("data/servers/*", "data/servers/*/*"),
-        ("measure.formats.servers.text_reports", "measure.formats.servers.json_reports"),
+        server, ("data/servers/*", "data/servers/*/*"), ("measure.formats.server_reports", "measure.formats.servers")
     ),
-    "watched": Target(watched, ("data/sysstat/*",), ("measure.formats.watched.steady",), lambda: iter((_RECORD,))),
+    "watched": Target(watched, ("data/sysstat/*",), ("measure.formats.watched",), lambda: iter((_RECORD,))),
     "load": Target(load, ("golden/data/*/*",), ("measure.formats.by_format",)),
     "columns": Target(
         columns,

@@ -11,8 +11,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
-from measure.formats.fio.log_records import log_name
-from measure.formats.fio.logs import summarise
+from measure.formats.fio.logs import log_name, summarise
 
 DATA = Path(__file__).parent / "data" / "fio-logs"
 

@@ -11,10 +11,10 @@ import pytest
 from outstanding import as_asked
 
 from measure import audit, load
-from measure.fio import settings
-from measure.fio.settings import choose_engine
+from measure.fio import plan
+from measure.fio.command import FioJob
+from measure.fio.plan import choose_engine
 from measure.fio.sweep import FioPlan, plan_fio, run_fio
-from measure.fio.workload import FioJob
 from measure.machine.process import run_tool
 
 pytestmark = pytest.mark.live
@@ -81,7 +81,7 @@ def test_the_jobs_of_an_open_loop_are_a_poisson_process(disk: Path, tmp_path: Pa
 def test_every_engine_keeps_what_was_asked_outstanding(
     disk: Path, tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings, "USUAL", (engine,))
+    monkeypatch.setattr(plan, "USUAL", (engine,))
     try:
         choose_engine("auto", [FioJob(1, 1, 4096, 100, "random")])
     except ValueError as error:

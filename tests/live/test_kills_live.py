@@ -21,8 +21,7 @@ from measure.memory.placement import Placement
 from measure.memory.probe import MemoryPlan, run_memory
 from measure.memory.threads import compile_kernels
 from measure.memory.traffic import parse_traffics
-from measure.mlc.plan import plan_mlc
-from measure.mlc.sweep import run_mlc
+from measure.mlc import plan_mlc, run_mlc
 from measure.store.directory import SweepStore
 
 pytestmark = pytest.mark.live

@@ -15,8 +15,8 @@ import pytest
 from measure import load
 from measure.machine.host import Cache, allowed_cpus
 from measure.memory import plan as probe_plan
-from measure.memory.buffers import MemoryFacts
 from measure.memory.placement import allocate, place
+from measure.memory.plan import MemoryFacts
 from measure.memory.probe import make_loaders, plan_buffers, plan_memory, run_memory, trial
 from measure.memory.threads import Chaser, Loader, compile_kernels, on_cpu
 from measure.memory.traffic import parse_traffic

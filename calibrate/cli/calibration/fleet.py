@@ -15,7 +15,7 @@ from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import check_new, naming
 from calibrate.cli.options import Page, option
 from calibrate.cli.progress import Bar
-from measure.machine.durable import write_new
+from measure.machine.files import write_new
 
 if TYPE_CHECKING:
     from calibrate.fleet.drives import Fleet

@@ -20,8 +20,8 @@ from measure.units import format_bandwidth, format_bytes, format_duration, forma
 if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
     from calibrate.watched import WatchedCurves
-    from measure.formats.watched.interval import DeviceInterval
-    from measure.watching.watch import Lost
+    from measure.formats.watched import DeviceInterval
+    from measure.watching import Lost
 
 HELP = """Watch a device at work: throughput, response time, requests outstanding, and where that is on its curve.
 
@@ -75,10 +75,9 @@ def watch(
 
     from calibrate.cli.files import new_record
     from calibrate.watched import WatchedCurves
-    from measure.formats.watched.interval import pooled
-    from measure.formats.watched.steady import record_header, record_line
-    from measure.watching.watch import Lost
-    from measure.watching.watch import watch as watched
+    from measure.formats.watched import pooled, record_header, record_line
+    from measure.watching import Lost
+    from measure.watching import watch as watched
 
     curves = WatchedCurves(None if fit_file is None else _known(fit_file))
     whole: dict[str, DeviceInterval] = {}

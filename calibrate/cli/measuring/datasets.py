@@ -79,7 +79,7 @@ qsim doctor --json
 
 def doctor() -> Result:
     """Look at the machine and print the parts."""
-    from measure.machine.doctor import doctor as parts_of_machine
+    from measure.machine.host import doctor as parts_of_machine
     from measure.machine.host import host_facts
 
     parts, facts = parts_of_machine(), host_facts()

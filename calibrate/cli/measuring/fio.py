@@ -14,8 +14,8 @@ from calibrate.cli.options import ArrivalRates, OptionGroup, exclusive, option
 from measure.units import counted, format_duration
 
 if TYPE_CHECKING:
+    from measure.fio.command import FioJob
     from measure.fio.plan import FioPlan, FioPoint
-    from measure.fio.workload import FioJob
     from measure.sweep import Sweep
 
 HELP = """Measure a drive with fio over queue depths or arrival rates; each point is stored as it finishes.
@@ -100,7 +100,7 @@ class Requests(OptionGroup):
         self, depths: Sequence[float], arrival_rates: Sequence[float] | None = None, jobs: Sequence[float] | None = None
     ) -> list[FioJob]:
         """The workloads at depths or, open, at arrival rates."""
-        from measure.fio.workload import Pattern, combinations
+        from measure.fio.command import Pattern, combinations
 
         return combinations(
             list(map(int, depths)),
@@ -197,7 +197,7 @@ def _measure(
     engine: Literal["auto", "probe"] = "auto",
 ) -> Result:
     """Show or run the plan, which counts the points that are in the directory already; ``choose`` adds workloads."""
-    from measure.fio.settings import FioSettings
+    from measure.fio.plan import FioSettings
     from measure.fio.sweep import plan_workloads, run_fio
     from measure.store.directory import MANIFEST, SweepStore
 

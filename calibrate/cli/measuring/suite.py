@@ -15,7 +15,7 @@ from calibrate.cli.measuring.run import DriveOptions, PlanOrRun, Target, failing
 from calibrate.cli.measuring.show import drawn, section_text
 from calibrate.cli.options import exclusive, flag, option, page_in
 from measure.suites.agreement import between_suites, disagreements, relative_ends
-from measure.suites.questions import SUITE_NAMES
+from measure.suites.runs import SUITE_NAMES
 from measure.units import counted, format_bandwidth, format_bytes, format_duration, format_rate
 
 if TYPE_CHECKING:

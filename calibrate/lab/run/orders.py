@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from calibrate.lab.folder import LabFolder, LabSource
 from measure.errors import DataError, MeasureError, StoreError, ToolMissingError
 from measure.loads import LOADS, Load, LoadKind, load_of
-from measure.machine.durable import write_durably
+from measure.machine.files import write_durably
 
 Device = Literal["known", "disk", "memory", "replay"]
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)

@@ -25,7 +25,7 @@ from calibrate.prediction.comparison import compare
 from calibrate.report.page import write_report
 from calibrate.sealing.sealed_prediction import read_seal
 from measure.errors import MeasureError
-from measure.machine.durable import write_durably
+from measure.machine.files import write_durably
 from measure.sweep import Sweep
 
 MOST_SEEDS = 10_000

@@ -3,7 +3,7 @@
 fio's JSON changed over fifteen years, and people store it with messages around it. What is handled here:
 
 - messages before and after the JSON, several documents in one text, cumulative ``--status-interval`` snapshots
-  (the last of each run counts), by :mod:`measure.formats.fio.documents`;
+  (the last of each run counts), by :mod:`measure.formats.fio.record`;
 - fio 2.x (``lat``, ``clat`` in microseconds, ``io_bytes`` in KiB) and 3.x (``lat_ns``, bytes);
 - ``global options`` as an object or a list; options absent because they are defaults;
 - ``unified_rw_reporting`` mixed and both; one record per clone where ``group_reporting`` is off;
@@ -24,10 +24,22 @@ from typing import Any
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.fio.documents import fio_documents, jobs_of, last_of_runs, number_in, positive, section_of
 from measure.formats.fio.latency_bins import Histogram
 from measure.formats.fio.latency_bins import counted as counted_latencies
-from measure.formats.fio.record import FioRecord, Flow, Moments, is_set, record_of, whole
+from measure.formats.fio.record import (
+    FioRecord,
+    Flow,
+    Moments,
+    fio_documents,
+    is_set,
+    jobs_of,
+    last_of_runs,
+    number_in,
+    positive,
+    record_of,
+    section_of,
+    whole,
+)
 from measure.units import counted
 
 MAX_JOBS = 10_000

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from measure.errors import DataError
-from measure.formats.fio.documents import positive
-from measure.formats.fio.record import FioRecord, Flow, Moments, record_of
+from measure.formats.fio.record import FioRecord, Flow, Moments, positive, record_of
 
 _ANNOUNCED = re.compile(r"^(?P<job>\S.{0,200}?): \(g=(?P<group>\d{1,9})\): rw=(?P<rw>\w{1,20}), (?P<rest>.{0,300})$")
 _REPORT = re.compile(

@@ -21,7 +21,7 @@ from typing import Any
 from measure.errors import DataError
 from measure.findings import Finding, unreadable
 from measure.formats.fio.json_output import parse_fio
-from measure.formats.fio.log_records import choose_logs, record_of_logs
+from measure.formats.fio.logs import choose_logs, record_of_logs
 from measure.formats.fio.normal_output import looks_like_normal, parse_normal
 from measure.formats.fio.record import FioRecord, check_record, host_columns, is_direct, near_power_of_two
 from measure.sweep import Provenance, Sweep, describe_series

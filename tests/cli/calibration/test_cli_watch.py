@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from measure.formats.watched.steady import record_header
-from measure.watching import counters
+from measure import watching
+from measure.formats.watched import record_header
 
 LOGS = Path(__file__).parents[2] / "data" / "sysstat"
 
@@ -25,7 +25,7 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             n = 1 + next(looks)
             return f"8 0 sda {100 * n} 0 {800 * n} {100 * n} 0 0 0 0 1 {10 * n} 0\n8 1 sdb 1 0 8 1 0 0 0 0 0 1 1\n"
 
-    monkeypatch.setattr(counters, "DISKSTATS", File())
+    monkeypatch.setattr(watching, "DISKSTATS", File())
 
 
 def test_each_interval_is_a_line_and_the_end_sums_up(qsim, device):

@@ -11,7 +11,7 @@ import pytest
 
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
-from measure.memory.buffers import MemoryFacts
+from measure.memory.plan import MemoryFacts
 
 two_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a loaded memory takes two CPUs")
 QUICK = ("--repeats", "2", "--seconds", "20ms")

@@ -17,7 +17,7 @@ from calibrate.report.measured import measured
 from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
 from measure.machine.host import Cache
-from measure.memory.buffers import MemoryFacts
+from measure.memory.plan import MemoryFacts
 from measure.memory.probe import MemoryPlan
 
 

@@ -16,8 +16,8 @@ from calibrate import from_datasheet
 from calibrate.lab import watch as watch_page
 from calibrate.lab.watch import QUIET, LookedAt, WatchedDevices, figures, layout, sentence, shown
 from calibrate.lab.widgets import theme_of
-from measure.formats.watched.interval import DeviceInterval
-from measure.watching.watch import Lost
+from measure.formats.watched import DeviceInterval
+from measure.watching import Lost
 
 BUSY = DeviceInterval("vda", "", 1.0, reads=1000, read_s=4.0, busy_s=0.9, in_flight=3.9)
 IDLE = DeviceInterval("vda", "", 1.0)
@@ -43,7 +43,7 @@ def test_both_sides_are_drawn_over_the_seconds_ago() -> None:
 
 
 def test_without_counters_a_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("measure.watching.counters.DISKSTATS", tmp_path / "none")
+    monkeypatch.setattr("measure.watching.DISKSTATS", tmp_path / "none")
     page = str(layout(WatchedDevices()))
     assert "only Linux counts what its devices do" in page
     assert "watch-little" not in page

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from measure.drive.probe import ceiling, circulate, main, measured, sections
+from measure.drive import ceiling, circulate, main, measured, sections
 from measure.fio.plan import plan_fio
 from measure.formats.fio.json_output import parse_fio
 from measure.formats.fio.latency_bins import bin_edges

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from measure.errors import UnsafeTargetError
-from measure.fio import settings as fio_settings
-from measure.fio.settings import FioSettings
+from measure.fio import plan as fio_settings
+from measure.fio.command import FioJob
+from measure.fio.plan import FioSettings
 from measure.fio.sweep import plan_fio, plan_workloads
-from measure.fio.workload import FioJob
 from qsim.errors import InvalidParameterError
 
 MIB = 2**20

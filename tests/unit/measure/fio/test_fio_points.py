@@ -12,9 +12,9 @@ import pytest
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
 from measure.findings import Finding
+from measure.fio.command import FioJob
 from measure.fio.points import MeasuredPoint, near_ceiling, why_no_point
 from measure.fio.sweep import read_fio_store
-from measure.fio.workload import FioJob
 from measure.formats.fio.record import FioRecord, Moments
 from measure.store.directory import SweepStore
 from measure.sweep import Sweep, histograms

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from measure.fio.plan import plan_fio
-from measure.fio.preconditioning import passes
-from measure.fio.workload import FioJob
+from measure.fio.command import FioJob
+from measure.fio.plan import passes, plan_fio
 from measure.machine.own_file import MARK_SUFFIX, Target, held, mark_filled
 from measure.machine.safety import check_target
 

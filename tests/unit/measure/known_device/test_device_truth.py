@@ -9,7 +9,7 @@ import pytest
 
 import qsim
 from measure.errors import DataError
-from measure.fio.workload import submitters
+from measure.fio.command import submitters
 from measure.known_device.server import Truth, truth_of
 from measure.known_device.sweep import DeviceSweep
 

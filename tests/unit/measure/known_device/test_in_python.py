@@ -11,11 +11,10 @@ import pytest
 
 from measure import load
 from measure.errors import ToolMissingError
-from measure.known_device import in_python
-from measure.known_device.in_python import STRATA, LatenessCompensator, closed_loop, lateness_s, stratified
+from measure.known_device import sweep
 from measure.known_device.plugin import Server
 from measure.known_device.server import Truth, truth_of
-from measure.known_device.sweep import DeviceSweep
+from measure.known_device.sweep import STRATA, DeviceSweep, LatenessCompensator, closed_loop, lateness_s, stratified
 from qsim import Exponential
 
 SERVICE_S, SERVERS, SECONDS = 5e-3, 2, 0.5
@@ -47,7 +46,7 @@ class LateMachine:
 def test_late_wakings_do_not_lengthen_the_mean_since_later_answers_come_early(
     share: float, expected: float, room: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_python, "time", LateMachine())
+    monkeypatch.setattr(sweep, "time", LateMachine())
     rows = closed_loop(Server(array("d", [SERVICE_S]), SERVERS), 1, 10.0, LatenessCompensator(share=share))
     assert rows[:, 1].mean() == pytest.approx(expected, rel=room)
     assert len(rows) == pytest.approx(10.0 / expected, rel=room)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from measure.machine.durable import lock_file, write_durably, write_new
+from measure.machine.files import lock_file, write_durably, write_new
 
 
 def test_a_link_in_the_place_of_a_temporary_file_is_not_followed(tmp_path: Path) -> None:

@@ -6,18 +6,18 @@ import os
 import threading
 from pathlib import Path
 
-from measure.machine import system
+from measure.machine import files
 
 
 def test_who_waits_gets_the_lock_when_the_other_is_done(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with path.open("w") as first, path.open("w") as second:
-        system.lock(first.fileno())
+        files.lock(first.fileno())
         threading.Timer(0.1, first.close).start()
-        system.lock(second.fileno(), wait=True)
+        files.lock(second.fileno(), wait=True)
         assert first.closed
 
 
 def test_flags_that_a_system_lacks_are_left_out() -> None:
-    assert system.flags("O_RDWR", "O_NO_SUCH_FLAG") == system.flags("O_RDWR")
-    assert system.flags("O_RDWR") & os.O_RDWR
+    assert files.flags("O_RDWR", "O_NO_SUCH_FLAG") == files.flags("O_RDWR")
+    assert files.flags("O_RDWR") & os.O_RDWR

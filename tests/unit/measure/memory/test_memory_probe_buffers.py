@@ -13,9 +13,8 @@ from measure import load
 from measure.errors import StoreError
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
-from measure.memory.buffers import MemoryFacts
 from measure.memory.placement import Placement
-from measure.memory.plan import MOST_WARM_UP_S, WARM_UP_S, MemoryPlan, Point
+from measure.memory.plan import MOST_WARM_UP_S, WARM_UP_S, MemoryFacts, MemoryPlan, Point
 from measure.memory.probe import plan_buffers, run_memory
 from measure.memory.traffic import parse_traffics
 

@@ -9,8 +9,8 @@ import pytest
 
 from measure.machine.host import Cache
 from measure.memory import plan as probe_plan
-from measure.memory.buffers import MemoryFacts, choose_buffer, left_to_allocate
 from measure.memory.placement import Placement
+from measure.memory.plan import MemoryFacts, choose_buffer, left_to_allocate
 from measure.memory.probe import DEMO_DELAYS, MLC_DELAYS, MemoryPlan, plan_memory
 
 MiB, GiB = 2**20, 2**30

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from measure.memory.placement import Placement
-from measure.memory.probe import MemoryPlan, run_memory
+from measure.memory.probe import MemoryPlan, findings, run_memory, summary_facts
 from measure.memory.record import ProbeRecord, Trial
-from measure.memory.sweep import findings, summary_facts
 from measure.memory.threads import ChaserCount, LoaderCount
 from measure.memory.traffic import parse_traffics
 

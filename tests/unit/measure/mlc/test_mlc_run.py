@@ -12,8 +12,8 @@ from fake_mlc import MLC_DELAYS, latency_and_bandwidth
 
 from measure.errors import DataError
 from measure.loading import load
-from measure.mlc.plan import plan_mlc
-from measure.mlc.sweep import run_mlc
+from measure.mlc import plan_mlc
+from measure.mlc import run_mlc
 
 pytestmark = pytest.mark.usefixtures("fake_mlc")
 MIB = 2**20
@@ -112,7 +112,7 @@ def test_a_run_that_hangs_is_stopped_and_may_put_the_prefetchers_back(tmp_path: 
     plan = plan_mlc(mixes=("R", "W5"))
     hanging = tuple(replace(run, seconds=0.0) for run in plan.runs)
     fake_mlc.behave(**{"-R": "hangs"})
-    fake_mlc.monkeypatch.setattr("measure.mlc.plan.MARGIN_S", 1.5)
+    fake_mlc.monkeypatch.setattr("measure.mlc.MARGIN_S", 1.5)
     sweep = run_mlc(replace(plan, runs=hanging), tmp_path / "s")
     assert sweep.series == ("50/50 mix",)
     assert "did not end within 1.5 s and was stopped" in sweep.findings[0].message

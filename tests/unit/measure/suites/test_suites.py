@@ -15,8 +15,7 @@ from measure import Sweep
 from measure.errors import StoreError, ToolFailedError
 from measure.fio.sweep import FioPlan
 from measure.suites import runs as suite_runs
-from measure.suites.questions import SUITE_NAMES, suites
-from measure.suites.runs import SuitePlan, arrivals, plan_suites, run_suites
+from measure.suites.runs import SUITE_NAMES, SuitePlan, arrivals, plan_suites, run_suites, suites
 from measure.units import parse_duration
 
 MIB = 2**20

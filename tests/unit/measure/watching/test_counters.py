@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from measure import watching
 from measure.errors import MeasureError
-from measure.watching import counters
-from measure.watching.counters import Counters, between, counters_now, device_name, read_counters
+from measure.watching import Counters, between, counters_now, device_name, read_counters
 
 OLD = " 253 0 vda 100 3 800 50 20 4 160 30 2 60 80"
 NEW = f"{OLD} 7 0 56 1 3 2"
@@ -70,6 +70,6 @@ def test_what_is_no_device_is_refused_in_a_line(given, why):
 
 
 def test_a_system_without_counters_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(counters, "DISKSTATS", tmp_path / "none")
+    monkeypatch.setattr(watching, "DISKSTATS", tmp_path / "none")
     with pytest.raises(MeasureError, match="only Linux counts what its devices do"):
         counters_now()

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from measure.watching.counters import Counters
-from measure.watching.device_counters import began, counted_device, counting, rate_since
+from measure.watching import Counters, began, counted_device, counting, rate_since
 
 
 def looks(idle: int, running: int, after: int, each_s: float = 0.02) -> list[tuple[float, Counters]]:
@@ -21,7 +20,7 @@ def looks(idle: int, running: int, after: int, each_s: float = 0.02) -> list[tup
 
 def test_where_no_device_is_behind_a_path_none_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert counted_device(None) == counted_device(Path("/proc/self")) == ""
-    monkeypatch.setattr("measure.watching.counters.DISKSTATS", tmp_path / "none")
+    monkeypatch.setattr("measure.watching.DISKSTATS", tmp_path / "none")
     assert counted_device(tmp_path) == ""
 
 

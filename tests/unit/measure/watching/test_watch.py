@@ -8,9 +8,8 @@ from itertools import islice
 import pytest
 
 from measure.errors import MeasureError
-from measure.formats.watched.interval import DeviceInterval
-from measure.watching.counters import Counters
-from measure.watching.watch import Lost, watch
+from measure.formats.watched import DeviceInterval
+from measure.watching import Counters, Lost, watch
 
 
 @dataclass

@@ -16,8 +16,8 @@ from calibrate.lab.run.event_writer import EventWriter, first_loads
 from calibrate.lab.run.orders import order_for
 from calibrate.lab.run.session import LabRun
 from calibrate.lab.run.worker import measure, reveal
+from measure.fio.command import FioJob
 from measure.fio.plan import FioPoint
-from measure.fio.workload import FioJob
 
 
 def writer_of(folder: LabFolder, sent: list[dict[str, object]]) -> tuple[LabRun, EventWriter]:

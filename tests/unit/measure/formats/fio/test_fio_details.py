@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from measure.errors import DataError
-from measure.formats.fio.documents import last_of_runs
 from measure.formats.fio.json_output import parse_fio, processor_time
 from measure.formats.fio.latency_bins import counted
-from measure.formats.fio.log_records import choose_logs, record_of_logs
+from measure.formats.fio.logs import choose_logs, record_of_logs
 from measure.formats.fio.record import (
     FioRecord,
     Moments,
     check_record,
     host_columns,
+    last_of_runs,
     near_power_of_two,
     parse_fio_size,
     pooled,

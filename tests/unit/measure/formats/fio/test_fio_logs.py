@@ -9,8 +9,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
-from measure.formats.fio.log_records import choose_logs
-from measure.formats.fio.logs import summarise
+from measure.formats.fio.logs import choose_logs, summarise
 
 
 def _log(folder: Path, text: str, name: str = "x_lat.1.log") -> Path:

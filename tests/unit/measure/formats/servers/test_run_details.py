@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from measure.formats.servers import text_reports
-from measure.formats.servers.run import ServerRun, servers_sweep
+from measure.formats import server_reports
+from measure.formats.server_reports import ServerRun, servers_sweep
 
 RUNS = Path(__file__).parents[4] / "data" / "servers"
 
@@ -16,10 +16,10 @@ def text_of(name: str) -> str:
 
 
 def test_clients_that_a_tool_prints_are_taken_whatever_the_file_is_called() -> None:
-    run = text_reports.pgbench(text_of("pgbench/pgbench-c4.txt"), "run")
+    run = server_reports.pgbench(text_of("pgbench/pgbench-c4.txt"), "run")
     assert (run.clients, run.rate_per_s) == (4, None)
     assert run.requests == 34_626
-    scheduled = text_reports.pgbench(text_of("pgbench-rate.txt"), "run")
+    scheduled = server_reports.pgbench(text_of("pgbench-rate.txt"), "run")
     assert scheduled.clients is None
     assert scheduled.rate_per_s == scheduled.throughput_per_s
 

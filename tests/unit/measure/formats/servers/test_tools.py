@@ -14,7 +14,7 @@ import pytest
 from calibrate import fit
 from measure import audit, load
 from measure.errors import DataError
-from measure.formats.servers.tools import reader_of
+from measure.formats.servers import reader_of
 
 RUNS = Path(__file__).parents[4] / "data" / "servers"
 
@@ -305,7 +305,7 @@ def test_a_broken_file_is_one_sentence_and_the_others_are_read(tmp_path: Path):
 def test_a_negative_percentile_is_refused():
     text = json.loads(next(path for path in (RUNS / "oha").iterdir()).read_text())
     text["latencyPercentiles"]["p99"] = -1.0
-    from measure.formats.servers.tools import server_runs_sweep
+    from measure.formats.servers import server_runs_sweep
 
     with pytest.raises(DataError, match="negative"):
         server_runs_sweep({"f": json.dumps(text)})

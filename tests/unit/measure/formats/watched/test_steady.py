@@ -9,8 +9,7 @@ import pytest
 
 from calibrate import fit
 from measure.errors import DataError
-from measure.formats.watched.interval import DeviceInterval, pooled
-from measure.formats.watched.steady import stretches, watched_sweep
+from measure.formats.watched import DeviceInterval, pooled, stretches, watched_sweep
 from qsim import MMcN, solve
 
 

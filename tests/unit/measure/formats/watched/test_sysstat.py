@@ -8,7 +8,7 @@ import pytest
 
 from measure import load
 from measure.errors import DataError
-from measure.formats.watched.sysstat import looks_like_sysstat, sysstat_sweep
+from measure.formats.sysstat import looks_like_sysstat, sysstat_sweep
 
 LOGS = Path(__file__).parents[4] / "data" / "sysstat"
 NAMES = ("iostat-12.6.1.txt", "iostat-12.6.1-time-mb.txt")

@@ -8,8 +8,7 @@ from dataclasses import fields
 import pytest
 
 from measure.errors import DataError
-from measure.formats.watched.interval import DeviceInterval
-from measure.formats.watched.steady import looks_like_record, record_header, record_line, record_sweep
+from measure.formats.watched import DeviceInterval, looks_like_record, record_header, record_line, record_sweep
 
 SECOND = DeviceInterval(
     "vda",

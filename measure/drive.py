@@ -1,4 +1,4 @@
-"""A stand-in for fio's program: ``python -m measure.drive.probe`` takes the options by which this package starts fio.
+"""A stand-in for fio's program: ``python -m measure.drive`` takes the options by which this package starts fio.
 
 N threads each keep one request outstanding by ``pread`` or ``pwrite`` with direct I/O, in a compiled loop that holds no
 lock: the closed loop of fio's ``psync`` with N jobs. It prints fio's json+ (mean, standard deviation, percentiles and
@@ -29,7 +29,7 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from measure.formats.fio.latency_bins import BINS_FIO_3, BITS, PER_OCTAVE, bin_edges
-from measure.machine import system
+from measure.machine import files
 
 CEILING_S = 0.06
 START_S = 2e-4  # what a thread takes to start
@@ -237,7 +237,7 @@ def measured(workload: Workload) -> dict[str, Any]:
     limit = 2**62 if timed else -(-size // block // workload.threads)
     most = ceiling(workload.threads, block) if timed else 0.0
     before, started = resource.getrusage(resource.RUSAGE_SELF), time.monotonic()
-    file = system.opened_direct(options["filename"], writes=workload.read_share < 1 and "readonly" not in options)
+    file = files.opened_direct(options["filename"], writes=workload.read_share < 1 and "readonly" not in options)
     try:
         found = circulate(
             file,

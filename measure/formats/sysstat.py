@@ -19,8 +19,7 @@ from datetime import datetime
 
 from measure.errors import DataError
 from measure.findings import Finding
-from measure.formats.watched.interval import DeviceInterval
-from measure.formats.watched.steady import watched_sweep
+from measure.formats.watched import DeviceInterval, watched_sweep
 from measure.sweep import Sweep
 
 _BYTES = {"sec/s": 512.0, "kB/s": 1024.0, "MB/s": 2.0**20}

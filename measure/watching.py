@@ -1,4 +1,4 @@
-"""The kernel's counters of block devices, /proc/diskstats, and what happened between two looks at them.
+"""The kernel's counters of block devices, /proc/diskstats: watched every second, or while a tool measures the device.
 
 The fields are those of the kernel's Documentation/admin-guide/iostats.rst. Since Linux 5.0 the weighted time is the sum
 of the times of completed requests, so that it says no more than X R; the number in flight is the other side of Little's
@@ -7,12 +7,17 @@ law: it is sampled, and weighted by the time that the kernel counted the device 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from measure.errors import MeasureError
-from measure.formats.watched.interval import DeviceInterval
+from measure.formats.watched import LOOKS_PER_S, DeviceInterval
+from measure.machine.host import storage_behind
+from measure.machine.scheduling_delay import repeating
 
 DISKSTATS = Path("/proc/diskstats")
 SECTOR_BYTES = 512
@@ -139,3 +144,135 @@ def _step(before: int, after: int) -> int | None:
         return after - before
     wrapped = after - before + WRAPS
     return wrapped if before < WRAPS and wrapped < WRAPS // 2 else None
+
+
+LATE_S = 1e-3
+"""A look that comes later than this waited for a processor."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """An interval of which nothing is known, and why: ``gone`` (the device vanished) or ``reset``."""
+
+    device: str
+    why: str
+
+
+def watch(
+    devices: Sequence[str],
+    every_s: float = 1.0,
+    *,
+    look: Callable[[], dict[str, Counters]] = counters_now,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[list[DeviceInterval | Lost]]:
+    """What each of ``devices`` did in every interval, for ever, or until all of them are gone.
+
+    Nothing is written and no request is sent. Raises MeasureError for a device that there is not. A device that
+    vanishes is ``Lost`` once; when it comes back its counters are followed again.
+    """
+    known = look()
+    names = list(dict.fromkeys(device_name(given, known) for given in devices))
+    before, began = known, clock()
+    present = set(names)
+    while present:
+        samples = _sample(names, began + every_s, look, clock, sleep)
+        after, ended = look(), clock()
+        gone = present - after.keys()
+        found: list[DeviceInterval | Lost] = [Lost(name, "gone") for name in names if name in gone]
+        for name in names:
+            if name not in before or name not in after:
+                continue
+            looks = samples[name] or [(after[name].in_flight, 0.0)]
+            in_flight, late_s = zip(*looks, strict=True)
+            late = sum(one > LATE_S for one in late_s) / len(looks)
+            did = between(name, before[name], after[name], ended - began, _now(), in_flight, late)
+            found.append(did or Lost(name, "reset"))
+        present = (present - gone) | (after.keys() & set(names))
+        yield found
+        before, began = after, ended
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _sample(
+    names: Sequence[str],
+    until: float,
+    look: Callable[[], dict[str, Counters]],
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> dict[str, list[tuple[int, float]]]:
+    """The number in flight in each device, again and again until then, and how late each look was."""
+    seen: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
+    while (left := until - (asleep := clock())) > 0:
+        rest = min(left, 1 / LOOKS_PER_S)
+        sleep(rest)
+        late, counters = clock() - asleep - rest, look()
+        for name in names:
+            if name in counters:
+                seen[name].append((counters[name].in_flight, late))
+    return seen
+
+
+EVERY_S = 0.02
+AT_WORK = 50
+"""Requests completed by which a tool has begun: fio takes half a second to start, on a busy machine more."""
+
+
+def counted_device(target: Path | None) -> str:
+    """The kernel's name of the device behind ``target``; "" where there is none, as for a server's address (None).
+
+    >>> counted_device(None)
+    ''
+    """
+    if target is None:
+        return ""
+    try:
+        storage = storage_behind(target)
+        return device_name(storage.device, counters_now()) if storage.device else ""
+    except MeasureError:
+        return ""
+
+
+Seen = list[tuple[float, Counters]]
+"""Looks at a device's counters: when, and what they were."""
+
+
+@contextmanager
+def counting(device: str, look: Callable[[], dict[str, Counters]] = counters_now) -> Iterator[Seen]:
+    """Look at the counters of ``device`` over and over while the block runs; at none where that is "".
+
+    >>> with counting("") as seen:
+    ...     pass
+    >>> seen
+    []
+    """
+    seen: Seen = []
+
+    def step() -> None:
+        time.sleep(EVERY_S)
+        counters = look()
+        if device in counters:
+            seen.append((time.monotonic(), counters[device]))
+
+    if not device:
+        yield seen
+        return
+    with repeating(step):
+        yield seen
+
+
+def began(seen: Sequence[tuple[float, Counters]]) -> float | None:
+    """When the device was at work first since the looks began, of the monotonic clock; None before."""
+    done = [(when, counters.reads + counters.writes) for when, counters in seen]
+    return next((when for when, count in done if count - done[0][1] >= AT_WORK), None)
+
+
+def rate_since(seen: Sequence[tuple[float, Counters]], moment: float, least_s: float = 0.2) -> float | None:
+    """Requests completed a second since ``moment``, of the monotonic clock; None before ``least_s`` of looks."""
+    since = [(when, counters.reads + counters.writes) for when, counters in seen if when >= moment]
+    if not since or (seconds := since[-1][0] - since[0][0]) < least_s:
+        return None
+    return (since[-1][1] - since[0][1]) / seconds

@@ -1,1 +1,0 @@
-"""Measuring memory with Intel's Memory Latency Checker: plan, run, keep, read."""

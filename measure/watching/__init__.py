@@ -1,1 +1,0 @@
-"""Watching devices at work: the kernel's counters every second, without touching the device."""
