@@ -112,8 +112,7 @@ def measure_mlc(
     output: PlanOrRun,
 ) -> Result:
     """Plan, say what will be done, do it, print the points."""
-    from measure.mlc import plan_mlc
-    from measure.mlc import run_mlc
+    from measure.mlc import plan_mlc, run_mlc
 
     sizes = None if buffers is None else [int(b) for b in buffers]
     plan = plan_mlc(delays=delays, buffers=sizes, mixes=mixes, repeats=repeats)

@@ -12,8 +12,7 @@ from fake_mlc import MLC_DELAYS, latency_and_bandwidth
 
 from measure.errors import DataError
 from measure.loading import load
-from measure.mlc import plan_mlc
-from measure.mlc import run_mlc
+from measure.mlc import plan_mlc, run_mlc
 
 pytestmark = pytest.mark.usefixtures("fake_mlc")
 MIB = 2**20
