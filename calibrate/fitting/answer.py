@@ -167,7 +167,7 @@ def knees_labelled(fits: Sequence[tuple[str, Fit]]) -> list[str]:
 
 def _from_to(knees: Sequence[tuple[str, Fit, Knee]]) -> str:
     """The lowest and the highest of some knees (name, fit, knee)."""
-    load, count = knees[0][1].load_type, len(knees)
+    load, count = common_load([f.load_type for _, f, _ in knees]), len(knees)
     show = load.throughput_figure if load.is_delay else load.figure
     reached = [
         (k.throughput_per_s if load.is_delay else k.load, name, f, k) for name, f, k in knees if k.load is not None
@@ -195,18 +195,23 @@ def _count(some: int, of: int) -> str:
 
 def fits_rows(fits: Sequence[Fit]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """The header, and a row for each of several fits of one kind of load; what each is fitted to, unless all alike."""
-    first = fits[0].load_type
+    load = common_load([f.load_type for f in fits])
     alike = len({f.basis for f in fits}) == 1
     rows = [
         (f.series, knee_cell(f), peak_figure(f, "-"), second_cell(f), idle_figure(f, "-"), "" if alike else f.basis)
         for f in fits
     ]
-    return ("", knee_heading(first), "PEAK", second_heading(first), "IDLE LATENCY", "FITTED TO"), rows
+    return ("", knee_heading(load), "PEAK", second_heading(load), "IDLE LATENCY", "FITTED TO"), rows
 
 
 def fits_table(fits: Sequence[Fit]) -> str:
     """Several fits as a text table."""
     return table(*without_empty(*fits_rows(fits)), left=1)
+
+
+def common_load(loads: Sequence[Load]) -> Load:
+    """What names the loads of several curves: all outstanding requests where one of them has several jobs."""
+    return max(loads, key=lambda load: load.jobs)
 
 
 def knee_heading(load: Load) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calibrate.fitting.answer import (
+    common_load,
     fit_text,
     knee_cell,
     knee_heading,
@@ -261,7 +262,7 @@ def curve_rows(done: Sequence[Comparison]) -> tuple[list[str], list[list[str]]]:
             )
         )
     missed_heading = "MISSED R" if done[0].is_open else "MISSED X / R"
-    load = done[0].fit.load_type
+    load = common_load([c.fit.load_type for c in done])
     header = ("", knee_heading(load), "PEAK", second_heading(load), missed_heading, "IN BAND")
     return without_empty(header, rows)
 

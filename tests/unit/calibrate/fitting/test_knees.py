@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from calibrate.fitting.answer import fits_table, knees_labelled
 from calibrate.fitting.datasheet import from_datasheet
 from calibrate.fitting.fit import fit
 from calibrate.fitting.predicted_curve import predict
@@ -13,6 +14,7 @@ from calibrate.prediction.comparison import compare
 from calibrate.sealing.sealed_prediction import seal
 from calibrate.tails.objective import objective_knee
 from measure import load_dataset
+from measure.formats.tables.table import csv_sweep
 from measure.sweep import Sweep
 
 DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64])
@@ -121,3 +123,12 @@ def test_knees_of_a_memory_from_some_and_from_all_points_meet():
         assert every.throughput_low_per_s < few.throughput_high_per_s, series
         held.append(few.throughput_low_per_s < every.throughput_per_s < few.throughput_high_per_s)
     assert sum(held) >= 0.8 * len(held)
+
+
+def test_knees_of_curves_with_several_jobs_count_all_that_is_outstanding():
+    rows = [f"{d},{j},{10_000 * min(d * j, 8)}" for j in (1, 4) for d in (1, 4, 16)]
+    sweep = csv_sweep("iodepth,numjobs,iops\n" + "\n".join(rows) + "\n")
+    fits = [fit(sweep.select(series)) for series in sweep.series]
+    assert [f.load_type.noun for f in fits] == ["depth", "outstanding"]
+    assert knees_labelled([(f.series, f) for f in fits])[0].startswith("QUEUEING STARTS outstanding ")
+    assert "QUEUEING STARTS, outstanding" in fits_table(fits)
