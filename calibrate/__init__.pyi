@@ -12,8 +12,8 @@ from .fitting.knee import Knee as Knee
 from .fitting.predicted_curve import Prediction as Prediction
 from .fitting.predicted_curve import predict as predict
 from .fitting.station import DeviceStation as DeviceStation
-from .next.load import NextLoad as NextLoad
-from .next.load import next_load as next_load
+from .next import NextLoad as NextLoad
+from .next import next_load as next_load
 from .points import Points as Points
 from .points import points_of as points_of
 from .prediction.comparison import Comparison as Comparison
@@ -22,10 +22,10 @@ from .prediction.comparison import compare_all as compare_all
 from .prediction.what_if import Scenario as Scenario
 from .prediction.what_if import WhatIf as WhatIf
 from .prediction.what_if import what_if as what_if
-from .sealing.sealed_prediction import SealedPrediction as SealedPrediction
-from .sealing.sealed_prediction import read_seal as read_seal
-from .sealing.sealed_prediction import seal as seal
-from .sealing.sealed_prediction import unseen as unseen
+from .sealing import SealedPrediction as SealedPrediction
+from .sealing import read_seal as read_seal
+from .sealing import seal as seal
+from .sealing import unseen as unseen
 from .service import ServiceFit as ServiceFit
 from .service import Times as Times
 from .service import fit_service as fit_service

@@ -8,7 +8,7 @@ from dataclasses import replace
 from calibrate.fitting.fit import Fit
 from calibrate.prediction.answer import answer, last_lines
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.key_figures import key_figures
+from calibrate.report.compared.evidence import key_figures
 from calibrate.report.view import ComparedCurve, FrontPage, KeyFigure, Section, View
 from measure.findings import SEVERITIES, Finding
 from measure.sweep import Provenance

@@ -1,15 +1,166 @@
-"""The report of a course: what was measured, and what a few of its points predict."""
+"""The report of a course: its method, what was measured, and what a few of the points predict.
+
+A curve whose points contradict themselves is not modelled: its model would be one of the mistake.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from calibrate.course.method import method_section
+import pandas as pd
+
 from calibrate.course.planning import CoursePlan, CourseResults
-from calibrate.course.predictions import predicted_parts
-from calibrate.report.measured import fits_of, measured, section_of, views_of
-from calibrate.report.view import Section
+from calibrate.prediction.comparison import Comparison, compare_all
+from calibrate.report import surface as surface_views
+from calibrate.report.compared import Evidence, compared_section, evidence_of
+from calibrate.report.measured import MeasuredData, fits_of, measured, section_of, shown, views_of
+from calibrate.report.view import Section, View
+from calibrate.surface import compare_surface, surface_points
+from calibrate.tails.percentiles import fitted_tails
+from measure.errors import DataError
+from measure.fio.preconditioning import writes_at_random
+from measure.sweep import Sweep
+from measure.units import counted, format_bytes
+
+_LEAD = (
+    "This machine, measured as the course reports measured theirs. Each sweep is shown as it was measured, audited, "
+    "and then predicted from a few of its own points; a point that calibrated a model is no evidence for it. The exact "
+    "commands, those that prepare the test file too, stand at the end of each part."
+)
+
+
+def method_section(plan: CoursePlan, results: CourseResults) -> Section:
+    """The section that a reader needs in order to repeat the measurement."""
+    table = pd.DataFrame([_row(plan, name, sweep) for name, sweep in results.sweeps.items()])
+    caption = "Every sweep with its points; a point's time is without its ramp."
+    view = View("method", "What was measured", caption, table, None, shown(table))
+    return Section("Method", (view,), lead=_LEAD, notes=tuple(_sentences(plan, results)), name="method")
+
+
+def _row(plan: CoursePlan, name: str, sweep: Sweep) -> dict[str, object]:
+    points = sweep.points
+    times = {step.directory: step.plan.seconds_per_repeat for step in plan.memory}
+    if plan.storage is not None:
+        times |= {step.directory: plan.storage.runtime_of(step) for step in plan.storage.steps}
+    return {
+        "sweep": name,
+        "curves": len(sweep.series),
+        "workloads": len(points[["series", "load"]].drop_duplicates()),
+        "runs": len(points),
+        "load": sweep.load_kind.replace("_", " "),
+        "a point": f"{times[name]:g} s" if name in times else "",
+    }
+
+
+def _sentences(plan: CoursePlan, results: CourseResults) -> list[str]:
+    lines = [_machine(results)]
+    for step in plan.memory:
+        if step.directory not in results.sweeps:
+            continue
+        memory = step.plan
+        if memory.delays:
+            loaders = " or ".join(map(str, memory.loader_counts))
+            lines.append(
+                "Memory: one thread chases pointers through a random ring of cache lines and times them, with "
+                f"{loaders} streaming through buffers of {format_bytes(memory.largest_bytes)} each and pausing for "
+                "the injected delay after each burst of lines. Every point is measured "
+                f"{counted(memory.repeats, 'time')} for {memory.seconds_per_repeat:g} s, the delays in a random order."
+            )
+        else:
+            lines.append(
+                f"Caches: the same chase, and streams, through buffers of {format_bytes(memory.sizes[0])} to "
+                f"{format_bytes(memory.sizes[-1])}, with no load."
+            )
+    storage = plan.storage
+    if storage is not None and storage.file is not None:
+        at_random = writes_at_random([w for s in storage.steps for w in s.workloads])
+        before = "written over at random before" if at_random else "written from end to end before"
+        before = before if storage.file.kind == "own file" else "taken as it was"
+        size = "" if storage.size_bytes is None else f" of {format_bytes(storage.size_bytes)}"
+        lines.append(
+            f"Drive: fio on one test file{size}, direct I/O, {before}. Every point runs "
+            f"for {storage.settings.runtime_s:g} s (tails twice as long) after a ramp of {storage.ramp_s:g} s that is "
+            f"not counted, {counted(storage.repeats, 'time')}; rounds go over all points, so that a drift is not taken "
+            "for a curve. Open points send Poisson arrivals from many jobs, so that a late answer delays no later "
+            "request."
+        )
+    lines += [f"Left out: {reason}." for reason in plan.left_out]
+    return lines + [f"Failed: {name}: {reason}" for name, reason in results.failed.items()]
+
+
+def _machine(results: CourseResults) -> str:
+    every = [s.provenance for s in results.sweeps.values()]
+    drives = dict.fromkeys(s.provenance.device for s in results.sweeps.values() if s.load_type.is_closed)
+    known = {"CPU": every[0].cpu, "kernel": every[0].kernel, "drive": "; ".join(d for d in drives if d)}
+    facts = ", ".join(f"{name} {value}" for name, value in known.items() if value)
+    tools = dict.fromkeys(f"{p.tool} {p.tool_version}".strip() for p in every)
+    return f"Machine: {facts}. Tools: {', '.join(t for t in tools if t)}. Begun {every[0].started_at}."
+
+
+_NOISE = "repeats-disagree"
+"""A finding that is severe, too, but says that the points scatter, and not that they are wrong."""
+LEAST_OF_A_SURFACE = 15
+"""Points below which the corners of a surface leave too few to be predicted."""
+
+
+def predicted_parts(shown: MeasuredData) -> list[Section]:
+    """The predictions from what was measured."""
+    sweep = shown.sweep
+    has_curves = not sweep.load_type.is_size and bool(sweep.points.groupby("series")["load"].nunique().max() > 1)
+    parts = [curve_part(shown)] if has_curves else []
+    if any(part.is_compared and not part.curves for part in parts):  # all of them contradict themselves
+        return parts
+    surface = surface_part(shown)
+    return parts if surface is None else [*parts, surface]
+
+
+def curve_part(shown: MeasuredData, use: Sequence[float] | None = None) -> Section:
+    """Every curve from the loads ``use``, with its tails where histograms were kept; why others are not."""
+    try:
+        done, refused = compare_all(shown.sweep, use)
+    except DataError as error:
+        note = f"No curve of it could be predicted: {error}"
+        return Section(f"{shown.title}: not predicted", (), notes=(note,), name=f"{shown.name}-not-predicted")
+    wrong = {c.series: "; ".join(_mistakes(c)) for c in done if _mistakes(c)}
+    refused |= {series: f"the points contradict themselves: {why}" for series, why in wrong.items()}
+    evidence = [_evidence(c, shown.sweep) for c in done if c.series not in wrong]
+    return compared_section(f"{shown.title}: predicted from a few points", evidence, refused)
+
+
+def surface_part(shown: MeasuredData) -> Section | None:
+    """Size, mix and depth at once, from the corners; None where the sweep varies one of them only, or little."""
+    try:
+        points = surface_points(replace(shown.sweep, name=shown.name))
+        if len(points) < LEAST_OF_A_SURFACE:
+            return None
+        compared = compare_surface(points)
+    except DataError:  # a curve or a table, and no surface: its own sections tell it
+        return None
+    return Section(
+        f"{shown.title}: predicted as one surface",
+        surface_views.views_of(compared),
+        lead=surface_views.lead_of(compared),
+        notes=compared.notes,
+        name=f"{shown.name}-surface",
+    )
+
+
+def _mistakes(comparison: Comparison) -> list[str]:
+    """What the audit holds to be wrong of a curve over depths; of rates it leaves out those that were not taken."""
+    if comparison.is_open:
+        return []
+    return [f.message for f in comparison.audit if f.contradicts and f.check != _NOISE]
+
+
+def _evidence(comparison: Comparison, sweep: Sweep) -> Evidence:
+    """What the page shows with a curve: its tails where the histograms allow."""
+    try:
+        return evidence_of(comparison, sweep, tails=fitted_tails(comparison.fit, sweep, comparison.series))
+    except DataError as error:
+        found = evidence_of(comparison, sweep)
+        return replace(found, left_out={**found.left_out, "the tails": str(error)})
+
 
 _UNPREDICTED = "Nothing is predicted here: no part of it tells of another."
 

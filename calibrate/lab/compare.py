@@ -12,8 +12,7 @@ from dash.development.base_component import Component
 
 from calibrate.lab.shelf import Shelf, ShelfCurve
 from calibrate.lab.widgets import KEPT, Theme, choice, drawn, page, theme_of, waited_for
-from calibrate.report.axes import bandwidth_axis, latency_axis, throughput_axis
-from calibrate.report.drawing import DASHES, LOG, SYMBOLS, spans_decade
+from calibrate.report.drawing import DASHES, LOG, SYMBOLS, bandwidth_axis, latency_axis, spans_decade, throughput_axis
 from measure.errors import MeasureError
 
 FIRST = ("dataset-003-ssd-read", "dataset-001-ssd", "dataset-000-ssd")

@@ -14,7 +14,7 @@ from dash import Dash, Input, Output, dcc, html
 from dash.development.base_component import Component
 
 from calibrate.lab.widgets import KEPT, Theme, choice, graph, line, page, theme_of, waited_for
-from calibrate.report.axes import latency_axis, throughput_axis
+from calibrate.report.drawing import latency_axis, throughput_axis
 from calibrate.watched import WatchedCurves, place
 from measure.errors import MeasureError
 from measure.formats.watched import DeviceInterval, pooled

@@ -28,7 +28,7 @@ from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
     from calibrate.inference.parameters import Array, Mask
-    from calibrate.next.load import NextLoad
+    from calibrate.next import NextLoad
     from calibrate.points import Points
     from calibrate.prediction.comparison import Comparison
     from calibrate.prediction.truth import TruthCheck

@@ -14,7 +14,7 @@ from calibrate.fitting.fit import Fit, doubts_of_its_points, fit_curve, needed
 from calibrate.fitting.knee import Knee
 from calibrate.fitting.predicted_curve import Prediction, grid, predict
 from calibrate.inference.parameters import Array, Mask
-from calibrate.next.load import NextLoad, advice, loads_to_calibrate_on
+from calibrate.next import NextLoad, advice, loads_to_calibrate_on
 from calibrate.points import Points, mape, points_of
 from measure.auditing.all_checks import audit
 from measure.errors import DataError
@@ -235,7 +235,7 @@ class Comparison(Result):
 
     @cached_property
     def next(self) -> NextLoad | None:
-        """The load to measure next, by all points (:mod:`calibrate.next.load`)."""
+        """The load to measure next, by all points (:mod:`calibrate.next`)."""
         return advice(self.points)
 
     @property
@@ -326,7 +326,7 @@ def compare(
     """Calibrate on the loads ``use``, predict every point of one series, and report the residuals.
 
     ``use`` None means depths 1 and 32, or 1, 8 and 64 where six or more were measured; of other loads the two ends
-    and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next.load`). ``series`` and
+    and the middle, and of six or more of a memory a fourth near the bend (:mod:`calibrate.next`). ``series`` and
     ``model`` are as in ``fit``. ``fitted`` takes a fit made before (from a data sheet, another run, or this one) in
     place of a calibration; a point counts as calibrated on when that very measurement, load and throughput, is among
     the fit's. Raises DataError and ValueError as ``fit`` does.

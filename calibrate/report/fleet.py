@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrate.fleet.answer import fleet_answer
+from calibrate.fleet.drives import fleet_answer
 from calibrate.fleet.odd import LIKE
 from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker
 from calibrate.report.measured.tables import shown

@@ -12,8 +12,19 @@ import pandas as pd
 
 from calibrate.fitting.predicted_curve import Prediction
 from calibrate.inference.parameters import Array
-from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, rate_axis
-from calibrate.report.drawing import HEIGHT, PALETTE, Drawing, interval, marker, panels, solid
+from calibrate.report.drawing import (
+    HEIGHT,
+    PALETTE,
+    Axis,
+    Drawing,
+    bandwidth_axis,
+    interval,
+    latency_axis,
+    marker,
+    panels,
+    rate_axis,
+    solid,
+)
 from measure.loads import Load
 from measure.units import CACHE_LINE_BYTES
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Array
-from calibrate.report.axes import Axis, latency_axis
-from calibrate.report.drawing import GREY, PALETTE, Drawing, empty_figure, marker, solid
+from calibrate.report.drawing import GREY, PALETTE, Axis, Drawing, empty_figure, latency_axis, marker, solid
 from calibrate.report.view import FormattedTable, Section, View
 from calibrate.service.fitted import ServiceFit
 from calibrate.service.times import Times

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from calibrate.inference.parameters import Mask
-from calibrate.report.axes import Axis, throughput_axis
 from calibrate.report.compared.figure_elements import ends_beyond
-from calibrate.report.drawing import PALETTE, Drawing, depth_ticks, empty_figure, outlined, solid
+from calibrate.report.drawing import PALETTE, Axis, Drawing, depth_ticks, empty_figure, outlined, solid, throughput_axis
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import Section, View
 from calibrate.surface.compare import SurfaceComparison, knees, parameter_rows

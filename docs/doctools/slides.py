@@ -297,7 +297,7 @@ def write_html(out: Path) -> Iterator[Path]:
 
 def write_slides(out: Path) -> int:
     """Write the slides, with a PDF of each where a browser is here; how many."""
-    from calibrate.report.paper import print_pdf
+    from calibrate.report.page import print_pdf
     from measure.errors import MeasureError
 
     count = 0

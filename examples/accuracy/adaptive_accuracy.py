@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from calibrate import fit
-from calibrate.next.adaptive import DEPTHS, next_depth
-from calibrate.next.load import PAIR
+from calibrate.next import DEPTHS, PAIR, next_depth
 from measure.sweep import Sweep
 from qsim import Closed, Exponential, MMcN, Station, solve
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 from class_networks import Flow, Row, circling, jackson, queue_of
 
-from calibrate.fleet.workers import spread
+from calibrate.fleet.drives import spread
 from qsim import (
     BurrXII,
     Closed,

@@ -172,7 +172,7 @@ def law_file(content: bytes) -> object:
 
 def sealed(content: bytes) -> object:
     """A sealed prediction, sealed again after the damage."""
-    from calibrate.sealing.sealed_prediction import read_seal, sha256_of
+    from calibrate.sealing import read_seal, sha256_of
 
     try:
         document = json.loads(content)
@@ -314,7 +314,7 @@ def _words() -> Iterator[bytes]:
 def _seals() -> Iterator[bytes]:
     from calibrate import fit as fit_sweep
     from calibrate.fitting.fit import Fit
-    from calibrate.sealing.sealed_prediction import seal
+    from calibrate.sealing import seal
     from measure.datasets import load_dataset
 
     path = Path(_folder()) / "seal-to-start-from.json"
@@ -365,7 +365,7 @@ TARGETS: dict[str, Target] = {
     "store": Target(store, (), ("measure.store.directory", "measure.known_device.sweep"), _stores),
     "fit": Target(fit, (), ("calibrate.cli.files",), _fits),
     "law_file": Target(law_file, (), ("measure.formats.law_file",), _laws),
-    "sealed": Target(sealed, (), ("calibrate.sealing.sealed_prediction",), _seals),
+    "sealed": Target(sealed, (), ("calibrate.sealing",), _seals),
     "network_file": Target(
         network_file, ("data/*.toml",), ("calibrate.cli.theory.network_file",), lambda: iter((_NETWORK,))
     ),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibrate import fit
 from calibrate.models.closed import OnsetPNorm
-from calibrate.next.load import advice, next_load
+from calibrate.next import advice, next_load
 from calibrate.points import points_of
 from measure import Sweep
 

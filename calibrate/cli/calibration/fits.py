@@ -139,7 +139,7 @@ def last_lines(made: CalibratedCurves, more: str) -> list[str]:
 
 
 def _advice(fit: Fit, sweep: measure.Sweep | None) -> NextLoad | None:
-    from calibrate.next.load import advice
+    from calibrate.next import advice
 
     return None if sweep is None else advice(calibrate.points_of(sweep, fit.series), fit)
 

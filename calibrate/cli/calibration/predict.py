@@ -104,7 +104,7 @@ def predict(
 ) -> Result:
     """Read the fit, calibrate one, or take the data sheet, and predict."""
     if seal is not None:
-        from calibrate.sealing.sealed_prediction import check_unsealed
+        from calibrate.sealing import check_unsealed
 
         check_unsealed(seal)
     if what_if is not None and slo is not None and slo.quantile is not None:

@@ -170,8 +170,7 @@ def _adaptive(
     requests: Requests, jobs: parsing.Numbers | None, most: int, repeats: int
 ) -> tuple[list[FioJob], Callable[[Sweep], FioJob | None]]:
     """The two depths to begin with, and what each next workload is; None when the search is over."""
-    from calibrate.next.adaptive import next_depth
-    from calibrate.next.load import PAIR
+    from calibrate.next import PAIR, next_depth
 
     first = requests.at(PAIR, jobs=jobs)
     if len(first) != len(PAIR) or repeats != 1:

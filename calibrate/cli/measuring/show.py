@@ -105,7 +105,7 @@ def _knee_lines(fits: Sequence[Fit]) -> list[str]:
 
 def _next_lines(fits: Mapping[str, Fit]) -> list[str]:
     """What to measure next, where that narrows the answer."""
-    from calibrate.next.load import advice
+    from calibrate.next import advice
     from calibrate.prediction.answer import next_text
 
     wanted = next_text([(name, advice(f.points, f)) for name, f in fits.items() if f.points is not None])

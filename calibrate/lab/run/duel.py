@@ -18,7 +18,7 @@ import numpy as np
 from calibrate.fitting.fit import Fit
 from calibrate.fitting.knee import USUAL
 from calibrate.lab.run.orders import Order
-from calibrate.sealing.sealed_prediction import canonical
+from calibrate.sealing import canonical
 from measure.loads import Load
 from measure.sweep import Sweep
 from qsim.errors import InvalidParameterError

@@ -14,8 +14,8 @@ from calibrate.fitting.fit_file import with_origin
 from calibrate.fitting.predicted_curve import grid, predict
 from calibrate.lab.run.event_log import PREDICTION, SWEEP
 from calibrate.lab.run.orders import Order
-from calibrate.next.load import ENOUGH, recommended, to_begin_with
-from calibrate.sealing.sealed_prediction import seal
+from calibrate.next import ENOUGH, recommended, to_begin_with
+from calibrate.sealing import seal
 from measure import load
 from measure.errors import DataError
 from measure.fio.plan import FioPoint
@@ -100,7 +100,7 @@ def first_loads(order: Order) -> tuple[float, ...]:
     """The loads on which the model is calibrated: two depths, or the delays that are recommended to begin with.
 
     Of six or more delays a fourth lies between the shortest and the middle, near the bend of most memories: a run whose
-    prediction is sealed before the rest cannot wait for :func:`calibrate.next.load.fourth_point`.
+    prediction is sealed before the rest cannot wait for :func:`calibrate.next.fourth_point`.
     """
     loads = order.loads
     if order.load_type.is_closed:

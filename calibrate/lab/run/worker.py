@@ -23,7 +23,7 @@ from calibrate.lab.run.event_writer import RAMP_S, EventWriter, first_loads
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, has_fio
 from calibrate.prediction.comparison import compare
 from calibrate.report.page import write_report
-from calibrate.sealing.sealed_prediction import read_seal
+from calibrate.sealing import read_seal
 from measure.errors import MeasureError
 from measure.machine.files import write_durably
 from measure.sweep import Sweep

@@ -12,7 +12,6 @@ import pandas as pd
 
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.axes import Axis
 from calibrate.report.compared.figure_elements import (
     add_band,
     add_observed,
@@ -35,6 +34,7 @@ from calibrate.report.drawing import (
     ORANGE,
     PALETTE,
     RED,
+    Axis,
     Drawing,
     by_use,
     dashed,

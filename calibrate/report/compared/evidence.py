@@ -1,4 +1,4 @@
-"""What a report may show of one curve besides its comparison, gathered before anything is drawn."""
+"""What a report may show of one curve besides its comparison, before anything is drawn, and its key figures."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calibrate.fitting.answer import idle_figure, knee_figure, knee_word, peak_figure
+from calibrate.fitting.fit import Fit
 from calibrate.fitting.simulated_queue import SHARES, SimulatedQueue, simulated_queue
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
+from calibrate.report.view import KeyFigure
 from measure.sweep import Sweep, histograms
 
 if TYPE_CHECKING:
@@ -59,3 +62,25 @@ def _queue(comparison: Comparison, sweep: Sweep | None) -> QueueAtWork:
             kept.setdefault(load, []).append([one.quantile(share) for share in SHARES])
     measured = [np.median(kept[n], axis=0) if n in kept else np.full(shares, np.nan) for n in found.load]
     return QueueAtWork(comparison, found, np.array(measured).reshape(-1, shares).T)
+
+
+def key_figures(fit: Fit) -> list[KeyFigure]:
+    """Those that are known."""
+    load, word = fit.load_type, knee_word(fit)
+    doubt = "" if word == "sure" else f" ({word})"
+    knee = "bandwidth at the knee" if load.is_memory else "arrivals at the knee"
+    peak, idle = "peak throughput", "latency of one request alone"
+    found = [(knee_figure(fit), f"{f'{load.noun} where queueing starts' if load.is_closed else knee}{doubt}")]
+    if load.is_closed:
+        found.append((knee_figure(fit, knee=fit.ninety), f"{load.noun} with 90 % of the peak"))
+    if load.is_memory:
+        peak, idle = "peak bandwidth of the memory", "idle latency of the memory"
+    return [
+        key_figure(text, what) for text, what in (*found, (peak_figure(fit), peak), (idle_figure(fit), idle)) if text
+    ]
+
+
+def key_figure(text: str, what: str) -> KeyFigure:
+    """``73 k/s (54 to 423)``, its interval apart."""
+    value, _, interval = text.partition(" (")
+    return KeyFigure(value, interval.removesuffix(")"), what)

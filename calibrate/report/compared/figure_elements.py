@@ -11,7 +11,6 @@ import numpy as np
 
 from calibrate.inference.parameters import Array
 from calibrate.prediction.comparison import Comparison
-from calibrate.report.axes import Axis, AxisScale, latency_axis, load_scale, throughput_axis
 from calibrate.report.drawing import (
     BLUE,
     GREEN,
@@ -19,12 +18,17 @@ from calibrate.report.drawing import (
     ORANGE,
     PURPLE,
     RED,
+    Axis,
+    AxisScale,
     Drawing,
     by_use,
     empty_figure,
     interval,
+    latency_axis,
+    load_scale,
     outlined,
     solid,
+    throughput_axis,
 )
 
 _BEYOND = 4 / 3

@@ -6,10 +6,19 @@ import numpy as np
 import pandas as pd
 
 from calibrate.fitting.simulated_queue import CUSTOMERS, SHARES
-from calibrate.report.axes import latency_axis
 from calibrate.report.compared.evidence import QueueAtWork
 from calibrate.report.compared.figure_elements import axes_of
-from calibrate.report.drawing import INK, PALETTE, Drawing, depth_ticks, empty_figure, interval, marker, solid
+from calibrate.report.drawing import (
+    INK,
+    PALETTE,
+    Drawing,
+    depth_ticks,
+    empty_figure,
+    interval,
+    latency_axis,
+    marker,
+    solid,
+)
 from calibrate.report.lines import Line, figure_of, lines_of
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import FormattedTable, View

@@ -11,9 +11,8 @@ import pandas as pd
 from calibrate.prediction.answer import curve_rows, points_rows, truth_rows
 from calibrate.prediction.comparison import Comparison
 from calibrate.report.compared import curves
-from calibrate.report.compared.evidence import Evidence
+from calibrate.report.compared.evidence import Evidence, key_figures
 from calibrate.report.compared.simulated import add_simulated, queue_view, tail_view
-from calibrate.report.key_figures import key_figures
 from calibrate.report.measured.tables import shown
 from calibrate.report.view import ComparedCurve, FormattedTable, KeyFigure, Section, View, parameter_table
 from measure.findings import SEVERITIES

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calibrate.report.axes import Axis, bandwidth_axis, latency_axis, throughput_axis
+from calibrate.report.drawing import Axis, bandwidth_axis, latency_axis, throughput_axis
 from calibrate.report.measured.points import PERCENTILES, MeasuredData, end_of
 from calibrate.report.view import FormattedTable
 from measure.units import format_bandwidth, format_bytes, format_duration, format_rate

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +13,23 @@ from calibrate.fitting.answer import fits_rows, knee_word
 from calibrate.fitting.fit import Fit, fit
 from calibrate.fitting.knee import Knee
 from calibrate.inference.parameters import LEVEL
-from calibrate.report.axes import AxisScale, latency_axis, load_scale, size_scale
-from calibrate.report.drawing import ORANGE, PALETTE, Drawing, marker
-from calibrate.report.measured.drawings import MOST_LINES, lines
-from calibrate.report.measured.points import PERCENTILES, MeasuredData
+from calibrate.report.drawing import (
+    DASHES,
+    ORANGE,
+    PALETTE,
+    SYMBOLS,
+    Axis,
+    AxisScale,
+    Drawing,
+    empty_figure,
+    interval,
+    latency_axis,
+    load_scale,
+    marker,
+    size_scale,
+    spans_decade,
+)
+from calibrate.report.measured.points import PERCENTILES, MeasuredData, end_of
 from calibrate.report.measured.tables import (
     axis_of,
     columns_of,
@@ -28,6 +43,39 @@ from calibrate.report.measured.tables import (
 from calibrate.report.view import FormattedTable, Section, View
 from measure import repeats
 from measure.errors import DataError
+
+MOST_LINES = len(PALETTE) * len(DASHES)
+
+
+def lines(parts: Sequence[tuple[str, pd.DataFrame, str]], x: str, scale: AxisScale, axis: Axis) -> Drawing:
+    """The first parts (name, rows in the order of the line, column of y) against the column ``x``.
+
+    The y axis is in logarithms where the values span a decade.
+    """
+    values = np.concatenate([rows[column].to_numpy(float) for _, rows, column in parts])
+    figure = empty_figure(scale.title, axis.title, log_y=spans_decade(values[np.isfinite(values)]))
+    for i, (name, rows, column) in enumerate(parts[:MOST_LINES]):
+        colour = PALETTE[i % len(PALETTE)]
+        figure.add_scatter(
+            x=scale.at(rows[x].to_numpy(float)),
+            y=axis.of(rows[column].to_numpy(float)),
+            mode="lines+markers",
+            name=escape(name) or "all points",
+            line={"color": colour, "width": 2, "dash": DASHES[i // len(PALETTE) % len(DASHES)]},
+            marker=marker(colour, SYMBOLS[i % len(SYMBOLS)], 9),
+            error_y=_error(rows, column, axis),
+            showlegend=True,
+        )
+    scale.apply(figure)
+    return figure
+
+
+def _error(rows: pd.DataFrame, column: str, axis: Axis) -> dict[str, Any] | None:
+    low, high = end_of(column, "low"), end_of(column, "high")
+    if low not in rows or not rows[low].notna().any():
+        return None
+    return interval(*(axis.of(rows[c].to_numpy(float)) for c in (column, low, high)), thickness=1.5, width=4)
+
 
 _ENOUGH_FOR_A_KNEE = 3
 MOST_TAILS = 6

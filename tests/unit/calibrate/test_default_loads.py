@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrate import compare, fit
-from calibrate.next.load import recommended, to_calibrate_on
+from calibrate.next import recommended, to_calibrate_on
 from calibrate.points import Points, points_of
 from measure import Sweep
 from measure.loads import LoadKind

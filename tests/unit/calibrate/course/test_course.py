@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from calibrate.course import CoursePlan, plan_course, planning, run_course
-from calibrate.course.method import method_section
 from calibrate.course.planning import CourseResults
-from calibrate.course.predictions import curve_part, surface_part
+from calibrate.course.sections import curve_part, method_section, surface_part
 from calibrate.report.measured import measured
 from measure.datasets import load_dataset
 from measure.errors import DataError, StoreError, ToolFailedError
@@ -169,7 +168,7 @@ def test_tails_that_cannot_be_told_say_why(monkeypatch: pytest.MonkeyPatch) -> N
     def cannot(*_: object) -> None:
         raise DataError("depth 1 is missing")
 
-    monkeypatch.setattr("calibrate.course.predictions.fitted_tails", cannot)
+    monkeypatch.setattr("calibrate.course.sections.fitted_tails", cannot)
     part = curve_part(measured(load_dataset("004-ssd-depth")), [1, 32])
     assert part.is_compared
     assert "the tails: depth 1 is missing" in part.curves[0].left_out

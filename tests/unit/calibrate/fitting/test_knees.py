@@ -11,7 +11,7 @@ from calibrate.fitting.datasheet import from_datasheet
 from calibrate.fitting.fit import fit
 from calibrate.fitting.predicted_curve import predict
 from calibrate.prediction.comparison import compare
-from calibrate.sealing.sealed_prediction import seal
+from calibrate.sealing import seal
 from calibrate.tails.objective import objective_knee
 from measure import load_dataset
 from measure.formats.tables.table import csv_sweep

@@ -13,7 +13,7 @@ import pytest
 
 PROGRAM = """
 import sys
-from calibrate.fleet.workers import spread
+from calibrate.fleet.drives import spread
 import sleeping
 if __name__ == "__main__":
     spread(sleeping.work, [sys.argv[1]] * 4, workers=2)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from calibrate import Fit, compare, fit, predict
 from calibrate.models.memory_curve import MemoryCurve
-from calibrate.next.load import loads_to_calibrate_on, to_calibrate_on
+from calibrate.next import loads_to_calibrate_on, to_calibrate_on
 from calibrate.points import points_of
 from measure import load_dataset
 from measure.errors import DataError

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.next.adaptive import REACH, next_depth
+from calibrate.next import REACH, next_depth
 from measure.sweep import Sweep
 
 

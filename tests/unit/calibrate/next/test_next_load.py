@@ -11,7 +11,7 @@ from calibrate.fitting.knee import Knee
 from calibrate.inference.parameters import Estimate
 from calibrate.models.closed import OnsetPNorm
 from calibrate.models.delay_law import DelayLaw
-from calibrate.next.load import next_load
+from calibrate.next import next_load
 from measure import Sweep
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calibrate import compare, compare_all, fit
-from calibrate.next.load import recommended
+from calibrate.next import recommended
 from calibrate.points import points_of
 from measure import load_dataset
 from measure.findings import Finding

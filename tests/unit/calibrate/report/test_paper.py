@@ -9,8 +9,7 @@ import pytest
 from published_course import course_of
 
 from calibrate.course import front_of
-from calibrate.report.page import render, render_paper
-from calibrate.report.paper import write_paper
+from calibrate.report.page import render, render_paper, write_paper
 from calibrate.report.view import FrontPage, KeyFigure
 from measure.errors import MeasureError
 

@@ -12,7 +12,7 @@ import pytest
 from calibrate.fitting.fit import fit
 from calibrate.fitting.fit_file import with_origin
 from calibrate.fitting.predicted_curve import predict
-from calibrate.sealing.sealed_prediction import canonical, doubt_of, read_seal, seal, sha256_of, unseen, used_rows
+from calibrate.sealing import canonical, doubt_of, read_seal, seal, sha256_of, unseen, used_rows
 from measure.errors import DataError, MeasureError
 from measure.sweep import Sweep
 

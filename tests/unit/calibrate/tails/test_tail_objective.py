@@ -9,8 +9,7 @@ from simulated_fio import write_simulated
 from calibrate.fitting.datasheet import from_datasheet
 from calibrate.fitting.fit import fit
 from calibrate.tails.objective import deepest_within, tail_knee
-from calibrate.tails.results import QUANTILES, TailPoint, Tails
-from calibrate.tails.structures import Structure
+from calibrate.tails.results import QUANTILES, Structure, TailPoint, Tails
 from measure import Sweep, load
 from measure.errors import DataError
 from qsim import Closed, LogNormal, Station, simulate

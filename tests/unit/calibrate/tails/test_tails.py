@@ -8,8 +8,7 @@ import pytest
 from calibrate.report.compared.simulated import tail_view
 from calibrate.service import of_samples
 from calibrate.tails.percentiles import _repeat_noise, _sampling, predict_tails
-from calibrate.tails.results import QUANTILES, TailPoint, Tails
-from calibrate.tails.structures import Structure
+from calibrate.tails.results import QUANTILES, Structure, TailPoint, Tails
 from measure.errors import DataError
 from measure.formats.fio.latency_bins import Histogram
 from qsim import Closed, Distribution, HyperExponential, LogNormal, Shifted, Station, simulate

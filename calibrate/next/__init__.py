@@ -1,1 +1,0 @@
-"""Which loads to measure: the first and the next (:mod:`calibrate.next.load`)."""

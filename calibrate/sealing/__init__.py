@@ -1,1 +1,0 @@
-"""Predictions that were sealed before the data were measured."""
