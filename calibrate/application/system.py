@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrate.application import product_form
-from calibrate.application.simulated import at_rates, simulated, with_two
+from calibrate.application.product_form import at_rates, simulated, with_two
 from calibrate.fitting.station import DeviceStation, drawn_throughputs, draws_of, station_of
 from calibrate.inference.parameters import LEVEL, Array, Estimate
 from qsim import Network, Station

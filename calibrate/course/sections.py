@@ -19,7 +19,7 @@ from calibrate.report.view import Section, View
 from calibrate.surface import compare_surface, surface_points
 from calibrate.tails.percentiles import fitted_tails
 from measure.errors import DataError
-from measure.fio.preconditioning import writes_at_random
+from measure.fio.plan import writes_at_random
 from measure.sweep import Sweep
 from measure.units import counted, format_bytes
 

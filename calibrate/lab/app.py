@@ -9,12 +9,11 @@ from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 
 from calibrate.lab import compare, system, watch
-from calibrate.lab.class_code import ADDRESS, panel
 from calibrate.lab.explore import page as explore
-from calibrate.lab.guard import teaches
+from calibrate.lab.folder import Shelf
+from calibrate.lab.guard import ADDRESS, panel, teaches
 from calibrate.lab.run import page as run
 from calibrate.lab.run.session import RunTable
-from calibrate.lab.shelf import Shelf
 from calibrate.lab.watch import WatchedDevices
 from calibrate.lab.widgets import in_browser, labelled, waited_for
 

@@ -10,7 +10,7 @@ import numpy as np
 from dash import Dash, Input, Output, html
 from dash.development.base_component import Component
 
-from calibrate.lab.shelf import Shelf, ShelfCurve
+from calibrate.lab.folder import Shelf, ShelfCurve
 from calibrate.lab.widgets import KEPT, Theme, choice, drawn, page, theme_of, waited_for
 from calibrate.report.drawing import DASHES, LOG, SYMBOLS, bandwidth_axis, latency_axis, spans_decade, throughput_axis
 from measure.errors import MeasureError

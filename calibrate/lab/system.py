@@ -10,8 +10,7 @@ import numpy as np
 from dash import Dash, Input, Output, html, no_update
 from dash.development.base_component import Component
 
-from calibrate.lab.folder import LabSource
-from calibrate.lab.shelf import Shelf, ShelfCurve
+from calibrate.lab.folder import LabSource, Shelf, ShelfCurve
 from calibrate.lab.widgets import (
     SliderNumber,
     Theme,

@@ -15,9 +15,8 @@ import numpy as np
 
 from calibrate.inference.parameters import Array, Mask
 from calibrate.surface.design import corners, distances, shallow
-from calibrate.surface.fit import Surface, SurfacePrediction, fit_surface
+from calibrate.surface.fit import Row, Surface, SurfacePrediction, Tabled, fit_surface
 from calibrate.surface.places import Places, SurfacePoints
-from calibrate.surface.results import Row, Tabled
 from measure.units import format_duration, format_percent, format_rate
 
 GROUP = 8

@@ -121,7 +121,7 @@ def _sections(compared: SurfaceComparison, sweep: measure.Sweep, noticed: list[m
 
 def _text(compared: SurfaceComparison, predictions: list[dict[str, Any]], *, details: bool) -> str:
     """The answer, the table, the worst point, what to measure next; with ``details`` the parameters and knees."""
-    from calibrate.surface.results import table_of
+    from calibrate.surface.fit import table_of
 
     table = f"{_predicted_at(predictions)}\n{table_of(predictions)}" if predictions else compared.table()
     parts = ["\n".join(compared.answer()), table]

@@ -57,10 +57,9 @@ def lab(
         from calibrate.lab import compare
         from calibrate.lab.app import build
         from calibrate.lab.explore import page as explore
-        from calibrate.lab.folder import opened
+        from calibrate.lab.folder import Shelf, opened
         from calibrate.lab.run.session import RunTable
         from calibrate.lab.server import serving
-        from calibrate.lab.shelf import Shelf
     except ModuleNotFoundError as error:
         raise CommandError(f"the lab needs {error.name}, which is not installed: {install_hint('lab')}") from error
     with opened(folder) as kept, closing(RunTable(kept)) as table, serving(build(table), host, port) as address:

@@ -18,8 +18,17 @@ from typing import Any
 
 from calibrate.lab.folder import DISK
 from calibrate.lab.run.duel import judge, predicted_load
-from calibrate.lab.run.event_log import EVENTS, ORDER, PREDICTION, REPORT, RESULT, EventLog
-from calibrate.lab.run.event_writer import RAMP_S, EventWriter, first_loads
+from calibrate.lab.run.event_log import (
+    EVENTS,
+    ORDER,
+    PREDICTION,
+    RAMP_S,
+    REPORT,
+    RESULT,
+    EventLog,
+    EventWriter,
+    first_loads,
+)
 from calibrate.lab.run.orders import DISK_BYTES, Device, Order, has_fio
 from calibrate.prediction.comparison import compare
 from calibrate.report.page import write_report

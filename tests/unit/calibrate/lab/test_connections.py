@@ -14,12 +14,11 @@ import pytest
 
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
-from calibrate.lab import connections
+from calibrate.lab import server
 from calibrate.lab.app import build
-from calibrate.lab.connections import MOST_HALF_OPEN, make_room
 from calibrate.lab.guard import BURST, PER_SECOND, AddressLimit
 from calibrate.lab.run.session import RunTable
-from calibrate.lab.server import PlainFormatter, serving
+from calibrate.lab.server import MOST_HALF_OPEN, PlainFormatter, make_room, serving
 
 
 @dataclass
@@ -42,7 +41,7 @@ def test_an_address_has_so_many_half_open_connections_and_the_oldest_goes():
 
 
 def test_when_the_lab_is_full_the_address_with_most_connections_loses_its_oldest(monkeypatch):
-    monkeypatch.setattr(connections, "MOST_OPEN", 4)
+    monkeypatch.setattr(server, "MOST_OPEN", 4)
     busy = Channel(("192.0.2.7", 1), 0.0, None, is_idle=False)
     many = [Channel(("192.0.2.7", n), float(n), None) for n in (3, 2)]
     alone = [Channel(("192.0.2.8", 1), 0.0, None), Channel(("192.0.2.9", 1), 9.0)]
@@ -66,14 +65,14 @@ def closed_after(connection: socket.socket, patience_s: float) -> float:
 
 @pytest.mark.parametrize("part", [b"", b"GET / HT", b"POST /x HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc"])
 def test_a_request_that_is_not_complete_in_time_is_dropped(address, monkeypatch, part):
-    monkeypatch.setattr(connections, "REQUEST_S", 0.3)
+    monkeypatch.setattr(server, "REQUEST_S", 0.3)
     with socket.create_connection((address.hostname, address.port)) as slow:
         slow.sendall(part)
         assert closed_after(slow, 20) < 20
 
 
 def test_a_complete_request_keeps_its_connection(address, monkeypatch):
-    monkeypatch.setattr(connections, "REQUEST_S", 0.3)
+    monkeypatch.setattr(server, "REQUEST_S", 0.3)
     with closing(HTTPConnection(address.hostname, address.port, timeout=20)) as kept:
         kept.connect()
         first = kept.sock

@@ -15,9 +15,8 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 from flask.testing import FlaskClient
 
 from calibrate.lab.app import build
-from calibrate.lab.class_code import ADDRESS, Address, new_code, panel, read_code
 from calibrate.lab.folder import opened
-from calibrate.lab.guard import Guard, is_loopback
+from calibrate.lab.guard import ADDRESS, Address, Guard, is_loopback, new_code, panel, read_code
 from calibrate.lab.run.page import BUTTONS
 from calibrate.lab.run.session import RunTable
 from calibrate.lab.server import pack_scripts

@@ -13,10 +13,10 @@ from dash import dcc, html
 from calibrate.lab import compare, system, watch
 from calibrate.lab.app import build
 from calibrate.lab.explore import page as explore
+from calibrate.lab.folder import Shelf
 from calibrate.lab.run import page as run
 from calibrate.lab.run.page import BUTTONS
 from calibrate.lab.run.session import RunTable
-from calibrate.lab.shelf import Shelf
 
 ACTIONS = {
     "open a part of the lab": "address.pathname",

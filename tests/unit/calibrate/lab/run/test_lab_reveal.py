@@ -11,8 +11,7 @@ from lab_replay import REPLAY
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.lab.folder import LabFolder
-from calibrate.lab.run.event_log import PREDICTION, REPORT, RESULT, SWEEP
-from calibrate.lab.run.event_writer import EventWriter, first_loads
+from calibrate.lab.run.event_log import PREDICTION, REPORT, RESULT, SWEEP, EventWriter, first_loads
 from calibrate.lab.run.orders import order_for
 from calibrate.lab.run.session import LabRun
 from calibrate.lab.run.worker import measure, reveal

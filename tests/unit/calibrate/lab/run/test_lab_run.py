@@ -13,8 +13,7 @@ pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.cli.calibration import knee
 from calibrate.lab.folder import LabFolder, opened
-from calibrate.lab.run.event_log import EVENTS, GUESSES, EventLog
-from calibrate.lab.run.event_writer import RAMP_S, first_loads
+from calibrate.lab.run.event_log import EVENTS, GUESSES, RAMP_S, EventLog, first_loads
 from calibrate.lab.run.orders import DEPTHS, Order, choices, order_for
 from calibrate.lab.run.session import MOST_OF_AN_ADDRESS, MOST_TRIES, LabRun, RefusedError, RunTable
 from calibrate.lab.run.worker import SHORTEST_S
