@@ -26,16 +26,12 @@ def headline(change: Change) -> str:
         return f"UNDECIDED: the noise hides changes of up to {_beyond(change.loads)}"
     sign = -1 if change.verdict == "slower" else 1
     here = [c for c in moved if c.speed == sign]
-    text = f"{change.verdict.upper()} {_at(here, change)}" if here else _everywhere(change)
+    text = f"{change.verdict.upper()} {_at(here, change) if here else f'by {_size(change.overall)} over all loads'}"
     if others := [c for c in moved if c.speed == -sign]:
         text += f"; {'faster' if sign < 0 else 'slower'} {_at(others, change)}"
     if rest := [c for c in change.loads if not c.speed]:
         text += f"; {'elsewhere' if moved else 'at single loads'} no change beyond ±{_beyond(rest)}"
     return text
-
-
-def _everywhere(change: Change) -> str:
-    return f"{change.verdict.upper()} by {_size(change.overall)} over all loads"
 
 
 def _at(changes: Sequence[LoadChange], change: Change) -> str:
@@ -91,7 +87,7 @@ def _remedy(change: Change) -> str:
 def load_table(change: Change) -> str:
     """A row for each load, then the latency at the least one and the peak."""
     kind = change.load_type
-    rows = [(kind.text(c.load), *_cells(c), _word(c)) for c in change.loads]
+    rows = [(kind.text(c.load), *_cells(c), ("slower", "", "faster")[c.speed + 1]) for c in change.loads]
     least = change.idle_latency.load
     alone = kind.is_delay or kind.is_throughput or least == 1
     rows.append(("idle latency" if alone else f"latency at {kind.at(least)}", *_cells(change.idle_latency), ""))
@@ -107,10 +103,6 @@ def _cells(change: LoadChange) -> tuple[str, str, str]:
 def _signed(ratio: Ratio) -> str:
     high = None if ratio.high_pct is None else f"{ratio.high_pct:+.1f}"
     return f"{ratio.change_pct:+.1f} % ({interval_text(f'{ratio.low_pct:+.1f}', high)})"
-
-
-def _word(change: LoadChange) -> str:
-    return ("slower", "", "faster")[change.speed + 1]
 
 
 def summary_row(name: str, change: Change) -> tuple[str, str, str]:

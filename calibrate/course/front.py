@@ -26,10 +26,8 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
     curves = [curve for s in sections for curve in s.curves]
     drive = next((c for c in curves if c.comparison.points.load_type.is_closed), None)
     memory = next((c for c in curves if c.comparison.points.load_type.is_memory), None)
-    figures = [
-        *(_figures(_moving(drive.comparison.fit, moves)) if drive else ()),
-        *(_figures(memory.comparison.fit) if memory else ()),
-    ]
+    drive_fit = drive and replace(drive.comparison.fit, between_runs=max(drive.comparison.fit.between_runs, moves))
+    figures = [*(_figures(drive_fit) if drive_fit else ()), *(_figures(memory.comparison.fit) if memory else ())]
     figures += _largest(sections) if len(figures) < FIGURES else []
     return FrontPage(
         _device(sections),
@@ -37,10 +35,6 @@ def front_of(sections: Sequence[Section], apart: Sequence[Finding] = (), moves: 
         (*_predicted([c.comparison for c in curves]), *_found(sections, apart)),
         _view(drive or memory),
     )
-
-
-def _moving(fit: Fit, moves: float) -> Fit:
-    return replace(fit, between_runs=max(fit.between_runs, moves))
 
 
 def _view(curve: ComparedCurve | None) -> View | None:

@@ -25,7 +25,7 @@ from measure.loading import load
 from measure.sweep import Sweep
 from measure.units import counted, format_duration, format_percent, format_rate, plain_number
 from qsim import _check
-from qsim.result import Result, shown_by
+from qsim.result import Result
 from qsim.text_table import labelled, table
 
 Work = TypeVar("Work")
@@ -114,7 +114,8 @@ class Fleet(Result):
         drawing = resolve_name("calibrate.report.fleet:against_like")(self)  # what knows does not import what shows
         return drawing.to_plotly()
 
-    __repr__ = shown_by("calibrate.fleet.drives:short_text")
+    def __repr__(self) -> str:
+        return "\n".join(fleet_answer(self))
 
 
 def fleet(
@@ -185,11 +186,6 @@ def _row(made: Fit) -> dict[str, Any]:
 
 
 MOST_ROWS = 10
-
-
-def short_text(fleet: Fleet) -> str:
-    """The ``repr`` of a fleet."""
-    return "\n".join(fleet_answer(fleet))
 
 
 def fleet_answer(fleet: Fleet) -> list[str]:

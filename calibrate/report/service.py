@@ -26,7 +26,7 @@ def service_section(title: str, fit: ServiceFit, provenance: Provenance | None =
             "service-density",
             "Service times",
             f"Requests by the width of their bin in log time; the line is the law that BIC prefers, the {best.name}.",
-            _bins(times),
+            pd.DataFrame({"lower_s": times.lower_s, "upper_s": times.upper_s, "count": times.counts}),
             density_figure(fit),
         ),
         View(
@@ -64,10 +64,6 @@ def _grid(times: Times) -> Array:
     if times.kind == "percentiles":
         low, high = low / 4, high * 2
     return np.geomspace(0.8 * low, 1.25 * high, DRAWN)
-
-
-def _bins(times: Times) -> pd.DataFrame:
-    return pd.DataFrame({"lower_s": times.lower_s, "upper_s": times.upper_s, "count": times.counts})
 
 
 def _functions(fit: ServiceFit) -> pd.DataFrame:

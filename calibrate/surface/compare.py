@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +22,7 @@ from calibrate.surface.places import Places, SurfacePoints
 from measure.errors import DataError
 from measure.units import counted, format_percent, format_rate, with_interval
 from qsim.errors import InvalidParameterError
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from qsim.result import shown_by
 
 DEFAULT_ASKED = 2
 BAND = (0.05, 0.95)
@@ -114,9 +110,7 @@ class SurfaceComparison(Tabled):
         everything = fit_surface(self.points, np.ones(len(self.points), dtype=bool))
         return next_place(everything, self.points, drifting=self.drifting)
 
-    def plot(self) -> Figure:
-        """The measured points and the predicted curves."""
-        return resolve_name("calibrate.report.plots:surface_figure")(self)  # what knows does not import what shows
+    plot = shown_by("calibrate.report.plots:surface_figure", "The measured points and the predicted curves.")
 
     def answer(self) -> list[str]:
         """Three lines: what it was calibrated on, what it misses, and how sure it is."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,11 +24,10 @@ from calibrate.inference.parameters import Array
 from measure.formats.fio.latency_bins import Histogram
 from measure.units import counted, format_duration, format_percent
 from qsim import Closed, Delay, Deterministic, Empirical, Network, Station, simulate
-from qsim.result import Result
+from qsim.result import Result, shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
-    from plotly.graph_objects import Figure
 
 MOST_SERVERS = 512
 ALIKE = 2.0
@@ -262,9 +260,7 @@ class Tails(Result):
             rows.append(row)
         return pd.DataFrame(rows)
 
-    def plot(self) -> Figure:
-        """The percentiles against the depth, observed and predicted."""
-        return resolve_name("calibrate.report.plots:tail_figure")(self)  # what knows does not import what shows
+    plot = shown_by("calibrate.report.plots:tail_figure", "The percentiles against the depth, observed and predicted.")
 
     def __repr__(self) -> str:
         return f"Tails at {counted(len(self.points), 'depth')}\n{self.sentence()}"

@@ -218,7 +218,7 @@ def update(kind: object, theme_name: object, clicks: object, *values: object) ->
     return (
         problem,
         formulas,
-        _key(curves),
+        [html.Span(KEY[name], className=f"key-{name}") for name in KEY if name != "bounds" or curves.bounds],
         path.to_dict(),
         drawn_path,
         *(quantity_figure(curves, name, theme) for name in QUANTITIES),
@@ -246,11 +246,6 @@ def register_export(server: Flask) -> None:
         return Response(exported(settings, f"/explore?{link_to(settings)}"), mimetype="text/html")
 
     server.add_url_rule(EXPORT_AT, "lab-explore", export)
-
-
-def _key(curves: Curves) -> list[Component]:
-    """What the marks in the plots mean."""
-    return [html.Span(KEY[name], className=f"key-{name}") for name in KEY if name != "bounds" or curves.bounds]
 
 
 def warm_up() -> None:

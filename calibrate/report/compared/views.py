@@ -50,7 +50,8 @@ def compared_section(title: str, evidence: Sequence[Evidence], refused: Mapping[
 def views_of(evidence: Evidence) -> ComparedCurve:
     """Every view of one curve that ``evidence`` has something for."""
     comparison = evidence.comparison
-    main = [*_curves(comparison), _residuals(comparison)]
+    residuals, words = curves.misses(comparison), _RESIDUALS + _floor(comparison)
+    main = [*_curves(comparison), View("residuals-load", "Residuals", words, comparison.to_frame(), residuals)]
     if evidence.queue is not None and len(evidence.queue.queue.load):
         add_simulated(next(view.figure for view in main if view.name == "throughput" and view.figure), evidence.queue)
         main.append(queue_view(evidence.queue))
@@ -108,12 +109,6 @@ def _curves(comparison: Comparison) -> list[View]:
             curves.against_load(comparison, "response"),
         ),
     ]
-
-
-def _residuals(comparison: Comparison) -> View:
-    return View(
-        "residuals-load", "Residuals", _RESIDUALS + _floor(comparison), comparison.to_frame(), curves.misses(comparison)
-    )
 
 
 def _floor(comparison: Comparison) -> str:

@@ -179,9 +179,5 @@ def _without(series: str, words: Sequence[str]) -> str:
     for word in words:
         rest, found = re.subn(rf"(?<!\S){re.escape(word)}(?![^\s,])", "", series, count=1) if word else (series, 0)
         if found:
-            return _tidy(rest)
+            return " ".join(rest.split()).replace(" ,", ",").removeprefix(", ")
     return series
-
-
-def _tidy(name: str) -> str:
-    return " ".join(name.split()).replace(" ,", ",").removeprefix(", ")
