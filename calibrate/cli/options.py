@@ -211,7 +211,7 @@ class Page(OptionGroup):
 def _printed(sections: Sequence[Section], page: Path, title: str, front: FrontPage) -> str | None:
     """The PDF of the page; None, with a warning, where it cannot be printed: the page says the same."""
     from calibrate.cli.progress import Bar
-    from calibrate.report.paper import write_paper
+    from calibrate.report.page import write_paper
 
     try:
         with Bar("printing"):

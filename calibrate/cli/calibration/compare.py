@@ -344,7 +344,7 @@ def predicted_device(
 
     Points that a sealed prediction was made from are left out. DataError where that leaves none.
     """
-    from calibrate.sealing.sealed_prediction import SCHEMA
+    from calibrate.sealing import SCHEMA
 
     sweep = source.load()
     names = known_series(sweep.series, series)
@@ -368,7 +368,7 @@ def predicted_device(
 
 def _unseen(seal: SealedPrediction, sweep: measure.Sweep, names: Sequence[str]) -> measure.Sweep:
     """The points that the sealed prediction did not have; a warning says what may have been known."""
-    from calibrate.sealing.sealed_prediction import doubt_of, unseen
+    from calibrate.sealing import doubt_of, unseen
 
     rows = sweep.points[sweep.points["series"].isin(list(names))]
     fresh = unseen(seal, replace(sweep, points=rows))

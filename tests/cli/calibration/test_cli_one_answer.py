@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calibrate.fitting.fit import needed
-from calibrate.next.load import to_calibrate_on
+from calibrate.next import to_calibrate_on
 from calibrate.points import points_of
 from measure import dataset_names, load_dataset
 from measure.errors import DataError

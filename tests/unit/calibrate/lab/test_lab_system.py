@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate import fit, system
-from calibrate.lab.shelf import Shelf
+from calibrate.lab.folder import Shelf
 from calibrate.lab.system import NUMBERS, USUAL, stretch, update
 from measure import load_dataset
 from measure.units import plain_number

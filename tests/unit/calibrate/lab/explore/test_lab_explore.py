@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 pytest.importorskip("dash", reason="install it: pip install 'qsim-queue[lab]'")
 
 from calibrate.lab.explore.curves import QUANTITIES, curves_of
-from calibrate.lab.explore.formulas import formulas_of
-from calibrate.lab.explore.page import exported, layout, update
+from calibrate.lab.explore.figures import DRAWN, described, diagram, probabilities, rates_of
+from calibrate.lab.explore.page import exported, formulas_of, layout, update
 from calibrate.lab.explore.path import comparison, path_of, rival_of
 from calibrate.lab.explore.settings import KINDS, PARAMETERS, link_to, linked, settings_of
-from calibrate.lab.explore.states import DRAWN, described, diagram, probabilities, rates_of
 from calibrate.lab.widgets import Theme
 from qsim import MG1, Gamma, MMc, MMcN, solve
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrate.report.axes import load_scale
+from calibrate.report.drawing import load_scale
 from calibrate.report.measured import MeasuredData, fits_of, measured, published, shown, views_of
 from calibrate.report.view import View
 from measure import Sweep
