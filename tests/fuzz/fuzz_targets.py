@@ -349,7 +349,7 @@ def _laws() -> Iterator[bytes]:
 
 FIO = "measure.formats.fio"
 TARGETS: dict[str, Target] = {
-    "fio_json": Target(fio_json, ("golden/data/fio/*",), (f"{FIO}.documents",)),
+    "fio_json": Target(fio_json, ("golden/data/fio/*",), (f"{FIO}.record",)),
     "fio_normal": Target(fio_normal, ("golden/data/fio-text/report*",)),
     "mlc": Target(mlc, ("golden/data/mlc/*",)),
     "csv": Target(csv, ("golden/data/curves/*", "data/tables/*"), ("measure.formats.tables.cells",)),
