@@ -68,7 +68,7 @@ LEAST_SHARE = 0.1
 
 @dataclass(frozen=True)
 class NextLoad:
-    """The load to measure next; half the median width of the bands (relative), now and then.
+    """The load to measure next; half the median width of the bands (relative) and the knee's interval, now and then.
 
     >>> from calibrate import fit
     >>> from measure import load_dataset
@@ -83,6 +83,8 @@ class NextLoad:
     goal: Goal
     half_width_now: float
     half_width_then: float
+    knee_now: tuple[float, float] | None
+    knee_then: tuple[float, float] | None
     load_unit: str = "requests"
 
     @property
@@ -103,10 +105,22 @@ class NextLoad:
         """JSON-ready, SI units."""
         return asdict(self)
 
-    def gain(self) -> str:
-        """How narrow the bands of a fit to all points are expected to be then."""
+    def gain(self, printed: Knee | None = None) -> str:
+        """How narrow the bands of a fit to all points are expected to be then, and the knee.
+
+        The knee is left out where another one is ``printed``, as that of a fit to some of the points.
+        """
         now, then = (_half_width_text(width) for width in (self.half_width_now, self.half_width_then))
-        return f"a fit to all points then has bands of about {then}, not {now}"
+        knee = ""
+        by_load = not self.load_type.is_delay  # of a memory the knee is known by its bandwidth
+        same = printed is None or (printed.low, printed.high) == self.knee_now
+        if by_load and same and self.knee_now is not None and self.knee_then is not None:
+            show = LOADS[self.load_kind].figure
+            ranges = (self.knee_now, self.knee_then)
+            before, after = (f"{show(low, 2, high)} to {show(high, 2)}" for low, high in ranges)
+            what = "the start of queueing" if self.load_type.is_closed else "the knee"
+            knee = f", and {what} in {after}, not {before}" if before != after else ""
+        return f"a fit to all points then has bands of about {then}, not {now}{knee}"
 
     def __str__(self) -> str:
         return f"measure {self.where} next: {self.gain()}"
@@ -234,12 +248,20 @@ class _Design:
         wide = NormalDist().inv_cdf(0.5 + self.fit.level / 2)
         now = float(np.sqrt(self.variance.mean()))
         then = now * float(np.sqrt(max(0.0, 1 - self.of_curve[best])))
+        knee = self.fit.knee
+        ends = None if knee.load is None or knee.low is None or knee.high is None else (knee.low, knee.high)
+        left = float(np.sqrt(1 - self.of_knee[best]))
+        narrower = None
+        if ends is not None and knee.load is not None:
+            narrower = (knee.load * (ends[0] / knee.load) ** left, knee.load * (ends[1] / knee.load) ** left)
         return NextLoad(
             float(self.loads[best]),
             self.fit.load_kind,
             goal,
             float(np.expm1(wide * now)),
             float(np.expm1(wide * then)),
+            ends,
+            narrower,
             self.fit.load_unit,
         )
 

@@ -27,6 +27,7 @@ from measure.units import Figure, counted, format_duration, format_percent, sign
 from qsim.text_table import labelled, table, without_empty
 
 if TYPE_CHECKING:
+    from calibrate.fitting.knee import Knee
     from calibrate.inference.parameters import Array, Mask
     from calibrate.next import NextLoad
     from calibrate.points import Points
@@ -77,7 +78,7 @@ def last_lines(done: Sequence[Comparison]) -> list[str]:
         lines.append(labelled("WORST", worst))
     if len(done) == 1 and done[0].truth is not None:
         lines.append(labelled("TRUTH", done[0].truth.sentence().rstrip(".")))
-    if following := next_text([(c.series, c.next) for c in done]):
+    if following := next_text([(c.series, c.next, c.knee) for c in done]):
         lines.append(labelled("NEXT", following))
     return lines
 
@@ -218,24 +219,25 @@ def worst_text(done: Sequence[Comparison], *, named: bool) -> str:
     return f"{where}: {band}, {missed_text(missed)}{'; throughput falls there' if falls else ''}"
 
 
-def next_text(wanted: Sequence[tuple[str, NextLoad | None]]) -> str:
+def next_text(wanted: Sequence[tuple[str, NextLoad | None, Knee]]) -> str:
     """What to measure next of some curves, the load that most of them want; empty where nothing would say more.
 
-    Each curve has its name and the advice.
+    Each curve has its name, the advice, and the knee that is printed.
     """
-    advised = [(name, one) for name, one in wanted if one is not None]
+    advised = [(name, one, knee) for name, one, knee in wanted if one is not None]
     if not advised:
         return ""
-    places = [one.where for _, one in advised]
+    places = [one.where for _, one, _ in advised]
     place = max(places, key=places.count)
     of_place = [each for each in advised if each[1].where == place]
-    name, best = max(of_place, key=lambda each: each[1].half_width_now - each[1].half_width_then)
+    name, best, knee = max(of_place, key=lambda each: each[1].half_width_now - each[1].half_width_then)
+    gain = best.gain(knee)
     if len(wanted) == 1:
-        return f"Measure {place}: {best.gain()}"
+        return f"Measure {place}: {gain}"
     if len(of_place) == 1:
-        return f"Measure {place} of {name}: {best.gain()}"
+        return f"Measure {place} of {name}: {gain}"
     of = "every curve" if len(of_place) == len(wanted) else f"{len(of_place)} of {len(wanted)} curves"
-    return f"Measure {place} for {of}: {best.gain()} ({name})"
+    return f"Measure {place} for {of}: {gain} ({name})"
 
 
 def curves_table(done: Sequence[Comparison]) -> str:
@@ -323,7 +325,7 @@ def verdict(c: Comparison) -> str:
     """The result in a few sentences: the knee, what is missed, a known truth, flagged runs, the audit, what is next."""
     flagged = sorted({f.check for f in c.audit if f.check in FLAGGED})
     errors = [f for f in c.audit if f.severity == "error"]
-    following = next_text([("", c.next)])
+    following = next_text([("", c.next, c.knee)])
     parts = (
         f"{knee_sentence(c.fit)}.",
         f"{_heading([c])}.",

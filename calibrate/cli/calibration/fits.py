@@ -134,7 +134,7 @@ def last_lines(made: CalibratedCurves, more: str) -> list[str]:
     """What to measure next, the same whatever the fits were calibrated on, and ``more``."""
     from calibrate.prediction.answer import next_text
 
-    wanted = next_text([(f.series, _advice(f, made.sweep)) for f in made.fits]) if made.sweep else ""
+    wanted = next_text([(f.series, _advice(f, made.sweep), f.knee) for f in made.fits]) if made.sweep else ""
     return [*([labelled("NEXT", wanted)] if wanted else []), labelled("MORE", more)]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from simulated_fio import write_simulated
 
+from measure.units import significant
 from qsim import LogNormal
 
 ROOT = Path(__file__).parents[3]
@@ -73,6 +74,10 @@ def test_next_names_the_load_of_details_and_of_the_document(answered) -> None:
         named = re.search(r" for (\d+) of (\d+) curves", said)
         wanted = len(curves) if "for every curve" in said else int(named[1]) if named else 1
         assert wanted == in_details.count(place)
+    elif "the start of queueing in" in said:  # that of the knee which is printed
+        low, high = curves[0]["knee"]["low"], curves[0]["knee"]["high"]
+        assert said.endswith(f"{significant(high, 2)}")
+        assert f"not {significant(low, 2)}" in said
 
 
 def test_sure_counts_what_the_table_and_the_details_count(answered) -> None:

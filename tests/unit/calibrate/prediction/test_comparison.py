@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from calibrate import compare, compare_all, fit
-from calibrate.next import recommended
+from calibrate.next import advice, recommended
 from calibrate.points import points_of
 from measure import load_dataset
 from measure.findings import Finding
@@ -145,3 +145,14 @@ def test_one_point_is_inside_and_several_are() -> None:
     outside[[1, 3]] *= 10
     points = replace(found.points, throughput_per_s=outside)
     assert "SURE?   1 of 3 held-out points is inside its" in repr(replace(found, points=points))
+
+
+def test_next_names_no_other_knee_than_the_one_that_is_printed() -> None:
+    sweep = load_dataset("003-ssd-read").select("4 KiB read")
+    assert "the start of queueing" not in repr(compare(sweep))  # whose fit is not the one to all points
+    every = fit(sweep)
+    wanted = advice(points_of(sweep), every)
+    assert wanted is not None
+    ends = f"not {every.knee.low:.2g} to {every.knee.high:.2g}"
+    assert ends in wanted.gain(every.knee)
+    assert ends in str(wanted)
