@@ -94,11 +94,12 @@ def sniff(text: str, name: str) -> Format:
             f'{name} is JSON, but not fio\'s (no "fio version"), nor that of oha, k6 or vLLM; run fio with '
             "--output-format=json+"
         )
-    if (
-        start.startswith(("fio:", "fio-", "verify"))
-        or "fio: terminating" in text[:65536]
-        or _ANNOUNCED.search(text[:65536])
-    ):
+    if "verify failed" in text[:65536] or "\nverify: " in text[:65536]:
+        raise DataError(
+            f"{name} holds fio's messages of a data verification that failed, and no result; settle that, then "
+            "measure again"
+        )
+    if start.startswith(("fio:", "fio-")) or "fio: terminating" in text[:65536] or _ANNOUNCED.search(text[:65536]):
         raise DataError(f"{name} holds fio's messages but no JSON result; run fio again with --output-format=json+")
     if looks_like_table(text):
         return "table"

@@ -230,6 +230,7 @@ def test_two_formats_by_name_are_refused(tmp_path: Path) -> None:
         (b"\xff\xfe\x00", "is damaged"),
         (b'{"some": "json"}', "JSON, but not fio's"),
         (b"fio: pid=7, err=28/file:x.c:1, func=io_u, error=No space left on device", "no JSON result"),
+        (b"sha256: verify failed at file d.0.0 offset 4096, length 4096", "data verification that failed"),
         (b"hello", "is neither"),
     ],
 )
