@@ -92,7 +92,8 @@ def load_table(change: Change) -> str:
     alone = kind.is_delay or kind.is_throughput or least == 1
     rows.append(("idle latency" if alone else f"latency at {kind.at(least)}", *_cells(change.idle_latency), ""))
     rows.append(("peak", *_cells(change.peak), ""))
-    return table((kind.noun.upper(), "OLD", "NEW", "CHANGE", ""), rows, left=1)
+    heading = kind.plural if kind.is_counted else kind.noun
+    return table((heading.upper(), "OLD", "NEW", "CHANGE", ""), rows, left=1)
 
 
 def _cells(change: LoadChange) -> tuple[str, str, str]:
