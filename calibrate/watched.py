@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from calibrate.fitting.fit import Fit
 
 REMEMBERED = 3600
-"""So many intervals of each device are remembered to learn from."""
+"""The number of intervals of each device that are kept to learn from."""
 LEARN_EVERY = 5
 VARYING_S = 10.0
 """After so long without a steady stretch the watch says what is missing."""

@@ -201,8 +201,8 @@ def run_course(plan: CoursePlan, out_dir: Path, on_progress: Progress | None = N
     for step in plan.memory:
         later_s -= step.plan.seconds()
         try:
-            told = _part(on_progress, plan.points, done, later_s, step.directory)
-            sweeps[step.directory] = run_memory(step.plan, out_dir / step.directory, told)
+            progress = _part(on_progress, plan.points, done, later_s, step.directory)
+            sweeps[step.directory] = run_memory(step.plan, out_dir / step.directory, progress)
         except MeasureError as error:
             failures[step.directory] = error
         done += step.count

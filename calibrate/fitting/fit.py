@@ -350,7 +350,7 @@ def scalability(points: Points, level: float = LEVEL) -> Mapping[str, Estimate]:
     return {name: figures[name] for name in ("contention", "coherency")}
 
 
-TOLD = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points")
+WARNED_OF = ("no-saturated-point", "mixed-submission", "repeats-disagree", "misses-its-points")
 """Checks that matter to a fit, besides every error."""
 
 UNSERVED = 0.05
@@ -361,7 +361,7 @@ def matters(finding: Finding, *, calibrated_here: bool = True) -> bool:
     """Whether a finding speaks against a calibration; what these points lack, one that was made elsewhere may have."""
     if finding.check == "no-saturated-point" and not calibrated_here:
         return False
-    return finding.severity == "error" or finding.check in TOLD
+    return finding.severity == "error" or finding.check in WARNED_OF
 
 
 def doubts_about(fit: Fit, sweep: Sweep) -> tuple[Finding, ...]:

@@ -31,10 +31,10 @@ from calibrate.points import Z90
 from measure.units import CACHE_LINE_BYTES
 
 PAST = 2.0
-"""The peak counts as measured where the deepest point lies so many times beyond R1 Xpeak."""
+"""The peak counts as measured where the deepest point is at least this multiple of R1 Xpeak."""
 
 NEAR = 2.0
-"""Two points differ by noise where they lie within so many standard errors of their difference."""
+"""Two points differ by noise where they lie within this number of standard errors of their difference."""
 
 SOFT = 0.5
 """A knee at which less than this share of the peak is reached is not sharp."""

@@ -280,7 +280,7 @@ COUNTS = 1e-5
 
 
 TOGETHER = 4
-"""So many mixtures are worked out at a time: more would not stay in the processor's cache."""
+"""The number of mixtures that are computed at a time: more would not stay in the processor's cache."""
 
 DAMPING = -0.5 * (2 * np.pi * np.fft.rfftfreq(2 * STEPS)) ** 2
 """What a variance of one squared step takes off the logarithm of each frequency."""

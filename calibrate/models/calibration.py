@@ -306,15 +306,15 @@ def estimates(
         estimate, low, high, least, most = of_one
         if name == "c":  # servers are whole, although the curve that is fitted lets them be any number
             low, high = float(np.floor(low)), float(np.ceil(high))
-        narrow, told = most / least <= ROUGH, "fits these points"
+        narrow, open_to = most / least <= ROUGH, "fits these points"
         if unit:
             low, high = widened(low, estimate, high, between_runs, level)
-            narrow, told = narrow and high / low < ROUGH, "may come in another run" if narrow else told
+            narrow, open_to = narrow and high / low < ROUGH, "may come in another run" if narrow else open_to
         prior, note = prior_log_sd.get(name), ""
         if prior is not None and width > ASSUMED * prior:
             narrow = False
             note = f"mostly its prior (a factor of {np.exp(prior):.2g} either way), not these points"
         elif not narrow:
-            note = f"anything from {quantity(low, unit)} to {quantity(high, unit)} {told}"
+            note = f"anything from {quantity(low, unit)} to {quantity(high, unit)} {open_to}"
         made[name] = Estimate(estimate, low, high, narrow, unit, note)
     return made

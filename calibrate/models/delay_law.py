@@ -67,7 +67,7 @@ class BothAxes(MisfitProcess):
 
 
 APART = 1e6
-"""So many lengths apart, exp(-APART) is zero."""
+"""A distance in correlation lengths at which exp(-APART) is zero."""
 
 
 class DelayLaw(MemoryModel):
@@ -170,7 +170,7 @@ MOST_STEPS, CLOSE = 40, 1e-6
 """Four steps as a rule; a step of Newton squares what is left, so that after one as short as this 1e-12 is."""
 
 AT_ONCE = 15_000
-"""So many odds are solved at a time: more would not stay in the processor's cache."""
+"""The number of odds that are solved at a time: more would not stay in the processor's cache."""
 
 MOST_LOG = 700.0
 """Beyond this the exponential is beyond floats."""

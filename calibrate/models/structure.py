@@ -221,7 +221,7 @@ def _cells(
 
 
 def _variance(points: Points, queues: Queues, crossing: Array, log_busy: Array, scv: Array) -> Array:
-    """Relative variances (r, m), or (1, m) where all rows have the same, beside that of the model's error."""
+    """Relative variances (r, m) without the model's error; (1, m) where all rows have the same."""
     of_formula = formula_error(queues, scv)[:, None] ** 2
     if (of_formula == of_formula[0]).all():
         of_formula = of_formula[:1]

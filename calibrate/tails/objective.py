@@ -24,7 +24,7 @@ from measure.units import format_duration
 from qsim.errors import InvalidParameterError
 
 REACH = 4
-"""So many times the deepest point calibrated on is looked at."""
+"""The deepest queue that is tried, as a multiple of the deepest calibrated depth."""
 TAIL_LEVEL = 0.9
 """The level of the intervals of ``Tails``."""
 

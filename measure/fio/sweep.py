@@ -137,7 +137,7 @@ def measured_together(
 def measured_alone(plan: FioPlan, point: FioPoint, tick: Tick, folder: Path, watch: Watch) -> Outcome:
     """Run ``point`` as ``plan`` says."""
     text, runtime_s = point.describe(), plan.settings.runtime_s
-    folder = folder / point.key  # beside what a run of several points left
+    folder = folder / point.key  # a run of several points left files in the folder above
     folder.mkdir()
     with napping() as late:
         finished = run_tool(logged(point, runtime_s, folder), plan.point_limit_s, on_tick=lambda _: tick(text))

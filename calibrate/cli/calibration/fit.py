@@ -7,14 +7,7 @@ from typing import Any
 
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration.fits import (
-    asked_lines,
-    calibrated,
-    first_lines,
-    fit_document,
-    last_lines,
-    scalability_lines,
-)
+from calibrate.cli.calibration import fits
 from calibrate.cli.console import Result
 from calibrate.cli.data import DataSource
 from calibrate.cli.files import check_new, write_fits
@@ -49,22 +42,23 @@ def fit(
         model_named(model)
     if out is not None:
         check_new(out)
-    made = calibrated(source, series, use, model)
+    made = fits.calibrated(source, series, use, model)
     if out is not None:
         write_fits(made.fits, out)
 
     def text() -> str:
         at = " --at 1..256" if all(f.load_type.is_closed for f in made.fits) else ""
         keep = f"saved in {out}; next: qsim predict {out}{at}" if out is not None else "--out fit.json: keep it"
-        asked = [(f"{f.series}: " if len(made.fits) > 1 else "", asked_lines(f, slo, made.sweep)) for f in made.fits]
-        lines = [*(f"{name}{line}" for name, own in asked for line in own), *first_lines(source.title, made.fits)]
-        lines += last_lines(made, f"--details: every parameter;   {keep}")
+        named = [(f"{f.series}: " if len(made.fits) > 1 else "", f) for f in made.fits]
+        lines = [f"{name}{line}" for name, f in named for line in fits.asked_lines(f, slo, made.sweep)]
+        lines += fits.first_lines(source.title, made.fits)
+        lines += fits.last_lines(made, f"--details: every parameter;   {keep}")
         for f in made.fits if details else ():
-            lines += [f"\n{f}", *scalability_lines(f, made.sweep)]
+            lines += [f"\n{f}", *fits.scalability_lines(f, made.sweep)]
         return "\n".join(lines)
 
     def document() -> dict[str, Any]:
-        parts = [fit_document(f, slo, made.sweep) for f in made.fits]
+        parts = [fits.fit_document(f, slo, made.sweep) for f in made.fits]
         written = None if out is None else str(out)
         return {**parts[0], "series": parts, "refused": made.refused, "written": written}
 

@@ -13,17 +13,8 @@ import calibrate
 import measure
 from calibrate.cli import options as o
 from calibrate.cli import parsing
-from calibrate.cli.calibration import what_ifs
+from calibrate.cli.calibration import fits, what_ifs
 from calibrate.cli.calibration.compare import simulated_tails, tail_tables, tails_document, tails_line
-from calibrate.cli.calibration.fits import (
-    CalibratedCurves,
-    asked_lines,
-    calibrated,
-    first_lines,
-    fit_document,
-    last_lines,
-    scalability_lines,
-)
 from calibrate.cli.console import Result, warn
 from calibrate.cli.data import DataSource, known_series
 from calibrate.cli.failures import wrong_usage
@@ -120,11 +111,11 @@ def predict(
     title = "Prediction" if len(curves) > 1 or not curves[0].fit.series else f"Prediction: {curves[0].fit.series}"
 
     def text() -> str:
-        blocks = ["\n".join(first_lines(dataset or " ".join(data or ()), found.fits))] if len(curves) > 1 else []
+        blocks = ["\n".join(fits.first_lines(dataset or " ".join(data or ()), found.fits))] if len(curves) > 1 else []
         for i, c in enumerate(curves):
             parts = _text(c, tails.get(c.fit.series), found.sweep, slo, several=len(curves) > 1, details=details)
             blocks.append(("" if i == 0 else "\n") + "\n\n".join(parts))
-        blocks += ["", *last_lines(found, "--details: every parameter;   --report report.html: plots")]
+        blocks += ["", *fits.last_lines(found, "--details: every parameter;   --report report.html: plots")]
         if sealed is not None:
             blocks.append(f"\n{sealed}\nsaved in {seal}; when it is measured: qsim compare DATA --prediction {seal}")
         return "\n".join(blocks)
@@ -144,17 +135,17 @@ def _fits(
     peak_iops: float | None,
     series: str | None,
     use: parsing.Numbers | None,
-) -> CalibratedCurves:
+) -> fits.CalibratedCurves:
     """The fits to predict from: of measured points, in a file, or of a data sheet."""
     if dataset is not None or columns is not None or use is not None or _holds_points(data):
         source = DataSource(data, dataset, columns)
-        return calibrated(source, series, use, peak_iops=peak_iops, refusal="not predicted")
+        return fits.calibrated(source, series, use, peak_iops=peak_iops, refusal="not predicted")
     if data:
         if peak_iops is not None:
             raise wrong_usage("FIT and --peak-iops exclude each other: predict from a fit or from a data sheet")
-        fits = read_fits(Path(data[0]))
-        names = known_series([f.series for f in fits], series)
-        return CalibratedCurves([f for f in fits if f.series in names])
+        kept = read_fits(Path(data[0]))
+        names = known_series([f.series for f in kept], series)
+        return fits.CalibratedCurves([f for f in kept if f.series in names])
     if idle_latency is None or peak_iops is None:
         raise wrong_usage("nothing to predict from; give FIT (a file of qsim fit), or --idle-latency and --peak-iops")
     if idle_latency * peak_iops > MOST_OUTSTANDING:
@@ -162,7 +153,7 @@ def _fits(
             f"the sheet asks for {idle_latency * peak_iops:.3g} outstanding requests; is an idle latency of "
             f"{format_duration(idle_latency)} meant? Write it with its unit, as --idle-latency 80us"
         )
-    return CalibratedCurves([calibrate.from_datasheet(idle_latency, peak_iops)])
+    return fits.CalibratedCurves([calibrate.from_datasheet(idle_latency, peak_iops)])
 
 
 def _holds_points(data: Sequence[str]) -> bool:
@@ -199,22 +190,22 @@ def _text(
     details: bool,
 ) -> Iterator[str]:
     """The answer, the curve (or the changed one), the tails; with ``details`` parameters."""
-    first = [*asked_lines(c.fit, slo, sweep), *([str(c.capacity)] if c.capacity is not None else [])]
+    first = [*fits.asked_lines(c.fit, slo, sweep), *([str(c.capacity)] if c.capacity is not None else [])]
     if c.then is not None:
         scenario, changed = c.then
         first.append(what_ifs.answer(scenario, c.curve, changed.curve))
         first += [str(changed.capacity)] if changed.capacity is not None else []
-    yield "\n".join([*first, *([c.fit.series] if several else first_lines("", [c.fit]))])
+    yield "\n".join([*first, *([c.fit.series] if several else fits.first_lines("", [c.fit]))])
     yield str(c.curve) if c.then is None else what_ifs.changed_table(scenario, c.curve, changed.curve)
     if tails is not None:
         yield "\n".join(tail_tables({c.fit.series: tails}) if details else tails_line({"": tails}))
     if details:
-        yield "\n".join([str(c.fit), *scalability_lines(c.fit, sweep)])
+        yield "\n".join([str(c.fit), *fits.scalability_lines(c.fit, sweep)])
 
 
 def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objective | None) -> dict[str, Any]:
     """A fit with its curve in JSON, how many serve a rate, and the same of the changed device."""
-    document = {**fit_document(c.fit, slo, sweep), "points": c.curve.to_dicts()}
+    document = {**fits.fit_document(c.fit, slo, sweep), "points": c.curve.to_dicts()}
     if c.capacity is not None:
         document["capacity"] = asdict(c.capacity)
     if c.then is not None:
@@ -225,8 +216,8 @@ def _document(c: PredictedCurve, sweep: measure.Sweep | None, slo: parsing.Objec
 
 def _sealed(path: Path, curves: Sequence[PredictedCurve]) -> SealedPrediction:
     """The seal of what is predicted, in a file: of the changed device where there is one."""
-    fits = [c.fit if c.then is None else replace(c.then[0].fit, series=c.fit.series) for c in curves]
-    return calibrate.seal(fits, [list(c.curve.load) for c in curves], path)
+    sealed = [c.fit if c.then is None else replace(c.then[0].fit, series=c.fit.series) for c in curves]
+    return calibrate.seal(sealed, [list(c.curve.load) for c in curves], path)
 
 
 def _sections(curves: Sequence[PredictedCurve]) -> list[Section]:

@@ -56,7 +56,7 @@ LEAST_DEPTHS = 3
 
 @dataclass(frozen=True)
 class Auto:
-    """``auto:6``: at most so many depths, each where the knee is least certain."""
+    """``auto:6``: at most six depths, each where the knee is least certain."""
 
     most: int
 

@@ -246,7 +246,7 @@ def log_name(name: str) -> LogName | None:
     return LogName(match["stem"], match["kind"].lower())  # type: ignore[arg-type]
 
 
-#: Which of several logs of one run to read: the total latency before completion alone, requests before histograms.
+#: The log that is read where a run has several: total latency first, then completion latency, then histograms.
 _PREFERENCE: tuple[LogKind, ...] = ("lat", "clat", "clat_hist")
 _PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 

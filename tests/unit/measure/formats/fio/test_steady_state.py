@@ -1,4 +1,4 @@
-"""Whether a run was steady, and the logs and criteria from which that is told."""
+"""Steady runs: the logs that are read, and the criteria."""
 
 from __future__ import annotations
 
