@@ -1,6 +1,6 @@
 """Formulas: one file per family, each opening with its theory and its source.
 
-:func:`solve` asks the families in turn; the first that applies answers.  A family is a module with a ``FORMULA``
+:func:`solve` tries the families in turn and uses the first that applies.  A family is a module with a ``FORMULA``
 (:class:`~qsim.analytic.formula.Formula`); adding one means adding a file and a line here.
 """
 
@@ -39,12 +39,12 @@ _NAMES = (
     "networks.jackson",
     "networks.product_form:MIXED_FORMULA",
 )
-"""Most specific first, approximations last; the name is FORMULA where none is given."""
+"""Modules, or module:name where the formula is not FORMULA: most specific first, approximations last."""
 
 
 @cache
 def formulas() -> tuple[Formula[Any], ...]:
-    """Every family, most specific first; imported on first use, as a fit needs two of them."""
+    """Every family, most specific first; imported on first use, as a fit needs only two of them."""
     places = (name.partition(":") for name in _NAMES)
     modules = ((importlib.import_module(f"{__name__}.{module}"), name or "FORMULA") for module, _, name in places)
     return tuple(getattr(module, name) for module, name in modules)
@@ -57,7 +57,7 @@ def find_formula(network: Network) -> Formula[Any] | None:
 
 
 def _covering(network: Network) -> tuple[Formula[Any], Any] | None:
-    """The first family that covers it, and what that family sees; each view is taken once."""
+    """The first family that covers the network, and its view of it; each view is computed once."""
     seen: dict[Any, Any] = {}
     for formula in formulas():
         if formula.view not in seen:
@@ -71,7 +71,7 @@ def _covering(network: Network) -> tuple[Formula[Any], Any] | None:
 def solve(network: Network) -> Metrics:
     """Solve a queue or network by formula.
 
-    Raises UnstableQueueError when more work comes from outside than servers can do, and NoFormulaError (naming
+    Raises UnstableQueueError when more work arrives than the servers can do, and NoFormulaError (naming
     ``simulate``) when no formula is known.
 
     >>> from qsim import MMc

@@ -5,8 +5,8 @@ With the demands Dᵢ of M stations, D their sum, Dmax the largest and Z the thi
     N/(Z + N·D) <= X(N) <= min( N/(Z + D), 1/max(D_i/c_i) ),    max( D, N·max(D_i/c_i) - Z ) <= R(N) <= N·D.
 
 The two upper bounds on X cross at N* = (Z + D)/max(D_i/c_i), the knee.  Networks of single exponential servers have
-tighter ones: of all with total demand D the one of equal demands has the highest throughput, of those with bottleneck
-demand Dmax the one whose D/Dmax stations all have it the lowest,
+tighter ones: for a given total demand D, throughput is highest when all demands are equal; for a given bottleneck
+demand Dmax, it is lowest with D/Dmax stations of that demand,
 
     R(N) >= D + D/M·(N-1)·D/(D + Z),   R(N) <= D + Dmax·(N-1)·N·D/(N·D + Z).
 
@@ -35,7 +35,7 @@ from qsim.metrics import Kind
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds at several populations (arrays of one length), and the population at which the upper ones cross.
+    """Bounds at several populations (arrays of one length), and the population at which the upper bounds on X cross.
 
     >>> from qsim import asymptotic_bounds
     >>> bounds = asymptotic_bounds([1, 8, 64], think_time=1.0, demands=[0.25])

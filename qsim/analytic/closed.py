@@ -11,7 +11,7 @@ in time average with N - 1 customers (arrival theorem; Lavenberg & Reiser 1980; 
 
 With K < N places the process stops at K, and an arrival that finds them taken thinks again; with K = c this is Engset's
 loss system.  It stays reversible, so that only the mean think time matters.  W, Wq and P(wait) are then those of the
-customers that are let in, at rate X, and N = L + (X + rejections)·Z.
+customers that are admitted, at rate X, and N = L + (X + rejections)·Z.
 
 **All populations at once**, in arrays of numbers, as a fit of thousands of structures needs them
 (:func:`one_queue_throughputs`).  Textbook load-dependent mean value analysis subtracts nearly equal numbers and returns
@@ -21,7 +21,7 @@ normalising constant of the product form, G(n), divided by that of infinitely ma
     g(n) = E[ max(1, 1/c)·max(1, 2/c)···max(1, B(n)/c) ] = 1 + γ(n),   γ(n) = γ(n-1)·p·n/c + δ(n),
 
 with δ(n) = E[max(0, B(n)/c - 1)], γ(0) = 0: splitting G's geometric tail (n >= c) off its generating function
-gives G(n) = (S/c)·G(n-1) + (Z+S)ⁿ/n!·E[max(0, 1 - B(n)/c)], which is this in other words.  Then
+gives G(n) = (S/c)·G(n-1) + (Z+S)ⁿ/n!·E[max(0, 1 - B(n)/c)], which is the same recursion.  Then
 
     Wq(n) = (Z + S)·[γ(n-1)·(p·n/c - 1) + δ(n)] / (1 + γ(n-1)),   R = S + Wq,   X = n/(Z + R).
 
@@ -88,7 +88,7 @@ def solve(queue: ClosedQueue) -> Metrics:
     p, seen = state_probabilities(queue, N), state_probabilities(queue, N - 1)
     busy = float(p @ np.minimum(np.arange(p.size), c))
     Wq = float(p @ np.maximum(np.arange(p.size) - c, 0)) / (busy / S)
-    found = seen if K is None else seen[:K] / seen[:K].sum()  # by those who are let in
+    found = seen if K is None else seen[:K] / seen[:K].sum()  # seen by customers that are admitted
     return Metrics.from_times(
         queue,
         throughput=min(N / (Z + S + Wq), c / S) if K is None else busy / S,
@@ -123,7 +123,7 @@ def one_queue_throughputs(
 def own_queues_throughputs(
     populations: int | Sequence[int] | IntArray, think_times: FloatArray, service_time: float, servers: int | IntArray
 ) -> FloatArray:
-    """The same for servers with a queue each, picked at random."""
+    """X (k, m) as in :func:`one_queue_throughputs`, for servers with a queue each, picked at random."""
     return _throughputs(_own_queues_waits, populations, think_times, service_time, servers)
 
 
@@ -176,7 +176,7 @@ def _binomial_pmfs(k: IntArray, N: int, Z: FloatArray, S: float) -> FloatArray:
     away = np.arange(N) - k[:, None]  # m - k
     possible = np.maximum(away, 0)
     log_choose = log_factorial[:N] - log_factorial[k][:, None] - log_factorial[possible]
-    with np.errstate(divide="ignore", invalid="ignore"):  # Z may be 0: then nobody is away
+    with np.errstate(divide="ignore", invalid="ignore"):  # Z may be 0: then nobody thinks
         log_here, log_away = -np.log1p(Z / S), -np.log1p(S / Z)
         log_pmf = log_choose + (k * log_here)[:, None] + np.where(away > 0, possible * log_away[:, None], 0.0)
     return np.asarray(np.where(away >= 0, np.exp(log_pmf), 0.0))

@@ -1,4 +1,4 @@
-"""What an approximation says of itself: how far it was off where the truth is known, and where that was."""
+"""The measured error of each approximation, and the range of queues where it was measured."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ ERRORS = {
     "closed FCFS classes": (0.4, 21),
     "closed FCFS of general services": (2.4, 54),
 }
-"""How far W is off by each approximation, in percent, at the median and at worst: over 60 random queues of each kind,
-solved and simulated by ``python examples/accuracy/approximations.py``."""
+"""Error of each approximation's W, in percent, median and worst of 60 random queues of each kind, solved and simulated
+by ``python examples/accuracy/approximations.py``."""
 SCV, MOST_LOAD, MOST_SERVERS = (0.1, 4.0), 0.9, 8
-"""The queues over which errors were measured."""
+"""The range of scv, rho and servers in which errors were measured."""
 SCOPE = f"scv {SCV[0]:g} to {SCV[1]:g}, rho up to {MOST_LOAD:g}, up to {MOST_SERVERS} servers"
 
 
 def with_errors(
     method: str, name: str, scv: Iterable[float], load: float, servers: float, alike: bool = True, scope: str = SCOPE
 ) -> str:
-    """The method with the errors of its W that were measured under ``name``, or that none were for such a queue.
+    """The text ``method`` with the measured errors of W of ``name``, or with "error unknown" for other queues.
 
-    ``alike``: whether the queue is of the kind that was measured, beyond its scv, load and servers.
+    ``alike``: whether the queue is of the measured kind, apart from its scv, load and servers.
 
     >>> from qsim import Gamma, GGc, solve
     >>> method = solve(GGc(Gamma(mean=1, scv=0.3), Gamma(mean=1.7, scv=0.8), servers=2)).method

@@ -1,7 +1,7 @@
 """What a family of formulas offers: the networks it covers, and how it solves them.
 
 A family looks at a network through a *view* (:mod:`qsim.analytic.views`), such as one open station.  ``view`` gives
-None for a network of another shape, so that ``applies`` and ``solve`` take the type of the view and need not ask again.
+None for a network of another shape, so ``applies`` and ``solve`` need not check the shape again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Formula(Generic[View]):
 
 
 def of_network(network: Network, answer: Metrics) -> Metrics:
-    """The answer to a view, and its parts, as those of the whole network; of one station the whole says it all."""
+    """Metrics of a view, with the whole network as their model; a network of one unnamed station lists no stations."""
     return replace(
         answer,
         model=network,

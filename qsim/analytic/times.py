@@ -1,13 +1,13 @@
-"""Times in a queue: quantiles from survival functions, and the two ways to the waiting times of M/G/1 and others.
+"""Times in a queue: quantiles from survival functions, and two methods for the waiting times of M/G/1 and others.
 
 **A waiting room that is a Markov chain**, by uniformisation.  Let steps come at rate θ, at least as fast as anything
 happens.  The number of steps by time t is Poisson, whatever the chain does, so
 
     P(T > t) = sum over n of Poisson(n; θt)·P(T lasts more than n steps),
 
-a sum of positive terms.  The lasting is found step by step; a customer that has waited goes on through the phases of a
-service.  After enough steps each takes the same share 1 - η of those left, and from there on the law is exponential:
-near saturation, where steps go into the millions, these need not be taken.
+a sum of positive terms.  P(T lasts more than n steps) is found step by step; a customer that has waited goes through
+the phases of a service.  After enough steps each removes the same share 1 - η of what is left, and from there on the
+law is exponential: near saturation, the millions of steps that remain are not computed.
 
 **M/G/1 of any service law**, as a geometric sum.  The work an arrival finds is a geometric number of independent
 pieces, each distributed as what is left of a service in the middle of it,
@@ -44,7 +44,7 @@ from qsim.metrics import ExactTimes, Interval
 
 STEP = 16.0
 SHORTEST = 1e-290
-"""Of the typical time: a quantile below counts as zero."""
+"""A quantile below this share of the typical time counts as zero."""
 
 
 def quantile(survival: Callable[[float], float], q: float, scale: float, rtol: float = 1e-12) -> float:
@@ -77,14 +77,14 @@ Weigh: TypeAlias = Callable[[FloatArray], Any]
 
 NEGLIGIBLE = 1e-17
 BLOCK = 64
-SETTLED, CALM_BLOCKS = 1e-11, 4
-"""A rate of decay that changes by less, relatively, over this number of blocks of steps no longer changes."""
+SETTLED, STEADY_BLOCKS = 1e-11, 4
+"""The decay rate is constant when its relative change stays below this over this number of blocks."""
 MOST_STEPS = 2_000_000
-"""Some twenty seconds."""
+"""Steps of a chain: some twenty seconds."""
 
 
 def poisson_window(expected: float) -> tuple[int, FloatArray]:
-    """The first n whose Poisson(n; ``expected``) counts, and the probabilities from there on, all that count.
+    """The first n whose Poisson(n; ``expected``) is not negligible, and the probabilities from there on.
 
     >>> first, weights = poisson_window(100.0)
     >>> first, round(float(weights.sum()), 12)
@@ -100,10 +100,10 @@ def poisson_window(expected: float) -> tuple[int, FloatArray]:
 
 
 class MarkovTimes(ExactTimes):
-    """The distributions of W and Wq, from those who wait, step by step.
+    """The distributions of W and Wq, by uniformisation of the chain that waiting customers pass through.
 
-    ``start``: the states of those who wait, any array; ``step``: what a step does to them; ``weigh``: how states add up
-    to a probability; ``service``: the phases of the service that follows; ``pace``: θ.
+    ``start``: state probabilities of waiting customers, any array; ``step``: their change in one step; ``weigh``: their
+    total probability; ``service``: the phases of the service that follows; ``pace``: θ.
     """
 
     def __init__(self, start: FloatArray, step: Step, pace: float, service: Phases, weigh: Weigh = np.sum) -> None:
@@ -113,7 +113,7 @@ class MarkovTimes(ExactTimes):
         waits = float(weigh(start))
         self._in_service = max(0.0, 1 - waits) * self._initial
         self._waiting, self._present = [waits], [1.0]
-        self._decay, self._calm = 0.0, 0
+        self._decay, self._steady = 0.0, 0
 
     def quantile(self, q: float, of: str) -> float:
         return quantile(lambda t: self.survival(t, of), q, 1 / self._pace)
@@ -132,7 +132,7 @@ class MarkovTimes(ExactTimes):
         if self._decay:
             beyond = np.arange(1, first + weights.size - known + 1)
             values = np.append(values, lasting[-1] * np.exp(-self._decay * beyond))
-        # Beyond the end of a list without a decay next to none is left.
+        # Without a decay, almost no probability is left beyond the end of the list.
         return min(1.0, float(values @ weights[: values.size] / weights.sum()))
 
     def _extend(self, steps: int) -> None:
@@ -149,22 +149,22 @@ class MarkovTimes(ExactTimes):
                 raise ValueError("the time is too many steps away: simulate() estimates its percentiles")
 
     def _settle(self) -> None:
-        """Note the decay a step once that of the last blocks, of both lists, is one and the same."""
+        """Set the decay per step once it is the same over the last blocks of both lists."""
         rates = [
             math.log(lasting[-1 - BLOCK - back] / lasting[-1 - back]) / BLOCK
             for lasting in (self._waiting, self._present)
             for back in (0, BLOCK)
         ]
         spread = max(rates) - min(rates)
-        calm = min(rates) > 0 and spread <= SETTLED * max(rates) + 1e-15 / BLOCK
-        self._calm = self._calm + 1 if calm else 0
-        if self._calm >= CALM_BLOCKS:
+        steady = min(rates) > 0 and spread <= SETTLED * max(rates) + 1e-15 / BLOCK
+        self._steady = self._steady + 1 if steady else 0
+        if self._steady >= STEADY_BLOCKS:
             self._decay = rates[0]
 
 
 POINTS = 2**15
 CROWDED, MORE_POINTS = 0.99, 2**17
-"""At higher loads a wait adds up more pieces, and the lattice must be finer."""
+"""Above this load a wait is the sum of more pieces, and the lattice has this number of points."""
 MOST_MEANS = 1e9
 ROUNDING = 1e-12
 
@@ -183,7 +183,7 @@ def reciprocal(series: FloatArray) -> FloatArray:
 
 
 class Bounded(NamedTuple):
-    """P(T > time) on a lattice of times: never above, nearly, and never below."""
+    """P(T > time) on a lattice of times: a lower bound, the estimate, and an upper bound."""
 
     low: FloatArray
     value: FloatArray
@@ -234,12 +234,12 @@ class CompoundTimes:
         return float(found.low[math.ceil(place)]), float(found.high[math.floor(place)])
 
     def _around(self, t: float, of: str) -> tuple[float, Bounded]:
-        """Where t lies on a lattice, and what is known there."""
+        """The position of t on a lattice (in steps), and the bounds on it."""
         reach = self._mean * 4.0 ** math.ceil(math.log(max(2 * t / self._mean, 1e-9), 4))
         return t / reach * self._points, self._lattice(reach)[of]
 
     def _holding(self, q: float, of: str) -> tuple[float, Bounded]:
-        """The step of a lattice that is not much longer than the quantile, and what is known on it."""
+        """The step of a lattice not much longer than the quantile, and the bounds on it."""
         reach = 4 * self._mean
         while self._lattice(reach)[of].high[-1] > 1 - q:
             reach *= 4
@@ -254,7 +254,7 @@ class CompoundTimes:
             reach /= max(1.5, self._points / (2 * (first + 1)))
 
     def _lattice(self, reach: float) -> dict[str, Bounded]:
-        """What is known at times 0, h, 2h, ... up to ``reach``."""
+        """Bounds on P(Wq > t) and P(W > t) at times 0, h, 2h, ... up to ``reach``."""
         from scipy.signal import fftconvolve
 
         if reach in self._tables:
@@ -277,7 +277,7 @@ class CompoundTimes:
         return self._tables[reach]
 
     def _share_up(self, times: FloatArray) -> FloatArray:
-        """How far into each cell the pieces that end in it lie on average, as a share of the cell."""
+        """Mean position within each cell of the pieces that end there, as a share of the cell."""
         limited, middle = self._service.limited_mean(times), self._service.limited_mean((times[1:] + times[:-1]) / 2)
         h = times[1]
         area = h / 6 * (limited[:-1] + 4 * middle + limited[1:])
@@ -289,5 +289,5 @@ class CompoundTimes:
 
 
 def _beyond(mass: FloatArray) -> FloatArray:
-    """1 less the sum so far, falling."""
+    """1 minus the cumulative sum, never increasing."""
     return np.asarray(np.minimum.accumulate(np.maximum(1 - np.cumsum(mass), 0.0)))

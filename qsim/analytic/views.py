@@ -15,11 +15,11 @@ from qsim.models import Network
 from qsim.models.kendall import station_name
 
 ROUNDING = 1e-12
-"""Rates are held as mean times, so 9 arrivals on 3 servers of rate 3 may come out a rounding below rho = 1."""
+"""Rates are stored as mean times, so rounding may put 9 arrivals on 3 servers of rate 3 just below rho = 1."""
 
 
 BY_SIZE = ("SJF", "PSJF", "SRPT")
-"""Orders of service that look at how long services are."""
+"""Orders of service that depend on service times."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class OpenQueue:
 
     @property
     def offered_load(self) -> float:
-        """Arriving work per time unit, in erlangs: the servers it would keep busy if there were enough."""
+        """Arriving work per time unit, in erlangs: the mean number of servers it keeps busy if there are enough."""
         return self.service.mean / self.arrivals.mean
 
     @property
     def most_work(self) -> float:
-        """The work done per time unit when very many are present, in servers."""
+        """Work done per time unit when the station is full, in servers."""
         return self.servers if self.speeds is None else self.speeds[-1]
 
     @property
@@ -64,7 +64,7 @@ class OpenQueue:
         """Whether all is as in Kendall's A/S/c/K with nothing added, the case most formulas are for.
 
         That is: independent times between arrivals, one queue, first come first served, a fixed number of servers
-        of fixed speed, and who finds no place is lost.
+        of fixed speed, and an arrival that finds no place is lost.
         """
         return (self.queues == "shared" or self.servers == 1) and self.discipline == "FCFS" and self.speeds is None
 
@@ -91,13 +91,13 @@ class OpenQueue:
 
     @property
     def kendall(self) -> str:
-        """Kendall's name, such as M/M/3 or M/M/3/10, and in words what it has no letters for."""
+        """The queue in Kendall's notation, such as M/M/3 or M/M/3/10; words where the notation has no letters."""
         return station_name(self.arrivals.letter, self.service.letter, self)
 
 
 @dataclass(frozen=True)
 class ClassFlow:
-    """One class of customers at a station: how it comes, how long it takes, and how urgent it is (0 before 1)."""
+    """One class of customers at a station: its arrivals, its service times and its priority (0 before 1)."""
 
     arrivals: Distribution
     service: Distribution
@@ -134,7 +134,7 @@ class ClassQueue:
 
     @property
     def service_rate(self) -> float:
-        """Customers one busy server finishes per time unit, over the mix of classes that comes."""
+        """Customers one busy server finishes per time unit, over the mix of arriving classes."""
         return self.arrival_rate / self.offered_load
 
     @property
@@ -162,7 +162,7 @@ class ClosedQueue:
 
     @property
     def places(self) -> int:
-        """How many can be present."""
+        """The most customers that can be present."""
         return self.population if self.capacity is None else min(self.population, self.capacity)
 
 
@@ -170,7 +170,7 @@ PRIORITIES = {"FCFS": "none", "priority": "non-preemptive", "preemptive priority
 
 
 def open_queue(network: Network) -> OpenQueue | None:
-    """One station fed from outside by one class of customers, some of whom may wait there."""
+    """One station fed from outside by one class of customers, which may have to wait there."""
     if network.closed_classes or len(network.stations) != 1 or len(network.classes) > 1 or network.lists_stations:
         return None
     ((station,), (name,)) = network.stations.values(), network.classes

@@ -15,12 +15,12 @@ from qsim.distributions import Deterministic, Distribution
 from qsim.metrics import Kind, Metrics, States, TimeDistribution
 
 CLOCKWORK = "; all its times are constant, so that one run repeats how it began: this is the mean over all beginnings"
-"""What a method says of a closed system where :func:`is_clockwork` holds."""
+"""Added to the method of a closed system where :func:`is_clockwork` holds."""
 
 
 @dataclass(frozen=True)
 class VisitTimes:
-    """What a visit takes: arrays of shape (stations, classes); ``p_wait`` is NaN where it is not known."""
+    """Mean times per visit: arrays of shape (stations, classes); ``p_wait`` is NaN where it is not known."""
 
     response: FloatArray
     waiting: FloatArray
@@ -32,12 +32,12 @@ class VisitTimes:
 
 
 def is_clockwork(laws: Sequence[Distribution | None], population: int) -> bool:
-    """Whether customers circle through constant times alone, and so keep their distances forever."""
+    """Whether all times of a cycle are constant, so that the gaps between customers never change."""
     return population > 1 and all(law is None or isinstance(law, Deterministic) for law in laws)
 
 
 def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: str) -> Metrics:
-    """Totals per cycle or passage; ``classes`` likewise; ``stations`` per visit, each with its classes."""
+    """Metrics of the network and of ``classes`` per cycle or passage; of ``stations``, and their classes, per visit."""
     net, classes = view.network, view.network.classes
     places, visits = list(net.stations.values()), np.column_stack([each.visits for each in view.classes])
     if any(is_clockwork(_laws(view, r), each.population) for r, each in enumerate(view.classes)):
@@ -62,7 +62,7 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
     def part(
         name: str, X: float, weights: FloatArray, at: Any, U: float, p: float, most: float, **more: Any
     ) -> Metrics:
-        """Times are sums over the stations ``at``, ``weights`` the visits there."""
+        """Metrics whose times are sums over the stations ``at``, weighted by the visits there."""
         W, Wq = float((weights * response[at]).sum()), float((weights * waiting[at]).sum())
         return Metrics.from_times(
             net,
@@ -107,7 +107,7 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
     listed = [at[name] for name in net.listed]
 
     def waits(passed: FloatArray) -> float:
-        """At the only station, visited once, the share of visits that wait is that of customers."""
+        """P(wait) of a customer, known only where it visits a single queue, once."""
         if not queueing:
             return 0.0
         if len(queueing) != 1 or not math.isclose(passed[queueing[0]].sum(), 1.0):
@@ -139,13 +139,13 @@ def network_metrics(view: ClassNetwork, found: VisitTimes, kind: Kind, method: s
 
 
 def _laws(view: ClassNetwork, r: int) -> list[Distribution | None]:
-    """The times that a class passes through."""
+    """The distributions of service (or think) time at each station that class ``r`` visits."""
     passed = zip(view.network.stations.values(), view.classes[r].visits, strict=True)
     return [s.service_of(view.network.classes[r]) for s, visits in passed if visits > 0]
 
 
 def _throughputs(view: ClassNetwork, visits: FloatArray, response: FloatArray, work: FloatArray) -> FloatArray:
-    """Passages or cycles of each class per time unit."""
+    """Throughput of each class: passages or cycles per time unit."""
     closed = np.array([each.population > 0 for each in view.classes])
     cycles = (visits * response).sum(axis=0)
     rates = [c.population / cycle if c.population else c.rate for c, cycle in zip(view.classes, cycles, strict=True)]

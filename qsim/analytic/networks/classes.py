@@ -25,7 +25,7 @@ SHARING = ("PS", "LCFS-PR")
 
 @dataclass(frozen=True)
 class NetworkClass:
-    """A class: its visits to each station, and the rate from outside or how many circulate."""
+    """A class: its visits to each station, and its arrival rate or population."""
 
     visits: FloatArray
     rate: float = 0.0
@@ -58,12 +58,12 @@ class ClassStation:
 
     @property
     def servers(self) -> int:
-        """How many; 1 where speeds are those of the station as a whole."""
+        """Number of servers; 1 where ``speeds`` describe the station as a whole."""
         return 1 if self.station.speeds is not None else self.station.servers
 
     @property
     def queues(self) -> int:
-        """How many queues its servers have, picked at random where there are several."""
+        """Number of queues; an arrival picks one at random where there are several."""
         return self.servers if self.station.own_queues else 1
 
     @property
@@ -96,17 +96,17 @@ class ClassNetwork:
 
     @cached_property
     def arrival_rates(self) -> tuple[float, ...]:
-        """Of the open classes."""
+        """Arrival rate of each open class."""
         return tuple(c.rate for c in self.classes if not c.population)
 
     @cached_property
     def populations(self) -> tuple[int, ...]:
-        """Of the closed classes."""
+        """Population of each closed class."""
         return tuple(c.population for c in self.classes if c.population)
 
     @cached_property
     def think_times(self) -> tuple[float, ...]:
-        """Mean time per cycle at delays, of the closed classes."""
+        """Mean time per cycle at delays, of each closed class."""
         delays = [(i, s) for i, s in enumerate(self.network.stations.values()) if s.is_delay]
         closed = [(name, c.visits) for name, c in zip(self.network.classes, self.classes, strict=True) if c.population]
         return tuple(math.fsum(visits[i] * s.mean_of(name) for i, s in delays) for name, visits in closed)
@@ -141,16 +141,13 @@ class ClassNetwork:
 
 
 def is_insensitive(station: Station) -> bool:
-    """Whether of each class's service at a station only the mean matters (BCMP 1975).
-
-    Nobody waits there, or servers are shared, or the last to come to a server takes it.
-    """
+    """Whether only the mean of each class's service matters: at a delay, under PS and under LCFS-PR (BCMP 1975)."""
     apart = station.servers == 1 or station.queues == "random"
     return station.is_delay or station.discipline == "PS" or (station.discipline == "LCFS-PR" and apart)
 
 
 def class_network(network: Network) -> ClassNetwork | None:
-    """Any network without limits on places but one station that one class passes once."""
+    """The view of a network without limited places; None for one station that one class passes once."""
     if any(s.capacity is not None for s in network.stations.values()) or open_queue(network) is not None:
         return None
     opens = [NetworkClass(network.mean_visits(c), rate=network.arrival_rate(c)) for c in network.open_classes]

@@ -12,7 +12,7 @@ others, and else u^e: the exponent is c when they are c (servers busy independen
 they are many (Sakasegawa 1977, for M/M/c), and between goes with c/others.  Of k servers with queues of their own,
 picked at random, the customer meets one k-th of everything.  Throughputs stay within what the servers can do.
 
-What is found is what the network without that customer has in time average.  Two ways to know that:
+An arrival finds the time average of the network without itself.  Two ways to get that average:
 
 :func:`lattice`, from population to population up to N⃗ (Reiser 1979): exact for single servers with product form;
 :func:`fixed_point`, from the full network itself (Bard 1979; Schweitzer 1979), Lᵢₛ(N⃗ - e_r) taken as Lᵢₛ(N⃗), for s = r
@@ -77,7 +77,7 @@ class _Network:
     visits: FloatArray
     services: FloatArray
     remaining: FloatArray
-    """What is left of a service when somebody comes: services·(1 + scv)/2."""
+    """Mean remaining service seen by an arrival: services·(1 + scv)/2."""
     servers: FloatArray
     """Shape (stations, 1)."""
     one_queue: BoolArray
@@ -111,7 +111,7 @@ class _Network:
 
 
 def _network(view: ClassNetwork) -> _Network:
-    """Arrays of the model."""
+    """The network as arrays."""
     view.require_usual()
     if any(s.station.speeds is not None for s in view.stations):
         raise NoFormulaError(view.kendall, "speeds that depend on the number present, without product form")
@@ -136,7 +136,7 @@ def fixed_point(view: ClassNetwork) -> Metrics:
     """
     net = _network(view)
     N = net.populations
-    # What an arrival of class r finds of class s, as a share of what there is; shape (classes r, 1, classes s, 1).
+    # The share of class s that an arrival of class r finds; shape (classes r, 1, classes s, 1).
     found = np.ones((N.size, N.size))
     np.fill_diagonal(found, (N - 1) / N)
     found = found[:, None, :, None]
@@ -155,7 +155,7 @@ def fixed_point(view: ClassNetwork) -> Metrics:
 
 
 def lattice(view: ClassNetwork) -> Metrics:
-    """The same from population to population up to the full one; raises NoFormulaError where these are too many."""
+    """Mean value analysis, population by population up to the full one; NoFormulaError where these are too many."""
     net = _network(view)
     N = net.populations.astype(int)
     shape = tuple(int(n) + 1 for n in N)
@@ -171,7 +171,7 @@ def lattice(view: ClassNetwork) -> Metrics:
     response = np.empty((stations, N.size, 1))
     for points in levels[1:]:
         n = axes[:, points]
-        # Without the arriving customer; a class that is not there takes nobody away, and its result is not used.
+        # Without the arriving customer; of an absent class none is removed, and its result is not used.
         fewer = [points - np.where(n[r] > 0, strides[r], 0) for r in range(N.size)]
         found, in_service = (np.stack([table[:, :, f] for f in fewer]) for table in (present, busy))
         response = net.response(found, in_service, total[points] - 1.0)
@@ -185,7 +185,7 @@ def lattice(view: ClassNetwork) -> Metrics:
 
 
 def _with_errors(view: ClassNetwork) -> str:
-    """The method with its errors, which were measured at one station."""
+    """The method's text with its errors, which were measured at one station."""
     (first, *others), names = view.stations, errors_of(view)
     alike = not others and first.queues == 1 and first.in_turn and len(view.classes) <= 2
     scv = [law.scv for law in first.services if law is not None]
@@ -194,7 +194,7 @@ def _with_errors(view: ClassNetwork) -> str:
 
 
 def errors_of(view: ClassNetwork) -> str:
-    """The name under which the errors of :func:`lattice` were measured for such services."""
+    """The key in ``evidence.ERRORS`` of :func:`lattice` for such services."""
     laws = [law for s in view.stations if s.in_turn for law in s.services]
     exponential = all(law is None or isinstance(law, Exponential) for law in laws)
     return "closed FCFS classes" if exponential else "closed FCFS of general services"
@@ -211,7 +211,7 @@ def applies(view: ClassNetwork) -> bool:
 
 
 def solve(view: ClassNetwork) -> Metrics:
-    """From population to population, or Bard-Schweitzer where these are many; ``method`` and ``kind`` say which.
+    """:func:`lattice`, or :func:`fixed_point` where populations are many; ``method`` and ``kind`` say which.
 
     Where all customers always are at one station, its min(N, c) servers are busy, or it works at the speed s(N) all the
     time: exact by Little's law for any law of service, with X = min(N, c)/S or s(N)/S.
@@ -239,7 +239,7 @@ def _metrics(
 
 
 def _within_capacity(net: _Network, response: FloatArray) -> FloatArray:
-    """The times with the throughput of no station above what its servers can do: what is missing is waited there."""
+    """Response times with waits added where a station's throughput would exceed what its servers can do."""
     response = response.copy()
     for _ in range(response.shape[0]):
         cycle = net.think_times + (net.visits * response).sum(axis=0)

@@ -42,9 +42,9 @@ BLOCK = 64
 
 @dataclass(frozen=True)
 class Centre:
-    """A station as its weights see it: the demand of each class, and its speed with 1, 2, ... present.
+    """A station of a product-form network: the demand of each class, and its speed with 1, 2, ... present.
 
-    ``queues`` is the number of queues that its customers spread over at random.
+    ``queues`` is the number of queues over which its customers spread at random.
     """
 
     demands: tuple[float, ...]
@@ -52,7 +52,7 @@ class Centre:
     queues: int = 1
 
     def speed(self, present: IntArray) -> FloatArray:
-        """The speed with that many present (at least 1); the last one holds from there on."""
+        """The speed with ``present`` customers (at least 1); beyond the table it stays at the last value."""
         table = np.asarray(self.speeds)
         return np.asarray(table[np.minimum(present, table.size) - 1])
 
@@ -68,13 +68,13 @@ class Centre:
     def p_wait(self, seen: FloatArray) -> float:
         """The probability that an arrival finds its server (or all servers) busy; ``seen[k]``: that it finds k."""
         k = np.arange(seen.size)
-        if self.queues > 1:  # any arrangement of k over the queues is as likely
+        if self.queues > 1:  # all arrangements of k over the queues are equally likely
             return min(float(seen @ (k / (k + self.queues - 1))), 1.0)
         return min(float(seen[len(self.speeds) :].sum()), 1.0)
 
 
 def servers(demands: Sequence[float], count: int, population: int) -> Centre:
-    """``count`` servers, as far as ``population`` customers notice."""
+    """``count`` servers, or ``population`` where that is fewer."""
     return Centre(tuple(demands), tuple(float(k) for k in range(1, min(count, population) + 1)))
 
 
@@ -166,7 +166,7 @@ def constant(log_g: FloatArray, centres: Sequence[Centre]) -> FloatArray:
 
 
 def without_each(log_g: FloatArray, centres: Sequence[Centre]) -> list[FloatArray]:
-    """log Fᵢ for each station: everything but that one.  Costs about M·log2(M) convolutions for M stations."""
+    """log Fᵢ (the network without station i) for each i.  Costs about M·log2(M) convolutions for M stations."""
     if len(centres) <= 1:
         return [log_g] * len(centres)
     middle = len(centres) // 2
@@ -189,7 +189,7 @@ def present(centre: Centre, log_rest: FloatArray, populations: Sequence[int]) ->
 
 
 def convolution_terms(centre: Centre, shape: tuple[int, ...]) -> int:
-    """Products that :func:`add` computes: what a population costs."""
+    """The number of products that :func:`add` computes."""
     flat = min(len(centre.speeds), sum(shape))
     inside = np.indices(tuple(min(flat, size) for size in shape)).sum(axis=0) < flat
     return int(inside.sum()) * math.prod(shape)

@@ -11,8 +11,8 @@ time average without itself (arrival theorem), so
 where k counts customers of all classes: sums of positive terms with Little's law built in.  c servers have speeds
 s(k) = min(k, c); k single servers picked at random behave as one station of speeds s(n) = n·k/(n + k - 1).
 
-**Mixed networks** of single servers: open customers make a server slower for the closed ones by what they use of it,
-Uᵢ.  The closed classes are solved alone with services Sᵢᵣ/(1 - Uᵢ), and the open ones find them on top of their own:
+**Mixed networks** of single servers: open customers use the share Uᵢ of a server, which slows it for the closed ones.
+The closed classes are solved alone with services Sᵢᵣ/(1 - Uᵢ), and the open ones queue with both:
 Wᵢᵣ = Sᵢᵣ·(1 + Lᵢ(closed))/(1 - Uᵢ).
 
 Source: Gordon & Newell (1967), Operations Research 15; Baskett, Chandy, Muntz & Palacios (1975), J. ACM 22; Reiser &
@@ -57,11 +57,11 @@ LARGEST_LATTICE = 2_000_000
 MOST_TERMS = 1_000_000_000
 """Products to add up for all convolutions: some seconds."""
 RECURSION, ROW_COST = 10, 5_000
-"""What a step of the recursion along the populations, and a row of the lattice, cost in products."""
+"""Cost of a step of the recursion along the populations, and of a row of the lattice, in products."""
 
 
 def centre_of(station: ClassStation, population: int) -> Centre:
-    """The station as its weights see it."""
+    """The station's demands and speeds, up to ``population`` present."""
     if station.station.speeds is not None:
         return Centre(station.demands, tuple(station.station.speeds[:population]))
     kind = normalizing.random_queues if station.queues > 1 else normalizing.servers

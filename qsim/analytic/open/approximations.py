@@ -1,4 +1,4 @@
-"""G/G/c: what is known of the mean wait when no exact formula is, under its authors' names.
+"""G/G/c: approximations of the mean wait where no exact formula is known, under their authors' names.
 
 All start from two moments, ca² and cs² the scv of the times between arrivals and of service, and from Wq(M/M/c):
 
@@ -16,8 +16,8 @@ So the answer is better taken from a whole law:
 - **phase-type fit**: each law replaced by phases that share its mean and scv, and above scv 1 the third moment, and the
   queue of these solved exactly.
 
-It is the answer wherever its Markov chain is small.  Elsewhere it is the author who came nearest to 144 exact PH/PH/c
-solutions: for several servers and both scv at most 1 Kimura, otherwise Krämer-Langenbach-Belz.  How far each is off:
+The fit is used wherever its Markov chain is small.  Elsewhere the formula that came nearest to 144 exact PH/PH/c
+solutions is used: Kimura for several servers and both scv at most 1, otherwise Krämer-Langenbach-Belz.  Errors are in
 ``docs/theory``, approximations.  P(wait) is the fit's, else Erlang's C, as for M/M/c.
 
 Source: Allen (1990), Probability, Statistics and Queueing Theory, section 5.4; Krämer & Langenbach-Belz (1976), Proc.
@@ -50,13 +50,13 @@ from qsim.metrics import Metrics
 MOST_SERVERS = 100_000
 FIT, BOUND = "phase-type fit", "Kingman's bound"
 LEAST_SCV = 0.05
-"""Of a law that phases stand for: twenty of them have it."""
+"""The least scv of a law that is replaced by phases: that of twenty Erlang phases."""
 MOST_WORK = 2e8
-"""Multiplications of a fit's solution: a few tenths of a second."""
+"""Multiplications to solve a phase-type fit: a few tenths of a second."""
 
 
 def mmc_wait(arrival_rate: float, service_time: float, servers: int = 1) -> float:
-    """Wq(M/M/c), from which the others start; raises UnstableQueueError when ρ >= 1."""
+    """Wq(M/M/c), from which the approximations start; raises UnstableQueueError when ρ >= 1."""
     rate, S = _check.non_negative("arrival_rate", arrival_rate), _check.positive("service_time", service_time)
     c = _check.count("servers", servers)
     if rate * S >= c:
@@ -113,7 +113,7 @@ def kimura(arrival_rate: float, service_time: float, ca2: float, cs2: float, ser
     root = gimc.sigma(gaps, servers * mu)
     even_arrivals = gimc.waiting_probability(gaps, mu, servers, root) / (servers * mu * (1 - root))
     even_services = mdc.mean_waiting_number(a, servers) / arrival_rate
-    if min(even_arrivals, even_services) == 0:  # the load is so light that not one in 10^300 waits
+    if min(even_arrivals, even_services) == 0:  # too light a load for P(wait) to be above 1e-300
         return 0.0
     shares = (1 - ca2) / even_arrivals if ca2 < 1 else 0.0
     shares += (1 - cs2) / even_services if cs2 < 1 else 0.0
@@ -127,7 +127,7 @@ def kingman_bound(arrival_rate: float, service_time: float, ca2: float, cs2: flo
     7.125
     """
     ca2, cs2 = _scv(ca2, cs2)
-    mmc_wait(arrival_rate, service_time, servers)  # refuses what is no queue, or overloaded
+    mmc_wait(arrival_rate, service_time, servers)  # checks the parameters
     if arrival_rate == 0:
         return math.inf
     rho = arrival_rate * service_time / servers
@@ -173,7 +173,7 @@ class MixedErlang(Distribution):
 
 
 def of_phases(law: Distribution) -> Distribution:
-    """A law of phases that shares mean and scv, and above scv 1 the third moment where two phases have it.
+    """A phase-type law of the same mean and scv, and above scv 1 the same third moment where two phases allow it.
 
     >>> from qsim import LogNormal
     >>> found = of_phases(LogNormal(mean=1, scv=2))
@@ -189,7 +189,7 @@ def of_phases(law: Distribution) -> Distribution:
 
 
 def phase_type(model: OpenQueue) -> OpenQueue | None:
-    """The queue with phase-type laws instead; None where that is a large chain or unlike the laws."""
+    """The queue with phase-type laws instead; None where the chain is large or phases fit a law badly."""
     if any(law.phases() is None and law.scv < LEAST_SCV for law in (model.arrivals, model.service)):
         return None
     fitted = replace(model, arrivals=of_phases(model.arrivals), service=of_phases(model.service))

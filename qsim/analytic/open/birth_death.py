@@ -1,9 +1,9 @@
 """Birth and death: Poisson arrivals, work done at speed s(n) with n present, and perhaps K places.
 
 The flow between neighbouring states balances, λ·p(n) = s(n+1)/S·p(n + 1), taken in logarithms so that no power
-overflows.  The last speed holds on, so without a limit the states are geometric beyond its place; with one there are no
+overflows.  The last speed stays, so without a limit the states are geometric beyond its place; with one there are no
 states beyond K, every load has a steady state, and p(K) of the arrivals are lost.  W, Wq and P(wait) are those of the
-customers that are let in, at rate X = λ·(1 - p(K)).
+customers that are admitted, at rate X = λ·(1 - p(K)).
 
 - **M/M/c/K**: s(n) = min(n, c).
 - **M/G/c/c**, Erlang's loss system: of the service law only the mean counts (Sevastyanov 1957).
@@ -43,11 +43,11 @@ LOSS = "Erlang B (Erlang 1917), insensitive to the service law (Sevastyanov 1957
 SPEEDS = "birth-death with speeds by the number present (Kleinrock 1975, section 3.2)"
 
 MOST_STATES = 2_000_000
-"""Probabilities that are held one by one: some hundred megabytes."""
+"""The longest table of probabilities: some hundred megabytes."""
 
 
 def require_few_states(model: Described, states: int) -> None:
-    """Raise NoFormulaError for more states than a table holds."""
+    """Raise NoFormulaError for more than ``MOST_STATES`` states."""
     if states > MOST_STATES:
         raise NoFormulaError(model.kendall, f"it has {states:,} states, more than the {MOST_STATES:,} of a table")
 
@@ -109,7 +109,7 @@ def solve(model: OpenQueue) -> Metrics:
     beyond, further = float(p[-1]) * ratio / (1 - ratio), float(p[-1]) * ratio / (1 - ratio) ** 2
     queued = float(p @ np.maximum(n - c, 0)) + beyond * (p.size - 1 - c) + further
     busy = float(p @ np.minimum(n, c)) + beyond * c
-    found = p if K is None else p[:-1] / p[:-1].sum()  # by those who are let in
+    found = p if K is None else p[:-1] / p[:-1].sum()  # seen by customers that are admitted
     X = lam if K is None else lam * float(p[:-1].sum())
     first_come = K is not None and model.discipline == "FCFS" and model.speeds is None
     times: TimeDistribution | None = None
@@ -139,7 +139,7 @@ def is_limited(model: OpenQueue) -> bool:
 
 
 def is_loss(model: OpenQueue) -> bool:
-    """Poisson arrivals, as many places as servers; the order of service plays no part."""
+    """M/G/c/c: Poisson arrivals, places equal to servers, any order of service."""
     in_order = model.plain or model.discipline in ("SJF", "PS")
     return (
         model.poisson
@@ -151,7 +151,7 @@ def is_loss(model: OpenQueue) -> bool:
 
 
 def has_speeds(model: OpenQueue) -> bool:
-    """Poisson arrivals and speeds, at one queue; exponential services, or processor sharing."""
+    """Poisson arrivals at one queue with ``speeds``; exponential services, or processor sharing."""
     blind = isinstance(model.service, Exponential) and model.discipline not in BY_SIZE
     return model.speeds is not None and model.poisson and (blind or model.discipline == "PS")
 

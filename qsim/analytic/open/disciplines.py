@@ -2,8 +2,8 @@
 
 **Symmetric orders** (PS on c servers, LCFS-PR on one) with Poisson arrivals are insensitive: the number present has
 the law of M/M/c, with or without a limit on places, for any service law.  So it has under LCFS-PR on c servers with
-exponential services, as what is left of one is like a new one.  Only with what a customer was held up by
-others (response less service) counted as waiting can Wq be spoken of; that is what it is here.
+exponential services, as what is left of one is like a new one.  Wq here is response less service: the time by which
+others delay a customer.
 
 **By size** (SJF, PSJF, SRPT) on one server the shortest job goes first.  With ρ(x) = λ·E[S; S <= x] the load of jobs
 up to x (ρ(x⁻): below x), a job of size x is held up only by the work that goes before it:
@@ -52,7 +52,7 @@ INTERRUPTED = "preemptive last come first served: the number present is that of 
 
 STRATA = 10_000
 ATOM = 1e-3
-"""A stratum with more of the customers than this is an atom: one size that many have."""
+"""A stratum with more than this share of customers is an atom: one size."""
 
 
 def mean_response(arrival_rate: float, service: Distribution, rule: str) -> float:

@@ -5,7 +5,7 @@ Looked at by arrivals, the number present is a Markov chain; above c it is geome
 
     σ = A(cμ(1 - σ)),   A(s) the Laplace transform of the time between arrivals,
 
-because the c busy servers see to departures at rate cμ.  Those who wait therefore wait an exponential time,
+because c busy servers finish customers at rate cμ.  A customer that waits therefore waits an exponential time,
 
     P(Wq > t) = P(wait)·e^(-cμ(1-σ)t),   Wq = P(wait) / (cμ(1 - σ)).
 
@@ -38,7 +38,7 @@ METHOD = "GI/M/c (Takács 1962, chapter 2)"
 AROUND = tuple((sign * 0.02 * k, w) for k, w in ((1, 0.75), (2, -0.3), (3, 0.05)) for sign in (1, -1))
 """Offsets and weights of the symmetric six-point interpolation at the middle."""
 LARGEST = 700.0
-"""The logarithm of the largest number that a float holds, nearly."""
+"""Just below the logarithm of the largest float."""
 MOST_SERVERS = 1_000_000
 """Terms of the sum for P(wait): some seconds."""
 
@@ -82,7 +82,7 @@ def waiting_probability(arrivals: Distribution, service_rate: float, servers: in
             return 0.0
         log_c += math.log(phi) - math.log1p(-phi)
         log_binom = math.lgamma(c + 1) - math.lgamma(j + 1) - math.lgamma(c - j + 1)
-        if log_binom - log_c > LARGEST:  # one in 10^300 waits
+        if log_binom - log_c > LARGEST:  # P(wait) is below 1e-300
             return 0.0
         # At j = c(1-σ) both parts vanish; there the ratio is interpolated from its neighbourhood.
         near = abs(end - j) < 1e-3

@@ -7,7 +7,7 @@ and the state probabilities are matrix-geometric,
 
     π(n+1) = π(n)·R,   n >= c,   R the smallest solution of  R²·A(down) + R·A(local) + A(up) = 0,
 
-found by logarithmic reduction, which doubles the number of levels it looks across in each step.  Below c,
+found by logarithmic reduction, which doubles the number of levels covered in each step.  Below c,
 R(n) = A(up)·(-A(local) - R(n+1)·A(down))⁻¹ differs from level to level.  Arrivals find level n with the share that the
 arrival rates of its phases give it.
 
@@ -42,7 +42,7 @@ LARGEST_LEVEL = 400
 """States of one level, beyond which a solution takes minutes."""
 
 ROUGH = 1e-7
-"""From this error on a warning: rounding leaves about 1e-16·(ca² + cs²)/(1 - ρ)² of every value."""
+"""Relative error from which the method warns: rounding errors are about 1e-16·(ca² + cs²)/(1 - ρ)²."""
 
 LEVELS, MOST_WORK = 60, 4e9
 """Steps of the reduction, and multiplications (levels times the cube of their states): a few seconds."""
@@ -50,7 +50,7 @@ LEVELS, MOST_WORK = 60, 4e9
 
 @dataclass(frozen=True)
 class Servers:
-    """What the busy servers do, by the number busy n = 0, ..., c: lists of matrices over occupancies of phases.
+    """Transitions of the busy servers, by the number busy n = 0, ..., c: lists of matrices over occupancies of phases.
 
     ``move[n]``: rates between phases (diagonal: minus the rate of anything); ``finish[n]``: n -> n - 1;
     ``begin[n]``: probabilities of n -> n + 1.
@@ -105,7 +105,7 @@ def servers_of(service: Phases, servers: int) -> Servers:
 
 
 def rate_matrix(up: FloatArray, local: FloatArray, down: FloatArray) -> FloatArray:
-    """R of the levels that look alike, by logarithmic reduction (Latouche & Ramaswami 1993, section 4)."""
+    """R of the repeating levels, by logarithmic reduction (Latouche & Ramaswami 1993, section 4)."""
     identity = np.eye(local.shape[0])
     both = np.linalg.solve(-local, np.hstack([up, down]))
     rise, fall = both[:, : up.shape[1]], both[:, up.shape[1] :]
@@ -142,7 +142,7 @@ class Solution:
 
 
 def solve_chain(arrivals: tuple[FloatArray, FloatArray], servers: Servers) -> Solution:
-    """State probabilities; ``arrivals`` are the rates (D0, D1) between its phases without and with an arrival."""
+    """State probabilities; ``arrivals``: the rates (D0, D1) between arrival phases without and with an arrival."""
     D0, D1 = arrivals
     c = len(servers.move) - 1
     still: FloatArray = np.eye(D0.shape[0])
@@ -164,7 +164,7 @@ def solve_chain(arrivals: tuple[FloatArray, FloatArray], servers: Servers) -> So
 
 
 def _kron(outer: FloatArray, inner: FloatArray) -> FloatArray:
-    """Arrival phases outside, occupancies of the servers inside."""
+    """Kronecker product: arrival phases outside, occupancies of the servers inside."""
     return np.asarray(np.kron(outer, inner), dtype=np.float64)
 
 

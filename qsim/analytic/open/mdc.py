@@ -1,7 +1,7 @@
 """M/D/c: Poisson arrivals, every service takes the same time D, several servers.
 
-A customer in service now has left D later, and one that waits now or came meanwhile is then present, so the number
-present, looked at D apart, goes N' = max(N - c, 0) + Poisson(a), a = λD.  With the roots z(1), ..., z(c-1) of
+After a time D every customer now in service has left, and those now waiting or arriving meanwhile are present, so the
+number present goes from N to N' = max(N - c, 0) + Poisson(a), a = λD.  With the roots z(1), ..., z(c-1) of
 z^c = e^(a(z-1)) inside the unit circle,
 
     L = (c - (c - a)²) / (2·(c - a)) + sum of 1/(1 - z(k)),   P(Wq = 0) = (c - a) · product of 1/(1 - z(k)).

@@ -48,7 +48,7 @@ CHUNK = 2_000_000
 
 
 def left_behind(service: Distribution, arrival_rate: float, most: int) -> FloatArray:
-    """q(0), ..., q(``most``) up to a common factor: those whom departures from M/G/1 leave behind.
+    """q(0), ..., q(``most``), up to a common factor: P(a departure from M/G/1 leaves n customers behind).
 
     Flows between levels balance: with a(n) of :func:`more_than`,
     q(n)·(1 - a(0)) = q(0)·a(n-1) + sum over k = 1..n-1 of q(k)·a(n-k).
@@ -127,7 +127,7 @@ def wait_variance(arrival_rate: float, service: Distribution) -> float:
 
 
 class PollaczekStates:
-    """p(n) by the recursion, as far as it is asked for."""
+    """p(n) by the recursion, extended on demand."""
 
     def __init__(self, arrival_rate: float, service: Distribution) -> None:
         self._arrival_rate, self._service = arrival_rate, service
@@ -146,7 +146,7 @@ class PollaczekStates:
 def waiting_times(
     arrival_rate: float, service: Distribution, own: Distribution | None = None
 ) -> CompoundTimes | MarkovTimes:
-    """The distributions of W and Wq, first come first served, for 0 < ρ < 1; ``own`` is the service that follows."""
+    """The distributions of W and Wq under FCFS, for 0 < ρ < 1; ``own``: the law of the customer's own service."""
     own, rho = own or service, arrival_rate * service.mean
     phases, own_phases = service.phases(), own.phases()
     if phases is None or own_phases is None or max(phases[0].size, own_phases[0].size) > MOST_PHASES:
@@ -162,7 +162,7 @@ def waiting_times(
 
 
 class FirstComeTimes:
-    """Times of M/G/1, worked out when they are first asked for; ``own`` is the law of the customer's service."""
+    """Times of M/G/1, computed on first use; ``own`` is the law of the customer's own service."""
 
     def __init__(self, arrival_rate: float, service: Distribution, own: Distribution) -> None:
         self._arrival_rate, self._service, self._own = arrival_rate, service, own

@@ -39,7 +39,7 @@ from qsim.metrics import ExactTimes, Metrics
 METHOD = "Erlang C (Erlang 1917; Kleinrock 1975, section 3.5)"
 
 MOST_STEPS = 10_000_000
-"""Of the recursion for Erlang's B: a second or two."""
+"""Steps of the recursion for Erlang's B: a second or two."""
 
 
 def erlang_b(servers: int, offered_load: float) -> float:
@@ -105,7 +105,7 @@ class ErlangStates:
 
 @dataclass(frozen=True)
 class ErlangTimes(ExactTimes):
-    """Waiting is exponential once there is any; the response adds an independent service."""
+    """A customer that waits waits an exponential time; the response adds an independent service."""
 
     servers: int
     offered_load: float

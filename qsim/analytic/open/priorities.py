@@ -8,8 +8,8 @@ Let classes be served by level, level 1 first, and σ(p) the load per server of 
   which do not notice those below.
 
 On c servers with exponential services of one mean the same holds with W0 = P(wait)·S/c (non-preemptive), and under
-preemption levels 1 to p together are M/M/c, from which their means follow one after another.  Without priorities
-other laws on c servers are the mixture again; with them they are simulated.
+preemption levels 1 to p together are M/M/c, from which their means follow one after another.  For other laws on c
+servers, classes without priorities are the mixture again; with priorities they are simulated.
 
 Source: Cobham (1954), Oper. Res. 2; White & Christie (1958), Oper. Res. 6; Kleinrock (1976), Queueing Systems II,
 sections 3.4 and 3.6; c servers: Davis (1966), Oper. Res. 14.
@@ -55,7 +55,7 @@ def mixed_service(classes: Sequence[ClassFlow]) -> Distribution:
 
 
 def _first_come(classes: Sequence[ClassFlow], servers: int) -> Metrics:
-    """All of them in order of arrival."""
+    """Metrics of all classes together, served in order of arrival."""
     from qsim.analytic import solve_queue
 
     gaps = Exponential(1 / math.fsum(c.arrival_rate for c in classes))
@@ -112,7 +112,7 @@ def applies(model: ClassQueue) -> bool:
 
 
 def solve(model: ClassQueue) -> Metrics:
-    """Exact, or without priorities as good as what is known of M/G/c; raises UnstableQueueError when ρ >= 1."""
+    """Exact, or without priorities as accurate as the formula of M/G/c; raises UnstableQueueError when ρ >= 1."""
     classes, c, preemptive = model.classes, model.servers, model.priority == "preemptive-resume"
     if model.rho > 1 - ROUNDING:
         raise UnstableQueueError(model.kendall, model.arrival_rate, model.service_rate, c)
@@ -158,7 +158,7 @@ def solve(model: ClassQueue) -> Metrics:
 
 
 def _times(model: ClassQueue, service: Distribution) -> FirstComeTimes | None:
-    """W and Wq of a customer of this service, where all are served by one server in order of arrival."""
+    """Distributions of W and Wq of a customer of this service, at one server in order of arrival; else None."""
     if model.priority != "none" or model.servers > 1:
         return None
     return FirstComeTimes(model.arrival_rate, mixed_service(model.classes), service)

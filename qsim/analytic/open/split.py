@@ -42,7 +42,7 @@ def applies(model: OpenQueue) -> bool:
 
 
 def solve(model: OpenQueue) -> Metrics:
-    """As good as what is known of one server; raises UnstableQueueError when ρ >= 1."""
+    """As accurate as the formula of one server; raises UnstableQueueError when ρ >= 1."""
     from qsim.analytic import solve_queue
 
     one = one_of(model)
@@ -54,7 +54,7 @@ def solve(model: OpenQueue) -> Metrics:
         L=k * r.L,
         Lq=k * r.Lq,
         method=f"each of {k} servers as {one.kendall}: {r.method}",
-        states=None,  # of one server they are known, of all only where the queues are independent
+        states=None,  # known for one server, for all only where the queues are independent
     )
 
 
