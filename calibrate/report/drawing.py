@@ -89,14 +89,7 @@ class Drawing:
 
     def add_scatter(self, **trace: Any) -> None:
         """Lines or points."""
-        self._add("scatter", trace)
-
-    def add_bar(self, **trace: Any) -> None:
-        """Bars."""
-        self._add("bar", trace)
-
-    def _add(self, kind: str, trace: Mapping[str, Any]) -> None:
-        self.data.append({"type": kind, **_merged({}, trace)})
+        self.data.append({"type": "scatter", **_merged({}, trace)})
 
     def add_band(self, x: Array, low: Array, high: Array, colour: str, opacity: float = 0.15, **more: Any) -> None:
         """The shade between ``low`` and ``high`` (m,) along ``x``."""

@@ -14,9 +14,8 @@ from calibrate.prediction.comparison import Comparison
 from calibrate.report.application import system_lines
 from calibrate.report.compared.curves import latency_against_throughput
 from calibrate.report.compared.simulated import tail_figure as drawn_tails
-from calibrate.report.drawing import Drawing, depth_ticks
+from calibrate.report.drawing import BLUE, GREY, Drawing, depth_ticks, empty_figure, latency_axis, marker, solid
 from calibrate.report.lines import Line, figure_of, lines_of, rate_line
-from calibrate.report.service import density_figure
 from calibrate.report.surface import views_of
 from calibrate.service import ServiceFit
 from calibrate.surface.compare import SurfaceComparison
@@ -78,8 +77,14 @@ def tail_figure(tails: Tails) -> Figure:
 
 
 def service_figure(fit: ServiceFit) -> Figure:
-    """The histogram of the times with the best law."""
-    return density_figure(fit).to_plotly()
+    """The share of requests done by each time, observed and by the best law."""
+    ends, shares = fit.times.edges_s[1:-1], fit.times.shares_below[1:-1]
+    at = np.geomspace(ends[ends > 0].min() / 2, 2 * ends.max(), _POINTS)
+    axis = latency_axis(np.array([fit.times.quantile(0.5)]), "service time")
+    figure = empty_figure(axis.title, "share of requests done by then", log_x=True)
+    figure.add_scatter(x=axis.of(ends), y=shares, mode="markers", name="observed", marker=marker(GREY))
+    figure.add_scatter(x=axis.of(at), y=fit.law.cdf(at), mode="lines", name=fit.best.name, line=solid(BLUE))
+    return figure.to_plotly()
 
 
 def surface_figure(compared: SurfaceComparison) -> Figure | None:

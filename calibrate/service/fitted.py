@@ -189,7 +189,7 @@ class ServiceFit(Result):
         quantiles = [{f"{name}_s": value for name, value in row.pop("quantiles_s").items()} for row in rows]
         return pd.DataFrame([{**row, **more} for row, more in zip(rows, quantiles, strict=True)])
 
-    plot = shown_by("calibrate.report.plots:service_figure", "The histogram of the times with the best law.")
+    plot = shown_by("calibrate.report.plots:service_figure", "The share done by each time, with the best law.")
     __repr__ = shown_by("calibrate.service.answer:short_text")
 
     def ranking(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -13,12 +13,11 @@ from calibrate.cli.console import Result, labelled, warn
 from calibrate.cli.data import DataSource, known_dataset, known_series, of_each, print_findings
 from calibrate.cli.failures import wrong_usage
 from calibrate.cli.files import check_new
-from calibrate.cli.options import Columns, Data, Dataset, Page, Series, conflicts, flag, option
+from calibrate.cli.options import Columns, Data, Dataset, Series, conflicts, flag, option
 from calibrate.cli.progress import Bar, part_of
 
 if TYPE_CHECKING:
     from calibrate import ServiceFit, Times
-    from calibrate.report.view import Section
 
 HELP = """Fit laws of service times to the latencies of the smallest load, and rank them.
 
@@ -28,7 +27,7 @@ lognormals, each also after a fixed time, ranked by BIC.
 
 \b
 Examples:
-qsim fit-service sweep/ --report service.html
+qsim fit-service sweep/ --details
 cut -d, -f3 requests.csv | qsim fit-service -
 qsim fit-service --dataset 002-ssd-tails --requests 10k
 qsim fit-service --percentiles p50=80us,p90=110us,p95=140us,p99=300us,p99.9=1.2ms --requests 1e6
@@ -38,8 +37,8 @@ qsim fit-service sweep/ --out law.json && qsim simulate mg1 --arrival-rate 9k/s 
 MOST_REQUESTS = 1e15
 """More than any device answers in its life; counts are exact below 2^53."""
 
-Found: TypeAlias = "tuple[dict[str, Times], dict[str, str], measure.Provenance | None]"
-"""The times by name, why other curves have none, and where all are from."""
+Found: TypeAlias = "tuple[dict[str, Times], dict[str, str]]"
+"""The times by name, and why other curves have none."""
 Fits: TypeAlias = "dict[str, ServiceFit]"
 
 
@@ -70,17 +69,15 @@ def fit_service(
     series: Series = None,
     requests: float | None = option("N", request_count, "How many requests the percentiles are of."),
     out: Path | None = option("FILE", parsing.path, "Keep the law of one curve here, for fitted:FILE."),
-    page: Page,
     details: bool = flag("--details", "Also print every family, and the parameters of the best."),
 ) -> Result:
-    """Load, fit each series or the one named, print, report."""
+    """Load, fit each series or the one named, print, keep the law."""
     if out is not None:
         check_new(out)
     if percentiles is not None:
-        found, provenance = {"percentiles": calibrate.of_percentiles(percentiles, requests)}, None
-        refused: dict[str, str] = {}
+        found, refused = {"percentiles": calibrate.of_percentiles(percentiles, requests)}, dict[str, str]()
     else:
-        found, refused, provenance = _found(DataSource(data or (), dataset, columns), series, requests)
+        found, refused = _found(DataSource(data or (), dataset, columns), series, requests)
     if out is not None and len(found) > 1:
         raise wrong_usage(f"--out keeps one law, and there are {len(found)} curves; name one with --series")
     with Bar("fitting") as bar:
@@ -89,7 +86,6 @@ def fit_service(
     refused.update(more)
     if out is not None:
         _keep(out, fits)
-    written = page.write(lambda: _sections(fits, provenance), "Service times")
     for reason in refused.values():
         warn(f"not fitted: {reason}")
     for fit in fits.values():
@@ -99,7 +95,7 @@ def fit_service(
         parts = [service_document(name, fit) for name, fit in fits.items()]
         return {**parts[0], "series": parts, "refused": refused, "kept": None if out is None else str(out)}
 
-    return Result(lambda: _text(fits, out, details=details), document, written)
+    return Result(lambda: _text(fits, out, details=details), document)
 
 
 def service_document(name: str, fit: ServiceFit) -> dict[str, Any]:
@@ -130,7 +126,7 @@ def _text(fits: Fits, out: Path | None, *, details: bool) -> str:
         left = f"\nleft out, as the bins cannot pin them: {', '.join(fit.left_out)}" if fit.left_out else ""
         lines.append(f"\n\n{name}\n\n{fit}{left}")
     if not details:
-        lines.append(labelled("MORE", "--details: parameters, every family;   --report service.html: plots"))
+        lines.append(labelled("MORE", "--details: parameters, every family"))
     if out is not None:
         lines.append(f"\nsaved in {out}; next: qsim simulate mg1 --arrival-rate RATE --service fitted:{out}")
     return "\n".join(lines)
@@ -146,12 +142,6 @@ def _keep(path: Path, fits: Fits) -> None:
     write_law(best.law, path, about)
 
 
-def _sections(fits: Fits, provenance: measure.Provenance | None) -> list[Section]:
-    from calibrate.report.service import service_section
-
-    return [service_section(name, fit, provenance) for name, fit in fits.items()]
-
-
 def _found(source: DataSource, series: str | None, requests: float | None) -> Found:
     """A list of latencies, the histograms or percentiles of a sweep, or a published table of percentiles."""
     from calibrate.service.sources import published_percentiles, table_times, times_or_sweep
@@ -160,23 +150,22 @@ def _found(source: DataSource, series: str | None, requests: float | None) -> Fo
     if source.dataset is not None and not about(known_dataset(source.dataset)).curve:
         shown = published_percentiles(source.dataset)
         names = known_series(list(dict.fromkeys(shown["series"])), series)
-        read = _by_source(names, lambda name: table_times(shown, name, requests))
-        return *read, measure.Provenance(source=source.dataset)
+        return _by_source(names, lambda name: table_times(shown, name, requests))
     alone = source.dataset is None and source.columns is None and len(source.data) == 1
     sweep = times_or_sweep(Path(source.data[0])) if alone else source.load()
     if not isinstance(sweep, measure.Sweep):
         if series is not None:
             raise wrong_usage("--series selects from a sweep, and DATA is a list of latencies")
-        return {sweep.source: sweep}, {}, measure.Provenance(source=source.name)
+        return {sweep.source: sweep}, {}
     names = known_series(sweep.series, series)
     rows = sweep.points[sweep.points["series"].isin(names)]
     if sweep.load_type.is_closed and rows["load"].min() > 1:
         warn(
             "at a load above 1 latencies hold the waiting as well as the service; measure depth 1 for the service alone"
         )
-    return *_by_source(names, lambda name: calibrate.service_times(sweep, name, requests)), sweep.provenance
+    return _by_source(names, lambda name: calibrate.service_times(sweep, name, requests))
 
 
-def _by_source(names: Sequence[str], read: Callable[[str], Times]) -> tuple[dict[str, Times], dict[str, str]]:
+def _by_source(names: Sequence[str], read: Callable[[str], Times]) -> Found:
     found, refused = of_each(names, read)
     return {times.source: times for times in found.values()}, refused
